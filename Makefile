@@ -36,7 +36,7 @@ test: setup lint ## Everything a change must pass: formatting, clippy, the docs,
 	SQLUICE_BUILD='--workspace --lib --tests' tools/python
 
 distributed: ## Tests with Ray, Spark and Dask (ARGS='-k dask' for some)
-	@tools/setup test
+	@tools/setup distributed
 	tools/distributed $(ARGS)
 
 remote: ## Tests of objects in stores and files of web servers, with a server that speaks S3 (ARGS='targets' for some)
@@ -117,7 +117,7 @@ bench-python: ## Rows of Python and frames, in and out, beside executemany, ADBC
 	bench/python $(ARGS)
 
 bench-distributed: ## Ray and Spark beside sinks that count and their own SQLite; the commit of shards (ARGS='--only commit --rows 2000000' for less)
-	@tools/setup test
+	@tools/setup distributed
 	bench/distributed $(ARGS)
 
 mutants: setup ## Break the format crate in every small way; a test must notice

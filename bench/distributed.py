@@ -1,7 +1,7 @@
 """Ray and Spark into SQLite and out of it, in alternating rounds.
 
 Sinks are compared with sinks that receive the same blocks and only count them, and with what the engine itself has for SQLite; the commit of
-shards with a copy of their bytes. What was written or read is counted before its time counts.
+shards with a copy of their bytes; a second round, its tasks one after another, with the commit that it replaces. What was written or read is counted before its time counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 import numpy
 import pyarrow
 import sqluice
-from sqluice.distributed import Job
+from sqluice.distributed import Job, Placed, Shard
 
 # Of a way, beside another: at least so many times its rate, or at most so many times its time.
 Claim = tuple[str, str, str, float]
@@ -242,16 +242,55 @@ def commits(folder: Path, rows: int, rounds: int) -> None:
     report(f"The commit of {SHARDS} shards with an index on text", {"commit": number, "copy": number}, seconds, [("commit", "copy", "at most", 2.0)])
 
 
+def second_rounds(folder: Path, rows: int, rounds: int, index: str | None) -> None:
+    db = folder / "t.db"
+    shards_count = 16
+    each = rows // shards_count
+    names = pyarrow.array([f"area {number:05}" for number in range(1000)])
+
+    def written(second_round: bool) -> tuple[Job, list[Shard], float]:
+        job = Job(db, "t", primary_key="id", index=index, second_round=second_round)
+        job.begin()
+        shards: list[Shard] = []
+        seconds = 0.0
+        for task in range(shards_count):
+            ids = numpy.arange(task * each, task * each + each)
+            table = pyarrow.table({"id": ids, "area": names.take(pyarrow.array(ids * 7919 % 1000))})
+            began = time.monotonic()
+            shards += job.write(table.to_batches(), task)
+            seconds += time.monotonic() - began
+        return job, shards, seconds
+
+    seconds: dict[str, list[float]] = {"write": [], "commit": [], "write, count": [], "places": [], "commit rest": []}
+    for _ in range(rounds):
+        job, shards, took = written(False)
+        seconds["write"].append(took)
+        staged_bytes = sum(shard.bytes for shard in shards)
+        seconds["commit"].append(timed(lambda: job.commit(shards)))  # noqa: B023
+        check(count(db), each * shards_count)
+        job, shards, took = written(True)
+        seconds["write, count"].append(took)
+        places = job.plan(shards)
+        placed: list[Placed] = []
+        seconds["places"].append(timed(lambda: placed.extend([job.place(place) for place in places])))  # noqa: B023
+        seconds["commit rest"].append(timed(lambda: job.commit(shards, placed=placed)))  # noqa: B023
+        target_bytes = os.path.getsize(db)
+        check(count(db), each * shards_count)
+    about = "no index" if index is None else "an index on text"
+    title = f"A second round of {shards_count} shards, {about}: {staged_bytes:,} bytes of shards, {target_bytes:,} of the target"
+    report(title, dict.fromkeys(seconds, each * shards_count), seconds, [])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000_000, help="that are written [default: 20000000]")
     parser.add_argument("--read-rows", type=int, default=100_000_000, help="of the table that Ray reads [default: 100000000]")
     parser.add_argument("--few", type=int, default=200_000, help="for write_sql, ten times as many for read_sql [default: 200000]")
     parser.add_argument("--rounds", type=int, default=3, help="[default: 3]")
-    parser.add_argument("--only", choices=["ray", "read", "spark", "commit"], action="append", help="some of the comparisons")
+    parser.add_argument("--only", choices=["ray", "read", "spark", "commit", "second"], action="append", help="some of the comparisons")
     parser.add_argument("--dir", type=Path, help="where databases are made")
     args = parser.parse_args()
-    only = set(args.only or ["ray", "read", "spark", "commit"])
+    only = set(args.only or ["ray", "read", "spark", "commit", "second"])
     with tempfile.TemporaryDirectory(dir=args.dir) as name:
         folder = Path(name)
         if only & {"ray", "read"}:
@@ -268,6 +307,9 @@ def main() -> None:
             spark_sinks(folder, args.rows, args.rounds)
         if "commit" in only:
             commits(folder, args.rows, args.rounds)
+        if "second" in only:
+            second_rounds(folder, args.rows, args.rounds, None)
+            second_rounds(folder, args.rows, args.rounds, "area")
 
 
 if __name__ == "__main__":

@@ -76,6 +76,7 @@ def write_options(
     on_conflict: str = "abort",
     if_exists: str = "fail",
     upsert: Sequence[str] = (),
+    first_rowid: int = 1,
 ) -> dict[str, Any]:
     """How to write, as the engine wants it."""
     return {
@@ -90,6 +91,7 @@ def write_options(
         "on_conflict": on_conflict,
         "if_exists": if_exists,
         "upsert": list(upsert),
+        "first_rowid": first_rowid,
     }
 
 
@@ -107,6 +109,7 @@ def write(
     strict: bool = False,
     without_rowid: bool = False,
     on_conflict: OnConflict = "abort",
+    first_rowid: int = 1,
     index_label: str | Sequence[str] | None = None,
     decimal: Literal["auto", "text", "real"] = "auto",
     timestamp: Literal["iso", "unix"] = "iso",
@@ -141,6 +144,7 @@ def write(
         or does not just count from 0 is.
     on_conflict: what to do with a row whose key another row has: `abort` ends the run, `ignore` leaves the later one out,
         `replace` the earlier.
+    first_rowid: the rowid of the first row of a new table without an INTEGER PRIMARY KEY.
     overwrite: a whole database of that name is replaced.
     threads, memory: threads, one a core; bytes for buffers, besides the rows that are read ahead.
     progress: True shows a bar on standard error; a callable gets a `Progress` some times a second.
@@ -172,6 +176,7 @@ def write(
             on_conflict=on_conflict,
             if_exists=if_exists,
             upsert=names(primary_key),
+            first_rowid=first_rowid,
         )
         with Watched(progress) as notify:
             text = _sqluice.write(os.fspath(db), given.make, given.again, about, options, notify)

@@ -3,7 +3,8 @@
     >>> to_sqlite(frame, "out.db", "t", primary_key="id", index=["area"])      # doctest: +SKIP
     >>> frame = read_sqlite("in.db", "t", columns=["id", "area"])              # doctest: +SKIP
 
-Each partition becomes a database of its rows; when all are done, they are merged here.
+Each partition becomes a database of its rows; when all are done, they are merged here. With `second_round=True` and keys of which each
+partition has its own, tasks copy the pages to the one file, side by side, and only interior pages and indexes are written here.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from ._errors import UsageError
 from ._write import Path
-from .distributed import Job, Part, Parts, Shard
+from .distributed import Job, Part, Parts, Place, Placed, Shard
 from .distributed._job import Committed
 
 try:
@@ -36,15 +37,22 @@ def to_sqlite(frame: Any, path: Path, table: str, *, write_index: bool = False, 
         write = dask.delayed(_write, pure=False)
         tasks = [write(job, number, partition, write_index) for number, partition in enumerate(frame.to_delayed())]
         written: Sequence[list[Shard]] = dask.compute(*tasks)
+        shards = [shard for shards in written for shard in shards]
+        copy = dask.delayed(_place, pure=False)
+        placed: Sequence[Placed] = dask.compute(*[copy(job, place) for place in job.plan(shards)])
     except BaseException:
         job.abort()
         raise
     meta = _arrow(frame._meta, write_index).schema
-    return job.commit([shard for shards in written for shard in shards], schema=meta)
+    return job.commit(shards, meta, placed)
 
 
 def _write(job: Job, number: int, partition: Any, write_index: bool) -> list[Shard]:
     return job.write([_arrow(partition, write_index)], number)
+
+
+def _place(job: Job, place: Place) -> Placed:
+    return job.place(place)
 
 
 def _arrow(frame: Any, write_index: bool) -> Any:

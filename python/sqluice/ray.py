@@ -4,7 +4,8 @@
     >>> ds = ray.data.read_datasource(SQLiteDatasource("in.db", "t", columns=["id", "area"]))  # doctest: +SKIP
 
 Each write task builds a database of its rows; when all are done, the driver merges them. `ds.sort("id")` gives each task rows whose keys
-no other has: they are then joined page by page.
+no other has: they are then joined page by page. With `second_round=True` tasks copy these pages to the one file, side by side, and the
+driver adds only interior pages and indexes.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from ._errors import UsageError
 from ._write import Path
-from .distributed import Job, Part, Parts, Shard
+from .distributed import Job, Part, Parts, Place, Placed, Shard
 from .distributed._job import Committed
 
 try:
+    import ray
     from ray.data import Datasink, Datasource, ReadTask
     from ray.data.block import BlockAccessor, BlockMetadata
 except ImportError as error:
@@ -53,8 +55,10 @@ class SQLiteDatasink(Datasink):  # type: ignore[misc,type-arg,unused-ignore]
 
     def on_write_complete(self, write_result: WriteResult[list[Shard]]) -> None:
         """Commits the shards that Ray has seen; in the driver."""
-        shards = (shard for shards in write_result.write_returns for shard in shards)
-        self.committed = self._job.commit(shards, self._schema if hasattr(self._schema, "empty_table") else None)
+        shards = [shard for shards in write_result.write_returns for shard in shards]
+        placed = ray.get([_place.remote(self._job, place) for place in self._job.plan(shards)])
+        schema = self._schema if hasattr(self._schema, "empty_table") else None
+        self.committed = self._job.commit(shards, schema, placed)
 
     def on_write_failed(self, error: Exception) -> None:
         """Removes the shards; in the driver."""
@@ -63,6 +67,11 @@ class SQLiteDatasink(Datasink):  # type: ignore[misc,type-arg,unused-ignore]
     def get_name(self) -> str:
         """What Ray calls it."""
         return "SQLite"
+
+
+@ray.remote(max_retries=-1)
+def _place(job: Job, place: Place) -> Placed:
+    return job.place(place)
 
 
 class SQLiteDatasource(Datasource):  # type: ignore[misc,unused-ignore]

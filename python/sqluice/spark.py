@@ -4,6 +4,11 @@
     >>> frame.write.format("sqluice").mode("append").option("path", "out.db").option("table", "t").option("primaryKey", "id").save()  # doctest: +SKIP
     >>> frame = spark.read.format("sqluice").option("path", "in.db").option("table", "t").load()                # doctest: +SKIP
 
+    >>> sqluice.spark.write(frame, "out.db", "t", primary_key="id", second_round=True)                          # doctest: +SKIP
+
+`write` does the same with the parameters of `sqluice.distributed.Job`. Only it has a second round, for which tasks are run: Spark commits
+a data source in a process that can't run any.
+
 Options, lists with commas: `path`, `table`, `primaryKey`, `index` (several with semicolons), `unique`, `outputMode` (`one` or `set`), `staging`,
 `onConflict`, `columns` and `parts` for reading. Mode `append` adds to a database that exists and makes a new set, `overwrite` replaces both.
 """
@@ -11,16 +16,19 @@ Options, lists with commas: `path`, `table`, `primaryKey`, `index` (several with
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import pickle
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ._errors import UsageError
-from .distributed import Job, Part, Parts, Shard
+from ._write import Path
+from .distributed import Job, Part, Parts, Place, Shard
+from .distributed._job import Committed
 
 try:
     from pyspark import TaskContext
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.datasource import (
         DataSource,
         DataSourceArrowWriter,
@@ -33,7 +41,7 @@ try:
 except ImportError as error:
     raise UsageError(f"sqluice.spark needs PySpark 4: {error}", hint="install it: pip install pyspark") from None
 
-__all__ = ["SqluiceDataSource", "register"]
+__all__ = ["SqluiceDataSource", "register", "write"]
 
 _PARTS = 16
 """Parts that a table is read in by default."""
@@ -42,6 +50,47 @@ _PARTS = 16
 def register(spark: SparkSession) -> None:
     """Makes the data source known to a session."""
     spark.dataSource.register(SqluiceDataSource)
+
+
+def write(frame: DataFrame, path: Path, table: str, **options: Any) -> Committed:
+    """Writes a data frame to a table of a database, or of a set of databases. The parameters are those of `sqluice.distributed.Job`."""
+    job = Job(path, table, **options)
+    job.begin()
+    try:
+        shards = [shard for shards in _collected(frame, lambda batches: job.write(batches, _task())) for shard in shards]
+        places = job.plan(shards)
+        # A task for each place.
+        numbers = frame.sparkSession.range(len(places), numPartitions=len(places)) if places else None
+        of_tasks = _collected(numbers, lambda batches: [job.place(place) for place in _chosen(places, batches)])
+    except BaseException:
+        job.abort()
+        raise
+    return job.commit(shards, to_arrow_schema(frame.schema), [placed for of_task in of_tasks for placed in of_task])
+
+
+def _task() -> int:
+    context = TaskContext.get()
+    assert context is not None
+    return context.partitionId()
+
+
+def _chosen(places: list[Place], batches: Iterator[Any]) -> Iterator[Place]:
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield places[number]
+
+
+def _collected(frame: DataFrame | None, work: Callable[[Iterator[Any]], Any]) -> list[Any]:
+    """What a function makes of the record batches of each task."""
+    if frame is None:
+        return []
+
+    def in_task(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        yield pyarrow.record_batch({"made": pyarrow.array([pickle.dumps(work(batches))], "binary")})
+
+    return [pickle.loads(row.made) for row in frame.mapInArrow(in_task, "made binary").collect()]
 
 
 class SqluiceDataSource(DataSource):
@@ -123,9 +172,7 @@ class _Writer(DataSourceArrowWriter):
         self._columns = to_arrow_schema(schema)
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
-        context = TaskContext.get()
-        assert context is not None
-        return _Message(self._job.write(iterator, context.partitionId()))
+        return _Message(self._job.write(iterator, _task()))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         shards = [shard for message in messages if isinstance(message, _Message) for shard in message.shards]

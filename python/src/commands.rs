@@ -52,7 +52,7 @@ impl Noted {
 }
 
 /// Has the engine do `work`, and returns its report.
-fn reported<T: Serialize + Send>(
+pub(crate) fn reported<T: Serialize + Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&dyn Progress, &Cancel) -> Result<T> + Send,

@@ -9,9 +9,9 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `terms`: settings as parameters; `errors`: exceptions; `options`; `cells`: values of Python as columns
+//! * `terms`: settings as parameters; `errors`: exceptions; `options`
 //! * `source`, `run`: the channel, and both of its ends; `arrow`, `rows`: what rows come from
-//! * `read`, `commands`, `write`, `spool`: runs; `blobs`, `entities`: stores
+//! * `read`, `commands`, `places`, `write`, `spool`: runs; `blobs`, `entities`: stores
 //!
 //! Invariant: Python is called by the calling thread alone, so what is bound to a thread can be read, such as a cursor of `sqlite3`.
 
@@ -20,11 +20,11 @@
 #[allow(unsafe_code, reason = "Arrow's C interface is pointers")]
 mod arrow;
 mod blobs;
-mod cells;
 mod commands;
 mod entities;
 mod errors;
 mod options;
+mod places;
 mod read;
 mod rows;
 mod run;
@@ -44,6 +44,8 @@ mod _sqluice {
     use crate::commands::{check, copy, expand, export, generate, index, load, merge, pack, unpack};
     #[pymodule_export]
     use crate::entities::{Entities, Kind};
+    #[pymodule_export]
+    use crate::places::{count_pages, merge_placed, place, places};
     #[pymodule_export]
     use crate::read::Reading;
     #[pymodule_export]

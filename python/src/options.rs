@@ -24,6 +24,7 @@ pub(crate) struct Options {
     on_conflict: String,
     if_exists: String,
     upsert: Vec<String>,
+    first_rowid: i64,
 }
 
 impl Options {
@@ -55,6 +56,7 @@ impl Options {
             .foreign_keys(self.foreign_keys)
             .analyze(self.analyze)
             .on_conflict(on_conflict)
+            .first_rowid(self.first_rowid)
             .if_exists(if_exists);
         options.temp_dir.clone_from(&self.temp_dir);
         Ok(options)

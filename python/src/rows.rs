@@ -6,9 +6,9 @@
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyIterator, PyList, PyString, PyTuple};
+use sqluice::source::cells::{Cells, Seen};
 use sqluice_format::limits::LENGTH_MAX;
 
-use crate::cells::{Cells, Seen};
 use crate::errors::of_value;
 use crate::run::Feed;
 use crate::source::{ColumnOfPython, FoundColumn, Piece, RowsOfPython};

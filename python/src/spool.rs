@@ -18,10 +18,10 @@ use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use sqluice::error::{Assumption, Error, Result};
 use sqluice::source::Source;
+use sqluice::source::cells::{Cells, read_word, write_word};
 use sqluice::write::PreparedWrite;
 
 use crate::arrow::ArrowFeed;
-use crate::cells::{Cells, read_word, write_word};
 use crate::commands::Noted;
 use crate::errors::{raised, usage};
 use crate::options::Options;

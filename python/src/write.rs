@@ -14,11 +14,11 @@ use sqluice::schema::index::{IndexOrigin, Indexed};
 use sqluice::schema::{Schema, Table};
 use sqluice::source::Source;
 use sqluice::source::arrow::{ArrowOptions, ArrowRows, ArrowSource, declared_type};
+use sqluice::source::cells::Seen;
 use sqluice::source::json::unique_names;
 use sqluice::write::{NamedRows, NewTable, PreparedWrite, Write, table_of};
 
 use crate::arrow::ArrowFeed;
-use crate::cells::Seen;
 use crate::commands::Noted;
 use crate::errors::raised;
 use crate::options::{self, Options};

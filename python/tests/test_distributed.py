@@ -45,6 +45,20 @@ def run(job: Job, shares: Sequence[pyarrow.Table | list[pyarrow.RecordBatch]]) -
     return job.commit(shards, shares[0].schema if isinstance(shares[0], pyarrow.Table) else None)
 
 
+def run_twice(job: Job, shares: Sequence[pyarrow.Table], chance: random.Random) -> Any:
+    """As `run`, with a second round: places in any order, some of them written twice."""
+    job.begin()
+    shards = [shard for task, share in enumerate(shares) for shard in job.write(share.to_batches(), task)]
+    places = job.plan(shards)
+    chance.shuffle(places)
+    placed = []
+    for place in pickle.loads(pickle.dumps(places)):
+        if chance.random() < 0.3:
+            pickle.loads(pickle.dumps(job)).place(place)
+        placed.append(pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(job)).place(place))))
+    return job.commit(shards, shares[0].schema, placed)
+
+
 def staged(folder: Path) -> list[str]:
     """What is left in a folder besides databases that are wanted."""
     return [name for name in os.listdir(folder) if name.startswith(".")]
@@ -307,3 +321,135 @@ def test_a_manifest_is_json(tmp_path: Path) -> None:
         for statement in [*about["attach"], about["view"]]:
             connection.execute(statement)
         assert connection.execute('SELECT sum(id) FROM "it\'s ""t"""').fetchone() == (3,)
+
+
+@given(rows=rows_of_any_kind, tasks=st.sampled_from([1, 2, 7]), keyed=st.booleans(), seed=st.integers(0, 2**32), large=st.booleans())
+def test_a_second_round_gives_what_one_process_would_write(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Any], tasks: int, keyed: bool, seed: int, large: bool
+) -> None:
+    chance = random.Random(seed)
+    folder = tmp_path_factory.mktemp("t")
+    count = max(tasks, len(rows))
+    # Some rows overflow.
+    blobs = [chance.randbytes(chance.randrange(9000 if large else 20)) for _ in range(count)]
+    padded = [rows[number] if number < len(rows) else (None, None, None, None) for number in range(count)]
+    whole = pyarrow.table(
+        {
+            "id": pyarrow.array(range(count), "int64"),
+            "i": pyarrow.array([row[0] for row in padded], "int64"),
+            "text": pyarrow.array([row[1] for row in padded], "string"),
+            "blob": pyarrow.array(blobs, "binary"),
+        }
+    )
+    shares = [whole.slice(task * count // tasks, (task + 1) * count // tasks - task * count // tasks) for task in range(tasks)]
+    given: dict[str, Any] = {"primary_key": "id", "index": ["text", "i DESC"]} if keyed else {"index": "i"}
+    committed = run_twice(Job(folder / "many.db", "t", second_round=True, **given), shares, chance)
+    sqluice.write(folder / "one.db", whole, "t", **given)
+    assert content(folder / "many.db") == content(folder / "one.db")
+    assert committed.rows == count and committed.placed == (tasks if tasks > 1 else 0)
+    assert sqluice.check(folder / "many.db", full=True).problems == ()
+    assert staged(folder) == []
+
+
+def test_rowids_of_a_second_round_are_in_the_order_of_the_tasks(tmp_path: Path) -> None:
+    shares = [pyarrow.table({"x": [0, 1]}), pyarrow.table({"x": [2]}), pyarrow.table({"x": [3, 4]})]
+    run_twice(Job(tmp_path / "t.db", "t", second_round=True), shares, random.Random(1))
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        found = connection.execute("SELECT rowid, x FROM t").fetchall()
+    assert found == [(1, 0), (2, 1), (2**33 + 1, 2), (2**34 + 1, 3), (2**34 + 2, 4)]
+
+
+def test_keys_that_overlap_are_merged_by_the_driver(tmp_path: Path) -> None:
+    shares = [table(range(0, 2000, 2)), table(range(1, 2000, 2))]
+    committed = run_twice(Job(tmp_path / "t.db", "t", primary_key="id", second_round=True), shares, random.Random(1))
+    assert committed.placed == 0 and committed.merge is not None
+    assert len(content(tmp_path / "t.db")[1]) == 2000
+
+
+def test_an_empty_column_of_a_task_leaves_the_second_round_out(tmp_path: Path) -> None:
+    shares = [table(range(9), x=pyarrow.nulls(9)), table(range(10, 19), x=range(9))]
+    committed = run_twice(Job(tmp_path / "t.db", "t", primary_key="id", second_round=True), shares, random.Random(1))
+    assert committed.placed == 0
+    assert len(content(tmp_path / "t.db")[1]) == 18
+
+
+def test_a_second_round_replaces_a_target_and_is_no_part_of_an_append(tmp_path: Path) -> None:
+    shares = [table(range(1000)), table(range(1000, 2000))]
+    for if_exists, placed, rows in [("fail", 2, 2000), ("replace", 2, 2000)]:
+        job = Job(tmp_path / "t.db", "t", primary_key="id", if_exists=if_exists, second_round=True)  # type: ignore[arg-type]
+        assert run_twice(job, shares, random.Random(1)).placed == placed
+        assert len(content(tmp_path / "t.db")[1]) == rows
+    job = Job(tmp_path / "t.db", "t", primary_key="id", if_exists="append", second_round=True)
+    assert run_twice(job, [table(range(3000, 3009)), table(range(4000, 4009))], random.Random(1)).placed == 0
+    assert len(content(tmp_path / "t.db")[1]) == 2018
+
+
+def test_a_task_that_is_late_writes_nothing_to_the_target(tmp_path: Path) -> None:
+    shares = [table(range(1000)), table(range(1000, 2000))]
+    job = Job(tmp_path / "t.db", "t", primary_key="id", second_round=True)
+    job.begin()
+    shards = [shard for task, share in enumerate(shares) for shard in job.write(share.to_batches(), task)]
+    places = job.plan(shards)
+    # It has the file open, too.
+    [unfinished] = tmp_path.glob(".t.db.sqluice-staging/*/target.db")
+    with open(unfinished, "r+b"):
+        job.commit(shards, placed=[job.place(place) for place in places])
+        with closing(sqlite3.connect(tmp_path / "t.db")) as connection, connection:
+            connection.execute("UPDATE t SET area = 'changed'")
+        before = (tmp_path / "t.db").read_bytes()
+        with pytest.raises(sqluice.SqluiceError):
+            job.place(places[0])
+    assert (tmp_path / "t.db").read_bytes() == before
+    assert staged(tmp_path) == []
+
+
+def test_a_second_round_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    shares = [table([1, 2], x=["a", "b"]), table([3, 4], x=["b", "c"])]
+    with pytest.raises(sqluice.InputError, match="t.x = 'b'"):
+        run_twice(Job(tmp_path / "t.db", "t", primary_key="id", unique="x", second_round=True), shares, random.Random(1))
+    assert os.listdir(tmp_path) == []
+    job = Job(tmp_path / "t.db", "t", primary_key="id", second_round=True)
+    job.begin()
+    shards = [shard for task, share in enumerate(shares) for shard in job.write(share.to_batches(), task)]
+    job.place(job.plan(shards)[0])
+    job.abort()
+    assert os.listdir(tmp_path) == []
+
+
+PLACING = """
+import pickle, sys
+job, place = pickle.loads(bytes.fromhex(sys.argv[1]))
+print("begins", flush=True)
+while True:
+    job.place(place)
+"""
+
+
+def test_a_second_round_whose_workers_are_killed_is_complete(tmp_path: Path) -> None:
+    chance = random.Random(7)
+    each = 30_000
+    shares = [table(range(task * each, task * each + each), x=["some text"] * each) for task in range(3)]
+    for lap in range(int(os.environ.get("SQLUICE_FAULTS", "3"))):
+        target = tmp_path / f"{lap}.db"
+        job = Job(target, "t", primary_key="id", second_round=True)
+        job.begin()
+        shards = [shard for task, share in enumerate(shares) for shard in job.write(share.to_batches(), task)]
+        places = job.plan(shards)
+        for place in places:
+            text = pickle.dumps((job, place)).hex()
+            with subprocess.Popen([sys.executable, "-c", PLACING, text], stdout=subprocess.PIPE, text=True) as worker:
+                assert worker.stdout is not None and worker.stdout.readline() == "begins\n"
+                time.sleep(chance.uniform(0, 0.2))
+                worker.send_signal(signal.SIGKILL)
+        job.commit(shards, placed=[job.place(place) for place in places])
+        with closing(sqlite3.connect(target)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            assert connection.execute("SELECT count(*), sum(id) FROM t").fetchone() == (3 * each, 3 * each * (3 * each - 1) // 2)
+        assert staged(tmp_path) == []
+
+
+def test_a_second_round_needs_paths(tmp_path: Path) -> None:
+    with pytest.raises(sqluice.UsageError, match="no URLs"):
+        Job("memory://t.db", "t", second_round=True)
+    with pytest.raises(sqluice.UsageError, match="a set has no second round"):
+        Job(tmp_path / "t", "t", mode="set", second_round=True)

@@ -1,9 +1,10 @@
-//! What can be said on the command line.
+//! The arguments of the command.
 
 mod archive;
 mod copy;
 mod export;
 mod generate;
+mod help;
 mod lab;
 mod load;
 mod merge;
@@ -22,23 +23,28 @@ pub(crate) use archive::{Compress, Pack, Unpack};
 pub(crate) use copy::Copy;
 pub(crate) use export::Export;
 pub(crate) use generate::Generate;
+pub(crate) use help::{WELCOME, command};
 pub(crate) use lab::Lab;
 pub(crate) use load::Load;
 pub(crate) use merge::Merge;
 pub(crate) use rows::RowCount;
 
-/// Fill SQLite files at the speed of the disk.
+/// Fill SQLite databases at the speed of the disk.
 #[derive(Debug, Parser)]
-#[command(name = "sqluice", version = version(), long_version = long_version(), about = "Fill SQLite files at the speed of the disk", propagate_version = false, max_term_width = 100)]
-#[command(
-    after_help = "Exit status: 0 done, 1 the input or the target is at fault, 2 wrong usage, 130 interrupted."
-)]
+#[command(name = "sqluice", version = version(), long_version = long_version(), about = "Fill SQLite databases at the speed of the disk", propagate_version = false, max_term_width = 100)]
+#[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
     #[command(flatten)]
     pub(crate) global: Global,
 }
+
+const AFTER_HELP: &str = "\
+`sqluice COMMAND -h` is a short help, `--help` describes every option. All commands take
+--quiet, --verbose, --json, --no-progress and --color.
+
+Exit status: 0 done, 1 the input or the target is at fault, 2 wrong usage, 130 interrupted.";
 
 /// The version of this program and of the SQLite in it.
 fn version() -> &'static str {
@@ -47,7 +53,7 @@ fn version() -> &'static str {
     &VERSION
 }
 
-/// That, and what the program was built with.
+/// The version, and what the program was built with.
 fn long_version() -> &'static str {
     static VERSION: LazyLock<String> = LazyLock::new(|| {
         let (rustc, target) = (env!("SQLUICE_RUSTC"), env!("SQLUICE_TARGET"));
@@ -62,75 +68,79 @@ fn long_version() -> &'static str {
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Global {
-    /// Say nothing but errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    /// Print errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose", hide_short_help = true)]
     pub(crate) quiet: bool,
-    /// Say more about what was done
-    #[arg(short, long, global = true)]
+    /// Print details of what was done
+    #[arg(short, long, global = true, hide_short_help = true)]
     pub(crate) verbose: bool,
-    /// Print the report, or else an error, as JSON on standard output, and nothing else there
-    #[arg(long, global = true)]
+    /// Print the report, or the error, as JSON on standard output, and nothing else
+    #[arg(long, global = true, hide_short_help = true)]
     pub(crate) json: bool,
     /// Show no progress
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub(crate) no_progress: bool,
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
+    #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto, hide_short_help = true)]
     pub(crate) color: ColorChoice,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Generate(Generate),
     Load(Box<Load>),
+    Generate(Generate),
+    Index(Index),
     Copy(Box<Copy>),
     Merge(Box<Merge>),
     Export(Box<Export>),
-    Index(Index),
+    Info(Info),
+    Check(Check),
     Pack(Box<Pack>),
     Unpack(Unpack),
-    Lab(Lab),
     Advise(Advise),
-    Check(Check),
-    Info(Info),
+    Lab(Lab),
     Completions(Completions),
+    #[command(hide = true)]
+    Man(Man),
 }
 
 /// Flags of the verbs that write a database.
 #[derive(Clone, Debug, ClapArgs)]
-#[command(next_help_heading = "Writing")]
 pub(crate) struct Write {
-    /// Worker threads [default: one a core]
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
-    /// Memory for buffers, such as 512MiB
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = numbers::bytes)]
-    pub(crate) memory: u64,
-    /// Where to keep what does not fit the memory, and what must be read twice and is no file [default: the folder of the
-    /// database]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) temp_dir: Option<PathBuf>,
-    /// Bytes of a page of a new file: a power of two from 512 to 65536 [default: 4096]
-    #[arg(long, value_name = "BYTES", value_parser = page_size)]
-    pub(crate) page_size: Option<PageSize>,
-    /// Replace an existing database as a whole. On a terminal, its tables are listed and you are asked first
-    #[arg(long)]
+    /// Replace an existing database; on a terminal, you are asked first
+    #[arg(
+        long_help = "Replace an existing database as a whole. On a terminal, its tables are listed and you are asked first",
+        long
+    )]
     pub(crate) overwrite: bool,
-    /// Do not ask before an existing database is replaced
-    #[arg(short, long)]
+    /// Replace an existing database without asking
+    #[arg(short, long, hide_short_help = true)]
     pub(crate) yes: bool,
-    /// How long to wait for a database that another program uses, in seconds, or such as 500ms or 2min
-    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration)]
-    pub(crate) busy_timeout: Duration,
-    /// Refuse rows whose FOREIGN KEY names no row [default: yes in a new database, no in an existing one]
-    #[arg(long)]
-    pub(crate) foreign_keys: bool,
-    /// Run ANALYZE at the end, so that SQLite can choose between indexes [default: not run]
-    #[arg(long)]
-    pub(crate) analyze: bool,
-    /// Print what would be done, and do nothing
+    /// Print the plan, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Refuse rows whose FOREIGN KEY refers to a missing row [default: yes in a new database, no in an existing one]
+    #[arg(long, help_heading = "Writing", hide_short_help = true)]
+    pub(crate) foreign_keys: bool,
+    /// Run ANALYZE at the end, so that SQLite can choose between indexes [default: not run]
+    #[arg(long, help_heading = "Writing", hide_short_help = true)]
+    pub(crate) analyze: bool,
+    /// Page size of a new database in bytes: a power of two from 512 to 65536 [default: 4096]
+    #[arg(long, value_name = "BYTES", value_parser = page_size, help_heading = "Writing", hide_short_help = true)]
+    pub(crate) page_size: Option<PageSize>,
+    /// How long to wait for a database that another program has locked: seconds, or such as 500ms or 2min
+    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration, help_heading = "Writing", hide_short_help = true)]
+    pub(crate) busy_timeout: Duration,
+    /// Number of worker threads [default: one per core]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Resources", hide_short_help = true)]
+    pub(crate) threads: Option<u16>,
+    /// Memory for buffers, such as 512MiB
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = numbers::bytes, help_heading = "Resources", hide_short_help = true)]
+    pub(crate) memory: u64,
+    /// Folder for temporary files: data that exceeds --memory, and piped input that is read twice [default: the folder of the
+    /// database]
+    #[arg(long, value_name = "DIR", help_heading = "Resources", hide_short_help = true)]
+    pub(crate) temp_dir: Option<PathBuf>,
 }
 
 impl Write {
@@ -156,10 +166,11 @@ fn page_size(text: &str) -> Result<PageSize, String> {
         .ok_or_else(|| "a page size is a power of two from 512 to 65536".to_owned())
 }
 
-/// Make indexes in a database, sorted and written on all cores
+/// Create indexes on all cores
 ///
-/// All statements are one transaction: either all indexes are created, or none. The database can be read meanwhile. SQLite itself
-/// creates what only it can compute, such as an index with a WHERE or on an expression.
+/// Entries are sorted on all cores and written as pages. All statements are one transaction: either all indexes are created, or none. Other
+/// programs can read the database meanwhile. SQLite itself creates what only it can compute, such as a partial index or an index on an
+/// expression.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   sqluice index shop.db 'CREATE INDEX orders_by_date ON orders (date)'
@@ -172,82 +183,106 @@ pub(crate) struct Index {
     /// CREATE INDEX statements
     #[arg(value_name = "SQL", required = true)]
     pub(crate) sql: Vec<String>,
-    /// Worker threads [default: one a core]
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Writing")]
+    /// Print the plan, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// How long to wait for a database that another program has locked: seconds, or such as 500ms or 2min
+    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration, help_heading = "Writing", hide_short_help = true)]
+    pub(crate) busy_timeout: Duration,
+    /// Number of worker threads [default: one per core]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Resources", hide_short_help = true)]
     pub(crate) threads: Option<u16>,
     /// Memory for buffers, such as 512MiB
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = numbers::bytes, help_heading = "Writing")]
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = numbers::bytes, help_heading = "Resources", hide_short_help = true)]
     pub(crate) memory: u64,
-    /// Where to keep what does not fit the memory [default: the folder of the database]
-    #[arg(long, value_name = "DIR", help_heading = "Writing")]
+    /// Folder for temporary files: data that exceeds --memory [default: the folder of the database]
+    #[arg(long, value_name = "DIR", help_heading = "Resources", hide_short_help = true)]
     pub(crate) temp_dir: Option<PathBuf>,
-    /// How long to wait while another program has locked the database, in seconds, or such as 500ms or 2min
-    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration, help_heading = "Writing")]
-    pub(crate) busy_timeout: Duration,
-    /// Print what would be done, and do nothing
-    #[arg(long, help_heading = "Writing")]
-    pub(crate) dry_run: bool,
 }
 
-/// Measure which settings are best for a schema on a disk, in less than a minute
+/// Measure which settings are fastest for your schema on your disk
 ///
-/// Rows are made for each table as `sqluice generate` makes them, and written in several ways: as pages by sqluice, by sqluice_rows
-/// and by prepared INSERTs, with safe and unsafe PRAGMAs, with WAL, with indexes made before and after, with small and large pages and
-/// transactions. What was written is read back and compared. The report says what to use, what that gives up, and what to type.
+/// Generates rows for each table as `sqluice generate` does, and writes them in several ways: as pages, through sqluice_rows, and by prepared
+/// INSERTs, with safe and unsafe PRAGMAs, with WAL, with indexes created before and after, with small and large pages and transactions.
+/// Everything is read back and compared. The report recommends settings, names what each gives up, and prints the command lines. It takes
+/// less than a minute.
 ///
-/// Everything is written into a temporary folder in DIR, which is removed afterwards.
+/// All files are written to a temporary folder in DIR, which is removed afterwards.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   sqluice advise schema.sql --dir /mnt/data
   sqluice advise schema.sql --rows 1M --json > advice.json")]
 pub(crate) struct Advise {
-    /// The CREATE TABLE and CREATE INDEX statements; comments such as `-- gen: int(1, 100)` say what columns hold
+    /// A file with CREATE TABLE and CREATE INDEX statements; comments such as `-- gen: int(1, 100)` describe the values of a column
     #[arg(value_name = "SCHEMA.sql")]
     pub(crate) schema: PathBuf,
     /// The folder to measure in, on the disk to be measured
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
-    /// Rows of each table, which are kept in memory [default: as many as there is time for]
+    /// Rows of each table, which are kept in memory [default: as many as the time allows]
     #[arg(short = 'n', long, value_name = "N", value_parser = numbers::count)]
     pub(crate) rows: Option<u64>,
 }
 
-/// Say whether a database is sound
+/// Verify that a database is sound
 ///
-/// Every page is read once, on all cores: the rules of the file format, the order of keys, every index entry against its row and
-/// the other way round, UNIQUE, NOT NULL and types. What breaks a rule of the format and SQLite accepts all the same is a
-/// remark, and no damage. The last line lists what was not verified: CHECK constraints, foreign keys, virtual tables, what
-/// partial indexes and indexes on expressions hold, and the order by collations that an application brings. With --full,
-/// SQLite verifies most of these.
+/// Reads every page once, on all cores, and verifies the rules of the file format, the order of keys, every index entry against its row and
+/// every row against its entries, UNIQUE, NOT NULL and types. The exit status is 1 if the database is damaged. A deviation from the format
+/// that SQLite accepts is reported as a remark, not as damage.
+///
+/// The last line lists what was not verified: CHECK constraints, foreign keys, virtual tables, the contents of partial indexes and of
+/// indexes on expressions, and orders by collations of an application. With --full, SQLite verifies most of these.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  sqluice check shop.db
+  sqluice check shop.db --full --json")]
 pub(crate) struct Check {
     /// The database
     #[arg(value_name = "DB")]
     pub(crate) db: PathBuf,
-    /// Run SQLite's integrity_check, too
+    /// Also run SQLite's integrity_check
     #[arg(long)]
     pub(crate) full: bool,
-    /// Threads that read [default: one a core]
+    /// Number of threads that read [default: one per core]
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
 }
 
-/// Say what is in a database: its header, tables, rows and pages
+/// Show the tables of a database: rows, pages, fill
+///
+/// Prints the properties in the header of the file, then each table and index with its rows, pages, overflow pages, the depth of its tree,
+/// and the share of its bytes that is in use.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  sqluice info shop.db
+  sqluice info shop.db --json | jq '.trees[].rows'")]
 pub(crate) struct Info {
     /// The database
     #[arg(value_name = "DB")]
     pub(crate) db: PathBuf,
 }
 
-/// Print a script that completes commands in a shell
+/// Print a completion script for a shell
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Example, for bash:
-  sqluice completions bash > ~/.local/share/bash-completion/completions/sqluice")]
+#[command(after_help = "Examples:
+  sqluice completions bash > ~/.local/share/bash-completion/completions/sqluice
+  sqluice completions zsh > ~/.zfunc/_sqluice
+  sqluice completions fish > ~/.config/fish/completions/sqluice.fish")]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_name = "SHELL")]
     pub(crate) shell: clap_complete::Shell,
+}
+
+/// Print the man page, or write the pages of all commands into a folder
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  sqluice man | man -l -
+  sqluice man ~/.local/share/man/man1")]
+pub(crate) struct Man {
+    /// The folder, which is created if needed [default: print the page of sqluice itself]
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 #[cfg(test)]

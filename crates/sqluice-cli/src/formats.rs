@@ -1,4 +1,4 @@
-//! What can be said about how files are written, and how their values are converted.
+//! Arguments about the format of files and the conversion of their values.
 
 use clap::ValueEnum;
 use sqluice::error::Error;
@@ -12,13 +12,13 @@ use crate::terms::rendered;
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Fields between commas, or what --delimiter says or is recognised
+    /// Fields separated by commas, or by the delimiter that is given or recognised
     Csv,
-    /// Fields between tabs
+    /// Fields separated by tabs
     Tsv,
-    /// JSON objects, one a line
+    /// JSON objects, one per line
     Ndjson,
-    /// JSON: an array of objects, or objects, one a line or one after another
+    /// JSON: an array of objects, or objects one after another
     Json,
     /// Parquet
     Parquet,
@@ -29,7 +29,7 @@ pub(crate) enum Format {
 /// How decimals are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Decimal {
-    /// Numbers where those hold all digits that the type has, which are 15, or 18 without a fraction; else text
+    /// Numbers if these hold all digits of the type (15, or 18 without a fraction); otherwise text
     Auto,
     /// Text, with all digits
     Text,
@@ -40,9 +40,9 @@ pub(crate) enum Decimal {
 /// How timestamps are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Timestamp {
-    /// Text, as ISO 8601 has it
+    /// ISO 8601 text
     Iso,
-    /// The time since 1970 began, an integer in the unit that the column has
+    /// Integers: the time since 1970, in the unit of the column
     Unix,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn role(text: &str) -> Result<Role, String> {
     }
 }
 
-/// What stands between fields.
+/// What separates fields.
 pub(crate) fn delimiter(text: &str) -> Result<Delimiter, String> {
     text.parse().map_err(|error: Error| rendered(error.what()))
 }

@@ -2,7 +2,7 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `numbers`, `quantities`: numbers as people write and read them; `terms`: settings as flags
+//! * `numbers`, `quantities`: numbers as people write and read them; `table`: text in columns; `terms`: settings as flags
 //! * `formats`, `failure`, `signals`, `progress`
 //! * `args`: what is asked for; `printer`: what is said; `commands`: one file for each
 
@@ -15,12 +15,14 @@ mod printer;
 mod progress;
 mod quantities;
 mod signals;
+mod table;
 mod terms;
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{ColorChoice, FromArgMatches};
 
 /// How the command ended: 0 done, 1 the input or the target is at fault, 2 wrong usage, 130 interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +52,27 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// The colour that the arguments ask for. It is known before they are parsed, because their parser prints help and errors, too.
+fn color(args: &[OsString]) -> ColorChoice {
+    let args: Vec<_> = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str()).collect();
+    let after = |flag: &&[&str]| flag[0] == "--color";
+    let given = args.iter().find_map(|arg| arg.strip_prefix("--color="));
+    let given = given.or(args.windows(2).find(after).map(|flag| flag[1]));
+    given.and_then(|choice| choice.parse().ok()).unwrap_or(ColorChoice::Auto)
+}
+
 /// Runs the command with its arguments, the first of which is its name. It takes the signals that ask to stop for itself, and writes to
 /// standard output and standard error.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let given: Vec<OsString> = args.into_iter().collect();
-    let args = match args::Args::try_parse_from(&given) {
+    if given.len() < 2 {
+        // A closed standard error changes nothing.
+        let _ = io::stderr().write_all(args::WELCOME.as_bytes());
+        return Exit(2);
+    }
+    let mut command = args::command().color(color(&given));
+    let matches = command.try_get_matches_from_mut(&given);
+    let args = match matches.and_then(|matches| args::Args::from_arg_matches(&matches)) {
         Ok(args) => args,
         // Help is one, too.
         Err(error) => {

@@ -3,6 +3,7 @@
 //! Standard output is for data: a report as JSON, a plan, what `check` and `info` found. Everything else goes to standard
 //! error. No information is given by colour alone.
 
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +11,7 @@ use anyhow::Context;
 use clap::ColorChoice;
 use serde::Serialize;
 use sqluice::error::{Error, ErrorKind};
-use sqluice::progress::Progress;
+use sqluice::progress::{Progress, Silent};
 
 use crate::Exit;
 use crate::args::Global;
@@ -18,26 +19,48 @@ use crate::failure::Failure;
 use crate::progress::{Bar, Lines};
 use crate::terms;
 
-/// How much is said, and where.
+/// How much is printed, and where.
 pub(crate) struct Printer {
     quiet: bool,
     verbose: bool,
     json: bool,
     no_progress: bool,
+    /// Whether standard error is coloured.
     color: bool,
+    /// Whether standard output is coloured.
+    data_color: bool,
     /// Standard output has its JSON.
     printed: AtomicBool,
 }
 
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProgressDisplay {
+    /// A bar, on a terminal.
+    Bar,
+    /// A line now and then, where `--verbose` asks for it and standard error is no terminal.
+    Lines,
+    /// Not at all.
+    Hidden,
+}
+
 impl Printer {
     pub(crate) fn new(global: &Global) -> Printer {
-        let color = match global.color {
+        let color = |is_terminal: bool| match global.color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            ColorChoice::Auto => io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+            ColorChoice::Auto => is_terminal && !is_dumb() && !refuses_color(),
         };
         let Global { quiet, verbose, json, no_progress, .. } = *global;
-        Printer { quiet, verbose, json, no_progress, color, printed: AtomicBool::new(false) }
+        Printer {
+            quiet,
+            verbose,
+            json,
+            no_progress,
+            color: color(io::stderr().is_terminal()),
+            data_color: color(io::stdout().is_terminal()),
+            printed: AtomicBool::new(false),
+        }
     }
 
     /// Whether the report goes to standard output as JSON.
@@ -47,18 +70,29 @@ impl Printer {
 
     /// What watches the engine.
     pub(crate) fn progress(&self) -> Box<dyn Progress> {
-        if !self.shows_progress() {
-            Box::new(sqluice::progress::Silent)
-        } else if io::stderr().is_terminal() {
-            Box::new(Bar::default())
-        } else {
-            Box::new(Lines::default())
+        match self.progress_display() {
+            ProgressDisplay::Bar => Box::new(Bar::default()),
+            ProgressDisplay::Lines => Box::new(Lines::default()),
+            ProgressDisplay::Hidden => Box::new(Silent),
         }
     }
 
-    /// Whether anybody wants to watch.
-    pub(crate) fn shows_progress(&self) -> bool {
-        !self.quiet && !self.no_progress
+    /// What watches the engine while it writes data to standard output: a bar would mix with data on the same terminal.
+    pub(crate) fn progress_beside_data(&self) -> Box<dyn Progress> {
+        if io::stdout().is_terminal() { Box::new(Silent) } else { self.progress() }
+    }
+
+    /// How progress is shown.
+    pub(crate) fn progress_display(&self) -> ProgressDisplay {
+        if self.quiet || self.no_progress {
+            ProgressDisplay::Hidden
+        } else if io::stderr().is_terminal() && !is_dumb() {
+            ProgressDisplay::Bar
+        } else if self.verbose {
+            ProgressDisplay::Lines
+        } else {
+            ProgressDisplay::Hidden
+        }
     }
 
     /// Whether only errors are printed.
@@ -94,11 +128,21 @@ impl Printer {
         print_json(report)
     }
 
+    /// What was done: a verb and the rest of the sentence.
+    pub(crate) fn done(&self, verb: &str, rest: &str) {
+        self.note(&format!("{} {rest}", self.paint("1;32", verb)));
+    }
+
     /// Something worth knowing.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             self.say(text);
         }
+    }
+
+    /// Text in bold for standard output, if that is coloured.
+    pub(crate) fn bold_data(&self, text: &str) -> String {
+        if self.data_color { painted("1", text) } else { text.to_owned() }
     }
 
     /// Whether more than the minimum is printed.
@@ -144,13 +188,36 @@ impl Printer {
     }
 
     fn say(&self, text: &str) {
+        let label = LABELS.iter().find_map(|(label, style)| Some((label, style, text.strip_prefix(label)?)));
+        let text = match label {
+            Some((label, style, rest)) => format!("{}{rest}\n", self.paint(style, label)),
+            None => format!("{text}\n"),
+        };
         // An error here can't be reported anywhere.
-        let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+        let _ = io::stderr().write_all(text.as_bytes());
     }
 
     fn paint(&self, style: &str, text: &str) -> String {
-        if self.color { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.color { painted(style, text) } else { text.to_owned() }
     }
+}
+
+/// Words that begin a line, and their styles.
+const LABELS: [(&str, &str); 4] =
+    [("note:", "1;36"), ("warning:", "1;33"), ("refused:", "1;33"), ("skipped", "1;33")];
+
+fn painted(style: &str, text: &str) -> String {
+    format!("\x1b[{style}m{text}\x1b[0m")
+}
+
+/// Whether the terminal can neither colour text nor move the cursor.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").as_deref() == Some(OsStr::new("dumb"))
+}
+
+/// Whether the environment asks for text without colour: <https://no-color.org>.
+fn refuses_color() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 /// JSON, on standard output.

@@ -1,9 +1,9 @@
-//! Progress, drawn: a bar on a terminal, a line now and then elsewhere.
+//! Progress, drawn: a bar on a terminal, or a line now and then.
 //!
 //! ```text
 //!  sample   ████████░░░░░░░░░░░░ 40%  2 s left  1,440 files
-//!  copy     12.300 MB  24.600 MB/s
-//!  load     ████████░░░░░░░░░░░░ 40%  2 s left  1,200,000 rows  3.2 M rows/s  48.000 MB
+//!  copy     12.3 MB  24.6 MB/s
+//!  load     ████████░░░░░░░░░░░░ 40%  2 s left  1,200,000 rows  3.2 M rows/s  48.0 MB
 //!  sync
 //! ```
 //!
@@ -12,19 +12,22 @@
 
 use std::io::{self, Write};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sqluice::progress::{Amount, Progress};
-use sqluice::size::Bytes;
 
-use crate::quantities::{counted, rate, wait};
+use crate::quantities::{counted, rate, size, wait};
 
 /// How often a line is printed where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
 /// How often a bar is drawn.
 const BAR_EVERY: Duration = Duration::from_millis(100);
+
+/// How long a run must take before its bar appears: a bar that flashes says nothing.
+const BAR_AFTER: Duration = Duration::from_millis(250);
 
 /// Steps of the bar.
 const STEPS: u64 = 1000;
@@ -70,7 +73,7 @@ impl State {
         (total > 0).then(|| (done as f64 / total as f64).min(1.0))
     }
 
-    /// `12%  9 s left  120,000,000 rows  94.1 M rows/s  2.381 GB`, after `seconds` seconds.
+    /// `12%  9 s left  120,000,000 rows  94.1 M rows/s  2.4 GB`, after `seconds` seconds.
     fn describe(&self, seconds: f64) -> String {
         let seconds = seconds.max(1e-3);
         let Amount { rows, bytes } = self.done;
@@ -88,10 +91,10 @@ impl State {
             parts.extend([counted(rows, "row"), rate(rows, seconds)]);
         }
         if bytes > 0 {
-            parts.push(Bytes(bytes).to_string());
+            parts.push(size(bytes));
         }
         if bytes > 0 && rows == 0 {
-            parts.push(format!("{}/s", Bytes((bytes as f64 / seconds) as u64)));
+            parts.push(format!("{}/s", size((bytes as f64 / seconds) as u64)));
         }
         parts.join("  ")
     }
@@ -105,18 +108,27 @@ impl State {
 pub(crate) struct Bar {
     bar: ProgressBar,
     state: Mutex<State>,
-}
-
-impl Bar {
-    fn on(target: ProgressDrawTarget) -> Bar {
-        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
-        Bar { bar, state: Mutex::new(State::new("", None)) }
-    }
+    started: Instant,
+    appeared: AtomicBool,
 }
 
 impl Default for Bar {
     fn default() -> Bar {
-        Bar::on(ProgressDrawTarget::stderr())
+        Bar {
+            bar: ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::hidden()),
+            state: Mutex::new(State::new("", None)),
+            started: Instant::now(),
+            appeared: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Bar {
+    /// Draws the bar from now on, if the run has taken long enough.
+    fn appear(&self) {
+        if self.started.elapsed() >= BAR_AFTER && !self.appeared.swap(true, Ordering::Relaxed) {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
     }
 }
 
@@ -124,6 +136,7 @@ impl Progress for Bar {
     fn phase(&self, name: &str, total: Option<Amount>) {
         let Ok(mut state) = self.state.lock() else { return };
         *state = State::new(name, total);
+        self.appear();
         self.bar.set_message(String::new());
         self.bar.set_position(0);
         self.bar.set_prefix(name.to_owned());
@@ -142,6 +155,7 @@ impl Progress for Bar {
         let Ok(mut state) = self.state.lock() else { return };
         state.add(done);
         if state.is_due(BAR_EVERY) {
+            self.appear();
             self.bar.set_message(state.describe_now());
             self.bar.set_position((state.fraction().unwrap_or(0.0) * STEPS as f64) as u64);
         }
@@ -195,7 +209,7 @@ mod tests {
     fn bytes_of_input_and_rows_are_reported_together() {
         assert_eq!(
             described(Some((0, 1_000_000)), (5_000, 250_000), 2.0),
-            "25%  6 s left  5,000 rows  2.5 k rows/s  250.000 kB"
+            "25%  6 s left  5,000 rows  2.5 k rows/s  250.0 kB"
         );
     }
 
@@ -213,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_has_no_known_end_has_no_part_and_no_time_left() {
-        assert_eq!(described(None, (0, 3_000), 1.0), "3.000 kB  3.000 kB/s");
+        assert_eq!(described(None, (0, 3_000), 1.0), "3.0 kB  3.0 kB/s");
         assert_eq!(described(Some((0, 0)), (1, 0), 1.0), "1 row  1 rows/s");
         assert_eq!(described(None, (0, 0), 0.0), "");
     }
@@ -239,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_bar_goes_through_phases_of_known_and_unknown_size() {
-        let bar = Bar::on(ProgressDrawTarget::hidden());
+        let bar = Bar::default();
         for total in [None, Some(Amount::default()), Some(Amount { rows: 0, bytes: 10 }), None] {
             bar.phase("load", total);
             if let Ok(mut state) = bar.state.lock() {

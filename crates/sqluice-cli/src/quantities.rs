@@ -1,10 +1,41 @@
 //! Numbers, rates and times, as people read them.
 
+use sqluice::size::Bytes;
+
 pub(crate) use sqluice::size::grouped;
 
-/// A number of things: `1 row`, `2,000 rows`.
+/// A number of things: `1 row`, `2,000 rows`, `2 entries`, `3 indexes`.
 pub(crate) fn counted(number: u64, thing: &str) -> String {
-    format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
+    let number_text = grouped(number);
+    match thing.strip_suffix('y') {
+        _ if number == 1 => format!("{number_text} {thing}"),
+        Some(stem) => format!("{number_text} {stem}ies"),
+        None if thing.ends_with('x') => format!("{number_text} {thing}es"),
+        None => format!("{number_text} {thing}s"),
+    }
+}
+
+/// Things as a list: `1 table`, `1 table and 2 indexes`, `3 files, 1 folder and 1 link`.
+pub(crate) fn listed(things: &[String]) -> String {
+    match things {
+        [] => String::new(),
+        [thing] => thing.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// A number of bytes: `8.2 kB`. JSON reports have the exact number.
+pub(crate) fn size(bytes: u64) -> String {
+    format!("{:.1}", Bytes(bytes))
+}
+
+/// A time that has passed: `8 ms`, `1.24 s`, `2 min 5 s`.
+pub(crate) fn elapsed(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 0.9995 => format!("{:.0} ms", (seconds * 1000.0).max(1.0)),
+        seconds if seconds < 99.995 => format!("{seconds:.2} s"),
+        seconds => wait(seconds),
+    }
 }
 
 /// Rows in a second, as people read it: `94.1 M rows/s`.
@@ -35,6 +66,32 @@ mod tests {
     fn one_is_no_plural() {
         assert_eq!((counted(0, "row"), counted(1, "row")), ("0 rows".to_owned(), "1 row".to_owned()));
         assert_eq!(counted(2000, "row"), "2,000 rows");
+        assert_eq!(
+            (counted(1, "entry"), counted(2, "entry")),
+            ("1 entry".to_owned(), "2 entries".to_owned())
+        );
+        assert_eq!(
+            (counted(1, "index"), counted(2, "index")),
+            ("1 index".to_owned(), "2 indexes".to_owned())
+        );
+    }
+
+    #[test]
+    fn the_last_of_several_things_follows_and() {
+        let things = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!((listed(&things[..0]), listed(&things[..1])), (String::new(), "a".to_owned()));
+        assert_eq!((listed(&things[..2]), listed(&things)), ("a and b".to_owned(), "a, b and c".to_owned()));
+    }
+
+    #[test]
+    fn times_have_the_unit_that_a_reader_can_compare() {
+        let texts = [0.0, 0.008, 0.999, 0.9999, 1.239, 99.99, 125.0].map(elapsed);
+        assert_eq!(texts, ["1 ms", "8 ms", "999 ms", "1.00 s", "1.24 s", "99.99 s", "2 min 5 s"]);
+    }
+
+    #[test]
+    fn sizes_have_one_digit_after_the_point_unless_they_are_bytes() {
+        assert_eq!([0, 999, 8192, 6_615_040].map(size), ["0 bytes", "999 bytes", "8.2 kB", "6.6 MB"]);
     }
 
     #[test]

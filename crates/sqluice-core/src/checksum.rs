@@ -38,6 +38,16 @@ impl Checksum {
         self.0 = self.0.wrapping_add(other.0);
     }
 
+    /// The sum as a number.
+    pub fn to_sum(self) -> u64 {
+        self.0
+    }
+
+    /// The checksum with that sum.
+    pub fn of_sum(sum: u64) -> Checksum {
+        Checksum(sum)
+    }
+
     /// The sum as 16 hexadecimal digits.
     pub fn to_hex(self) -> String {
         format!("{:016x}", self.0)

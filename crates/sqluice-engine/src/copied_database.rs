@@ -13,7 +13,6 @@ use std::fs::OpenOptions;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Instant;
 
 use rusqlite::{Connection, OpenFlags};
@@ -24,13 +23,12 @@ use sqluice_core::schema::Schema;
 use sqluice_core::schema::index::Index;
 use sqluice_core::schema::{self, Table};
 use sqluice_core::sqlite_error::failed;
-use sqluice_format::cell;
 use sqluice_format::database;
 use sqluice_format::database::{Header, write_schema_records};
 use sqluice_format::key::KeyOrder;
 use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry};
 use sqluice_format::record;
-use sqluice_format::scan::{Kind, Scan};
+use sqluice_format::scan::Scan;
 use sqluice_format::value::Value;
 use sqluice_platform::positioned::Positioned;
 use sqluice_reader::{Snapshot, StoredObject, StoredTree};
@@ -43,6 +41,7 @@ use crate::pipeline::{
     self, Appender, Changes, CopyTree, IndexJob, Keep, KeyNames, Piece, Settings, TreeCopy, UnionTree,
     WrittenTree,
 };
+use crate::placed_leaves::{PlacedLeaves, PlacedRuns};
 use crate::plan::Memory;
 use crate::run::{self, Outcome};
 use crate::sequence_table;
@@ -77,6 +76,16 @@ pub struct CopyJob<'a> {
     pub options: &'a WriteOptions,
 }
 
+impl<'a> CopyJob<'a> {
+    /// The leaves that other processes have written, if any.
+    fn placed(&self) -> Option<PlacedLeaves<'a>> {
+        self.objects.iter().find_map(|copied| match copied.tree {
+            TreeContent::Placed(placed) => Some(placed),
+            _ => None,
+        })
+    }
+}
+
 /// Work on the file at a path, with SQLite.
 pub type Finish<'a> = dyn Fn(&Path) -> Result<()> + 'a;
 
@@ -102,6 +111,8 @@ pub enum TreeContent<'a> {
     Sorted(Vec<CopiedPiece<'a>>, KeyOrder),
     /// The rows of `sqlite_sequence`.
     Sequences(Vec<(String, i64)>),
+    /// A table whose leaves other processes have written.
+    Placed(PlacedLeaves<'a>),
 }
 
 /// A tree of a source.
@@ -128,7 +139,7 @@ impl<'a> TreeContent<'a> {
             TreeContent::Copied(pieces) | TreeContent::United(pieces) | TreeContent::Sorted(pieces, _) => {
                 pieces
             }
-            TreeContent::None | TreeContent::Sequences(_) => &[],
+            TreeContent::None | TreeContent::Sequences(_) | TreeContent::Placed(_) => &[],
         }
     }
 }
@@ -209,8 +220,13 @@ fn attempt(
         temp_dir,
         on_conflict: OnConflict::Abort,
         page_count: 1,
+        counted_from: 0,
     };
-    let wanted = Wanted::new(job.target, job.options.overwrite, Some(job.source_bytes.1), job.options);
+    let mut wanted = Wanted::new(job.target, job.options.overwrite, Some(job.source_bytes.1), job.options);
+    if let Some(placed) = job.placed() {
+        // Most of it has its room already.
+        (wanted.continues, wanted.estimated_bytes) = (Some(placed.file), None);
+    }
     let folder = (job.auto_vacuum > 0 || job.finish.is_some()).then_some(&*settings.temp_dir);
     let Created { output: mut file, replaced } =
         output::create(&wanted, geometry, job.exclusive.as_ref(), folder, cancel)?;
@@ -292,7 +308,7 @@ fn key_names<'s>(schema: &'s Schema, object: &'s StoredObject) -> KeyNames<'s> {
 
 impl<'a> CopiedPiece<'a> {
     /// The tree, in parts.
-    fn piece(
+    pub(crate) fn piece(
         &'a self,
         what: &'a str,
         target: Geometry,
@@ -372,22 +388,35 @@ impl Copying<'_, '_> {
         output: &mut dyn Output,
     ) -> Result<WrittenPages> {
         let Copying { job, settings, .. } = *self;
-        let mut appender = match first_singles {
-            Some(singles) => Appender::after_singles(singles, settings.geometry, settings.chunk_bytes),
-            None => Appender::after(settings.page_count, settings.geometry, settings.chunk_bytes),
+        let (geometry, chunk_bytes) = (settings.geometry, settings.chunk_bytes);
+        let mut placed = job.placed().map(|placed| PlacedRuns::open(&placed, geometry)).transpose()?;
+        let mut appender = match (first_singles, &placed) {
+            (Some(singles), _) => Appender::after_singles(singles, geometry, chunk_bytes),
+            (None, Some(runs)) => {
+                Appender::after_placed(runs.last_page, runs.checksum, geometry, chunk_bytes)
+            }
+            (None, None) => Appender::after(settings.page_count, geometry, chunk_bytes),
         };
         let mut made: Vec<Option<CopiedTree>> = vec![None; job.objects.len()];
         let has_tree = |copied: &CopiedObject<'_>| !matches!(copied.tree, TreeContent::None);
         let with_trees: Vec<usize> =
             (0..job.objects.len()).filter(|&at| has_tree(&job.objects[at])).collect();
         let is_alone: Vec<bool> = (job.objects.iter().zip(&*sorts))
-            .map(|(copied, sorts)| *sorts || matches!(copied.tree, TreeContent::Sequences(_)))
+            .map(|(copied, sorts)| {
+                *sorts || matches!(copied.tree, TreeContent::Sequences(_) | TreeContent::Placed(_))
+            })
             .collect();
         for group in with_trees.chunk_by(|a, b| !is_alone[*a] && !is_alone[*b]) {
             match (group, &job.objects[group[0]].tree) {
                 ([place], TreeContent::Sequences(rows)) => {
                     let tree = sequence_table::write(rows, &mut appender)?;
                     made[*place] = Some(CopiedTree { tree, ..CopiedTree::default() });
+                }
+                ([place], TreeContent::Placed(_)) => {
+                    let runs = placed.take().expect("one table has placed leaves");
+                    let name = &job.objects[*place].object.name;
+                    let (tree, relocated) = runs.write_levels(name, geometry, &mut appender)?;
+                    made[*place] = Some(CopiedTree { tree, relocated, sorted: false });
                 }
                 ([place], _) if is_alone[*place] => {
                     let tree = self.sort(*place, &mut appender, output)?;
@@ -440,19 +469,8 @@ impl Copying<'_, '_> {
                 let tree = UnionTree::new((what, first.kind), pieces, first.order.clone(), unique, names)?;
                 return Ok(TreeCopy::United(tree));
             }
-            Ok(TreeCopy::Copied(CopyTree {
-                what,
-                kind: first.kind,
-                pieces,
-                order: first.order.clone(),
-                payload_bytes_max: match first.kind {
-                    Kind::Table => cell::table_leaf_local_max(settings.geometry),
-                    Kind::Index => cell::index_local_max(settings.geometry),
-                },
-                keep: keep.as_deref(),
-                relocated: AtomicU64::new(0),
-                out_of_order: AtomicBool::new(false),
-            }))
+            let tree = CopyTree::new(what, first.kind, pieces, first.order.clone(), settings.geometry);
+            Ok(TreeCopy::Copied(CopyTree { keep: keep.as_deref(), ..tree }))
         });
         let trees = trees.collect::<Result<Vec<TreeCopy<'_>>>>()?;
         let made = pipeline::copy_trees(&trees, settings, appender, output, progress, cancel);

@@ -13,11 +13,13 @@
 //! * [`report`]: what was done; `sequence_table`: the numbers of AUTOINCREMENT tables
 //! * [`sqlite`]: what only SQLite can do to a file; [`insert`]: rows that SQLite inserts
 //! * `new_database`, [`existing`], `existing_database`: one attempt to write, from start to end
-//! * [`run`]: attempts until one is done; [`copied_database`]: a copy of a database, from start to end
+//! * [`run`]: attempts until one is done; [`placed_leaves`]: a table whose leaves other processes have written
+//! * [`copied_database`]: a copy of a database, from start to end; [`copied_leaves`]: the leaves of a table, into the file of another process
 
 #![deny(unsafe_code)]
 
 pub mod copied_database;
+pub mod copied_leaves;
 pub mod destination;
 pub mod encode;
 #[doc(hidden)]
@@ -30,6 +32,7 @@ pub mod options;
 pub mod output;
 pub mod phases;
 pub mod pipeline;
+pub mod placed_leaves;
 pub mod plan;
 pub mod reject;
 pub mod report;

@@ -174,6 +174,7 @@ impl NewRun<'_, '_> {
             temp_dir: plan.temp_dir()?,
             on_conflict: plan.on_conflict,
             page_count: 1,
+            counted_from: plan.first_rowid.wrapping_sub(1),
         };
         let direct = plans.iter().filter(|plan| plan.write_path != WritePath::Sqlite);
         let jobs = jobs.into_iter().zip(direct).map(|(job, plan)| (job, plan, None)).collect();

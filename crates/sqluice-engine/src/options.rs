@@ -50,6 +50,9 @@ pub struct WriteOptions {
     pub foreign_keys: Option<bool>,
     /// How a table that exists in the database is handled.
     pub if_exists: IfExists,
+    /// The rowid of the first row of a new table whose rows have no numbers of their own; those of the others follow it. Rows that SQLite
+    /// inserts count from 1.
+    pub first_rowid: i64,
     /// How long to wait for a database that is in use.
     pub busy_timeout: Duration,
     /// Sizes and limits that only tests change.
@@ -104,6 +107,7 @@ impl Default for WriteOptions {
             analyze: false,
             foreign_keys: None,
             if_exists: IfExists::Refuse,
+            first_rowid: 1,
             busy_timeout: Duration::from_secs(5),
             tuning: Tuning::DEFAULT,
         }
@@ -146,6 +150,8 @@ setters! { WriteOptions:
     foreign_keys(check: impl Into<Option<bool>>) = check.into();
     /// Sets how a table that already exists is handled.
     if_exists(if_exists: IfExists) = if_exists;
+    /// Sets the rowid of the first row of a new table whose rows have no numbers of their own.
+    first_rowid(rowid: i64) = rowid;
     /// Sets how long to wait for a database that is in use.
     busy_timeout(timeout: Duration) = timeout;
 }

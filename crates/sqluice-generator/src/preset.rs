@@ -11,7 +11,7 @@ use sqluice_core::schema::Schema;
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "user",
-        about: "one narrow table, as in the write-ups about a billion rows",
+        about: "one narrow table, as in articles about a billion rows",
         sql: include_str!("preset/user.sql"),
         tables: &[("user", 1.0)],
     },
@@ -29,13 +29,13 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "shop",
-        about: "customers, products, orders and their items, with foreign keys and indexes; its rows count the orders",
+        about: "customers, products, orders and items, with keys and indexes; sized by its orders",
         sql: include_str!("preset/shop.sql"),
         tables: &[("orders", 1.0), ("customers", 0.1), ("products", 0.01), ("items", 2.0)],
     },
     Preset {
         name: "events",
-        about: "a time series of devices; its rows count the events",
+        about: "a time series of devices; sized by its events",
         sql: include_str!("preset/events.sql"),
         tables: &[("events", 1.0), ("devices", 0.001)],
     },

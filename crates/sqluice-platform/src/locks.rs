@@ -7,9 +7,20 @@ use std::path::Path;
 pub use crate::answers::Lock;
 use crate::system;
 
-/// Tries to lock a file. The lock keeps no process from reading and writing it.
-pub fn try_lock(file: &File) -> Lock {
+/// Tries to lock a file for this open file alone. The lock keeps no process from reading and writing it.
+///
+/// # Errors
+/// When the file system has no locks.
+pub fn try_lock(file: &File) -> io::Result<Lock> {
     system::locks::try_lock(file)
+}
+
+/// Tries to lock a file together with others that lock it in this way.
+///
+/// # Errors
+/// When the file system has no locks.
+pub fn try_lock_shared(file: &File) -> io::Result<Lock> {
+    system::locks::try_lock_shared(file)
 }
 
 /// Opens what may be a file to be locked: a link is not followed, and a FIFO is not waited for.
@@ -31,12 +42,15 @@ mod tests {
         let mut named = tempfile::NamedTempFile::new().unwrap();
         named.write_all(b"abc").unwrap();
         let (one, other) = (open(named.path()).unwrap(), open(named.path()).unwrap());
-        assert_eq!((try_lock(&one), try_lock(&other)), (Lock::Taken, Lock::Held));
+        assert_eq!((try_lock(&one).unwrap(), try_lock(&other).unwrap()), (Lock::Taken, Lock::Held));
+        assert_eq!(try_lock_shared(&other).unwrap(), Lock::Held);
         let mut read = String::new();
         File::open(named.path()).unwrap().read_to_string(&mut read).unwrap();
         named.write_all(b"d").unwrap();
         assert_eq!(read, "abc");
         drop(one);
-        assert_eq!(try_lock(&other), Lock::Taken);
+        let third = open(named.path()).unwrap();
+        assert_eq!(try_lock_shared(&other).unwrap(), Lock::Taken);
+        assert_eq!((try_lock_shared(&third).unwrap(), try_lock(&third).unwrap()), (Lock::Taken, Lock::Held));
     }
 }

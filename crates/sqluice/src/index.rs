@@ -220,6 +220,7 @@ impl Index {
             temp_dir: self.write.temp_dir.clone().or(folder).unwrap_or_else(std::env::temp_dir),
             on_conflict: OnConflict::Abort,
             page_count: transaction.page_count()?,
+            counted_from: 0,
         })
     }
 

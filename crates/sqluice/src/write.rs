@@ -1,10 +1,12 @@
-//! `write`: a database with rows of the caller's own sources: for the tables of a schema ([`write_tables`]), or for columns by their
-//! names ([`Write`]).
+//! `write`: a database with rows of the caller's own: structs from an iterator ([`write_rows`]), or batches of columns from sources, for
+//! the tables of a schema ([`write_tables`]) or for columns by their names ([`Write`]).
 
 #[cfg(feature = "load")]
 mod declare;
 #[cfg(feature = "load")]
 mod named;
+#[cfg(feature = "serde")]
+mod structs;
 
 use std::path::Path;
 
@@ -12,6 +14,8 @@ use std::path::Path;
 pub use declare::NewTable;
 #[cfg(feature = "load")]
 pub use named::{NamedRows, PreparedWrite, Write, table_of};
+#[cfg(feature = "serde")]
+pub use structs::{WriteRows, write_rows};
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};

@@ -3,9 +3,10 @@
 
 mod support;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::ffi;
+use sqluice::merge::{Merge, Place, Placed};
 use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 use sqluice::report::Report;
@@ -119,5 +120,47 @@ fn the_page_of_the_lock_byte_is_left_out_wherever_it_falls() {
             assert_eq!(integrity(&database), "ok", "{about}");
         }
     }
+    the_places_of_a_merge_leave_it_out();
     move_pending_byte(PENDING_BYTE);
+}
+
+/// Sources whose leaves and overflow pages are written to their places by others, with the page in, before and after each place.
+fn the_places_of_a_merge_leave_it_out() {
+    let page_bytes = 512;
+    for lock_page in (9..130).step_by(2) {
+        let pending_byte = (lock_page - 1) * page_bytes;
+        move_pending_byte(pending_byte);
+        let home = Home::new();
+        let sources = [1, 1000, 2000].map(|first| {
+            let path = home.path(&format!("{first}.db"));
+            let sql = format!(
+                "PRAGMA page_size = {page_bytes}; CREATE TABLE t (id INTEGER PRIMARY KEY, x); CREATE INDEX i ON t (x);
+                 WITH n (n) AS (SELECT {first} UNION ALL SELECT n + 1 FROM n WHERE n < {first} + 59)
+                 INSERT INTO t SELECT n, zeroblob(iif(n % 7 = 0, 1500, 100)) FROM n"
+            );
+            open(&path).execute_batch(&sql).unwrap();
+            path
+        });
+        let options = WriteOptions::new().threads(2).tune(|tuning| {
+            (tuning.chunk_bytes, tuning.pending_byte) = (8 * page_bytes as usize, pending_byte);
+        });
+        let count = |source: &PathBuf| Place::count(source, "t", &options, &Silent, &Cancel::new()).unwrap();
+        let pages: Vec<u32> = sources.iter().map(count).collect();
+        let target = home.path("all.db");
+        let merge = Merge::new(&target, &sources).write(options.clone());
+        let places = merge.places("t", &home.path("unfinished"), &pages, &Cancel::new()).unwrap().unwrap();
+        let placed = places.into_iter().rev().zip(0..).map(|(place, number)| {
+            let list = home.path(&format!("list {number}"));
+            place.write(&list, &options, &Silent, &Cancel::new()).unwrap();
+            Placed { place, list }
+        });
+        let merge = merge.placed(placed);
+        let report = merge.run(&Silent, &Cancel::new()).unwrap();
+        let bytes = std::fs::read(&target).unwrap();
+        assert_eq!(report.checksum, checksum_around(&bytes, pending_byte), "{lock_page}");
+        assert_sound(&bytes, pending_byte);
+        let database = open(&target);
+        assert_eq!(integrity(&database), "ok", "{lock_page}");
+        assert_eq!(records(&database, &bytes, "t").len(), 180, "{lock_page}");
+    }
 }

@@ -49,7 +49,7 @@ def with_types(layout: Layout, file: str, shard: Shard, types: Columns, folder: 
     if dict(shard.columns) == types:
         return file
     rewritten = os.path.join(folder, shard.name)
-    layout.write(rewritten, _read.read(file, layout.table), tuple(types.items()))
+    layout.write(rewritten, _read.read(file, layout.table), tuple(types.items()), task=shard.task)
     return rewritten
 
 

@@ -12,8 +12,9 @@ from typing import Any, Literal
 from .._errors import InputError, TargetError, UsageError
 from .._report import MergeReport
 from .._write import MEMORY, OnConflict, Path, names, specs
-from . import _commit, _files, _manifest, _staging
+from . import _commit, _files, _manifest, _places, _staging
 from ._partition import Partition
+from ._places import Place, Placed
 from ._shard import Layout, Shard, write_shards
 
 Mode = Literal["one", "set"]
@@ -30,6 +31,8 @@ class Committed:
     """Shards that were committed."""
     merge: MergeReport | None
     """How they were merged into one database; None: a set, or no task had rows."""
+    placed: int = 0
+    """Shards whose leaves were copied by tasks, in a second round."""
 
 
 class Job:
@@ -42,6 +45,10 @@ class Job:
         hold for all rows of all tasks. The types of columns that are not named are those of Arrow.
     partition_by: a set has a database for each partition instead of each task with rows.
     staging: the folder, or URL, in which shards wait; all workers must see it. By default a hidden folder beside the target.
+    second_round: the tasks that `plan` asks for copy the leaves of their shards to the one file, side by side, so that the driver writes
+        only interior pages and indexes. All workers must see the folder of the target, and its file system must have locks (flock) between
+        machines. It takes tasks whose keys are disjoint, as those of sorted data. Without a primary key rowids are
+        `(task << 33) + row`. Where it can't be done, `plan` gives no places, and the driver merges all.
     threads, memory: of each task.
     """
 
@@ -61,6 +68,7 @@ class Job:
         on_conflict: OnConflict = "abort",
         partition_by: Partition | None = None,
         staging: Path | None = None,
+        second_round: bool = False,
         threads: int | None = 1,
         memory: int = MEMORY,
     ) -> None:
@@ -72,6 +80,10 @@ class Job:
             raise UsageError("a set can't be appended to", hint="make another one, or replace it")
         if mode == "one" and partition_by is not None:
             raise UsageError("one database has no partitions", hint='mode="set" makes a database for each')
+        if mode == "set" and second_round:
+            raise UsageError("a set has no second round: its databases are the shards")
+        if second_round and any(_files.is_url(os.fspath(path)) for path in (target, staging) if path is not None):
+            raise UsageError("a second round needs paths that all workers see, and no URLs")
         self.target = _absolute(target)
         self.table, self.mode, self.if_exists, self.partition_by = table, mode, if_exists, partition_by
         self.staging = _staging.folder_of(self.target) if staging is None else _absolute(staging)
@@ -87,6 +99,7 @@ class Job:
             on_conflict=on_conflict,
             threads=threads,
             memory=memory,
+            second_round=second_round,
         )
 
     @property
@@ -103,9 +116,9 @@ class Job:
             _staging.begin(staging, self.id, os.getpid() if pid is None else pid)
 
     def _stagings(self) -> set[str]:
-        """Where shards wait, and where a set is made before it is renamed."""
-        makes_set = self.mode == "set" and not _files.is_url(self.target)
-        return {self.staging, _staging.folder_of(self.target)} if makes_set else {self.staging}
+        """Where shards wait, and where what is renamed at the end is made."""
+        renames = self._layout.second_round or (self.mode == "set" and not _files.is_url(self.target))
+        return {self.staging, _staging.folder_of(self.target)} if renames else {self.staging}
 
     def _end(self) -> None:
         for staging in self._stagings():
@@ -129,27 +142,51 @@ class Job:
         """Writes the rows of a task: record batches or tables of Arrow. In the task, any number of times; one result of each is committed."""
         return write_shards(self._layout, self._folder, task, batches, self.partition_by)
 
-    def commit(self, shards: Iterable[Shard], schema: Any = None) -> Committed:
+    def plan(self, shards: Iterable[Shard]) -> list[Place]:
+        """The places of a second round, one for each shard with rows: each is to be given to `place`, in any task. None, if the driver is
+        to merge the shards. In the driver, once, before `commit`; after an error `abort` ends the job.
+        """
+        ordered = _in_order(shards)
+        appends = self.if_exists == "append" and _files.exists(self.target)
+        if not self._layout.second_round or appends or len(ordered) < 2:
+            return []
+        types = tuple(_commit.united(ordered).items())
+        counted = [(shard.task, self._path(shard), shard.pages) for shard in ordered if shard.pages is not None]
+        if len(counted) < len(ordered) or any(shard.columns != types for shard in ordered):
+            return []
+        if self.if_exists == "fail":
+            self._refuse()
+        file = os.path.join(_staging.folder_of(self.target), self.id, _places.FILE)
+        return _places.plan(file, self.target, counted, self._layout.table, self.if_exists == "replace")
+
+    def place(self, place: Place) -> Placed:
+        """Copies the leaves of a shard to their place. In a task, any number of times; one result of each is committed."""
+        return _places.place(place, self._folder, self._layout.threads, self._layout.memory)
+
+    def _path(self, shard: Shard) -> str:
+        return _files.join(self._folder, shard.name)
+
+    def commit(self, shards: Iterable[Shard], schema: Any = None, placed: Iterable[Placed] = ()) -> Committed:
         """Makes the target of the shards that the engine has returned, and removes the rest. In the driver.
 
-        schema: the columns, as Arrow has them, for a table without rows.
+        schema: the columns, as Arrow has them, for a table without rows. placed: of all places that `plan` gave.
         """
-        # In the order of the tasks, whatever the order in which they ended.
-        ordered = sorted(shards, key=lambda shard: (shard.task, shard.partition))
+        in_places = {one.place: one for one in placed}
         try:
-            twice = [shard.task for shard, after in zip(ordered, ordered[1:], strict=False) if _place(shard) == _place(after)]
-            if twice:
-                raise InputError(f"two attempts of task {twice[0]} were to be committed")
-            merged = self._make(ordered, schema)
+            ordered = _in_order(shards)
+            merged = self._make(ordered, schema, list(in_places.values()))
         finally:
             self._end()
-        return Committed(self.target, sum(shard.rows for shard in ordered), len(ordered), merged)
+        return Committed(self.target, sum(shard.rows for shard in ordered), len(ordered), merged, len(in_places))
 
-    def _make(self, shards: list[Shard], schema: Any) -> MergeReport | None:
+    def _make(self, shards: list[Shard], schema: Any, placed: list[Placed]) -> MergeReport | None:
         layout, target = self._layout, self.target
         if self.if_exists == "fail":
             self._refuse()
-        with _files.held_locally([_files.join(self._folder, shard.name) for shard in shards]) as files:
+        if placed:
+            sources = [self._path(shard) for shard in shards]
+            return _places.merge(target, sources, placed, self._folder, self.if_exists == "replace")
+        with _files.held_locally([self._path(shard) for shard in shards]) as files:
             if self.mode == "set":
                 self._make_set(shards, files)
                 return None
@@ -208,7 +245,16 @@ class Job:
         self._end()
 
 
-def _place(shard: Shard) -> tuple[int, int]:
+def _in_order(shards: Iterable[Shard]) -> list[Shard]:
+    """In the order of the tasks, whatever the order in which they ended."""
+    ordered = sorted(shards, key=_position)
+    twice = [shard.task for shard, after in zip(ordered, ordered[1:], strict=False) if _position(shard) == _position(after)]
+    if twice:
+        raise InputError(f"two attempts of task {twice[0]} were to be committed")
+    return ordered
+
+
+def _position(shard: Shard) -> tuple[int, int]:
     return shard.task, shard.partition
 
 

@@ -12,8 +12,11 @@ from typing import Any
 from .. import _write
 from .._errors import TargetError
 from .._report import Report
-from . import _files
+from . import _files, _places
 from ._partition import Partition, split
+
+TASK_ROWID_BITS = 33
+"""Rowids of a task without a key are its number, and the number of the row in so many bits, as monotonically_increasing_id of Spark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Shard:
     checksum: str | None
     columns: tuple[tuple[str, str], ...]
     """Names of the columns, and the types that they are declared with."""
+    pages: int | None = None
+    """The pages that its rows take in the result; None: no second round was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +52,16 @@ class Layout:
     on_conflict: _write.OnConflict
     threads: int | None
     memory: int
+    second_round: bool
 
-    def write(self, file: str, rows: Any, types: tuple[tuple[str, str], ...] = (), *, overwrite: bool = False) -> Report:
-        """Writes a new database of rows; `types` are those of columns that the layout has none for."""
+    def first_rowid(self, task: int) -> int:
+        """The rowid of the first row of a task. Without a key the rowids of all tasks are disjoint, so that leaves stay as they are."""
+        return (task << TASK_ROWID_BITS) + 1 if self.second_round and not self.primary_key else 1
+
+    def write(
+        self, file: str, rows: Any, types: tuple[tuple[str, str], ...] = (), *, task: int = 0, overwrite: bool = False
+    ) -> Report:
+        """Writes a new database of the rows of a task; `types` are those of columns that the layout has none for."""
         given = dict(types) | dict(self.types)
         return _write.write(
             file,
@@ -62,6 +74,7 @@ class Layout:
             strict=self.strict,
             without_rowid=self.without_rowid,
             on_conflict=self.on_conflict,
+            first_rowid=self.first_rowid(task),
             overwrite=overwrite,
             threads=self.threads,
             memory=self.memory,
@@ -97,10 +110,11 @@ def _written(layout: Layout, folder: str, name: str, where: tuple[int, int], bat
 
     task, partition = where
     with _files.made_locally(_files.join(folder, name)) as file:
-        report = layout.write(file, all_batches())
+        report = layout.write(file, all_batches(), task=task)
+        pages = _places.count(file, layout.table, layout.threads, layout.memory) if layout.second_round else None
     [table] = report.tables
     columns = tuple((column.name, column.type) for column in table.columns)
-    return [Shard(name, task, partition, report.rows, report.bytes, report.checksum, columns)]
+    return [Shard(name, task, partition, report.rows, report.bytes, report.checksum, columns, pages)]
 
 
 def _by_partition(batches: Iterator[Any], partition: Partition, spools: ExitStack) -> Iterator[tuple[int, Iterator[Any]]]:

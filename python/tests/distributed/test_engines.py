@@ -149,6 +149,44 @@ def test_ray_keeps_the_order_of_sorted_data(ray: Any, tmp_path: Path) -> None:
     assert merged.method == "concatenated"
 
 
+def placed_by_ray(data: pyarrow.Table, target: Path, **options: Any) -> int:
+    import ray
+
+    sink = sqluice.ray.SQLiteDatasink(target, "t", **options)
+    ray.data.from_arrow(shares(data, 4)).write_datasink(sink)
+    assert sink.committed is not None
+    return sink.committed.placed
+
+
+def placed_by_spark(data: pyarrow.Table, target: Path, **options: Any) -> int:
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    assert session is not None
+    frame = session.createDataFrame(data).repartitionByRange(4, "id").sortWithinPartitions("id")
+    return sqluice.spark.write(frame, target, "t", **options).placed
+
+
+def placed_by_dask(data: pyarrow.Table, target: Path, **options: Any) -> int:
+    import dask.dataframe
+
+    return sqluice.dask.to_sqlite(dask.dataframe.from_pandas(data.to_pandas(), npartitions=4), target, "t", **options).placed
+
+
+@pytest.mark.parametrize(("engine", "write"), [("ray", placed_by_ray), ("spark", placed_by_spark), ("dask", placed_by_dask)])
+def test_tasks_place_their_rows_in_a_second_round(
+    request: pytest.FixtureRequest, tmp_path: Path, engine: str, write: Callable[..., int]
+) -> None:
+    request.getfixturevalue(engine)
+    ids = range(50_000)
+    data = pyarrow.table({"id": ids, "text": [f"row {row % 997} " * (500 if row % 5000 == 0 else 1) for row in ids]})
+    options: dict[str, Any] = {"primary_key": "id", "index": ["text"]}
+    sqluice.write(tmp_path / "one.db", data, "t", **options)
+    assert write(data, tmp_path / "many.db", second_round=True, **options) > 1
+    assert content(tmp_path / "many.db") == content(tmp_path / "one.db")
+    assert sorted(os.listdir(tmp_path)) == ["many.db", "one.db"]
+
+
 def test_spark_reads_all_parts(spark: Any, db: Path) -> None:
     frame = spark.read.format("sqluice").option("path", str(db)).option("table", "t").option("parts", "5").load()
     assert frame.columns == ["id", "text", "real"] and frame.rdd.getNumPartitions() == 5

@@ -1,4 +1,4 @@
-//! What `copy` takes.
+//! The arguments of `copy`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,116 +10,137 @@ use sqluice_format::page::PageSize;
 use super::page_size;
 use crate::numbers;
 
-/// Copy a database, or some of its tables, to a new file without free pages
+/// Copy a database, or some of its tables, without free pages
 ///
-/// The copy has every table, index, view and trigger of the source, in its order and with its text, the same rowids, and no free pages.
-/// It is one committed state: in WAL mode other programs can write to the source meanwhile; in the other journal modes their commits
-/// wait, which --busy-limit limits.
+/// The copy has every table, index, view and trigger of the source, with the same SQL text, order and rowids, and no free pages. It is one
+/// committed state: in WAL mode, other programs can write to the source meanwhile; in other journal modes their commits wait, at most as
+/// long as --busy-limit.
 ///
-/// Full pages are copied as they are, others are packed again. The order of every index is verified: an index that is out of order is
+/// Full pages are copied as they are; other pages are packed again. The order of every index is verified. An index that is out of order is
 /// sorted and reported.
 ///
-/// SOURCE and TARGET may be URLs: s3://bucket/name, gs://bucket/name, az://container/name, and for SOURCE https://host/name. A source behind a
-/// URL is fetched to a temporary file first; a target in a store is uploaded as it is made, and is complete or absent.
+/// SOURCE and TARGET may be URLs: s3://bucket/name, gs://bucket/name or az://container/name, and SOURCE also https://host/name. A source at
+/// a URL is fetched to a temporary file first. A target in an object store is uploaded as it is written and appears only once complete.
 ///
-/// With SOURCE itself as TARGET, the copy replaces it, as with VACUUM: no other program may use the database meanwhile.
+/// If TARGET is SOURCE, the copy replaces it, as VACUUM does; no other program may use the database meanwhile.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   sqluice copy app.db backup.db
-  without the bytes of deleted rows, with larger pages:
+  sqluice copy app.db app.db
+  sqluice copy app.db shared.db --exclude-table users
+  sqluice copy app.db s3://bucket/site.db --for http")]
+#[command(after_long_help = "Examples:
+  A backup:
+    sqluice copy app.db backup.db
+  Without the bytes of deleted rows, with larger pages:
     sqluice copy app.db small.db --compact --page-size 16384
-  in place, as VACUUM does:
+  In place, as VACUUM does:
     sqluice copy app.db app.db
-  without a table:
+  Without a table:
     sqluice copy app.db shared.db --exclude-table users
-  for readers that fetch ranges over a network:
+  For readers that fetch ranges over a network:
     sqluice copy app.db s3://bucket/site.db --for http
-  as SQL for Cloudflare D1, in a folder:
+  As SQL for Cloudflare D1, in a folder:
     sqluice copy app.db app-d1 --for d1")]
 pub(crate) struct Copy {
-    /// The database
+    /// The database to copy
     #[arg(value_name = "SOURCE")]
     pub(crate) source: PathBuf,
     /// The new file; with --for d1, a new folder
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
-    /// Choose the settings for a purpose; each is reported. Settings that you give are kept where the purpose allows it
-    #[arg(long = "for", value_name = "PURPOSE")]
+    /// Choose settings for: http, datasette, turso, d1 or mobile
+    #[arg(
+        long_help = "Choose the settings for a purpose, and report each. Settings that you give are kept if the purpose allows them",
+        long = "for",
+        value_name = "PURPOSE",
+        hide_possible_values = true
+    )]
     pub(crate) purpose: Option<Purpose>,
-    /// Pack all pages again: the file becomes as small as possible, and no bytes of deleted rows are copied
+    /// Pack all pages again: the smallest file, without bytes of deleted rows
     #[arg(long)]
     pub(crate) compact: bool,
-    /// Copy only this table or view, with its indexes and triggers; several are possible
+    /// Copy only this table or view, with its indexes and triggers; repeatable
     #[arg(long = "table", value_name = "TABLE", help_heading = "Selection")]
     pub(crate) tables: Vec<String>,
-    /// Leave this table or view out, with its indexes and triggers; several are possible
+    /// Leave out this table or view, with its indexes and triggers; repeatable
     #[arg(long = "exclude-table", value_name = "TABLE", help_heading = "Selection")]
     pub(crate) exclude_tables: Vec<String>,
-    /// Leave out all indexes that are not unique
+    /// Leave out indexes that are not unique
     #[arg(long, help_heading = "Selection")]
     pub(crate) no_indexes: bool,
-    /// Copy even if views, triggers or foreign keys need what is left out
+    /// Copy even if views, triggers or foreign keys refer to objects that are left out
     #[arg(long, help_heading = "Selection")]
     pub(crate) force: bool,
-    /// Bytes of a page of the copy: a power of two from 512 to 65536 [default: as in the source]
+    /// Page size of the copy in bytes: a power of two from 512 to 65536 [default: as in the source]
     #[arg(long, value_name = "BYTES", value_parser = page_size, help_heading = "The new file")]
     pub(crate) page_size: Option<PageSize>,
-    /// The journal mode of the copy [default: delete, or as before if TARGET is SOURCE]
-    #[arg(long, value_name = "MODE", help_heading = "The new file")]
+    /// Journal mode of the copy [default: delete; unchanged if TARGET is SOURCE]
+    #[arg(long, value_name = "MODE", help_heading = "The new file", hide_short_help = true)]
     pub(crate) journal_mode: Option<JournalMode>,
-    /// The auto_vacuum mode of the copy; with full and incremental, SQLite writes the file, in the order of VACUUM INTO
-    /// [default: as in the source]
-    #[arg(long, value_name = "MODE", help_heading = "The new file")]
+    /// auto_vacuum mode of the copy; for full and incremental, SQLite writes the file [default: as in the source]
+    #[arg(long, value_name = "MODE", help_heading = "The new file", hide_short_help = true)]
     pub(crate) auto_vacuum: Option<AutoVacuum>,
     /// PRAGMA user_version of the copy [default: as in the source]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "The new file")]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        help_heading = "The new file",
+        hide_short_help = true
+    )]
     pub(crate) user_version: Option<i32>,
     /// PRAGMA application_id of the copy [default: as in the source]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "The new file")]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        help_heading = "The new file",
+        hide_short_help = true
+    )]
     pub(crate) application_id: Option<i32>,
-    /// Place all interior pages after the first page: readers that fetch ranges get them at once. Reads the source twice; not possible
-    /// with auto_vacuum
-    #[arg(long, help_heading = "The new file")]
+    /// Place all interior pages after the first page, for readers that fetch ranges; the source is read twice. Not possible with
+    /// auto_vacuum
+    #[arg(long, help_heading = "The new file", hide_short_help = true)]
     pub(crate) interior_first: bool,
-    /// Worker threads [default: one a core]
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Writing")]
+    /// Number of worker threads [default: one per core]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Resources", hide_short_help = true)]
     pub(crate) threads: Option<u16>,
     /// Memory for buffers, such as 512MiB
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = numbers::bytes, help_heading = "Writing")]
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = numbers::bytes, help_heading = "Resources", hide_short_help = true)]
     pub(crate) memory: u64,
-    /// Where to keep what does not fit the memory [default: the folder of the new file]
-    #[arg(long, value_name = "DIR", help_heading = "Writing")]
+    /// Folder for temporary files: data that exceeds --memory [default: the folder of the new file]
+    #[arg(long, value_name = "DIR", help_heading = "Resources", hide_short_help = true)]
     pub(crate) temp_dir: Option<PathBuf>,
-    /// Replace an existing database as a whole. On a terminal, its tables are listed and you are asked first
-    #[arg(long, help_heading = "Writing")]
+    /// Replace an existing database; on a terminal, you are asked first
+    #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Do not ask before an existing database is replaced
-    #[arg(short, long, help_heading = "Writing")]
+    /// Replace an existing database without asking
+    #[arg(short, long, help_heading = "Writing", hide_short_help = true)]
     pub(crate) yes: bool,
-    /// How long to wait for a database that another program writes, in seconds, or such as 500ms or 2min
-    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration, help_heading = "Writing")]
+    /// How long to wait for a database that another program has locked: seconds, or such as 500ms or 2min
+    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration, help_heading = "Writing", hide_short_help = true)]
     pub(crate) busy_timeout: Duration,
-    /// How long the commits of other programs may wait for the copy, in seconds, or such as 500ms or 2min; then it ends without a file
-    /// [default: until it is done]
-    #[arg(long, value_name = "DURATION", value_parser = numbers::duration, help_heading = "Writing")]
+    /// How long the commits of other programs may wait; after that, the copy ends with an error [default: no limit]
+    #[arg(long, value_name = "DURATION", value_parser = numbers::duration, help_heading = "Writing", hide_short_help = true)]
     pub(crate) busy_limit: Option<Duration>,
-    /// Print what would be done, and do nothing
-    #[arg(long, help_heading = "Writing")]
+    /// Print the plan, and write nothing
+    #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
 /// What a copy is for.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Purpose {
-    /// Readers that fetch ranges over HTTP: packed pages of 4096 bytes, interior pages first
+    /// For readers that fetch ranges over HTTP: packed pages of 4096 bytes, interior pages first
     Http,
-    /// Datasette: packed; writes a file for --inspect-file beside it
+    /// For Datasette: packed pages, and a file for --inspect-file beside the copy
     Datasette,
-    /// An import into Turso: pages of 4096 bytes, journal mode wal, no auto_vacuum
+    /// For an import into Turso: pages of 4096 bytes, journal mode wal, no auto_vacuum
     Turso,
-    /// An import into Cloudflare D1: a folder of SQL files within its limits
+    /// For an import into Cloudflare D1: a folder of SQL files within its limits
     D1,
-    /// An app that ships with the database: packed pages of 4096 bytes
+    /// For an app that ships the database: packed pages of 4096 bytes
     Mobile,
 }
 
@@ -137,9 +158,9 @@ pub(crate) enum JournalMode {
 pub(crate) enum AutoVacuum {
     /// Free pages stay in the file
     None,
-    /// Every commit gives them back
+    /// Every commit returns free pages to the file system
     Full,
-    /// PRAGMA incremental_vacuum gives them back
+    /// PRAGMA incremental_vacuum returns free pages to the file system
     Incremental,
 }
 

@@ -1,4 +1,4 @@
-//! What `export` takes.
+//! The arguments of `export`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,89 +9,100 @@ use sqluice::export::Mixed as MixedValues;
 use crate::formats::Format;
 use crate::numbers;
 
-/// Export tables, views or a query to CSV, TSV, JSON, Parquet or Arrow files
+/// Export tables, views or a query to CSV, JSON, Parquet or Arrow files
 ///
-/// Tables are read by pages and encoded on all cores; SQLite reads views, virtual tables, computed columns and queries. All files
-/// are of one committed state of the database, and each appears complete or not at all. In WAL mode others can write to the
-/// database meanwhile; in the other journal modes their commits wait, which --busy-limit limits.
+/// Tables are read page by page and encoded on all cores. SQLite reads views, virtual tables, computed columns and queries. All files show
+/// one committed state of the database, and each file appears only once complete. In WAL mode, other programs can write to the database
+/// meanwhile; in other journal modes their commits wait, at most as long as --busy-limit.
 ///
-/// The database may be a URL, s3://bucket/name, gs://bucket/name, az://container/name or https://host/name: it is fetched to a temporary file
+/// The database may be a URL: s3://bucket/name, gs://bucket/name, az://container/name or https://host/name. It is fetched to a temporary file
 /// first.
 ///
-/// What is written is what `sqluice load` reads back. In CSV and TSV, NULL is an empty field and empty text is "". Numbers have all
-/// digits. CSV and JSON have no place for blobs and infinities: these are errors that name table, row and column, unless --mixed
-/// null writes NULL instead.
+/// `sqluice load` reads exported files back as the same values. In CSV and TSV, NULL is an empty field and empty text is "". Numbers keep all
+/// digits. CSV and JSON cannot hold blobs and infinities: these are errors that name table, row and column, unless --mixed null writes
+/// NULL instead.
 ///
-/// The columns of Parquet and Arrow files have types: those that are declared INTEGER hold 64-bit integers, REAL doubles, TEXT text,
-/// BLOB bytes, and others what their values are. A value of another kind is an error, unless --mixed says how to write it.
+/// Columns of Parquet and Arrow files have types. Columns declared INTEGER become 64-bit integers, REAL doubles, TEXT strings, BLOB binary;
+/// other columns get the type of their values. A value of another type is an error, unless --mixed says how to write it.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
-  a table, in the format that the name of the file says:
+  sqluice export shop.db orders --to orders.csv
+  sqluice export shop.db --to backup/ --format parquet
+  sqluice export shop.db orders --to large.csv --columns id,total --where 'total > 1000' --limit 100
+  sqluice export shop.db orders --to - --format csv | head")]
+#[command(after_long_help = "Examples:
+  A table, in the format that the file name says:
     sqluice export shop.db orders --to orders.csv
     sqluice export shop.db orders --to orders.ndjson.gz
     sqluice export shop.db orders --to orders.parquet
-  all tables, a file each:
+  All tables, one file each:
     sqluice export shop.db --to backup/ --format parquet
-  some columns and rows:
+  Some columns and rows:
     sqluice export shop.db orders --to large.csv --columns id,total --where 'total > 1000' --limit 100
-  a query:
+  A query:
     sqluice export shop.db --query 'SELECT day, sum(total) AS total FROM orders GROUP BY day' --to days.csv
-  to another program:
+  Into another program:
     sqluice export shop.db orders --to - --format csv | head")]
 pub(crate) struct Export {
     /// The database
     #[arg(value_name = "DB")]
     pub(crate) source: PathBuf,
-    /// Tables and views [default: the only table, or all tables if --to is a folder]
+    /// Tables and views to export [default: the only table, or all tables if --to is a folder]
     #[arg(value_name = "TABLE")]
     pub(crate) tables: Vec<String>,
-    /// The file, a folder for a file of each table, or - for standard output
+    /// The file, a folder that gets one file per table, or - for standard output
     #[arg(short, long, value_name = "FILE|FOLDER|-")]
     pub(crate) to: PathBuf,
-    /// The format [default: as the name of the file ends, also before .gz and .zst]
-    #[arg(short, long, value_name = "FORMAT")]
+    /// The format: csv, tsv, ndjson, json, parquet or arrow [default: by the file name]
+    #[arg(
+        long_help = "The format [default: by the extension of the file name; .gz and .zst after it compress]",
+        short,
+        long,
+        value_name = "FORMAT",
+        hide_possible_values = true
+    )]
     pub(crate) format: Option<Format>,
-    /// Replace existing files [default: they are an error]
+    /// Replace existing files [default: an existing file is an error]
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Export these columns, in this order [default: all]
+    /// Export only these columns, in this order [default: all]
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Rows")]
     pub(crate) columns: Option<Vec<String>>,
-    /// Export the rows for which this is true: a condition in SQL
+    /// Export only rows that match this SQL condition
     #[arg(long = "where", value_name = "SQL", help_heading = "Rows")]
     pub(crate) filter: Option<String>,
     /// Export at most N rows of each table
     #[arg(long, value_name = "N", value_parser = numbers::count, help_heading = "Rows")]
     pub(crate) limit: Option<u64>,
-    /// Export what a SELECT returns
+    /// Export the result of a SELECT
     #[arg(long, value_name = "SQL", conflicts_with_all = ["tables", "columns", "filter"], help_heading = "Rows")]
     pub(crate) query: Option<String>,
-    /// How to write values that do not fit the type of their column, or the format [default: they are an error]
+    /// How to write values that do not fit the type of their column or the format [default: such a value is an error]
     #[arg(long, value_name = "HOW", help_heading = "Values")]
     pub(crate) mixed: Option<Mixed>,
-    /// In Parquet and Arrow files, make dates and timestamps of ISO text in columns declared DATE, DATETIME or TIMESTAMP
+    /// In Parquet and Arrow files, write ISO text of columns declared DATE, DATETIME or TIMESTAMP as dates and timestamps
     #[arg(long, help_heading = "Values")]
     pub(crate) dates: bool,
-    /// Worker threads [default: one a core]
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    /// Number of worker threads [default: one per core]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Reading", hide_short_help = true)]
     pub(crate) threads: Option<u16>,
-    /// How long to wait for a database that another program is writing, in seconds, or such as 500ms or 2min
-    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration)]
+    /// How long to wait for a database that another program has locked: seconds, or such as 500ms or 2min
+    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration, help_heading = "Reading", hide_short_help = true)]
     pub(crate) busy_timeout: Duration,
-    /// End with an error when reading takes longer and keeps others from committing [default: no limit]
-    #[arg(long, value_name = "DURATION", value_parser = numbers::duration)]
+    /// How long the commits of other programs may wait; after that, the export ends with an error [default: no limit]
+    #[arg(long, value_name = "DURATION", value_parser = numbers::duration, help_heading = "Reading", hide_short_help = true)]
     pub(crate) busy_limit: Option<Duration>,
-    /// Print what would be done, and do nothing
+    /// Print the plan, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
-/// How values of another kind are written.
+/// How values of another type are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mixed {
-    /// A column with values of several kinds becomes text
+    /// Write the whole column as text
     Text,
-    /// They become NULL, and are counted
+    /// Write NULL, and count such values
     Null,
 }
 

@@ -12,218 +12,254 @@ use crate::formats::{Decimal, Format, Role, Timestamp, delimiter, role};
 use crate::numbers;
 use sqluice::source::csv::Delimiter;
 
-/// Load CSV, TSV, JSON, Parquet and Arrow files, and tables of databases, into a database
+/// Load CSV, JSON, Parquet and Arrow files, or tables of other databases, into a database
 ///
-/// Creates the database and the tables as needed. An existing table is an error, unless --append, --replace-table or --upsert says
-/// what to do with its rows. Then columns are matched by name: the table declares their types, and the DEFAULT of those that the
-/// file does not have. An existing database changes in one transaction, even if several tables are loaded: a load that fails or
-/// is killed changes nothing.
+/// The database and its tables are created as needed. By default each file becomes a table named after it. An existing table is an error
+/// unless --append, --replace-table or --upsert is given; columns are then matched by name, the table declares their types, and columns
+/// that the file lacks get their DEFAULT.
 ///
-/// Delimiter, quote and header are recognised, gzip and zstd are unpacked, UTF-16 is read by its byte order mark. Columns get
-/// the type that all of their values have: INTEGER, REAL or TEXT, so that nothing is lost; --schema declares them instead.
+/// Loads are all or nothing. A new database appears only once complete. An existing database changes in one transaction, even if several
+/// tables are loaded. A load that fails or is killed changes nothing.
 ///
-/// JSON is objects, one a line or one after another, or an array of them, which --records finds in a larger document. Each key is a column, wherever it first appears; arrays and objects within are
-/// text, as they stand in the file, and true and false are 1 and 0.
+/// CSV: delimiter, quote and header are recognised. gzip and zstd are decompressed, and UTF-16 is recognised by its byte order mark. Each
+/// column gets a type that fits all of its values, INTEGER, REAL or TEXT, so that no value changes. --type and --schema declare other types.
 ///
-/// Parquet and Arrow IPC files say which types their columns have. Dates, times and timestamps are text as ISO 8601 has it, with a
-/// zone in UTC; lists, structs and maps are JSON.
+/// JSON: one object per line, objects one after another, or an array of objects, which --records finds within a larger document. Each key
+/// becomes a column. Nested arrays and objects are stored as their JSON text, true and false as 1 and 0.
 ///
-/// Of a database all tables are loaded, or the one that --table names: rows and types of columns, not keys and indexes, which --schema
-/// or other flags declare.
+/// Parquet and Arrow IPC: the file declares the types. Dates, times and timestamps become ISO 8601 text, with a time zone in UTC. Lists,
+/// structs and maps become JSON text.
 ///
-/// DB and FILES may be URLs: s3://bucket/name, gs://bucket/name, az://container/name, and for FILES https://host/name. Credentials are those of
-/// the environment (AWS_ACCESS_KEY_ID and so on). A database in a store is uploaded as it is made, and is complete or absent; rows can't
-/// be added to it.
+/// SQLite databases: all tables are loaded, or the one that --table names. Rows and column types are kept; keys and indexes are not, unless
+/// --schema or other flags declare them.
 ///
-/// The first bad row ends the load, and then nothing is written; --reject puts such rows into a file and goes on.
+/// URLs: DB and FILE may be s3://bucket/name, gs://bucket/name or az://container/name, and FILE also https://host/name. Credentials are
+/// read from the environment, such as AWS_ACCESS_KEY_ID. A database in an object store is uploaded as it is written and appears only once
+/// complete; rows cannot be added to it later.
+///
+/// The first bad row ends the load, and nothing is written. --reject writes bad rows to a file instead and continues.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
-  one table a file, named after it:
+  sqluice load shop.db orders.csv customers.tsv.gz
+  sqluice load log.db 'log-*.csv.zst' --table log
+  sqluice load shop.db orders.csv --primary-key id --index 'customer, date desc'
+  sqluice load shop.db orders-may.csv --table orders --append")]
+#[command(after_long_help = "Examples:
+  One table per file, named after the file:
     sqluice load shop.db orders.csv customers.tsv.gz
-  many files, one table:
+  Many files into one table:
     sqluice load log.db 'log-*.csv.zst' --table log
-  JSON, an object a line:
+  JSON, one object per line:
     sqluice load app.db events.ndjson.gz --index time
-  GeoJSON, and other documents that hold the array of records further down:
+  GeoJSON, and other documents with an array of records inside:
     sqluice load map.db places.geojson --records features
-  Parquet, some columns of it:
+  Some columns of a Parquet file:
     sqluice load trips.db trips.parquet --columns vendor,start,fare
-  from a store to a store, in the columns that are needed:
+  From one object store to another, only the columns that are needed:
     sqluice load s3://bucket/trips.db 's3://bucket/2026/*.parquet' --table trips --columns vendor,fare
-  from standard input:
+  From standard input:
     curl -s https://example.org/x.csv | sqluice load x.db - --table x
-  tables of another database, with other types, keys or columns:
+  Tables of another database, with other types, keys or columns:
     sqluice load new.db old.db --schema new.sql
-  other types than the values have: print the tables, change them, declare them:
+  Other types than the recognised ones: print the schema, edit it, use it:
     sqluice load shop.db orders.csv --dry-run > schema.sql
     sqluice load shop.db orders.csv --schema schema.sql
-  dates, booleans and numbers as they are written elsewhere:
+  Dates, booleans and numbers in local notation:
     sqluice load shop.db orders.csv --date placed=%d.%m.%Y --boolean paid=ja/nein --decimal-comma price --thousands price=.
-  with a key and indexes:
+  A primary key and an index:
     sqluice load shop.db orders.csv --primary-key id --index 'customer, date desc'
-  bad rows go to a file of their own:
+  Bad rows into a file of their own:
     sqluice load shop.db orders.csv --reject bad.csv
-  more rows for an existing table, or new values for some of its rows:
+  More rows for an existing table, or new values for some of its rows:
     sqluice load shop.db orders-may.csv --table orders --append
     sqluice load shop.db prices.csv --upsert product")]
 pub(crate) struct Load {
-    /// The database, new or existing
+    /// The database; it is created if needed
     #[arg(value_name = "DB")]
     pub(crate) db: PathBuf,
-    /// The files to load; - is standard input, and a pattern such as 'log-*.csv' stands for all that match
+    /// The files; - is standard input, and a pattern such as 'log-*.csv' all files that match
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// The table that all files go to [default: a table for each file, named after it]
-    #[arg(short, long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), help_heading = "Table")]
+    /// Load all files into this table [default: one table per file]
+    #[arg(short, long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) table: Option<String>,
-    /// What tables are named after: the file, or the folders that it is in, too, below those that all files share
-    #[arg(long, value_name = "WHAT", default_value = "file", help_heading = "Table")]
-    pub(crate) name_from: NameFrom,
-    /// A file with the CREATE TABLE statements, such as --dry-run prints; existing tables must be the same [default: made
-    /// from the files]
-    #[arg(long, value_name = "FILE.sql", help_heading = "Table")]
+    /// Take the tables and types from this file [default: recognised]
+    #[arg(
+        long_help = "Declare the tables by the CREATE TABLE statements in this file, such as --dry-run prints. Existing tables must be declared the same [default: the tables follow from the files]",
+        long,
+        value_name = "FILE.sql"
+    )]
     pub(crate) schema: Option<PathBuf>,
-    /// The type of a column, such as zip=TEXT; may be repeated [default: INTEGER, REAL or TEXT, which all its values have]
-    #[arg(long = "type", value_name = "COL=TYPE", value_parser = column_type, conflicts_with = "schema", help_heading = "Table")]
-    pub(crate) types: Vec<(String, String)>,
-    /// The format of dates in a column, such as 'placed=%d.%m.%Y'; they become ISO 8601 text, which SQLite's date functions read. May be
-    /// repeated [default: dates stay as they are written]
-    #[arg(long, value_name = "COL=FORMAT", value_parser = date, long_help = date_help(), help_heading = "Table")]
-    pub(crate) date: Vec<(String, String)>,
-    /// A column of booleans, which become 1 and 0: true/false, t/f, yes/no, y/n, on/off, 1/0 in any case, or the two words that are given,
-    /// as in 'paid=ja/nein'. May be repeated [default: such words are text]
-    #[arg(long, value_name = "COL[=TRUE/FALSE]", value_parser = boolean, help_heading = "Table")]
-    pub(crate) boolean: Vec<(String, Option<(String, String)>)>,
-    /// A column of numbers with a decimal comma, such as 3,14; may be repeated [default: such numbers are text]
-    #[arg(long, value_name = "COL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Table")]
-    pub(crate) decimal_comma: Vec<String>,
-    /// The character between groups of three digits in the numbers of a column, such as 'price=,' where 1234567 is 1,234,567; may be
-    /// repeated [default: such numbers are text]
-    #[arg(long, value_name = "COL=CHAR", value_parser = thousands, help_heading = "Table")]
-    pub(crate) thousands: Vec<(String, String)>,
-    /// Make STRICT tables [default: ordinary ones]
-    #[arg(long, conflicts_with = "schema", help_heading = "Table")]
-    pub(crate) strict: bool,
-    /// Load these columns only, in this order; with --no-header: the names of the columns [default: all]
-    #[arg(long, value_name = "A,B,...", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new(), help_heading = "Table")]
-    pub(crate) columns: Option<Vec<String>>,
-    /// Add the columns that the table, or the first file of a new one, does not have [default: an error]
-    #[arg(long, visible_alias = "alter", help_heading = "Table")]
-    pub(crate) add_columns: bool,
-    /// Read at most N records of each table, bad ones included [default: all]
-    #[arg(long, value_name = "N", value_parser = numbers::count, help_heading = "Table")]
+    /// Name tables after the file alone, or also after its folders, below the folder that all files share
+    #[arg(long, value_name = "WHAT", default_value = "file", hide_short_help = true)]
+    pub(crate) name_from: NameFrom,
+    /// Read at most N records of each table, including bad ones [default: all]
+    #[arg(long, value_name = "N", value_parser = numbers::count, hide_short_help = true)]
     pub(crate) limit: Option<u64>,
 
-    /// Add the rows to those of an existing table [default: an existing table is an error]
-    #[arg(long, conflicts_with_all = ["overwrite", "replace_table", "upsert"], help_heading = "Existing tables")]
-    pub(crate) append: bool,
-    /// Replace all rows of an existing table. Its columns, indexes and triggers stay; its rows are removed by DELETE, for
-    /// which its triggers fire [default: an existing table is an error]
-    #[arg(long, conflicts_with_all = ["overwrite", "upsert"], help_heading = "Existing tables")]
-    pub(crate) replace_table: bool,
-    /// Update the existing rows that have the same values in these columns, which must be a key of the table, and insert the others.
-    /// Columns that the file does not have stay as they are [default: an existing table is an error]
-    #[arg(long, value_name = "A,B,...", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new(), conflicts_with_all = ["overwrite", "on_conflict"], help_heading = "Existing tables")]
-    pub(crate) upsert: Option<Vec<String>>,
-
-    /// The columns of the PRIMARY KEY. One INTEGER column names the rowid itself, and SQLite gives the next number for NULL; of
-    /// others none may be NULL [default: none]
-    #[arg(long, visible_alias = "pk", value_name = "A,B,...", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new(), conflicts_with = "schema", help_heading = "Keys and indexes")]
-    pub(crate) primary_key: Vec<String>,
-    /// Make the tables WITHOUT ROWID: rows are kept in the order of the PRIMARY KEY [default: in the order of rowids]
-    #[arg(long, requires = "primary_key", help_heading = "Keys and indexes")]
-    pub(crate) without_rowid: bool,
-    /// Make an index, such as 'a, b DESC' or 'name COLLATE NOCASE'; may be repeated. A name with a comma in it goes between "
-    /// [default: none]
-    #[arg(long, value_name = "COLUMNS", help_heading = "Keys and indexes")]
-    pub(crate) index: Vec<String>,
-    /// Make a unique index; may be repeated [default: none]
-    #[arg(long, value_name = "COLUMNS", conflicts_with = "schema", help_heading = "Keys and indexes")]
-    pub(crate) unique: Vec<String>,
-    /// What to do with a row whose key another row has already; ON CONFLICT clauses in the schema are not followed [default: abort]
-    #[arg(long, value_name = "WHAT", help_heading = "Keys and indexes")]
-    pub(crate) on_conflict: Option<OnConflict>,
-
-    /// What the files are [default: recognised by name and content]
-    #[arg(short, long, value_name = "FORMAT", help_heading = "Format")]
-    pub(crate) format: Option<Format>,
-    /// What stands between fields: one character or several, tab, whitespace for runs of blanks, none for one column [default:
-    /// recognised]
-    #[arg(short, long, value_name = "TEXT", value_parser = delimiter, help_heading = "Format")]
-    pub(crate) delimiter: Option<Delimiter>,
-    /// The character around fields, or none [default: recognised: " or ']
-    #[arg(long, value_name = "CHAR", value_parser = role, help_heading = "Format")]
-    pub(crate) quote: Option<Role>,
-    /// The character that makes the next one within quotes stand for itself, or none [default: recognised: none or \; a quote is
-    /// doubled]
-    #[arg(long, value_name = "CHAR", value_parser = role, help_heading = "Format")]
-    pub(crate) escape: Option<Role>,
-    /// The first record names the columns [default: recognised]
-    #[arg(long, conflicts_with = "no_header", help_heading = "Format")]
-    pub(crate) header: bool,
-    /// The first record is a row; the columns are called column1, column2, ... [default: recognised]
-    #[arg(long, help_heading = "Format")]
-    pub(crate) no_header: bool,
-    /// Skip N lines at the start; 0 keeps all [default: recognised: lines before the table]
-    #[arg(long, value_name = "N", value_parser = numbers::count, help_heading = "Format")]
-    pub(crate) skip_lines: Option<u64>,
-    /// Skip lines that begin with this character, or none [default: recognised: none or #]
-    #[arg(long, value_name = "CHAR", value_parser = role, help_heading = "Format")]
-    pub(crate) comment: Option<Role>,
-    /// An unquoted field that is NULL, such as NA, besides the empty one; may be repeated [default: none]
-    #[arg(long, value_name = "TOKEN", help_heading = "Format")]
-    pub(crate) null: Vec<String>,
-    /// Take an unquoted empty field for empty text, not for NULL
-    #[arg(long, help_heading = "Format")]
-    pub(crate) empty_as_text: bool,
-    /// Fill fields that are missing at the end of a record with NULL [default: such a row is bad]
-    #[arg(long, help_heading = "Format")]
-    pub(crate) pad: bool,
-    /// Take a quote inside an unquoted field for a fault [default: it is a character like any other]
-    #[arg(long, help_heading = "Format")]
-    pub(crate) strict_quotes: bool,
-    /// The encoding of the files, such as windows-1252 or utf-16le [default: UTF-8, or what a byte order mark says]
-    #[arg(short = 'E', long, value_name = "NAME", help_heading = "Format")]
-    pub(crate) encoding: Option<String>,
-
-    /// Where a JSON document has its array of records, such as features or data.items [default: it is the array, or objects]
-    #[arg(long, value_name = "PATH", help_heading = "Format")]
-    pub(crate) records: Option<String>,
-    /// What decimals of Parquet and Arrow files become
-    #[arg(long, value_name = "WHAT", default_value = "auto", help_heading = "Format")]
-    pub(crate) decimal: Decimal,
-    /// What timestamps of Parquet and Arrow files become
-    #[arg(long, value_name = "WHAT", default_value = "iso", help_heading = "Format")]
-    pub(crate) timestamp: Timestamp,
-
-    /// Put bad rows into this new CSV file, with line and reason, and go on [default: the first one ends the load]
-    #[arg(long, value_name = "FILE", help_heading = "Bad rows")]
-    pub(crate) reject: Option<PathBuf>,
-    /// Replace the --reject file if it exists [default: an existing one is an error]
-    #[arg(long, requires = "reject", help_heading = "Bad rows")]
-    pub(crate) overwrite_reject: bool,
-    /// Stop when more rows than this are bad [default: any number may be]
-    #[arg(long, value_name = "N", value_parser = numbers::count, requires = "reject", help_heading = "Bad rows")]
-    pub(crate) max_rejects: Option<u64>,
-    /// Leave out files that can't be loaded, list them at the end, and exit with 1 [default: they end the load]
-    #[arg(long, help_heading = "Bad rows")]
-    pub(crate) skip_bad_files: bool,
+    /// Declare the type of a column, such as zip=TEXT; repeatable
+    #[arg(long_help = "Declare the type of a column, such as zip=TEXT; repeatable [default: INTEGER, REAL or TEXT, whichever fits all values]", long = "type", value_name = "COL=TYPE", value_parser = column_type, conflicts_with = "schema", help_heading = "Columns and types")]
+    pub(crate) types: Vec<(String, String)>,
+    /// Load only these columns, in this order [default: all]
+    #[arg(long_help = "Load only these columns, in this order. With --no-header, these are the names of the columns [default: all columns]", long, value_name = "A,B,...", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new(), help_heading = "Columns and types")]
+    pub(crate) columns: Option<Vec<String>>,
+    /// Add columns that the table lacks, or that the first file of a new table lacks [default: such columns are an error]
+    #[arg(long, visible_alias = "alter", help_heading = "Columns and types", hide_short_help = true)]
+    pub(crate) add_columns: bool,
+    /// Read a column as dates in this format, such as 'placed=%d.%m.%Y'
+    #[arg(long, value_name = "COL=FORMAT", value_parser = date, long_help = date_help(), help_heading = "Columns and types", hide_short_help = true)]
+    pub(crate) date: Vec<(String, String)>,
+    /// Read a column as booleans and store 1 and 0; repeatable
+    #[arg(long_help = "Read a column as booleans and store 1 and 0: true/false, t/f, yes/no, y/n, on/off or 1/0 in any case, or the two words that are given, as in 'paid=ja/nein'; repeatable [default: such words are stored as text]", long, value_name = "COL[=TRUE/FALSE]", value_parser = boolean, help_heading = "Columns and types", hide_short_help = true)]
+    pub(crate) boolean: Vec<(String, Option<(String, String)>)>,
+    /// Read a column as numbers with a decimal comma, such as 3,14; repeatable [default: such numbers are stored as text]
+    #[arg(long, value_name = "COL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Columns and types", hide_short_help = true)]
+    pub(crate) decimal_comma: Vec<String>,
+    /// Read a column as numbers with this character between groups of three digits; repeatable
+    #[arg(long_help = "Read a column as numbers with this character between groups of three digits: with 'price=,' 1,234,567 is 1234567; repeatable [default: such numbers are stored as text]", long, value_name = "COL=CHAR", value_parser = thousands, help_heading = "Columns and types", hide_short_help = true)]
+    pub(crate) thousands: Vec<(String, String)>,
+    /// Create STRICT tables [default: ordinary tables]
+    #[arg(long, conflicts_with = "schema", help_heading = "Columns and types", hide_short_help = true)]
+    pub(crate) strict: bool,
     /// Accept values that SQLite would round or overflow: integers beyond 64 bits and numbers beyond the range of floats
     /// [default: such a row is bad]
-    #[arg(long, help_heading = "Bad rows")]
+    #[arg(long, help_heading = "Columns and types", hide_short_help = true)]
     pub(crate) lossy: bool,
+    /// Store decimals of Parquet and Arrow files as
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "auto",
+        help_heading = "Columns and types",
+        hide_short_help = true
+    )]
+    pub(crate) decimal: Decimal,
+    /// Store timestamps of Parquet and Arrow files as
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "iso",
+        help_heading = "Columns and types",
+        hide_short_help = true
+    )]
+    pub(crate) timestamp: Timestamp,
+
+    /// Add the rows to an existing table
+    #[arg(long_help = "Add the rows to an existing table [default: an existing table is an error]", long, conflicts_with_all = ["overwrite", "replace_table", "upsert"], help_heading = "Existing tables")]
+    pub(crate) append: bool,
+    /// Replace all rows of an existing table
+    #[arg(long_help = "Replace all rows of an existing table. Its columns, indexes and triggers stay. The old rows are deleted by DELETE, which fires triggers [default: an existing table is an error]", long, conflicts_with_all = ["overwrite", "upsert"], help_heading = "Existing tables")]
+    pub(crate) replace_table: bool,
+    /// Update rows that have the same values in this key; insert the others
+    #[arg(long_help = "Update the existing rows that have the same values in these columns, which must be a key of the table, and insert the other rows. Columns that the file lacks are not changed [default: an existing table is an error]", long, value_name = "A,B,...", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new(), conflicts_with_all = ["overwrite", "on_conflict"], help_heading = "Existing tables")]
+    pub(crate) upsert: Option<Vec<String>>,
+
+    /// Make these columns the PRIMARY KEY
+    #[arg(long_help = "Make these columns the PRIMARY KEY. A single INTEGER column becomes the rowid, and SQLite numbers its NULLs; other key columns must not be NULL. With several tables, the key applies to each table that has all those columns [default: none]", long, visible_alias = "pk", value_name = "A,B,...", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new(), conflicts_with = "schema", help_heading = "Keys and indexes")]
+    pub(crate) primary_key: Vec<String>,
+    /// Create an index, such as 'a, b DESC'; repeatable
+    #[arg(
+        long_help = "Create an index, such as 'a, b DESC' or 'name COLLATE NOCASE'; repeatable. Put a column name that contains a comma between \". With several tables, the index applies to each table that has all those columns [default: none]",
+        long,
+        value_name = "COLUMNS",
+        help_heading = "Keys and indexes"
+    )]
+    pub(crate) index: Vec<String>,
+    /// Create a unique index; repeatable [default: none]
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        conflicts_with = "schema",
+        help_heading = "Keys and indexes",
+        hide_short_help = true
+    )]
+    pub(crate) unique: Vec<String>,
+    /// Create WITHOUT ROWID tables, whose rows are kept in the order of the PRIMARY KEY [default: tables with rowids]
+    #[arg(long, requires = "primary_key", help_heading = "Keys and indexes", hide_short_help = true)]
+    pub(crate) without_rowid: bool,
+    /// What to do with a row whose key exists already; ON CONFLICT clauses in the schema are not used [default: abort]
+    #[arg(long, value_name = "WHAT", help_heading = "Keys and indexes", hide_short_help = true)]
+    pub(crate) on_conflict: Option<OnConflict>,
+
+    /// The format: csv, tsv, ndjson, json, parquet or arrow [default: recognised]
+    #[arg(
+        long_help = "The format of the files [default: recognised by name and content]",
+        short,
+        long,
+        value_name = "FORMAT",
+        help_heading = "File format",
+        hide_possible_values = true
+    )]
+    pub(crate) format: Option<Format>,
+    /// What separates fields: ';', tab, whitespace, none [default: recognised]
+    #[arg(long_help = "What separates fields: one or several characters, tab, whitespace (runs of blanks), or none for a single column [default: recognised]", short, long, value_name = "TEXT", value_parser = delimiter, help_heading = "File format")]
+    pub(crate) delimiter: Option<Delimiter>,
+    /// The character around fields, or none [default: recognised: " or ']
+    #[arg(long, value_name = "CHAR", value_parser = role, help_heading = "File format", hide_short_help = true)]
+    pub(crate) quote: Option<Role>,
+    /// The character that escapes the next one within quotes, or none [default: recognised: none or \; a quote is doubled]
+    #[arg(long, value_name = "CHAR", value_parser = role, help_heading = "File format", hide_short_help = true)]
+    pub(crate) escape: Option<Role>,
+    /// The first record names the columns [default: recognised]
+    #[arg(long, conflicts_with = "no_header", help_heading = "File format", hide_short_help = true)]
+    pub(crate) header: bool,
+    /// The first record is a row; the columns are named column1, column2, ... [default: recognised]
+    #[arg(long, help_heading = "File format", hide_short_help = true)]
+    pub(crate) no_header: bool,
+    /// Skip N lines at the start; 0 keeps all [default: recognised: lines before the table]
+    #[arg(long, value_name = "N", value_parser = numbers::count, help_heading = "File format", hide_short_help = true)]
+    pub(crate) skip_lines: Option<u64>,
+    /// Skip lines that begin with this character, or none [default: recognised: none or #]
+    #[arg(long, value_name = "CHAR", value_parser = role, help_heading = "File format", hide_short_help = true)]
+    pub(crate) comment: Option<Role>,
+    /// Read this unquoted text, such as NA, as NULL, in addition to the empty field; repeatable [default: none]
+    #[arg(long, value_name = "TOKEN", help_heading = "File format", hide_short_help = true)]
+    pub(crate) null: Vec<String>,
+    /// Read an unquoted empty field as empty text, not as NULL
+    #[arg(long, help_heading = "File format", hide_short_help = true)]
+    pub(crate) empty_as_text: bool,
+    /// The encoding of the files, such as windows-1252 or utf-16le [default: UTF-8, or what the byte order mark says]
+    #[arg(short = 'E', long, value_name = "NAME", help_heading = "File format", hide_short_help = true)]
+    pub(crate) encoding: Option<String>,
+    /// The path to the array of records in a JSON document, such as features or data.items [default: the whole document]
+    #[arg(long, value_name = "PATH", help_heading = "File format", hide_short_help = true)]
+    pub(crate) records: Option<String>,
+
+    /// Write bad rows to this new CSV file and continue [default: stop]
+    #[arg(
+        long_help = "Write bad rows to this new CSV file, with line and reason, and continue [default: the first bad row ends the load]",
+        long,
+        value_name = "FILE",
+        help_heading = "Bad rows"
+    )]
+    pub(crate) reject: Option<PathBuf>,
+    /// Replace the --reject file if it exists [default: an existing file is an error]
+    #[arg(long, requires = "reject", help_heading = "Bad rows", hide_short_help = true)]
+    pub(crate) overwrite_reject: bool,
+    /// Stop if more rows than this are bad [default: no limit]
+    #[arg(long, value_name = "N", value_parser = numbers::count, requires = "reject", help_heading = "Bad rows", hide_short_help = true)]
+    pub(crate) max_rejects: Option<u64>,
+    /// Fill fields that are missing at the end of a record with NULL [default: such a row is bad]
+    #[arg(long, help_heading = "Bad rows", hide_short_help = true)]
+    pub(crate) pad: bool,
+    /// Treat a quote inside an unquoted field as an error [default: it is an ordinary character]
+    #[arg(long, help_heading = "Bad rows", hide_short_help = true)]
+    pub(crate) strict_quotes: bool,
+    /// Leave out files that cannot be loaded, list them at the end, and exit with 1 [default: they end the load]
+    #[arg(long, help_heading = "Bad rows", hide_short_help = true)]
+    pub(crate) skip_bad_files: bool,
 
     #[command(flatten)]
     pub(crate) write: Write,
 }
 
-/// What a table is named after.
+/// What tables are named after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum NameFrom {
-    /// The name of its file: sales of 2024/sales.csv
+    /// The file: sales for 2024/sales.csv
     File,
-    /// That and its folders: 2024_sales
+    /// The file and its folders: 2024_sales
     Path,
 }
 
@@ -236,14 +272,14 @@ impl From<NameFrom> for load::NameFrom {
     }
 }
 
-/// How a row is handled that has the key of another.
+/// How a row is handled whose key exists already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnConflict {
-    /// It ends the load
+    /// End the load with an error
     Abort,
-    /// It is left out
+    /// Keep the first row
     Ignore,
-    /// The one before it is left out
+    /// Keep the last row
     Replace,
 }
 
@@ -279,9 +315,9 @@ fn date(text: &str) -> Result<(String, String), String> {
 
 fn date_help() -> String {
     format!(
-        "The format of dates in a column, such as 'placed=%d.%m.%Y'. They become ISO 8601 text, which SQLite's date functions read: \
-         2024-01-31, with a time 2024-01-31 13:45:00, and with a zone in UTC 2024-01-31 12:45:00+00:00. What does not match is a bad row. \
-         May be repeated [default: dates stay as they are written]\n\nDirectives: {DIRECTIVES}"
+        "Read a column as dates in this format, such as 'placed=%d.%m.%Y', and store ISO 8601 text, which SQLite's date functions read: \
+         2024-01-31, with a time 2024-01-31 13:45:00, with a time zone 2024-01-31 12:45:00+00:00 in UTC. A value that does not match makes a \
+         bad row; repeatable [default: dates are stored as written]\n\nDirectives: {DIRECTIVES}"
     )
 }
 

@@ -1,4 +1,4 @@
-//! What `merge` takes.
+//! The arguments of `merge`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,99 +12,102 @@ use crate::numbers;
 /// Merge databases into one
 ///
 /// Tables that are declared alike become one table, with the rows of one database after another. Other tables, indexes, views and triggers
-/// are copied. Each source is read in one committed state: in WAL mode other programs can write to it meanwhile; in the other
-/// journal modes their commits wait, which --busy-limit limits.
+/// are copied. Each source is read in one committed state: in WAL mode, other programs can write to it meanwhile; in other journal modes
+/// their commits wait, at most as long as --busy-limit.
 ///
-/// Rows that do not show their rowids get new ones where databases share some. Where databases share values of a PRIMARY KEY or a UNIQUE
-/// column, the merge ends with an error, unless --on-conflict says which row is kept, or --renumber gives new numbers. Foreign keys
-/// are not checked.
+/// Rows whose rowid is not a column get new rowids if databases share some. If databases share values of a PRIMARY KEY or a UNIQUE column,
+/// the merge ends with an error, unless --on-conflict chooses a row or --renumber assigns new numbers. Foreign keys are not checked.
 ///
-/// Sources and TARGET may be URLs: s3://bucket/name, gs://bucket/name, az://container/name, and for sources https://host/name. Sources behind
-/// URLs are fetched to temporary files first; a target in a store is uploaded as it is made, and must not exist unless --overwrite
-/// replaces it.
+/// SOURCE and TARGET may be URLs: s3://bucket/name, gs://bucket/name or az://container/name, and SOURCE also https://host/name. Sources at
+/// URLs are fetched to temporary files first. A target in an object store is uploaded as it is written; it must not exist, unless
+/// --overwrite replaces it.
 ///
-/// A TARGET that exists is the first of the databases: it keeps its rows and gets those of the others, all of them or none. No other
-/// program may use it meanwhile.
+/// An existing TARGET is the first of the databases: it keeps its rows and gets those of the others, all or none. No other program may use
+/// it meanwhile.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   sqluice merge all.db shard1.db shard2.db shard3.db
-  the same, with a pattern, and what would be done:
+  sqluice merge all.db 'shard*.db' --dry-run
+  sqluice merge all.db monday.db tuesday.db --on-conflict replace")]
+#[command(after_long_help = "Examples:
+  Three databases into one:
+    sqluice merge all.db shard1.db shard2.db shard3.db
+  All databases that match a pattern; print the plan only:
     sqluice merge all.db 'shard*.db' --dry-run
-  where rows of several databases have the same key, keep the last:
+  If databases share a key, keep the last row:
     sqluice merge all.db monday.db tuesday.db --on-conflict replace
-  give customers new numbers, which the orders follow:
+  Renumber customers, and the orders that refer to them:
     sqluice merge all.db berlin.db oslo.db --renumber customer --rewrite-references
-  say in each row where it was:
+  Add a column with the source of each row:
     sqluice merge all.db 'shard*.db' --source-column shard")]
 pub(crate) struct Merge {
-    /// The database that gets all of it: a new file, or one that exists and is added to
+    /// The merged database: a new file, or an existing database that keeps its rows
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
-    /// The databases, in the order in which their rows are added; a pattern such as 'shard*.db' means all files that match
+    /// The databases, in the order of their rows; a pattern such as 'shard*.db' means all files that match
     #[arg(value_name = "SOURCE", required = true)]
     pub(crate) sources: Vec<PathBuf>,
-    /// Pack all pages again: the file becomes as small as possible, and no bytes of deleted rows are copied
+    /// Pack all pages again: the smallest file, without bytes of deleted rows
     #[arg(long)]
     pub(crate) compact: bool,
-    /// What to do with a row whose key a row of another database has already [default: abort]
+    /// What to do with a row whose key another database has already [default: abort]
     #[arg(long, value_name = "WHAT", help_heading = "Keys")]
     pub(crate) on_conflict: Option<OnConflict>,
-    /// Keep rowids also in tables that do not show them: two rows with the same are a repeated key then
+    /// Keep rowids even if no column holds them; equal rowids are then repeated keys
     #[arg(long, help_heading = "Keys")]
     pub(crate) keep_rowids: bool,
-    /// Give the INTEGER PRIMARY KEY of this table new numbers where databases share some; several are possible
+    /// Renumber the INTEGER PRIMARY KEY of this table if databases share values; repeatable
     #[arg(long, value_name = "TABLE", value_parser = NonEmptyStringValueParser::new(), help_heading = "Keys")]
     pub(crate) renumber: Vec<String>,
-    /// Let foreign keys follow the new numbers of --renumber
+    /// Change foreign keys along with --renumber
     #[arg(long, help_heading = "Keys")]
     pub(crate) rewrite_references: bool,
-    /// Add columns that a table lacks in some databases: their rows get the default
+    /// Add columns that a table lacks in some databases; their rows get the default
     #[arg(long, help_heading = "Tables")]
     pub(crate) add_columns: bool,
-    /// Add a column of this name to every table, with the name of the database that a row is from
+    /// Add a column of this name to every table: the database that a row is from
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), help_heading = "Tables")]
     pub(crate) source_column: Option<String>,
-    /// Leave this table out, with its indexes and triggers; several are possible
+    /// Leave out this table, with its indexes and triggers; repeatable
     #[arg(long = "exclude-table", value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), help_heading = "Tables")]
     pub(crate) exclude_tables: Vec<String>,
-    /// Worker threads [default: one a core]
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Writing")]
+    /// Number of worker threads [default: one per core]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Resources", hide_short_help = true)]
     pub(crate) threads: Option<u16>,
     /// Memory for buffers, such as 512MiB
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = numbers::bytes, help_heading = "Writing")]
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = numbers::bytes, help_heading = "Resources", hide_short_help = true)]
     pub(crate) memory: u64,
-    /// Where to keep what does not fit the memory, and tables whose rows SQLite inserts [default: the folder of the target]
-    #[arg(long, value_name = "DIR", help_heading = "Writing")]
+    /// Folder for temporary files: data that exceeds --memory [default: the folder of the target]
+    #[arg(long, value_name = "DIR", help_heading = "Resources", hide_short_help = true)]
     pub(crate) temp_dir: Option<PathBuf>,
-    /// Replace an existing target as a whole, instead of adding to it. On a terminal, its tables are listed and you are asked first
-    #[arg(long, help_heading = "Writing")]
+    /// Replace an existing target instead of adding to it; on a terminal, you are asked first
+    #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Do not ask before an existing database is replaced
-    #[arg(short, long, help_heading = "Writing")]
+    /// Replace an existing database without asking
+    #[arg(short, long, help_heading = "Writing", hide_short_help = true)]
     pub(crate) yes: bool,
-    /// How long to wait for a database that another program writes, in seconds, or such as 500ms or 2min
-    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration, help_heading = "Writing")]
+    /// How long to wait for a database that another program has locked: seconds, or such as 500ms or 2min
+    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration, help_heading = "Writing", hide_short_help = true)]
     pub(crate) busy_timeout: Duration,
-    /// How long the commits of other programs may wait for the merge, in seconds, or such as 500ms or 2min; then it ends and writes
-    /// nothing [default: until it is done]
-    #[arg(long, value_name = "DURATION", value_parser = numbers::duration, help_heading = "Writing")]
+    /// How long the commits of other programs may wait; after that, the merge ends with an error [default: no limit]
+    #[arg(long, value_name = "DURATION", value_parser = numbers::duration, help_heading = "Writing", hide_short_help = true)]
     pub(crate) busy_limit: Option<Duration>,
     /// Run ANALYZE at the end, so that SQLite can choose between indexes [default: the result has no statistics]
-    #[arg(long, help_heading = "Writing")]
+    #[arg(long, help_heading = "Writing", hide_short_help = true)]
     pub(crate) analyze: bool,
-    /// Print what would be done, and do nothing
-    #[arg(long, help_heading = "Writing")]
+    /// Print the plan, and write nothing
+    #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
-/// What happens to a row whose key another one has.
+/// How a row is handled whose key exists already.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum OnConflict {
-    /// It ends the merge
+    /// End the merge with an error
     Abort,
-    /// It is left out
+    /// Keep the first row
     Ignore,
-    /// The one before it is left out
+    /// Keep the last row
     Replace,
 }
 

@@ -1,16 +1,16 @@
 //! `sqluice check`.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use serde::Serialize;
 use sqluice::check::{Check, Unverified};
 use sqluice::progress::Cancel;
-use sqluice::size::Bytes;
 
 use crate::Exit;
 use crate::args;
 use crate::printer::Printer;
-use crate::quantities::grouped;
+use crate::quantities::{counted, elapsed, grouped, size};
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -54,12 +54,12 @@ pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> any
     if printer.is_json() {
         printer.json(&report)?;
     } else if !(printer.is_quiet() && report.sound) {
-        printer.data(&text(&report))?;
+        printer.data(&text(&args.db, &report, printer.is_verbose()))?;
     }
     Ok(if report.sound { Exit::SUCCESS } else { Exit::FAILURE })
 }
 
-fn text(report: &Report<'_>) -> String {
+fn text(db: &Path, report: &Report<'_>, verbose: bool) -> String {
     let mut text = String::new();
     for problem in &report.problems {
         let _ = writeln!(text, "{problem}");
@@ -74,17 +74,20 @@ fn text(report: &Report<'_>) -> String {
     for remark in &report.remarks {
         let _ = writeln!(text, "remark: {remark}");
     }
-    let verdict = if report.sound { "sound" } else { "NOT sound" };
-    let checksum = report.checksum.map_or(String::new(), |sum| format!(", checksum {sum}"));
-    let readers = report.sqlite_check.map_or(String::new(), |check| format!(" and by SQLite's {check}"));
+    let verdict = if report.sound { "is sound" } else { "is NOT sound" };
+    let by_sqlite = report.sqlite_check.map_or(String::new(), |check| format!(", also by SQLite's {check},"));
     let _ = writeln!(
         text,
-        "{verdict}: {} rows, {} pages, {}{checksum}; read by sqluice{readers} in {:.2} s",
-        grouped(report.rows),
-        grouped(u64::from(report.pages)),
-        Bytes(report.bytes),
-        report.seconds
+        "{} {verdict}: {}, {}, {}, checked{by_sqlite} in {}",
+        db.display(),
+        counted(report.rows, "row"),
+        counted(u64::from(report.pages), "page"),
+        size(report.bytes),
+        elapsed(report.seconds)
     );
+    if let Some(checksum) = report.checksum.filter(|_| verbose) {
+        let _ = writeln!(text, "checksum {checksum}");
+    }
     if !report.unverified.is_empty() {
         let _ = writeln!(text, "not verified: {}", unverified(report.unverified));
     }

@@ -22,14 +22,14 @@ pub(super) fn summarize(tables: &[TableReport], printer: &Printer) {
     let shown = if printer.is_verbose() { tables.len() } else { tables.len().min(TABLES_MAX) };
     for table in &tables[..shown] {
         if printer.is_verbose() {
-            printer.note(&format!("{}:", table.name));
-            table.columns.iter().for_each(|column| printer.note(&format!("  {}", typed(column))));
+            printer.note(&format!("  {}:", table.name));
+            table.columns.iter().for_each(|column| printer.note(&format!("    {}", typed(column))));
         } else {
-            printer.note(&line(table));
+            printer.note(&format!("  {}", line(table)));
         }
     }
     if shown < tables.len() {
-        printer.note(&format!("and {} more tables", grouped((tables.len() - shown) as u64)));
+        printer.note(&format!("  and {} more tables", grouped((tables.len() - shown) as u64)));
     }
     say(tables.iter().flat_map(|table| remarks(&table.name, &table.columns)), printer);
 }
@@ -57,7 +57,7 @@ pub(super) fn remarks<'a>(table: &'a str, columns: &'a [ColumnReport]) -> impl I
             let (value, becomes) = (&changed.value, &changed.becomes);
             let place = place(changed.file.as_deref(), changed.line);
             let (name, declared) = (&column.name, &column.declared_type);
-            format!("warning: {table}.{name} is declared {declared:?}, so that {value:?}{place} becomes {becomes}; TEXT keeps it")
+            format!("warning: {table}.{name} is declared {declared:?}, so {value:?}{place} becomes {becomes}; TEXT keeps it")
         });
         missed.into_iter().chain(changed)
     })
@@ -67,16 +67,16 @@ fn just_missed(table: &str, column: &str, missed: &MissedType) -> String {
     let MissedType { near, value, values, others, .. } = missed;
     let place = place(missed.file.as_deref(), missed.line);
     let why = match others {
-        0 => format!("no printer of numbers prints {value:?}{place} beside the other values"),
-        1 => format!("{value:?}{place} is no number, the only one of {} values", grouped(*values)),
+        0 => format!("as numbers, not all values would read as they are written, such as {value:?}{place}"),
+        1 => format!("{value:?}{place} is not a number, the only one of {} values", grouped(*values)),
         _ => format!(
-            "{value:?}{place} is no number, nor are {} others of {} values",
-            grouped(others - 1),
+            "{} of {} values are not numbers, such as {value:?}{place}",
+            grouped(*others),
             grouped(*values)
         ),
     };
     let flag = terms::flag(Setting::Type, Some(&format!("{column}={near}")));
-    format!("note: {table}.{column} is TEXT, not {near}: {why}; {flag} takes it for {near}")
+    format!("note: {table}.{column} is TEXT, not {near}: {why}; {flag} makes it {near}")
 }
 
 fn place(file: Option<&std::path::Path>, line: Option<u64>) -> String {
@@ -100,10 +100,10 @@ fn line(table: &TableReport) -> String {
     for (number, column) in table.columns.iter().enumerate() {
         let typed = typed(column);
         if number > 0 && line.chars().count() + typed.chars().count() > LINE_MAX {
-            return format!("{line} and {} more", grouped((table.columns.len() - number) as u64));
+            return format!("{line}, and {} more", grouped((table.columns.len() - number) as u64));
         }
-        let comma = if number + 1 < table.columns.len() { ", " } else { "" };
-        line += &format!("{typed}{comma}");
+        let comma = if number > 0 { ", " } else { "" };
+        line += &format!("{comma}{typed}");
     }
-    line.trim_end().to_owned()
+    line
 }

@@ -3,13 +3,12 @@
 use sqluice::copy::{self, ChosenSetting, CopyReport, Purpose};
 use sqluice::options::WriteOptions;
 use sqluice::progress::Cancel;
-use sqluice::size::Bytes;
 
-use super::{entries, replaced};
+use super::{print_phases, replaced};
 use crate::Exit;
 use crate::args::Copy;
 use crate::printer::Printer;
-use crate::quantities::{counted, grouped, rate};
+use crate::quantities::{counted, elapsed, grouped, listed, rate, size};
 
 pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let mut write = WriteOptions::new()
@@ -57,31 +56,36 @@ pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Re
 
 fn summarize(report: &CopyReport, printer: &Printer) {
     let CopyReport { target, seconds, tables, indexes, .. } = report;
-    printer.note(&format!(
-        "{} of {} and {} to {}: {} to {} in {seconds:.2} s ({})",
-        counted(report.rows, "row"),
-        counted(tables.len() as u64, "table"),
-        if indexes.len() == 1 { "1 index".to_owned() } else { format!("{} indexes", indexes.len()) },
-        target.display(),
-        Bytes(report.source_bytes),
-        Bytes(report.bytes),
-        rate(report.rows, *seconds)
-    ));
+    let mut of = vec![counted(tables.len() as u64, "table")];
+    of.extend((!indexes.is_empty()).then(|| counted(indexes.len() as u64, "index")));
+    printer.done(
+        "Copied",
+        &format!(
+            "{} of {} to {}: {} (source: {}) in {} ({})",
+            counted(report.rows, "row"),
+            listed(&of),
+            target.display(),
+            size(report.bytes),
+            size(report.source_bytes),
+            elapsed(*seconds),
+            rate(report.rows, *seconds)
+        ),
+    );
     if report.fetched {
-        printer.detail(&format!("{} was fetched to a temporary file", report.source.display()));
+        printer.detail(&format!("  {} was fetched to a temporary file", report.source.display()));
     }
     for ChosenSetting { name, value, why, .. } in &report.chosen {
         let purpose = report.purpose.map_or("", Purpose::name);
-        printer.note(&format!("for {purpose}: {} {value}: {why}", name.replace('_', " ")));
+        printer.note(&format!("  for {purpose}: {} {value}: {why}", name.replace('_', " ")));
     }
     match (report.purpose, &report.files[..]) {
         (Some(Purpose::D1), files) => printer.note(&format!(
-            "{}; run them in order: for f in {}/*.sql; do npx wrangler d1 execute DATABASE --remote --file \"$f\"; done",
+            "  {}; run them in order: for f in {}/*.sql; do npx wrangler d1 execute DATABASE --remote --file \"$f\"; done",
             counted(files.len() as u64, "file"),
             target.display()
         )),
         (_, [file, ..]) => printer.note(&format!(
-            "for datasette: {}: serve both by: datasette -i {} --inspect-file {}",
+            "  for datasette: {}; serve both with: datasette -i {} --inspect-file {}",
             file.display(),
             target.display(),
             file.display()
@@ -90,46 +94,48 @@ fn summarize(report: &CopyReport, printer: &Printer) {
     }
     replaced::summarize(report.replaced.as_ref(), Some(target), printer);
     for table in tables.iter().filter(|table| table.sorted) {
-        printer.note(&format!("table {} was out of order, and was sorted", table.name));
+        printer.note(&format!("  table {} was out of order and was sorted", table.name));
     }
     for index in indexes {
         if index.sorted {
-            printer.note(&format!("index {} was out of order, and was sorted", index.name));
+            printer.note(&format!("  index {} was out of order and was sorted", index.name));
         }
         if let Some(why) = &index.unverified {
-            printer.note(&format!("index {} was copied as it is, its order not verified: {why}", index.name));
+            printer.note(&format!(
+                "  index {} was copied as it is; its order was not verified: {why}",
+                index.name
+            ));
         }
     }
     for object in &report.left_out {
-        printer.note(&format!("left out: {object}"));
+        printer.note(&format!("  left out: {object}"));
     }
     for broken in &report.broken {
         printer.warn(&format!("warning: {broken} does not work in the copy"));
     }
     if report.source_journal_mode == "wal" {
-        printer.detail("the source is in journal mode wal");
+        printer.detail("  the source is in journal mode wal");
     }
     if report.pages == 0 {
         // Statements.
         return;
     }
     printer.detail(&format!(
-        "{}, {} writes, {} of {} bytes",
+        "  {}, {} writes, {} of {} bytes",
         counted(report.threads as u64, "thread"),
         report.output,
         counted(u64::from(report.pages), "page"),
         report.page_bytes
     ));
     printer.detail(&format!(
-        "{} taken as they are, {} written anew",
+        "  {} copied as they are, {} rewritten",
         counted(report.relocated_leaves, "leaf page"),
         grouped(report.rewritten_leaves)
     ));
-    let phases = report.phases.iter().map(|phase| format!("{} {:.2} s", phase.name, phase.seconds));
-    printer.detail(&phases.collect::<Vec<_>>().join(", "));
+    print_phases(&report.phases, printer);
     for table in tables {
         printer.detail(&format!(
-            "  {}: {}, {}, {} as they were, {}{}",
+            "  {}: {}, {}, {} copied as they are, {}{}",
             table.name,
             counted(table.rows, "row"),
             counted(table.leaf_pages, "leaf page"),
@@ -140,9 +146,9 @@ fn summarize(report: &CopyReport, printer: &Printer) {
     }
     for index in indexes {
         printer.detail(&format!(
-            "  {}: {}, {}, {} as they were{}",
+            "  {}: {}, {}, {} copied as they are{}",
             index.name,
-            entries(index.entries),
+            counted(index.entries, "entry"),
             counted(index.leaf_pages, "leaf page"),
             grouped(index.relocated_leaves),
             root(index.root_page)

@@ -1,16 +1,15 @@
 //! `sqluice export`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sqluice::error::Error;
 use sqluice::export::{self, ExportReport, ReadOptions};
 use sqluice::progress::Cancel;
-use sqluice::size::Bytes;
 
 use crate::Exit;
 use crate::args::Export;
 use crate::printer::Printer;
-use crate::quantities::{counted, rate};
+use crate::quantities::{counted, elapsed, rate, size};
 
 pub(super) fn run(args: &Export, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let to_stdout = args.to == Path::new("-");
@@ -46,7 +45,9 @@ pub(super) fn run(args: &Export, printer: &Printer, cancel: &Cancel) -> anyhow::
         }
         return Ok(Exit::SUCCESS);
     }
-    let report = export.run(&*printer.progress(), cancel)?;
+    let progress = if to_stdout { printer.progress_beside_data() } else { printer.progress() };
+    let report = export.run(&*progress, cancel)?;
+    drop(progress);
     if printer.is_json() {
         printer.json(&report)?;
     } else {
@@ -56,42 +57,45 @@ pub(super) fn run(args: &Export, printer: &Printer, cancel: &Cancel) -> anyhow::
 }
 
 fn summarize(report: &ExportReport, printer: &Printer) {
-    if report.fetched {
-        printer.detail(&format!("{} was fetched to a temporary file", report.source.display()));
+    let place =
+        |path: Option<&PathBuf>| path.map_or("standard output".to_owned(), |path| path.display().to_string());
+    let (rows, time) = (counted(report.rows(), "row"), elapsed(report.seconds));
+    let (bytes, rate) = (size(report.bytes()), rate(report.rows(), report.seconds));
+    match &report.files[..] {
+        // The rows are on the terminal, or the next program reports on them.
+        [file] if file.path.is_none() => {
+            printer.detail(&format!("Exported {rows} to standard output in {time} ({rate})"));
+        }
+        [file] => {
+            let path = place(file.path.as_ref());
+            printer.done("Exported", &format!("{rows} to {path}: {bytes} in {time} ({rate})"));
+        }
+        files => {
+            let number = counted(files.len() as u64, "file");
+            printer.done("Exported", &format!("{rows} to {number}: {bytes} in {time} ({rate})"));
+            for file in files {
+                let (path, rows) = (place(file.path.as_ref()), counted(file.rows, "row"));
+                printer.detail(&format!("  {path}: {rows}, {}", size(file.bytes)));
+            }
+        }
     }
     for file in &report.files {
-        let path = file.path.as_ref().map_or("standard output".to_owned(), |path| path.display().to_string());
+        let path = place(file.path.as_ref());
         for (column, values) in &file.nulled {
-            printer.note(&format!(
-                "note: {} of column {column} became NULL in {path}",
-                counted(*values, "value")
-            ));
+            printer
+                .note(&format!("note: {path}: {} of column {column} became NULL", counted(*values, "value")));
         }
         for note in &file.notes {
             printer.note(&format!("note: {path}: {note}"));
         }
-        let line = format!("{} to {path}: {}", counted(file.rows, "row"), Bytes(file.bytes));
-        match report.files.len() {
-            1 => printer.note(&format!(
-                "{line} in {:.2} s ({})",
-                report.seconds,
-                rate(file.rows, report.seconds)
-            )),
-            _ => printer.detail(&line),
-        }
     }
-    if report.files.len() != 1 {
-        let (files, rows) = (counted(report.files.len() as u64, "file"), counted(report.rows(), "row"));
-        let (bytes, seconds) = (Bytes(report.bytes()), report.seconds);
-        printer.note(&format!(
-            "{rows} to {files}: {bytes} in {seconds:.2} s ({})",
-            rate(report.rows(), seconds)
-        ));
+    if report.fetched {
+        printer.detail(&format!("  {} was fetched to a temporary file", report.source.display()));
     }
     let others = match report.lets_others_commit {
-        true => "others could commit meanwhile",
-        false => "others could not commit meanwhile",
+        true => "other programs could commit meanwhile",
+        false => "other programs could not commit meanwhile",
     };
     let threads = counted(report.threads as u64, "thread");
-    printer.detail(&format!("{threads}, journal mode {}, {others}", report.journal_mode));
+    printer.detail(&format!("  {threads}, journal mode {}, {others}", report.journal_mode));
 }

@@ -7,13 +7,18 @@ use sqluice::error::Error;
 use sqluice::generate::{self, Extent, Preview, PreviewValue};
 use sqluice::options::IfExists;
 use sqluice::progress::Cancel;
+use sqluice::report::Report;
 use sqluice::schema::Schema;
 use sqluice::tpch::Tpch;
 
-use super::{print_plan, print_report, refuse_page_size, replaced};
+use super::{
+    print_details, print_done, print_json, print_plan, print_side_effects, refuse_page_size, replaced,
+};
 use crate::Exit;
 use crate::args::{Generate, RowCount};
 use crate::printer::Printer;
+use crate::quantities::counted;
+use crate::table::{Align, Table};
 
 pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let (target, schema) = files(args)?;
@@ -56,7 +61,18 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
     }
     replaced::confirm(prepared.plan().wanted(), args.write.yes, [], printer, cancel)?;
     let report = prepared.run(&*printer.progress(), cancel)?;
-    print_report(&report, None, printer)
+    print_report(&report, printer)
+}
+
+fn print_report(report: &Report, printer: &Printer) -> anyhow::Result<Exit> {
+    if printer.is_json() {
+        print_json(report, printer)?;
+    } else {
+        print_done("Generated", &counted(report.rows, "row"), report, printer);
+        print_side_effects(report, None, printer);
+        print_details(report, printer);
+    }
+    Ok(Exit::SUCCESS)
 }
 
 /// The scale of TPC-H, if that is asked for.
@@ -86,7 +102,7 @@ fn tpch(
     }
     replaced::confirm(prepared.plan().wanted(), args.write.yes, [], printer, cancel)?;
     let report = prepared.run(&*printer.progress(), cancel)?;
-    print_report(&report, None, printer)
+    print_report(&report, printer)
 }
 
 fn count(rows: &RowCount) -> Option<(Option<String>, u64)> {
@@ -112,22 +128,32 @@ fn print_preview(previews: &[Preview], printer: &Printer) -> anyhow::Result<Exit
             let cut = line.chars().count() > WIDTH_MAX;
             if cut { line.chars().take(WIDTH_MAX - 3).chain("...".chars()).collect() } else { line }
         };
-        let lines: Vec<Vec<String>> = std::iter::once(columns.clone())
-            .chain(rows.iter().map(|row| row.iter().map(shown).collect()))
-            .collect();
-        let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..columns.len()).map(width).collect();
         if index > 0 {
             text.push('\n');
         }
-        let _ = writeln!(text, "{table}");
-        for line in &lines {
-            let cells = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
-            let _ = writeln!(text, "  {}", cells.collect::<Vec<_>>().join("  ").trim_end());
-        }
+        let mut lines = Table::new(
+            columns.iter().zip(aligns(columns.len(), rows)).map(|(name, align)| (name.clone(), align)),
+        );
+        rows.iter().for_each(|row| lines.row(row.iter().map(shown).collect()));
+        let _ = writeln!(text, "{}", printer.bold_data(table));
+        lines.render(|line| printer.bold_data(line)).lines().for_each(|line| {
+            let _ = writeln!(text, "  {line}");
+        });
     }
     printer.data(&text)?;
     Ok(Exit::SUCCESS)
+}
+
+/// Numbers end together, and other values begin together.
+fn aligns(columns: usize, rows: &[Vec<PreviewValue>]) -> Vec<Align> {
+    let is_number = |row: &Vec<PreviewValue>, column: usize| {
+        matches!(row[column], PreviewValue::Int(_) | PreviewValue::Real(_))
+    };
+    let align = |column: usize| match rows.iter().all(|row| is_number(row, column)) {
+        true => Align::Right,
+        false => Align::Left,
+    };
+    (0..columns).map(align).collect()
 }
 
 /// The database and the schema file among the arguments: --discard and --preset decide which of them are given.

@@ -3,12 +3,13 @@
 use sqluice::index::{self, Report};
 use sqluice::options::{WriteOptions, WritePath};
 use sqluice::progress::Cancel;
+use sqluice::report::IndexReport;
 
-use super::entries;
+use super::print_phases;
 use crate::Exit;
 use crate::args::Index;
 use crate::printer::Printer;
-use crate::quantities::{counted, grouped, rate};
+use crate::quantities::{counted, elapsed, grouped, rate};
 
 pub(super) fn run(args: &Index, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let mut write = WriteOptions::new().threads(args.threads.map(usize::from)).memory_bytes(args.memory);
@@ -34,36 +35,41 @@ pub(super) fn run(args: &Index, printer: &Printer, cancel: &Cancel) -> anyhow::R
 
 fn summarize(report: &Report, printer: &Printer) {
     for name in &report.existing {
-        printer.note(&format!("note: index {name} exists already, and was left as it is"));
+        printer.note(&format!("note: index {name} exists already and was not changed"));
     }
     let all: u64 = report.indexes.iter().map(|index| index.entries).sum();
-    for index in &report.indexes {
-        let what = if index.write_path == WritePath::Sqlite {
-            "by SQLite".to_owned()
-        } else {
-            entries(index.entries)
-        };
-        printer.note(&format!("index {}: {what}", index.name));
-    }
-    if !report.indexes.is_empty() {
-        printer.note(&format!(
-            "{} in {}: {:.2} s ({})",
-            counted_indexes(report.indexes.len()),
-            report.target.display(),
-            report.seconds,
-            rate(all, report.seconds).replace("rows", "entries"),
-        ));
+    let what = |index: &IndexReport| match index.write_path {
+        WritePath::Sqlite => "made by SQLite".to_owned(),
+        _ => counted(index.entries, "entry"),
+    };
+    let (target, time) = (report.target.display(), elapsed(report.seconds));
+    let rate = rate(all, report.seconds).replace("rows", "entries");
+    match &report.indexes[..] {
+        [] => {}
+        [index] => printer.done(
+            "Created",
+            &format!("index {} in {target}: {} in {time} ({rate})", index.name, what(index)),
+        ),
+        indexes => {
+            let number = counted(indexes.len() as u64, "index");
+            printer.done(
+                "Created",
+                &format!("{number} in {target}: {} in {time} ({rate})", counted(all, "entry")),
+            );
+            indexes
+                .iter()
+                .for_each(|index| printer.note(&format!("  index {}: {}", index.name, what(index))));
+        }
     }
     printer.detail(&format!(
-        "{}, journal mode {}, {} to {} pages of {} bytes",
+        "  {}, journal mode {}, {} to {} pages of {} bytes",
         counted(report.threads as u64, "thread"),
         report.journal_mode_after,
         grouped(u64::from(report.pages_before)),
         grouped(u64::from(report.pages)),
         report.page_bytes
     ));
-    let phases = report.phases.iter().map(|phase| format!("{} {:.2} s", phase.name, phase.seconds));
-    printer.detail(&phases.collect::<Vec<_>>().join(", "));
+    print_phases(&report.phases, printer);
     for index in report.indexes.iter().filter(|index| index.write_path != WritePath::Sqlite) {
         printer.detail(&format!(
             "  {}: {} leaf, {} interior, {} overflow pages, root {}",
@@ -74,8 +80,4 @@ fn summarize(report: &Report, printer: &Printer) {
             index.root_page
         ));
     }
-}
-
-fn counted_indexes(number: usize) -> String {
-    if number == 1 { "1 index".to_owned() } else { format!("{} indexes", grouped(number as u64)) }
 }

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use serde::Serialize;
 use sqluice::check::{Check, Checked};
 use sqluice::progress::Cancel;
-use sqluice::size::Bytes;
 use sqluice_format::check::{Tree, TreeKind};
 
 use crate::Exit;
 use crate::args;
 use crate::printer::Printer;
-use crate::quantities::grouped;
+use crate::quantities::{grouped, size};
+use crate::table::{Align, Table};
 
 #[derive(Serialize)]
 struct Report {
@@ -63,7 +63,7 @@ pub(super) fn run(args: &args::Info, printer: &Printer, cancel: &Cancel) -> anyh
     if printer.is_json() {
         printer.json(&report)?;
     } else {
-        printer.data(&text(&report))?;
+        printer.data(&text(&report, printer))?;
     }
     Ok(Exit::SUCCESS)
 }
@@ -124,42 +124,39 @@ impl TreeReport {
     }
 }
 
-fn text(report: &Report) -> String {
+fn text(report: &Report, printer: &Printer) -> String {
     let mut text = String::new();
+    let written_by = format!("{} (the version in the file's header)", report.written_by);
     let facts = [
-        ("size", Bytes(report.bytes).to_string()),
+        ("size", size(report.bytes)),
         ("pages", format!("{} of {} bytes", grouped(u64::from(report.pages)), report.page_bytes)),
-        ("free", format!("{} pages on the freelist", grouped(u64::from(report.freelist_pages)))),
+        ("free pages", grouped(u64::from(report.freelist_pages))),
         ("journal", report.journal.to_owned()),
         ("encoding", report.encoding.to_owned()),
         ("schema", format!("format {}, cookie {}", report.schema_format, report.schema_cookie)),
-        ("user", format!("version {}, application id {}", report.user_version, report.application_id)),
-        ("written", format!("by SQLite {} or as it would", report.written_by)),
+        ("user version", report.user_version.to_string()),
+        ("application id", report.application_id.to_string()),
+        ("SQLite", written_by),
     ];
     for (name, value) in facts {
-        let _ = writeln!(text, "{name:9} {value}");
+        let _ = writeln!(text, "{name:14}  {value}");
     }
     if !report.sound {
-        let _ = writeln!(text, "NOT sound: sqluice check reports the details");
+        let _ = writeln!(text, "NOT sound: sqluice check lists the problems");
     }
-    let width = report.trees.iter().map(|tree| tree.name.chars().count()).max().unwrap_or(0).max(5);
-    let _ = writeln!(
-        text,
-        "\n{:width$}  {:13} {:>15} {:>11} {:>9} {:>5} {:>6}",
-        "name", "kind", "rows", "pages", "overflow", "depth", "fill"
-    );
+    let left = ["name", "kind"].map(|name| (name.to_owned(), Align::Left));
+    let right = ["rows", "pages", "overflow", "depth", "fill"].map(|name| (name.to_owned(), Align::Right));
+    let mut table = Table::new(left.into_iter().chain(right));
     for tree in &report.trees {
-        let _ = writeln!(
-            text,
-            "{:width$}  {:13} {:>15} {:>11} {:>9} {:>5} {:>5.1}%",
-            tree.name,
-            tree.kind,
+        table.row(vec![
+            tree.name.clone(),
+            tree.kind.to_owned(),
             grouped(tree.rows),
             grouped(tree.pages()),
             grouped(u64::from(tree.overflow_pages)),
-            tree.depth,
-            tree.fill * 100.0
-        );
+            tree.depth.to_string(),
+            format!("{:.0}%", tree.fill * 100.0),
+        ]);
     }
-    text
+    text + "\n" + &table.render(|line| printer.bold_data(line))
 }

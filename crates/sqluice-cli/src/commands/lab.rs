@@ -1,7 +1,7 @@
 //! `sqluice lab`.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use sqluice_lab::{Scale, Settings, Step, bytes_to_write, ids, report, run as run
 
 use crate::Exit;
 use crate::args::Lab;
-use crate::printer::Printer;
+use crate::printer::{Printer, ProgressDisplay};
 use crate::quantities::wait;
 
 /// How often a line is printed where there is no terminal.
@@ -115,7 +115,7 @@ fn cannot(what: &str, file: &Path, error: io::Error) -> Error {
     Error::target(format!("cannot {what} {}", file.display())).because(error)
 }
 
-/// Shows how far the run is: a bar on a terminal, else a line now and then.
+/// Shows how far the run is: a bar on a terminal, or a line now and then.
 struct Watch {
     bar: Option<ProgressBar>,
     shown: Option<Mutex<Instant>>,
@@ -123,15 +123,17 @@ struct Watch {
 
 impl Watch {
     fn new(printer: &Printer) -> Watch {
-        let shows = printer.shows_progress();
-        if shows && io::stderr().is_terminal() {
-            let bar = ProgressBar::new(1);
-            if let Ok(style) = ProgressStyle::with_template("lab      {bar:20} {wide_msg}") {
-                bar.set_style(style);
+        match printer.progress_display() {
+            ProgressDisplay::Bar => {
+                let bar = ProgressBar::new(1);
+                if let Ok(style) = ProgressStyle::with_template("lab      {bar:20} {wide_msg}") {
+                    bar.set_style(style);
+                }
+                Watch { bar: Some(bar), shown: None }
             }
-            return Watch { bar: Some(bar), shown: None };
+            ProgressDisplay::Lines => Watch { bar: None, shown: Some(Mutex::new(Instant::now())) },
+            ProgressDisplay::Hidden => Watch { bar: None, shown: None },
         }
-        Watch { bar: None, shown: shows.then(|| Mutex::new(Instant::now())) }
     }
 
     fn step(&self, step: &Step<'_>) {

@@ -16,7 +16,10 @@ use sqluice::source::csv::Delimiter;
 use sqluice::source::json::RecordsPath;
 use sqluice_format::database::MAGIC;
 
-use super::{columns, print_plan, print_report, refuse_page_size, replaced};
+use super::{
+    columns, print_details, print_done, print_json, print_plan, print_side_effects, refuse_page_size,
+    replaced,
+};
 use crate::Exit;
 use crate::args::Load;
 use crate::formats::{Format, Role};
@@ -28,7 +31,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     refuse_swapped(&args.db)?;
     refuse_page_size(&args.write, Some(&args.db))?;
     if io::stdin().is_terminal() && args.files.iter().any(|file| file == Path::new("-")) {
-        printer.note("note: reading what is typed, up to Ctrl-D");
+        printer.note("note: reading from the terminal; Ctrl-D ends the input");
     }
     let write = args
         .write
@@ -79,19 +82,21 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     let files = args.files.iter().map(PathBuf::as_path);
     replaced::confirm(prepared.plan().wanted(), args.write.yes, files, printer, cancel)?;
     let report = prepared.run(&*printer.progress())?;
-    if !printer.is_json() {
+    if printer.is_json() {
+        print_json(&report, printer)?;
+    } else {
+        print_done("Loaded", &counted(report.rows, "row"), &report, printer);
         let recognised = recognised_in_words(&report.inputs, |files| counted(files, "file"));
-        printer.note(&format!("read {recognised}"));
-    }
-    let exit = print_report(&report, args.reject.as_deref(), printer)?;
-    if !printer.is_json() {
+        printer.note(&format!("  read {recognised}"));
+        print_side_effects(&report, args.reject.as_deref(), printer);
         if let Some(padded) = padded_in_words(&report.inputs, |rows| counted(rows, "row")) {
-            printer.note(&padded);
+            printer.note(&format!("  {padded}"));
         }
+        print_details(&report, printer);
         columns::summarize(&report.tables, printer);
     }
     if report.skipped.is_empty() {
-        return Ok(exit);
+        return Ok(Exit::SUCCESS);
     }
     for SkippedFile { name, why, .. } in &report.skipped {
         printer.warn(&format!("skipped {name}: {}", terms::rendered(why)));

@@ -7,13 +7,12 @@ use sqluice::options::WriteOptions;
 use sqluice::output::Replaced;
 use sqluice::progress::Cancel;
 use sqluice::remote;
-use sqluice::size::Bytes;
 
-use super::{entries, replaced};
+use super::{print_phases, replaced};
 use crate::Exit;
 use crate::args::Merge;
 use crate::printer::Printer;
-use crate::quantities::{counted, grouped, rate};
+use crate::quantities::{counted, elapsed, grouped, listed, rate, size};
 
 /// Tables that are listed without `--verbose`.
 const TABLES_MAX: usize = 20;
@@ -63,20 +62,25 @@ pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::R
 fn summarize(args: &Merge, report: &MergeReport, printer: &Printer) {
     let MergeReport { target, sources, seconds, tables, indexes, .. } = report;
     let source_bytes = sources.iter().map(|source| source.bytes).sum();
-    printer.note(&format!(
-        "{} of {} to {}: {} and {}, {} to {} in {seconds:.2} s ({})",
-        counted(report.rows, "row"),
-        counted(sources.len() as u64, "database"),
-        target.display(),
-        counted(tables.len() as u64, "table"),
-        if indexes.len() == 1 { "1 index".to_owned() } else { format!("{} indexes", indexes.len()) },
-        Bytes(source_bytes),
-        Bytes(report.bytes),
-        rate(report.rows, *seconds)
-    ));
+    let mut of = vec![counted(tables.len() as u64, "table")];
+    of.extend((!indexes.is_empty()).then(|| counted(indexes.len() as u64, "index")));
+    printer.done(
+        "Merged",
+        &format!(
+            "{} into {}: {} of {}, {} (sources: {}) in {} ({})",
+            counted(sources.len() as u64, "database"),
+            target.display(),
+            counted(report.rows, "row"),
+            listed(&of),
+            size(report.bytes),
+            size(source_bytes),
+            elapsed(*seconds),
+            rate(report.rows, *seconds)
+        ),
+    );
     replaced::summarize(report.replaced.as_ref(), Some(target), printer);
     for source in &report.fetched {
-        printer.detail(&format!("{} was fetched to a temporary file", source.display()));
+        printer.detail(&format!("  {} was fetched to a temporary file", source.display()));
     }
     if let Some(before) = &report.before {
         printer.note(&added(target, before, report.rows));
@@ -85,54 +89,50 @@ fn summarize(args: &Merge, report: &MergeReport, printer: &Printer) {
         summarize_table(table, printer);
     }
     if let Some(more @ 1..) = tables.len().checked_sub(TABLES_MAX).filter(|_| !printer.is_verbose()) {
-        printer.note(&format!("and {}, which --verbose lists", counted(more as u64, "more table")));
+        printer.note(&format!("  and {}; --verbose lists them", counted(more as u64, "more table")));
     }
     for table in &report.virtual_tables {
-        printer.note(&format!("virtual table {table}: made again by SQLite, with the rows of all"));
+        printer
+            .note(&format!("  virtual table {table}: SQLite made it again, with the rows of all databases"));
     }
     for index in indexes.iter().filter(|index| index.sorted) {
-        printer.note(&format!("index {} was sorted", index.name));
+        printer.note(&format!("  index {} was sorted", index.name));
     }
     summarize_left_out(args, report, printer);
     for source in sources {
         printer.detail(&format!(
             "  {}: {}, journal mode {}",
             source.path.display(),
-            Bytes(source.bytes),
+            size(source.bytes),
             source.journal_mode
         ));
     }
     printer.detail(&format!(
-        "{}, {} writes, {} of {} bytes",
+        "  {}, {} writes, {} of {} bytes",
         counted(report.threads as u64, "thread"),
         report.output,
         counted(u64::from(report.pages), "page"),
         report.page_bytes
     ));
     printer.detail(&format!(
-        "{} taken as they are, {} written anew",
+        "  {} copied as they are, {} rewritten",
         counted(report.relocated_leaves, "leaf page"),
         grouped(report.rewritten_leaves)
     ));
-    let phases = report.phases.iter().map(|phase| format!("{} {:.2} s", phase.name, phase.seconds));
-    printer.detail(&phases.collect::<Vec<_>>().join(", "));
+    print_phases(&report.phases, printer);
     for index in indexes {
-        printer.detail(&format!("  {}: {}", index.name, entries(index.entries)));
+        printer.detail(&format!("  {}: {}", index.name, counted(index.entries, "entry")));
     }
 }
 
-/// What is said of a target that existed.
+/// The line about a target that existed.
 fn added(target: &Path, before: &Replaced, rows: u64) -> String {
     let target = target.display();
     match before {
-        Replaced { unread: Some(_), .. } => format!("{target} existed, and was added to"),
+        Replaced { unread: Some(_), .. } => format!("  {target} existed; the rows were added to it"),
         Replaced { estimated, rows: before, .. } => {
             let about = if *estimated { "about " } else { "" };
-            format!(
-                "{target} existed, and was added to: {about}{} before, {} now",
-                counted(*before, "row"),
-                grouped(rows)
-            )
+            format!("  {target} had {about}{} before and has {} now", counted(*before, "row"), grouped(rows))
         }
     }
 }
@@ -155,10 +155,10 @@ fn summarize_table(table: &MergedTable, printer: &Printer) {
     for Renumbered { source, added, .. } in table.renumbered.iter().take(listed) {
         let (added, source) = (grouped(added.unsigned_abs()), source.display());
         let keys = if table.new_keys { "keys" } else { "rowids" };
-        printer.note(&format!("    {added} is added to the {keys} of {source}"));
+        printer.note(&format!("    the {keys} of {source} are raised by {added}"));
     }
     if let Some(more @ 1..) = table.renumbered.len().checked_sub(listed).filter(|_| table.new_keys) {
-        printer.note(&format!("    and {}, which --verbose lists", counted(more as u64, "more database")));
+        printer.note(&format!("    and {}; --verbose lists them", counted(more as u64, "more database")));
     }
     for column in &table.following {
         printer.note(&format!("    column {column} follows the new numbers"));
@@ -171,7 +171,7 @@ fn summarize_table(table: &MergedTable, printer: &Printer) {
         ));
     }
     printer.detail(&format!(
-        "    {}, {} as they were",
+        "    {}, {} copied as they are",
         counted(table.leaf_pages, "leaf page"),
         grouped(table.relocated_leaves)
     ));
@@ -198,11 +198,11 @@ fn summarize_left_out(args: &Merge, report: &MergeReport, printer: &Printer) {
     let (statistics, objects): (Vec<&String>, Vec<_>) =
         report.left_out.iter().partition(|object| object.starts_with("statistics"));
     for object in objects {
-        printer.note(&format!("left out: {object}"));
+        printer.note(&format!("  left out: {object}"));
     }
     if args.analyze {
-        printer.note("statistics: made anew by ANALYZE");
+        printer.note("  statistics: made anew by ANALYZE");
     } else if !statistics.is_empty() {
-        printer.note("statistics of the sources were dropped: --analyze makes them anew");
+        printer.note("  statistics of the sources were dropped; --analyze makes new ones");
     }
 }

@@ -11,6 +11,7 @@ mod index;
 mod info;
 mod lab;
 mod load;
+mod man;
 mod merge;
 mod pack;
 mod replaced;
@@ -23,13 +24,12 @@ use sqluice::error::{Error, Setting, message};
 use sqluice::options::{Action, WritePath};
 use sqluice::plan::Plan;
 use sqluice::progress::Cancel;
-use sqluice::report::{ExistingReport, Report, TableReport};
-use sqluice::size::Bytes;
+use sqluice::report::{ExistingReport, PhaseReport, Report, TableReport};
 
 use crate::Exit;
 use crate::args::{Args, Command, Write};
 use crate::printer::Printer;
-use crate::quantities::{counted, grouped, rate};
+use crate::quantities::{counted, elapsed, grouped, rate, size};
 use crate::terms;
 
 /// Does what the arguments say.
@@ -48,6 +48,7 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         Command::Check(args) => check::run(args, printer, cancel),
         Command::Info(args) => info::run(args, printer, cancel),
         Command::Completions(args) => completions::run(args, printer),
+        Command::Man(args) => man::run(args, printer),
     }
 }
 
@@ -82,40 +83,33 @@ struct Noted<'r> {
     notes: Vec<String>,
 }
 
-/// Prints what was written; `rejects` is where bad rows went.
-fn print_report(report: &Report, rejects: Option<&Path>, printer: &Printer) -> anyhow::Result<Exit> {
-    if printer.is_json() {
-        let notes = report.notes.iter().map(terms::rendered).collect();
-        printer.json(&Noted { report: &report.clone().in_terms(terms::flag), notes })?;
-        return Ok(Exit::SUCCESS);
-    }
-    summarize(report, rejects, printer);
-    Ok(Exit::SUCCESS)
+/// Prints a report as JSON.
+fn print_json(report: &Report, printer: &Printer) -> anyhow::Result<()> {
+    let notes = report.notes.iter().map(terms::rendered).collect();
+    printer.json(&Noted { report: &report.clone().in_terms(terms::flag), notes })
 }
 
-/// Prints the report in words.
-fn summarize(report: &Report, rejects: Option<&Path>, printer: &Printer) {
-    let target = report.target.as_ref().map_or("nowhere".to_owned(), |target| target.display().to_string());
-    let (rows, seconds) = (counted(report.rows, "row"), report.seconds);
-    let rate = rate(report.rows, seconds);
-    printer.note(&match &report.existing {
-        None => {
-            let (bytes, checksum) = (Bytes(report.bytes), &report.checksum);
-            format!("{rows} to {target}: {bytes} in {seconds:.2} s ({rate}), checksum {checksum}")
-        }
-        Some(_) => format!("{rows} into {target} in {seconds:.2} s ({rate})"),
-    });
-    replaced::summarize(report.replaced.as_ref(), report.target.as_deref(), printer);
-    summarize_conflicts(report, printer);
-    match rejects {
-        Some(file) if report.rejected > 0 => {
-            printer.note(&format!("{} rejected, see {}", counted(report.rejected, "row"), file.display()));
-        }
-        Some(_) => printer.note("no row rejected"),
-        None => {}
+/// Prints the line that says what was done, such as `Loaded 3 rows into x.db: 8.2 kB in 7 ms (428 rows/s)`.
+fn print_done(verb: &str, what: &str, report: &Report, printer: &Printer) {
+    let Report { target, existing, seconds, .. } = report;
+    let (bytes, time, rate) = (size(report.bytes), elapsed(*seconds), rate(report.rows, *seconds));
+    let rest = match (target.as_ref().map(|target| target.display()), existing) {
+        (None, _) => format!("{what}, written nowhere: {bytes} in {time} ({rate})"),
+        (Some(target), None) => format!("{what} into {target}: {bytes} in {time} ({rate})"),
+        (Some(target), Some(_)) => format!("{what} into {target}, now {bytes}, in {time} ({rate})"),
+    };
+    printer.done(verb, &rest);
+}
+
+/// Prints what was written where, for those who ask for details.
+fn print_details(report: &Report, printer: &Printer) {
+    if !report.checksum.is_empty() {
+        let checksum = format!("  checksum {}", report.checksum);
+        // Without a target, the checksum is what the run was for.
+        if report.target.is_none() { printer.note(&checksum) } else { printer.detail(&checksum) }
     }
     printer.detail(&format!(
-        "{}, {} writes, {} of {} bytes",
+        "  {}, {} writes, {} of {} bytes",
         counted(report.threads as u64, "thread"),
         report.output,
         counted(u64::from(report.pages), "page"),
@@ -125,15 +119,12 @@ fn summarize(report: &Report, rejects: Option<&Path>, printer: &Printer) {
         let ExistingReport { journal_mode_before: before, journal_mode_after: after, .. } = existing;
         let mode = if before == after { after.clone() } else { format!("{before}, and now {after}") };
         printer.detail(&format!(
-            "journal mode {mode}; {} before, {} past SQLite",
+            "  journal mode {mode}; {} before, {} past SQLite",
             counted(u64::from(existing.pages_before), "page"),
             counted(existing.pages_written, "page")
         ));
     }
-    if !report.phases.is_empty() {
-        let phases = report.phases.iter().map(|phase| format!("{} {:.2} s", phase.name, phase.seconds));
-        printer.detail(&phases.collect::<Vec<_>>().join(", "));
-    }
+    print_phases(&report.phases, printer);
     for table in &report.tables {
         if table.write_path == WritePath::Insert {
             printer.detail(&format!(
@@ -157,7 +148,7 @@ fn summarize(report: &Report, rejects: Option<&Path>, printer: &Printer) {
             printer.detail(&format!(
                 "  {}: {}; {} leaf, {} interior, {} overflow pages, root {}",
                 index.name,
-                entries(index.entries),
+                counted(index.entries, "entry"),
                 grouped(index.leaf_pages),
                 grouped(index.interior_pages),
                 grouped(index.overflow_pages),
@@ -167,16 +158,38 @@ fn summarize(report: &Report, rejects: Option<&Path>, printer: &Printer) {
     }
 }
 
-/// What became of rows whose keys other rows have.
-fn summarize_conflicts(report: &Report, printer: &Printer) {
+/// Prints the time of each phase, for those who ask for details.
+fn print_phases(phases: &[PhaseReport], printer: &Printer) {
+    let phases = phases.iter().map(|phase| format!("{} {}", phase.name, elapsed(phase.seconds)));
+    let phases: Vec<String> = phases.collect();
+    if !phases.is_empty() {
+        printer.detail(&format!("  {}", phases.join(", ")));
+    }
+}
+
+/// Prints what was done to other rows than those that were written: replaced databases, repeated keys, bad rows.
+fn print_side_effects(report: &Report, rejects: Option<&Path>, printer: &Printer) {
+    replaced::summarize(report.replaced.as_ref(), report.target.as_deref(), printer);
+    print_conflicts(report, printer);
+    match rejects {
+        Some(file) if report.rejected > 0 => {
+            printer.note(&format!("  {} rejected, see {}", counted(report.rejected, "row"), file.display()));
+        }
+        Some(_) => printer.note("  no rows rejected"),
+        None => {}
+    }
+}
+
+/// Prints how rows were handled whose keys other rows have.
+fn print_conflicts(report: &Report, printer: &Printer) {
     let sum = |of: fn(&TableReport) -> Option<u64>| report.tables.iter().filter_map(of).sum::<u64>();
     for (number, what) in [
-        (report.ignored, "ignored"),
-        (sum(|table| table.updated), "changed an existing one"),
-        (sum(|table| table.replaced), "replaced by a later one with the same key"),
+        (report.ignored, "ignored (repeated key, or a trigger)"),
+        (sum(|table| table.updated), "updated"),
+        (sum(|table| table.replaced), "replaced by a later row with the same key"),
     ] {
         if number > 0 {
-            printer.note(&format!("{} {what}", counted(number, "row")));
+            printer.note(&format!("  {} {what}", counted(number, "row")));
         }
     }
 }
@@ -194,8 +207,4 @@ fn changes(table: &TableReport) -> String {
         }
         _ => format!("{} added", counted(table.rows, "row")),
     }
-}
-
-fn entries(number: u64) -> String {
-    format!("{} {}", grouped(number), if number == 1 { "entry" } else { "entries" })
 }

@@ -3,13 +3,12 @@
 use sqluice::archive::{self, Compression, Layout, PAGE_SIZE, PackReport, Selection};
 use sqluice::options::IfExists;
 use sqluice::progress::Cancel;
-use sqluice::size::Bytes;
 
-use super::{print_plan, refuse_page_size, replaced, summarize};
+use super::{print_details, print_done, print_plan, print_side_effects, refuse_page_size, replaced};
 use crate::Exit;
 use crate::args::{Compress, Pack};
 use crate::printer::Printer;
-use crate::quantities::counted;
+use crate::quantities::{counted, listed, size};
 
 /// The number of skipped entries that are named.
 const SKIPPED_MAX: usize = 20;
@@ -49,8 +48,9 @@ pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     let mut what = vec![counted(files, "file")];
     what.extend((folders > 0).then(|| counted(folders, "folder")));
     what.extend((links > 0).then(|| counted(links, "link")));
-    printer.note(&format!("{} packed, {} of content", what.join(", "), Bytes(file_bytes)));
-    summarize(&report, None, printer);
+    print_done("Packed", &format!("{} ({})", listed(&what), size(file_bytes)), &report, printer);
+    print_side_effects(&report, None, printer);
+    print_details(&report, printer);
     Ok(Exit::SUCCESS)
 }
 

@@ -85,7 +85,7 @@ fn rows(table: &ReplacedTable) -> String {
 fn summary(replaced: &Replaced) -> String {
     let Replaced { tables, rows, estimated, unread, .. } = replaced;
     if let Some(why) = unread {
-        return format!("what is unknown ({why})");
+        return format!("unknown content ({why})");
     }
     let rows = match estimated {
         true => format!("about {} rows", grouped(*rows)),
@@ -97,9 +97,9 @@ fn summary(replaced: &Replaced) -> String {
 /// Reports what was replaced.
 pub(super) fn summarize(replaced: Option<&Replaced>, target: Option<&Path>, printer: &Printer) {
     let (Some(replaced), Some(target)) = (replaced, target) else { return };
-    printer.note(&format!("replaced: {} ({})", target.display(), summary(replaced)));
+    printer.note(&format!("  replaced {}, which held {}", target.display(), summary(replaced)));
     for table in replaced.tables.iter().take(TABLES_MAX) {
-        printer.detail(&format!("  {}: {}", table.name, rows(table)));
+        printer.detail(&format!("    {}: {}", table.name, rows(table)));
     }
 }
 

@@ -8,12 +8,11 @@ use serde::Serialize;
 use sqluice::archive::{self, Kind, Layout, Listed, Selection, UnpackReport};
 use sqluice::error::{Error, Setting, message};
 use sqluice::progress::Cancel;
-use sqluice::size::Bytes;
 
 use crate::Exit;
 use crate::args::Unpack;
 use crate::printer::Printer;
-use crate::quantities::{counted, grouped};
+use crate::quantities::{counted, elapsed, grouped, listed, size};
 
 /// The number of refused rows that are named.
 const REFUSALS_MAX: usize = 50;
@@ -69,8 +68,8 @@ fn summarize(report: &UnpackReport, printer: &Printer) {
     let mut what = vec![counted(files, "file")];
     what.extend((folders > 0).then(|| counted(folders, "folder")));
     what.extend((links > 0).then(|| counted(links, "link")));
-    let (what, bytes) = (what.join(", "), Bytes(report.file_bytes));
-    printer.note(&format!("{what} to {folder}: {bytes} in {seconds:.2} s"));
+    let (what, bytes, time) = (listed(&what), size(report.file_bytes), elapsed(seconds));
+    printer.done("Unpacked", &format!("{what} into {folder}: {bytes} in {time}"));
 }
 
 /// Prints the names, and what is known of the files.

@@ -58,7 +58,7 @@ fn an_old_database_is_replaced_whatever_state_it_was_left_in() {
         let ran = run(folder.path(), overwrite("3k")).ok();
         let lost =
             if left == Left::Empty { "0 tables, 0 rows".to_owned() } else { format!("1 table, {ROWS} rows") };
-        assert!(ran.stderr.contains(&format!("\nreplaced: x.db ({lost})\n")), "{left:?}: {ran:?}");
+        assert!(ran.stderr.contains(&format!("\n  replaced x.db, which held {lost}\n")), "{left:?}: {ran:?}");
         assert_eq!(names(folder.path()), ["x.db"], "{left:?}");
         assert_eq!(content(&folder.path().join("x.db")), Content::New(3000), "{left:?}");
         assert_eq!(journal_mode(&folder.path().join("x.db")), "delete", "{left:?}");

@@ -63,7 +63,7 @@ fn go_on(mut strace: Child) -> Ran {
     let ran = Ran::from(strace.wait_with_output().unwrap());
     // A signal that arrives while the run ends can confuse strace, which then fails although the run, as its report says, has not.
     match ran.stderr.strip_suffix("strace: Unexpected wait status 0\n") {
-        Some(report) if report.contains(" rows into ") && !report.contains("error:") => {
+        Some(report) if report.starts_with("Loaded ") && !report.contains("error:") => {
             Ran { status: ExitStatus::default(), stderr: report.to_owned(), ..ran }
         }
         _ => ran,

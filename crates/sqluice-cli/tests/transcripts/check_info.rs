@@ -12,21 +12,20 @@ use crate::transcript::matches;
 fn check_finds_a_sound_database_sound() {
     let folder = folder();
     run(folder.path(), generate("x.db", "10k")).ok();
-    let theirs = " and by SQLite's integrity_check";
+    let theirs = ", also by SQLite's integrity_check,";
     for (args, by) in [
         (&["check", "x.db"][..], ""),
         (&["check", "x.db", "-j", "1"], ""),
         (&["check", "x.db", "--threads", "3", "--full"], theirs),
     ] {
         let ran = run(folder.path(), args).ok();
-        let expected =
-            format!("sound: 10,000 rows, [..] pages, [..] kB, checksum [..]; read by sqluice{by} in [..] s");
+        let expected = format!("x.db is sound: 10,000 rows, [..] pages, [..] kB, checked{by} in [..]s");
         assert!(matches(&ran.stdout, &expected), "{ran:?}");
         assert_eq!(ran.stderr, "");
     }
     fs::write(folder.path().join("empty.db"), "").unwrap();
     let ran = run(folder.path(), ["check", "empty.db"]).ok();
-    assert!(ran.stdout.starts_with("sound: 0 rows, 0 pages, 0 bytes; "), "{ran:?}");
+    assert!(ran.stdout.starts_with("empty.db is sound: 0 rows, 0 pages, 0 bytes, "), "{ran:?}");
 }
 
 #[test]
@@ -47,8 +46,7 @@ fn check_compares_indexes_with_their_table() {
     content[at..at + 3].copy_from_slice(b"ten");
     fs::write(&path, content).unwrap();
     let ran = run(folder.path(), ["check", "x.db"]);
-    let expected =
-        "i: page 3: the entry of row 2 is not what the row in t says\nNOT sound: 3 rows, 3 pages, [..]";
+    let expected = "i: page 3: the entry of row 2 is not what the row in t says\nx.db is NOT sound: 3 rows, 3 pages, [..]";
     assert_eq!(ran.code(), Some(1));
     assert!(matches(ran.stdout.trim_end(), expected), "{ran:?}");
 }
@@ -104,7 +102,7 @@ fn what_sqlite_accepts_is_a_remark() {
     fs::write(folder.join("x.db"), content).unwrap();
     let ran = run(folder, ["check", "x.db"]).ok();
     let remark = "remark: page 1: bytes 72 to 91 of the header, which are reserved, are not all zero\n";
-    assert!(ran.stdout.starts_with(remark) && ran.stdout.contains("\nsound: 100 rows"), "{ran:?}");
+    assert!(ran.stdout.starts_with(remark) && ran.stdout.contains("\nx.db is sound: 100 rows"), "{ran:?}");
     let json = run(folder, ["check", "x.db", "--json"]).ok().json();
     assert_eq!((&json["sound"], json["remarks"].as_array().unwrap().len()), (&true.into(), 1));
 }
@@ -121,14 +119,14 @@ fn a_database_is_checked_with_what_is_in_its_log() {
     db.execute_batch(insert).unwrap();
     for args in [&["check", "x.db"][..], &["check", "x.db", "--full"], &["check", "x.db", "-j", "3"]] {
         let ran = run(folder, args).ok();
-        assert!(ran.stdout.starts_with("sound: 5,000 rows, "), "{ran:?}");
+        assert!(ran.stdout.starts_with("x.db is sound: 5,000 rows, "), "{ran:?}");
     }
     let ran = run(folder, ["info", "x.db", "--json"]).ok().json();
     assert_eq!((&ran["sound"], &ran["trees"][1]["rows"]), (&true.into(), &5000.into()));
     let with_log = run(folder, ["check", "x.db", "--json"]).ok().json();
     // While somebody writes, one state is read.
     db.execute_batch(&format!("BEGIN; {insert}")).unwrap();
-    assert!(run(folder, ["check", "x.db"]).ok().stdout.starts_with("sound: 5,000 rows, "));
+    assert!(run(folder, ["check", "x.db"]).ok().stdout.starts_with("x.db is sound: 5,000 rows, "));
     db.execute_batch("ROLLBACK; PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
     let without = run(folder, ["check", "x.db", "--json"]).ok().json();
     assert_eq!(with_log["checksum"], without["checksum"]);
@@ -152,7 +150,7 @@ fn check_says_what_is_wrong_with_a_database_that_is_not_sound() {
                 assert_eq!(ran.json()["sound"], false);
             } else {
                 assert!(
-                    ran.stdout.contains(expected) && ran.stdout.contains("NOT sound: "),
+                    ran.stdout.contains(expected) && ran.stdout.contains(" is NOT sound: "),
                     "{expected}: {ran:?}"
                 );
             }
@@ -185,21 +183,23 @@ fn info_says_what_is_in_a_database() {
     run(folder.path(), generate("x.db", "10k")).ok();
     let ran = run(folder.path(), ["info", "x.db"]).ok();
     let expected = "\
-size      [..] kB
-pages     [..] of 4096 bytes
-free      0 pages on the freelist
-journal   rollback
-encoding  UTF-8
-schema    format 4, cookie 1
-user      version 0, application id 0
-written   by SQLite [..] or as it would
+size            [..] kB
+pages           [..] of 4096 bytes
+free pages      0
+journal         rollback
+encoding        UTF-8
+schema          format 4, cookie 1
+user version    0
+application id  0
+SQLite          [..] (the version in the file's header)
 
-name           kind                     rows       pages  overflow depth   fill
-sqlite_schema  table                       1           1         0     1   [..]%
-user           table                  10,000          [..]         0     2  [..]%";
+name           kind     rows  pages  overflow  depth  fill
+─────────────  ─────  ──────  ─────  ────────  ─────  ────
+sqlite_schema  table       1      1         0      1  [..]%
+user           table  10,000  [..]         0      2  [..]%";
     assert!(matches(&ran.stdout, expected), "{}", ran.stdout);
 
     fs::write(folder.path().join("y.db"), &fs::read(folder.path().join("x.db")).unwrap()[..8192]).unwrap();
     let ran = run(folder.path(), ["info", "y.db"]).ok();
-    assert!(ran.stdout.contains("NOT sound: sqluice check reports the details"), "{ran:?}");
+    assert!(ran.stdout.contains("NOT sound: sqluice check lists the problems"), "{ran:?}");
 }

@@ -41,8 +41,7 @@ fn a_copy_has_the_same_content_and_says_how_small_it_is() {
     let folder = folder.path();
     shop(folder);
     let ran = run(folder, ["copy", "shop.db", "copy.db"]).ok();
-    let expected =
-        "2,002 rows of 2 tables and 1 index to copy.db: 2.[..] MB to [..] kB in [..] s ([..] rows/s)\n";
+    let expected = "Copied 2,002 rows of 2 tables and 1 index to copy.db: [..] kB (source: 2.[..] MB) in [..]s ([..] rows/s)\n";
     assert!(matches(&ran.stderr, expected), "{ran:?}");
     assert_eq!(ran.stdout, "");
     assert_eq!(content(&folder.join("copy.db")), content(&folder.join("shop.db")));
@@ -51,13 +50,13 @@ fn a_copy_has_the_same_content_and_says_how_small_it_is() {
 
     let ran = run(folder, ["copy", "shop.db", "again.db", "-v", "-j2", "--compact"]).ok();
     let expected = "\
-2,002 rows of 2 tables and 1 index to again.db: [..] in [..] s ([..] rows/s)
-2 threads, [..] writes, [..] pages of 4096 bytes
-0 leaf pages taken as they are, [..] written anew
-copy [..] s, sync [..] s
-  customer: 2 rows, 1 leaf page, 0 as they were, 0 overflow pages, root [..]
-  orders: 2,000 rows, [..] leaf pages, 0 as they were, 0 overflow pages, root [..]
-  by_day: 2,000 entries, [..] leaf pages, 0 as they were, root [..]
+Copied 2,002 rows of 2 tables and 1 index to again.db: [..] in [..]s ([..] rows/s)
+  2 threads, [..] writes, [..] pages of 4096 bytes
+  0 leaf pages copied as they are, [..] rewritten
+  copy [..]s, sync [..]s
+  customer: 2 rows, 1 leaf page, 0 copied as they are, 0 overflow pages, root [..]
+  orders: 2,000 rows, [..] leaf pages, 0 copied as they are, 0 overflow pages, root [..]
+  by_day: 2,000 entries, [..] leaf pages, 0 copied as they are, root [..]
 ";
     assert!(matches(&ran.stderr, expected), "{ran:?}");
 
@@ -188,7 +187,7 @@ hint: make a copy without auto_vacuum: --auto-vacuum none
     }
     let ran = run(folder, [&args[..], &["--verbose", "--journal-mode", "wal"]].concat()).ok();
     let last = ran.stderr.lines().last().unwrap();
-    assert!(matches(last, "  by_day: 2,000 entries, [..] leaf pages, [..] as they were"), "{ran:?}");
+    assert!(matches(last, "  by_day: 2,000 entries, [..] leaf pages, [..] copied as they are"), "{ran:?}");
     assert!(!ran.stderr.contains("root"), "{ran:?}");
     assert_eq!(content(&folder.join("copy.db")), content(&folder.join("shop.db")));
     assert_eq!(names(folder), ["copy.db", "shop.db"]);
@@ -208,7 +207,10 @@ fn in_place_it_shrinks_and_stays_the_same() {
         Connection::open(&db).unwrap().execute_batch(&set_mode).unwrap();
         let (before, bytes) = (content(&db), fs::metadata(&db).unwrap().len());
         let ran = run(folder, ["copy", "shop.db", "shop.db"]).ok();
-        assert!(matches(&ran.stderr, "2,002 rows of 2 tables and 1 index to shop.db: [..]\n"), "{ran:?}");
+        assert!(
+            matches(&ran.stderr, "Copied 2,002 rows of 2 tables and 1 index to shop.db: [..]\n"),
+            "{ran:?}"
+        );
         assert!(fs::metadata(&db).unwrap().len() * 4 < bytes, "{mode}");
         assert_eq!((content(&db), integrity(&db)), (before, "ok".to_owned()), "{mode}");
         assert_eq!(names(folder), ["shop.db"], "{mode}");
@@ -229,11 +231,11 @@ fn a_copy_for_a_purpose_says_which_settings_it_has() {
     shop(folder);
     let ran = run(folder, ["copy", "shop.db", "served.db", "--for", "datasette"]).ok();
     let expected = "\
-2,002 rows of 2 tables and 1 index to served.db: [..]
-for datasette: compact true: Datasette serves it as immutable
-for datasette: journal mode delete: an immutable file has no log
-for datasette: auto vacuum none: an immutable file has no free pages
-for datasette: served-inspect.json: serve both by: datasette -i served.db --inspect-file served-inspect.json
+Copied 2,002 rows of 2 tables and 1 index to served.db: [..]
+  for datasette: compact true: Datasette serves it as immutable
+  for datasette: journal mode delete: an immutable file has no log
+  for datasette: auto vacuum none: an immutable file has no free pages
+  for datasette: served-inspect.json; serve both with: datasette -i served.db --inspect-file served-inspect.json
 ";
     assert!(matches(&ran.stderr, expected), "{ran:?}");
     let about: serde_json::Value =
@@ -245,8 +247,8 @@ for datasette: served-inspect.json: serve both by: datasette -i served.db --insp
 
     let ran = run(folder, ["copy", "shop.db", "statements", "--for", "d1"]).ok();
     let expected = "\
-2,002 rows of 2 tables and 0 indexes to statements: [..]
-1 file; run them in order: for f in statements/*.sql; do npx wrangler d1 execute DATABASE --remote --file \"$f\"; done
+Copied 2,002 rows of 2 tables to statements: [..]
+  1 file; run them in order: for f in statements/*.sql; do npx wrangler d1 execute DATABASE --remote --file \"$f\"; done
 ";
     assert!(matches(&ran.stderr, expected), "{ran:?}");
     let sql = fs::read_to_string(folder.join("statements/0001.sql")).unwrap();

@@ -23,7 +23,7 @@ const ONE: &str = "CREATE TABLE one (a INTEGER, b TEXT DEFAULT 'none'); INSERT I
 fn a_table_is_added_to_a_database_without_a_flag() {
     with("CREATE TABLE old (a); INSERT INTO old VALUES (1)", "load x.db one.csv more.csv --primary-key a")
         .succeeds()
-        .says("2 rows into x.db in [..] s ([..] rows/s)\n[..]\n[..]")
+        .says("Loaded 2 rows into x.db, now [..], in [..] ([..] rows/s)\n[..]\n[..]")
         .holds("SELECT * FROM one", "1|2")
         .holds("SELECT * FROM more", "8|7")
         .holds("SELECT * FROM old", "1")
@@ -64,7 +64,7 @@ hint: --append adds to its rows, --replace-table replaces them, --upsert KEYS ch
 fn rows_are_added_to_a_table() {
     with(ONE, "load x.db one.csv --append")
         .succeeds()
-        .says("1 row into x.db in [..] s ([..] rows/s)\none: a INTEGER, b TEXT")
+        .says("Loaded 1 row into x.db, now [..], in [..] ([..] rows/s)\none: a INTEGER, b TEXT")
         .holds("SELECT rowid, * FROM one", "1|0|'old'\n2|1|'2'")
         .then("load x.db more.csv -t ONE --append -q")
         .succeeds()
@@ -187,10 +187,10 @@ hint: [..]",
     let count =
         |what: &str| with(sql, &format!("load x.db one.csv --append --on-conflict {what}")).succeeds();
     count("ignore")
-        .says("0 rows into x.db in [..]\n1 row ignored\n[..]")
+        .says("Loaded 0 rows into x.db, now [..], in [..]\n1 row ignored (repeated key, or a trigger)\n[..]")
         .holds("SELECT * FROM one", "1|'old'");
     count("replace")
-        .says("1 row into x.db in [..]\n1 row replaced by a later one with the same key\n[..]")
+        .says("Loaded 1 row into x.db, now [..], in [..]\n1 row replaced by a later row with the same key\n[..]")
         .holds("SELECT * FROM one", "1|2");
 }
 
@@ -431,7 +431,9 @@ fn bad_rows_go_to_their_file_and_the_others_into_the_table() {
     with(&sql, "load x.db in.csv -t one --append --reject bad.csv")
         .file("in.csv", csv)
         .succeeds()
-        .says("2 rows into x.db in [..]\n1 row rejected, see bad.csv\none: a INTEGER, b TEXT")
+        .says(
+            "Loaded 2 rows into x.db, now [..], in [..]\n1 row rejected, see bad.csv\none: a INTEGER, b TEXT",
+        )
         .holds("SELECT * FROM one", "1|'x'\n3|'z'");
     with(&sql, "load x.db in.csv -t one --append").file("in.csv", csv).fails(1, "error: in.csv:3:1: [..]");
 }
@@ -478,7 +480,7 @@ fn generated_rows_are_added_after_existing_ones() {
         .succeeds()
         .then("generate x.db --preset user --rows 3 --append")
         .succeeds()
-        .says("3 rows into x.db in [..] s ([..] rows/s)")
+        .says("Generated 3 rows into x.db, now [..], in [..] ([..] rows/s)")
         .holds(rows, &expected);
     let folder = crate::support::folder();
     run(folder.path(), [&generate("x.db", "3")[..], &["--append"]].concat()).ok();

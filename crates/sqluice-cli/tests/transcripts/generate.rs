@@ -163,7 +163,7 @@ CREATE TABLE orders (
 
 #[test]
 fn a_preview_shows_rows_as_they_will_be_read_and_writes_nothing() {
-    let expected = "customer\n  id  city  twice\n  1   Rome  2\n  2   Rome  4\n\norders\n  id  customer  label\n  1   1         Rome 1\n  2   1         Rome 2\n";
+    let expected = "customer\n  id  city  twice\n  ──  ────  ─────\n   1  Rome      2\n   2  Rome      4\n\norders\n  id  customer  label\n  ──  ────────  ──────\n   1         1  Rome 1\n   2         1  Rome 2\n";
     for args in ["generate s.sql -n customer=5 --preview 2", "generate x.db s.sql -n customer=5 --preview 2"]
     {
         let done = sqluice(args).file("s.sql", SHOP).succeeds();

@@ -22,11 +22,11 @@ fn index_makes_all_that_is_asked_for_and_says_so() {
     let sql = ["CREATE INDEX by_area ON user (area)", "CREATE INDEX young ON user (age) WHERE age < 10"];
     let ran = run(folder, [&["index", "x.db", "-v", "-j2"], &sql[..]].concat()).ok();
     let expected = "\
-index by_area: 10,000 entries
-index young: by SQLite
-2 indexes in x.db: [..] s ([..] entries/s)
-2 threads, journal mode delete, [..] to [..] pages of 4096 bytes
-lock [..] s, read user [..] s, sort user [..] s, merge user [..] s, sync [..] s, publish [..] s, sqlite young [..] s, commit [..] s
+Created 2 indexes in x.db: 10,000 entries in [..]s ([..] entries/s)
+  index by_area: 10,000 entries
+  index young: made by SQLite
+  2 threads, journal mode delete, [..] to [..] pages of 4096 bytes
+  lock [..]s, read user [..]s, sort user [..]s, merge user [..]s, sync [..]s, publish [..]s, sqlite young [..]s, commit [..]s
   by_area: [..] leaf, 1 interior, 0 overflow pages, root [..]";
     assert!(matches(ran.stderr.trim_end(), expected), "{ran:?}");
     assert_eq!(ran.stdout, "");
@@ -35,7 +35,7 @@ lock [..] s, read user [..] s, sort user [..] s, merge user [..] s, sync [..] s,
 
     let again = "CREATE INDEX IF NOT EXISTS by_area ON user (age)";
     let ran = run(folder, ["index", "x.db", again]).ok();
-    assert_eq!(ran.stderr, "note: index by_area exists already, and was left as it is\n");
+    assert_eq!(ran.stderr, "note: index by_area exists already and was not changed\n");
     let ran = run(folder, ["index", "x.db", sql[0]]).failed(1, "index by_area exists already");
     assert!(ran.stderr.contains("hint: "), "{ran:?}");
 }

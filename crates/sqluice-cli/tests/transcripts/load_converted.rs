@@ -20,8 +20,8 @@ fn text_becomes_what_the_flags_say_it_means() {
     load(FLAGS, &csv)
         .succeeds()
         .says(
-            "3 rows to x.db: [..]\n\
-             t: placed TEXT (date %d.%m.%Y), paid INTEGER (boolean ja/nein), [..] and 2 more",
+            "Loaded 3 rows into x.db: [..]\n\
+             t: placed TEXT (date %d.%m.%Y), paid INTEGER (boolean ja/nein), and 2 more",
         )
         .holds(
             "SELECT placed, paid, price, units FROM t",

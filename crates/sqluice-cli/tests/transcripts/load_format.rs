@@ -78,11 +78,11 @@ fn the_first_record_is_a_header_or_a_row() {
     holds("--no-header", "a,b\n1,2\n", "'a'|'b'\n'1'|'2'");
     load("--no-header", "1,2\n")
         .succeeds()
-        .says("1 row to [..]\nt: column1 INTEGER, column2 INTEGER")
+        .says("Loaded 1 row into [..]\nt: column1 INTEGER, column2 INTEGER")
         .holds("SELECT column1, column2 FROM t", "1|2");
     load("", "1,2\n3,4\n")
         .succeeds()
-        .says("note: t.csv: the first record is taken for a row; if it names the columns: --header\n2 rows to [..]\nt: column1 INTEGER, column2 INTEGER")
+        .says("note: t.csv: the first record is taken for a row; if it names the columns: --header\nLoaded 2 rows into [..]\nt: column1 INTEGER, column2 INTEGER")
         .holds("SELECT * FROM t", "1|2\n3|4");
     refused(
         "--header --no-header",
@@ -123,9 +123,9 @@ fn missing_fields_are_null_on_request() {
     );
     load("--pad", content)
         .succeeds()
-        .says("3 rows to [..]\n2 rows filled with NULL where fields are missing\nt: a INTEGER, b INTEGER, c INTEGER")
+        .says("Loaded 3 rows into [..]\n2 rows filled with NULL where fields are missing\nt: a INTEGER, b INTEGER, c INTEGER")
         .holds("SELECT * FROM t", "1|NULL|NULL\n2|3|NULL\n4|5|6");
-    load("--pad", "a,b\n1,2\n").succeeds().says("1 row to [..]\nt: a INTEGER, b INTEGER");
+    load("--pad", "a,b\n1,2\n").succeeds().says("Loaded 1 row into [..]\nt: a INTEGER, b INTEGER");
     let report = load("--pad --json", content).succeeds().ran.stdout;
     assert_eq!(report.matches("\"padded\": 2").count(), 2, "{report}");
     load("--pad", "a,b\n1\n2,3\n4,5\n6,7,8\n").fails(
@@ -137,7 +137,7 @@ fn missing_fields_are_null_on_request() {
         .file("t.csv", content)
         .file("u.csv", "a,b\n1\n2,3\n")
         .succeeds()
-        .says("5 rows to [..]\n3 rows filled with NULL where fields are missing: t.csv 2, u.csv 1\nt: [..]\nu: [..]");
+        .says("Loaded 5 rows into [..]\n3 rows filled with NULL where fields are missing: t.csv 2, u.csv 1\nt: [..]\nu: [..]");
     fails(
         &[("t.json", "{}")],
         "load x.db t.json --pad",
@@ -157,7 +157,7 @@ fn a_quote_inside_an_unquoted_field_is_a_fault_on_request() {
     );
     load("--strict-quotes --reject bad.csv", content)
         .succeeds()
-        .says("1 row to [..]\n1 row rejected, see bad.csv\nt: a INTEGER, b TEXT")
+        .says("Loaded 1 row into [..]\n1 row rejected, see bad.csv\nt: a INTEGER, b TEXT")
         .holds("SELECT * FROM t", "2|'x\"y'");
     refused(
         "--strict-quotes --quote none",
@@ -294,7 +294,7 @@ fn other_compressions_are_refused_with_how_to_read_them() {
 fn a_file_without_rows_makes_a_table_and_one_without_a_header_does_not() {
     load("", "a,b\n")
         .succeeds()
-        .says("0 rows to x.db: 8.192 kB in [..] s (0 rows/s), checksum [..]\nt: a TEXT, b TEXT")
+        .says("Loaded 0 rows into x.db: 8.2 kB in [..] (0 rows/s)\nt: a TEXT, b TEXT")
         .holds("SELECT sql FROM sqlite_schema", "'CREATE TABLE \"t\" (\n  \"a\" TEXT,\n  \"b\" TEXT\n)'");
     let hint = "hint: its first line should name the columns";
     for content in ["", "\n\n", "\u{feff}"] {

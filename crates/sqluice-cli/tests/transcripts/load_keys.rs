@@ -13,7 +13,7 @@ fn a_primary_key_orders_the_rows_whatever_their_order_in_the_input() {
     for flag in ["--primary-key id", "--pk ID", "--primary-key=id"] {
         load(flag)
             .succeeds()
-            .says("3 rows to x.db: [..]\nuser: id INTEGER, area TEXT, mail TEXT")
+            .says("Loaded 3 rows into x.db: [..]\nuser: id INTEGER, area TEXT, mail TEXT")
             .holds("SELECT id, rowid, area FROM user", "1|1|'south'\n2|2|'north'\n3|3|'north'")
             .holds("SELECT name FROM sqlite_schema", "'user'");
     }
@@ -51,9 +51,10 @@ fn indexes_are_made_and_used() {
 #[test]
 fn a_verbose_load_prints_the_phases_and_the_indexes() {
     load("--index area -v -j 1").succeeds().prints("").says(
-        "3 rows to x.db: 12.288 kB in [..] s ([..] rows/s), checksum [..]\n\
+        "Loaded 3 rows into x.db: 12.3 kB in [..] ([..] rows/s)\n\
+         checksum [..]\n\
          1 thread, [..] writes, 3 pages of 4096 bytes\n\
-         sample [..] s, plan [..] s, load [..] s[..], sync [..] s\n  \
+         sample [..]s, plan [..]s, load [..]s[..], sync [..]s\n  \
          user: 3 rows; 1 leaf, 0 interior, 0 overflow pages, root 2\n  \
          idx_user_area: 3 entries; 1 leaf, 0 interior, 0 overflow pages, root 3\n\
          user:\n  id INTEGER\n  area TEXT\n  mail TEXT",

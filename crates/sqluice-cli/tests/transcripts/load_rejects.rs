@@ -38,7 +38,7 @@ impl Bad {
         let rejected =
             [format!("{HEADER}t.csv,{line},{column},{reason},").as_bytes(), self.record, b"\n"].concat();
         let done = load(&format!("{} --reject bad.csv", self.flags), self.schema, self.content).succeeds();
-        done.says("[..] to x.db: [..]\n1 row rejected, see bad.csv\n[..]")
+        done.says("Loaded [..] into x.db: [..]\n1 row rejected, see bad.csv\n[..]")
             .file_is("bad.csv", rejected)
             .holds("SELECT * FROM t", self.rest);
     }
@@ -224,11 +224,11 @@ fn all_bad_rows_are_kept_in_the_order_of_the_files() {
 #[test]
 fn the_report_counts_what_was_rejected() {
     let with = |flags: &str| load(&format!("--reject bad.csv {flags}"), "", b"a,b\n1\n2\n3\n4,5\n");
-    with("").succeeds().says("1 row to x.db: [..]\n3 rows rejected, see bad.csv\n[..]");
+    with("").succeeds().says("Loaded 1 row into x.db: [..]\n3 rows rejected, see bad.csv\n[..]");
     with("-q").succeeds().says("");
     load("--reject bad.csv", "", b"a\n1\n")
         .succeeds()
-        .says("1 row to x.db: [..]\nno row rejected\n[..]")
+        .says("Loaded 1 row into x.db: [..]\nno rows rejected\n[..]")
         .file_is("bad.csv", HEADER);
 }
 
@@ -244,7 +244,7 @@ fn the_reject_file_is_itself_a_file_to_load() {
 fn more_bad_rows_than_allowed_end_the_load_and_are_all_kept() {
     let with =
         |most: u64| load(&format!("--reject bad.csv --max-rejects {most}"), "", b"a,b\n1\n2\n3,4\n5\n");
-    with(3).succeeds().says("1 row to x.db: [..]\n3 rows rejected, see bad.csv\n[..]");
+    with(3).succeeds().says("Loaded 1 row into x.db: [..]\n3 rows rejected, see bad.csv\n[..]");
     let row = |line: u64, record: u64| {
         format!("t.csv,{line},2,the record ends after field 1: the header has 2,{record}\n")
     };
@@ -293,7 +293,7 @@ fn a_reject_file_must_be_new_and_none_of_the_others() {
     ] {
         with(reject).fails(2, &format!("error: {reject} {is}, and can't have the rejected rows\n\n{hint}"));
     }
-    with("/dev/null").succeeds().says("1 row to x.db: [..]\nno row rejected\n[..]");
+    with("/dev/null").succeeds().says("Loaded 1 row into x.db: [..]\nno rows rejected\n[..]");
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn types_that_do_not_hold_for_all_rows_are_found_before_anything_is_lost() {
     sqluice("load x.db t.csv --type n=INTEGER --reject bad.csv")
         .file("t.csv", late_text())
         .succeeds()
-        .says("400,001 rows to [..]\nno row rejected\nt: n INTEGER");
+        .says("Loaded 400,001 rows into [..]\nno rows rejected\nt: n INTEGER");
 }
 
 #[test]
@@ -100,9 +100,10 @@ fn json_quiet_and_verbose_say_what_they_should() {
     load("one.csv -q").succeeds().says("").prints("");
     load("one.csv --quiet").succeeds().says("").prints("");
     load("one.csv -v -j 1").succeeds().prints("").says(
-        "1 row to x.db: 8.192 kB in [..] s ([..] rows/s), checksum [..]\n\
+        "Loaded 1 row into x.db: 8.2 kB in [..] ([..] rows/s)\n\
+         checksum [..]\n\
          1 thread, [..] writes, 2 pages of 4096 bytes\n\
-         sample [..] s, plan [..] s, load [..] s, sync [..] s\n  \
+         sample [..]s, plan [..]s, load [..]s, sync [..]s\n  \
          one: 1 row; 1 leaf, 0 interior, 0 overflow pages, root 2\n\
          one:\n  a INTEGER\n  b INTEGER",
     );
@@ -111,7 +112,7 @@ fn json_quiet_and_verbose_say_what_they_should() {
 }
 
 #[test]
-fn where_no_terminal_is_progress_is_a_line_now_and_then() {
+fn where_no_terminal_is_progress_is_hidden_or_with_verbose_a_line_now_and_then() {
     let start = |flag: &str| {
         let folder = folder();
         let args = ["load", "x.db", "-", "-t", "t", "--type", "n=TEXT", flag];
@@ -119,7 +120,7 @@ fn where_no_terminal_is_progress_is_a_line_now_and_then() {
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         (command.spawn().unwrap(), folder)
     };
-    let loads = ["--no-progress", "-q", "--color=never"].map(start);
+    let loads = ["--color=never", "-q", "-v"].map(start);
     let feed = |child: &Child| child.stdin.as_ref().unwrap().write_all(late_text().as_bytes()).unwrap();
     loads.iter().for_each(|(child, _)| feed(child));
     // The first progress after five seconds prints a line.
@@ -129,8 +130,8 @@ fn where_no_terminal_is_progress_is_a_line_now_and_then() {
         let ran = Ran::from(child.wait_with_output().unwrap()).ok();
         ran.stderr.lines().filter(|line| line.starts_with("load: ")).map(str::to_owned).collect::<Vec<_>>()
     });
-    let [no_progress, quiet, lines] = lines;
-    assert!(no_progress.is_empty() && quiet.is_empty(), "{no_progress:?} {quiet:?}");
+    let [plain, quiet, lines] = lines;
+    assert!(plain.is_empty() && quiet.is_empty(), "{plain:?} {quiet:?}");
     assert!(
         !lines.is_empty() && lines.iter().all(|line| matches(line, "load: [..] rows  [..] rows/s  [..]B")),
         "{lines:?}"
@@ -195,7 +196,7 @@ fn paths_may_have_spaces_and_lie_elsewhere() {
         .file("my folder/", "")
         .file("my folder/in put.csv", "a,b\n1\n2,3\n")
         .succeeds()
-        .says("1 row to my folder/x y.db: [..]\n1 row rejected, see my folder/bad rows.csv\nin put: a INTEGER, b INTEGER");
+        .says("Loaded 1 row into my folder/x y.db: [..]\n1 row rejected, see my folder/bad rows.csv\nin put: a INTEGER, b INTEGER");
 }
 
 #[test]
@@ -308,11 +309,11 @@ fn the_recognised_format_is_printed_in_one_line_for_any_number_of_files() {
         .file("c.csv", "a,b\n2,y\n")
         .file("d.csv", "a,b\n3,z\n")
         .succeeds()
-        .says("read 3 files: comma, header; b.tsv: tab, header\n4 rows to x.db: [..]\na: [..]\nb: [..]\nc: [..]\nd: a INTEGER, b TEXT");
+        .says("Loaded 4 rows into x.db: [..]\nread 3 files: comma, header; b.tsv: tab, header\na: [..]\nb: [..]\nc: [..]\nd: a INTEGER, b TEXT");
     sqluice("load x.db a.csv --no-header --quote none")
         .file("a.csv", b"\xff\xfe1\0,\0x\0\n\0")
         .succeeds()
-        .says("read a.csv: comma, no header, no quote, UTF-16LE\n1 row to x.db: [..]\na: column1 INTEGER, column2 TEXT");
+        .says("Loaded 1 row into x.db: [..]\nread a.csv: comma, no header, no quote, UTF-16LE\na: column1 INTEGER, column2 TEXT");
 }
 
 #[test]
@@ -329,7 +330,7 @@ fn files_that_cannot_be_loaded_are_left_out_and_the_exit_code_says_so() {
          the header has 2\n\nhint: --skip-bad-files loads the others",
     );
     load("--skip-bad-files").exits(1).says(
-        "1 row to x.db: [..]\na: a INTEGER, b INTEGER\nskipped b.csv: the file is empty\nskipped c.csv: line 3: the record ends after field 1: the header \
+        "Loaded 1 row into x.db: [..]\na: a INTEGER, b INTEGER\nskipped b.csv: the file is empty\nskipped c.csv: line 3: the record ends after field 1: the header \
          has 2\n2 files skipped",
     );
 }
@@ -341,7 +342,7 @@ fn similar_notes_are_printed_once_for_many_files() {
     });
     files.succeeds().says(
         "note: 0.csv and 4 files like it (1.csv, 2.csv, 3.csv, ...): the first line is skipped, as \"Sales of 0\" is no part of the table; \
-         --skip-lines 0 keeps all lines\nread 5 files: semicolon, header, 1 line skipped\n10 rows to x.db: [..]\n0: [..]\n1: [..]\n2: [..]\n3: [..]\n4: [..]",
+         --skip-lines 0 keeps all lines\nLoaded 10 rows into x.db: [..]\nread 5 files: semicolon, header, 1 line skipped\n0: [..]\n1: [..]\n2: [..]\n3: [..]\n4: [..]",
     );
     let files = (0..5).fold(sqluice("load x.db *.csv --table t --no-header -v"), |load, file| {
         load.file(&format!("{file}.csv"), "1,2\n")

@@ -14,7 +14,7 @@ fn a_file_makes_a_table_of_its_name_with_the_types_of_its_values() {
         .file(ONE_ROW.0, ONE_ROW.1)
         .succeeds()
         .prints("")
-        .says("1 row to x.db: 8.192 kB in [..] s ([..] rows/s), checksum [..]\none: a INTEGER, b INTEGER")
+        .says("Loaded 1 row into x.db: 8.2 kB in [..] ([..] rows/s)\none: a INTEGER, b INTEGER")
         .holds(
             "SELECT sql FROM sqlite_schema",
             "'CREATE TABLE \"one\" (\n  \"a\" INTEGER,\n  \"b\" INTEGER\n)'",
@@ -33,7 +33,7 @@ fn several_files_make_several_tables() {
         .file("b.tsv", "x\ty\n2\t3\n")
         .file("c d.csv", "x\n4\n")
         .succeeds()
-        .says("3 rows to x.db: [..]\na: x INTEGER\nb: x INTEGER, y INTEGER\nc d: x INTEGER")
+        .says("Loaded 3 rows into x.db: [..]\na: x INTEGER\nb: x INTEGER, y INTEGER\nc d: x INTEGER")
         .holds(TABLES, "'a'\n'b'\n'c d'")
         .holds(
             "SELECT x, NULL FROM a UNION ALL SELECT x, y FROM b UNION ALL SELECT x, NULL FROM \"c d\"",
@@ -122,7 +122,7 @@ fn a_schema_declares_the_tables() {
         .file("t.csv", "7,x\n9,y\n")
         .file("s.sql", "CREATE TABLE t (id INTEGER PRIMARY KEY, b)")
         .succeeds()
-        .says("note: t.csv: the first record is taken for a row; if it names the columns: --header\n2 rows to [..]\nt: id INTEGER, b")
+        .says("note: t.csv: the first record is taken for a row; if it names the columns: --header\nLoaded 2 rows into [..]\nt: id INTEGER, b")
         .holds("SELECT * FROM t", "7|'x'\n9|'y'");
 }
 
@@ -238,19 +238,18 @@ fn a_type_of_another_system_is_what_it_means_there() {
             expected,
         );
     }
-    load("t.csv --type zip=STRING")
-        .file("t.csv", "zip,n\n01234,1\n")
-        .succeeds()
-        .says("note: column zip: STRING is TEXT in SQLite\n1 row to x.db: [..]\nt: zip TEXT, n INTEGER");
+    load("t.csv --type zip=STRING").file("t.csv", "zip,n\n01234,1\n").succeeds().says(
+        "note: column zip: STRING is TEXT in SQLite\nLoaded 1 row into x.db: [..]\nt: zip TEXT, n INTEGER",
+    );
 }
 
 #[test]
 fn a_column_that_just_missed_to_be_of_numbers_is_reported_with_the_deciding_value() {
     let told = "1 row[..]\nt: price TEXT, v TEXT, zip TEXT\n\
-                note: t.price is TEXT, not REAL: \"n/a\" (t.csv:4) is no number, the only one of 5 values; --type price=REAL takes it for REAL\n\
-                note: t.v is TEXT, not REAL: no printer of numbers prints \"1.10\" (t.csv:3) beside the other values; --type v=REAL takes it for REAL";
+                note: t.price is TEXT, not REAL: \"n/a\" (t.csv:4) is not a number, the only one of 5 values; --type price=REAL makes it REAL\n\
+                note: t.v is TEXT, not REAL: as numbers, not all values would read as they are written, such as \"1.10\" (t.csv:3); --type v=REAL makes it REAL";
     let csv = "price,v,zip\n1.5,1.9,01234\n2,1.10,12345\nn/a,1.2,23456\n3.25,1.3,34567\n4,1.4,45678\n";
-    let told = told.replace("1 row[..]", "5 rows[..]");
+    let told = told.replace("1 row[..]", "Loaded 5 rows[..]");
     load("t.csv").file("t.csv", csv).succeeds().says(&told);
     let report = load("t.csv --json").file("t.csv", csv).succeeds().ran.json();
     let columns = &report["tables"][0]["columns"];
@@ -266,8 +265,8 @@ fn a_schema_whose_types_change_text_that_looks_numeric_is_warned_of() {
         .file("t.csv", "zip,day,code,n\n123,x,01,1\n01234,y,02,2\n")
         .succeeds()
         .says(
-            "2 rows[..]\nt: zip STRING, day DATE, code TEXT, n INTEGER\n\
-             warning: t.zip is declared \"STRING\", so that \"01234\" (t.csv:3) becomes 1234; TEXT keeps it",
+            "Loaded 2 rows[..]\nt: zip STRING, day DATE, code TEXT, n INTEGER\n\
+             warning: t.zip is declared \"STRING\", so \"01234\" (t.csv:3) becomes 1234; TEXT keeps it",
         )
         .holds("SELECT zip FROM t", "123\n1234");
 }
@@ -445,7 +444,7 @@ fn names_that_no_column_can_have_are_replaced_and_reported() {
         .says(
             "note: t.csv: column 2 has no name, and is called \"column2\"\n\
              note: t.csv: column 3 is another \"a\", and is called \"a_2\"\n\
-             1 row to [..]\nt: a INTEGER, column2 INTEGER, a_2 INTEGER",
+             Loaded 1 row into [..]\nt: a INTEGER, column2 INTEGER, a_2 INTEGER",
         )
         .holds("SELECT a, column2, a_2 FROM t", "1|2|3");
 }

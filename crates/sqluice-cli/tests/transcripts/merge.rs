@@ -45,7 +45,7 @@ fn a_merge_says_how_each_table_was_merged() {
     shop(folder, "b.db", 11);
     let ran = run(folder, ["merge", "all.db", "a.db", "b.db"]).ok();
     let expected = "\
-60 rows of 2 databases to all.db: 3 tables and 1 index, 40.960 kB to 45.056 kB in [..] s ([..] rows/s)
+Merged 2 databases into all.db: 60 rows of 3 tables and 1 index, 45.1 kB (sources: 41.0 kB) in [..]s ([..] rows/s)
   customer: 20 rows of 2 databases, one after another
   orders: 20 rows of 2 databases, one after another
   log: 20 rows of 2 databases, one after another, with new rowids
@@ -58,19 +58,19 @@ fn a_merge_says_how_each_table_was_merged() {
 
     let ran = run(folder, ["merge", "again.db", "[ab].db", "-v", "-j2", "--compact"]).ok();
     let expected = "\
-60 rows of 2 databases to again.db: 3 tables and 1 index, [..] s ([..] rows/s)
+Merged 2 databases into again.db: 60 rows of 3 tables and 1 index, [..]s ([..] rows/s)
   customer: 20 rows of 2 databases, one after another
-    2 leaf pages, 0 as they were
+    2 leaf pages, 0 copied as they are
   orders: 20 rows of 2 databases, one after another
-    2 leaf pages, 0 as they were
+    2 leaf pages, 0 copied as they are
   log: 20 rows of 2 databases, one after another, with new rowids
-    10 is added to the rowids of b.db
-    2 leaf pages, 0 as they were
-  a.db: 20.480 kB, journal mode delete
-  b.db: 20.480 kB, journal mode delete
-2 threads, [..] writes, 11 pages of 4096 bytes
-0 leaf pages taken as they are, 7 written anew
-prepare [..] s, copy [..] s, sync [..] s
+    the rowids of b.db are raised by 10
+    2 leaf pages, 0 copied as they are
+  a.db: 20.5 kB, journal mode delete
+  b.db: 20.5 kB, journal mode delete
+  2 threads, [..] writes, 11 pages of 4096 bytes
+  0 leaf pages copied as they are, 7 rewritten
+  prepare [..]s, copy [..]s, sync [..]s
   by_day: 20 entries
 ";
     assert!(matches(&ran.stderr, expected), "{ran:?}");
@@ -204,9 +204,9 @@ hint: let it follow: --rewrite-references
     let ran = run(folder, [&args[..], &["--rewrite-references"]].concat()).ok();
     let said = "\
   customer: 20 rows of 2 databases, one after another, with new keys
-    5 is added to the keys of b.db
+    the keys of b.db are raised by 5
   orders: 20 rows of 2 databases, one after another, with new keys
-    5 is added to the keys of b.db
+    the keys of b.db are raised by 5
     column customer follows the new numbers
 ";
     assert!(ran.stderr.contains(said), "{ran:?}");
@@ -230,7 +230,7 @@ fn a_target_that_exists_is_added_to_or_replaced_when_asked() {
         shop(folder, &name, first);
         let ran = run(folder, ["merge", "all.db", &name]).ok();
         let (before, now) = (3 * (first - 1), 3 * (first + 9));
-        let expected = format!("all.db existed, and was added to: {before} rows before, {now} now");
+        let expected = format!("  all.db had {before} rows before and has {now} now");
         assert_eq!(ran.stderr.lines().nth(1), Some(&*expected), "{ran:?}");
         let customers = format!("{0}|{0}|{0}", now / 3);
         assert_eq!(value(&folder.join("all.db"), COUNTS), customers, "{mode}");
@@ -245,7 +245,7 @@ fn a_target_that_exists_is_added_to_or_replaced_when_asked() {
     );
 
     let ran = run(folder, ["merge", "all.db", "delete.db", "--overwrite"]).ok();
-    assert!(ran.stderr.contains("replaced: all.db (3 tables, 100 rows)\n"), "{ran:?}");
+    assert!(ran.stderr.contains("  replaced all.db, which held 3 tables, 100 rows\n"), "{ran:?}");
     assert_eq!(value(&folder.join("all.db"), COUNTS), "10|10|10");
 
     let other = Connection::open(folder.join("all.db")).unwrap();
@@ -257,7 +257,7 @@ fn a_target_that_exists_is_added_to_or_replaced_when_asked() {
     // To SQLite, a file of no bytes is a database.
     fs::write(folder.join("empty.db"), "").unwrap();
     let ran = run(folder, ["merge", "empty.db", "wal.db"]).ok();
-    assert!(ran.stderr.contains("empty.db existed, and was added to: 0 rows before, 30 now\n"), "{ran:?}");
+    assert!(ran.stderr.contains("empty.db had 0 rows before and has 30 now\n"), "{ran:?}");
     assert_eq!(value(&folder.join("empty.db"), COUNTS), "10|10|10");
 }
 
@@ -275,8 +275,8 @@ fn statistics_are_dropped_or_made_anew_and_virtual_tables_are_made_again() {
     }
     let ran = run(folder, ["merge", "all.db", "a.db", "b.db"]).ok();
     let said = "\
-virtual table notes: made again by SQLite, with the rows of all
-statistics of the sources were dropped: --analyze makes them anew
+  virtual table notes: SQLite made it again, with the rows of all databases
+  statistics of the sources were dropped; --analyze makes new ones
 ";
     assert!(ran.stderr.ends_with(said), "{ran:?}");
     let all = folder.join("all.db");

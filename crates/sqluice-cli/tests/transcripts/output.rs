@@ -22,15 +22,13 @@ fn quiet_is_silent_and_verbose_says_more() {
 
     let ran = run(folder, generate("n.db", "3")).ok();
     assert_eq!(ran.stdout, "");
-    assert!(
-        matches(&ran.stderr, "3 rows to n.db: 8.192 kB in [..] s ([..] rows/s), checksum [..]"),
-        "{ran:?}"
-    );
+    assert!(matches(&ran.stderr, "Generated 3 rows into n.db: 8.2 kB in [..] ([..] rows/s)"), "{ran:?}");
     let ran = run(folder, [&generate("v.db", "3")[..], &["-v", "-j1"]].concat()).ok();
     let expected = "\
-3 rows to v.db: 8.192 kB in [..] s ([..] rows/s), checksum [..]
-1 thread, [..] writes, 2 pages of 4096 bytes
-generate [..] s, sync [..] s
+Generated 3 rows into v.db: 8.2 kB in [..] ([..] rows/s)
+  checksum [..]
+  1 thread, [..] writes, 2 pages of 4096 bytes
+  generate [..]s, sync [..]s
   user: 3 rows; 1 leaf, 0 interior, 0 overflow pages, root 2";
     assert!(matches(&ran.stderr, expected), "{ran:?}");
 }

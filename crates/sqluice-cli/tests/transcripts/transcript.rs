@@ -1,7 +1,7 @@
 //! A command line and its results: messages, exit code, files, rows.
 //!
 //! ```ignore
-//! sqluice("load x.db in.csv").file("in.csv", "a\n1\n").succeeds().says("1 row to x.db: [..]").holds("SELECT a FROM \"in\"", "1");
+//! sqluice("load x.db in.csv").file("in.csv", "a\n1\n").succeeds().says("Loaded 1 row into x.db: [..]").holds("SELECT a FROM \"in\"", "1");
 //! ```
 //!
 //! `[..]` in what is said stands for anything within a line.
@@ -27,7 +27,7 @@ pub(crate) struct Transcript {
     stdin: Option<Vec<u8>>,
 }
 
-/// What came of it.
+/// The results.
 pub(crate) struct Done {
     folder: TempDir,
     args: Vec<String>,
@@ -161,13 +161,15 @@ impl Done {
         Transcript { folder: self.folder, args: split(args), stdin: None }
     }
 
-    /// On standard error, besides what a load says that it has recognised, unless that is expected, too.
+    /// On standard error, besides the line about what a load has recognised, unless that is expected, too. Indentation does not count.
     #[track_caller]
     pub(crate) fn says(self, expected: &str) -> Done {
         let expects_all = expected.lines().any(is_recognised);
-        let lines: Vec<&str> =
-            self.ran.stderr.lines().filter(|line| expects_all || !is_recognised(line)).collect();
-        self.said(&lines.join("\n"), expected);
+        let lines = self.ran.stderr.lines().filter(|line| expects_all || !is_recognised(line));
+        let trimmed = |line: &str| line.trim_start().to_owned();
+        let said: Vec<String> = lines.map(trimmed).collect();
+        let expected: Vec<String> = expected.lines().map(trimmed).collect();
+        self.said(&said.join("\n"), &expected.join("\n"));
         self
     }
 
@@ -217,7 +219,7 @@ impl Done {
 
 /// Whether a line says how files were read.
 fn is_recognised(line: &str) -> bool {
-    line.starts_with("read ")
+    line.trim_start().starts_with("read ")
 }
 
 /// All that is in a folder; what is no file has no content.

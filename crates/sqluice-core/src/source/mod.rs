@@ -8,6 +8,8 @@
 //! Invariant: how the input is cut depends on the input alone, never on threads or memory.
 
 pub mod around;
+#[doc(hidden)]
+pub mod cells;
 pub mod chain;
 pub mod columns;
 pub mod project;

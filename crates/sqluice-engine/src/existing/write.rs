@@ -152,6 +152,7 @@ impl Transaction<'_> {
             temp_dir: plan.temp_dir()?,
             on_conflict: plan.on_conflict,
             page_count,
+            counted_from: 0,
         };
         let progress = phases.progress();
         let old = OldIndexes { transaction: self, page_count, threads: plan.threads, progress };

@@ -11,6 +11,7 @@ mod read_back;
 mod replace;
 mod replaced;
 mod scratch;
+mod shared;
 mod wanted;
 mod whole_file;
 
@@ -29,6 +30,8 @@ pub use place::{TargetPath, place};
 pub(crate) use read_back::{ReadBack, read_back};
 pub use replaced::{Replaced, ReplacedTable};
 pub use scratch::Scratch;
+pub(crate) use shared::SharedRun;
+pub use shared::create_shared;
 pub use wanted::Wanted;
 pub use whole_file::WholeFile;
 

@@ -16,6 +16,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use sqluice_core::error::{Error, Result};
 use sqluice_platform::durable;
@@ -26,7 +27,10 @@ use super::exclusive::Exclusive;
 use super::place::{TargetPath, place};
 use super::replace::Old;
 use super::wanted::{Wanted, exists};
-use super::{Output, Replaced, explained, leftover};
+use super::{Output, Replaced, explained, leftover, shared};
+
+/// How long to wait for processes that still write to a shared file. The locks of one that a network has cut off end sooner.
+const WRITERS_WAIT: Duration = Duration::from_secs(120);
 
 /// A new file that gets its name when it is whole.
 #[derive(Debug)]
@@ -58,7 +62,10 @@ impl NewFile {
         let old = wanted.refuse_at(&place)?;
         let cannot_create = |error| cannot_create(&place.folder, error);
         let folder = Folder::open(&place.folder).map_err(cannot_create)?;
-        let (file, temporary) = leftover::create(&place.folder, &place.file_name).map_err(cannot_create)?;
+        let (file, temporary) = match wanted.continues {
+            Some(path) => (shared::take(path, WRITERS_WAIT)?, path.to_owned()),
+            None => leftover::create(&place.folder, &place.file_name).map_err(cannot_create)?,
+        };
         let direct = Direct::new(&file, page_bytes);
         let temporary = Some(temporary);
         let (name, replaced) = (wanted.path.to_owned(), None);

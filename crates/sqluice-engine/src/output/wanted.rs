@@ -21,6 +21,8 @@ pub struct Wanted<'a> {
     pub replaces: bool,
     /// Its rough size, if it can be estimated.
     pub estimated_bytes: Option<u64>,
+    /// The file beside it in which other processes have written pages, if any: it becomes the database.
+    pub continues: Option<&'a Path>,
     /// Where it is made, if not in a file.
     pub destination: Option<&'a Arc<dyn Destination>>,
     /// Bytes of memory of the run.
@@ -36,7 +38,14 @@ impl<'a> Wanted<'a> {
         options: &'a WriteOptions,
     ) -> Wanted<'a> {
         let destination = options.destination.as_ref();
-        Wanted { path, replaces, estimated_bytes, destination, memory_bytes: options.memory_bytes }
+        Wanted {
+            path,
+            replaces,
+            estimated_bytes,
+            continues: None,
+            destination,
+            memory_bytes: options.memory_bytes,
+        }
     }
 }
 

@@ -118,6 +118,16 @@ impl Appender {
         }
     }
 
+    /// For a file in which other processes have written the pages 2 to `last_page`, which have that checksum.
+    pub(crate) fn after_placed(
+        last_page: u32,
+        checksum: Checksum,
+        geometry: Geometry,
+        chunk_bytes: usize,
+    ) -> Appender {
+        Appender { checksum, ..Appender::after(last_page, geometry, chunk_bytes) }
+    }
+
     /// For a new file in which `singles` single pages follow page 1, and all chunks follow these.
     pub(crate) fn after_singles(singles: u32, geometry: Geometry, chunk_bytes: usize) -> Appender {
         let next = geometry.skip_lock_page(2);
@@ -147,7 +157,7 @@ impl Appender {
     }
 
     /// Single pages that were appended since this was asked last.
-    pub(super) fn take_appended(&mut self) -> u64 {
+    pub(crate) fn take_appended(&mut self) -> u64 {
         std::mem::take(&mut self.appended)
     }
 
@@ -305,6 +315,11 @@ impl Appender {
         self.check()?;
         self.flush(output, drop)?;
         Ok(self.overwritten)
+    }
+
+    /// The checksum of the pages so far.
+    pub(crate) fn checksum(&self) -> Checksum {
+        self.checksum
     }
 
     /// Single pages that were appended to a new file.

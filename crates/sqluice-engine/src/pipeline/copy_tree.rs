@@ -1,11 +1,15 @@
 //! B-trees of other databases that are copied, and how the parts of one must fit each other.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sqluice_core::error::{Assumption, Error, Result};
+use sqluice_format::cell;
 use sqluice_format::key::KeyOrder;
+use sqluice_format::page::Geometry;
 use sqluice_format::scan::Kind;
 
+use super::leaf_list::LeafList;
 use super::piece::Piece;
 
 /// Decides by its record whether a row is copied.
@@ -23,6 +27,8 @@ pub(crate) struct CopyTree<'a> {
     pub(crate) payload_bytes_max: usize,
     /// Which rows are copied; `None`: all.
     pub(crate) keep: Option<&'a Keep<'a>>,
+    /// Where its leaves are listed, if another process makes its interior pages.
+    pub(crate) leaves: Option<Mutex<LeafList>>,
     /// Leaves that were taken as they are.
     pub(crate) relocated: AtomicU64,
     /// Whether an entry was found that does not follow the one before.
@@ -34,6 +40,33 @@ pub(crate) struct CopyTree<'a> {
 pub(super) struct EndEntries {
     pub(super) first: Vec<u8>,
     pub(super) last: Vec<u8>,
+}
+
+impl<'a> CopyTree<'a> {
+    /// A tree of that kind with all entries of the pieces, whose entries must have that order, for pages of `geometry`.
+    pub(crate) fn new(
+        what: &'a str,
+        kind: Kind,
+        pieces: Vec<Piece<'a>>,
+        order: Option<KeyOrder>,
+        geometry: Geometry,
+    ) -> CopyTree<'a> {
+        let payload_bytes_max = match kind {
+            Kind::Table => cell::table_leaf_local_max(geometry),
+            Kind::Index => cell::index_local_max(geometry),
+        };
+        CopyTree {
+            what,
+            kind,
+            pieces,
+            order,
+            payload_bytes_max,
+            keep: None,
+            leaves: None,
+            relocated: AtomicU64::new(0),
+            out_of_order: AtomicBool::new(false),
+        }
+    }
 }
 
 impl CopyTree<'_> {

@@ -3,6 +3,8 @@
 //! A root that has its place already is no page that can be appended. If its only child would be a leaf, that leaf is the root
 //! itself: so a first chunk with a single leaf waits until another arrives, or the input ends.
 
+use std::sync::{Mutex, PoisonError};
+
 use sqluice_core::error::Result;
 use sqluice_format::chunk::{Chunk, Leaf};
 use sqluice_format::page::{Geometry, PageKind};
@@ -11,13 +13,14 @@ use sqluice_format::tree::{self, AppendPage, Child, IndexTree, TableTree};
 
 use super::appender::{Appender, append_empty_leaf};
 use super::existing_trees::Edge;
+use super::leaf_list::LeafList;
 use super::message::Sealed;
 use super::trees::{TreeCopy, Trees};
 use crate::options::WritePath;
 
 /// A tree, as far as it is made.
 pub(super) struct Growing<'a> {
-    levels: Levels,
+    levels: Levels<'a>,
     /// The page of its root, if that exists already.
     root_page: Option<u32>,
     /// The existing edge, until something is added.
@@ -28,9 +31,11 @@ pub(super) struct Growing<'a> {
 }
 
 /// Its interior pages.
-enum Levels {
+enum Levels<'a> {
     /// The rows go to a sorter.
     None,
+    /// Another process makes them of this list.
+    Listed(&'a Mutex<LeafList>),
     Table(TableTree),
     Index(IndexTree),
 }
@@ -50,11 +55,16 @@ impl<'a> Growing<'a> {
                 Some(tree) => (Levels::Index(IndexTree::new(geometry)), tree.root_page, None),
                 None => (Levels::None, None, None),
             },
-            Trees::Copy(trees) => match trees.get(index).map(TreeCopy::kind) {
-                Some(Kind::Table) => (Levels::Table(TableTree::new(geometry)), None, None),
-                Some(Kind::Index) => (Levels::Index(IndexTree::new(geometry)), None, None),
-                None => (Levels::None, None, None),
-            },
+            Trees::Copy(trees) => {
+                let tree = trees.get(index);
+                let levels = match (tree.and_then(TreeCopy::leaf_list), tree.map(TreeCopy::kind)) {
+                    (Some(list), _) => Levels::Listed(list),
+                    (None, Some(Kind::Table)) => Levels::Table(TableTree::new(geometry)),
+                    (None, Some(Kind::Index)) => Levels::Index(IndexTree::new(geometry)),
+                    (None, None) => Levels::None,
+                };
+                (levels, None, None)
+            }
         };
         Growing { levels, root_page, edge, held: None, begun: false }
     }
@@ -85,8 +95,7 @@ impl<'a> Growing<'a> {
         }
         let levels = &self.levels;
         let (first, children) = pages.append_chunk(sealed, |chunk| Children::of(chunk, levels))?;
-        children.add_to(&mut self.levels, first, pages);
-        Ok(())
+        children.add_to(&mut self.levels, first, pages)
     }
 
     /// Begins with the existing edge.
@@ -106,7 +115,7 @@ impl<'a> Growing<'a> {
         let Growing { levels, root_page, held, begun, .. } = self;
         let Some(root_page) = root_page else {
             return Ok(match levels {
-                Levels::None => 0,
+                Levels::None | Levels::Listed(_) => 0,
                 Levels::Table(_) if !begun => append_empty_leaf(PageKind::LeafTable, pages),
                 Levels::Index(_) if !begun => append_empty_leaf(PageKind::LeafIndex, pages),
                 Levels::Table(tree) => tree.finish(pages),
@@ -119,7 +128,7 @@ impl<'a> Growing<'a> {
             let geometry = pages.geometry();
             let mut root = vec![0; geometry.page_bytes()];
             match levels {
-                Levels::None => {}
+                Levels::None | Levels::Listed(_) => {}
                 Levels::Table(tree) => {
                     let children = tree.finish_root(0, pages);
                     tree::write_interior(&mut root, 0, geometry, &children);
@@ -141,7 +150,7 @@ enum Children {
 
 impl Children {
     /// The children in a chunk whose pages have their numbers.
-    fn of(chunk: &Chunk, levels: &Levels) -> Children {
+    fn of(chunk: &Chunk, levels: &Levels<'_>) -> Children {
         let leaves = chunk.leaves();
         match levels {
             Levels::Index(_) => {
@@ -153,13 +162,19 @@ impl Children {
     }
 
     /// Adds them to the tree, the chunk being at page `first` now.
-    fn add_to(self, levels: &mut Levels, first: u32, pages: &mut Appender) {
+    fn add_to(self, levels: &mut Levels<'_>, first: u32, pages: &mut Appender) -> Result<()> {
         let geometry = pages.geometry();
         let number = |page| geometry.nth_page(first, page);
         match (self, levels) {
             (Children::Table(leaves), Levels::Table(tree)) => {
                 for leaf in leaves {
                     tree.add_leaf(Child { page: number(leaf.page), last_rowid: leaf.last_rowid }, pages);
+                }
+            }
+            (Children::Table(leaves), Levels::Listed(list)) => {
+                let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
+                for leaf in leaves {
+                    list.add(Child { page: number(leaf.page), last_rowid: leaf.last_rowid })?;
                 }
             }
             (Children::Index(leaves), Levels::Index(tree)) => {
@@ -169,5 +184,6 @@ impl Children {
             }
             _ => unreachable!("pages belong to a tree"),
         }
+        Ok(())
     }
 }

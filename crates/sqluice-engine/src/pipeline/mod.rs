@@ -36,6 +36,7 @@ mod dispenser;
 mod existing_trees;
 mod growing;
 mod indexes;
+mod leaf_list;
 mod merge;
 mod merge_tree;
 mod message;
@@ -67,6 +68,7 @@ pub(crate) use copy_tree::CopyTree;
 pub use copy_tree::Keep;
 pub(crate) use existing_trees::{Edge, ExistingTrees, OldEntries};
 pub(crate) use indexes::{IndexJob, merge_indexes};
+pub(crate) use leaf_list::{LeafList, LeafReader, LeafRun};
 use merge_tree::MergeTree;
 pub use piece::Changes;
 pub(crate) use piece::Piece;
@@ -118,6 +120,8 @@ pub struct Settings {
     pub on_conflict: OnConflict,
     /// The number of existing pages: new ones follow them.
     pub page_count: u32,
+    /// The rowid before the first of a new table whose rows have no numbers of their own.
+    pub counted_from: i64,
 }
 
 /// A B-tree as it now stands in the file.

@@ -52,7 +52,8 @@ impl<'a> RowsEncoder<'a> {
     pub(super) fn encode(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, Edges) {
         let Task::Decode(mut part) = task else { unreachable!("rows are decoded") };
         let place = part.place();
-        let counted_from = self.tree.edge.as_ref().map_or(0, |edge| edge.counted_from);
+        let settings = filling.worker.settings;
+        let counted_from = self.tree.edge.as_ref().map_or(settings.counted_from, |edge| edge.counted_from);
         let next_rowid = counted_from.wrapping_add(part.first_row() as i64).wrapping_add(1);
         let mut encoding = Encoding { filling, rows: self, next_rowid, rowids: None, sorted: 0 };
         let decoded = part.decode(&mut encoding);

@@ -1,11 +1,13 @@
 //! The B-trees of a pass.
 
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
 use sqluice_format::scan::Kind;
 
 use super::WrittenTree;
 use super::copy_tree::CopyTree;
+use super::leaf_list::LeafList;
 use super::merge_tree::MergeTree;
 use super::rows::RowsTree;
 use super::union_tree::UnionTree;
@@ -33,6 +35,24 @@ impl TreeCopy<'_> {
         match self {
             TreeCopy::Copied(tree) => tree.kind,
             TreeCopy::United(tree) => tree.kind(),
+        }
+    }
+
+    /// Where its leaves are listed, if another process makes its interior pages.
+    pub(super) fn leaf_list(&self) -> Option<&Mutex<LeafList>> {
+        match self {
+            TreeCopy::Copied(tree) => tree.leaves.as_ref(),
+            TreeCopy::United(_) => None,
+        }
+    }
+
+    /// That list, when all is written.
+    pub(crate) fn into_leaf_list(self) -> Option<LeafList> {
+        match self {
+            TreeCopy::Copied(tree) => {
+                tree.leaves.map(|list| list.into_inner().unwrap_or_else(PoisonError::into_inner))
+            }
+            TreeCopy::United(_) => None,
         }
     }
 

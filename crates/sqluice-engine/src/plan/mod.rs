@@ -42,6 +42,9 @@ pub struct Plan {
     pub threads: usize,
     /// Bytes of pages that go to the writer at a time.
     pub chunk_bytes: usize,
+    /// The rowid of the first row of a new table whose rows have no numbers of their own.
+    #[serde(skip)]
+    pub first_rowid: i64,
     /// The chunks of that size that each worker has.
     pub chunks_per_worker: usize,
     /// Bytes of buffers that the run takes, besides the largest single row.
@@ -172,6 +175,7 @@ impl Plan {
             page_bytes: options.page_size.bytes(),
             threads: memory.threads,
             chunk_bytes: options.tuning.chunk_bytes,
+            first_rowid: options.first_rowid,
             chunks_per_worker: memory.chunks_per_worker,
             buffer_bytes: memory.chunk_bytes(options) + memory.sort_bytes + Memory::for_upload(options),
             sort_bytes: memory.sort_bytes,
@@ -243,7 +247,7 @@ impl Plan {
         let Plan { replaces, estimated_bytes, memory_bytes, .. } = *self;
         let path = self.target.as_deref().filter(|_| self.existing.is_none())?;
         let destination = self.destination.as_ref();
-        Some(Wanted { path, replaces, estimated_bytes, destination, memory_bytes })
+        Some(Wanted { path, replaces, estimated_bytes, continues: None, destination, memory_bytes })
     }
 
     /// Refuses what the run would refuse because of an existing file or too little room. Nothing is changed.

@@ -10,11 +10,19 @@ use rustix::io::Errno;
 
 use crate::answers::Lock;
 
-pub(crate) fn try_lock(file: &File) -> Lock {
-    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Lock::Taken,
-        Err(Errno::WOULDBLOCK) => Lock::Held,
-        Err(_) => Lock::Unknown,
+pub(crate) fn try_lock(file: &File) -> io::Result<Lock> {
+    lock(file, FlockOperation::NonBlockingLockExclusive)
+}
+
+pub(crate) fn try_lock_shared(file: &File) -> io::Result<Lock> {
+    lock(file, FlockOperation::NonBlockingLockShared)
+}
+
+fn lock(file: &File, operation: FlockOperation) -> io::Result<Lock> {
+    match rustix::fs::flock(file, operation) {
+        Ok(()) => Ok(Lock::Taken),
+        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(Lock::Held),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a run knows before it writes a page.
 
+use std::path::PathBuf;
+
 use super::Merge;
 use super::design::Design;
 use super::inserted::InsertedTables;
@@ -12,4 +14,6 @@ pub(super) struct Run<'r> {
     pub(super) shared: &'r [Shared],
     pub(super) design: &'r Design<'r>,
     pub(super) inserted: Option<&'r InsertedTables>,
+    /// The lists of the leaves of a table that have been written.
+    pub(super) lists: &'r [PathBuf],
 }

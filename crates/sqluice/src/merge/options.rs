@@ -6,6 +6,8 @@ use std::time::Duration;
 use sqluice_core::setters;
 use sqluice_engine::options::WriteOptions;
 
+use super::places::Placed;
+
 /// A merge of databases.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -28,6 +30,8 @@ pub struct Merge {
     pub exclude_tables: Vec<String>,
     /// Whether all leaves are written anew.
     pub compact: bool,
+    /// Where the leaves of a table are, if they have been written already: all places that [`Merge::places`] gave.
+    pub placed: Vec<Placed>,
     /// How long a source may be read while that keeps other processes from committing; `None`: as long as it takes.
     pub busy_limit: Option<Duration>,
     /// Threads, memory, temporary space, how repeated keys are handled, whether ANALYZE is run, whether a database at the target is
@@ -48,6 +52,7 @@ impl Merge {
             source_column: None,
             exclude_tables: Vec::new(),
             compact: false,
+            placed: Vec::new(),
             busy_limit: None,
             write: WriteOptions::default(),
         }
@@ -69,6 +74,8 @@ setters! { Merge:
     exclude_tables(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
     /// Writes all leaves anew: no deleted bytes are copied.
     compact(compact: bool) = compact;
+    /// Takes the leaves of a table from the places where they have been written.
+    placed(placed: impl IntoIterator<Item = Placed>) = placed.into_iter().collect();
     /// Sets how long a source may be read while that keeps other processes from committing.
     busy_limit(limit: impl Into<Option<Duration>>) = limit.into();
     /// Sets threads, memory, temporary space, how repeated keys are handled, and whether a database at the target is replaced.

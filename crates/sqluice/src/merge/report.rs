@@ -149,7 +149,7 @@ impl MergeReport {
         made: &Copied,
         geometry: Geometry,
     ) -> MergeReport {
-        let Run { merge, sources, shared, design, inserted } = *run;
+        let Run { merge, sources, shared, design, inserted, .. } = *run;
         let of_source = |source: &Source| MergedSource {
             path: source.snapshot.name().to_owned(),
             bytes: source.snapshot.bytes(),

@@ -12,6 +12,7 @@ use sqluice_engine::copied_database::{
 };
 use sqluice_engine::options::OnConflict;
 use sqluice_engine::output::Exclusive;
+use sqluice_engine::placed_leaves::PlacedLeaves;
 use sqluice_format::database::Header;
 use sqluice_format::record;
 use sqluice_format::value::Value;
@@ -20,6 +21,7 @@ use sqluice_reader::StoredObject;
 use super::design::{Design, SCHEMA_FORMAT};
 use super::inserted;
 use super::known::Run;
+use super::places::Placed;
 use super::report::MergeReport;
 use super::sources;
 use super::tables::{MergedTable, Method};
@@ -43,7 +45,15 @@ pub(super) fn run(
     let shared = sources::shared(&sources)?;
     let design = Design::new(merge, &sources, &shared, cancel)?;
     let inserted = inserted::insert(merge, &sources, &shared, &design.tables, (progress, cancel))?;
-    let run = Run { merge, sources: &sources, shared: &shared, design: &design, inserted: inserted.as_ref() };
+    let lists = merge.lists(&sources, &design)?;
+    let run = Run {
+        merge,
+        sources: &sources,
+        shared: &shared,
+        design: &design,
+        inserted: inserted.as_ref(),
+        lists: &lists,
+    };
     let left_out = run.left_out(progress, cancel)?;
     // What has another root, text encoding or statement than in its source.
     let objects = run.objects()?;
@@ -218,6 +228,12 @@ impl<'r> Run<'r> {
             let made = made.ok_or_else(|| Error::input(format!("SQLite made no {}", object.describe())))?;
             let piece = made.tree.as_ref().map(|tree| CopiedPiece::new(&inserted.snapshot, tree));
             return Ok(self.in_order(place, made, piece.into_iter().collect()));
+        }
+        if let Some(Placed { place, .. }) = self.merge.placed.first()
+            && object.kind == "table"
+            && object.name == place.table
+        {
+            return Ok(TreeContent::Placed(PlacedLeaves { file: &place.file, lists: self.lists }));
         }
         let is_united = match &*object.kind {
             "index" => true,

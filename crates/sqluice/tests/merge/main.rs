@@ -1,6 +1,10 @@
 //! Merged databases, with SQLite as the oracle.
 
+#[path = "../support/mod.rs"]
+mod support;
+
 mod keys;
+mod places;
 mod random;
 mod refused;
 mod states;

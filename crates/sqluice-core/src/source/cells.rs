@@ -1,4 +1,4 @@
-//! A column of values that come one by one.
+//! A column of values that arrive one by one.
 //!
 //! ```text
 //!  1, 2, None, 3          Int [1, 2, 0, 3]        valid 1101
@@ -8,11 +8,11 @@
 
 use std::io::{Read, Result, Write};
 
-use sqluice::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
+use crate::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
 
-/// See the module's description.
+/// A column of values; see the module's description.
 #[derive(Debug, Default)]
-pub(crate) struct Cells {
+pub struct Cells {
     rows: usize,
     values: CellValues,
     /// Text and blobs.
@@ -45,7 +45,7 @@ enum Cell {
 
 /// What kinds of values there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Seen(u8);
+pub struct Seen(u8);
 
 impl Seen {
     const INT: Seen = Seen(1);
@@ -57,7 +57,7 @@ impl Seen {
 
     /// The type that a column for such values is declared with: one that keeps them all as they are, but for integers among
     /// floats, which become floats of the same value. None where there is no such type: then nothing is converted.
-    pub(crate) fn declared_type(self) -> &'static str {
+    pub fn declared_type(self) -> &'static str {
         let only = |kinds: u8| self.0 & !kinds == 0 && self.0 != 0;
         match () {
             () if only(Seen::INT.0 | Seen::LARGE.0) => "INTEGER",
@@ -69,7 +69,7 @@ impl Seen {
     }
 
     /// What a column that is declared so may hold.
-    pub(crate) fn of_declared(declared: &str) -> Seen {
+    pub fn of_declared(declared: &str) -> Seen {
         match declared {
             "INTEGER" => Seen::INT.and(Seen::LARGE),
             "REAL" => Seen::REAL,
@@ -81,7 +81,7 @@ impl Seen {
     }
 
     /// Both.
-    pub(crate) fn and(self, other: Seen) -> Seen {
+    pub fn and(self, other: Seen) -> Seen {
         Seen(self.0 | other.0)
     }
 }
@@ -91,7 +91,7 @@ const FLOAT_INT_MAX: u64 = 1 << 53;
 
 impl Cells {
     /// Bytes that it takes, about.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let one = match self.values {
             CellValues::Null => 0,
             CellValues::Int(_) | CellValues::Real(_) | CellValues::Text(_) | CellValues::Blob(_) => 8,
@@ -100,18 +100,37 @@ impl Cells {
         self.rows * one + self.data.len()
     }
 
+    /// The number of values.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Forgets the values and keeps the space of text and blobs.
+    pub fn clear(&mut self) {
+        self.rows = 0;
+        self.data.clear();
+        self.valid.clear();
+        self.seen = Seen::default();
+        match &mut self.values {
+            CellValues::Int(ints) => ints.clear(),
+            CellValues::Real(reals) => reals.clear(),
+            CellValues::Text(spans) | CellValues::Blob(spans) => spans.clear(),
+            CellValues::Null | CellValues::Any(_) => self.values = CellValues::Null,
+        }
+    }
+
     /// Bytes of text and blobs.
-    pub(crate) fn data_bytes(&self) -> usize {
+    pub fn data_bytes(&self) -> usize {
         self.data.len()
     }
 
     /// What kinds of values there are.
-    pub(crate) fn seen(&self) -> Seen {
+    pub fn seen(&self) -> Seen {
         self.seen
     }
 
     /// The first row whose value does not leave the type as it is that a column of `seen` has.
-    pub(crate) fn first_other(&self, seen: Seen) -> Option<usize> {
+    pub fn first_other(&self, seen: Seen) -> Option<usize> {
         let declared = seen.declared_type();
         (0..self.rows).find(|row| {
             let kind = match self.cell(*row) {
@@ -125,7 +144,8 @@ impl Cells {
         })
     }
 
-    pub(crate) fn push_null(&mut self) {
+    /// Appends NULL.
+    pub fn push_null(&mut self) {
         if self.valid.is_empty() && !matches!(self.values, CellValues::Any(_)) {
             self.valid = vec![u64::MAX; self.rows / 64 + 1];
         }
@@ -139,7 +159,8 @@ impl Cells {
         self.count(false);
     }
 
-    pub(crate) fn push_int(&mut self, int: i64) {
+    /// Appends an integer.
+    pub fn push_int(&mut self, int: i64) {
         self.seen = self.seen.and(seen_of(int));
         match &mut self.values {
             CellValues::Int(ints) => ints.push(int),
@@ -149,7 +170,8 @@ impl Cells {
         self.count(true);
     }
 
-    pub(crate) fn push_real(&mut self, real: f64) {
+    /// Appends a float, which is not NaN.
+    pub fn push_real(&mut self, real: f64) {
         self.seen = self.seen.and(Seen::REAL);
         match &mut self.values {
             CellValues::Real(reals) => reals.push(real),
@@ -159,7 +181,8 @@ impl Cells {
         self.count(true);
     }
 
-    pub(crate) fn push_text(&mut self, text: &str) {
+    /// Appends text of less than 4 GiB.
+    pub fn push_text(&mut self, text: &str) {
         self.seen = self.seen.and(Seen::TEXT);
         let span = self.keep(text.as_bytes());
         match &mut self.values {
@@ -170,7 +193,8 @@ impl Cells {
         self.count(true);
     }
 
-    pub(crate) fn push_blob(&mut self, blob: &[u8]) {
+    /// Appends bytes, less than 4 GiB of them.
+    pub fn push_blob(&mut self, blob: &[u8]) {
         self.seen = self.seen.and(Seen::BLOB);
         let span = self.keep(blob);
         match &mut self.values {
@@ -229,7 +253,7 @@ impl Cells {
     }
 
     /// Some of the values, where they are of several kinds; otherwise none.
-    pub(crate) fn mixed(&self, from: usize, rows: usize) -> Vec<Value<'_>> {
+    pub fn mixed(&self, from: usize, rows: usize) -> Vec<Value<'_>> {
         let CellValues::Any(cells) = &self.values else { return Vec::new() };
         let bytes = |span: Span| &self.data[span.start as usize..][..span.len as usize];
         let value = |cell: &Cell| match *cell {
@@ -244,7 +268,7 @@ impl Cells {
     }
 
     /// Some of the values as a column; `mixed` are those of [`Cells::mixed`]. `from` is a multiple of 64.
-    pub(crate) fn column<'a>(&'a self, from: usize, rows: usize, mixed: &'a [Value<'a>]) -> Column<'a> {
+    pub fn column<'a>(&'a self, from: usize, rows: usize, mixed: &'a [Value<'a>]) -> Column<'a> {
         let some = from..from + rows;
         let bytes = |spans| Bytes { data: &self.data, spans: Spans::Anywhere(spans) };
         let values = match &self.values {
@@ -332,11 +356,13 @@ impl Word for Span {
     }
 }
 
-pub(crate) fn write_word(to: &mut dyn Write, word: u64) -> Result<()> {
+/// Writes a number for [`read_word`].
+pub fn write_word(to: &mut dyn Write, word: u64) -> Result<()> {
     to.write_all(&word.to_le_bytes())
 }
 
-pub(crate) fn read_word(from: &mut dyn Read) -> Result<u64> {
+/// Reads a number that [`write_word`] has written.
+pub fn read_word(from: &mut dyn Read) -> Result<u64> {
     let mut word = [0; 8];
     from.read_exact(&mut word)?;
     Ok(u64::from_le_bytes(word))
@@ -354,7 +380,8 @@ fn read_words<T: Word>(from: &mut dyn Read) -> Result<Vec<T>> {
 
 /// To a spool and back.
 impl Cells {
-    pub(crate) fn write(&self, to: &mut dyn Write) -> Result<()> {
+    /// Writes the column for [`Cells::read`].
+    pub fn write(&self, to: &mut dyn Write) -> Result<()> {
         let kind = match &self.values {
             CellValues::Null => 0,
             CellValues::Int(_) => 1,
@@ -387,7 +414,8 @@ impl Cells {
         }
     }
 
-    pub(crate) fn read(from: &mut dyn Read) -> Result<Cells> {
+    /// Reads a column that [`Cells::write`] has written.
+    pub fn read(from: &mut dyn Read) -> Result<Cells> {
         let rows = read_word(from)? as usize;
         let mut head = [0; 2];
         from.read_exact(&mut head)?;

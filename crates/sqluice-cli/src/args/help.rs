@@ -1,0 +1,108 @@
+//! Help: what `sqluice` prints by itself, its commands by task, and the style of all help.
+
+use clap::builder::styling::{AnsiColor, Style, Styles};
+use clap::{Command, CommandFactory};
+
+use super::Args;
+
+/// What `sqluice` prints without arguments.
+pub(crate) const WELCOME: &str = "\
+sqluice fills SQLite databases at the speed of the disk.
+
+Examples:
+  sqluice load shop.db orders.csv                      CSV, JSON or Parquet files into a database
+  sqluice generate test.db --preset shop --rows 1M     a test database
+  sqluice info shop.db                                 its tables, rows and pages
+  sqluice export shop.db orders --to orders.parquet    a table into a file
+
+sqluice -h lists all commands. sqluice load -h explains one of them.
+";
+
+/// The commands of each task, in the order of the help.
+const TASKS: [(&str, &[&str]); 6] = [
+    ("Fill a database", &["load", "generate", "index"]),
+    ("Copy, merge, export", &["copy", "merge", "export"]),
+    ("Inspect a database", &["info", "check"]),
+    ("Store folders of files", &["pack", "unpack"]),
+    ("Measure", &["advise", "lab"]),
+    ("Help", &["completions", "help"]),
+];
+
+const HEADING: Style = AnsiColor::Green.on_default().bold();
+const LITERAL: Style = AnsiColor::Cyan.on_default().bold();
+const STYLES: Styles = Styles::styled()
+    .header(HEADING)
+    .usage(HEADING)
+    .literal(LITERAL)
+    .placeholder(AnsiColor::Cyan.on_default())
+    .error(AnsiColor::Red.on_default().bold())
+    .valid(AnsiColor::Green.on_default())
+    .invalid(AnsiColor::Yellow.on_default());
+
+/// The command with its help.
+pub(crate) fn command() -> Command {
+    let command = Args::command();
+    let tasks = tasks(&command);
+    let template = format!(
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{tasks}{HEADING}Options:{HEADING:#}\n{{options}}{{after-help}}"
+    );
+    command.styles(STYLES).help_template(template).mut_subcommands(with_styled_headings)
+}
+
+/// The commands, each with what it does, below the headings of their tasks.
+fn tasks(command: &Command) -> String {
+    let about = |name: &str| match command.find_subcommand(name).and_then(Command::get_about) {
+        Some(about) => about.to_string(),
+        None => "Print this help, or the help of a command".to_owned(),
+    };
+    let width = TASKS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or(0);
+    let tasks = TASKS.iter().map(|(task, names)| {
+        let lines =
+            names.iter().map(|name| format!("  {LITERAL}{name:width$}{LITERAL:#}  {}\n", about(name)));
+        format!("{HEADING}{task}:{HEADING:#}\n{}\n", lines.collect::<String>())
+    });
+    tasks.collect()
+}
+
+/// A command whose `Examples:` and the like look as the other headings do.
+fn with_styled_headings(mut verb: Command) -> Command {
+    if let Some(help) = verb.get_after_help().map(ToString::to_string) {
+        verb = verb.after_help(styled(&help));
+    }
+    if let Some(help) = verb.get_after_long_help().map(ToString::to_string) {
+        verb = verb.after_long_help(styled(&help));
+    }
+    verb
+}
+
+/// Text whose lines that are not indented and end with a colon are headings.
+fn styled(text: &str) -> String {
+    let is_heading = |line: &str| line.ends_with(':') && !line.starts_with(' ');
+    let lines = text.split('\n').map(|line| match is_heading(line) {
+        true => format!("{HEADING}{line}{HEADING:#}"),
+        false => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_visible_command_belongs_to_one_task() {
+        let command = Args::command();
+        let visible = command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(Command::get_name);
+        let mut visible: Vec<&str> = visible.chain(["help"]).collect();
+        let mut listed: Vec<&str> = TASKS.iter().flat_map(|(_, names)| *names).copied().collect();
+        visible.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(listed, visible);
+    }
+
+    #[test]
+    fn headings_are_styled_and_other_lines_are_not() {
+        let styled = styled("Examples:\n  a:\n    b\nText.");
+        assert_eq!(styled, format!("{HEADING}Examples:{HEADING:#}\n  a:\n    b\nText."));
+    }
+}

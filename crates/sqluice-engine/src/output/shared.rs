@@ -1,0 +1,126 @@
+//! A file that several processes fill, each its own run of pages, until one of them makes it a database and renames it.
+//!
+//! ```text
+//!  driver    create                                        take: lock alone ── interior pages, page 1 ── rename
+//!  workers            lock shared ── still its name? ── pages ── fsync
+//!  a late worker                                                                     lock shared ── other name: refused
+//! ```
+//!
+//! A worker writes while it holds the shared lock (`sqluice_platform::locks`), which it gets only while the file still has the name that it was made under.
+//! The driver renames the file while it holds the lock alone. So no process that was taken for dead writes into the database once it
+//! has its name, whatever descriptors it has. The kernel releases the locks of a process that ends.
+//!
+//! Invariant: a worker writes into its own run of pages only.
+
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use sqluice_core::error::{Error, Result};
+use sqluice_platform::durable;
+use sqluice_platform::locks::{Lock, try_lock, try_lock_shared};
+
+use super::direct::Direct;
+use super::leftover::is_still_at;
+use super::{Output, explained};
+
+/// How often the lock is tried again.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// Creates the file, which must not exist. Returns whether its file system has the locks that the processes need.
+///
+/// # Errors
+/// When it can't be made.
+pub fn create_shared(path: &Path) -> Result<bool> {
+    let made = OpenOptions::new().write(true).create_new(true).open(path);
+    let file = made.map_err(|error| failed("create", path, error))?;
+    Ok(try_lock(&file).is_ok_and(|lock| lock == Lock::Taken))
+}
+
+/// Takes the file for this process alone, and waits up to `wait` for those that write to it.
+///
+/// # Errors
+/// When the file is gone, or others still write to it.
+pub(super) fn take(path: &Path, wait: Duration) -> Result<File> {
+    let file = open(path)?;
+    let began = Instant::now();
+    loop {
+        match try_lock(&file) {
+            Ok(Lock::Taken) if is_still_at(&file, path) => return Ok(file),
+            Ok(Lock::Taken) => return Err(gone(path)),
+            Ok(Lock::Held) if began.elapsed() < wait => std::thread::sleep(AGAIN),
+            Ok(Lock::Held) => {
+                let what = format!("another process still writes to {}", path.display());
+                return Err(
+                    Error::target(what).hint("end the tasks that have been given up, and run the job again")
+                );
+            }
+            Err(error) => return Err(failed("lock", path, error)),
+        }
+    }
+}
+
+/// A run of pages of the file, for one worker.
+#[derive(Debug)]
+pub(crate) struct SharedRun {
+    file: File,
+    path: PathBuf,
+    direct: Direct,
+    /// The bytes of the file that it may write.
+    bytes: Range<u64>,
+}
+
+impl SharedRun {
+    /// Opens the file for pages of `page_bytes`, to write these bytes of it.
+    ///
+    /// # Errors
+    /// When the file is gone, or has been taken by the driver.
+    pub(crate) fn open(path: &Path, page_bytes: usize, bytes: Range<u64>) -> Result<SharedRun> {
+        let file = open(path)?;
+        match try_lock_shared(&file) {
+            Ok(Lock::Taken) if is_still_at(&file, path) => {}
+            Ok(Lock::Taken | Lock::Held) => return Err(gone(path)),
+            Err(error) => return Err(failed("lock", path, error)),
+        }
+        let direct = Direct::new(&file, page_bytes);
+        Ok(SharedRun { file, path: path.to_owned(), direct, bytes })
+    }
+}
+
+impl Output for SharedRun {
+    fn write(&mut self, offset: u64, pages: &[&[u8]]) -> Result<()> {
+        let end = offset + pages.iter().map(|pages| pages.len() as u64).sum::<u64>();
+        if offset < self.bytes.start || end > self.bytes.end {
+            return Err(Error::input("the source has more pages than were counted"));
+        }
+        self.direct.write(&self.file, offset, pages).map_err(|error| failed("write", &self.path, error))
+    }
+
+    fn commit(self: Box<Self>) -> Result<()> {
+        durable::sync(&self.file).map_err(|error| failed("write", &self.path, error))
+    }
+
+    fn describe(&self) -> &'static str {
+        self.direct.describe()
+    }
+}
+
+fn open(path: &Path) -> Result<File> {
+    // Never created: a file that was renamed or removed stays so.
+    OpenOptions::new().read(true).write(true).open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => gone(path),
+        _ => failed("open", path, error),
+    })
+}
+
+fn gone(path: &Path) -> Error {
+    let name = path.file_name().unwrap_or(OsStr::new("")).display();
+    Error::target(format!("{name} is complete or given up: no process may write to it any more")).about(path)
+}
+
+fn failed(what: &str, path: &Path, error: impl Into<io::Error>) -> Error {
+    explained(Error::target(format!("cannot {what} {}", path.display())).about(path), error.into())
+}

@@ -1,0 +1,95 @@
+//! A table whose leaves other processes have written into the file that becomes the database.
+//!
+//! ```text
+//!  page 1 | run of one process      | run of another          | interior pages, other trees, schema
+//!         | leaves, overflow pages  | leaves, overflow pages  |
+//! ```
+//!
+//! Invariant: the runs follow each other from page 2 on, and so do their rowids. Lists that say otherwise are refused.
+
+use std::path::{Path, PathBuf};
+
+use sqluice_core::checksum::Checksum;
+use sqluice_core::error::{Error, Result};
+use sqluice_format::page::Geometry;
+use sqluice_format::tree::TableTree;
+
+use crate::pipeline::{Appender, LeafReader, LeafRun, WrittenTree};
+
+/// Pages that other processes have written into a file beside the target, from page 2 on: the leaves of a table and what overflows from
+/// them.
+#[derive(Clone, Copy, Debug)]
+pub struct PlacedLeaves<'a> {
+    /// The file, which becomes the target.
+    pub file: &'a Path,
+    /// Their lists of leaves, in the order of the rowids.
+    pub lists: &'a [PathBuf],
+}
+
+/// The runs of pages, before their leaves are read.
+pub(crate) struct PlacedRuns {
+    readers: Vec<LeafReader>,
+    /// The last page of the last run.
+    pub(crate) last_page: u32,
+    /// The checksum of all runs.
+    pub(crate) checksum: Checksum,
+}
+
+impl PlacedRuns {
+    /// Reads the heads of the lists.
+    ///
+    /// # Errors
+    /// When a list is incomplete, or the runs do not follow each other.
+    pub(crate) fn open(placed: &PlacedLeaves<'_>, geometry: Geometry) -> Result<PlacedRuns> {
+        let (mut last_page, mut checksum) = (1, Checksum::default());
+        let mut readers = Vec::new();
+        for list in placed.lists {
+            let reader = LeafReader::open(list)?;
+            let LeafRun { first_page, pages, checksum: of_run, .. } = reader.run;
+            if first_page != geometry.skip_lock_page(last_page + 1) || pages == 0 {
+                return Err(Error::input(format!("the pages of {} follow no others", list.display())));
+            }
+            last_page = geometry.nth_page(first_page, pages - 1);
+            checksum.add_all(of_run);
+            readers.push(reader);
+        }
+        Ok(PlacedRuns { readers, last_page, checksum })
+    }
+
+    /// Writes the interior pages of the table. Returns the tree, and how many leaves were taken from their sources as they are.
+    ///
+    /// # Errors
+    /// When the leaves are out of order or in no run.
+    pub(crate) fn write_levels(
+        self,
+        table: &str,
+        geometry: Geometry,
+        pages: &mut Appender,
+    ) -> Result<(WrittenTree, u64)> {
+        let mut tree = TableTree::new(geometry);
+        let mut written = WrittenTree::default();
+        let (mut relocated, mut last) = (0, None);
+        pages.take_appended();
+        for reader in self.readers {
+            let run = reader.run;
+            let in_run = run.first_page..=geometry.nth_page(run.first_page, run.pages - 1);
+            let mut last_page = 0;
+            reader.read(|leaf| {
+                let follows = last.is_none_or(|last| last < leaf.last_rowid) && last_page < leaf.page;
+                if !follows || !in_run.contains(&leaf.page) {
+                    return Err(Error::input(format!("a leaf of table {table} follows none of the others")));
+                }
+                (last, last_page) = (Some(leaf.last_rowid), leaf.page);
+                tree.add_leaf(leaf, pages);
+                Ok(())
+            })?;
+            written.entries += run.rows;
+            written.leaf_pages += run.leaves;
+            written.overflow_pages += u64::from(run.pages) - run.leaves;
+            relocated += run.relocated;
+        }
+        written.root_page = tree.finish(pages);
+        written.interior_pages = pages.take_appended();
+        Ok((written, relocated))
+    }
+}

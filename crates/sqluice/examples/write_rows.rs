@@ -1,0 +1,48 @@
+//! A million structs as rows of a table, and then a few thousand more: `cargo run --release -p sqluice --example write_rows`.
+
+use std::error::Error;
+
+use sqluice::options::IfExists;
+use sqluice::write::{WriteRows, write_rows};
+
+#[derive(serde::Serialize)]
+struct Reading {
+    id: u32,
+    sensor: String,
+    celsius: f64,
+    note: Option<&'static str>,
+    tags: Vec<u8>,
+}
+
+fn reading(id: u32) -> Reading {
+    Reading {
+        id,
+        sensor: format!("sensor-{}", id % 40),
+        celsius: f64::from(id % 500) / 10.0,
+        note: id.is_multiple_of(100).then_some("calibrated"),
+        tags: vec![1, 2],
+    }
+}
+
+#[allow(clippy::print_stdout, reason = "it is what an example is for")]
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let db = folder.path().join("readings.db");
+
+    let report = write_rows(&db, "reading", (0..1_000_000).map(reading))?;
+    println!("{} rows in {:.2} s", report.rows, report.seconds);
+
+    let more = WriteRows::new(&db, "reading").if_exists(IfExists::Append);
+    let report = more.run((1_000_000..1_020_000).map(reading))?;
+    println!("{} more, by {}", report.rows, report.tables[0].write_path.name());
+
+    let connection = rusqlite::Connection::open(&db)?;
+    let sql = "SELECT sensor, count(*), avg(celsius), max(tags) FROM reading GROUP BY sensor LIMIT 3";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (sensor, count, celsius): (String, u32, f64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        println!("{sensor}: {count} readings, {celsius:.2} degrees, tags {}", row.get::<_, String>(3)?);
+    }
+    Ok(())
+}

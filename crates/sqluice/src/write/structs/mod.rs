@@ -1,0 +1,305 @@
+//! Structs as rows: whatever `serde` can serialize, from an iterator into a table.
+//!
+//! ```text
+//!  iterator ──> source ──────────────> workers (one a core) ─────────────────> pages
+//!  structs      4,096 at a time,       struct -> columns -> Batch
+//!               under a lock           the first rows name the columns and their types
+//! ```
+//!
+//! Modules, from the bottom up:
+//!
+//! * `cell`: a value of a field; `row`: a struct, as a value for each column
+//! * `source`: an iterator as a source
+//!
+//! Invariant: a type that was found by looking at the first rows never changes a later value. A value of another kind is an error.
+
+mod cell;
+mod row;
+mod source;
+
+use std::convert::Infallible;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Cancel, Progress, Silent};
+use sqluice_core::schema::Schema;
+use sqluice_core::setters;
+use sqluice_core::source::Source;
+use sqluice_core::source::cells::Seen;
+use sqluice_engine::options::{IfExists, WriteOptions};
+use sqluice_engine::report::Report;
+
+use super::{NamedRows, NewTable, Write, table_of};
+use source::{BorrowingSource, Look, StructSource, Target, look};
+
+/// Writes structs to a table, one row for each. Creates the database and the table as needed.
+///
+/// The fields are the columns. Their types follow from the values: integers and `bool` are INTEGER, floats are REAL, strings, `char`
+/// and enums without data are TEXT, bytes (`serde_bytes`) are BLOB. `None` is NULL. A nested struct, sequence, map or enum with data is
+/// stored as JSON text.
+///
+/// ```
+/// #[derive(serde::Serialize)]
+/// struct Reading {
+///     sensor: u32,
+///     celsius: f64,
+///     note: Option<String>,
+/// }
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let db = folder.path().join("readings.db");
+/// let readings = (0..1_000_000).map(|n| Reading { sensor: n % 40, celsius: f64::from(n) / 1e5, note: None });
+/// let report = sqluice::write::write_rows(&db, "reading", readings)?;
+/// assert_eq!(report.rows, 1_000_000);
+/// # Ok::<(), sqluice::error::Error>(())
+/// ```
+///
+/// [`WriteRows`] has keys, indexes and the other options, such as what to do with an existing table.
+///
+/// # Errors
+/// When a row can't be stored: the message names the number of the row, counted from 1, and the field. When the table exists, or
+/// the database can't be written. The database is as it was, then.
+pub fn write_rows<T, I>(target: impl Into<PathBuf>, table: impl Into<String>, rows: I) -> Result<Report>
+where
+    T: Serialize + Send + 'static,
+    I: IntoIterator<Item = T, IntoIter: Send>,
+{
+    WriteRows::new(target, table).run(rows)
+}
+
+/// Structs as the rows of a table, with options. [`write_rows`] is the short form.
+///
+/// ```
+/// use sqluice::options::IfExists;
+/// use sqluice::write::WriteRows;
+///
+/// #[derive(serde::Serialize)]
+/// struct Town {
+///     id: i64,
+///     name: &'static str,
+/// }
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let db = folder.path().join("towns.db");
+/// let write = WriteRows::new(&db, "town").primary_key(["id"]).indexes(["name"]);
+/// write.run([Town { id: 2, name: "Rome" }, Town { id: 1, name: "Oslo" }])?;
+///
+/// let report = write.if_exists(IfExists::Append).run([Town { id: 3, name: "Bonn" }])?;
+/// assert_eq!(report.rows, 1);
+/// # Ok::<(), sqluice::error::Error>(())
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct WriteRows {
+    /// The database.
+    pub target: PathBuf,
+    /// The table.
+    pub table: String,
+    /// The columns, for rows without field names, such as tuples. Structs name their columns themselves.
+    pub columns: Vec<String>,
+    /// Declared types of columns, by name, instead of those that the values have. The values are converted as SQLite converts them.
+    pub types: Vec<(String, String)>,
+    /// Declares the table, instead of its columns, types and keys here.
+    pub schema: Option<Schema>,
+    /// The columns of the PRIMARY KEY of a new table. One INTEGER column is another name for the rowid; of others none may be NULL.
+    pub primary_key: Vec<String>,
+    /// Indexes of a new table, each as columns with commas between them: `name [COLLATE collation] [ASC|DESC], ...`.
+    pub indexes: Vec<String>,
+    /// Unique indexes of a new table, in the same way.
+    pub uniques: Vec<String>,
+    /// A new table is STRICT.
+    pub strict: bool,
+    /// A new table is WITHOUT ROWID.
+    pub without_rowid: bool,
+    /// Rows ascend by their INTEGER PRIMARY KEY, so that they need not be sorted. One that does not is an error.
+    pub ascending: bool,
+    /// How to write.
+    pub options: WriteOptions,
+    /// What the run is watched by.
+    pub progress: Arc<dyn Progress>,
+    /// What ends the run.
+    pub cancel: Cancel,
+}
+
+setters! { WriteRows:
+    /// Names the columns of rows without field names, such as tuples.
+    columns(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
+    /// Declares columns with these types, by name, instead of those that the values have.
+    types(types: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) =
+        types.into_iter().map(|(column, declared)| (column.into(), declared.into())).collect();
+    /// Sets the declaration of the table, with its keys and indexes.
+    schema(schema: impl Into<Option<Schema>>) = schema.into();
+    /// Sets the columns of the PRIMARY KEY.
+    primary_key(columns: impl IntoIterator<Item = impl Into<String>>) =
+        columns.into_iter().map(Into::into).collect();
+    /// Creates these indexes, each given as its columns with commas between them.
+    indexes(indexes: impl IntoIterator<Item = impl Into<String>>) =
+        indexes.into_iter().map(Into::into).collect();
+    /// Creates these unique indexes, each given as its columns with commas between them.
+    uniques(indexes: impl IntoIterator<Item = impl Into<String>>) =
+        indexes.into_iter().map(Into::into).collect();
+    /// Makes a new table STRICT.
+    strict(strict: bool) = strict;
+    /// Makes a new table WITHOUT ROWID.
+    without_rowid(without_rowid: bool) = without_rowid;
+    /// States that rows ascend by their INTEGER PRIMARY KEY: they are not sorted then, and one that does not ascend is an error.
+    ascending(ascending: bool) = ascending;
+    /// Sets how the database is written.
+    options(options: WriteOptions) = options;
+    /// Sets what the run is watched by.
+    progress(progress: Arc<dyn Progress>) = progress;
+    /// Sets what ends the run.
+    cancel(cancel: Cancel) = cancel;
+}
+
+impl WriteRows {
+    /// Rows for a table of the database at `target`.
+    pub fn new(target: impl Into<PathBuf>, table: impl Into<String>) -> WriteRows {
+        WriteRows {
+            target: target.into(),
+            table: table.into(),
+            columns: Vec::new(),
+            types: Vec::new(),
+            schema: None,
+            primary_key: Vec::new(),
+            indexes: Vec::new(),
+            uniques: Vec::new(),
+            strict: false,
+            without_rowid: false,
+            ascending: false,
+            options: WriteOptions::default(),
+            progress: Arc::new(Silent),
+            cancel: Cancel::new(),
+        }
+    }
+
+    /// Sets how a table that already exists is handled: its rows can be kept, replaced or updated.
+    #[must_use]
+    pub fn if_exists(mut self, if_exists: IfExists) -> WriteRows {
+        self.options.if_exists = if_exists;
+        self
+    }
+
+    /// Replaces an existing database at the target. No connection of this process may have that database open.
+    #[must_use]
+    pub fn overwrite(mut self, overwrite: bool) -> WriteRows {
+        self.options.overwrite = overwrite;
+        self
+    }
+
+    /// Writes the rows. The iterator runs on one thread at a time; the rows are converted and encoded on all cores.
+    ///
+    /// # Errors
+    /// As those of [`write_rows`].
+    pub fn run<T, I>(&self, rows: I) -> Result<Report>
+    where
+        T: Serialize + Send + 'static,
+        I: IntoIterator<Item = T, IntoIter: Send>,
+    {
+        self.try_run(rows.into_iter().map(Ok::<T, Infallible>))
+    }
+
+    /// Writes rows that may fail to arrive, such as those of a parser. The first that fails ends the run, and is the cause of its error.
+    ///
+    /// # Errors
+    /// As those of [`write_rows`], and when a row fails.
+    pub fn try_run<T, E, I>(&self, rows: I) -> Result<Report>
+    where
+        T: Serialize + Send + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+        I: IntoIterator<Item = std::result::Result<T, E>, IntoIter: Send>,
+    {
+        let (look, rest) = look(rows.into_iter(), &self.columns)?;
+        self.write(look, |target, look| Box::new(StructSource::new(target, look, rest)))
+    }
+
+    /// Writes rows that borrow what they hold. They are converted where the iterator runs, on one thread at a time; what follows uses
+    /// all cores, as in [`WriteRows::run`].
+    ///
+    /// # Errors
+    /// As those of [`write_rows`].
+    pub fn run_borrowing<T, I>(&self, rows: I) -> Result<Report>
+    where
+        T: Serialize,
+        I: IntoIterator<Item = T, IntoIter: Send>,
+    {
+        let (look, rest) = look(rows.into_iter().map(Ok::<T, Infallible>), &self.columns)?;
+        self.write(look, |target, look| Box::new(BorrowingSource::new(target, look, rest)))
+    }
+
+    fn write<'i>(
+        &self,
+        look: Look,
+        source: impl FnOnce(Target, Look) -> Box<dyn Source + 'i>,
+    ) -> Result<Report> {
+        let existing = table_of(&self.target, &self.table, &self.options)?;
+        let is_found = self.schema.is_none() && existing.is_none();
+        let schema = match &self.schema {
+            Some(schema) => schema.clone(),
+            None if is_found => self.new_table(&look)?.schema(&self.target, &self.options)?,
+            None => Schema::parse("", Path::new("schema"))?,
+        };
+        let mut names = look.names.clone();
+        if let (0, Some(table)) = (look.rows, schema.table(&self.table).or(existing.as_ref())) {
+            // Without a row, the columns are those of the table.
+            let columns = table.columns.iter().filter(|column| column.generated.is_none());
+            names = columns.map(|column| column.name.clone()).collect();
+        }
+        let watched = names
+            .iter()
+            .zip(&look.kinds)
+            .map(|(name, kinds)| (is_found && self.given_type(name).is_none()).then_some(*kinds));
+        let watched: Vec<Option<Seen>> = watched.collect();
+        let rows = NamedRows::new(&self.table, names.clone()).in_any_order(!self.ascending);
+        let write = Write::new(&self.target, schema).rows([rows]).options(self.options.clone());
+        let prepared = write.prepare()?;
+        let target = Target::new(&self.table, names, prepared.filled(0).1.to_vec(), watched);
+        prepared.run(vec![source(target, look)], &*self.progress, &self.cancel)
+    }
+
+    /// The table that the rows need.
+    fn new_table(&self, look: &Look) -> Result<NewTable> {
+        let table = &self.table;
+        if look.names.is_empty() {
+            return Err(Error::usage(format!("no row shows which columns table {table} should have"))
+                .hint("declare the table, or name an existing one"));
+        }
+        let is_unknown = |name: &&String| !look.names.iter().any(|column| column.eq_ignore_ascii_case(name));
+        if let Some(name) = self.types.iter().map(|(name, _)| name).find(is_unknown) {
+            let names: Vec<&str> = look.names.iter().map(String::as_str).take(20).collect();
+            return Err(Error::usage(format!(
+                "column {name:?} is given a type, and the rows do not have it"
+            ))
+            .hint(format!("their fields are {}", names.join(", "))));
+        }
+        let columns =
+            look.names.iter().zip(&look.kinds).map(|(name, kinds)| {
+                (name, self.given_type(name).unwrap_or(kinds.declared_type()).to_owned())
+            });
+        Ok(NewTable::new(table, columns)
+            .primary_key(&self.primary_key)
+            .indexes(&self.indexes)
+            .uniques(&self.uniques)
+            .strict(self.strict)
+            .without_rowid(self.without_rowid))
+    }
+
+    fn given_type(&self, name: &str) -> Option<&str> {
+        let mut types = self.types.iter();
+        types.find(|(column, _)| column.eq_ignore_ascii_case(name)).map(|(_, declared)| &**declared)
+    }
+}
+
+impl fmt::Debug for WriteRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let WriteRows { target, table, options, .. } = self;
+        f.debug_struct("WriteRows")
+            .field("target", target)
+            .field("table", table)
+            .field("options", options)
+            .finish_non_exhaustive()
+    }
+}

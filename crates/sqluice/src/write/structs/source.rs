@@ -1,0 +1,353 @@
+//! An iterator of structs as a source.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde::Serialize;
+use sqluice_core::batch::{Batch, ROWS_MAX, Value};
+use sqluice_core::error::{Error, Result};
+use sqluice_core::source::cells::{Cells, Seen};
+use sqluice_core::source::columns::{ColumnFrom, Filled};
+use sqluice_core::source::{Part, Sink, Source};
+
+use super::row::{Columns, RowFault};
+
+/// Rows of a part, at most. The rest of a part's work is small beside that of so many rows.
+const PART_ROWS: usize = 4096;
+
+/// Bytes of text and blobs from which on no more rows are added to a part.
+const PART_BYTES: usize = 4 << 20;
+
+/// Parts that are looked at before the table is made.
+const LOOK_PARTS: usize = 4;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// What the first rows show. They are converted already.
+#[derive(Debug)]
+pub(super) struct Look {
+    /// The fields that they have.
+    pub(super) names: Vec<String>,
+    /// What kinds of values each of them has.
+    pub(super) kinds: Vec<Seen>,
+    /// How many rows were looked at.
+    pub(super) rows: u64,
+    parts: VecDeque<Columns>,
+    /// What ends the rows after these.
+    error: Option<Error>,
+}
+
+impl Look {
+    /// Rows of a part: with rows like the first ones, it stays small.
+    fn part_rows(&self) -> usize {
+        let bytes: usize = self.parts.iter().map(Columns::data_bytes).sum();
+        let each = bytes / (self.rows as usize).max(1);
+        (PART_BYTES / each.max(1)).clamp(1, PART_ROWS)
+    }
+}
+
+/// Takes the first rows, which show the columns beside those of `names`. Also returns the iterator, which has the others.
+pub(super) fn look<T, E, I>(mut rows: I, names: &[String]) -> Result<(Look, I)>
+where
+    T: Serialize,
+    E: Into<Failure>,
+    I: Iterator<Item = std::result::Result<T, E>>,
+{
+    let mut look =
+        Look { names: names.to_vec(), kinds: Vec::new(), rows: 0, parts: VecDeque::new(), error: None };
+    let mut bytes = 0;
+    while look.parts.len() < LOOK_PARTS && bytes < PART_BYTES && look.error.is_none() {
+        let mut columns = Columns::growing(&look.names);
+        let is_last = fill(&mut columns, &mut rows, look.rows, &mut look.error);
+        bytes += columns.data_bytes();
+        look.rows += columns.rows() as u64;
+        look.names = columns.names().to_vec();
+        if columns.rows() > 0 {
+            look.parts.push_back(columns);
+        }
+        if is_last {
+            break;
+        }
+    }
+    if look.rows == 0
+        && let Some(error) = look.error
+    {
+        return Err(error);
+    }
+    look.kinds = vec![Seen::default(); look.names.len()];
+    for part in &mut look.parts {
+        part.widen(&look.names);
+        for (kinds, more) in look.kinds.iter_mut().zip(part.kinds()) {
+            *kinds = kinds.and(more);
+        }
+    }
+    Ok((look, rows))
+}
+
+/// Converts rows until the part is full. Whether none are left.
+fn fill<T, E, I>(columns: &mut Columns, rows: &mut I, before: u64, error: &mut Option<Error>) -> bool
+where
+    T: Serialize,
+    E: Into<Failure>,
+    I: Iterator<Item = std::result::Result<T, E>>,
+{
+    while columns.rows() < PART_ROWS && columns.data_bytes() < PART_BYTES {
+        let number = before + columns.rows() as u64 + 1;
+        match rows.next() {
+            None => return true,
+            Some(Ok(row)) => {
+                if let Err(fault) = columns.push(&row) {
+                    *error = Some(faulty(fault, number));
+                    return true;
+                }
+            }
+            Some(Err(failure)) => {
+                *error = Some(failed(failure, number));
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// The error for a row that can't be stored.
+fn faulty(fault: RowFault, number: u64) -> Error {
+    let RowFault { field, why } = fault;
+    let message = match field {
+        Some(field) => format!("row {number}, field {field:?}: {why}"),
+        None => format!("row {number}: {why}"),
+    };
+    Error::input(message).of_record("", number)
+}
+
+/// The error for a row that did not arrive.
+fn failed(failure: impl Into<Failure>, number: u64) -> Error {
+    Error::input(format!("row {number} did not arrive")).because(failure).of_record("", number)
+}
+
+/// Where rows go.
+#[derive(Debug)]
+pub(super) struct Target {
+    table: String,
+    names: Vec<String>,
+    filled: Vec<Filled>,
+    /// What kinds of values the type of a column was found from.
+    watched: Vec<Option<Seen>>,
+}
+
+impl Target {
+    /// Rows with the fields `names`, for a table whose columns are `filled` so.
+    pub(super) fn new(
+        table: &str,
+        names: Vec<String>,
+        filled: Vec<ColumnFrom>,
+        watched: Vec<Option<Seen>>,
+    ) -> Target {
+        let filled = Filled::all(filled, names.len());
+        Target { table: table.to_owned(), names, filled, watched }
+    }
+
+    /// The first value that is of another kind than those that its column's type was found from: its row and column.
+    fn first_other(&self, columns: &Columns) -> Option<(usize, usize)> {
+        let watched = self.watched.iter().zip(columns.cells()).enumerate();
+        let others = watched.filter_map(|(column, (seen, cells))| {
+            let seen = (*seen)?;
+            let declared = seen.declared_type();
+            // Without a type nothing is converted.
+            if declared.is_empty() || seen.and(cells.seen()).declared_type() == declared {
+                return None;
+            }
+            Some((cells.first_other(seen)?, column))
+        });
+        others.min().filter(|(row, _)| *row < columns.rows())
+    }
+
+    /// Gives rows to the sink, up to the first that has a value of another kind.
+    fn give(&self, columns: &Columns, first_row: u64, sink: &mut dyn Sink) -> Result<()> {
+        let other = self.first_other(columns);
+        let rows = other.map_or(columns.rows(), |(row, _)| row);
+        for from in (0..rows).step_by(ROWS_MAX) {
+            let count = ROWS_MAX.min(rows - from);
+            self.give_batch(columns.cells(), from, count, sink).map_err(|refused| {
+                let (at, error) = refused.first();
+                match at {
+                    Some((row, _)) if error.record().is_none() => {
+                        let number = first_row + (from + row) as u64 + 1;
+                        error.with_words(format!(" (row {number})")).of_record(&self.table, number)
+                    }
+                    _ => error,
+                }
+            })?;
+        }
+        let Some((row, column)) = other else { return Ok(()) };
+        let declared = self.watched[column].map_or("", Seen::declared_type);
+        let why = format!(
+            "the first rows made this a column of type {declared}, and this value is of another kind"
+        );
+        let field = self.names[column].clone();
+        let hint = format!("declare the column: the type \"\" for {field:?} keeps all values as they are");
+        Err(faulty(RowFault { field: Some(field), why }, first_row + row as u64 + 1).hint(hint))
+    }
+
+    fn give_batch(
+        &self,
+        cells: &[Cells],
+        from: usize,
+        rows: usize,
+        sink: &mut dyn Sink,
+    ) -> std::result::Result<(), sqluice_core::source::Refused> {
+        let mixed: Vec<Vec<Value<'_>>> = cells.iter().map(|cells| cells.mixed(from, rows)).collect();
+        let columns = self.filled.iter().map(|filled| match filled {
+            Filled::Field(field) => cells[*field].column(from, rows, &mixed[*field]),
+            Filled::Constant(constant) => constant.column(rows),
+        });
+        sink.rows(&Batch { rows, columns: columns.collect() })
+    }
+}
+
+/// Structs as a source: workers convert them.
+pub(super) struct StructSource<I> {
+    target: Arc<Target>,
+    part_rows: usize,
+    look: Look,
+    rows: I,
+    first_row: u64,
+}
+
+impl<I> StructSource<I> {
+    /// The rows of `look`, and then `rows`.
+    pub(super) fn new(target: Target, look: Look, rows: I) -> StructSource<I> {
+        let part_rows = look.part_rows();
+        StructSource { target: Arc::new(target), part_rows, look, rows, first_row: 0 }
+    }
+}
+
+impl<T, E, I> Source for StructSource<I>
+where
+    T: Serialize + Send + 'static,
+    E: Into<Failure>,
+    I: Iterator<Item = std::result::Result<T, E>> + Send,
+{
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        let first_row = self.first_row;
+        let target = Arc::clone(&self.target);
+        if let Some(columns) = self.look.parts.pop_front() {
+            self.first_row += columns.rows() as u64;
+            return Ok(Some(Box::new(ColumnsPart { columns, target, first_row })));
+        }
+        if let Some(error) = self.look.error.take() {
+            return Err(error);
+        }
+        let mut rows = Vec::with_capacity(self.part_rows);
+        while rows.len() < self.part_rows {
+            match self.rows.next() {
+                None => break,
+                Some(Ok(row)) => rows.push(row),
+                Some(Err(failure)) => {
+                    // Those before it are first.
+                    self.look.error = Some(failed(failure, first_row + rows.len() as u64 + 1));
+                    break;
+                }
+            }
+        }
+        if rows.is_empty() {
+            return self.look.error.take().map_or(Ok(None), Err);
+        }
+        self.first_row += rows.len() as u64;
+        Ok(Some(Box::new(StructsPart { rows, target, first_row })))
+    }
+}
+
+/// Structs that borrow as a source: they are converted where they arrive.
+pub(super) struct BorrowingSource<I> {
+    target: Arc<Target>,
+    look: Look,
+    rows: I,
+    first_row: u64,
+}
+
+impl<I> BorrowingSource<I> {
+    /// The rows of `look`, and then `rows`.
+    pub(super) fn new(target: Target, look: Look, rows: I) -> BorrowingSource<I> {
+        BorrowingSource { target: Arc::new(target), look, rows, first_row: 0 }
+    }
+}
+
+impl<T, E, I> Source for BorrowingSource<I>
+where
+    T: Serialize,
+    E: Into<Failure>,
+    I: Iterator<Item = std::result::Result<T, E>> + Send,
+{
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        let first_row = self.first_row;
+        let columns = match self.look.parts.pop_front() {
+            Some(columns) => columns,
+            None => {
+                let mut columns = Columns::new(&self.target.names);
+                if self.look.error.is_none() {
+                    fill(&mut columns, &mut self.rows, first_row, &mut self.look.error);
+                }
+                columns
+            }
+        };
+        if columns.rows() == 0 {
+            return self.look.error.take().map_or(Ok(None), Err);
+        }
+        self.first_row += columns.rows() as u64;
+        Ok(Some(Box::new(ColumnsPart { columns, target: Arc::clone(&self.target), first_row })))
+    }
+}
+
+/// Rows that are converted.
+struct ColumnsPart {
+    columns: Columns,
+    target: Arc<Target>,
+    first_row: u64,
+}
+
+impl Part for ColumnsPart {
+    fn first_row(&self) -> u64 {
+        self.first_row
+    }
+
+    fn is_typed(&self) -> bool {
+        true
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        self.target.give(&self.columns, self.first_row, sink)
+    }
+}
+
+/// Rows as they arrived.
+struct StructsPart<T> {
+    rows: Vec<T>,
+    target: Arc<Target>,
+    first_row: u64,
+}
+
+impl<T: Serialize + Send> Part for StructsPart<T> {
+    fn first_row(&self) -> u64 {
+        self.first_row
+    }
+
+    fn is_typed(&self) -> bool {
+        true
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let mut columns = Columns::new(&self.target.names);
+        let mut first_row = self.first_row;
+        for row in &self.rows {
+            let pushed = columns.push(row);
+            if pushed.is_err() || columns.rows() == ROWS_MAX || columns.data_bytes() >= PART_BYTES {
+                self.target.give(&columns, first_row, sink)?;
+                first_row += columns.rows() as u64;
+                columns.clear();
+            }
+            pushed.map_err(|fault| faulty(fault, first_row + 1))?;
+        }
+        self.target.give(&columns, first_row, sink)
+    }
+}

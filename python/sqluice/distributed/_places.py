@@ -1,0 +1,69 @@
+"""The second round of a job: each task copies the leaves of its shard to their place in the one file.
+
+```text
+ tasks     write ──> shards, pages counted                 place ──> leaves at their places, a list of them each
+ driver                                    plan ──> places                                                        commit ──> the rest
+```
+
+The file is `target.db` in the staging beside the target, until the commit renames it. A task writes to it only while it has that name, so
+that an attempt which was given up can't write to the target. Places depend on the shards alone: two attempts write the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .. import _sqluice
+from .._report import MergeReport, of_json
+from .._write import write_options
+
+FILE = "target.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the leaves of a shard go. What the driver gives to a task."""
+
+    task: int
+    about: str
+    """As the engine has it, in JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A place to which the leaves have been copied. What the engine returns to the driver."""
+
+    place: Place
+    leaves: str
+    """The name of the list of leaves in the staging."""
+
+
+def count(shard: str, table: str, threads: int | None, memory: int) -> int:
+    """The pages that the leaves of a shard take, and what overflows from them."""
+    return _sqluice.count_pages(shard, table, write_options(threads=threads, memory=memory))
+
+
+def plan(file: str, target: str, shards: Sequence[tuple[int, str, int]], table: str, overwrite: bool) -> list[Place]:
+    """Makes the file; none, if the shards can't be joined so. `shards`: the task, the file and the pages of each."""
+    sources = [shard for _, shard, _ in shards]
+    pages = [pages for _, _, pages in shards]
+    text = _sqluice.places(target, sources, table, file, pages, write_options(overwrite=overwrite))
+    task_of = {shard: task for task, shard, _ in shards}
+    return [] if text is None else [Place(task_of[about["source"]], json.dumps(about)) for about in json.loads(text)]
+
+
+def place(here: Place, staging: str, threads: int | None, memory: int) -> Placed:
+    """Copies the leaves of a shard to their place."""
+    leaves = f"{here.task:06}-{uuid.uuid4().hex[:12]}.leaves"
+    _sqluice.place(here.about, os.path.join(staging, leaves), write_options(threads=threads, memory=memory))
+    return Placed(here, leaves)
+
+
+def merge(target: str, sources: Sequence[str], placed: Sequence[Placed], staging: str, overwrite: bool) -> MergeReport:
+    """Adds what the places lack, and gives the file its name."""
+    written = [(one.place.about, os.path.join(staging, one.leaves)) for one in placed]
+    return of_json(MergeReport, _sqluice.merge_placed(target, list(sources), written, write_options(overwrite=overwrite), None))

@@ -1,0 +1,66 @@
+//! A merge whose leaves tasks on other machines write.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use sqluice::error::{Error, Result};
+use sqluice::merge::{Merge, Place, Placed};
+
+use crate::commands::{as_json, reported};
+use crate::options::Options;
+use crate::run::run;
+use crate::terms::Function;
+
+fn of_json(place: &str) -> Result<Place> {
+    serde_json::from_str(place).map_err(|error| Error::usage("this is no place of a merge").because(error))
+}
+
+/// Counts the pages that the rows of a table take in a merge.
+#[pyfunction]
+pub(crate) fn count_pages(py: Python<'_>, source: PathBuf, table: &str, write: Options) -> PyResult<u32> {
+    run(py, Function::default(), None, |progress, cancel| {
+        Place::count(&source, table, &write.write()?, progress, cancel)
+    })
+}
+
+/// Makes the file of a merge; returns the places of the rows of each source in it as JSON, if it can be made so.
+#[pyfunction]
+pub(crate) fn places(
+    py: Python<'_>,
+    target: PathBuf,
+    sources: Vec<PathBuf>,
+    table: &str,
+    file: PathBuf,
+    pages: Vec<u32>,
+    write: Options,
+) -> PyResult<Option<String>> {
+    let places = run(py, Function::default(), None, |_, cancel| {
+        Merge::new(target, sources).write(write.write()?).places(table, &file, &pages, cancel)
+    })?;
+    places.map(|places| as_json(py, &places)).transpose()
+}
+
+/// Copies leaves to their place.
+#[pyfunction]
+pub(crate) fn place(py: Python<'_>, place: &str, list: PathBuf, write: Options) -> PyResult<()> {
+    run(py, Function::default(), None, |progress, cancel| {
+        of_json(place)?.write(&list, &write.write()?, progress, cancel)
+    })
+}
+
+/// Completes a merge whose leaves have been written.
+#[pyfunction]
+pub(crate) fn merge_placed(
+    py: Python<'_>,
+    target: PathBuf,
+    sources: Vec<PathBuf>,
+    placed: Vec<(String, PathBuf)>,
+    write: Options,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    reported(py, progress, |progress, cancel| {
+        let placed = placed.into_iter().map(|(place, list)| Ok(Placed { place: of_json(&place)?, list }));
+        let placed = placed.collect::<Result<Vec<_>>>()?;
+        Merge::new(target, sources).placed(placed).write(write.write()?).run(progress, cancel)
+    })
+}
