@@ -91,4 +91,6 @@ pub enum Fault {
     Denied,
     /// The file system does not take the name.
     BadName,
+    /// Links are not made here.
+    NoLinks,
 }
