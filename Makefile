@@ -17,7 +17,7 @@ SQLUICE_TPCH_SCALE ?= 0.2
 SQLUICE_MEMORY_MIB ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test docs docs-test docs-update lint features semver fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-python bench-distributed bench-size mutants install clean
+.PHONY: help setup demo test docs docs-test docs-update lint platforms features semver fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-python bench-distributed bench-size mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,10 @@ lint: ## Formatting, clippy and the docs, warnings as errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --workspace --no-deps --locked
+
+platforms: ## macOS by the compiler, Windows by tests under wine (ARGS=windows for one of them)
+	@tools/setup build
+	tools/platforms $(ARGS)
 
 features: ## Every two features together, each alone, all and none: they compile without warnings
 	@tools/setup build

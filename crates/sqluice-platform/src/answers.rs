@@ -10,12 +10,10 @@ pub struct Identity {
 /// What an attempt to lock a file has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
-    /// This process has the lock until it closes the file.
+    /// This open file has the lock until it is closed.
     Taken,
-    /// Another open file has it.
+    /// Another open file has one that excludes it.
     Held,
-    /// The file system has no locks.
-    Unknown,
 }
 
 /// What a stream can do.
@@ -93,4 +91,6 @@ pub enum Fault {
     Denied,
     /// The file system does not take the name.
     BadName,
+    /// Links are not made here.
+    NoLinks,
 }

@@ -40,11 +40,11 @@ pub(crate) fn create(folder: &Path, target: &OsStr) -> io::Result<(File, PathBuf
             Err(error) => return Err(error),
         };
         match try_lock(&file) {
-            Lock::Taken if is_still_at(&file, &path) => return Ok((file, path)),
+            Ok(Lock::Taken) if is_still_at(&file, &path) => return Ok((file, path)),
             // Between the two calls another run took it for a leftover, and removes it.
-            Lock::Taken | Lock::Held => {}
+            Ok(Lock::Taken | Lock::Held) => {}
             // This file system has no locks. So no process gets one, and takes this file for a leftover.
-            Lock::Unknown => return Ok((file, path)),
+            Err(_) => return Ok((file, path)),
         }
     }
     unreachable!("the loop ends by returning")
@@ -62,7 +62,8 @@ pub(crate) fn remove_stale(folder: &Path, target: &OsStr) {
         let path = entry.path();
         // Whatever else has such a name is not waited for, nor followed.
         let Ok(file) = locks::open(&path) else { continue };
-        if try_lock(&file) == Lock::Taken && is_still_at(&file, &path) {
+        let unlocked = try_lock(&file).is_ok_and(|lock| lock == Lock::Taken);
+        if unlocked && is_still_at(&file, &path) {
             let _ = std::fs::remove_file(&path);
         }
     }

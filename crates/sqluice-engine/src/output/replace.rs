@@ -24,6 +24,7 @@
 //!   removes when it closes would be the journal of the new file.
 //! * Until the rename every step is one of SQLite's own or undoes nothing: a killed run leaves the old database, at
 //!   worst in rollback mode when it was in WAL mode. A run that fails here puts that back.
+//! * Where an open file can't be replaced (Windows), the old database is closed before the rename, which fails if another process has it open.
 //! * A process that merely has it open holds a lock in WAL mode. In rollback mode no process does, so `users::find` looks for them. A
 //!   process that it can't see keeps reading the old database; SQLite refuses its writes (`SQLITE_READONLY_DBMOVED`).
 
@@ -251,7 +252,17 @@ impl Locked {
             }
         }
         folder.sync()?;
+        if !names::OPEN_FILES_ARE_REPLACED {
+            self.close();
+        }
         names::rename_over(temporary, &place.path())
+    }
+
+    /// Closes the file of the connection: from here on the rename alone keeps other processes away, for it fails where one has the file open.
+    fn close(&self) {
+        if let Ok(nothing) = Connection::open_in_memory() {
+            *self.lock() = nothing;
+        }
     }
 
     /// Lets go of a database that stays, in the mode that it was in, if no other process prevents it.

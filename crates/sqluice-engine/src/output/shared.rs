@@ -6,7 +6,7 @@
 //!  a late worker                                                                     lock shared ── other name: refused
 //! ```
 //!
-//! A worker writes while it holds the shared lock (flock), which it gets only while the file still has the name that it was made under.
+//! A worker writes while it holds the shared lock (`sqluice_platform::locks`), which it gets only while the file still has the name that it was made under.
 //! The driver renames the file while it holds the lock alone. So no process that was taken for dead writes into the database once it
 //! has its name, whatever descriptors it has. The kernel releases the locks of a process that ends.
 //!
@@ -37,7 +37,7 @@ const AGAIN: Duration = Duration::from_millis(50);
 pub fn create_shared(path: &Path) -> Result<bool> {
     let made = OpenOptions::new().write(true).create_new(true).open(path);
     let file = made.map_err(|error| failed("create", path, error))?;
-    Ok(try_lock(&file) == Lock::Taken)
+    Ok(try_lock(&file).is_ok_and(|lock| lock == Lock::Taken))
 }
 
 /// Takes the file for this process alone, and waits up to `wait` for those that write to it.
@@ -49,16 +49,16 @@ pub(super) fn take(path: &Path, wait: Duration) -> Result<File> {
     let began = Instant::now();
     loop {
         match try_lock(&file) {
-            Lock::Taken if is_still_at(&file, path) => return Ok(file),
-            Lock::Taken => return Err(gone(path)),
-            Lock::Held if began.elapsed() < wait => std::thread::sleep(AGAIN),
-            Lock::Held => {
+            Ok(Lock::Taken) if is_still_at(&file, path) => return Ok(file),
+            Ok(Lock::Taken) => return Err(gone(path)),
+            Ok(Lock::Held) if began.elapsed() < wait => std::thread::sleep(AGAIN),
+            Ok(Lock::Held) => {
                 let what = format!("another process still writes to {}", path.display());
                 return Err(
                     Error::target(what).hint("end the tasks that have been given up, and run the job again")
                 );
             }
-            Lock::Unknown => return Err(no_locks(path)),
+            Err(error) => return Err(failed("lock", path, error)),
         }
     }
 }
@@ -81,9 +81,9 @@ impl SharedRun {
     pub(crate) fn open(path: &Path, page_bytes: usize, bytes: Range<u64>) -> Result<SharedRun> {
         let file = open(path)?;
         match try_lock_shared(&file) {
-            Lock::Taken if is_still_at(&file, path) => {}
-            Lock::Taken | Lock::Held => return Err(gone(path)),
-            Lock::Unknown => return Err(no_locks(path)),
+            Ok(Lock::Taken) if is_still_at(&file, path) => {}
+            Ok(Lock::Taken | Lock::Held) => return Err(gone(path)),
+            Err(error) => return Err(failed("lock", path, error)),
         }
         let direct = Direct::new(&file, page_bytes);
         Ok(SharedRun { file, path: path.to_owned(), direct, bytes })
@@ -119,10 +119,6 @@ fn open(path: &Path) -> Result<File> {
 fn gone(path: &Path) -> Error {
     let name = path.file_name().unwrap_or(OsStr::new("")).display();
     Error::target(format!("{name} is complete or given up: no process may write to it any more")).about(path)
-}
-
-fn no_locks(path: &Path) -> Error {
-    Error::target(format!("cannot lock {}: its file system has no locks", path.display())).about(path)
 }
 
 fn failed(what: &str, path: &Path, error: impl Into<io::Error>) -> Error {

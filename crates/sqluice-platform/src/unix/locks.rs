@@ -10,22 +10,19 @@ use rustix::io::Errno;
 
 use crate::answers::Lock;
 
-pub(crate) fn try_lock(file: &File) -> Lock {
+pub(crate) fn try_lock(file: &File) -> io::Result<Lock> {
     lock(file, FlockOperation::NonBlockingLockExclusive)
 }
 
-pub(crate) fn try_lock_shared(file: &File) -> Lock {
+pub(crate) fn try_lock_shared(file: &File) -> io::Result<Lock> {
     lock(file, FlockOperation::NonBlockingLockShared)
 }
 
-fn lock(file: &File, operation: FlockOperation) -> Lock {
-    loop {
-        match rustix::fs::flock(file, operation) {
-            Ok(()) => return Lock::Taken,
-            Err(Errno::WOULDBLOCK) => return Lock::Held,
-            Err(Errno::INTR) => {}
-            Err(_) => return Lock::Unknown,
-        }
+fn lock(file: &File, operation: FlockOperation) -> io::Result<Lock> {
+    match rustix::fs::flock(file, operation) {
+        Ok(()) => Ok(Lock::Taken),
+        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(Lock::Held),
+        Err(error) => Err(error.into()),
     }
 }
 

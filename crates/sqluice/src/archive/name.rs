@@ -1,6 +1,10 @@
 //! Names of files: relative, with `/` between their components, of any bytes.
 //!
+//! What the system takes for something else (on Windows a name of a device, a drive or a stream) is refused, too.
+//!
 //! Invariant: a [`SafeName`] stays below the folder that it is taken from, as long as no component is a symbolic link.
+
+use sqluice_platform::tree::refused_component;
 
 use super::NAME_BYTES_MAX;
 
@@ -33,6 +37,9 @@ impl SafeName {
                 b".." => return Err("its name leaves the folder through .."),
                 b"." => continue,
                 _ => {}
+            }
+            if let Some(why) = refused_component(component) {
+                return Err(why);
             }
             if !safe.is_empty() {
                 safe.push(b'/');
@@ -95,10 +102,23 @@ mod tests {
 
     #[test]
     fn other_names_are_taken_as_they_are_but_for_dots() {
-        for name in ["a", "a/b", "...", "..a/b..", "a\\..\\b", " ", "a\nb", "\u{202e}"] {
-            assert_eq!(SafeName::new(name.as_bytes()).unwrap().bytes(), name.as_bytes());
+        let of_this_system =
+            |name: &[u8]| name.split(|byte| *byte == b'/').all(|c| refused_component(c).is_none());
+        let names: [&[u8]; 9] = [
+            b"a",
+            b"a/b",
+            b"...",
+            b"..a/b..",
+            b"a\\..\\b",
+            b" ",
+            b"a\nb",
+            "\u{202e}".as_bytes(),
+            b"\xff/\xfe",
+        ];
+        for name in names {
+            let taken = SafeName::new(name).ok();
+            assert_eq!(taken.as_ref().map(SafeName::bytes), of_this_system(name).then_some(name));
         }
-        assert_eq!(SafeName::new(b"\xff/\xfe").unwrap().bytes(), b"\xff/\xfe");
         assert_eq!(SafeName::new(b"./a/./b").unwrap().bytes(), b"a/b");
         assert_eq!(SafeName::new(b".").unwrap().bytes(), b"");
         assert_eq!(SafeName::new(b"a/b/c").unwrap().split(), (&b"a/b"[..], &b"c"[..]));

@@ -229,6 +229,7 @@ pub(crate) fn of_io(error: io::Error) -> Failed {
         Some(Fault::TooLong) => "a component of its name is longer than the file system takes",
         Some(Fault::Denied) => "permission denied",
         Some(Fault::BadName | Fault::Missing) => "the file system does not take its name, or what it names",
+        Some(Fault::NoLinks) => "symbolic links are not made on this system",
         None => return Failed::Ends(error),
     };
     Failed::Refused(why.to_owned())

@@ -1,0 +1,18 @@
+//! `FlushFileBuffers`.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+pub(crate) fn sync(file: &File) -> io::Result<()> {
+    file.sync_all()
+}
+
+pub(crate) fn sync_content(file: &File) -> io::Result<()> {
+    file.sync_data()
+}
+
+/// No such call exists for users that are no administrators.
+pub(crate) fn sync_file_system(_: &Path) -> io::Result<()> {
+    Ok(())
+}

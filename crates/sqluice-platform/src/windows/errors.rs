@@ -1,0 +1,27 @@
+//! System errors by their numbers.
+
+use std::io;
+
+use windows_sys::Win32::Foundation::{ERROR_FILE_EXISTS, ERROR_WRITE_FAULT};
+
+/// The number of an error as the standard library has it.
+pub(super) fn is(error: &io::Error, number: u32) -> bool {
+    error.raw_os_error() == Some(number.cast_signed())
+}
+
+/// The error for a call that returned 0, when it did.
+pub(super) fn unless_zero(returned: i32) -> io::Result<()> {
+    if returned == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+pub(crate) fn exists() -> io::Error {
+    io::Error::from_raw_os_error(ERROR_FILE_EXISTS.cast_signed())
+}
+
+pub(crate) fn is_folder() -> io::Error {
+    io::ErrorKind::IsADirectory.into()
+}
+
+pub(crate) fn nothing_written() -> io::Error {
+    io::Error::from_raw_os_error(ERROR_WRITE_FAULT.cast_signed())
+}

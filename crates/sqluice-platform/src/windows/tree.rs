@@ -1,0 +1,194 @@
+//! Folders that stay open: while one is, neither it nor a folder on its way can be renamed or removed, so that a path leads to it.
+
+use std::fs::{self, File, FileType, OpenOptions};
+use std::io;
+use std::os::windows::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use windows_sys::Win32::Foundation::{ERROR_FILENAME_EXCED_RANGE, ERROR_INVALID_NAME};
+use windows_sys::Win32::Storage::FileSystem::{
+    FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT, FILE_LIST_DIRECTORY, FILE_SHARE_READ,
+    FILE_SHARE_WRITE, FILE_WRITE_ATTRIBUTES,
+};
+
+use super::errors::is;
+use super::{identity, paths, reserved};
+use crate::answers::{About, Fault, Kind};
+
+#[derive(Debug)]
+pub(crate) struct Folder {
+    /// Absolute, with `\\?\`: no part of it is interpreted.
+    path: PathBuf,
+    _held: File,
+}
+
+impl Folder {
+    pub(crate) fn open(path: &Path) -> io::Result<Folder> {
+        Folder::hold(path.canonicalize()?)
+    }
+
+    /// Opens a folder that is no link.
+    fn hold(path: PathBuf) -> io::Result<Folder> {
+        let held = OpenOptions::new()
+            .access_mode(FILE_LIST_DIRECTORY)
+            .share_mode(FILE_SHARE_READ | FILE_SHARE_WRITE)
+            .custom_flags(FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT)
+            .open(&path)?;
+        match held.metadata()?.file_type().is_dir() {
+            true => Ok(Folder { path, _held: held }),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    pub(crate) fn folder(&self, name: &[u8]) -> io::Result<Folder> {
+        let mut folder = Folder::hold(self.path.clone())?;
+        for component in name.split(|byte| *byte == b'/').filter(|component| !component.is_empty()) {
+            folder = Folder::hold(folder.at(component)?)?;
+        }
+        Ok(folder)
+    }
+
+    /// The path of something in it.
+    fn at(&self, component: &[u8]) -> io::Result<PathBuf> {
+        match reserved::why_refused(component) {
+            Some(_) => Err(io::Error::from_raw_os_error(ERROR_INVALID_NAME.cast_signed())),
+            None => Ok(self.path.join(paths::from_bytes(component))),
+        }
+    }
+
+    pub(crate) fn names(&self) -> io::Result<impl Iterator<Item = io::Result<(Vec<u8>, Kind)>>> {
+        Ok(fs::read_dir(&self.path)?.map(|entry| {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned().into_bytes();
+            Ok((name, kind_of(entry.file_type()?)))
+        }))
+    }
+
+    pub(crate) fn about(&self, component: &[u8]) -> io::Result<About> {
+        let path = self.at(component)?;
+        let about = path.symlink_metadata()?;
+        let kind = kind_of(about.file_type());
+        let mode = match kind {
+            Kind::Folder => 0o040_755,
+            Kind::Link => 0o120_777,
+            _ if about.permissions().readonly() => 0o100_444,
+            _ => 0o100_644,
+        };
+        let mtime = seconds(about.modified()?);
+        Ok(About { kind, mode, mtime, bytes: about.len(), identity: identity::of_link(&path)? })
+    }
+
+    pub(crate) fn link(&self, component: &[u8]) -> io::Result<Vec<u8>> {
+        Ok(paths::bytes(fs::read_link(self.at(component)?)?.as_os_str()).into_owned())
+    }
+
+    pub(crate) fn file(&self, component: &[u8]) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        let file = options.read(true).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(self.at(component)?)?;
+        match file.metadata()?.file_type().is_symlink() {
+            true => Err(io::ErrorKind::NotADirectory.into()),
+            false => Ok(file),
+        }
+    }
+
+    pub(crate) fn create_file(&self, component: &[u8], _: Option<u32>) -> io::Result<File> {
+        OpenOptions::new().write(true).create_new(true).open(self.at(component)?)
+    }
+
+    pub(crate) fn create_folder(&self, component: &[u8]) -> io::Result<()> {
+        fs::create_dir(self.at(component)?)
+    }
+
+    /// Links take a right of their own, and lead out of the folder as easily as in it.
+    pub(crate) fn create_link(&self, _: &[u8], _: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn rename(&self, from: &[u8], to: &[u8]) -> io::Result<()> {
+        fs::rename(self.at(from)?, self.at(to)?)
+    }
+
+    pub(crate) fn remove(&self, component: &[u8]) -> io::Result<()> {
+        fs::remove_file(self.at(component)?)
+    }
+
+    /// What is read-only in a folder is each file for itself.
+    pub(crate) fn set_mode(&self, _: u32) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn set_time(&self, mtime: i64) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.access_mode(FILE_WRITE_ATTRIBUTES);
+        let folder = options.custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(&self.path)?;
+        set_time(&folder, mtime)
+    }
+
+    pub(crate) fn set_link_time(&self, _: &[u8], _: i64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A file that its owner may not write is read-only.
+pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    if mode & 0o200 != 0 {
+        return Ok(());
+    }
+    let mut permissions = file.metadata()?.permissions();
+    permissions.set_readonly(true);
+    file.set_permissions(permissions)
+}
+
+pub(crate) fn set_time(file: &File, mtime: i64) -> io::Result<()> {
+    let from_1970 = Duration::from_secs(mtime.unsigned_abs());
+    let time = match mtime < 0 {
+        true => UNIX_EPOCH.checked_sub(from_1970),
+        false => UNIX_EPOCH.checked_add(from_1970),
+    };
+    file.set_modified(time.ok_or(io::ErrorKind::InvalidInput)?)
+}
+
+/// Seconds since 1970, rounded down.
+fn seconds(time: SystemTime) -> i64 {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => after.as_secs() as i64,
+        Err(before) => {
+            let before = before.duration();
+            -(before.as_secs() as i64) - i64::from(before.subsec_nanos() > 0)
+        }
+    }
+}
+
+fn kind_of(file_type: FileType) -> Kind {
+    match () {
+        () if file_type.is_symlink() => Kind::Link,
+        () if file_type.is_dir() => Kind::Folder,
+        () if file_type.is_file() => Kind::File,
+        () => Kind::Other,
+    }
+}
+
+pub(crate) fn fault(error: &io::Error) -> Option<Fault> {
+    if is(error, ERROR_FILENAME_EXCED_RANGE) {
+        return Some(Fault::TooLong);
+    }
+    Some(match error.kind() {
+        io::ErrorKind::AlreadyExists => Fault::Exists,
+        io::ErrorKind::IsADirectory | io::ErrorKind::DirectoryNotEmpty => Fault::IsFolder,
+        io::ErrorKind::NotADirectory => Fault::NoFolder,
+        io::ErrorKind::NotFound => Fault::Missing,
+        io::ErrorKind::PermissionDenied => Fault::Denied,
+        io::ErrorKind::InvalidFilename | io::ErrorKind::InvalidInput => Fault::BadName,
+        io::ErrorKind::Unsupported => Fault::NoLinks,
+        _ => return None,
+    })
+}
+
+pub(crate) fn refused_component(component: &[u8]) -> Option<&'static str> {
+    reserved::why_refused(component)
+}
+
+pub(crate) fn umask() -> Option<u32> {
+    None
+}

@@ -1,0 +1,52 @@
+//! Processes that have a file open, as the Restart Manager lists them for installers.
+
+use std::path::Path;
+
+use windows_sys::Win32::Foundation::{ERROR_MORE_DATA, ERROR_SUCCESS};
+use windows_sys::Win32::System::RestartManager::{
+    CCH_RM_SESSION_KEY, RM_PROCESS_INFO, RmEndSession, RmGetList, RmRegisterResources, RmStartSession,
+};
+
+use super::machine::text;
+use super::paths::wide;
+use crate::answers::Identity;
+
+/// Processes that are asked for.
+const USERS_MAX: usize = 16;
+
+pub(crate) fn find(path: &Path, _: Identity) -> Option<String> {
+    let own = std::process::id();
+    let user = users(path)?.into_iter().find(|user| user.Process.dwProcessId != own)?;
+    Some(format!("process {} ({})", user.Process.dwProcessId, text(&user.strAppName)))
+}
+
+fn users(path: &Path) -> Option<Vec<RM_PROCESS_INFO>> {
+    let path = wide(&std::path::absolute(path).ok()?);
+    let (mut session, mut key) = (0, [0; CCH_RM_SESSION_KEY as usize + 1]);
+    let mut users = vec![RM_PROCESS_INFO::default(); USERS_MAX];
+    let (mut needed, mut count, mut reasons) = (0, USERS_MAX as u32, 0);
+    // SAFETY: the key has room for its NUL, the name ends with one, and the list has as many items as it is told.
+    #[allow(unsafe_code, reason = "no safe call exists")]
+    let listed = unsafe {
+        if RmStartSession(&raw mut session, 0, key.as_mut_ptr()) != ERROR_SUCCESS {
+            return None;
+        }
+        let names = [path.as_ptr()];
+        let registered =
+            RmRegisterResources(session, 1, names.as_ptr(), 0, std::ptr::null(), 0, std::ptr::null());
+        let listed = match registered {
+            ERROR_SUCCESS => RmGetList(
+                session,
+                &raw mut needed,
+                &raw mut count,
+                users.as_mut_ptr(),
+                (&raw mut reasons).cast(),
+            ),
+            failed => failed,
+        };
+        RmEndSession(session);
+        listed
+    };
+    users.truncate(count as usize);
+    (listed == ERROR_SUCCESS || listed == ERROR_MORE_DATA).then_some(users)
+}
