@@ -97,7 +97,7 @@ def prose(text: str) -> str:
     """Plain text as Markdown: flags as code, and nothing by accident."""
     parts = text.split("`")
     for number in range(0, len(parts), 2):
-        part = parts[number].replace("<", "&lt;").replace("*", r"\*").replace("_", r"\_")
+        part = parts[number].replace("<", "&lt;").replace("*", r"\*").replace("_", r"\_").replace("[", r"\[")
         parts[number] = FLAG.sub(lambda flag: f"`{flag[0]}`", part)
     return "`".join(parts)
 

@@ -11,7 +11,7 @@ from blocks import Page, agree, blocks
 from pages import PAGES, ROOT, name, not_run, run
 
 # The only reasons to leave a block out.
-REASONS = ("needs a published release", "needs a network", "needs Ray", "needs Spark", "needs Dask", "runs for minutes", "needs a store")
+REASONS = ("needs a published release", "needs a container engine", "builds for minutes", "needs a network", "needs Ray", "needs Spark", "needs Dask", "runs for minutes", "needs a store")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
