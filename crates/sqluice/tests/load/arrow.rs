@@ -266,9 +266,10 @@ fn files_that_are_cut_short_or_of_another_format_are_reported() {
         assert!(error.starts_with(what), "{error}");
         assert!(!home.path("x.db").exists());
     }
-    for (kind, what) in
-        [(FileKind::Parquet, "this is not a Parquet file"), (FileKind::Arrow, "this is not an Arrow IPC file")]
-    {
+    for (kind, what) in [
+        (FileKind::Parquet, "this is not a Parquet file"),
+        (FileKind::Arrow, "this is not an Arrow IPC file"),
+    ] {
         for content in ["", "a,b\n1,2\n"] {
             let home = Home::new();
             fs::write(home.path("x.dat"), content).unwrap();
