@@ -16,12 +16,12 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use sqluice_core::checksum::Checksum;
 use sqluice_core::error::{Error, Result};
 use sqluice_format::tree::Child;
+use sqluice_platform::positioned::Positioned;
 
 const MAGIC: [u8; 8] = *b"sqluLEAF";
 const HEAD_BYTES: usize = 48;
