@@ -17,12 +17,12 @@ SQLUICE_TPCH_SCALE ?= 0.2
 SQLUICE_MEMORY_MIB ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint platforms features semver fuzz python distributed remote wheel soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-python bench-distributed mutants install clean
+.PHONY: help setup demo test docs docs-test docs-update lint platforms features semver fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-python bench-distributed bench-size mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## 100 million rows from a preset: made, checked, looked at (DEMO_ROWS=1e9 for more)
+demo: ## A small first load, then 100 million rows: made, checked, looked at (DEMO_ROWS=1e9 for more)
 	@tools/setup build
 	$(CARGO) build --release --locked -p sqluice-cli
 	@tools/demo
@@ -33,7 +33,24 @@ test: export PROPTEST_RNG_SEED ?= 1
 test: setup lint ## Everything a change must pass: formatting, clippy, the docs, all tests
 	tools/remote --setup
 	tools/rust-tests --workspace --locked
-	SQLUICE_BUILD='--workspace --lib --tests' tools/python
+	tools/docs build
+	SQLUICE_BUILD='--workspace --lib --tests' tools/python python/tests site/tests
+
+docs: ## The documentation site, in target/site: warnings are errors, and links are checked
+	@tools/setup docs
+	$(CARGO) doc --workspace --no-deps --locked
+	tools/docs build
+	@echo "open target/site/index.html"
+
+docs-test: ## Runs every command and code block of README and site, and looks at the site in Chromium (part of make test)
+	@tools/setup test
+	tools/remote --setup
+	tools/docs test $(ARGS)
+
+docs-update: ## Rewrites the output that README and site show, with that of a run (ARGS=WORD for some pages)
+	@tools/setup test
+	tools/remote --setup
+	tools/docs update $(ARGS)
 
 distributed: ## Tests with Ray, Spark and Dask (ARGS='-k dask' for some)
 	@tools/setup distributed
@@ -47,9 +64,18 @@ python: ## The Python package: built, its types checked, its tests run (ARGS='-k
 	@tools/setup test
 	tools/python $(ARGS)
 
-wheel: ## A release wheel and a source distribution of the Python package, in target/wheels
+static: ## The command as one static file for any Linux, in target/packages
+	@tools/setup build
+	tools/static
+
+wheel: ## The Python package as a wheel for any Linux with glibc 2.17, and as a source distribution, in target/wheels
 	@tools/setup test
-	tools/wheel
+	tools/wheel --source
+	tools/wheel --for gnu
+
+packages: ## The static command, its Debian package and the wheel: built, checked, tried in other systems; the crates and workflows checked
+	@tools/setup test
+	tools/packages
 
 lint: ## Formatting, clippy and the docs, warnings as errors
 	@tools/setup build
@@ -123,6 +149,9 @@ bench-python: ## Rows of Python and frames, in and out, beside executemany, ADBC
 bench-distributed: ## Ray and Spark beside sinks that count and their own SQLite; the commit of shards (ARGS='--only commit --rows 2000000' for less)
 	@tools/setup distributed
 	bench/distributed $(ARGS)
+
+bench-size: ## Sizes of what is released, the command's start-up time, the number of dependencies (after `make packages`)
+	bench/size
 
 mutants: setup ## Break the format crate in every small way; a test must notice
 	@$(CARGO) mutants --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-mutants

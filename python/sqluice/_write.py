@@ -123,7 +123,7 @@ def write(
     analyze: bool = False,
     progress: bool | Callback = False,
 ) -> Report:
-    """Writes the rows of `data` to a table of the database `db`, which is made if it is not there.
+    """Writes the rows of `data` to a table of the database `db`, which is created if it does not exist.
 
     All rows are written, or, when something goes wrong, none: a new database appears only once complete, an existing one changes by
     one transaction.

@@ -125,7 +125,7 @@ impl TableArgs {
             Some((column, _)) => {
                 let first: Vec<&str> = names.iter().map(String::as_str).take(20).collect();
                 Err(Error::usage(format!("schema gives column {column:?} a type, and the rows have none"))
-                    .hint(format!("there are: {}", first.join(", "))))
+                    .hint(format!("choose one of: {}", first.join(", "))))
             }
         }
     }

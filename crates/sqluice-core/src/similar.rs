@@ -5,7 +5,7 @@ pub fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Str
     let all = names.clone().collect::<Vec<_>>().join(", ");
     match nearest(name, names) {
         Some(near) => format!("did you mean {near}? There are: {all}"),
-        None => format!("there are: {all}"),
+        None => format!("choose one of: {all}"),
     }
 }
 

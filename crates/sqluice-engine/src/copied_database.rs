@@ -433,7 +433,7 @@ impl Copying<'_, '_> {
         let roots = made.iter().map(|made| made.map(|made| made.tree.root_page));
         let records = job.objects.iter().zip(roots).map(|(copied, root)| match root {
             Some(root) => with_root(&copied.object.record, root)
-                .ok_or_else(|| Error::input("a row of sqlite_schema is no valid record")),
+                .ok_or_else(|| Error::input("a row of sqlite_schema is not a valid record")),
             None => Ok(copied.object.record.clone()),
         });
         let records = records.collect::<Result<Vec<_>>>()?;

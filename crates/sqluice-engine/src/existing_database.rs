@@ -252,7 +252,7 @@ fn change(transaction: &Transaction<'_>, plan: &TablePlan) -> Result<()> {
         refuse_cascade(transaction.connection(), &plan.name)?;
         // Rows that others reference may be inserted again.
         transaction.execute("PRAGMA defer_foreign_keys = ON")?;
-        transaction.execute(&format!("DELETE FROM main.{}", quoted(&plan.name)))?;
+        transaction.delete_rows(&plan.name)?;
     }
     Ok(())
 }

@@ -185,7 +185,7 @@ fn an_index_belongs_to_a_table_and_has_as_many_entries() {
     let db = open(&home.path);
     db.execute_batch("CREATE TABLE t (a UNIQUE); PRAGMA writable_schema = on; UPDATE sqlite_schema SET tbl_name = 'u' WHERE type = 'index'").unwrap();
     let report = check_bytes(&home.bytes());
-    assert_eq!(problems(&report), "index sqlite_autoindex_t_1 is of u, which is no table\n");
+    assert_eq!(problems(&report), "index sqlite_autoindex_t_1 is of u, which is not a table\n");
 }
 
 #[test]

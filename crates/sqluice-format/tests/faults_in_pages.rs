@@ -85,7 +85,7 @@ fn a_page_is_of_a_kind_and_of_the_right_one() {
     let index_leaf = file.child(w, 0);
     let (whole, other) = (file.page(leaf).to_vec(), file.page(index_leaf).to_vec());
     file.page_mut(leaf)[0] = 0;
-    file.expect_among(&format!("t: page {leaf}: 0 is no kind of B-tree page"));
+    file.expect_among(&format!("t: page {leaf}: 0 is not a kind of B-tree page"));
     file.page_mut(leaf).copy_from_slice(&other);
     file.expect_among(&format!("t: page {leaf}: a page of kind 10 has no place here"));
     file.sqlite_agrees();
@@ -417,7 +417,7 @@ fn a_record_is_described_by_its_header_to_the_last_byte() {
         (&[2, 7, 0, 0], body),
         (&[10, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], body),
     ] {
-        let line = format!("t: page 2: the cell at byte {} is no record: {why}\n", at(record.len()));
+        let line = format!("t: page 2: the cell at byte {} is not a record: {why}\n", at(record.len()));
         assert_eq!(of_record(record), line, "{record:?}");
     }
     for record in [&[2, 0][..], &[2, 1, 5], &[0x80, 3, 0], &[3, 0x80, 0], &[4, 8, 9, 0]] {

@@ -22,7 +22,7 @@ pub(super) fn hex(digits: &str) -> Option<Vec<u8>> {
 
 /// A number from its digits; or what is wrong with it.
 pub(super) fn number(negative: bool, text: &str) -> Result<Literal, &'static str> {
-    const MALFORMED: &str = "is no number";
+    const MALFORMED: &str = "is not a number";
     const LARGE: &str = "does not fit in 64 bits";
     let (digits, suffix) = match text.chars().next_back().map(|letter| letter.to_ascii_uppercase()) {
         Some('K') => (&text[..text.len() - 1], 3),

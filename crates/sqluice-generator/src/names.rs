@@ -70,7 +70,7 @@ impl<'a> Names<'a> {
     /// The number of the column `name` of a table.
     pub(crate) fn column(&self, table: usize, name: &str, at: usize) -> Result<usize, Fault> {
         let Some(declared) = self.tables.get(table) else {
-            return Err(Fault::new(at, format!("there is no column `{name}`"))
+            return Err(Fault::new(at, format!("unknown column `{name}`"))
                 .hint(format!("a text is written in quotes: '{name}'")));
         };
         declared.column(name).ok_or_else(|| {

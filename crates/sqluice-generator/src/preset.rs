@@ -65,10 +65,10 @@ impl Preset {
             let error = Error::usage(format!("no preset is called `{name}`"));
             match cfg!(feature = "tpch") {
                 true => error.hint(message![
-                    format!("there are: {}, and tpch with a ", names.join(", ")),
+                    format!("choose one of: {}, or tpch with a ", names.join(", ")),
                     Setting::Scale
                 ]),
-                false => error.hint(format!("there are: {}", names.join(", "))),
+                false => error.hint(format!("choose one of: {}", names.join(", "))),
             }
         })
     }
@@ -137,6 +137,6 @@ mod tests {
     fn an_unknown_preset_is_refused_with_a_list_of_all() {
         let error = Preset::find("users").unwrap_err();
         assert_eq!(error.without_hint(), "no preset is called `users`");
-        assert!(error.hint_text().unwrap().starts_with("there are: user, integers, kv, shop, events"));
+        assert!(error.hint_text().unwrap().starts_with("choose one of: user, integers, kv, shop, events"));
     }
 }

@@ -126,7 +126,7 @@ fn chosen(asked: &[String], scale: Scale) -> Result<Vec<Experiment>> {
     let ids = ids();
     if let Some(unknown) = asked.iter().find(|asked| !ids.contains(&asked.as_str())) {
         return Err(Error::usage(format!("there is no experiment {unknown}"))
-            .hint(format!("there are: {}", ids.join(", "))));
+            .hint(format!("choose one of: {}", ids.join(", "))));
     }
     let mut all = experiments::all(scale);
     all.retain(|one| asked.is_empty() || asked.iter().any(|asked| asked == one.id));

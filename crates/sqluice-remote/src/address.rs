@@ -69,7 +69,7 @@ impl Address {
             "gs" => Kind::Google,
             "az" => Kind::Azure,
             "http" | "https" => return Address::of_web(text, name),
-            _ => return Err(Error::usage(format!("{shown} is no URL that is supported"))),
+            _ => return Err(Error::usage(format!("{shown} is not a supported URL"))),
         };
         let (store, key) = rest.split_once('/').unwrap_or((rest, ""));
         if store.is_empty() || key.is_empty() || key.ends_with('/') {

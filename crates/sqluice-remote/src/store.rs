@@ -47,7 +47,8 @@ impl Store {
     /// The client for an address. Nothing is sent.
     pub(crate) fn new(address: Address, is_target: bool) -> Result<Store> {
         let key = Key::parse(&address.key).map_err(|error| {
-            Error::usage(format!("{} is no name that stores take", address.name.display())).because(error)
+            Error::usage(format!("{} is not a valid name of an object", address.name.display()))
+                .because(error)
         })?;
         let made = runtime::within(|| client(&address))?;
         let (client, parts) = made.map_err(|error| {

@@ -75,7 +75,7 @@ impl Inflater {
             let rest = &data[read as usize..];
             let status = match self.stream.decompress(rest, &mut self.block, FlushDecompress::None) {
                 Ok(status) => status,
-                Err(_) => return wrong("its data is no zlib stream".to_owned()),
+                Err(_) => return wrong("its data is not a zlib stream".to_owned()),
             };
             let new = (self.stream.total_out() - made) as usize;
             if self.stream.total_out() > bytes {
@@ -144,7 +144,7 @@ mod tests {
         let data = deflated(&[7; 1000]);
         assert!(inflated(&data[..data.len() - 1], 1000).unwrap_err().contains("cut off"));
         assert!(inflated(&[&data[..], b"x"].concat(), 1000).unwrap_err().contains("goes on"));
-        assert!(inflated(b"plain text", 1000).unwrap_err().contains("no zlib stream"));
+        assert!(inflated(b"plain text", 1000).unwrap_err().contains("not a zlib stream"));
         assert!(inflated(b"", 0).unwrap_err().contains("cut off"));
     }
 }

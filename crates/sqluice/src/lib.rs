@@ -23,7 +23,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Write rows of your own. A source hands out parts, and a part makes batches of columns on any core:
+//! Write structs, one row for each. The fields are the columns; [`write::WriteRows`] has keys, indexes and what to do with an existing
+//! table:
+//!
+//! ```
+//! # #[cfg(feature = "serde")] {
+//! #[derive(serde::Serialize)]
+//! struct Reading {
+//!     sensor: u32,
+//!     celsius: f64,
+//! }
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let db = folder.path().join("readings.db");
+//! let readings = (0..50_000).map(|n| Reading { sensor: n % 40, celsius: f64::from(n) / 1e3 });
+//! let report = sqluice::write::write_rows(&db, "reading", readings)?;
+//! assert_eq!(report.rows, 50_000);
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Write columns of your own. A source hands out parts, and a part makes batches of columns on any core:
 //!
 //! ```
 //! use sqluice::batch::{Batch, Column, Values};
@@ -174,6 +194,7 @@
 //! - `load`: the module [`load`], which loads CSV and JSON files, and [`write::Write`]
 //! - `arrow`: sources of Arrow IPC files, streams and record batches; includes `load`
 //! - `parquet`: loads Parquet and Arrow files; includes `arrow`
+//! - `serde`: structs as rows, by [`write::write_rows`]; includes `load`
 //! - `tpch`: the module [`tpch`], the database of the TPC-H benchmark
 //! - `blob-store`: the module [`blob_store`], blobs by key
 //! - `entity-store`: the module [`entity_store`], typed objects
@@ -181,6 +202,17 @@
 //! - `cloud`: URLs (`s3://`, `gs://`, `az://`, `https://`) in the place of paths; see [`remote`]. Off by default
 //! - `export`: the module [`export`], tables and queries as files; with `parquet`, these may be Parquet and Arrow files; in [`copy`],
 //!   what Datasette and D1 take
+//!
+//! # Existing databases
+//!
+//! New tables, rows behind the last one and indexes are written as pages into an existing database, too, with any build of SQLite: no
+//! compile-time option and no environment variable is needed. [`Plan`](plan::Plan) and [`Report`](report::Report) say for each table which
+//! [`WritePath`](options::WritePath) was chosen, and why.
+//!
+//! One kind of database is different in a build without `SQLITE_ENABLE_DBPAGE_VTAB`: one in WAL mode whose log has pages. [`mod@copy`],
+//! [`check`], [`merge`] and [`export`] read such pages through the virtual table `sqlite_dbpage`, and without it ask for a checkpoint
+//! (`PRAGMA wal_checkpoint(TRUNCATE)`) first. Set `LIBSQLITE3_FLAGS="-DSQLITE_ENABLE_DBPAGE_VTAB"` in the environment of the build, or in
+//! `[env]` of a `.cargo/config.toml`, to include it.
 //!
 //! # Modules
 //!
@@ -194,6 +226,7 @@
 //! * [`merge`]: several databases as one
 //! * [`archive`]: a folder as a database, and back
 //! * [`export`]: tables and queries as files; `read`: as Arrow record batches
+//! * `guides`: the Rust examples of README and documentation site, as tests
 //!
 //! What they are made of lies in crates of its own, whose modules are re-exported here: `sqluice-core`, `sqluice-engine`,
 //! `sqluice-sources`, `sqluice-generator` and `sqluice-stores`.
@@ -221,6 +254,8 @@ pub mod copy;
 #[cfg(feature = "export")]
 pub mod export;
 pub mod generate;
+#[cfg(doctest)]
+mod guides;
 pub mod index;
 #[cfg(feature = "load")]
 pub mod load;

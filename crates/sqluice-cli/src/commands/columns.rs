@@ -5,7 +5,7 @@ use sqluice::plan::{ColumnReport, MissedType};
 use sqluice::report::TableReport;
 
 use crate::printer::Printer;
-use crate::quantities::{counted, grouped};
+use crate::quantities::{counted, grouped, listed};
 use crate::terms;
 
 /// Tables that are listed, unless all are asked for.
@@ -50,24 +50,56 @@ pub(super) fn say(remarks: impl Iterator<Item = String>, printer: &Printer) {
 }
 
 /// What a user might have expected of the types of a table.
-pub(super) fn remarks<'a>(table: &'a str, columns: &'a [ColumnReport]) -> impl Iterator<Item = String> + 'a {
-    columns.iter().flat_map(move |column| {
-        let missed = column.missed.as_ref().map(|missed| just_missed(table, &column.name, missed));
-        let changed = column.changed.as_ref().map(|changed| {
+pub(super) fn remarks(table: &str, columns: &[ColumnReport]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let mut near_types: Vec<(&str, Vec<(&str, &MissedType)>)> = Vec::new();
+    for column in columns {
+        match &column.missed {
+            // All values are numbers: columns of the same kind share a remark.
+            Some(missed) if missed.others == 0 => {
+                let near = missed.near;
+                let place = near_types.iter().position(|(of, _)| *of == near).unwrap_or_else(|| {
+                    near_types.push((near, Vec::new()));
+                    near_types.len() - 1
+                });
+                near_types[place].1.push((&column.name, missed));
+            }
+            Some(missed) => remarks.push(has_other_values(table, &column.name, missed)),
+            None => {}
+        }
+        if let Some(changed) = &column.changed {
             let (value, becomes) = (&changed.value, &changed.becomes);
             let place = place(changed.file.as_deref(), changed.line);
             let (name, declared) = (&column.name, &column.declared_type);
-            format!("warning: {table}.{name} is declared {declared:?}, so {value:?}{place} becomes {becomes}; TEXT keeps it")
-        });
-        missed.into_iter().chain(changed)
-    })
+            remarks.push(format!(
+                "warning: {table}.{name} is declared {declared:?}, so {value:?}{place} becomes {becomes}; TEXT keeps it"
+            ));
+        }
+    }
+    remarks.extend(near_types.iter().map(|(near, columns)| would_read_otherwise(table, near, columns)));
+    remarks
 }
 
-fn just_missed(table: &str, column: &str, missed: &MissedType) -> String {
+/// Columns of numbers, some of which a number type would not keep as they are written.
+fn would_read_otherwise(table: &str, near: &str, columns: &[(&str, &MissedType)]) -> String {
+    let names: Vec<String> = columns.iter().map(|(name, _)| format!("{table}.{name}")).collect();
+    let [(first, missed), others @ ..] = columns else { return String::new() };
+    let place = place(missed.file.as_deref(), missed.line);
+    let flag = terms::flag(Setting::Type, Some(&format!("{first}={near}")));
+    let (are, them) = if others.is_empty() { ("is", "it") } else { ("are", "the first") };
+    format!(
+        "note: {} {are} TEXT, not {near}: as numbers, not all values would read as they are written, such as {:?}{place}; {flag} makes \
+         {them} {near}",
+        listed(&names),
+        missed.value
+    )
+}
+
+/// A column of numbers but for some values.
+fn has_other_values(table: &str, column: &str, missed: &MissedType) -> String {
     let MissedType { near, value, values, others, .. } = missed;
     let place = place(missed.file.as_deref(), missed.line);
     let why = match others {
-        0 => format!("as numbers, not all values would read as they are written, such as {value:?}{place}"),
         1 => format!("{value:?}{place} is not a number, the only one of {} values", grouped(*values)),
         _ => format!(
             "{} of {} values are not numbers, such as {value:?}{place}",

@@ -40,7 +40,9 @@ pub(super) fn confirm<'p>(
     let answer = answer(cancel)?;
     match answer.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => Ok(()),
-        _ => Err(Error::target(format!("{} is kept, as you answered", wanted.path.display())).into()),
+        _ => {
+            Err(Error::target(format!("{} was not replaced, as you answered", wanted.path.display())).into())
+        }
     }
 }
 

@@ -126,10 +126,10 @@ fn a_dry_run_changes_nothing_and_says_what_would_be_replaced() {
         let lost = match left {
             Left::Empty => "",
             Left::HotJournal => {
-                "-- loses    what is unknown: ./x.db-journal holds changes that are not read before the run\n"
+                "-- loses    unknown content: ./x.db-journal holds changes that are not read before the run\n"
             }
             Left::StaleWal => {
-                "-- loses    what is unknown: ./x.db-wal holds changes that are not read before the run\n"
+                "-- loses    unknown content: ./x.db-wal holds changes that are not read before the run\n"
             }
             _ => "-- loses    table old: 300 rows\n",
         };
@@ -194,7 +194,7 @@ fn on_a_terminal_a_database_is_replaced_only_after_a_yes() {
                 false => (Content::Old, Some(1)),
             };
             assert_eq!(code, expected, "{answer:?} {left:?}: {shown}");
-            assert_eq!(shown.contains("error: x.db is kept, as you answered"), !replaces, "{shown}");
+            assert_eq!(shown.contains("error: x.db was not replaced, as you answered"), !replaces, "{shown}");
             assert_eq!(content(&folder.path().join("x.db")), content_is, "{answer:?} {left:?}");
         }
     }

@@ -20,6 +20,6 @@ fn a_wrong_schema_is_reported_with_its_place() {
         &[("schema.sql", "CREATE TABLE t (\n  a INTEGER -- gen: nothing(1)\n);")],
         "advise schema.sql --rows 50",
         1,
-        "error: schema.sql:2:21: no function is called `nothing`\n\nhint: there are: [..]",
+        "error: schema.sql:2:21: no function is called `nothing`\n\nhint: choose one of: [..]",
     );
 }

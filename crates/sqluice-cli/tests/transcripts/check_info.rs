@@ -46,7 +46,8 @@ fn check_compares_indexes_with_their_table() {
     content[at..at + 3].copy_from_slice(b"ten");
     fs::write(&path, content).unwrap();
     let ran = run(folder.path(), ["check", "x.db"]);
-    let expected = "i: page 3: the entry of row 2 is not what the row in t says\nx.db is NOT sound: 3 rows, 3 pages, [..]";
+    let expected =
+        "i: page 3: the entry of row 2 differs from the row in t\nx.db is NOT sound: 3 rows, 3 pages, [..]";
     assert_eq!(ran.code(), Some(1));
     assert!(matches(ran.stdout.trim_end(), expected), "{ran:?}");
 }
@@ -161,7 +162,7 @@ fn check_says_what_is_wrong_with_a_database_that_is_not_sound() {
         content[at] = byte;
         content
     };
-    unsound(&with(4096, 0xff), "user: page 2: 255 is no kind of B-tree page");
+    unsound(&with(4096, 0xff), "user: page 2: 255 is not a kind of B-tree page");
     unsound(&with(4096 + 4, 0xff), "user: page 2: ");
     unsound(&with(31, 99), &format!("the header counts 99 pages, the file has {pages}"));
     unsound(&with(0, b'X'), "page 1: the file does not begin as a SQLite database does");

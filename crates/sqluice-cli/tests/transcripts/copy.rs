@@ -153,7 +153,7 @@ fn a_selection_that_breaks_something_names_it_and_the_flag_that_allows_it() {
     shop(folder);
     let ran = run(folder, ["copy", "shop.db", "copy.db", "--exclude-table", "customer"]);
     let expected = "\
-error: what is left out breaks view sale; the foreign key of table orders to customer
+error: the copy would break view sale; the foreign key of table orders to customer
 
 hint: leave these out, too, or copy all the same (--force)
 ";

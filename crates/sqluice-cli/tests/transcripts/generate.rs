@@ -277,7 +277,7 @@ fn mistakes_in_a_comment_say_where_what_was_expected_and_the_nearest_name() {
         ),
         ("first.city", 11, "first refers to no row of another table, so it has no city\n\nhint: [..]"),
         ("orders.city", 11, "orders.city is of another table\n\nhint: [..]"),
-        ("customer.town", 11, "customer has no column `town`\n\nhint: there are: id, city; [..]"),
+        ("customer.town", 11, "customer has no column `town`\n\nhint: choose one of: id, city; [..]"),
         ("x + 1", 11, "orders.x depends on itself\n\nhint: orders.x needs orders.x"),
         (
             "lower(customer)",

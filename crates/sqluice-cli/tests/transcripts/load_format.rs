@@ -180,7 +180,7 @@ fn characters_that_clash_are_refused() {
         ),
         (
             "--quote none --escape \\",
-            "error: an escape character has a meaning within quotes only, and there is no quote\n\n\
+            "error: an escape character has a meaning within quotes only, and no quote is set\n\n\
              hint: name a quote character, or no escape character",
         ),
     ] {
@@ -213,8 +213,8 @@ fn an_encoding_is_named() {
     holds("-E utf-16le", utf16, "1|'ä'");
     load("-E klingon", "a\n1\n").fails(
         2,
-        "error: there is no encoding \"klingon\"\n\n\
-         hint: some that there are: utf-8, utf-16, utf-16le, utf-16be, windows-1252, latin1, iso-8859-15, macintosh, \
+        "error: unknown encoding \"klingon\"\n\n\
+         hint: known encodings include utf-8, utf-16, utf-16le, utf-16be, windows-1252, latin1, iso-8859-15, macintosh, \
          koi8-r, shift_jis, euc-jp, gb18030, big5, euc-kr",
     );
 }

@@ -89,7 +89,7 @@ fn a_malformed_record_is_at_its_fault() {
     malformed(
         b"a,b\n1,x\0y\n3,4\n",
         (2, 4),
-        "a NUL byte, which is no text",
+        "a NUL byte, which is not text",
         "is this a file of text? if it is UTF-16, say so: --encoding utf-16",
         b"\"1,x\0y\"",
         "3|4",

@@ -341,7 +341,7 @@ fn similar_notes_are_printed_once_for_many_files() {
         load.file(&format!("{file}.csv"), format!("Sales of {file}\nid;n\n{file};2\n4;5\n"))
     });
     files.succeeds().says(
-        "note: 0.csv and 4 files like it (1.csv, 2.csv, 3.csv, ...): the first line is skipped, as \"Sales of 0\" is no part of the table; \
+        "note: 0.csv and 4 files like it (1.csv, 2.csv, 3.csv, ...): the first line is skipped, as \"Sales of 0\" is not part of the table; \
          --skip-lines 0 keeps all lines\nLoaded 10 rows into x.db: [..]\nread 5 files: semicolon, header, 1 line skipped\n0: [..]\n1: [..]\n2: [..]\n3: [..]\n4: [..]",
     );
     let files = (0..5).fold(sqluice("load x.db *.csv --table t --no-header -v"), |load, file| {

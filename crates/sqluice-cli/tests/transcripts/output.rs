@@ -34,6 +34,20 @@ Generated 3 rows into v.db: 8.2 kB in [..] ([..] rows/s)
 }
 
 #[test]
+fn a_load_reports_its_rows_first_and_what_it_recognised_below() {
+    let folder = folder();
+    fs::write(folder.path().join(ONE_ROW.0), ONE_ROW.1).unwrap();
+    let ran = run(folder.path(), ["load", "x.db", "one.csv"]).ok();
+    let expected = "\
+Loaded 1 row into x.db: 8.2 kB in [..]s ([..] rows/s)
+  read one.csv: comma, header
+  one: a INTEGER, b INTEGER";
+    assert!(matches(&ran.stderr, expected), "{ran:?}");
+    let ran = run(folder.path(), ["load", "x.db", "one.csv", "--append", "--color=always"]).ok();
+    assert!(ran.stderr.starts_with("\x1b[1;32mLoaded\x1b[0m 1 row into x.db, now 8.2 kB, in "), "{ran:?}");
+}
+
+#[test]
 fn an_error_is_json_where_the_report_would_be() {
     let folder = folder();
     let folder = folder.path();

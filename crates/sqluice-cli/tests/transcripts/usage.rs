@@ -20,7 +20,7 @@ hint: --rows user=1M, or --rows 1M for every table",
         "\
 error: no preset is called `users`
 
-hint: there are: user, integers, kv, shop, events, and tpch with a --scale",
+hint: choose one of: user, integers, kv, shop, events, or tpch with a --scale",
     );
     fails(
         &[],

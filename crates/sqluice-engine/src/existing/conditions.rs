@@ -6,7 +6,7 @@ use sqluice_format::database::Header;
 
 use sqluice_reader::dbpage;
 
-use super::Existing;
+use super::{Existing, playback};
 
 /// The first record format with integers 0 and 1 that take no bytes, and with descending indexes.
 const SCHEMA_FORMAT: u32 = 4;
@@ -17,8 +17,9 @@ pub(super) fn of_kind(existing: &Existing) -> rusqlite::Result<Option<String>> {
     let auto_vacuum: i64 = connection.query_row("PRAGMA main.auto_vacuum", [], |row| row.get(0))?;
     let mode = existing.journal_mode();
     let why = match () {
-        () if !dbpage::is_available(connection)? => {
-            "this build of SQLite has no sqlite_dbpage (SQLITE_ENABLE_DBPAGE_VTAB)".to_owned()
+        () if !playback::works() => {
+            "this build of SQLite keeps its temporary files in memory (SQLITE_TEMP_STORE=3), or in a file system of the program's"
+                .to_owned()
         }
         () if connection.db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE)? => {
             "SQLite is in defensive mode, in which it takes no pages".to_owned()
@@ -43,7 +44,11 @@ pub(super) fn of_kind(existing: &Existing) -> rusqlite::Result<Option<String>> {
 /// What keeps pages away from it as it is now, under the write lock; the tail past the last page is gone by then.
 pub(super) fn of_state(existing: &Existing, file_bytes: u64) -> rusqlite::Result<Option<String>> {
     let connection = &existing.connection;
-    let Some(page_1) = dbpage::read(connection, 1)? else {
+    let page_1 = match dbpage::is_available(connection)? {
+        true => dbpage::read(connection, 1)?,
+        false => existing.page_of_file(1).ok().flatten(),
+    };
+    let Some(page_1) = page_1 else {
         // SQLite makes the first page with the first table.
         return Ok((file_bytes > 0).then(|| "it has bytes, but no pages".to_owned()));
     };

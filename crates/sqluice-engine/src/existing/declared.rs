@@ -108,7 +108,7 @@ impl<'s> Declared<'s> {
         }
         let ours = match obstacle {
             Some(why) => Err(why.to_owned()),
-            None => Ours::of(&twin, table, &statement),
+            None => Ours::of(&mut twin, table, &statement),
         };
         Ok(match ours {
             Ok(ours) => {
@@ -122,7 +122,7 @@ impl<'s> Declared<'s> {
 
 impl Ours {
     /// Reads back what a statement has declared; `Err` says why SQLite must make it.
-    fn of(twin: &Twin, table: &Table, statement: &Statement) -> std::result::Result<Ours, String> {
+    fn of(twin: &mut Twin, table: &Table, statement: &Statement) -> std::result::Result<Ours, String> {
         let unread = || "SQLite does not report what it declares".to_owned();
         let read = Schema::from_catalogue(twin.connection(), String::new(), "".as_ref());
         let schema = read.map_err(|_| unread())?;

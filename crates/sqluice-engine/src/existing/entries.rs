@@ -63,7 +63,11 @@ impl Projection {
     ///
     /// # Errors
     /// A sentence that says why SQLite must make the entries.
-    pub(crate) fn new(table: &Table, index: &Index, twin: &Twin) -> std::result::Result<Projection, String> {
+    pub(crate) fn new(
+        table: &Table,
+        index: &Index,
+        twin: &mut Twin,
+    ) -> std::result::Result<Projection, String> {
         let fields = index.columns.iter().map(|column| match column.value {
             Indexed::Rowid => Ok(Field::Rowid),
             Indexed::Column(column) if Some(column) == table.rowid_alias => Ok(Field::Rowid),
@@ -204,7 +208,7 @@ fn in_parts<T: Take>(
                     error.unwrap_or_else(|| {
                         // Entries of indexes have no rowids.
                         let which = if rowid == 0 { "an entry".to_owned() } else { format!("row {rowid}") };
-                        damaged(view.path, &format!("{which} of {name} is no valid record of it"))
+                        damaged(view.path, &format!("{which} of {name} is not a valid record"))
                     })
                 })
             };

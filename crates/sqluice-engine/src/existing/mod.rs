@@ -10,7 +10,7 @@
 //!  the file  |  | as it was    |R |  leaves, interior pages         |  |     readers see what existed before: page 1 says
 //!            +--+----------+---+--+---------------------------------+--+     the number of pages
 //!                                   raw, past the page cache where the file system can; fdatasync
-//!  publish   through sqlite_dbpage: the roots R, the last page N, and page 1 with the new count
+//!  publish   through a savepoint of SQLite's: the roots R, the last page N, and page 1 with the new count
 //!  check     queries; what only SQLite can make (partial indexes, CHECK, ANALYZE)
 //!  commit    COMMIT
 //! ```
@@ -30,8 +30,10 @@ pub(crate) mod entries;
 pub mod index;
 mod look;
 mod past_the_end;
+mod playback;
 mod refill;
 pub mod statement;
+mod sub_journal;
 mod transaction;
 mod trusted;
 mod twin;
@@ -98,7 +100,11 @@ impl Existing {
         let file = file.map_err(|error| cannot_open(&name, error))?;
         let geometry = geometry(&file).map_err(|error| cannot_open(&name, error))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&path, flags).map_err(|error| {
+        let opened = match sub_journal::name() {
+            Some(name) => Connection::open_with_flags_and_vfs(&path, flags, name),
+            None => Connection::open_with_flags(&path, flags),
+        };
+        let connection = opened.map_err(|error| {
             Error::target(format!("SQLite cannot open {}", name.display())).because(error)
         })?;
         let mut existing = Existing {
@@ -155,6 +161,19 @@ impl Existing {
     /// Its connection.
     pub fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// A page of the file, whatever SQLite knows of a newer one; `None` past the last.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    fn page_of_file(&self, number: u32) -> Result<Option<Vec<u8>>> {
+        let mut page = vec![0; self.geometry.page_bytes()];
+        match self.file.read_exact_at(&mut page, self.geometry.offset(number)) {
+            Ok(()) => Ok(Some(page)),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(Error::read(&self.name, error)),
+        }
     }
 
     /// A descriptor of the file, for reading pages. It must not be closed: see the module's description.

@@ -16,9 +16,10 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
+use sqluice_core::schema::quoted;
 
 use super::past_the_end::PastTheEnd;
-use super::{Existing, WAIT, conditions, dbpage, is_busy};
+use super::{Existing, WAIT, conditions, dbpage, is_busy, playback};
 
 /// VDBE instructions between two looks at whether the run is cancelled.
 const CANCEL_STEPS: i32 = 1000;
@@ -118,6 +119,16 @@ impl<'e> Transaction<'e> {
         let has_tail = self.file_bytes > bytes && page_count > 0;
         if has_tail && !is_own {
             self.refuse_tail_in_use()?;
+        }
+        if wal && has_tail && !self.sees_pages()? {
+            // Nothing else cuts it safely. Its size is an obstacle to pages.
+            return Ok(true);
+        }
+        if wal && !self.log_tells_size && page_count > 0 && !self.sees_pages()? {
+            // A log with a page has a size, so that what this run writes can be cut off again.
+            let version: i64 = self.query("PRAGMA main.user_version", "read")?;
+            self.execute(&format!("PRAGMA main.user_version = {version}; COMMIT"))?;
+            return Ok(false);
         }
         if wal && has_tail {
             let cut = dbpage::cut_tail(self.connection(), page_count);
@@ -220,14 +231,42 @@ impl<'e> Transaction<'e> {
         root.ok_or_else(|| Error::target(format!("{name} has no root page")))
     }
 
-    /// A page, as this transaction sees it.
+    /// Whether pages can be read: through SQLite, or from the file, if that has what is in the log.
+    pub(super) fn pages_are_readable(&self) -> Result<bool> {
+        Ok(self.checkpointed || self.sees_pages()?)
+    }
+
+    /// Whether SQLite shows pages as this transaction sees them.
+    pub(super) fn sees_pages(&self) -> Result<bool> {
+        sqluice_reader::dbpage::is_available(self.connection()).map_err(|error| self.failed(error, "look at"))
+    }
+
+    /// A page, as this transaction sees it; where SQLite does not show it, of a tree that this transaction has not changed.
     ///
     /// # Errors
     /// When no page has that number, or it can't be read.
     pub(crate) fn read_page(&self, number: u32) -> Result<Vec<u8>> {
-        let page = sqluice_reader::dbpage::read(self.connection(), number)
-            .map_err(|error| self.failed(error, "read"))?;
+        let page = match self.sees_pages()? {
+            true => sqluice_reader::dbpage::read(self.connection(), number)
+                .map_err(|error| self.failed(error, "read"))?,
+            false => self.existing.page_of_file(number)?,
+        };
         page.ok_or_else(|| Error::target(format!("{} has no page {number}", self.existing.name.display())))
+    }
+
+    /// Deletes all rows of a table.
+    ///
+    /// # Errors
+    /// When SQLite can't, or triggers change what can't be read after that.
+    pub(crate) fn delete_rows(&self, table: &str) -> Result<()> {
+        let before = self.connection().total_changes();
+        self.execute(&format!("DELETE FROM main.{}", quoted(table)))?;
+        let changed = self.connection().total_changes() - before;
+        if changed != self.connection().changes() && !self.sees_pages()? {
+            let message = format!("triggers of {table} change other tables, and then pages can't be written");
+            return Err(Error::target(message).hint("delete its rows first, and append the new ones"));
+        }
+        Ok(())
     }
 
     /// Where new pages go: the number of the last page, and the output that writes behind it. Until [`Transaction::publish`] SQLite
@@ -254,7 +293,8 @@ impl<'e> Transaction<'e> {
         self.cancel.check()?;
         debug_assert!(overwritten.iter().all(|(number, _)| *number < page_count || last.is_none()));
         let last = last.as_ref().map(|page| (page_count, &page[..]));
-        dbpage::publish(self.connection(), overwritten, last).map_err(|error| self.failed(error, "write to"))
+        playback::publish(self.connection(), overwritten, last)
+            .map_err(|error| self.failed(error, "write to"))
     }
 
     /// Commits. In rollback mode readers are waited for.

@@ -13,7 +13,6 @@ use sqluice_core::error::{Error, Result};
 use sqluice_format::check::{self, Only, Options, ReadPage};
 
 use super::Transaction;
-use sqluice_reader::dbpage;
 use sqluice_reader::pages::damaged;
 
 /// Up to this size all pages of a tree are read.
@@ -26,8 +25,7 @@ impl Transaction<'_> {
     /// # Errors
     /// When it is damaged, or can't be read.
     pub fn refuse_damaged(&self, tables: &[&str]) -> Result<()> {
-        let readable =
-            dbpage::is_available(self.connection()).map_err(|error| self.failed(error, "look at"))?;
+        let readable = self.pages_are_readable()?;
         let page_count = self.page_count()?;
         if !readable || page_count == 0 {
             return Ok(());

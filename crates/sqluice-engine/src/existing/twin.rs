@@ -66,7 +66,7 @@ impl Twin {
     }
 
     /// What an index holds of a row whose record ends before that column: a record that begins with it.
-    pub(crate) fn missing(&self, table: &Table, column: usize) -> rusqlite::Result<Vec<u8>> {
+    pub(crate) fn missing(&mut self, table: &Table, column: usize) -> rusqlite::Result<Vec<u8>> {
         let (table, column) = (quoted(&table.name), quoted(&table.columns[column].name));
         let name = "\"sqluice missing\"";
         self.connection
@@ -77,8 +77,9 @@ impl Twin {
     }
 
     /// The entry of an index that has one.
-    fn only_entry(&self, index: &str) -> rusqlite::Result<Vec<u8>> {
-        let connection = &self.connection;
+    fn only_entry(&mut self, index: &str) -> rusqlite::Result<Vec<u8>> {
+        let connection = &mut self.connection;
+        let bytes = connection.serialize("main")?.to_vec();
         let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, u32>(0));
         let root_page =
             connection
@@ -86,7 +87,7 @@ impl Twin {
         let geometry = PageSize::new(number("PRAGMA page_size")?).and_then(|size| Geometry::new(size, 0));
         let geometry = geometry.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
         let tree = Tree { root_page, kind: Kind::Index, geometry, page_count: number("PRAGMA page_count")? };
-        let mut pages = ThroughSqlite(connection);
+        let mut pages = Serialized(&bytes);
         let scan = Scan::new(&mut pages, tree).map_err(|_| rusqlite::Error::QueryReturnedNoRows)?;
         let mut entry = Vec::new();
         for part in 0..scan.parts() {
@@ -101,21 +102,16 @@ impl Twin {
     }
 }
 
-/// Pages by way of `sqlite_dbpage`.
-struct ThroughSqlite<'c>(&'c Connection);
+/// The pages of a database that was serialized.
+struct Serialized<'d>(&'d [u8]);
 
-impl ReadPage for ThroughSqlite<'_> {
+impl ReadPage for Serialized<'_> {
     type Error = rusqlite::Error;
 
     fn read_page(&mut self, number: u32, into: &mut [u8]) -> rusqlite::Result<()> {
-        let mut statement = self.0.prepare_cached("SELECT data FROM sqlite_dbpage WHERE pgno = ?1")?;
-        statement.query_row([number], |row| {
-            let page = row.get_ref(0)?.as_blob()?;
-            if page.len() != into.len() {
-                return Err(rusqlite::Error::QueryReturnedNoRows);
-            }
-            into.copy_from_slice(page);
-            Ok(())
-        })
+        let mut pages = self.0.chunks_exact(into.len());
+        let page = number.checked_sub(1).and_then(|index| pages.nth(index as usize));
+        into.copy_from_slice(page.ok_or(rusqlite::Error::QueryReturnedNoRows)?);
+        Ok(())
     }
 }

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Cancel, Progress};
-use sqluice_core::schema::{Schema, Table};
+use sqluice_core::schema::{Schema, Table, quoted};
 use sqluice_core::source::Source;
 
 use super::refill::{Clearing, OldIndexes};
 use super::{Existing, Transaction, edge, verify};
 use crate::encode::Conversions;
-use crate::options::{WriteOptions, WritePath};
+use crate::options::{Action, WriteOptions, WritePath};
 use crate::output::Output;
 use crate::phases::Phases;
 use crate::pipeline::{self, Edge, ExistingTrees, Job, Pages, Settings, Written};
@@ -203,7 +203,7 @@ impl Transaction<'_> {
         let root_of = |name: &str| roots.get(&name.to_ascii_lowercase()).copied().unwrap_or(0);
         let root_page = root_of(&table.name);
         let indexes = table.indexes.iter().map(|index| root_of(&index.name)).collect();
-        let mut edge = match is_new {
+        let mut edge = match *is_new || self.is_emptied(task)? {
             true => Edge::default(),
             false => {
                 let geometry = self.existing().geometry();
@@ -214,6 +214,15 @@ impl Transaction<'_> {
             edge.counted_from = edge.counted_from.max(self.sequence(table)?.unwrap_or(0)).max(0);
         }
         Ok(ExistingTrees { root_page, indexes, edge })
+    }
+
+    /// Whether this transaction has deleted all rows of the table, so that its root is an empty page, which the file does not show.
+    fn is_emptied(&self, task: &Task<'_>) -> Result<bool> {
+        if task.plan.action != Action::Replace {
+            return Ok(false);
+        }
+        let sql = format!("SELECT NOT EXISTS (SELECT 1 FROM main.{})", quoted(&task.table.name));
+        self.connection().query_row(&sql, [], |row| row.get(0)).map_err(|error| self.failed(error, "read"))
     }
 
     /// The largest rowid that an AUTOINCREMENT table has ever had.

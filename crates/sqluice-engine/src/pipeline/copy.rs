@@ -184,10 +184,7 @@ impl Taker<'_, '_, '_, '_> {
         if record::count_fields(record).is_ok_and(|fields| fields >= columns) {
             return Ok(());
         }
-        Err(damaged(
-            self.piece.view.path,
-            &format!("an entry of {} is no valid record of it", self.tree.what),
-        ))
+        Err(damaged(self.piece.view.path, &format!("an entry of {} is not a valid record", self.tree.what)))
     }
 }
 

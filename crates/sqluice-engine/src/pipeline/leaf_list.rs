@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use sqluice_core::checksum::Checksum;
 use sqluice_core::error::{Error, Result};
 use sqluice_format::tree::Child;
+use sqluice_platform::durable;
 use sqluice_platform::positioned::Positioned;
 
 const MAGIC: [u8; 8] = *b"sqluLEAF";
@@ -83,7 +84,7 @@ impl LeafList {
         let finish = || {
             let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
             file.write_all_at(&run.head(), 0)?;
-            file.sync_all()
+            durable::sync(&file)
         };
         finish().map_err(|error| unwritten(&path, error))
     }

@@ -70,10 +70,10 @@ impl Piece<'_> {
         let Piece { what, view, .. } = self;
         let path = view.path.display();
         match error {
-            ShiftError::Record => damaged(view.path, &format!("an entry of {what} is no valid record of it")),
-            ShiftError::NotAnInteger => {
-                Error::input(format!("{what} of {path} refers to a renumbered row by what is no integer"))
-            }
+            ShiftError::Record => damaged(view.path, &format!("an entry of {what} is not a valid record")),
+            ShiftError::NotAnInteger => Error::input(format!(
+                "{what} of {path} refers to a renumbered row by a value that is not an integer"
+            )),
             ShiftError::TooLarge => {
                 Error::input(format!("{what} of {path} can't be renumbered: its rowids are too large"))
             }

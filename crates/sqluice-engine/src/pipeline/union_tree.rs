@@ -182,7 +182,7 @@ impl<'a> UnionTree<'a> {
         if record::count_fields(record).is_ok_and(|fields| fields >= self.order.columns().len()) {
             return Ok(());
         }
-        Err(damaged(piece.view.path, &format!("an entry of {} is no valid record of it", self.what)))
+        Err(damaged(piece.view.path, &format!("an entry of {} is not a valid record", self.what)))
     }
 
     /// Calls `each` with the entries of a part, in order. Of those with the same key, that of the earlier piece is first.

@@ -71,7 +71,7 @@ fn write_replaced(replaced: &Replaced, f: &mut fmt::Formatter<'_>) -> fmt::Resul
         writeln!(f, "-- loses    {more} more tables")?;
     }
     match &replaced.unread {
-        Some(why) => writeln!(f, "-- loses    what is unknown: {}", in_line(why)),
+        Some(why) => writeln!(f, "-- loses    unknown content: {}", in_line(why)),
         None => Ok(()),
     }
 }

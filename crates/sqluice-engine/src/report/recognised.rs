@@ -34,7 +34,7 @@ pub struct RecognisedCsv {
     pub header: bool,
     /// What speaks for and against a header is nearly even.
     pub header_is_close: bool,
-    /// Lines at the start that are no part of the table.
+    /// Lines at the start that are not part of the table.
     pub skipped_lines: u64,
     /// The lines among them that were recognised as no part of the table.
     pub preamble: Option<RecognisedPreamble>,

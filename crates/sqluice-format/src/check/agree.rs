@@ -116,7 +116,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         for lonely in &superfluous {
             let what = match lonely.rowid {
                 Some(rowid) if differs(lonely, &missing) => {
-                    format!("the entry of row {rowid} is not what the row in {table} says")
+                    format!("the entry of row {rowid} differs from the row in {table}")
                 }
                 Some(rowid) => format!("the entry of row {rowid} has no row in {table}"),
                 None => format!("an entry has no row in {table}"),

@@ -145,7 +145,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
                 RecordError::Body => "its values do not take the bytes that it has",
             };
             return self
-                .problem(Some(number), format!("the cell at byte {} is no record: {why}", cell.start));
+                .problem(Some(number), format!("the cell at byte {} is not a record: {why}", cell.start));
         }
         match &mut walk.content {
             Content::Unknown => {}
@@ -270,7 +270,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
                 && matches!(walk.fields.value(field, record), Some(Value::Real(real)) if real.is_nan())
         };
         if (0..fields).any(is_nan) {
-            let what = format!("the key in the cell at byte {at} holds a float that is no number");
+            let what = format!("the key in the cell at byte {at} holds a float that is not a number");
             return self.problem(Some(number), what);
         }
         let what = match walk.keys.add(key, record) {

@@ -87,7 +87,7 @@ impl Layout {
         self.cells.clear();
         self.faults.clear();
         let kind = PageKind::from_byte(header[0])
-            .ok_or_else(|| format!("{} is no kind of B-tree page", header[0]))?;
+            .ok_or_else(|| format!("{} is not a kind of B-tree page", header[0]))?;
         let count = half_word(header, 3);
         let content = match half_word(header, 5) {
             0 => 65536,

@@ -139,7 +139,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
                     self.problem(None, format!("index {name} has {entries} entries for {rows} rows"));
                 }
                 (_, None) => {
-                    self.problem(None, format!("index {name} is of {}, which is no table", row.table))
+                    self.problem(None, format!("index {name} is of {}, which is not a table", row.table))
                 }
                 _ => {}
             }

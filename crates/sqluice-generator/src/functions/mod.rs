@@ -198,7 +198,7 @@ fn unknown(name: &str, at: usize) -> Fault {
                 all.collect::<Vec<_>>().join(", ")
             )
         }
-        None => format!("there are: {}", all.collect::<Vec<_>>().join(", ")),
+        None => format!("choose one of: {}", all.collect::<Vec<_>>().join(", ")),
     };
     Fault::new(at, format!("no function is called `{name}`")).hint(hint)
 }
@@ -355,7 +355,7 @@ mod tests {
         let hint = unknown("digit", 0).hint.unwrap();
         assert!(hint.starts_with("did you mean digits(n)? There are: row, int, "), "{hint}");
         let hint = unknown("incomprehensible", 0).hint.unwrap();
-        assert!(hint.starts_with("there are: row, int, "), "{hint}");
+        assert!(hint.starts_with("choose one of: row, int, "), "{hint}");
     }
 
     #[test]
@@ -399,7 +399,7 @@ mod tests {
             ("null(-0.1, 1)", 5, "null: argument 1 is from 0 to 1, not -0.1"),
             ("null(0.5)", 0, "null: takes 2 arguments, and got 1"),
             ("choice(1, null(0.5, in(1, 2)))", 20, "no function is called `in`"),
-            ("choice(a, 1)", 7, "there is no column `a`"),
+            ("choice(a, 1)", 7, "unknown column `a`"),
             (
                 "distinct(text(1, 2))",
                 9,

@@ -66,7 +66,7 @@ pub fn read(
 fn sound<T>(place: &Place, read: impl FnOnce() -> Result<T, BoxedError>) -> Result<T> {
     read_damaged(read).map_err(|error| match error.downcast::<Error>() {
         Ok(refused) => refused.at(place.clone()),
-        Err(error) => Error::input("this is no Arrow IPC, or it is damaged")
+        Err(error) => Error::input("this is not an Arrow IPC file, or it is damaged")
             .at(place.clone())
             .because(error)
             .hint("is it cut short, or still being written?"),

@@ -48,7 +48,7 @@ impl Marks {
                 Ok(Marks { comma: false, thousands: Some(separator.to_owned()), lossy, floats: false })
             }
             _ => Err((
-                "that is no separator of thousands".to_owned(),
+                "that is not a thousands separator".to_owned(),
                 "it is one character, such as a comma, a point, ' or a blank".into(),
             )),
         }

@@ -412,9 +412,9 @@ fn conversions_that_exclude_each_other_are_refused() {
         ),
         (vec![thousands(".")], "a point stands before the decimals"),
         (vec![thousands(","), Convert::DecimalComma], "the comma stands before the decimals"),
-        (vec![thousands("1")], "that is no separator of thousands"),
-        (vec![thousands("ab")], "that is no separator of thousands"),
-        (vec![thousands("")], "that is no separator of thousands"),
+        (vec![thousands("1")], "that is not a thousands separator"),
+        (vec![thousands("ab")], "that is not a thousands separator"),
+        (vec![thousands("")], "that is not a thousands separator"),
     ] {
         let refused = refusal(&asked);
         assert!(refused.contains(why), "{refused}");

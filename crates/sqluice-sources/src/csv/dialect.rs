@@ -52,7 +52,7 @@ impl Dialect {
         {
             let found = char::from(*end);
             return Err(Error::usage(format!("{found:?} can't be the delimiter character"))
-                .hint("lines end with it, or it is no text"));
+                .hint("lines end with it, or it is not text"));
         }
         let roles = [("quote", self.quote), ("escape", self.own_escape()), ("comment", self.comment)];
         for (index, &(role, byte)) in roles.iter().enumerate() {
@@ -64,7 +64,7 @@ impl Dialect {
             }
             if matches!(byte, b'\0' | b'\r' | b'\n') {
                 return Err(Error::usage(format!("{found:?} can't be the {role} character"))
-                    .hint("lines end with it, or it is no text"));
+                    .hint("lines end with it, or it is not text"));
             }
             if self.is_in_delimiter(byte) {
                 let message = format!("{found:?} can't be the delimiter and the {role} character at once");
@@ -77,7 +77,7 @@ impl Dialect {
         }
         if self.quote.is_none() && self.own_escape().is_some() {
             return Err(Error::usage(
-                "an escape character has a meaning within quotes only, and there is no quote",
+                "an escape character has a meaning within quotes only, and no quote is set",
             )
             .hint("name a quote character, or no escape character"));
         }
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn an_escape_needs_a_quote() {
-        let message = "an escape character has a meaning within quotes only, and there is no quote";
+        let message = "an escape character has a meaning within quotes only, and no quote is set";
         refused(Dialect { quote: None, escape: Some(b'\\'), ..Dialect::default() }, message);
     }
 }

@@ -53,7 +53,7 @@ impl Malformed {
         let error = Error::input(self.message(options)).at(self.at.place(file));
         match self.hint(options) {
             _ if self.is_in_footer(options) => error.hint(message![
-                "this looks like a footer, which is no row; to leave it out: ",
+                "this looks like a footer, not like a row; to leave it out: ",
                 Setting::Reject.to("FILE"),
             ]),
             Some(hint) => error.hint(hint),
@@ -71,7 +71,7 @@ impl Malformed {
         let counted = options.fields.is_some() && !options.header;
         match self.what {
             What::InvalidUtf8(byte) => format!("this is not UTF-8: byte 0x{byte:02x}"),
-            What::Nul => "a NUL byte, which is no text".to_owned(),
+            What::Nul => "a NUL byte, which is not text".to_owned(),
             What::AfterQuote(found) => {
                 let delimiter = delimiter_in_words(options.dialect.delimiter);
                 format!(

@@ -60,8 +60,8 @@ impl FromStr for Encoding {
 
     fn from_str(label: &str) -> Result<Encoding> {
         let Some(encoding) = encoding_rs::Encoding::for_label_no_replacement(label.as_bytes()) else {
-            return Err(Error::usage(format!("there is no encoding {label:?}")).hint(
-                "some that there are: utf-8, utf-16, utf-16le, utf-16be, windows-1252, latin1, iso-8859-15, macintosh, \
+            return Err(Error::usage(format!("unknown encoding {label:?}")).hint(
+                "known encodings include utf-8, utf-16, utf-16le, utf-16be, windows-1252, latin1, iso-8859-15, macintosh, \
                  koi8-r, shift_jis, euc-jp, gb18030, big5, euc-kr",
             ));
         };

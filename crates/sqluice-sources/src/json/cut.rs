@@ -114,7 +114,7 @@ impl Cutter {
                 return Err(error);
             }
             if !found {
-                return Err(Error::input("this is no array of JSON: it does not begin with [")
+                return Err(Error::input("this is not a JSON array: it does not begin with [")
                     .at(self.text.at.place(&self.text.file))
                     .hint(one_a_line("")));
             }

@@ -65,7 +65,7 @@ impl Fault {
             },
             What::Control(byte) => format!("a control character, 0x{byte:02x}, in a string"),
             What::Escape => "no escape of JSON".to_owned(),
-            What::Surrogate => "half of a surrogate pair, which is no character".to_owned(),
+            What::Surrogate => "half of a surrogate pair, which is not a character".to_owned(),
             What::Unterminated => "the string that begins here never ends".to_owned(),
             What::TooDeep => format!("more than {DEPTH_MAX} arrays and objects within each other"),
             What::InvalidUtf8 => format!("this is not UTF-8: byte 0x{:02x}", record[self.at]),

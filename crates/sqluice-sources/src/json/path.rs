@@ -117,7 +117,7 @@ impl Finder<'_> {
         }
         match self.expected {
             Expected::Object if byte == b'{' => (self.depth, self.expected) = (1, Expected::Key),
-            Expected::Object => return Err(self.lost("the document is no object")),
+            Expected::Object => return Err(self.lost("the document is not an object")),
             Expected::Key if byte == b'"' => {
                 self.string = Some(Quoted { key: Some(vec![byte]), escaped: false });
             }
@@ -135,8 +135,8 @@ impl Finder<'_> {
                         self.depth += 1;
                         self.expected = Expected::Key;
                     }
-                    _ if last => return Err(self.lost("its value is no array")),
-                    _ => return Err(self.lost("its value is no object")),
+                    _ if last => return Err(self.lost("its value is not an array")),
+                    _ => return Err(self.lost("its value is not an object")),
                 }
             }
             Expected::Other => match byte {

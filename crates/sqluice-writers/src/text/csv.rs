@@ -123,6 +123,6 @@ fn unfit_in_csv(value: &Value<'_>) -> Error {
 }
 
 fn lone_null() -> Error {
-    Error::input("a row whose only column is NULL is an empty line in CSV, which is no row")
+    Error::input("a row whose only column is NULL is an empty line in CSV, which is not a row")
         .hint("write NDJSON, Parquet or Arrow, or export another column with it")
 }

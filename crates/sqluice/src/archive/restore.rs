@@ -97,7 +97,7 @@ impl<'r> Below<'r> {
     /// Makes a symbolic link.
     pub(crate) fn link(&mut self, name: &SafeName, target: &[u8], mtime: Option<i64>) -> Result<(), Failed> {
         if target.contains(&0) {
-            return Err(Failed::Refused("a NUL is in what it names".to_owned()));
+            return Err(Failed::Refused("its link target contains a NUL".to_owned()));
         }
         let overwrite = self.overwrite;
         let (folder, component) = self.place(name)?;
@@ -225,7 +225,7 @@ pub(crate) fn of_io(error: io::Error) -> Failed {
     let why = match fault(&error) {
         Some(Fault::Exists) => return Failed::Exists,
         Some(Fault::IsFolder) => return in_the_way("a folder of its name exists"),
-        Some(Fault::NoFolder) => return in_the_way("its way leads through what is no folder"),
+        Some(Fault::NoFolder) => return in_the_way("its path leads through something that is not a folder"),
         Some(Fault::TooLong) => "a component of its name is longer than the file system takes",
         Some(Fault::Denied) => "permission denied",
         Some(Fault::BadName | Fault::Missing) => "the file system does not take its name, or what it names",

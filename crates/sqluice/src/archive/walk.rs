@@ -269,7 +269,7 @@ fn why_skipped(kind: Kind, name: &[u8], own: &Own) -> Option<&'static str> {
         Kind::Fifo => Some("it is a FIFO"),
         Kind::Socket => Some("it is a socket"),
         Kind::Device => Some("it is a device"),
-        Kind::Other => Some("it is no file, folder or link"),
+        Kind::Other => Some("it is not a file, folder or link"),
     }
 }
 

@@ -80,7 +80,7 @@ impl Selection {
             .map_err(|error| failed(error, "see what works without what is left out"))?;
         match &selection.broken[..] {
             broken @ [_, ..] if !copy.force => {
-                Err(Error::usage(format!("what is left out breaks {}", broken.join("; "))).hint(message![
+                Err(Error::usage(format!("the copy would break {}", broken.join("; "))).hint(message![
                     "leave these out, too, or copy all the same (",
                     Setting::Force,
                     ")"

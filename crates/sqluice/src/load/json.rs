@@ -74,7 +74,7 @@ impl JsonFile {
     pub(super) fn columns(&self) -> KeyColumns {
         let (names, renamed) = unique_names(self.names());
         let notes = renamed.into_iter().map(|Renamed { from, to, .. }| match from.is_empty() {
-            true => format!("the key \"\" is no name, and its column is called {to:?}"),
+            true => format!("the key \"\" is empty, and its column is called {to:?}"),
             false => {
                 format!("the key {from:?} is another by its case alone, and its column is called {to:?}")
             }

@@ -1,7 +1,7 @@
 //! Notes about files, in few lines for any number of files.
 //!
 //! ```text
-//!  a.csv: the first line is skipped, as "May" is no part of the table        up to three files: each
+//!  a.csv: the first line is skipped, as "May" is not part of the table        up to three files: each
 //!  a.csv and 299 files like it (b.csv, c.csv, d.csv, ...): the first ...     more: one of them, with how many are like it
 //!  300 files (a.csv, b.csv, c.csv, ...): the first record is taken for ...   more, in the same words
 //! ```

@@ -423,7 +423,7 @@ fn what_is_wrong_with_an_index_is_named() {
     let index = "CREATE INDEX i ON t (a)";
     assert_eq!(
         said(index, &after("UPDATE t SET a = 'six' WHERE id = 2")),
-        "i: page 4: the entry of row 2 is not what the row in t says\n"
+        "i: page 4: the entry of row 2 differs from the row in t\n"
     );
     assert_eq!(
         said(index, &after("INSERT INTO t VALUES (5, 'new')")),

@@ -261,14 +261,15 @@ fn files_that_are_cut_short_or_of_another_format_are_reported() {
         let what = if container == Container::Parquet {
             "x.dat: this is not a Parquet file"
         } else {
-            "x.dat: this is no Arrow IPC"
+            "x.dat: this is not an Arrow IPC file"
         };
         assert!(error.starts_with(what), "{error}");
         assert!(!home.path("x.db").exists());
     }
-    for (kind, what) in
-        [(FileKind::Parquet, "this is not a Parquet file"), (FileKind::Arrow, "this is no Arrow IPC")]
-    {
+    for (kind, what) in [
+        (FileKind::Parquet, "this is not a Parquet file"),
+        (FileKind::Arrow, "this is not an Arrow IPC file"),
+    ] {
         for content in ["", "a,b\n1,2\n"] {
             let home = Home::new();
             fs::write(home.path("x.dat"), content).unwrap();

@@ -84,7 +84,9 @@ fn a_reference_that_is_no_number_is_not_followed() {
         &format!("{} PRAGMA foreign_keys = OFF; UPDATE orders SET customer = 'Ann' WHERE id = 1;", shop("b")),
     ]);
     let merge = made.merge().renumber(["customer", "orders"]).rewrite_references(true);
-    assert!(made.refused(&merge).contains("2.db refers to a renumbered row by what is no integer"));
+    assert!(
+        made.refused(&merge).contains("2.db refers to a renumbered row by a value that is not an integer")
+    );
 }
 
 #[test]

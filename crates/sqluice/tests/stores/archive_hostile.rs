@@ -197,8 +197,8 @@ fn sizes_that_can_not_be_are_refused() {
     refused(row("x", FILE, i64::MAX, b"1".to_vec()), "at most 1,000,000,000 bytes");
     refused(row("x", FILE, 1_000_000_000, b"12".to_vec()), "can't inflate");
     refused(row("x", FILE, -5, b"1".to_vec()), "its sz is -5");
-    refused(row("x", FILE, 3, b"12".to_vec()), "no zlib stream");
-    refused(row("x", FILE, 0, b"12".to_vec()), "no zlib stream");
+    refused(row("x", FILE, 3, b"12".to_vec()), "not a zlib stream");
+    refused(row("x", FILE, 0, b"12".to_vec()), "not a zlib stream");
     refused(row("x", FILE, 5, Value::Null), "its data is NULL");
 }
 

@@ -13,4 +13,6 @@ mod refused_rows;
 mod rows;
 mod same_bytes;
 mod schema;
+#[cfg(feature = "serde")]
+mod structs;
 mod whole_files;

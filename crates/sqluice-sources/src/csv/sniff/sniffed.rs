@@ -72,8 +72,8 @@ impl Sniffed {
             };
             let why = match (names_delimiter, first.is_empty()) {
                 (true, true) => "it names the delimiter".to_owned(),
-                (true, false) => format!("the delimiter's name and {first:?} are no part of the table"),
-                (false, _) => format!("{first:?} is no part of the table"),
+                (true, false) => format!("the delimiter's name and {first:?} are not part of the table"),
+                (false, _) => format!("{first:?} is not part of the table"),
             };
             notes.push(message![
                 format!("{skipped}, as {why}; "),

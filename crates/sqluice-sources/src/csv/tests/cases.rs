@@ -312,7 +312,7 @@ fn reading_goes_on_after_bad_records() {
     let few = format!("[3] in.csv:3:2: the record ends after field 1: {fields} 2");
     let many = format!("[4,5,6] in.csv:4:5: field 3 of this record: {fields} only 2");
     let utf8 = r"[\xff,\x00] in.csv:5:1: this is not UTF-8: byte 0xff";
-    let nul = r"[7,\x00] in.csv:7:3: a NUL byte, which is no text";
+    let nul = r"[7,\x00] in.csv:7:3: a NUL byte, which is not text";
     let input = b"a,b\n1,2\n3\r\n4,5,6\n\xff,\0\n\n7,\0\r8,9\n";
     goes_on(input, &["1|2", &few, &many, utf8, nul, "8|9"]);
 }
@@ -392,7 +392,7 @@ fn bytes_that_are_no_utf8_are_an_error() {
 
 #[test]
 fn a_nul_byte_is_an_error() {
-    says(b"a,b\n1,2\n3,4\x005\n", &["1|2"], Some("in.csv:3:4: a NUL byte, which is no text"));
+    says(b"a,b\n1,2\n3,4\x005\n", &["1|2"], Some("in.csv:3:4: a NUL byte, which is not text"));
 }
 
 #[test]

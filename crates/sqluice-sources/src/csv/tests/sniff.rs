@@ -248,14 +248,14 @@ fn what_is_skipped_is_said_with_the_setting_that_keeps_it() {
     assert_eq!(
         notes("Sales of May\nid;n\n1;2\n# x\n3;4\n"),
         [
-            "the first line is skipped, as \"Sales of May\" is no part of the table; `skip_lines = 0` keeps all lines",
+            "the first line is skipped, as \"Sales of May\" is not part of the table; `skip_lines = 0` keeps all lines",
             "lines that begin with # are skipped as comments (1 in the sample); `comment = none` keeps them",
         ]
     );
     assert_eq!(
         notes("sep=;\nSales\nid;n\n1;2\n3;4\n(2)\n"),
         [
-            "the first 2 lines are skipped, as the delimiter's name and \"Sales\" are no part of the table; `skip_lines = 0` keeps all lines"
+            "the first 2 lines are skipped, as the delimiter's name and \"Sales\" are not part of the table; `skip_lines = 0` keeps all lines"
         ]
     );
     assert_eq!(

@@ -68,7 +68,7 @@ fn labels_are_those_of_the_standard() {
     for label in ["klingon", "", "iso-2022-kr"] {
         let error = label.parse::<Encoding>().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
-        assert_eq!(error.without_hint(), format!("there is no encoding {label:?}"));
+        assert_eq!(error.without_hint(), format!("unknown encoding {label:?}"));
         assert!(error.hint_text().unwrap().contains("windows-1252"));
     }
 }

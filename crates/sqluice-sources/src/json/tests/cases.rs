@@ -86,8 +86,8 @@ fn an_array_may_be_written_in_any_way() {
 #[test]
 fn an_input_that_is_not_an_array_is_reported() {
     let error = |text: &str| array(text).error.unwrap();
-    assert_eq!(error("\n {\"a\":1}"), "x.json:2:2: this is no array of JSON: it does not begin with [");
-    assert_eq!(error(""), "x.json:1:1: this is no array of JSON: it does not begin with [");
+    assert_eq!(error("\n {\"a\":1}"), "x.json:2:2: this is not a JSON array: it does not begin with [");
+    assert_eq!(error(""), "x.json:1:1: this is not a JSON array: it does not begin with [");
     assert_eq!(error("[{\"a\":1},\n{\"a\":2}"), "x.json:2:8: the array never ends: a ] is missing");
     assert_eq!(error("[\n"), "x.json:2:1: the array never ends: a ] is missing");
     assert_eq!(error("[{\"a\":1}]\n{}"), "x.json:2:1: something follows the end of the array");
@@ -133,8 +133,8 @@ fn malformed_records_are_reported_with_their_place() {
     is_bad("{\"a\" 1}", "x.json:1:6: expected a colon, found '1'");
     is_bad("{\"a\":1} {}", "x.json:1:9: expected the end of the line, found '{'");
     is_bad("{\"a\":\"\\x\"}", "x.json:1:7: no escape of JSON");
-    is_bad("{\"a\":\"\\ud800\"}", "x.json:1:7: half of a surrogate pair, which is no character");
-    is_bad("{\"a\":\"\\udc00\"}", "x.json:1:7: half of a surrogate pair, which is no character");
+    is_bad("{\"a\":\"\\ud800\"}", "x.json:1:7: half of a surrogate pair, which is not a character");
+    is_bad("{\"a\":\"\\udc00\"}", "x.json:1:7: half of a surrogate pair, which is not a character");
     is_bad("{\"a\":\"x\ty\"}", "x.json:1:8: a control character, 0x09, in a string");
     is_bad("{\"a\":\"x}", "x.json:1:6: the string that begins here never ends");
     is_bad("{\"a\":[1,{\"b\":]}}", "x.json:1:14: expected a value, found ']'");
@@ -231,11 +231,15 @@ fn a_path_that_leads_to_no_array_is_reported_at_its_place() {
         read(document.as_bytes(), &options).error.unwrap_or_default()
     };
     for (document, path, expected) in [
-        ("[1]", "a", "x.json:1:1: the file has no array at a: a: the document is no object"),
+        ("[1]", "a", "x.json:1:1: the file has no array at a: a: the document is not an object"),
         ("{\n\"b\":1}", "a", "x.json:2:6: the file has no array at a: a: the key does not exist"),
-        ("{\"a\":{\"b\":1}}", "a", "x.json:1:6: the file has no array at a: a: its value is no array"),
-        ("{\"a\":{\"b\":1}}", "a.b", "x.json:1:11: the file has no array at a.b: a.b: its value is no array"),
-        ("{\"a\":1}", "a.b", "x.json:1:6: the file has no array at a.b: a: its value is no object"),
+        ("{\"a\":{\"b\":1}}", "a", "x.json:1:6: the file has no array at a: a: its value is not an array"),
+        (
+            "{\"a\":{\"b\":1}}",
+            "a.b",
+            "x.json:1:11: the file has no array at a.b: a.b: its value is not an array",
+        ),
+        ("{\"a\":1}", "a.b", "x.json:1:6: the file has no array at a.b: a: its value is not an object"),
         (
             "{\"a\":{\"c\":",
             "a.b",

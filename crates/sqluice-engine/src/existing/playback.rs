@@ -1,0 +1,208 @@
+//! Pages through SQLite: they become part of a database, and of SQLite's cache, by a savepoint that is rolled back.
+//!
+//! ROLLBACK TO copies pages from the sub-journal into SQLite's cache, marks them as changed, forgets what was made of them before, and
+//! reads the number of pages again: all that is needed of a page that was made elsewhere. So pages are lent to it as if they were
+//! its own records ([`sub_journal`]).
+//!
+//! ```text
+//!  SAVEPOINT s     write page 1 as it is, until SQLite keeps the sub-journal in a file
+//!  ROLLBACK TO s   reads our pages first
+//!  RELEASE s
+//! ```
+//!
+//! Two things remain for SQL:
+//!
+//! * **The journal.** In rollback mode, a page may change only once the journal has it as it was. SQLite notes that for every page that it
+//!   writes. A BLOB reaches any page: a table of our own has a row whose value continues on that page, and one byte of it is written as
+//!   it is. In WAL mode the file keeps the old page until a checkpoint.
+//! * **The last page.** SQLite counts up to the last page that it writes. So it is shown an empty schema and a page less for a moment,
+//!   and makes a table, whose root is that page.
+//!
+//! Invariant: a page of the old database is lent only when SQLite has journaled it. No other statement may be open meanwhile.
+
+use std::sync::OnceLock;
+
+use rusqlite::{Connection, Error, ErrorCode, OpenFlags, ffi};
+use sqluice_format::page::{DATABASE_HEADER_BYTES, PageKind, write_header};
+use sqluice_format::varint;
+
+use super::sub_journal::{self, NUMBER_BYTES};
+
+/// Where page 1 has the number of pages, and the free pages.
+const PAGE_COUNT_AT: usize = 28;
+const FREELIST_AT: usize = 32;
+const USER_VERSION_AT: usize = 60;
+
+/// SQLite keeps that much of a sub-journal in memory.
+const IN_MEMORY_BYTES: usize = 64 << 10;
+
+/// Cells that fit on a leaf of any size.
+const CELLS: usize = 4;
+
+/// The table of our own, in its moment.
+const TABLE: &str = "sqluice pages";
+
+/// Whether SQLite takes pages in this way: tried once, with a temporary database.
+pub(super) fn works() -> bool {
+    static WORKS: OnceLock<bool> = OnceLock::new();
+    *WORKS.get_or_init(|| try_it().unwrap_or(false))
+}
+
+fn try_it() -> rusqlite::Result<bool> {
+    let Some(name) = sub_journal::name() else { return Ok(false) };
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags_and_vfs("", flags, name)?;
+    connection.execute_batch("PRAGMA temp_store = FILE; BEGIN IMMEDIATE; CREATE TABLE t (a)")?;
+    let mut page_1 = page_1(&connection)?;
+    page_1[USER_VERSION_AT..USER_VERSION_AT + 4].copy_from_slice(&7u32.to_be_bytes());
+    lend(&connection, &[(1, &page_1)])?;
+    Ok(connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? == 7)
+}
+
+/// Page 1, as this transaction sees it.
+fn page_1(connection: &Connection) -> rusqlite::Result<Vec<u8>> {
+    match lend(connection, &[])? {
+        Some((1, page)) => Ok(page),
+        _ => Err(not_taken()),
+    }
+}
+
+/// Gives SQLite these pages; returns a record of its own.
+fn lend(connection: &Connection, pages: &[(u32, &[u8])]) -> rusqlite::Result<Option<(u32, Vec<u8>)>> {
+    let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
+    let page_bytes = usize::try_from(number("PRAGMA main.page_size")?).unwrap_or(0);
+    let touch = format!("PRAGMA main.user_version = {};", number("PRAGMA main.user_version")?);
+    let records = pages.len().max(IN_MEMORY_BYTES / (page_bytes + NUMBER_BYTES)) + 1;
+    // What is journaled after a savepoint is rolled back before the sub-journal is read: so page 1 is touched before, too.
+    connection.execute_batch(&format!(
+        "{touch} SAVEPOINT \"sqluice playback\"; {touch} {}",
+        format!("SAVEPOINT \"sqluice record\"; {touch}").repeat(records - 1)
+    ))?;
+    let rolled_back = || connection.execute_batch("ROLLBACK TO \"sqluice playback\"");
+    let (rolled_back, played) = sub_journal::lend(pages, rolled_back);
+    rolled_back?;
+    connection.execute_batch("RELEASE \"sqluice playback\"")?;
+    if played.lent != pages.len() {
+        return Err(not_taken());
+    }
+    Ok(played.own)
+}
+
+fn not_taken() -> Error {
+    let why = "SQLite did not read its sub-journal as it does otherwise".to_owned();
+    Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERNAL), Some(why))
+}
+
+/// Makes pages part of the database: `overwritten` are the existing ones; `last` is the one that it ends with now, with its
+/// number, if it has grown.
+pub(super) fn publish(
+    connection: &Connection,
+    overwritten: &[(u32, Vec<u8>)],
+    last: Option<(u32, &[u8])>,
+) -> rusqlite::Result<()> {
+    let page_1 = page_1(connection)?;
+    let page_count = get_u32(&page_1, PAGE_COUNT_AT);
+    let before_scratch = last.map_or(page_count, |(number, _)| number - 1);
+    let mode: String = connection.query_row("PRAGMA main.journal_mode", [], |row| row.get(0))?;
+    if mode != "wal" && !overwritten.is_empty() {
+        let numbers: Vec<u32> = overwritten.iter().map(|(number, _)| *number).collect();
+        journal(connection, &page_1, before_scratch, &numbers)?;
+    }
+    let mut pages: Vec<(u32, &[u8])> =
+        overwritten.iter().map(|(number, bytes)| (*number, &bytes[..])).collect();
+    let Some((number, bytes)) = last else { return lend(connection, &pages).map(drop) };
+    if make_table(connection, &page_1, before_scratch)? != number {
+        return Err(not_taken());
+    }
+    let mut counted = page_1;
+    counted[PAGE_COUNT_AT..PAGE_COUNT_AT + 4].copy_from_slice(&number.to_be_bytes());
+    pages.extend([(1, &counted[..]), (number, bytes)]);
+    lend(connection, &pages).map(drop)
+}
+
+/// Makes the table behind that number of pages; returns its root page.
+fn make_table(connection: &Connection, page_1: &[u8], page_count: u32) -> rusqlite::Result<u32> {
+    lend(connection, &[(1, &without_schema(page_1, page_count))])?;
+    connection.execute_batch(&format!("CREATE TABLE main.\"{TABLE}\" (content)"))?;
+    connection.query_row("SELECT rootpage FROM main.sqlite_schema", [], |row| row.get(0))
+}
+
+/// Page 1 with an empty schema table, that number of pages, and none of them free.
+fn without_schema(page_1: &[u8], page_count: u32) -> Vec<u8> {
+    let mut page = page_1.to_vec();
+    page[DATABASE_HEADER_BYTES..].fill(0);
+    page[PAGE_COUNT_AT..PAGE_COUNT_AT + 4].copy_from_slice(&page_count.to_be_bytes());
+    page[FREELIST_AT..FREELIST_AT + 8].fill(0);
+    let end = page.len();
+    write_header(&mut page[DATABASE_HEADER_BYTES..], PageKind::LeafTable, 0, end);
+    page
+}
+
+/// Has SQLite journal these pages as they are.
+fn journal(connection: &Connection, page_1: &[u8], page_count: u32, numbers: &[u32]) -> rusqlite::Result<()> {
+    connection.execute_batch("SAVEPOINT \"sqluice journal\"")?;
+    let root = make_table(connection, page_1, page_count)?;
+    for numbers in numbers.chunks(CELLS) {
+        lend(connection, &[(root, &leaf(page_1.len(), numbers))])?;
+        // A page that SQLite has looked at must be read again; those that were changed stay.
+        connection.execute_batch("PRAGMA shrink_memory")?;
+        (1..).zip(numbers).try_for_each(|(row, _)| touch(connection, row))?;
+    }
+    connection.execute_batch("ROLLBACK TO \"sqluice journal\"; RELEASE \"sqluice journal\"")
+}
+
+/// Writes the last byte of a value as it is.
+fn touch(connection: &Connection, row: i64) -> rusqlite::Result<()> {
+    let mut blob = connection.blob_open("main", TABLE, "content", row, false)?;
+    let at = blob.len() - 1;
+    let mut byte = [0];
+    blob.read_at_exact(&mut byte, at)?;
+    match blob.write_at(&byte, at) {
+        // SQLite refuses to write it as part of a BLOB where it is in the cache as a page of a tree. That it still is shows that it
+        // was changed, and so is in the journal.
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => Ok(()),
+        other => other,
+    }
+}
+
+/// A leaf of the table whose rows are numbered from 1; each has a BLOB that continues on one of these pages.
+fn leaf(page_bytes: usize, numbers: &[u32]) -> Vec<u8> {
+    // What stays on the leaf of a value that takes one more page (<https://www.sqlite.org/fileformat2.html#b_tree_pages>).
+    let local = (page_bytes - 12) * 32 / 255 - 23;
+    let payload = local + page_bytes - 4;
+    let mut page = vec![0; page_bytes];
+    let mut start = page_bytes;
+    for (index, (row, number)) in (1..).zip(numbers).enumerate() {
+        let mut cell = Vec::new();
+        varint::push(&mut cell, payload as u64);
+        varint::push(&mut cell, row);
+        let record_start = cell.len();
+        cell.extend(record_header(payload));
+        cell.resize(record_start + local, 0);
+        cell.extend(number.to_be_bytes());
+        start -= cell.len();
+        page[start..start + cell.len()].copy_from_slice(&cell);
+        let pointer = PageKind::LeafTable.header_bytes() + 2 * index;
+        page[pointer..pointer + 2].copy_from_slice(&(start as u16).to_be_bytes());
+    }
+    write_header(&mut page, PageKind::LeafTable, numbers.len(), start);
+    page
+}
+
+/// The header of a record of that many bytes whose only value is a BLOB.
+fn record_header(bytes: usize) -> Vec<u8> {
+    let mut header_bytes = 2;
+    loop {
+        let mut header = vec![header_bytes as u8];
+        varint::push(&mut header, 12 + 2 * (bytes - header_bytes) as u64);
+        if header.len() == header_bytes {
+            return header;
+        }
+        header_bytes += 1;
+    }
+}
+
+fn get_u32(page: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([page[at], page[at + 1], page[at + 2], page[at + 3]])
+}

@@ -1,0 +1,248 @@
+//! A file system for SQLite in which the sub-journal can be played back with other pages.
+//!
+//! SQLite keeps the pages that a savepoint changes as they were before, in a file of its own, and ROLLBACK TO copies them back into its
+//! cache. Each record of that file is the number of a page and the page:
+//!
+//! ```text
+//!  sub-journal    | 1 | page 1 as it was | 1 | page 1 as it was | ...        written by SQLite
+//!  ROLLBACK TO    | 7 | another page 7   | 9 | another page 9   | ...        what it reads, while records are lent
+//! ```
+//!
+//! All other files are those of SQLite's default file system, byte for byte and lock for lock: only the file that is opened as a
+//! sub-journal has methods of ours, which pass everything on but those reads.
+
+#![allow(unsafe_code, reason = "a file system of SQLite's is a struct of C functions")]
+
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+
+use rusqlite::ffi::{self, sqlite3_file, sqlite3_io_methods, sqlite3_vfs};
+
+const NAME: &CStr = c"sqluice";
+
+/// Bytes of the number of a page, before it.
+pub(super) const NUMBER_BYTES: usize = 4;
+
+/// The default file system, which ours passes everything on to.
+struct Base(*mut sqlite3_vfs);
+
+// SAFETY: SQLite uses a registered file system from all threads.
+unsafe impl Send for Base {}
+// SAFETY: as above; nothing changes it.
+unsafe impl Sync for Base {}
+
+static BASE: OnceLock<Option<Base>> = OnceLock::new();
+
+/// The name of the file system; `None`: SQLite's default one is not its own, and may do something else with its files.
+pub(super) fn name() -> Option<&'static CStr> {
+    BASE.get_or_init(register).as_ref().map(|_| NAME)
+}
+
+fn register() -> Option<Base> {
+    // SAFETY: SQLite has no requirement for either call; what is found stays as long as the process.
+    let base = unsafe {
+        if ffi::sqlite3_initialize() != ffi::SQLITE_OK {
+            return None;
+        }
+        ffi::sqlite3_vfs_find(ptr::null())
+    };
+    // SAFETY: a file system that SQLite returns has a name that ends with a zero.
+    let is_own = !base.is_null()
+        && unsafe {
+            let name = CStr::from_ptr((*base).zName).to_bytes();
+            name.starts_with(b"unix") || name.starts_with(b"win32")
+        };
+    if !is_own {
+        return None;
+    }
+    // SAFETY: SQLite's own file systems may be copied: their functions look at their data alone, which is shared.
+    let mut ours = unsafe { *base };
+    ours.zName = NAME.as_ptr();
+    ours.pNext = ptr::null_mut();
+    ours.szOsFile += size_of::<SubJournal>() as c_int;
+    ours.xOpen = Some(open);
+    // SAFETY: it lives as long as the process, and has all functions of the default one.
+    let registered = unsafe { ffi::sqlite3_vfs_register(Box::leak(Box::new(ours)), 0) };
+    (registered == ffi::SQLITE_OK).then_some(Base(base))
+}
+
+/// What a rollback reads instead of the records of the sub-journal.
+struct Lent<'p> {
+    pages: &'p [(u32, &'p [u8])],
+    /// How many of them were read.
+    read: usize,
+    /// The first record of the sub-journal itself that was read.
+    own: Option<(u32, Vec<u8>)>,
+}
+
+thread_local! {
+    static LENT: RefCell<Option<Lent<'static>>> = const { RefCell::new(None) };
+}
+
+/// What a rollback has read.
+pub(super) struct Played {
+    /// How many of the lent records.
+    pub(super) lent: usize,
+    /// The first of SQLite's own records after them.
+    pub(super) own: Option<(u32, Vec<u8>)>,
+}
+
+/// Runs `roll_back`, which reads these pages as the first records of the sub-journal.
+pub(super) fn lend<T>(pages: &[(u32, &[u8])], roll_back: impl FnOnce() -> T) -> (T, Played) {
+    /// Takes the pages back, also in a panic.
+    struct TakeBack;
+    impl Drop for TakeBack {
+        fn drop(&mut self) {
+            LENT.set(None);
+        }
+    }
+    // SAFETY: the pages are borrowed for this call, and taken back before it ends.
+    let pages: &'static [(u32, &'static [u8])] = unsafe { std::mem::transmute(pages) };
+    let take_back = TakeBack;
+    LENT.set(Some(Lent { pages, read: 0, own: None }));
+    let done = roll_back();
+    let lent = LENT.take();
+    drop(take_back);
+    let played = lent.map(|lent| Played { lent: lent.read, own: lent.own });
+    (done, played.unwrap_or(Played { lent: 0, own: None }))
+}
+
+impl Lent<'_> {
+    /// Reads from the records that are lent. Whether one was left.
+    fn read(&mut self, into: &mut [u8]) -> Option<Result<(), ()>> {
+        let (number, page) = self.pages.get(self.read)?;
+        if into.len() == NUMBER_BYTES {
+            into.copy_from_slice(&number.to_be_bytes());
+            return Some(Ok(()));
+        }
+        if into.len() != page.len() {
+            return Some(Err(()));
+        }
+        into.copy_from_slice(page);
+        self.read += 1;
+        Some(Ok(()))
+    }
+
+    /// Notes the first record that is not lent.
+    fn note(&mut self, bytes: &[u8]) {
+        match &mut self.own {
+            None => self.own = bytes.try_into().ok().map(|number| (u32::from_be_bytes(number), Vec::new())),
+            Some((_, page)) if page.is_empty() => *page = bytes.to_vec(),
+            Some(_) => {}
+        }
+    }
+}
+
+/// The head of an open sub-journal: the file of the default file system lies behind it.
+#[repr(C, align(8))]
+struct SubJournal {
+    file: sqlite3_file,
+}
+
+/// SAFETY for callers: `file` is an open [`SubJournal`].
+unsafe fn inner(file: *mut sqlite3_file) -> *mut sqlite3_file {
+    // SAFETY: SQLite has given `szOsFile` bytes, of which the head is the first part.
+    unsafe { file.cast::<SubJournal>().add(1).cast() }
+}
+
+unsafe extern "C" fn open(
+    _: *mut sqlite3_vfs,
+    name: *const c_char,
+    file: *mut sqlite3_file,
+    flags: c_int,
+    out_flags: *mut c_int,
+) -> c_int {
+    let Some(Base(base)) = BASE.get().and_then(Option::as_ref) else { return ffi::SQLITE_CANTOPEN };
+    // SAFETY: the arguments are those of SQLite, for a file system that can open files.
+    unsafe {
+        let Some(open) = (**base).xOpen else { return ffi::SQLITE_CANTOPEN };
+        if flags & ffi::SQLITE_OPEN_SUBJOURNAL == 0 {
+            return open(*base, name, file, flags, out_flags);
+        }
+        (*file).pMethods = ptr::null();
+        let opened = open(*base, name, inner(file), flags, out_flags);
+        if opened == ffi::SQLITE_OK {
+            (*file).pMethods = &METHODS;
+        }
+        opened
+    }
+}
+
+unsafe extern "C" fn read(file: *mut sqlite3_file, into: *mut c_void, bytes: c_int, at: i64) -> c_int {
+    let Ok(len) = usize::try_from(bytes) else { return ffi::SQLITE_IOERR_READ };
+    LENT.with_borrow_mut(|lent| {
+        // SAFETY: SQLite gives that many bytes.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(into.cast::<u8>(), len) };
+        match lent.as_mut().and_then(|lent| lent.read(buffer)) {
+            Some(Ok(())) => return ffi::SQLITE_OK,
+            Some(Err(())) => return ffi::SQLITE_IOERR_READ,
+            None => {}
+        }
+        // SAFETY: as for `pass_on`.
+        let done = unsafe {
+            let inner = inner(file);
+            match (*(*inner).pMethods).xRead {
+                Some(read) => read(inner, into, bytes, at),
+                None => ffi::SQLITE_IOERR_READ,
+            }
+        };
+        if let (ffi::SQLITE_OK, Some(lent)) = (done, lent) {
+            lent.note(buffer);
+        }
+        done
+    })
+}
+
+/// Functions that call that of the file within.
+macro_rules! pass_on {
+    ($($ours:ident = $method:ident($($given:ident: $kind:ty),*) or $otherwise:expr;)*) => {$(
+        unsafe extern "C" fn $ours(file: *mut sqlite3_file, $($given: $kind),*) -> c_int {
+            // SAFETY: SQLite calls this for a file that was opened by `open`, whose inner file has methods then.
+            unsafe {
+                let inner = inner(file);
+                match (*(*inner).pMethods).$method {
+                    Some(method) => method(inner, $($given),*),
+                    None => $otherwise,
+                }
+            }
+        }
+    )*};
+}
+
+pass_on! {
+    close = xClose() or ffi::SQLITE_OK;
+    write = xWrite(bytes: *const c_void, count: c_int, at: i64) or ffi::SQLITE_IOERR_WRITE;
+    truncate = xTruncate(size: i64) or ffi::SQLITE_IOERR_TRUNCATE;
+    sync = xSync(flags: c_int) or ffi::SQLITE_OK;
+    file_size = xFileSize(size: *mut i64) or ffi::SQLITE_IOERR_FSTAT;
+    lock = xLock(level: c_int) or ffi::SQLITE_OK;
+    unlock = xUnlock(level: c_int) or ffi::SQLITE_OK;
+    check_reserved_lock = xCheckReservedLock(is_locked: *mut c_int) or ffi::SQLITE_OK;
+    file_control = xFileControl(operation: c_int, argument: *mut c_void) or ffi::SQLITE_NOTFOUND;
+    sector_size = xSectorSize() or 0;
+    device_characteristics = xDeviceCharacteristics() or 0;
+}
+
+static METHODS: sqlite3_io_methods = sqlite3_io_methods {
+    iVersion: 1,
+    xClose: Some(close),
+    xRead: Some(read),
+    xWrite: Some(write),
+    xTruncate: Some(truncate),
+    xSync: Some(sync),
+    xFileSize: Some(file_size),
+    xLock: Some(lock),
+    xUnlock: Some(unlock),
+    xCheckReservedLock: Some(check_reserved_lock),
+    xFileControl: Some(file_control),
+    xSectorSize: Some(sector_size),
+    xDeviceCharacteristics: Some(device_characteristics),
+    xShmMap: None,
+    xShmLock: None,
+    xShmBarrier: None,
+    xShmUnmap: None,
+    xFetch: None,
+    xUnfetch: None,
+};

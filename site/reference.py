@@ -1,0 +1,246 @@
+"""The reference of the command, made of what `sqluice COMMAND --help` prints.
+
+    python site/reference.py            writes docs/reference/command.md, and the functions in docs/reference/generator.md
+    python site/reference.py --check    says which of the two would change, and changes nothing
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pages import ROOT, programs
+
+COMMAND = ROOT / "docs" / "reference" / "command.md"
+GENERATOR = ROOT / "docs" / "reference" / "generator.md"
+BEGIN, END = "<!-- functions: made by site/reference.py -->", "<!-- end of functions -->"
+
+HEADING = re.compile(r"^[A-Z][^.]*:$")
+ITEM = re.compile(r"^ {2,6}([-<\[]\S*(?: ?[^ ]+)*?)(?: {2,}(\S.*))?$")
+VALUE = re.compile(r"^- ([\w-]+): +(.*)$")
+FUNCTION = re.compile(r"^  ([a-z_0-9]+\((?:[^()]|\([^()]*\))*\))( +)(\S.*)$")
+VERB = re.compile(r"^  ([a-z]+) {2,}\S")
+FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*\b")
+# A section that as many commands share is shown once.
+SHARED_BY = 3
+
+
+@dataclass
+class Item:
+    """An argument or a flag, and its paragraphs; a list of values is a paragraph of its own."""
+
+    term: str
+    paragraphs: list[list[str]] = field(default_factory=list)
+
+
+@dataclass
+class Section:
+    heading: str
+    lines: list[str] = field(default_factory=list)
+
+    def items(self) -> list[Item]:
+        """The arguments or flags of the section; none if it is a text."""
+        found: list[Item] = []
+        for line in self.lines:
+            item = ITEM.match(line)
+            if item and len(line) - len(line.lstrip()) <= 6:
+                found.append(Item(item[1], [[item[2]]] if item[2] else [[]]))
+            elif found and not line.strip():
+                found[-1].paragraphs.append([])
+            elif found:
+                found[-1].paragraphs[-1].append(line)
+        return found
+
+
+@dataclass
+class Help:
+    about: list[str]
+    usage: str
+    sections: list[Section]
+
+
+def printed(*arguments: str) -> str:
+    program = programs()[0] / "sqluice"
+    # The width of help texts for wide terminals.
+    environment = os.environ | {"COLUMNS": "100"}
+    return subprocess.run([program, *arguments], check=True, capture_output=True, text=True, env=environment).stdout
+
+
+def parsed(text: str) -> Help:
+    """The parts of a help text."""
+    about: list[str] = []
+    usage = ""
+    sections: list[Section] = []
+    for line in text.splitlines():
+        if line.startswith("Usage: "):
+            usage = line.removeprefix("Usage: ")
+        elif usage and HEADING.match(line):
+            sections.append(Section(line.removesuffix(":")))
+        elif sections and (line.startswith(" ") or not line):
+            sections[-1].lines.append(line)
+        elif not usage:
+            about.append(line)
+        elif line:
+            # Text after the sections.
+            sections.append(Section("", [line]))
+    for section in sections:
+        while section.lines and not section.lines[-1].strip():
+            section.lines.pop()
+    return Help(about, usage, sections)
+
+
+def prose(text: str) -> str:
+    """Plain text as Markdown: flags as code, and nothing by accident."""
+    parts = text.split("`")
+    for number in range(0, len(parts), 2):
+        part = parts[number].replace("<", "&lt;").replace("*", r"\*").replace("_", r"\_").replace("[", r"\[")
+        parts[number] = FLAG.sub(lambda flag: f"`{flag[0]}`", part)
+    return "`".join(parts)
+
+
+def paragraphs(lines: list[str]) -> list[str]:
+    """Lines joined to paragraphs at empty lines."""
+    joined: list[str] = [""]
+    for line in lines:
+        if line.strip():
+            joined[-1] = f"{joined[-1]} {line.strip()}".strip()
+        elif joined[-1]:
+            joined.append("")
+    return [paragraph for paragraph in joined if paragraph]
+
+
+def definition(item: Item) -> list[str]:
+    """An item as an entry of a definition list."""
+    entry = [f"`{item.term}`"]
+    first = True
+    for lines in item.paragraphs:
+        text, values = [], []
+        for line in map(str.strip, lines):
+            value = VALUE.match(line)
+            if value:
+                values.append(f"- `{value[1]}`: {value[2]}")
+            elif values:
+                values[-1] += f" {line}"
+            elif line != "Possible values:":
+                text.append(line)
+        for block in ([prose(" ".join(text))] if text else []) + (["\n".join(f"- `{v[3:].split('`')[0]}`{prose(v[3:].split('`', 1)[1])}" for v in values)] if values else []):
+            indented = block.replace("\n", "\n    ")
+            entry.append(f":   {indented}" if first else f"    {indented}")
+            entry.append("")
+            first = False
+    if first:
+        entry += [":   &nbsp;", ""]
+    return entry
+
+
+def section_lines(section: Section) -> list[str]:
+    """A section as Markdown, without its heading."""
+    items = section.items()
+    if not items:
+        least = min((len(line) - len(line.lstrip()) for line in section.lines if line.strip()), default=0)
+        return ["```text", *(line[least:] for line in section.lines), "```", ""]
+    lines: list[str] = []
+    for item in items:
+        # Every command has it.
+        if not item.term.startswith("-h, --help"):
+            lines += definition(item)
+    return lines
+
+
+def command_page() -> str:
+    """docs/reference/command.md."""
+    top = parsed(printed("--help"))
+    # The commands stand in one section, or in several by what they are for.
+    verbs = [match[1] for section in top.sections for match in map(VERB.match, section.lines) if match]
+    helps = {verb: parsed(printed(verb, "--help")) for verb in verbs if verb != "help"}
+    times: dict[tuple[str, str], int] = {}
+    for help_text in helps.values():
+        for section in help_text.sections:
+            key = (section.heading, "\n".join(section.lines))
+            times[key] = times.get(key, 0) + 1
+    shared: dict[str, Section] = {}
+    lines = [
+        "# The command",
+        "",
+        "This page has what `sqluice COMMAND --help` prints. `sqluice COMMAND -h` prints a summary.",
+        "",
+    ]
+    lines += ["| command | what it does |", "|---|---|"]
+    lines += [f"| [{verb}](#{verb}) | {prose(paragraphs(help_text.about)[0])} |" for verb, help_text in helps.items()]
+    lines += [""]
+    for verb, help_text in helps.items():
+        first, *rest = paragraphs(help_text.about)
+        lines += [f"## {verb}", "", f"{prose(first)}.", "", "```text", help_text.usage, "```", ""]
+        for paragraph in rest:
+            lines += [prose(paragraph), ""]
+        also = []
+        for section in help_text.sections:
+            if times[section.heading, "\n".join(section.lines)] >= SHARED_BY and section.items():
+                name = section.heading
+                if name in shared and shared[name].lines != section.lines:
+                    name = f"{name} of {verb}"
+                shared[name] = section
+                also.append(name)
+                continue
+            body = section_lines(section)
+            if section.heading.startswith("Functions of"):
+                body = ["See [the generator language](generator.md#all-functions).", ""]
+            if body:
+                lines += [f"### {prose(section.heading) or 'More'} {{: #{verb}-{slug(section.heading)} }}", "", *body]
+        if also:
+            links = ", ".join(f"[{name}](#shared-{slug(name)})" for name in also)
+            lines += [f"Also: {links}.", ""]
+    lines += ["## Flags of several commands", ""]
+    for name, section in shared.items():
+        lines += [f"### {name} {{: #shared-{slug(name)} }}", "", *section_lines(section)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "more"
+
+
+def functions() -> list[tuple[str, str]]:
+    """The functions of the generator language: how each is called, and what it makes."""
+    lines = printed("generate", "--help").splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith("Functions of"))
+    found: list[tuple[str, str]] = []
+    for line in lines[begin + 1 :]:
+        function = FUNCTION.match(line)
+        if function and (len(function[2]) > 1 or function[1].startswith("case(")):
+            found.append((function[1], function[3]))
+        elif line.strip() and found:
+            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}")
+        elif found:
+            break
+    return found
+
+
+def generator_page() -> str:
+    """docs/reference/generator.md, with the functions that the command knows."""
+    before, rest = GENERATOR.read_text().split(BEGIN)
+    after = rest.split(END)[1]
+    rows = "\n".join(f"| `{call}` | {prose(what)} |".replace("||", r"\|\|") for call, what in functions())
+    return f"{before}{BEGIN}\n\n| function | value |\n|---|---|\n{rows}\n\n{END}{after}"
+
+
+def main(arguments: list[str]) -> int:
+    changed = 0
+    for path, text in [(COMMAND, command_page()), (GENERATOR, generator_page())]:
+        if path.exists() and path.read_text() == text:
+            continue
+        changed += 1
+        if arguments == ["--check"]:
+            print(f"{path.relative_to(ROOT)} is not what `--help` prints: run `tools/docs update`", file=sys.stderr)
+        else:
+            path.write_text(text)
+            print(f"{path.relative_to(ROOT)}: written")
+    return int(bool(changed and arguments == ["--check"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

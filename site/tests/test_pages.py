@@ -1,0 +1,95 @@
+"""Every command and code block of README and site runs and prints what the page shows."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+from blocks import Page, agree, blocks
+from pages import PAGES, ROOT, name, not_run, run
+
+# The only reasons to leave a block out.
+REASONS = ("needs a published release", "needs a container engine", "builds for minutes", "needs a network", "needs Ray", "needs Spark", "needs Dask", "runs for minutes", "needs a store")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_a_page_shows_what_its_commands_print(page: Path, tmp_path: Path) -> None:
+    if ">>> import pandas" in page.read_text() and importlib.util.find_spec("pandas") is None:
+        pytest.skip("pandas is not installed")
+    wrong = run(page, tmp_path).wrong
+    assert not wrong, "\n\n".join([*wrong, "`tools/docs update` rewrites the output that pages show."])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_a_page_has_no_rust_block_that_cargo_does_not_run(page: Path) -> None:
+    if any(block.language == "rust" for block in blocks(page.read_text())):
+        assert f"/{name(page)}" in (ROOT / "crates/sqluice/src/guides.rs").read_text()
+
+
+def test_a_block_that_is_not_run_has_one_of_the_known_reasons() -> None:
+    others = [line for line in not_run() if not line.split(": ", 1)[1].startswith(REASONS)]
+    assert not others
+
+
+def test_every_link_of_the_readmes_leads_somewhere() -> None:
+    for page in [ROOT / "README.md", ROOT / "python/README.md"]:
+        for target in re.findall(r"(?:\]\(|src=\")([^)#\"]+)", page.read_text()):
+            assert target.startswith("https://") or (page.parent / target).exists(), f"{name(page)}: {target}"
+
+
+def test_the_readme_has_fewer_than_200_lines() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) < 200
+
+
+def page_of(tmp_path: Path, text: str) -> Page:
+    path = tmp_path / "page.md"
+    path.write_text(text)
+    folder = tmp_path / "folder"
+    folder.mkdir(exist_ok=True)
+    page = Page(path, folder, [])
+    page.run()
+    return page
+
+
+def test_another_output_than_the_page_shows_is_noticed_and_rewritten(tmp_path: Path) -> None:
+    text = "# Page\n\n```console\n$ echo one\ntwo\n\n$ echo three in 0.2 s\nthree in 0.1 s\n```\n\n```python\n>>> 1 + 1\n3\n\n```\n"
+    page = page_of(tmp_path, text)
+    assert [wrong.split(":")[1] for wrong in page.wrong] == ["4", "12"]
+    page.rewrite()
+    assert page.path.read_text() == text.replace("\ntwo\n", "\none\n").replace("\n3\n", "\n2\n")
+    assert page_of(tmp_path, page.path.read_text()).wrong == []
+
+
+def test_a_command_that_fails_is_noticed_unless_the_page_says_so(tmp_path: Path) -> None:
+    assert len(page_of(tmp_path, "```console\n$ false\n```\n").wrong) == 1
+    assert len(page_of(tmp_path, "<!-- fails -->\n```console\n$ true\n```\n").wrong) == 1
+    assert page_of(tmp_path, "<!-- fails -->\n```console\n$ true\n$ false\n```\n").wrong == []
+
+
+def test_files_of_a_page_exist_for_its_commands(tmp_path: Path) -> None:
+    text = 'Text:\n\n    ```csv title="a/x.csv"\n    id\n    1\n    ```\n\n```console\n$ cat a/x.csv |\n> tail -n 1\n1\n```\n'
+    assert page_of(tmp_path, text).wrong == []
+
+
+def test_wrong_sql_and_blocks_of_no_known_kind_are_noticed(tmp_path: Path) -> None:
+    page = page_of(tmp_path, "```sql\nSELECT FROM;\n```\n\n```fortran\nEND\n```\n\n```python\nx = 1\n```\n")
+    assert len(page.wrong) == 3
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        ("3 rows in 0.03 s (100 rows/s)", "3 rows in 1.2 ms (2.5 M rows/s)", True),
+        ("3 rows in 0.03 s", "4 rows in 0.03 s", False),
+        ("a  b", "a    b", True),
+        ("a\n...\nz", "a\nb\nc\nz", True),
+        ("a\n...\nz", "a\nb\nc", False),
+        ("a\n...", "a\nb\nc", True),
+        ("a\n...", "b\nc", False),
+        ("", "a", False),
+    ],
+)
+def test_times_and_what_is_left_out_may_differ_and_nothing_else(shown: str, printed: str, same: bool) -> None:
+    assert agree(shown.splitlines(), printed.splitlines()) == same

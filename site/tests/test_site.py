@@ -1,0 +1,190 @@
+"""The built site in Debian's Chromium: readable on a phone and on a desk, its search works, and it asks the network for nothing.
+
+Screenshots stay in target/docs/screenshots.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import pytest
+from browser import Browser, browser
+from pages import ROOT, target
+from recording import PICTURE, picture
+
+SITE = target() / "site"
+SCREENSHOTS = target() / "docs" / "screenshots"
+PHONE, DESK = (400, 860), (1400, 900)
+# Pages to look at by eye.
+PICTURED = ["index", "guides/messy-csv", "reference/command", "reference/python", "how-it-works", "measured"]
+
+pytestmark = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+
+
+def site_pages() -> list[Path]:
+    """All pages of the site, apart from those of rustdoc, which has tests of its own."""
+    return sorted(page for page in SITE.rglob("*.html") if page.relative_to(SITE).parts[0] != "rust" and page.name != "404.html")
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """A web server for the site."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SITE))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def foreign(requests: list[str], own: str) -> list[str]:
+    """What was asked for, apart from the site itself and what a page has in itself."""
+    return [url for url in requests if not url.startswith((own, "data:", "blob:", "about:"))]
+
+
+@pytest.mark.parametrize("screen", [PHONE, DESK], ids=["phone", "desk"])
+def test_every_page_fits_the_screen_and_asks_the_network_for_nothing(chromium: Browser, screen: tuple[int, int]) -> None:
+    assert len(site_pages()) > 25
+    chromium.screen(*screen)
+    for page in site_pages():
+        chromium.open(page.as_uri())
+        name = page.relative_to(SITE)
+        assert chromium.complaints == [], name
+        assert foreign(chromium.requests, SITE.as_uri()) == [], name
+        # Nothing is wider than the screen; what is too wide scrolls within itself.
+        wide = "[...document.querySelectorAll('article *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('pre, .md-typeset__scrollwrap, .highlight, .tabbed-labels, .md-clipboard, .headerlink, p:has(> img)')).map(e => e.outerHTML.slice(0, 120))"
+        assert chromium.value("document.documentElement.scrollWidth") <= screen[0], (name, chromium.value(wide))
+        assert chromium.value(wide) == [], name
+        # Text has the size that readers need, and differs from what is behind it.
+        assert chromium.value("parseFloat(getComputedStyle(document.querySelector('article p, article li, article td, article')).fontSize)") >= 12, name
+        assert chromium.value("document.querySelector('article').innerText.length") > 100, name
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("screen", [PHONE, DESK], ids=["phone", "desk"])
+def test_pages_are_photographed_with_text_that_stands_out(chromium: Browser, screen: tuple[int, int], dark: bool) -> None:
+    chromium.screen(*screen, dark=dark)
+    for page in PICTURED:
+        chromium.open((SITE / f"{page}.html").as_uri())
+        # What was chosen for the page before does not count.
+        chromium.value("localStorage.clear()")
+        chromium.open((SITE / f"{page}.html").as_uri())
+        scheme = "slate" if dark else "default"
+        assert chromium.value("document.body.getAttribute('data-md-color-scheme')") == scheme
+        for part in ["h1", "p, td", "code, pre"]:
+            contrast = chromium.value(CONTRAST.replace("PART", part))
+            assert contrast is None or contrast >= 4.5, (page, part, contrast)
+        kind = f"{screen[0]}-{'dark' if dark else 'light'}"
+        chromium.photograph(SCREENSHOTS / f"{page.replace('/', '-')}-{kind}.png")
+
+
+# The contrast of text, as WCAG defines it; backgrounds that are partly transparent lie on that of the page.
+CONTRAST = """(() => {
+  const channels = text => (text.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(c => c / 255).map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, at) => sum + c * [0.2126, 0.7152, 0.0722][at], 0);
+  const over = (top, under) => { const a = top[3] ?? 1; return [0, 1, 2].map(at => top[at] * a + under[at] * (1 - a)); };
+  const element = document.querySelector(`article ${'PART'.split(', ').join(', article ')}`);
+  if (!element) return null;
+  let behind = [];
+  for (let e = element; e; e = e.parentElement) behind.unshift(channels(getComputedStyle(e).backgroundColor));
+  let ground = [255, 255, 255];
+  for (const layer of behind) if (layer.length >= 3) ground = over(layer, ground);
+  const ink = over(channels(getComputedStyle(element).color), ground);
+  const [a, b] = [light(ink), light(ground)];
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+})()"""
+
+SEARCHES = [("delimiter", "messy-csv"), ("zipf", "generator"), ("VACUUM", "copy"), ("to_sql", "pandas")]
+
+
+@pytest.mark.parametrize("server", [False, True], ids=["from the disk", "from a server"])
+def test_the_search_finds_pages(chromium: Browser, address: str, server: bool) -> None:
+    own = address if server else SITE.as_uri()
+    chromium.screen(*DESK)
+    for word, wanted in SEARCHES:
+        chromium.open(f"{own}/index.html")
+        chromium.wait_for("document.querySelector('.md-search__input') !== null")
+        chromium.value(f"(() => {{ const box = document.querySelector('.md-search__input'); box.focus(); box.value = '{word}'; box.dispatchEvent(new KeyboardEvent('keyup', {{bubbles: true}})); box.dispatchEvent(new Event('input', {{bubbles: true}})); }})()")
+        found = chromium.wait_for("(l => l.length ? l.map(a => a.href) : null)([...document.querySelectorAll('.md-search-result__list a')])")
+        assert any(wanted in link for link in found), (word, found)
+        assert foreign(chromium.requests, own) == []
+        assert chromium.complaints == []
+    # The list slides in.
+    time.sleep(0.5)
+    chromium.photograph(SCREENSHOTS / f"search-{'server' if server else 'disk'}.png")
+
+
+def test_a_page_that_complains_is_too_wide_and_asks_for_more_is_noticed(chromium: Browser, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.html"
+    bad.write_text("<!DOCTYPE html><body style='width: 2000px'><script>console.error('no')</script><img src='http://127.0.0.1:9/x.png'>")
+    chromium.screen(*PHONE)
+    chromium.open(bad.as_uri())
+    assert foreign(chromium.requests, SITE.as_uri()) == [bad.as_uri(), "http://127.0.0.1:9/x.png"]
+    assert chromium.complaints
+    assert chromium.value("document.documentElement.scrollWidth") > PHONE[0]
+
+
+class Links(HTMLParser):
+    """What a page links to, and the anchors that it has."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(page.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in ("href", "src") and value:
+                self.links.append(value)
+            elif name in ("id", "name") and value:
+                self.anchors.add(value)
+
+
+def test_every_link_of_the_site_leads_somewhere() -> None:
+    pages = {page: Links(page) for page in site_pages()}
+    missing = []
+    for page, links in pages.items():
+        for link in links.links:
+            path, anchor = urldefrag(link)
+            if urlsplit(link).scheme in ("http", "https", "data", "mailto"):
+                continue
+            to = (page.parent / unquote(urlsplit(path).path)).resolve() if path else page
+            if to.is_dir():
+                to /= "index.html"
+            # Without rustdoc's pages the site is whole, apart from the link to them.
+            if not to.exists() and not ("rust" in to.relative_to(SITE).parts[:1] and not (SITE / "rust").exists()):
+                missing.append(f"{page.relative_to(SITE)}: {link}")
+            elif anchor and to in pages and unquote(anchor) not in pages[to].anchors and not anchor.startswith("__"):
+                missing.append(f"{page.relative_to(SITE)}: {link}")
+    assert missing == []
+
+
+def test_the_reference_is_what_the_command_prints() -> None:
+    made = subprocess.run([sys.executable, ROOT / "site" / "reference.py", "--check"], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+
+
+def test_the_picture_of_a_terminal_shows_what_the_page_shows() -> None:
+    assert PICTURE.read_text() == picture(), "run `tools/docs update`"
