@@ -3,10 +3,10 @@
 //! What is exactly a `str`, `int`, `float`, `bytes`, `bool` or `None` is taken here; `sqluice._values.adapt` makes one of these of
 //! anything else.
 
-use sqluice::source::cells::{Cells, Seen};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyIterator, PyList, PyString, PyTuple};
+use sqluice::source::cells::{Cells, Seen};
 use sqluice_format::limits::LENGTH_MAX;
 
 use crate::errors::of_value;

@@ -11,10 +11,9 @@ use sqluice::error::{Error, Result};
 use sqluice::progress::Amount;
 use sqluice::schema::Table;
 use sqluice::source::arrow::{ArrowOptions, BadValue, OneColumn, declared_type};
+use sqluice::source::cells::{Cells, Seen};
 use sqluice::source::columns::{ColumnFrom, Constant};
 use sqluice::source::{BadRow, Part, Refused, RefusedRow, Sink, Source};
-use sqluice::source::cells::{Cells, Seen};
-
 
 /// What the calling thread sends.
 pub(crate) enum Piece {

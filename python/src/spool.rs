@@ -18,8 +18,8 @@ use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use sqluice::error::{Assumption, Error, Result};
 use sqluice::source::Source;
-use sqluice::write::PreparedWrite;
 use sqluice::source::cells::{Cells, read_word, write_word};
+use sqluice::write::PreparedWrite;
 
 use crate::arrow::ArrowFeed;
 use crate::commands::Noted;

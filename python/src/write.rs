@@ -14,9 +14,9 @@ use sqluice::schema::index::{IndexOrigin, Indexed};
 use sqluice::schema::{Schema, Table};
 use sqluice::source::Source;
 use sqluice::source::arrow::{ArrowOptions, ArrowRows, ArrowSource, declared_type};
+use sqluice::source::cells::Seen;
 use sqluice::source::json::unique_names;
 use sqluice::write::{NamedRows, NewTable, PreparedWrite, Write, table_of};
-use sqluice::source::cells::Seen;
 
 use crate::arrow::ArrowFeed;
 use crate::commands::Noted;

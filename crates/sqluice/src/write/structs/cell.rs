@@ -138,7 +138,11 @@ impl Serializer for Append<'_> {
     #[inline]
     fn serialize_f64(self, real: f64) -> Result<(), Fault> {
         // As SQLite stores it.
-        if real.is_nan() { self.0.push_null() } else { self.0.push_real(real) }
+        if real.is_nan() {
+            self.0.push_null()
+        } else {
+            self.0.push_real(real)
+        }
         Ok(())
     }
 
@@ -183,7 +187,11 @@ impl Serializer for Append<'_> {
     }
 
     #[inline]
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), Fault> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), Fault> {
         value.serialize(self)
     }
 

@@ -248,9 +248,10 @@ impl WriteRows {
             let columns = table.columns.iter().filter(|column| column.generated.is_none());
             names = columns.map(|column| column.name.clone()).collect();
         }
-        let watched = names.iter().zip(&look.kinds).map(|(name, kinds)| {
-            (is_found && self.given_type(name).is_none()).then_some(*kinds)
-        });
+        let watched = names
+            .iter()
+            .zip(&look.kinds)
+            .map(|(name, kinds)| (is_found && self.given_type(name).is_none()).then_some(*kinds));
         let watched: Vec<Option<Seen>> = watched.collect();
         let rows = NamedRows::new(&self.table, names.clone()).in_any_order(!self.ascending);
         let write = Write::new(&self.target, schema).rows([rows]).options(self.options.clone());
@@ -266,16 +267,18 @@ impl WriteRows {
             return Err(Error::usage(format!("no row shows which columns table {table} should have"))
                 .hint("declare the table, or name an existing one"));
         }
-        let is_unknown =
-            |name: &&String| !look.names.iter().any(|column| column.eq_ignore_ascii_case(name));
+        let is_unknown = |name: &&String| !look.names.iter().any(|column| column.eq_ignore_ascii_case(name));
         if let Some(name) = self.types.iter().map(|(name, _)| name).find(is_unknown) {
             let names: Vec<&str> = look.names.iter().map(String::as_str).take(20).collect();
-            return Err(Error::usage(format!("column {name:?} is given a type, and the rows do not have it"))
-                .hint(format!("their fields are {}", names.join(", "))));
+            return Err(Error::usage(format!(
+                "column {name:?} is given a type, and the rows do not have it"
+            ))
+            .hint(format!("their fields are {}", names.join(", "))));
         }
-        let columns = look.names.iter().zip(&look.kinds).map(|(name, kinds)| {
-            (name, self.given_type(name).unwrap_or(kinds.declared_type()).to_owned())
-        });
+        let columns =
+            look.names.iter().zip(&look.kinds).map(|(name, kinds)| {
+                (name, self.given_type(name).unwrap_or(kinds.declared_type()).to_owned())
+            });
         Ok(NewTable::new(table, columns)
             .primary_key(&self.primary_key)
             .indexes(&self.indexes)

@@ -227,7 +227,11 @@ impl<'c> Serializer for Row<'c> {
     }
 
     #[inline]
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, row: &T) -> Result<(), RowFault> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        row: &T,
+    ) -> Result<(), RowFault> {
         row.serialize(self)
     }
 
@@ -288,7 +292,11 @@ impl SerializeStruct for Row<'_> {
     type Error = RowFault;
 
     #[inline]
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), RowFault> {
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), RowFault> {
         self.0.field(name, value).map_err(RowFault::of_field(name))
     }
 

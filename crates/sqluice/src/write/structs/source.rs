@@ -53,13 +53,8 @@ where
     E: Into<Failure>,
     I: Iterator<Item = std::result::Result<T, E>>,
 {
-    let mut look = Look {
-        names: names.to_vec(),
-        kinds: Vec::new(),
-        rows: 0,
-        parts: VecDeque::new(),
-        error: None,
-    };
+    let mut look =
+        Look { names: names.to_vec(), kinds: Vec::new(), rows: 0, parts: VecDeque::new(), error: None };
     let mut bytes = 0;
     while look.parts.len() < LOOK_PARTS && bytes < PART_BYTES && look.error.is_none() {
         let mut columns = Columns::growing(&look.names);
@@ -186,7 +181,9 @@ impl Target {
         }
         let Some((row, column)) = other else { return Ok(()) };
         let declared = self.watched[column].map_or("", Seen::declared_type);
-        let why = format!("the first rows made this a column of type {declared}, and this value is of another kind");
+        let why = format!(
+            "the first rows made this a column of type {declared}, and this value is of another kind"
+        );
         let field = self.names[column].clone();
         let hint = format!("declare the column: the type \"\" for {field:?} keeps all values as they are");
         Err(faulty(RowFault { field: Some(field), why }, first_row + row as u64 + 1).hint(hint))
