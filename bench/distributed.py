@@ -242,6 +242,13 @@ def commits(folder: Path, rows: int, rounds: int) -> None:
     report(f"The commit of {SHARDS} shards with an index on text", {"commit": number, "copy": number}, seconds, [("commit", "copy", "at most", 2.0)])
 
 
+def cpu_seconds(run: Callable[[], object]) -> float:
+    """Of all threads of this process, which a busy machine changes less than the time."""
+    began = time.process_time()
+    run()
+    return time.process_time() - began
+
+
 def second_rounds(folder: Path, rows: int, rounds: int, index: str | None) -> None:
     db = folder / "t.db"
     shards_count = 16
@@ -252,33 +259,41 @@ def second_rounds(folder: Path, rows: int, rounds: int, index: str | None) -> No
         job = Job(db, "t", primary_key="id", index=index, second_round=second_round)
         job.begin()
         shards: list[Shard] = []
-        seconds = 0.0
+        seconds = spent = 0.0
         for task in range(shards_count):
             ids = numpy.arange(task * each, task * each + each)
             table = pyarrow.table({"id": ids, "area": names.take(pyarrow.array(ids * 7919 % 1000))})
-            began = time.monotonic()
+            began, began_cpu = time.monotonic(), time.process_time()
             shards += job.write(table.to_batches(), task)
             seconds += time.monotonic() - began
+            spent += time.process_time() - began_cpu
+        cpu["write, count" if second_round else "write"].append(spent)
         return job, shards, seconds
 
     seconds: dict[str, list[float]] = {"write": [], "commit": [], "write, count": [], "places": [], "commit rest": []}
+    cpu: dict[str, list[float]] = {name: [] for name in seconds}
+
+    def lap(name: str, run: Callable[[], object]) -> None:
+        cpu[name].append(cpu_seconds(lambda: seconds[name].append(timed(run))))
+
     for _ in range(rounds):
         job, shards, took = written(False)
         seconds["write"].append(took)
         staged_bytes = sum(shard.bytes for shard in shards)
-        seconds["commit"].append(timed(lambda: job.commit(shards)))  # noqa: B023
+        lap("commit", lambda: job.commit(shards))  # noqa: B023
         check(count(db), each * shards_count)
         job, shards, took = written(True)
         seconds["write, count"].append(took)
         places = job.plan(shards)
         placed: list[Placed] = []
-        seconds["places"].append(timed(lambda: placed.extend([job.place(place) for place in places])))  # noqa: B023
-        seconds["commit rest"].append(timed(lambda: job.commit(shards, placed=placed)))  # noqa: B023
+        lap("places", lambda: placed.extend([job.place(place) for place in places]))  # noqa: B023
+        lap("commit rest", lambda: job.commit(shards, placed=placed))  # noqa: B023
         target_bytes = os.path.getsize(db)
         check(count(db), each * shards_count)
     about = "no index" if index is None else "an index on text"
     title = f"A second round of {shards_count} shards, {about}: {staged_bytes:,} bytes of shards, {target_bytes:,} of the target"
     report(title, dict.fromkeys(seconds, each * shards_count), seconds, [])
+    print("  seconds of CPU: " + ", ".join(f"{name} {statistics.median(laps):.2f}" for name, laps in cpu.items()), flush=True)
 
 
 def main() -> None:

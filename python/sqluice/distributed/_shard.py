@@ -16,7 +16,7 @@ from . import _files, _places
 from ._partition import Partition, split
 
 TASK_ROWID_BITS = 33
-"""Rowids of a task without a key are its number, and the number of the row in so many bits, as monotonically_increasing_id of Spark."""
+"""Rowids of a task without a key are its number, and the number of the row in its last bits, as monotonically_increasing_id of Spark has them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ mod design;
 mod inserted;
 mod known;
 mod options;
+mod place;
 mod places;
 mod plan;
 mod report;
@@ -37,7 +38,7 @@ use sqluice_engine::plan::Memory;
 use sqluice_engine::report::PhaseReport;
 
 pub use options::Merge;
-pub use places::{Place, Placed};
+pub use place::{Place, Placed};
 pub use plan::{MergePlan, PlannedTable};
 pub use report::{MergeReport, MergedIndex, MergedSource, MergedTable, Renumbered};
 

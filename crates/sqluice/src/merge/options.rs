@@ -6,7 +6,7 @@ use std::time::Duration;
 use sqluice_core::setters;
 use sqluice_engine::options::WriteOptions;
 
-use super::places::Placed;
+use super::place::Placed;
 
 /// A merge of databases.
 #[derive(Clone, Debug)]

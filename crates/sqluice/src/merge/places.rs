@@ -1,109 +1,25 @@
-//! A merge whose leaves are written by those who have the sources: each copies the leaves of its source to their place in the file, and the
-//! merge adds the rest.
+//! A merge whose leaves are copied by several processes, each to the place of its source in the file; the merge adds the rest.
 //!
 //! ```text
-//!  workers   Place::count(source) ──┐                ┌──> Place::write      each its own pages, side by side
-//!  merge                            └─> Merge::places ┘        └──> Merge::placed, run: interior pages, indexes, schema, page 1
+//!  processes   Place::count ──┐                 ┌──> Place::write      each its own pages, side by side
+//!  merge                      └─> Merge::places ┘         └──> Merge::placed, run: interior pages, indexes, schema, page 1
 //! ```
 //!
-//! That takes sources whose rowids are disjoint, so that the leaves of one follow those of another. Places depend on the sources alone, and
-//! so do the bytes that go there: it does no harm to write to a place twice.
+//! Rowids of the sources must be disjoint, so that the leaves of one follow those of another.
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::{Cancel, Progress, Silent};
-use sqluice_engine::copied_leaves::{LeavesJob, PageRun};
-use sqluice_engine::options::{OnConflict, WriteOptions};
+use sqluice_core::progress::{Cancel, Silent};
+use sqluice_engine::options::OnConflict;
 use sqluice_engine::output::create_shared;
-use sqluice_reader::snapshot::ReadOptions;
-use sqluice_reader::{Snapshot, StoredObject};
 
 use super::Merge;
 use super::design::Design;
+use super::place::{Place, Placed};
 use super::sources::{self, Source};
 use super::tables::{MergedTable, Method};
 use crate::copy::AutoVacuum;
-
-/// Where the leaves of a source go, and what overflows from them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Place {
-    /// The database that has the rows.
-    pub source: PathBuf,
-    /// Their table.
-    pub table: String,
-    /// The file of the merge until it has its name.
-    pub file: PathBuf,
-    /// The first page of the place.
-    pub first_page: u32,
-    /// Pages of the place. If it includes the lock-byte page, that is not counted.
-    pub pages: u32,
-}
-
-/// A place to which the leaves have been written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
-    /// The place.
-    pub place: Place,
-    /// The list of the leaves, which [`Place::write`] has made.
-    pub list: PathBuf,
-}
-
-impl Place {
-    /// Counts the pages that the rows of a table take in the result.
-    ///
-    /// # Errors
-    /// When the source can't be read or is damaged, or has no such table with rows.
-    pub fn count(
-        source: &Path,
-        table: &str,
-        options: &WriteOptions,
-        progress: &dyn Progress,
-        cancel: &Cancel,
-    ) -> Result<u32> {
-        with_table(source, table, options, cancel, |job| job.count(progress, cancel))
-    }
-
-    /// Copies the leaves to their place, and makes the list of them, a new file. Any process that sees the source and the file can do
-    /// it, more than once, each time with another list.
-    ///
-    /// # Errors
-    /// When the source can't be read, is damaged or has changed, or the file can't be written: also because the merge has been completed or
-    /// given up meanwhile.
-    pub fn write(
-        &self,
-        list: &Path,
-        options: &WriteOptions,
-        progress: &dyn Progress,
-        cancel: &Cancel,
-    ) -> Result<()> {
-        let Place { file, first_page, pages, .. } = self;
-        let run = PageRun { file, first_page: *first_page, pages: *pages, list };
-        with_table(&self.source, &self.table, options, cancel, |job| job.write(&run, progress, cancel))
-    }
-}
-
-fn with_table<T>(
-    source: &Path,
-    table: &str,
-    options: &WriteOptions,
-    cancel: &Cancel,
-    work: impl FnOnce(&LeavesJob<'_>) -> Result<T>,
-) -> Result<T> {
-    let mut read = ReadOptions::new();
-    read.busy_timeout = options.busy_timeout;
-    read.pending_byte = Some(options.tuning.pending_byte);
-    let snapshot = Snapshot::begin(source, &read, cancel)?;
-    let objects = snapshot.objects(cancel)?;
-    let is_meant = |object: &&StoredObject| {
-        object.kind == "table" && object.tree.is_some() && object.name.eq_ignore_ascii_case(table)
-    };
-    let found = objects.iter().find(is_meant);
-    let found = found.ok_or_else(|| Error::input(format!("{} has no table {table}", source.display())))?;
-    work(&LeavesJob { snapshot: &snapshot, table: found, options })
-}
 
 impl Merge {
     /// The places of the rows of a table in `file`, of which each source has that many pages ([`Place::count`]), and makes the file: a new
@@ -157,7 +73,7 @@ impl Merge {
         }
     }
 
-    /// Whether the leaves of a table can be written by those who have the sources.
+    /// Whether the leaves of a table can be copied by several processes.
     fn takes_places(&self, merged: &MergedTable<'_>, sources: &[Source], design: &Design<'_>) -> bool {
         let first = &sources[0].snapshot;
         merged.method == Method::Concatenated

@@ -21,7 +21,7 @@ use sqluice_reader::StoredObject;
 use super::design::{Design, SCHEMA_FORMAT};
 use super::inserted;
 use super::known::Run;
-use super::places::Placed;
+use super::place::Placed;
 use super::report::MergeReport;
 use super::sources;
 use super::tables::{MergedTable, Method};
