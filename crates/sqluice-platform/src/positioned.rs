@@ -36,7 +36,8 @@ mod tests {
         let slices = [&b"hel"[..], b"lo", b" "].map(IoSlice::new);
         let mut written = 0;
         while written < 6 {
-            let mut left = &mut slices.clone()[..];
+            let mut left = slices;
+            let mut left = &mut left[..];
             IoSlice::advance_slices(&mut left, written);
             written += write_slices_at(&file, left, written as u64).unwrap();
         }
