@@ -12,7 +12,7 @@ use sqluice_core::source::{Part, Sink, Source};
 
 use super::row::{Columns, RowFault};
 
-/// Rows of a part, at most. The rest of a part's work is small beside that of so many rows.
+/// Rows of a part, at most. Beside the work of that number of rows, the rest of a part's is small.
 const PART_ROWS: usize = 4096;
 
 /// Bytes of text and blobs from which on no more rows are added to a part.
