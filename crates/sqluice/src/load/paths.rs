@@ -67,9 +67,11 @@ fn meant(path: &Path) -> Option<FileMeant> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(unix)]
     use std::os::unix::fs::symlink;
 
     #[test]
+    #[cfg(unix)] // Links take a right of their own on Windows.
     fn a_file_is_the_same_by_any_of_its_names() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
@@ -94,6 +96,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)] // It names /dev/null.
     fn a_terminal_or_the_like_may_be_named_as_often_as_one_likes() {
         let load = Load { reject: Some("/dev/null".into()), ..Load::new("x.db", ["/dev/null"]) };
         assert!(refuse_shared(&load, &load.files).is_ok());
