@@ -258,7 +258,7 @@ def copy(
     left out. journal_mode, auto_vacuum, user_version, application_id, page_size: those of the source, except that a new file has the journal
     mode "delete". interior_first: places all interior pages after the first page, for readers that fetch ranges;
     reads the source twice, not possible with auto_vacuum. purpose: chooses settings, which the report lists; "datasette" writes a file for
-    its `--inspect-file` beside the copy, "d1" a folder of SQL files within the limits of Cloudflare D1. busy_limit: seconds that
+    its option inspect-file beside the copy, "d1" a folder of SQL files within the limits of Cloudflare D1. busy_limit: seconds that
     the copy may keep others from committing, which it does in all journal modes but WAL.
     """
     args = {
