@@ -206,3 +206,175 @@ fn record_header(bytes: usize) -> Vec<u8> {
 fn get_u32(page: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([page[at], page[at + 1], page[at + 2], page[at + 3]])
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const MODES: [&str; 4] = ["delete", "truncate", "persist", "wal"];
+
+    /// A database, and what SQL makes of it: the pages of both, and what the table holds in both.
+    struct Change {
+        _home: TempDir,
+        path: PathBuf,
+        page_bytes: usize,
+        old: Vec<u8>,
+        new: Vec<u8>,
+        content: [(i64, String); 2],
+    }
+
+    const MORE_ROWS: &str = "WITH n(i) AS (SELECT 3001 UNION ALL SELECT i + 1 FROM n LIMIT 9000)
+        INSERT INTO t SELECT i, i % 9999 + 300, printf('%x', i * 7919) FROM n";
+
+    const OTHER_VALUES: &str = "UPDATE t SET c = c + 1";
+
+    impl Change {
+        fn new(mode: &str, page_bytes: usize, sql: &str) -> Change {
+            let home = tempfile::tempdir().unwrap();
+            let [path, changed] = ["x.db", "y.db"].map(|name| home.path().join(name));
+            let database = Connection::open(&path).unwrap();
+            database
+                .execute_batch(&format!(
+                    "PRAGMA page_size = {page_bytes}; PRAGMA journal_mode = {mode}; PRAGMA synchronous = OFF;
+                     CREATE TABLE t (a INTEGER PRIMARY KEY, c INTEGER, b); CREATE INDEX t_b ON t (b);
+                     WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000)
+                     INSERT INTO t SELECT i, i % 9999 + 300, printf('%x', i * 7919) FROM n"
+                ))
+                .unwrap();
+            database.close().unwrap();
+            std::fs::copy(&path, &changed).unwrap();
+            let database = Connection::open(&changed).unwrap();
+            database.execute_batch(sql).unwrap();
+            database.close().unwrap();
+            let [old, new] = [&path, &changed].map(|path| std::fs::read(path).unwrap());
+            let content = [content(&path), content(&changed)];
+            Change { _home: home, path, page_bytes, old, new, content }
+        }
+
+        /// In a transaction in which the new pages are part of the database, by way of `before`.
+        fn publish(&self, mode: &str, before: &str) -> Connection {
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+            let name = sub_journal::name().expect("the file system is SQLite's own");
+            let connection = Connection::open_with_flags_and_vfs(&self.path, flags, name).unwrap();
+            connection
+                .execute_batch(&format!(
+                    "PRAGMA journal_mode = {mode}; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE;
+                     PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE; SELECT sum(c) FROM t; {before}"
+                ))
+                .unwrap();
+            let pages = |bytes: &[u8]| bytes.chunks(self.page_bytes).map(<[u8]>::to_vec).collect::<Vec<_>>();
+            let (old, new) = (pages(&self.old), pages(&self.new));
+            let mut file = std::fs::OpenOptions::new().append(true).open(&self.path).unwrap();
+            let last = (new.len() > old.len()).then(|| (new.len() as u32, &new[new.len() - 1][..]));
+            if last.is_some() {
+                std::io::Write::write_all(&mut file, &new[old.len()..new.len() - 1].concat()).unwrap();
+            }
+            let both = (1..).zip(old.iter().zip(&new)).skip(1);
+            let overwritten = both.filter(|(_, (old, new))| old != new);
+            let overwritten: Vec<(u32, Vec<u8>)> =
+                overwritten.map(|(number, (_, new))| (number, new.clone())).collect();
+            assert!(!overwritten.is_empty());
+            publish(&connection, &overwritten, last).unwrap();
+            connection
+        }
+    }
+
+    fn sum(connection: &Connection) -> (i64, String) {
+        let sound: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+        assert_eq!(sound, "ok");
+        let sql = "SELECT count(*), group_concat(c || b) FROM (SELECT c, b FROM t ORDER BY b, a)";
+        connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+    }
+
+    /// What the table of a sound database holds.
+    fn content(path: &Path) -> (i64, String) {
+        sum(&Connection::open(path).unwrap())
+    }
+
+    /// What a crash at this moment leaves.
+    fn after_a_crash(path: &Path) -> (i64, String) {
+        let home = tempfile::tempdir().unwrap();
+        let copy = home.path().join("x.db");
+        for suffix in ["", "-journal", "-wal"] {
+            let beside = |path: &Path| {
+                let mut name = path.as_os_str().to_owned();
+                name.push(suffix);
+                PathBuf::from(name)
+            };
+            if beside(path).exists() {
+                std::fs::copy(beside(path), beside(&copy)).unwrap();
+            }
+        }
+        content(&copy)
+    }
+
+    fn each(mut test: impl FnMut(&str, &Change)) {
+        for mode in MODES {
+            for page_bytes in [512, 1024, 4096, 65536] {
+                for sql in [MORE_ROWS, OTHER_VALUES] {
+                    test(mode, &Change::new(mode, page_bytes, sql));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn pages_are_part_of_the_database_before_and_after_commit() {
+        each(|mode, change| {
+            let connection = change.publish(mode, "");
+            assert_eq!(sum(&connection), change.content[1], "{mode} {}", change.page_bytes);
+            connection
+                .execute_batch("COMMIT; CREATE TABLE more (x); INSERT INTO more SELECT b FROM t")
+                .unwrap();
+            connection.close().unwrap();
+            assert_eq!(content(&change.path), change.content[1], "{mode} {}", change.page_bytes);
+        });
+    }
+
+    #[test]
+    fn pages_that_the_transaction_has_changed_itself_are_replaced() {
+        each(|mode, change| {
+            // They are in the cache, changed, and have been looked at.
+            let connection = change.publish(mode, "UPDATE t SET c = c + 1; UPDATE t SET c = c - 1;");
+            assert_eq!(sum(&connection), change.content[1], "{mode} {}", change.page_bytes);
+            connection.execute_batch("COMMIT").unwrap();
+            connection.close().unwrap();
+            assert_eq!(content(&change.path), change.content[1], "{mode} {}", change.page_bytes);
+        });
+    }
+
+    #[test]
+    fn rollback_brings_the_old_pages_back() {
+        for before in ["", "UPDATE t SET c = c + 1; UPDATE t SET c = c - 1;"] {
+            each(|mode, change| {
+                let connection = change.publish(mode, before);
+                connection.execute_batch("ROLLBACK").unwrap();
+                assert_eq!(sum(&connection), change.content[0], "{mode} {}", change.page_bytes);
+                connection.close().unwrap();
+                assert_eq!(content(&change.path), change.content[0], "{mode} {}", change.page_bytes);
+            });
+        }
+    }
+
+    #[test]
+    fn a_crash_leaves_the_old_pages_also_when_new_ones_are_in_the_file_already() {
+        for before in ["", "UPDATE t SET c = c + 1; UPDATE t SET c = c - 1;"] {
+            each(|mode, change| {
+                let connection = change.publish(mode, before);
+                assert_eq!(after_a_crash(&change.path), change.content[0], "{mode} {}", change.page_bytes);
+                // A small cache writes what it has to the file, or to the log, before the transaction ends.
+                let flush = "PRAGMA cache_size = 5; UPDATE t SET c = c + 1; PRAGMA shrink_memory";
+                connection.execute_batch(flush).unwrap();
+                connection.cache_flush().unwrap();
+                if mode != "wal" {
+                    assert_ne!(std::fs::read(&change.path).unwrap()[..change.old.len()], change.old);
+                }
+                assert_eq!(after_a_crash(&change.path), change.content[0], "{mode} {}", change.page_bytes);
+            });
+        }
+    }
+}

@@ -247,7 +247,7 @@ fn break_even(scale: Scale) -> Experiment {
     // Bytes of all blobs of a size, and how many there are at most: that many small files take long to make.
     let all = Counts::new(1_000_000, 20_000_000, 1_000_000_000).at(scale);
     let most = Counts::new(200, 1_000, 100_000).at(scale);
-    let of = |size: u64| Blobs { count: (all / size).clamp(2, most), bytes: (size * 4 / 5, size * 6 / 5) };
+    let of = |size: u64| Blobs { count: (all / size).min(most).max(2), bytes: (size * 4 / 5, size * 6 / 5) };
     let read = |blobs, from, pragmas: &'static [Pragma], cold| {
         Reading { blobs, from, files: Layout::Flat, pragmas, cold }.case()
     };
