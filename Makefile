@@ -33,6 +33,7 @@ test: export PROPTEST_RNG_SEED ?= 1
 test: setup lint ## Everything a change must pass: formatting, clippy, the docs, all tests
 	tools/remote --setup
 	tools/rust-tests --workspace --locked
+	tools/dependant
 	tools/docs build
 	SQLUICE_BUILD='--workspace --lib --tests' tools/python python/tests site/tests
 

@@ -50,6 +50,7 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::Schema;
 use sqluice_core::sqlite_error::{full_disk, said};
+use sqluice_format::aligned::AlignedBuffer;
 use sqluice_format::page::{Geometry, PageSize};
 use sqluice_platform::positioned::Positioned;
 use sqluice_platform::rights;
@@ -168,9 +169,11 @@ impl Existing {
     /// # Errors
     /// When it can't be read.
     fn page_of_file(&self, number: u32) -> Result<Option<Vec<u8>>> {
-        let mut page = vec![0; self.geometry.page_bytes()];
-        match self.file.read_exact_at(&mut page, self.geometry.offset(number)) {
-            Ok(()) => Ok(Some(page)),
+        // Direct I/O may be on, while pages are written past the end.
+        let mut page = AlignedBuffer::default();
+        page.set_len(self.geometry.page_bytes());
+        match self.file.read_exact_at(page.bytes_mut(), self.geometry.offset(number)) {
+            Ok(()) => Ok(Some(page.bytes().to_vec())),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
             Err(error) => Err(Error::read(&self.name, error)),
         }

@@ -8,7 +8,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 use serde::{Serialize, Serializer};
 use sqluice::error::Error;
-use sqluice::options::{IfExists, WriteOptions};
+use sqluice::options::{IfExists, WriteOptions, WritePath};
 use sqluice::write::{WriteRows, write_rows};
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -367,4 +367,22 @@ fn large_rows_stay_within_parts() {
     let rows = (0..60).map(|id| Large { id, text: "x".repeat(1 << 20) });
     write_rows(&path, "l", rows).unwrap();
     assert_eq!(first::<i64>(&path, "SELECT sum(length(text)) + sum(id) FROM l"), (60 << 20) + 59 * 30);
+}
+
+#[test]
+fn an_existing_table_with_indexes_gets_pages_when_the_iterator_has_many_rows() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("x.db");
+    let pairs = |ids: std::ops::Range<i64>| ids.map(|id| Pair { id, name: "n" });
+    let write = WriteRows::new(&path, "p").primary_key(["id"]).indexes(["name"]).ascending(true);
+    write.run(pairs(0..10)).unwrap();
+    let more = write.if_exists(IfExists::Append);
+    let path_of = |report: sqluice::report::Report| report.tables[0].write_path;
+    assert_eq!(path_of(more.run(pairs(10..30_000)).unwrap()), WritePath::Pages);
+    // Nothing is known of how many pass a filter.
+    let some = pairs(30_000..60_000).filter(|pair| pair.id > 0);
+    assert_eq!(path_of(more.run(some).unwrap()), WritePath::Insert);
+    let some = pairs(60_000..90_000).filter(|pair| pair.id > 0);
+    assert_eq!(path_of(more.about(30_000).run(some).unwrap()), WritePath::Pages);
+    assert_eq!(first::<i64>(&path, "SELECT sum(id) FROM p"), (0..90_000).sum::<i64>());
 }

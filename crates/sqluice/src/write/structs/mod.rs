@@ -116,6 +116,9 @@ pub struct WriteRows {
     pub without_rowid: bool,
     /// Rows ascend by their INTEGER PRIMARY KEY, so that they need not be sorted. One that does not is an error.
     pub ascending: bool,
+    /// How many rows arrive, about; `None`: what the iterator says (`size_hint`). An existing table with indexes is written as pages only if
+    /// many rows are expected.
+    pub about: Option<u64>,
     /// How to write.
     pub options: WriteOptions,
     /// What the run is watched by.
@@ -147,6 +150,8 @@ setters! { WriteRows:
     without_rowid(without_rowid: bool) = without_rowid;
     /// States that rows ascend by their INTEGER PRIMARY KEY: they are not sorted then, and one that does not ascend is an error.
     ascending(ascending: bool) = ascending;
+    /// Sets the approximate number of rows, for iterators that do not know it.
+    about(rows: impl Into<Option<u64>>) = rows.into();
     /// Sets how the database is written.
     options(options: WriteOptions) = options;
     /// Sets what the run is watched by.
@@ -170,6 +175,7 @@ impl WriteRows {
             strict: false,
             without_rowid: false,
             ascending: false,
+            about: None,
             options: WriteOptions::default(),
             progress: Arc::new(Silent),
             cancel: Cancel::new(),
@@ -253,7 +259,9 @@ impl WriteRows {
             .zip(&look.kinds)
             .map(|(name, kinds)| (is_found && self.given_type(name).is_none()).then_some(*kinds));
         let watched: Vec<Option<Seen>> = watched.collect();
-        let rows = NamedRows::new(&self.table, names.clone()).in_any_order(!self.ascending);
+        let rows = NamedRows::new(&self.table, names.clone())
+            .in_any_order(!self.ascending)
+            .about(self.about.or(look.about));
         let write = Write::new(&self.target, schema).rows([rows]).options(self.options.clone());
         let prepared = write.prepare()?;
         let target = Target::new(&self.table, names, prepared.filled(0).1.to_vec(), watched);

@@ -32,6 +32,8 @@ pub(super) struct Look {
     pub(super) kinds: Vec<Seen>,
     /// How many rows were looked at.
     pub(super) rows: u64,
+    /// How many rows arrive at least, as the iterator says; `None`: it does not say.
+    pub(super) about: Option<u64>,
     parts: VecDeque<Columns>,
     /// What ends the rows after these.
     error: Option<Error>,
@@ -53,8 +55,14 @@ where
     E: Into<Failure>,
     I: Iterator<Item = std::result::Result<T, E>>,
 {
-    let mut look =
-        Look { names: names.to_vec(), kinds: Vec::new(), rows: 0, parts: VecDeque::new(), error: None };
+    let mut look = Look {
+        names: names.to_vec(),
+        kinds: Vec::new(),
+        rows: 0,
+        about: None,
+        parts: VecDeque::new(),
+        error: None,
+    };
     let mut bytes = 0;
     while look.parts.len() < LOOK_PARTS && bytes < PART_BYTES && look.error.is_none() {
         let mut columns = Columns::growing(&look.names);
@@ -74,6 +82,8 @@ where
     {
         return Err(error);
     }
+    let (least, most) = rows.size_hint();
+    look.about = (least > 0 || most == Some(0)).then_some(look.rows + least as u64);
     look.kinds = vec![Seen::default(); look.names.len()];
     for part in &mut look.parts {
         part.widen(&look.names);
