@@ -54,7 +54,7 @@ use source::{BorrowingSource, Look, StructSource, Target, look};
 /// let readings = (0..1_000_000).map(|n| Reading { sensor: n % 40, celsius: f64::from(n) / 1e5, note: None });
 /// let report = sqluice::write::write_rows(&db, "reading", readings)?;
 /// assert_eq!(report.rows, 1_000_000);
-/// # Ok::<(), sqluice::error::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// [`WriteRows`] has keys, indexes and the other options, such as what to do with an existing table.
@@ -89,7 +89,7 @@ where
 ///
 /// let report = write.if_exists(IfExists::Append).run([Town { id: 3, name: "Bonn" }])?;
 /// assert_eq!(report.rows, 1);
-/// # Ok::<(), sqluice::error::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 #[non_exhaustive]
