@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::{
     ArrayRef, BinaryArray, Date32Array, Float64Array, Int64Array, RecordBatch, RecordBatchOptions,
@@ -29,6 +30,10 @@ pub struct ArrowEncoder {
     types: Vec<ColumnType>,
     mixed: Mixed,
     nulled: Arc<Nulled>,
+    /// The rows of the batch before, and the bytes of text in each column. The next batch is about as large, and memory that is there from
+    /// the start is not copied as it grows.
+    rows_before: AtomicUsize,
+    bytes_before: Vec<AtomicUsize>,
 }
 
 /// Rows of a part, as record batches.
@@ -47,7 +52,9 @@ impl ArrowEncoder {
     pub fn new(names: &[String], types: Vec<ColumnType>, mixed: Mixed, nulled: Arc<Nulled>) -> ArrowEncoder {
         let field = |(name, of): (&String, &ColumnType)| Field::new(name, data_type(of.kind), true);
         let fields: Vec<Field> = names.iter().zip(&types).map(field).collect();
-        ArrowEncoder { schema: Arc::new(Schema::new(fields)), types, mixed, nulled }
+        let bytes_before = types.iter().map(|_| AtomicUsize::new(0)).collect();
+        let schema = Arc::new(Schema::new(fields));
+        ArrowEncoder { schema, types, mixed, nulled, rows_before: AtomicUsize::new(0), bytes_before }
     }
 
     /// The columns.
@@ -136,22 +143,32 @@ struct ArrowSink<'e> {
 
 impl ArrowSink<'_> {
     fn begin(&mut self) {
-        let building = |of: &ColumnType| Building {
+        let rows = self.encoder.rows_before.load(Ordering::Relaxed);
+        let building = |(of, bytes): (&ColumnType, &AtomicUsize)| Building {
             values: match of.kind {
-                Kind::Int | Kind::Timestamp => BuildingValues::Ints(Vec::new()),
-                Kind::Real => BuildingValues::Reals(Vec::new()),
-                Kind::Date => BuildingValues::Days(Vec::new()),
-                Kind::Text | Kind::Blob => BuildingValues::Bytes { offsets: vec![0], data: Vec::new() },
+                Kind::Int | Kind::Timestamp => BuildingValues::Ints(Vec::with_capacity(rows)),
+                Kind::Real => BuildingValues::Reals(Vec::with_capacity(rows)),
+                Kind::Date => BuildingValues::Days(Vec::with_capacity(rows)),
+                Kind::Text | Kind::Blob => {
+                    let mut offsets = Vec::with_capacity(rows + 1);
+                    offsets.push(0);
+                    BuildingValues::Bytes { offsets, data: Vec::with_capacity(bytes.load(Ordering::Relaxed)) }
+                }
             },
-            nulls: NullBufferBuilder::new(0),
+            nulls: NullBufferBuilder::new(rows),
         };
-        self.columns = self.encoder.types.iter().map(building).collect();
-        self.rows = 0;
+        self.columns = self.encoder.types.iter().zip(&self.encoder.bytes_before).map(building).collect();
     }
 
     fn finish_batch(&mut self) -> Result<()> {
         if self.rows == 0 {
             return Ok(());
+        }
+        self.encoder.rows_before.store(self.rows, Ordering::Relaxed);
+        for (column, before) in self.columns.iter().zip(&self.encoder.bytes_before) {
+            if let BuildingValues::Bytes { data, .. } = &column.values {
+                before.store(data.len(), Ordering::Relaxed);
+            }
         }
         let columns = std::mem::take(&mut self.columns).into_iter().zip(&self.encoder.types);
         let arrays = columns.map(|(column, of)| column.finish(of.kind)).collect::<Result<Vec<_>, _>>();
@@ -161,7 +178,7 @@ impl ArrowSink<'_> {
         });
         self.piece.batches.push(batch.map_err(failed)?);
         self.piece.rows += self.rows as u64;
-        self.begin();
+        self.rows = 0;
         Ok(())
     }
 }
@@ -177,6 +194,7 @@ impl Sink for ArrowSink<'_> {
         };
         if self.columns.iter().zip(&batch.columns).any(|(building, column)| large(building, column)) {
             self.finish_batch()?;
+            self.begin();
         }
         let encoder = self.encoder;
         for (index, (building, column)) in self.columns.iter_mut().zip(&batch.columns).enumerate() {

@@ -10,7 +10,7 @@
 //! * [`digits`]: numbers as text; [`dates`]: text as dates; [`compression`]: gzip and zstd, piece by piece
 //! * [`unfit`]: values that a format does not have; [`types`]: the types of columns
 //! * [`text`]: CSV and JSON; [`sql`]: INSERT statements
-//! * `arrow`, `parquet`
+//! * `arrow`; `repeats`: which columns a dictionary makes smaller; `parquet`
 
 #![deny(unsafe_code)]
 
@@ -22,6 +22,8 @@ pub mod digits;
 pub mod in_order;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+#[cfg(feature = "parquet")]
+mod repeats;
 pub mod sql;
 pub mod text;
 pub mod types;

@@ -1,11 +1,15 @@
 //! Parts as row groups of a Parquet file: any thread encodes and compresses the columns of a group, one appends the groups in order.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::arrow::add_encoded_arrow_schema_to_metadata;
-use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves};
+use parquet::arrow::arrow_writer::{
+    ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
+};
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
@@ -15,11 +19,15 @@ use sqluice_core::source::Part;
 
 use crate::arrow::{ArrowEncoder, ArrowPiece};
 use crate::in_order::Encode;
+use crate::repeats::repeats;
 
 /// Makes row groups of parts.
 pub struct ParquetEncoder {
     arrow: ArrowEncoder,
-    factory: ArrowRowGroupWriterFactory,
+    /// Writers for columns whose values repeat.
+    with_dictionary: ArrowRowGroupWriterFactory,
+    /// Writers for the others: a dictionary of nearly all values takes time to build, and makes the file larger.
+    plain: ArrowRowGroupWriterFactory,
 }
 
 /// Rows of a part, as the columns of a row group.
@@ -34,6 +42,22 @@ pub struct ParquetPiece {
 /// A Parquet file that is written group by group.
 pub struct ParquetFile<W: Write + Send>(SerializedFileWriter<W>);
 
+/// Begins a file of these columns.
+fn file_writer<W: Write + Send>(
+    out: W,
+    schema: &SchemaRef,
+    dictionary: bool,
+) -> Result<SerializedFileWriter<W>> {
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_dictionary_enabled(dictionary)
+        .set_created_by(concat!("sqluice ", env!("CARGO_PKG_VERSION")).to_owned())
+        .build();
+    add_encoded_arrow_schema_to_metadata(schema, &mut properties);
+    let columns = ArrowSchemaConverter::new().convert(schema).map_err(failed)?;
+    SerializedFileWriter::new(out, columns.root_schema_ptr(), Arc::new(properties)).map_err(failed)
+}
+
 /// The error for what a Parquet file does not take.
 fn failed(error: ParquetError) -> Error {
     Error::target("cannot write a Parquet file").because(error)
@@ -45,16 +69,12 @@ impl<W: Write + Send> ParquetFile<W> {
     /// # Errors
     /// When the first bytes can't be written.
     pub fn begin(out: W, arrow: ArrowEncoder) -> Result<(ParquetFile<W>, ParquetEncoder)> {
-        let mut properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_created_by(concat!("sqluice ", env!("CARGO_PKG_VERSION")).to_owned())
-            .build();
-        add_encoded_arrow_schema_to_metadata(arrow.schema(), &mut properties);
-        let schema = ArrowSchemaConverter::new().convert(arrow.schema()).map_err(failed)?;
-        let writer =
-            SerializedFileWriter::new(out, schema.root_schema_ptr(), Arc::new(properties)).map_err(failed)?;
-        let factory = ArrowRowGroupWriterFactory::new(&writer, Arc::clone(arrow.schema()));
-        Ok((ParquetFile(writer), ParquetEncoder { arrow, factory }))
+        let writer = file_writer(out, arrow.schema(), true)?;
+        let with_dictionary = ArrowRowGroupWriterFactory::new(&writer, Arc::clone(arrow.schema()));
+        // A factory takes its settings from the writer of a file.
+        let nowhere = file_writer(io::sink(), arrow.schema(), false)?;
+        let plain = ArrowRowGroupWriterFactory::new(&nowhere, Arc::clone(arrow.schema()));
+        Ok((ParquetFile(writer), ParquetEncoder { arrow, with_dictionary, plain }))
     }
 
     /// Appends a row group.
@@ -81,13 +101,28 @@ impl<W: Write + Send> ParquetFile<W> {
     }
 }
 
+impl ParquetEncoder {
+    /// A writer for each column of a row group: with a dictionary if values of the first batch repeat.
+    fn writers(&self, first: Option<&RecordBatch>) -> Result<Vec<ArrowColumnWriter>> {
+        // All groups are like the first: none is encrypted by its number.
+        let with_dictionary = self.with_dictionary.create_column_writers(0).map_err(failed)?;
+        let plain = self.plain.create_column_writers(0).map_err(failed)?;
+        let columns = first.map_or(&[][..], RecordBatch::columns);
+        let both = with_dictionary.into_iter().zip(plain).enumerate();
+        let chosen = both.map(|(index, (with_dictionary, plain))| match columns.get(index) {
+            Some(column) if !repeats(column) => plain,
+            _ => with_dictionary,
+        });
+        Ok(chosen.collect())
+    }
+}
+
 impl Encode for ParquetEncoder {
     type Piece = ParquetPiece;
 
     fn encode(&self, part: &mut dyn Part) -> Result<ParquetPiece> {
         let ArrowPiece { batches, rows, input_bytes } = self.arrow.encode(part)?;
-        // All groups are like the first: none is encrypted by its number.
-        let mut writers = self.factory.create_column_writers(0).map_err(failed)?;
+        let mut writers = self.writers(batches.first())?;
         for batch in batches {
             let columns = batch.schema_ref().fields().iter().zip(batch.columns());
             for ((field, array), writer) in columns.zip(&mut writers) {

@@ -1,0 +1,94 @@
+//! Whether the values of a column repeat, from a sample.
+
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, Float64Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+
+/// Places where the sample takes values. Equal values often stand side by side, so that single values would miss them.
+const RUNS: usize = 64;
+/// Values taken at each.
+const RUN_ROWS: usize = 16;
+
+/// Whether a dictionary of the values is smaller than the values. True for a column so small that this does not matter.
+///
+/// Of n values, k of them different and each as likely, a sample of s has about s² / 2k values that it had before. For k = n / 2, where a
+/// dictionary hardly gains anything, that is s² / n.
+pub(crate) fn repeats(column: &ArrayRef) -> bool {
+    let rows = column.len();
+    let sample = RUNS * RUN_ROWS;
+    if rows < 4 * sample {
+        return true;
+    }
+    let starts = (0..RUNS).map(|run| run * (rows - RUN_ROWS) / (RUNS - 1));
+    let valid = starts.flat_map(|start| start..start + RUN_ROWS).filter(|&row| column.is_valid(row));
+    let mut hashes: Vec<u64> = match column.data_type() {
+        DataType::Int64 => valid.map(|row| hash(column.as_primitive::<Int64Type>().value(row))).collect(),
+        DataType::Float64 => {
+            valid.map(|row| hash(column.as_primitive::<Float64Type>().value(row).to_bits())).collect()
+        }
+        DataType::Date32 => valid.map(|row| hash(column.as_primitive::<Date32Type>().value(row))).collect(),
+        DataType::Timestamp(..) => {
+            valid.map(|row| hash(column.as_primitive::<TimestampMicrosecondType>().value(row))).collect()
+        }
+        DataType::Utf8 => valid.map(|row| hash(column.as_string::<i32>().value(row))).collect(),
+        DataType::Binary => valid.map(|row| hash(column.as_binary::<i32>().value(row))).collect(),
+        // No other is written.
+        _ => return true,
+    };
+    let taken = hashes.len();
+    hashes.sort_unstable();
+    hashes.dedup();
+    let had_before = taken - hashes.len();
+    had_before > taken * taken / rows
+}
+
+fn hash(value: impl Hash) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Int64Array, StringArray};
+
+    use super::*;
+
+    /// Numbers that look random, the same in each run.
+    fn scrambled(number: u64) -> u64 {
+        hash(number)
+    }
+
+    fn ints(rows: u64, value: impl Fn(u64) -> u64) -> ArrayRef {
+        Arc::new((0..rows).map(|row| value(row) as i64).collect::<Int64Array>())
+    }
+
+    #[test]
+    fn a_tenth_of_different_values_repeats_and_nine_tenths_do_not() {
+        for rows in [5_000, 100_000, 1_000_000] {
+            assert!(repeats(&ints(rows, |row| scrambled(row) % (rows / 10))), "{rows}");
+            assert!(repeats(&ints(rows, |row| row / 4)), "{rows}: runs");
+            assert!(!repeats(&ints(rows, scrambled)), "{rows}");
+            assert!(!repeats(&ints(rows, |row| row)), "{rows}: in order");
+        }
+    }
+
+    #[test]
+    fn text_repeats_by_its_bytes_and_nulls_do_not_count() {
+        let text = |row: u64, of: u64| format!("value {}", scrambled(row) % of);
+        let few: ArrayRef = Arc::new((0..50_000).map(|row| Some(text(row, 50))).collect::<StringArray>());
+        assert!(repeats(&few));
+        let many = (0..50_000).map(|row| (row % 2 == 0).then(|| text(row, u64::MAX)));
+        let many: ArrayRef = Arc::new(many.collect::<StringArray>());
+        assert!(!repeats(&many));
+    }
+
+    #[test]
+    fn a_small_column_may_have_a_dictionary() {
+        assert!(repeats(&ints(100, scrambled)));
+        assert!(repeats(&ints(0, scrambled)));
+    }
+}
