@@ -29,6 +29,16 @@ _CHUNK_ROWS = 32 << 10
 Given = tuple[str, list[str], Any] | tuple[Any, Any]
 
 
+class RowidOrder:
+    """Rows that can be had once, and are known to ascend by their rowid."""
+
+    def __init__(self, rows: Iterator[Any]) -> None:
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._rows
+
+
 @dataclasses.dataclass(slots=True)
 class Data:
     """Rows for the engine."""
@@ -41,6 +51,8 @@ class Data:
     """How many there are."""
     index_columns: list[str] = dataclasses.field(default_factory=list)
     """The columns that a frame's index became."""
+    in_order: bool = False
+    """Whether they are known to ascend by their rowid."""
 
 
 def understand(
@@ -75,7 +87,7 @@ def understand(
     def make() -> Given:
         return _of_rows(data, columns, known_columns)
 
-    return Data(make, again, about)
+    return Data(make, again, about, in_order=isinstance(data, RowidOrder))
 
 
 def _refuse_twice(columns: Sequence[str] | None) -> None:

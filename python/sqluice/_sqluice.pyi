@@ -7,7 +7,13 @@ sqlite_version: str
 _Tell = Callable[[str, int, int, int | None, int | None], None] | None
 
 def write(
-    target: str, make: Callable[[], Any], again: bool, table: dict[str, Any], write: dict[str, Any], progress: _Tell
+    target: str,
+    make: Callable[[], Any],
+    again: bool,
+    in_order: bool,
+    table: dict[str, Any],
+    write: dict[str, Any],
+    progress: _Tell,
 ) -> str: ...
 def columns_of(target: str, table: str) -> list[str] | None: ...
 def load(target: str, args: dict[str, Any], write: dict[str, Any], progress: _Tell) -> str: ...

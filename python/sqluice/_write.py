@@ -179,7 +179,7 @@ def write(
             first_rowid=first_rowid,
         )
         with Watched(progress) as notify:
-            text = _sqluice.write(os.fspath(db), given.make, given.again, about, options, notify)
+            text = _sqluice.write(os.fspath(db), given.make, given.again, given.in_order, about, options, notify)
     return of_json(Report, text)
 
 

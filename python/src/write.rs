@@ -175,13 +175,16 @@ pub(crate) fn columns_of(py: Python<'_>, target: PathBuf, table: &str) -> PyResu
     }))
 }
 
-/// Writes rows; `make` gives them, `again` says that it can do so more than once. Returns the report as JSON.
+/// Writes rows; `make` gives them, `again` says that it can do so more than once, `in_order` that they are known to ascend by their rowid.
+/// Returns the report as JSON.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the package gives each of them")]
 pub(crate) fn write(
     py: Python<'_>,
     target: PathBuf,
     make: &Bound<'_, PyAny>,
     again: bool,
+    in_order: bool,
     table: TableArgs,
     write: Options,
     progress: Option<&Bound<'_, PyAny>>,
@@ -192,7 +195,7 @@ pub(crate) fn write(
         arrow: table.arrow().map_err(failed)?,
         options: write.write().map_err(failed)?,
         table,
-        in_any_order: !again,
+        in_any_order: !again && !in_order,
         known: Vec::new(),
     };
     loop {

@@ -97,6 +97,50 @@ def test_rows_of_many_tasks_are_those_that_one_would_write(
     assert staged(folder) == []
 
 
+@given(
+    shares=st.lists(st.lists(st.lists(st.one_of(st.none(), st.integers(0, 40)), max_size=6), max_size=4), min_size=1, max_size=3),
+    sort=st.booleans(),
+    policy=st.sampled_from(["ignore", "replace"]),
+)
+def test_keys_may_leave_their_order_in_any_batch(
+    tmp_path_factory: pytest.TempPathFactory, shares: list[list[list[int | None]]], sort: bool, policy: str
+) -> None:
+    folder = tmp_path_factory.mktemp("t")
+    schema = pyarrow.schema([("id", "int64"), ("row", "int64")])
+    tasks, batches_of_all = [], []
+    for task, share in enumerate(shares):
+        batches = []
+        for keys in share:
+            # Only the first task has rows without a key: theirs depend on the rows before, of which a task knows its own.
+            keys = [0 if key is None and task > 0 else key for key in keys]
+            if sort and None not in keys:
+                keys = sorted(keys, key=lambda key: key or 0)
+            batches.append(pyarrow.record_batch([pyarrow.array(keys, "int64"), pyarrow.array(range(len(keys)), "int64")], schema=schema))
+        tasks.append(batches)
+        batches_of_all += batches
+    whole = pyarrow.Table.from_batches(batches_of_all, schema)
+    if whole.num_rows == 0:
+        return
+    run(Job(folder / "many.db", "t", primary_key="id", on_conflict=policy), tasks)  # type: ignore[arg-type]
+    sqluice.write(folder / "one.db", whole, "t", primary_key="id", on_conflict=policy)  # type: ignore[arg-type]
+    assert content(folder / "many.db") == content(folder / "one.db")
+    assert staged(folder) == []
+
+
+def test_what_comes_out_of_order_is_a_shard_of_its_own(tmp_path: Path) -> None:
+    job = Job(tmp_path / "t.db", "t", primary_key="id")
+    job.begin()
+    shards = job.write([*table(range(100)).to_batches(), *table(range(100, 200)).to_batches(), *table([3000, 250, 201]).to_batches()], 0)
+    assert [(shard.run, shard.rows) for shard in shards] == [(0, 200), (1, 3)]
+    assert job.commit(shards).rows == 203
+    assert [row[0] for row in content(tmp_path / "t.db")[1]][-1:] == [99]
+    # A set has a database for each task.
+    of_set = Job(tmp_path / "set", "t", primary_key="id", mode="set")
+    of_set.begin()
+    [shard] = of_set.write([*table(range(100)).to_batches(), *table([3000, 250, 201]).to_batches()], 0)
+    assert of_set.commit([shard]).rows == 103
+
+
 def test_sorted_shares_are_joined_leaf_by_leaf(tmp_path: Path) -> None:
     shares = [table(range(start, start + 20_000)) for start in range(0, 80_000, 20_000)]
     committed = run(Job(tmp_path / "t.db", "t", primary_key="id"), shares)

@@ -100,6 +100,7 @@ class Job:
             threads=threads,
             memory=memory,
             second_round=second_round,
+            joined=mode == "one",
         )
 
     @property
@@ -254,8 +255,8 @@ def _in_order(shards: Iterable[Shard]) -> list[Shard]:
     return ordered
 
 
-def _position(shard: Shard) -> tuple[int, int]:
-    return shard.task, shard.partition
+def _position(shard: Shard) -> tuple[int, int, int]:
+    return shard.task, shard.partition, shard.run
 
 
 def _absolute(path: Path) -> str:

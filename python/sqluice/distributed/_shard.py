@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import uuid
 from collections.abc import Iterable, Iterator
@@ -12,7 +13,9 @@ from typing import Any
 from .. import _write
 from .._errors import TargetError
 from .._report import Report
+from .._rows import RowidOrder
 from . import _files, _places
+from ._order import InOrder
 from ._partition import Partition, split
 
 TASK_ROWID_BITS = 33
@@ -36,6 +39,8 @@ class Shard:
     """Names of the columns, and the types that they are declared with."""
     pages: int | None = None
     """The pages that its rows take in the result; None: no second round was asked for."""
+    run: int = 0
+    """0 for the first rows of the task and partition, 1 for those after a row whose key was out of order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,17 @@ class Layout:
     threads: int | None
     memory: int
     second_round: bool
+    joined: bool
+    """Whether the shards are merged. Otherwise a task has one for each partition."""
+
+    @property
+    def rowid_key(self) -> str | None:
+        """The column that may be another name for the rowid: the only one of the key, and of no other type than INTEGER."""
+        if len(self.primary_key) != 1 or self.without_rowid:
+            return None
+        [key] = self.primary_key
+        given = {name.lower(): declared.upper() for name, declared in self.types}
+        return key if given.get(key.lower(), "INTEGER") == "INTEGER" else None
 
     def first_rowid(self, task: int) -> int:
         """The rowid of the first row of a task. Without a key the rowids of all tasks are disjoint, so that leaves stay as they are."""
@@ -91,30 +107,38 @@ def write_shards(layout: Layout, folder: str, task: int, batches: Iterable[Any],
     attempt = uuid.uuid4().hex[:12]
     filled = (batch for batch in batches if batch.num_rows > 0)
     if partition is None:
-        return _written(layout, folder, f"{task:06}-{attempt}-0.db", (task, 0), filled)
+        return _written(layout, folder, f"{task:06}-{attempt}-0", (task, 0), filled)
     shards = []
     with ExitStack() as spools:
         for place, rows in _by_partition(filled, partition, spools):
-            shards += _written(layout, folder, f"{task:06}-{attempt}-{place}.db", (task, place), rows)
+            shards += _written(layout, folder, f"{task:06}-{attempt}-{place}", (task, place), rows)
     return shards
 
 
 def _written(layout: Layout, folder: str, name: str, where: tuple[int, int], batches: Iterator[Any]) -> list[Shard]:
+    """The shards of the rows of a partition: one, or another one for rows that come out of order."""
+    key = layout.rowid_key if layout.joined else None
+    if key is None:
+        return _write_one(layout, folder, f"{name}-0.db", (*where, 0), batches)
+    first = InOrder(batches, key)
+    shards = _write_one(layout, folder, f"{name}-0.db", (*where, 0), first, in_order=True)
+    return shards + _write_one(layout, folder, f"{name}-1.db", (*where, 1), first.rest())
+
+
+def _write_one(
+    layout: Layout, folder: str, name: str, where: tuple[int, int, int], batches: Iterator[Any], *, in_order: bool = False
+) -> list[Shard]:
     first = next(batches, None)
     if first is None:
         return []
-
-    def all_batches() -> Iterator[Any]:
-        yield first
-        yield from batches
-
-    task, partition = where
+    task, partition, run = where
+    rows = itertools.chain([first], batches)
     with _files.made_locally(_files.join(folder, name)) as file:
-        report = layout.write(file, all_batches(), task=task)
+        report = layout.write(file, RowidOrder(rows) if in_order else rows, task=task)
         pages = _places.count(file, layout.table, layout.threads, layout.memory) if layout.second_round else None
     [table] = report.tables
     columns = tuple((column.name, column.type) for column in table.columns)
-    return [Shard(name, task, partition, report.rows, report.bytes, report.checksum, columns, pages)]
+    return [Shard(name, task, partition, report.rows, report.bytes, report.checksum, columns, pages, run)]
 
 
 def _by_partition(batches: Iterator[Any], partition: Partition, spools: ExitStack) -> Iterator[tuple[int, Iterator[Any]]]:

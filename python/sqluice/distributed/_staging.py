@@ -2,7 +2,7 @@
 
 ```text
  TARGET's folder/.NAME.sqluice-staging/     JOB/driver.json     which process drives the job
-                                            JOB/TASK-ATTEMPT-PARTITION.db
+                                            JOB/TASK-ATTEMPT-PARTITION-RUN.db
 ```
 
 A job is over when the process that drives it is: on the same machine the kernel says so, elsewhere a job counts as over after a week.

@@ -375,6 +375,9 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
         let order = match self.tree.kind {
             Kind::Table => Ordering::Equal,
+            Kind::Index if self.tree.order.ascends_alike(&a.record, &b.record) == Some(true) => {
+                Ordering::Less
+            }
             Kind::Index => self.tree.order.compare(&a.record, &b.record),
         };
         order.then(a.number.cmp(&b.number)).is_lt()
@@ -492,7 +495,7 @@ impl<'t, 'a> Head<'t, 'a> {
         Ok(match self.prefix.cmp(&before) {
             Ordering::Greater => true,
             Ordering::Less => false,
-            Ordering::Equal => self.is_first || tree.order.compare(&self.before, &self.record).is_lt(),
+            Ordering::Equal => self.is_first || tree.order.ascends(&self.before, &self.record),
         })
     }
 

@@ -52,6 +52,9 @@ pub struct Link {
     pub to: u32,
 }
 
+/// Bytes of pages that a chunk has room for at first.
+const BYTES_AT_FIRST: usize = 512 << 10;
+
 /// A run of finished pages; see the module's description.
 #[derive(Debug)]
 pub struct Chunk {
@@ -101,7 +104,7 @@ impl Chunk {
             rows: 0,
             open: None,
         };
-        chunk.reserve_pages(capacity);
+        chunk.reserve_pages(1);
         chunk
     }
 
@@ -115,15 +118,19 @@ impl Chunk {
         self.open = None;
         if self.buffer.bytes().len() > self.capacity as usize * self.geometry.page_bytes() {
             self.buffer = AlignedBuffer::default();
-            self.reserve_pages(self.capacity);
+            self.reserve_pages(1);
         }
     }
 
-    /// Makes sure that the buffer holds `pages` pages. Only a chunk that is all but empty ever grows: what does not fit any
-    /// other goes to the next.
+    /// Makes sure that the buffer holds `pages` pages. It grows twofold up to the capacity, so that few rows touch little memory; beyond that
+    /// only for what an empty chunk must take.
     fn reserve_pages(&mut self, pages: u32) {
         let bytes = pages as usize * self.geometry.page_bytes();
-        self.buffer.set_len(bytes.max(self.buffer.bytes().len()));
+        let has = self.buffer.bytes().len();
+        if bytes > has {
+            let all = self.capacity as usize * self.geometry.page_bytes();
+            self.buffer.set_len(bytes.max((2 * has).max(BYTES_AT_FIRST).min(all)));
+        }
     }
 
     /// The layout of its pages.
@@ -211,6 +218,7 @@ impl Chunk {
     /// Finishes the open leaf and begins another on the next page, for which the chunk has room.
     fn begin_leaf(&mut self, kind: PageKind) -> &mut OpenLeaf {
         self.close_leaf();
+        self.reserve_pages(self.pages + 1);
         let base = self.pages as usize * self.geometry.page_bytes();
         let leaf = OpenLeaf {
             kind,
