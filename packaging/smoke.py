@@ -28,7 +28,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     try:
         sqluice.load(path, Path(folder, "missing.csv"))
-    except sqluice.Error as error:
+    except FileNotFoundError as error:
         assert "missing.csv" in str(error), error
     else:
         raise AssertionError("a missing file was loaded")

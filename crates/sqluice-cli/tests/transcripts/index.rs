@@ -77,6 +77,9 @@ fn what_makes_no_sense_is_wrong_usage() {
         .failed(2, "this is not a CREATE INDEX statement: \"DROP TABLE user\"");
     run(folder, ["index", "x.db", "CREATE INDEX a ON user (nowhere)"])
         .failed(2, "index a: no such column: nowhere");
+    let ran =
+        run(folder, ["index", "x.db", "CREATE INDEX a ON usr (age)"]).failed(1, "table usr does not exist");
+    assert!(ran.stderr.contains("hint: did you mean user? There are: user"), "{ran:?}");
     run(folder, ["index", "x.db"]).failed(2, "required arguments were not provided");
     run(folder, ["index", "none.db", "CREATE INDEX a ON user (age)"]).failed(1, "none.db");
     run(folder, ["index", "x.db", "CREATE INDEX a ON user (age)", "--busy-timeout", "soon"])

@@ -3,6 +3,7 @@
 use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::index::Index;
 use sqluice_core::schema::{Schema, Table};
+use sqluice_core::similar;
 
 use super::entries::Projection;
 use super::statement::Statement;
@@ -84,9 +85,18 @@ fn table_of<'s>(statement: &Statement, schema: &'s Schema, names: &[(String, Str
         _ if wanted.to_ascii_lowercase().starts_with("sqlite_") => "is SQLite's own",
         Some("view") => "is a view, and has no rows of its own",
         Some("table") => "is a virtual table, which maintains its own indexes",
-        _ => return Err(Error::target(format!("table {wanted} does not exist"))),
+        _ => return Err(missing(wanted, schema)),
     };
     Err(Error::target(format!("{wanted} can't have an index: it {what}")))
+}
+
+fn missing(wanted: &str, schema: &Schema) -> Error {
+    let error = Error::target(format!("table {wanted} does not exist"));
+    let tables = schema.tables.iter().map(|table| &*table.name).filter(|name| !name.starts_with("sqlite_"));
+    match tables.clone().next() {
+        Some(_) => error.hint(similar::hint(wanted, tables)),
+        None => error.hint("the database has no table that can have an index"),
+    }
 }
 
 impl<'s> Declared<'s> {

@@ -104,6 +104,8 @@ fn names_are_looked_at_before_any_work() {
         assert!(error.message().starts_with(message), "{sql}: {error:?}");
         assert_ne!(error.kind(), ErrorKind::Input);
     }
+    let error = index(&path, &["CREATE INDEX j ON x (a)"]).unwrap_err();
+    assert_eq!(error.hint_text().as_deref(), Some("did you mean t? There are: t"));
     // A trigger has names of its own.
     let report = index(&path, &["CREATE INDEX r ON t (a)", "CREATE INDEX IF NOT EXISTS I ON t (c)"]).unwrap();
     assert_eq!((report.indexes.len(), &report.existing[..]), (1, &["I".to_owned()][..]));
