@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_engine::output;
 use sqluice_platform::identity::{self, Identity};
-use sqluice_platform::paths::{STANDARD_INPUT, canonical};
+use sqluice_platform::paths::canonical;
+use sqluice_platform::streams::{self, Stream};
 
 use super::options::Load;
 
@@ -56,7 +57,11 @@ fn siblings(target: &Path) -> impl Iterator<Item = PathBuf> {
 
 /// `None` where nothing is written over: a pipe, a terminal, no folder.
 fn meant(path: &Path) -> Option<FileMeant> {
-    let path = if path == Path::new("-") { Path::new(STANDARD_INPUT) } else { path };
+    if path == Path::new("-") {
+        let file = streams::standard_input().ok()?;
+        let is_file = matches!(streams::kind(&file), Ok(Stream::File(_)));
+        return Some(FileMeant::Existing(identity::of_file(&file).ok().filter(|_| is_file)?));
+    }
     if let Ok(about) = fs::metadata(path) {
         return Some(FileMeant::Existing(identity::of_path(path).ok().filter(|_| about.is_file())?));
     }
