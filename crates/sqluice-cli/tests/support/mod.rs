@@ -92,6 +92,12 @@ impl From<Output> for Ran {
     }
 }
 
+/// Paths below the working folder, with `/`. JSON has its own meaning for `\`.
+fn in_place(said: String) -> String {
+    let is_json = said.starts_with('{');
+    if is_json { said } else { said.replace(r".\", "./").replace(r"\*", "/*") }
+}
+
 /// What the system says of errors, in the words of Linux; and paths in the working folder as on Linux.
 fn in_words_of_unix(said: String) -> String {
     if cfg!(unix) {
@@ -105,7 +111,7 @@ fn in_words_of_unix(said: String) -> String {
         (183, "File exists (os error 17)"),
         (267, "Not a directory (os error 20)"),
     ];
-    words.iter().fold(said.replace(r".\", "./"), |said, (number, words)| {
+    words.iter().fold(in_place(said), |said, (number, words)| {
         said.replace(&std::io::Error::from_raw_os_error(*number).to_string(), words)
     })
 }

@@ -113,23 +113,17 @@ fn an_empty_journal_is_in_nobodys_way() {
 fn targets_may_have_any_name() {
     let folder = folder();
     let folder = folder.path();
-    for name in [
-        "x.db",
-        "./y.db",
-        "my data.db",
-        "Ünïcödé 数据.db",
-        "file:x",
-        "file:y?mode=memory",
-        "./:memory:",
-        "-",
-        "*",
-    ] {
+    let of_all_systems = ["x.db", "./y.db", "my data.db", "Ünïcödé 数据.db", "-"];
+    // A colon in a name on Windows is a drive or a stream, and `?` and `*` are in none.
+    let of_unix: &[&str] =
+        if cfg!(unix) { &["file:x", "file:y?mode=memory", "./:memory:", "*"] } else { &[] };
+    for name in of_all_systems.iter().chain(of_unix).copied() {
         run(folder, ["generate", "--preset", "user", "--rows", "3", "--", name]).ok();
         run(folder, ["check", "--", name]).ok();
         run(folder, ["info", "--", name]).ok();
         assert!(folder.join(name).is_file(), "{name}: {:?}", names(folder));
     }
-    assert_eq!(names(folder).len(), 9);
+    assert_eq!(names(folder).len(), of_all_systems.len() + of_unix.len());
 
     fs::create_dir(folder.join("below")).unwrap();
     let absolute = folder.join("below/x.db");
@@ -137,9 +131,12 @@ fn targets_may_have_any_name() {
     run(&folder.join("below"), generate("../up.db", "3")).ok();
     assert!(absolute.is_file() && folder.join("up.db").is_file());
 
-    let long = "x".repeat(247);
-    run(folder, generate(&long, "3")).ok();
-    run(folder, generate(&"x".repeat(256), "3")).failed(1, "File name too long");
+    // Paths on Windows are too long before names are.
+    if cfg!(unix) {
+        let long = "x".repeat(247);
+        run(folder, generate(&long, "3")).ok();
+        run(folder, generate(&"x".repeat(256), "3")).failed(1, "File name too long");
+    }
 }
 
 #[test]

@@ -491,6 +491,7 @@ fn a_hot_journal_is_rolled_back_first() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "SQLite on Windows removes no journal that another connection keeps open")]
 fn others_may_keep_their_journals() {
     for mode in ["truncate", "persist"] {
         let home = Home::new();
