@@ -31,7 +31,7 @@ pub(crate) use rows::RowCount;
 
 /// Fill SQLite databases at the speed of the disk.
 #[derive(Debug, Parser)]
-#[command(name = "sqluice", version = version(), long_version = long_version(), about = "Fill SQLite databases at the speed of the disk", propagate_version = false, max_term_width = 100)]
+#[command(name = "sqluice", bin_name = "sqluice", version = version(), long_version = long_version(), about = "Fill SQLite databases at the speed of the disk", propagate_version = false, max_term_width = 100)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -30,6 +30,7 @@ use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry};
 use sqluice_format::record;
 use sqluice_format::scan::Scan;
 use sqluice_format::value::Value;
+use sqluice_platform::names;
 use sqluice_platform::positioned::Positioned;
 use sqluice_reader::{Snapshot, StoredObject, StoredTree};
 
@@ -70,6 +71,8 @@ pub struct CopyJob<'a> {
     pub auto_vacuum: u8,
     /// The source, if the copy takes its place.
     pub exclusive: Option<Arc<Exclusive>>,
+    /// What reads it then.
+    pub replaced: Option<&'a Snapshot>,
     /// What SQLite does to the file before it has its name; `None`: nothing.
     pub finish: Option<&'a Finish<'a>>,
     /// Threads, memory, temporary space, whether a database is replaced.
@@ -276,6 +279,9 @@ fn attempt(
     cancel.check()?;
     phases.begin("sync", None);
     let output = if job.auto_vacuum == 0 { file.describe() } else { "sqlite" };
+    if let (Some(snapshot), false) = (job.replaced, names::OPEN_FILES_ARE_REPLACED) {
+        snapshot.close_file();
+    }
     file.commit()?;
     Ok(Copied {
         trees,

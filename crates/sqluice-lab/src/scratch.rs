@@ -15,9 +15,9 @@ const LOCK: &str = "lock";
 /// The folder of a run.
 #[derive(Debug)]
 pub struct Scratch {
-    folder: TempDir,
-    /// Held as long as the folder is in use.
+    /// Held as long as the folder is in use, and closed before it is removed: Windows removes no folder with an open file.
     _lock: File,
+    folder: TempDir,
 }
 
 impl Scratch {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 
 use crate::system;
 
@@ -18,6 +18,11 @@ pub fn bytes(path: &OsStr) -> Cow<'_, [u8]> {
 /// The path that bytes name; on Windows, what is not UTF-8 is replaced.
 pub fn from_bytes(bytes: &[u8]) -> PathBuf {
     system::paths::from_bytes(bytes)
+}
+
+/// Whether a path ends as that of a folder does: with `/`, on Windows also with `\`.
+pub fn ends_with_separator(path: &Path) -> bool {
+    path.as_os_str().to_string_lossy().ends_with(is_separator)
 }
 
 /// The beginning of a name, of at most `bytes_max` bytes.
@@ -47,6 +52,13 @@ mod tests {
         for name in ["a", "größe", "a/b"] {
             assert_eq!(from_bytes(&bytes(OsStr::new(name))), Path::new(name));
         }
+    }
+
+    #[test]
+    fn a_folder_may_be_named_with_a_separator_at_its_end() {
+        assert!(ends_with_separator(Path::new("a/")) && !ends_with_separator(Path::new("a/b")));
+        assert_eq!(ends_with_separator(Path::new(r"a\")), cfg!(windows));
+        assert!(!ends_with_separator(Path::new("")));
     }
 
     #[test]

@@ -14,7 +14,7 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use sqluice_format::aligned::AlignedBuffer;
@@ -28,6 +28,7 @@ use sqluice_platform::positioned::Positioned;
 
 use crate::connection::unreadable;
 use crate::dbpage;
+use crate::descriptor::Descriptor;
 
 /// Bytes that are read at once, at most: a multiple of every page size.
 const WINDOW_BYTES_MAX: u64 = 256 << 10;
@@ -42,7 +43,7 @@ const WINDOWS: usize = 8;
 #[derive(Clone, Copy)]
 pub struct FileView<'a> {
     /// The file.
-    pub file: &'a File,
+    pub file: ViewedFile<'a>,
     /// Its newest pages, where they are in the log.
     pub log: Option<Log<'a>>,
     /// As the user named it.
@@ -55,6 +56,15 @@ pub struct FileView<'a> {
     pub progress: &'a dyn Progress,
     /// Ends the reading.
     pub cancel: &'a Cancel,
+}
+
+/// A file that is read.
+#[derive(Clone, Copy, Debug)]
+pub enum ViewedFile<'a> {
+    /// It stays open.
+    Open(&'a File),
+    /// It may be closed, when it has been read.
+    Closable(&'a RwLock<Option<Descriptor>>),
 }
 
 /// The pages that a transaction sees in the write-ahead log.
@@ -166,6 +176,20 @@ impl Log<'_> {
     }
 }
 
+impl ViewedFile<'_> {
+    /// Fills `into` from byte `at` on, as far as the file goes.
+    fn read_up_to(self, into: &mut [u8], at: u64) -> std::io::Result<usize> {
+        match self {
+            ViewedFile::Open(file) => read_up_to(file, into, at),
+            ViewedFile::Closable(descriptor) => {
+                let descriptor = descriptor.read().unwrap_or_else(PoisonError::into_inner);
+                let descriptor = descriptor.as_ref().ok_or_else(|| std::io::Error::other("it is closed"))?;
+                read_up_to(descriptor.file(), into, at)
+            }
+        }
+    }
+}
+
 /// Fills `into` from byte `at` of the file on, as far as it goes.
 fn read_up_to(file: &File, into: &mut [u8], at: u64) -> std::io::Result<usize> {
     let mut done = 0;
@@ -213,7 +237,7 @@ impl FilePages<'_> {
         let window = &mut self.windows[index];
         window.at = at;
         window.buffer.set_len(wanted as usize);
-        let read = read_up_to(file, window.buffer.bytes_mut(), at).map_err(|error| Error::read(path, error));
+        let read = file.read_up_to(window.buffer.bytes_mut(), at).map_err(|error| Error::read(path, error));
         let patched = read.and_then(|read| match log {
             Some(log) => log.patch(window.buffer.bytes_mut(), at, read, path),
             None => Ok(read),

@@ -19,7 +19,7 @@ use std::any::Any;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
@@ -34,7 +34,7 @@ use sqluice_platform::positioned::Positioned;
 use crate::connection::{begin, no_database, unreadable};
 use crate::dbpage;
 use crate::descriptor::{Descriptor, no_file};
-use crate::pages::{FileView, Limit, Log};
+use crate::pages::{FileView, Limit, Log, ViewedFile};
 
 /// Bytes of the header of the log, and of each frame before its page
 /// ([§4.1](https://www.sqlite.org/fileformat2.html#wal_file_format)).
@@ -67,7 +67,8 @@ impl ReadOptions {
 pub struct Snapshot {
     /// In its transaction. Before the descriptor, so that it is closed before it.
     connection: Arc<Mutex<Connection>>,
-    descriptor: Descriptor,
+    /// `None` once it is closed.
+    descriptor: RwLock<Option<Descriptor>>,
     /// As the user named it.
     name: PathBuf,
     path: PathBuf,
@@ -175,7 +176,7 @@ impl Snapshot {
         drop(connection);
         let mut snapshot = Snapshot {
             connection: shared,
-            descriptor,
+            descriptor: RwLock::new(Some(descriptor)),
             name: name.to_owned(),
             path,
             header: empty,
@@ -202,11 +203,7 @@ impl Snapshot {
                         .ok_or_else(|| no_database(&self.name))?;
                     start.copy_from_slice(&page[..DATABASE_HEADER_BYTES]);
                 }
-                false => self
-                    .descriptor
-                    .file()
-                    .read_exact_at(&mut start, 0)
-                    .map_err(|error| Error::read(&self.name, error))?,
+                false => self.with_file(|file| file.read_exact_at(&mut start, 0))?,
             }
             self.header = Header::from_bytes(&start).map_err(|_| no_database(&self.name))?;
         }
@@ -214,6 +211,17 @@ impl Snapshot {
             self.header.geometry = self.header.geometry.with_pending_byte(pending_byte);
         }
         Ok(())
+    }
+
+    fn with_file<T>(&self, work: impl FnOnce(&File) -> io::Result<T>) -> Result<T> {
+        let descriptor = self.descriptor.read().unwrap_or_else(PoisonError::into_inner);
+        let file = descriptor.as_ref().ok_or_else(|| io::Error::other("it is closed"));
+        file.and_then(|descriptor| work(descriptor.file())).map_err(|error| Error::read(&self.name, error))
+    }
+
+    /// Closes the file, whose pages can't be read any more, so that it can be replaced where an open file can't be. The connection stays.
+    pub fn close_file(&self) {
+        *self.descriptor.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// The connection, in its transaction.
@@ -282,8 +290,7 @@ impl Snapshot {
                 return Ok(end);
             }
         }
-        let modified = self.descriptor.file().metadata().and_then(|metadata| metadata.modified());
-        let (seconds, nanos) = since_1970(modified.map_err(|error| Error::read(&self.name, error))?);
+        let (seconds, nanos) = since_1970(self.with_file(|file| file.metadata()?.modified())?);
         let Header { change_counter, schema_cookie, .. } = self.header;
         Ok(format!("{change_counter:x}-{schema_cookie:x}-{:x}-{seconds:x}-{nanos:x}", self.page_count))
     }
@@ -306,7 +313,7 @@ impl Snapshot {
             page_bytes: self.geometry().page_bytes(),
         });
         FileView {
-            file: self.descriptor.file(),
+            file: ViewedFile::Closable(&self.descriptor),
             log,
             path: &self.name,
             file_bytes: self.bytes(),

@@ -4,11 +4,13 @@
 //! * `sqlite`: SQLite's verdict on a database, by the library and by the system's shell.
 //! * `tables`: random tables of all kinds, made by SQLite.
 //! * `disk`: small file systems of their own.
+//! * `system`: what systems do in different ways.
 
 #[cfg(target_os = "linux")]
 pub mod disk;
 pub mod skip;
 pub mod sqlite;
+pub mod system;
 pub mod tables;
 
 use std::fs;

@@ -12,12 +12,12 @@ pub fn tell(text: &str) {
 /// Reports that the running test is skipped, and what to do so that it runs. `tools/setup test` installs all programs that tests call.
 ///
 /// # Panics
-/// In CI, where `CI` is set: all tests must run there.
+/// In CI, where `CI` is set: all tests must run there. Not under wine, which has no programs of Linux.
 #[track_caller]
 pub fn skipped(why: &str) {
     let thread = thread::current();
     let test = thread.name().unwrap_or("a test");
-    assert!(std::env::var_os("CI").is_none(), "{test} must run in CI: {why}");
+    assert!(cfg!(windows) || std::env::var_os("CI").is_none(), "{test} must run in CI: {why}");
     tell(&format!("SKIPPED: {test}: {why}"));
 }
 

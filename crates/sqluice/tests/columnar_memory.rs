@@ -3,7 +3,7 @@
 //! Each case is a process of its own: this program again, with the case in its environment. What counts is `VmHWM`, the most that was
 //! resident at a time, code and all.
 
-#![cfg(all(feature = "parquet", target_os = "linux"))]
+#![cfg(all(feature = "parquet", target_os = "linux"))] // It reads the peak of memory in /proc.
 
 mod support;
 

@@ -2,7 +2,7 @@
 //! was under way, each as a whole; or, when a type is made anew, the old fields or the new ones.
 //!
 //! The test runs itself as the process that is killed.
-#![cfg(all(feature = "entity-store", target_os = "linux"))]
+#![cfg(feature = "entity-store")]
 #![allow(clippy::print_stdout, reason = "the process that is killed says how far it is")]
 
 mod support;

@@ -5,7 +5,7 @@
 //!
 //! `SQLUICE_MEMORY_MIB` is the size of the input; for bad rows, a twentieth of it.
 
-#![cfg(all(feature = "load", target_os = "linux"))]
+#![cfg(all(feature = "load", target_os = "linux"))] // It reads the peak of memory in /proc.
 
 mod support;
 

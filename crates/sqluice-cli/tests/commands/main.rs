@@ -5,12 +5,8 @@
 mod support;
 
 mod damaged;
-#[cfg(unix)]
 mod overwrite;
 mod pack;
-#[cfg(target_os = "linux")]
 mod readers;
-#[cfg(unix)]
 mod recorded_bytes;
-#[cfg(target_os = "linux")]
 mod signals;

@@ -51,6 +51,10 @@ fn assert_interrupted(ran: &Ran) {
 }
 
 #[test]
+#[cfg_attr(
+    windows,
+    ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
+)]
 fn asked_to_stop_generate_leaves_nothing() {
     let folder = folder();
     let folder = folder.path();
@@ -69,6 +73,10 @@ fn asked_to_stop_generate_leaves_nothing() {
 }
 
 #[test]
+#[cfg_attr(
+    windows,
+    ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
+)]
 fn asked_to_stop_load_leaves_nothing() {
     let folder = folder();
     let folder = folder.path();
@@ -82,6 +90,10 @@ fn asked_to_stop_load_leaves_nothing() {
 }
 
 #[test]
+#[cfg_attr(
+    windows,
+    ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
+)]
 fn asked_to_stop_discard_stops() {
     let child =
         start_listening(Path::new("/"), &["generate", "--discard", "--preset", "user", "--rows", "100B"]);
@@ -91,6 +103,10 @@ fn asked_to_stop_discard_stops() {
 }
 
 #[test]
+#[cfg_attr(
+    windows,
+    ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
+)]
 fn asked_to_stop_check_stops() {
     let folder = folder();
     let folder = folder.path();
@@ -112,6 +128,10 @@ fn asked_to_stop_check_stops() {
 }
 
 #[test]
+#[cfg_attr(
+    windows,
+    ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
+)]
 fn asked_to_stop_check_stops_while_sqlite_still_checks() {
     // An index makes SQLite's full check take many times as long as ours.
     let folder = folder();
@@ -144,6 +164,10 @@ fn asked_to_stop_check_stops_while_sqlite_still_checks() {
 }
 
 #[test]
+#[cfg_attr(
+    windows,
+    ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
+)]
 fn what_nohup_started_outlives_its_terminal() {
     let folder = folder();
     let folder = folder.path();
@@ -205,6 +229,7 @@ fn a_closed_standard_output_is_no_error() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no /dev/full")]
 fn a_standard_output_that_is_full_is_an_error() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let ran = sqluice(Path::new("/"))
@@ -236,9 +261,15 @@ fn without_a_terminal_progress_is_a_line_now_and_then_if_verbose_and_need_not_be
     std::thread::sleep(Duration::from_secs(1));
     for child in [&mut talking, &mut silent, &mut unheard] {
         assert!(child.try_wait().unwrap().is_none(), "it goes on");
-        send(child, "TERM");
+        send(child, if cfg!(windows) { "KILL" } else { "TERM" });
     }
     let ran = end(talking);
+    if cfg!(windows) {
+        assert!(!ran.stderr.contains(['\r', '\x1b']), "{ran:?}");
+        assert_eq!(end(silent).stderr, "");
+        unheard.wait().unwrap();
+        return;
+    }
     assert_eq!(ran.code(), Some(130));
     assert!(
         !ran.stderr.contains(['\r', '\x1b']) && ran.stderr.ends_with("\nerror: interrupted\n"),
@@ -251,6 +282,10 @@ fn without_a_terminal_progress_is_a_line_now_and_then_if_verbose_and_need_not_be
 }
 
 #[test]
+#[cfg_attr(
+    windows,
+    ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
+)]
 fn asked_to_stop_export_leaves_nothing() {
     let folder = folder();
     let folder = folder.path();
@@ -270,6 +305,10 @@ fn asked_to_stop_export_leaves_nothing() {
 }
 
 #[test]
+#[cfg_attr(
+    windows,
+    ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
+)]
 fn asked_to_stop_copy_leaves_what_was_there() {
     let folder = folder();
     let folder = folder.path();
@@ -293,6 +332,10 @@ fn asked_to_stop_copy_leaves_what_was_there() {
 }
 
 #[test]
+#[cfg_attr(
+    windows,
+    ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
+)]
 fn asked_to_stop_merge_leaves_what_was_there() {
     let folder = folder();
     let folder = folder.path();

@@ -3,14 +3,15 @@
 //! `SQLUICE_KILLS` sets the number of rounds (20).
 
 use std::fs;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::io::Read;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::support::old::{Content, LEFT, content};
 use crate::support::{
-    Random, end, folder, generate, integrity, names, run, send, start, tell, temporaries, wait_for_writes,
+    Random, end, folder, generate, integrity, names, run, start, tell, temporaries, wait_for_writes,
 };
+use sqluice_testkit::system::{fifo, symlink};
 
 /// About 200 MB: long enough that there are moments to choose from.
 const ROWS: &str = "11M";
@@ -41,7 +42,7 @@ fn phase(folder: &Path, whole_bytes: u64) -> Phase {
         return Phase::BeforeTheFirstWrite;
     }
     let mut header = [0; 16];
-    file.read_exact_at(&mut header, 0).unwrap();
+    (&file).read_exact(&mut header).unwrap();
     match &header {
         b"SQLite format 3\0" => Phase::BeforeTheName,
         // A file that was cut off here is no database to anybody.
@@ -61,10 +62,10 @@ const SIBLINGS: [&str; 7] = [
     ".xbig.db.sqluice-tmp-1-0",
 ];
 
-fn siblings(folder: &Path) -> Vec<(Vec<u8>, i64)> {
+fn siblings(folder: &Path) -> Vec<(Vec<u8>, SystemTime)> {
     let read = |name: &&str| {
         let path = folder.join(name);
-        (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().mtime())
+        (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap())
     };
     SIBLINGS.iter().map(read).collect()
 }
@@ -203,14 +204,14 @@ fn leftovers_are_cleared_even_when_the_target_exists_by_now() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
 fn what_merely_has_the_name_of_a_leftover_is_neither_followed_nor_waited_for() {
     let folder = folder();
     let folder = folder.path();
     fs::write(folder.join("precious"), "precious").unwrap();
-    std::os::unix::fs::symlink("precious", folder.join(".a.db.sqluice-tmp-1-0")).unwrap();
+    symlink("precious", folder.join(".a.db.sqluice-tmp-1-0"));
     fs::create_dir(folder.join(".a.db.sqluice-tmp-2-0")).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(folder.join(".a.db.sqluice-tmp-3-0")).status();
-    assert!(made.unwrap().success());
+    fifo(&folder.join(".a.db.sqluice-tmp-3-0"));
     let before = names(folder);
     end(start(folder, generate("a.db", "3"))).ok();
     fs::remove_file(folder.join("a.db")).unwrap();
@@ -219,19 +220,21 @@ fn what_merely_has_the_name_of_a_leftover_is_neither_followed_nor_waited_for() {
 }
 
 #[test]
+#[cfg(unix)] // Windows has no SIGSTOP.
 fn the_temporary_file_of_a_living_run_is_not_touched() {
     let folder = folder();
     let folder = folder.path();
     let mut long = start(folder, generate("big.db", ROWS));
     let temporary = wait_for_writes(folder, "big.db", &mut long);
-    send(&long, "STOP");
-    let inode = fs::metadata(&temporary).unwrap().ino();
+    crate::support::send(&long, "STOP");
+    let ino = |path: &Path| std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap());
+    let inode = ino(&temporary);
 
     // Another run for the same name, while the first one stands still.
     run(folder, generate("big.db", "3")).ok();
-    assert_eq!(fs::metadata(&temporary).unwrap().ino(), inode);
+    assert_eq!(ino(&temporary), inode);
 
-    send(&long, "CONT");
+    crate::support::send(&long, "CONT");
     end(long).failed(1, "big.db already exists");
     assert_eq!(names(folder), ["big.db"]);
     let connection = rusqlite::Connection::open(folder.join("big.db")).unwrap();

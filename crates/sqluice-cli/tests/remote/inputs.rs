@@ -259,6 +259,7 @@ fn what_is_missing_or_changes_is_an_error() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "it reads the peak of memory in /proc")]
 fn a_stream_takes_little_memory() {
     let home = folder();
     let folder = home.path();

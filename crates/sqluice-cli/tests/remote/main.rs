@@ -3,8 +3,6 @@
 //! The store is `moto`, which checks parts as S3 does; `tools/remote` installs it. Between it and the command is a server of these tests,
 //! which counts requests, refuses them, and closes connections.
 
-#![cfg(target_os = "linux")]
-
 #[path = "../support/mod.rs"]
 mod support;
 

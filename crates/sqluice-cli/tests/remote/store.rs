@@ -1,6 +1,7 @@
 //! A store with the interface of S3, and what lies in it.
 
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -31,9 +32,19 @@ pub(crate) enum Deed {
     Answer(Answer),
 }
 
+/// Has the address of a program that starts stores for tests under wine, which runs no Python: whoever connects to it receives the address
+/// of a store, which ends with the connection.
+const STARTER: &str = "SQLUICE_STORE_STARTER";
+
+/// What keeps a store alive.
+enum Life {
+    Process(Child),
+    Connection(#[expect(dead_code, reason = "it is there to be dropped")] TcpStream),
+}
+
 /// A store that runs as long as this exists, and the server before it.
 pub(crate) struct Store {
-    process: Child,
+    life: Life,
     /// Of the store itself.
     address: String,
     /// Of the server before it.
@@ -44,9 +55,34 @@ pub(crate) struct Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        if let Life::Process(process) = &mut self.life {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
     }
+}
+
+/// Starts a store; returns its address.
+#[track_caller]
+fn started() -> Option<(Life, String)> {
+    if let Ok(starter) = std::env::var(STARTER) {
+        let connection = TcpStream::connect(starter).unwrap();
+        let mut address = String::new();
+        BufReader::new(connection.try_clone().unwrap()).read_line(&mut address).unwrap();
+        return Some((Life::Connection(connection), address.trim_end().to_owned()));
+    }
+    let program = program()?;
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let process = Command::new(program)
+        .args(["-H", "127.0.0.1", "-p", &address.port().to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    Some((Life::Process(process), address.to_string()))
 }
 
 /// The program, if `tools/remote` has installed it.
@@ -78,18 +114,7 @@ impl Store {
     /// The same, where `deed` decides about each request.
     #[track_caller]
     pub(crate) fn with(deed: impl Fn(&Request) -> Deed + Send + Sync + 'static) -> Option<Store> {
-        let program = program()?;
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = free.local_addr().unwrap();
-        drop(free);
-        let process = Command::new(program)
-            .args(["-H", "127.0.0.1", "-p", &address.port().to_string()])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let address = address.to_string();
+        let (life, address) = started()?;
         let requests: Arc<Mutex<Vec<Request>>> = Arc::default();
         let (to, seen) = (address.clone(), Arc::clone(&requests));
         let before = http::serve(move |request| {
@@ -104,7 +129,7 @@ impl Store {
                 Deed::Answer(answer) => Some(answer),
             }
         });
-        let store = Store { process, address, before, requests };
+        let store = Store { life, address, before, requests };
         let started = Instant::now();
         while store.ask("PUT", &format!("/{BUCKET}"), b"").is_none_or(|answer| answer.status != 200) {
             assert!(started.elapsed() < Duration::from_secs(60), "the store does not start");

@@ -18,6 +18,7 @@ use serde_json::Value;
 use sqluice::error::Setting;
 use sqluice::splitmix::SplitMix64;
 pub(crate) use sqluice_testkit::names;
+#[allow(unused_imports, reason = "each test file uses a part")]
 pub(crate) use sqluice_testkit::skip::tell;
 #[allow(unused_imports, reason = "each test file uses a part")]
 pub(crate) use sqluice_testkit::sqlite::integrity_of as integrity;
@@ -61,9 +62,12 @@ pub(crate) fn end(mut child: Child) -> Ran {
     Ran::from(child.wait_with_output().unwrap())
 }
 
-/// Sends a signal.
+/// Sends a signal. Windows has only the last: KILL.
 pub(crate) fn send(child: &Child, signal: &str) {
-    let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
+    let (program, id) = (if cfg!(windows) { "taskkill" } else { "kill" }, child.id().to_string());
+    let args = if cfg!(windows) { ["/F", "/PID", &id] } else { ["-s", signal, &id] };
+    assert!(cfg!(unix) || signal == "KILL", "Windows has no {signal}");
+    let sent = Command::new(program).args(args).stdout(Stdio::null()).status().unwrap();
     assert!(sent.success());
 }
 
@@ -79,13 +83,37 @@ impl From<Output> for Ran {
     fn from(output: Output) -> Ran {
         let ran = Ran {
             status: output.status,
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
+            stdout: in_words_of_unix(String::from_utf8(output.stdout).unwrap()),
+            stderr: in_words_of_unix(String::from_utf8(output.stderr).unwrap()),
         };
         let foreign = foreign_terms(&ran.stderr);
         assert!(foreign.is_empty(), "words of another front end: {foreign:?} in {ran:?}");
         ran
     }
+}
+
+/// Paths below the working folder, with `/`. JSON has its own meaning for `\`.
+fn in_place(said: String) -> String {
+    let is_json = said.starts_with('{');
+    if is_json { said } else { said.replace(r".\", "./").replace(r"\*", "/*") }
+}
+
+/// What the system says of errors, in the words of Linux; and paths in the working folder as on Linux.
+fn in_words_of_unix(said: String) -> String {
+    if cfg!(unix) {
+        return said;
+    }
+    let words = [
+        (2, "No such file or directory (os error 2)"),
+        (3, "No such file or directory (os error 2)"),
+        (5, "Permission denied (os error 13)"),
+        (80, "File exists (os error 17)"),
+        (183, "File exists (os error 17)"),
+        (267, "Not a directory (os error 20)"),
+    ];
+    words.iter().fold(in_place(said), |said, (number, words)| {
+        said.replace(&std::io::Error::from_raw_os_error(*number).to_string(), words)
+    })
 }
 
 /// What a message says in the words of Python or of the engine: parameters, and settings by their names there. The command's are flags.

@@ -240,9 +240,12 @@ Copied 2,002 rows of 2 tables and 1 index to served.db: [..]
     assert!(matches(&ran.stderr, expected), "{ran:?}");
     let about: serde_json::Value =
         serde_json::from_slice(&fs::read(folder.join("served-inspect.json")).unwrap()).unwrap();
-    let sum = std::process::Command::new("sha256sum").arg(folder.join("served.db")).output().unwrap().stdout;
-    let sum = String::from_utf8(sum).unwrap();
-    assert_eq!(about["served"]["hash"].as_str(), sum.split_whitespace().next());
+    // wine has no sha256sum.
+    if cfg!(unix) {
+        let sum = std::process::Command::new("sha256sum").arg(folder.join("served.db")).output();
+        let sum = String::from_utf8(sum.unwrap().stdout).unwrap();
+        assert_eq!(about["served"]["hash"].as_str(), sum.split_whitespace().next());
+    }
     assert_eq!(about["served"]["tables"]["orders"]["count"], 2000);
 
     let ran = run(folder, ["copy", "shop.db", "statements", "--for", "d1"]).ok();

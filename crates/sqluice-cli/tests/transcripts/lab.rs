@@ -67,6 +67,10 @@ fn wrong_usage_is_reported_before_anything_is_measured() {
 }
 
 #[test]
+#[cfg_attr(
+    windows,
+    ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
+)]
 fn ctrl_c_keeps_what_was_measured_and_writes_the_record() {
     let folder = folder();
     let lab = [

@@ -293,7 +293,9 @@ fn a_reject_file_must_be_new_and_none_of_the_others() {
     ] {
         with(reject).fails(2, &format!("error: {reject} {is}, and can't have the rejected rows\n\n{hint}"));
     }
-    with("/dev/null").succeeds().says("Loaded 1 row into x.db: [..]\nno rows rejected\n[..]");
+    if cfg!(unix) {
+        with("/dev/null").succeeds().says("Loaded 1 row into x.db: [..]\nno rows rejected\n[..]");
+    }
 }
 
 #[test]

@@ -2,11 +2,10 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use crate::support::{Ran, end, folder, names, sqluice as command, start, tell};
+use crate::support::{Ran, end, folder, names, sqluice as command, start};
 use crate::transcript::{ONE_ROW, Transcript, fails, matches, sqluice};
 
 fn load(args: &str) -> Transcript {
@@ -222,7 +221,7 @@ fn a_file_cannot_be_loaded_into_itself() {
     fails(&[("one", "a\n1\n")], "load one one", 2, &is_read("one"));
     fails(&[("one", "a\n1\n")], "load ./one one -t t", 2, &is_read("./one"));
     let linked = sqluice("load link.db one.csv").file(ONE_ROW.0, ONE_ROW.1);
-    symlink(ONE_ROW.0, linked.folder().join("link.db")).unwrap();
+    fs::hard_link(linked.folder().join(ONE_ROW.0), linked.folder().join("link.db")).unwrap();
     linked.fails(2, &is_read("link.db"));
     let folder = folder();
     fs::write(folder.path().join(ONE_ROW.0), ONE_ROW.1).unwrap();
@@ -257,14 +256,17 @@ fn standard_output_that_is_not_read_is_no_error() {
 }
 
 #[test]
+#[cfg(unix)] // Folders on Windows have no modes.
 fn a_folder_that_may_not_be_written_to_is_named() {
     let transcript = sqluice("load d/x.db one.csv").file(ONE_ROW.0, ONE_ROW.1).file("d/", "");
     let read_only = transcript.folder().join("d");
-    fs::set_permissions(&read_only, fs::Permissions::from_mode(0o555)).unwrap();
+    fs::set_permissions(&read_only, std::os::unix::fs::PermissionsExt::from_mode(0o555)).unwrap();
     // To root nothing is read-only.
     if File::create(read_only.join("probe")).is_ok() {
         fs::remove_file(read_only.join("probe")).unwrap();
-        return tell("SKIPPED: a_folder_that_may_not_be_written_to_is_named: root may write to any");
+        return crate::support::tell(
+            "SKIPPED: a_folder_that_may_not_be_written_to_is_named: root may write to any",
+        );
     }
     transcript.fails(
         1,
@@ -274,6 +276,7 @@ fn a_folder_that_may_not_be_written_to_is_named() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no /dev/null")]
 fn an_empty_device_is_an_empty_file() {
     sqluice("load x.db /dev/null")
         .fails(1, "error: /dev/null: the file is empty\n\nhint: its first line should name the columns");

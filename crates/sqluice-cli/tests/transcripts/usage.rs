@@ -250,8 +250,11 @@ fn files_that_cannot_be_read_are_named() {
         fails(&[], args, 1, &format!("error: cannot read {file}\n{no_such}"));
     }
     let folder = &[("d/", "")];
-    let is_folder = "error: cannot read d\n  caused by: Is a directory (os error 21)";
-    fails(folder, "generate x.db d --rows 3", 1, is_folder);
+    // Windows says that it is denied.
+    let cause =
+        if cfg!(windows) { "Permission denied (os error 13)" } else { "Is a directory (os error 21)" };
+    let is_folder = format!("error: cannot read d\n  caused by: {cause}");
+    fails(folder, "generate x.db d --rows 3", 1, &is_folder);
     fails(folder, "load x.db d", 1, "error: d is a folder\n\nhint: name the files in it: d/*.csv");
     fails(folder, "check d", 1, "error: d is a folder, and no database file\n\nhint: name a database file");
     fails(folder, "info d", 1, "error: d is a folder, and no database file\n\nhint: name a database file");

@@ -28,7 +28,7 @@ use super::entries::{self, TreePosition};
 use crate::phases::Phases;
 use crate::pipeline::{Appender, IndexJob, Settings, WrittenTree, merge_indexes};
 use crate::sort::{Layout, Order, Prefetch, Sorted, Sorter, Spill};
-use sqluice_reader::pages::{FileView, damaged};
+use sqluice_reader::pages::{FileView, ViewedFile, damaged};
 
 /// Makes all indexes that are declared. Nothing is committed. Returns the tree of each; of those that SQLite made nothing is known.
 ///
@@ -166,7 +166,7 @@ impl Transaction<'_> {
         // SQLite may know of pages that are not in the file yet.
         let file_bytes = existing.file().metadata().map_or(page_bytes, |file| file.len().min(page_bytes));
         FileView {
-            file: existing.file(),
+            file: ViewedFile::Open(existing.file()),
             log: None,
             path: existing.name(),
             file_bytes,

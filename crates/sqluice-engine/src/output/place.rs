@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sqluice_core::error::{Error, Result};
+use sqluice_platform::paths::ends_with_separator;
 
 /// Where a file will be: symbolic links followed.
 #[derive(Clone, Debug)]
@@ -45,7 +46,7 @@ impl TargetPath {
 /// The folder and the name of the file that is meant.
 pub fn place(target: &Path) -> Result<TargetPath> {
     let resolved = resolve(target)?;
-    let ends_in_slash = target.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let ends_in_slash = ends_with_separator(target);
     let file_name = match resolved.file_name() {
         Some(file_name) if !ends_in_slash => file_name.to_owned(),
         _ => {

@@ -458,9 +458,14 @@ fn the_temporary_file_has_no_name_and_its_space_is_used_again() {
     let mut ends = Vec::new();
     for _ in 0..3 {
         sort(&by_number(), Ranges::default(), course, &items, &spill).unwrap();
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        if cfg!(unix) {
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        }
         ends.push(spill.end());
     }
+    // Where it has a name, it loses it as it is closed.
+    drop(spill);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     assert!(ends[0] > 0);
     // Two threads need not reach the same pieces in the same order.
     assert!(ends[2] < 2 * ends[0], "{ends:?}");

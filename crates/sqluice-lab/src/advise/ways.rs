@@ -1,6 +1,6 @@
 //! The ways that are tried, and how one is.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::path::Path;
 use std::time::Instant;
 
@@ -237,7 +237,8 @@ impl Way {
             return Ok(WayRun::Wrong(wrong));
         }
         // What an unsafe way left to the system is not written in the time of the next.
-        File::open(&file).and_then(|file| file.sync_all()).map_err(|error| Error::read(&file, error))?;
+        let writable = OpenOptions::new().write(true).open(&file);
+        writable.and_then(|file| file.sync_all()).map_err(|error| Error::read(&file, error))?;
         Ok(WayRun::Done { seconds: done })
     }
 

@@ -144,6 +144,7 @@ impl Copy {
             compact: self.compact,
             interior_first: self.interior_first,
             auto_vacuum: self.auto_vacuum_of(snapshot).number(),
+            replaced: exclusive.is_some().then_some(&**snapshot),
             exclusive,
             finish: None,
             options: &self.write,

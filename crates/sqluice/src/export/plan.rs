@@ -11,6 +11,8 @@ use sqluice_core::remote::without_secrets;
 use sqluice_core::schema::Schema;
 use sqluice_engine::output::WholeFile;
 use sqluice_engine::plan::path_as_text;
+use sqluice_platform::paths::ends_with_separator;
+use sqluice_platform::tree::refused_component;
 use sqluice_reader::Snapshot;
 use sqluice_reader::rows::{ReadPath, Rows, Selection};
 use sqluice_writers::compression::Compression;
@@ -124,7 +126,7 @@ impl Export {
             (None, 0) => schema.tables.len() != 1 && !is_file_name(path),
             (None, tables) => tables > 1,
         };
-        let ends_in_slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let ends_in_slash = ends_with_separator(path);
         (several || ends_in_slash || path.is_dir()).then_some(path)
     }
 
@@ -165,11 +167,13 @@ impl Export {
                         .hint(message!["say which: ", Setting::Format.to("csv")])
                 })?;
                 let name = rows.name();
-                if name.contains(['/', '\0']) || name.is_empty() || name.starts_with('.') {
+                let file_name = format!("{name}.{}", format.extension());
+                let is_refused = refused_component(file_name.as_bytes()).is_some();
+                if name.contains(['/', '\0']) || name.is_empty() || name.starts_with('.') || is_refused {
                     let message = format!("table {} cannot be the name of a file", name.escape_debug());
                     return Err(Error::usage(message).hint("export it alone, to a file that you name"));
                 }
-                Some(folder.join(format!("{name}.{}", format.extension())))
+                Some(folder.join(file_name))
             }
         };
         let (format, compression) = self.format_of(path.as_deref())?;

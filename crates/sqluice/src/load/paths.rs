@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_engine::output;
 use sqluice_platform::identity::{self, Identity};
-use sqluice_platform::paths::{STANDARD_INPUT, canonical};
+use sqluice_platform::paths::canonical;
+use sqluice_platform::streams::{self, Stream};
 
 use super::options::Load;
 
@@ -56,7 +57,11 @@ fn siblings(target: &Path) -> impl Iterator<Item = PathBuf> {
 
 /// `None` where nothing is written over: a pipe, a terminal, no folder.
 fn meant(path: &Path) -> Option<FileMeant> {
-    let path = if path == Path::new("-") { Path::new(STANDARD_INPUT) } else { path };
+    if path == Path::new("-") {
+        let file = streams::standard_input().ok()?;
+        let is_file = matches!(streams::kind(&file), Ok(Stream::File(_)));
+        return Some(FileMeant::Existing(identity::of_file(&file).ok().filter(|_| is_file)?));
+    }
     if let Ok(about) = fs::metadata(path) {
         return Some(FileMeant::Existing(identity::of_path(path).ok().filter(|_| about.is_file())?));
     }
@@ -66,19 +71,19 @@ fn meant(path: &Path) -> Option<FileMeant> {
 
 #[cfg(test)]
 mod tests {
+    use sqluice_testkit::system::symlink;
+
     use super::*;
-    #[cfg(unix)]
-    use std::os::unix::fs::symlink;
 
     #[test]
-    #[cfg(unix)] // Links take a right of their own on Windows.
+    #[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
     fn a_file_is_the_same_by_any_of_its_names() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("a.csv"), "a\n1\n").unwrap();
         fs::hard_link(at("a.csv"), at("hard.csv")).unwrap();
-        symlink("a.csv", at("soft.csv")).unwrap();
-        symlink("below/far.db", at("link.db")).unwrap();
+        symlink("a.csv", at("soft.csv"));
+        symlink("below/far.db", at("link.db"));
         fs::create_dir(at("below")).unwrap();
         let refused = |target: &str, reject: &str| {
             let load = Load { reject: Some(at(reject)), ..Load::new(at(target), [at("a.csv")]) };
@@ -96,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)] // It names /dev/null.
+    #[cfg_attr(windows, ignore = "Windows has no /dev/null")]
     fn a_terminal_or_the_like_may_be_named_as_often_as_one_likes() {
         let load = Load { reject: Some("/dev/null".into()), ..Load::new("x.db", ["/dev/null"]) };
         assert!(refuse_shared(&load, &load.files).is_ok());

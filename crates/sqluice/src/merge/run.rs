@@ -81,6 +81,7 @@ pub(super) fn run(
         compact: merge.compact,
         interior_first: false,
         auto_vacuum: AutoVacuum::of(sources[0].snapshot.header()).number(),
+        replaced: exclusive.is_some().then_some(&*sources[0].snapshot),
         exclusive: exclusive.map(Arc::new),
         finish: is_finished.then_some(&finish),
         options: &options,

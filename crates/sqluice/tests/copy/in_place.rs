@@ -62,11 +62,12 @@ fn a_database_in_use_stays_as_it_is() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
 fn a_link_to_the_source_is_the_source() {
     let folder = tempfile::tempdir().unwrap();
     let (db, link) = (folder.path().join("a.db"), folder.path().join("link.db"));
     make(&db, "delete");
-    std::os::unix::fs::symlink(&db, &link).unwrap();
+    sqluice_testkit::system::symlink(&db, &link);
     let before = content(&db);
     Copy::new(&db, &link).run(&Silent, &Cancel::new()).unwrap();
     assert_eq!(content(&db), before);

@@ -161,16 +161,18 @@ fn datasette_gets_the_counts_of_all_tables() {
     let about = &about["served"];
     assert_eq!((about["size"].as_u64(), about["file"].as_str()), (Some(report.bytes), Some("served.db")));
     assert_eq!(about["hash"].as_str().map(str::len), Some(64));
-    let connection = open(&target);
-    let mut names = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
-    let names: Vec<String> = names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-    assert!(names.contains(&"words".to_owned()) && names.contains(&"words_content".to_owned()));
-    for name in &names {
-        let count: i64 =
-            connection.query_row(&format!("SELECT count(*) FROM {name}"), [], |row| row.get(0)).unwrap();
-        assert_eq!(about["tables"][name]["count"].as_i64(), Some(count), "{name}");
+    {
+        let connection = open(&target);
+        let mut names = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
+        let names: Vec<String> = names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        assert!(names.contains(&"words".to_owned()) && names.contains(&"words_content".to_owned()));
+        for name in &names {
+            let count: i64 =
+                connection.query_row(&format!("SELECT count(*) FROM {name}"), [], |row| row.get(0)).unwrap();
+            assert_eq!(about["tables"][name]["count"].as_i64(), Some(count), "{name}");
+        }
+        assert_eq!(about["tables"].as_object().unwrap().len(), names.len());
     }
-    assert_eq!(about["tables"].as_object().unwrap().len(), names.len());
     // Both are kept, or both are replaced.
     std::fs::remove_file(&target).unwrap();
     let error = run(&Copy::new(&source, &target).purpose(Purpose::Datasette)).unwrap_err();

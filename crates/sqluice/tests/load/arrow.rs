@@ -239,6 +239,7 @@ fn what_sqlite_can_t_have_is_a_bad_row_with_its_column() {
             "{rejects}"
         );
         assert!(rejects.contains("9223372036854775808"), "{rejects}");
+        drop(db);
         fs::remove_file(home.path("x.db")).unwrap();
         let as_text = |load: Load| load.types([("u", "TEXT")]).columns(["u"]);
         let db = load(&home, as_text).unwrap();

@@ -187,6 +187,7 @@ fn a_decimal_with_more_digits_than_its_type_is_a_bad_row_unless_it_is_text() {
                 let digits = values[1].abs().to_string().len();
                 digits + usize::from(scale < 0)
             });
+            drop(db);
             fs::remove_file(home.path("x.db")).unwrap();
             let db = load(&home, |load| load.reject(home.path("r.csv"))).unwrap();
             assert_eq!(told(&db, "SELECT count(*) FROM x"), ["1"]);

@@ -67,7 +67,9 @@ fn many_small_tables_are_not_counted_more_than_once() {
 
 #[test]
 fn the_size_of_a_pipe_or_a_compressed_file_is_not_known() {
-    for way in [Way::Pipe, Way::Gzip] {
+    // On Windows a file stands for the pipe.
+    let ways = if cfg!(windows) { &[Way::Gzip][..] } else { &[Way::Pipe, Way::Gzip] };
+    for way in ways {
         let home = Home::new();
         let file = way.put(&home, "t.csv", "a,b\n1,2\n".repeat(1000).as_bytes());
         let load = Load::new(home.path("x.db"), [file]).tune(|tuning| tuning.sample_bytes = 100);

@@ -1,7 +1,6 @@
 //! Merges whose leaves are copied to their places by others: the result is what one process makes.
 
 use std::fs;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use fastrand::Rng;
@@ -11,6 +10,8 @@ use sqluice::error::Result;
 use sqluice::merge::{Merge, MergeReport, Place, Placed};
 use sqluice::options::{OnConflict, WriteOptions};
 use sqluice::progress::{Cancel, Silent};
+use sqluice_platform::locks::{Lock, try_lock_shared};
+use sqluice_platform::positioned::Positioned;
 
 use super::Made;
 use super::support::files::{assert_sound, checksum};
@@ -163,7 +164,7 @@ fn a_merge_waits_until_no_worker_writes_any_more() {
     let places = places(&made.merge(), &file).unwrap().unwrap();
     let merge = made.merge().placed(write_all(places, folder(&made)));
     let held = fs::File::open(&file).unwrap();
-    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockShared).unwrap();
+    assert_eq!(try_lock_shared(&held).unwrap(), Lock::Taken);
     std::thread::scope(|scope| {
         let merged = scope.spawn(|| made.run(&merge));
         std::thread::sleep(std::time::Duration::from_millis(300));

@@ -3,12 +3,11 @@
 #![cfg(feature = "archive")]
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
 use crate::support::cases;
-use crate::support::trees::{Node, Tree, content, make, read, tree};
+use crate::support::trees::{Node, Tree, content, kept, make, read, tree};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice::archive::{
@@ -18,6 +17,7 @@ use sqluice::error::Result;
 use sqluice::options::{IfExists, WriteOptions};
 use sqluice::progress::{Cancel, Silent};
 use sqluice_testkit::sqlite::integrity_of;
+use sqluice_testkit::system::{fifo, symlink};
 
 /// A folder on the disk that the build is on.
 fn folder() -> tempfile::TempDir {
@@ -63,7 +63,7 @@ fn sample() -> Tree {
         (b"flat".to_vec(), file(0o444, 3_000_000, 6)),
         (b"link".to_vec(), link("a/x")),
         (b"nowhere".to_vec(), link("../../nothing at all")),
-        ("größe '\" \\ \n*".as_bytes().to_vec(), file(0o640, 100, 7)),
+        (if cfg!(windows) { "größe '" } else { "größe '\" \\ \n*" }.into(), file(0o640, 100, 7)),
     ]);
     for number in 0..200 {
         tree.insert(format!("a/{number}.bin").into_bytes(), file(0o644, 61 * number as usize, number));
@@ -82,6 +82,7 @@ proptest! {
         let folder = folder();
         let [from, to, one, two] = ["from", "to", "one.db", "two.db"].map(|name| folder.path().join(name));
         make(&from, &tree);
+        let tree = kept(&tree);
         let compression = if deflate { Compression::Deflate } else { Compression::None };
         let pack = |target| Pack::new(target, &from).compression(compression);
         let report = run(&with_threads(pack(&one), 1)).unwrap();
@@ -96,6 +97,7 @@ proptest! {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
 fn sqlite_lists_and_extracts_what_is_packed() {
     let folder = folder();
     let folder = folder.path();
@@ -123,6 +125,7 @@ fn sqlite_lists_and_extracts_what_is_packed() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
 fn rows_are_those_of_sqlite() {
     let folder = folder();
     let folder = folder.path();
@@ -145,6 +148,7 @@ fn rows_are_those_of_sqlite() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
 fn what_sqlite_packs_is_unpacked() {
     let folder = folder();
     let folder = folder.path();
@@ -161,6 +165,7 @@ fn what_sqlite_packs_is_unpacked() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine has no sqlite3 to compare with")]
 fn the_declaration_is_that_of_sqlite() {
     let folder = folder();
     fs::write(folder.path().join("x"), "x").unwrap();
@@ -179,7 +184,8 @@ fn kv_has_files_alone() {
     let tree = sample();
     make(&folder.join("from"), &tree);
     let report = run(&Pack::new(folder.join("x.db"), folder.join("from")).layout(Layout::Kv)).unwrap();
-    assert_eq!((report.files, report.folders, report.links, report.skipped.len()), (206, 0, 0, 2));
+    assert_eq!((report.files, report.folders, report.links), (206, 0, 0));
+    assert_eq!(report.skipped.len(), if cfg!(windows) { 0 } else { 2 });
     unpack(&folder.join("x.db"), &folder.join("to"));
     let contents = |tree: &Tree| {
         let files = tree.iter().filter_map(|(name, node)| match node {
@@ -226,6 +232,7 @@ fn an_existing_database_gets_the_table_and_then_rows_that_replace_those_of_the_s
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no pipes in folders")]
 fn the_database_itself_and_what_is_no_file_are_left_out_aloud() {
     let folder = folder();
     let folder = folder.path();
@@ -235,9 +242,8 @@ fn the_database_itself_and_what_is_no_file_are_left_out_aloud() {
     fs::write(folder.join("old.db-journal"), "").unwrap();
     fs::write(folder.join(".old.db.sqluice-tmp-1-0"), "").unwrap();
     fs::write(folder.join("old.db.txt"), "").unwrap();
-    let fifo = folder.join("fifo");
-    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
-        .unwrap();
+    fifo(&folder.join("fifo"));
+    #[cfg(unix)]
     let _socket = std::os::unix::net::UnixListener::bind(folder.join("socket")).unwrap();
     let report = run(&Pack::new(folder.join("old.db"), folder)).unwrap();
     let skipped: Vec<&str> = report.skipped.iter().map(|skipped| skipped.name.as_str()).collect();
@@ -249,6 +255,7 @@ fn the_database_itself_and_what_is_no_file_are_left_out_aloud() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "names on Windows are UTF-16, and lack some characters")]
 fn names_of_any_bytes_are_restored() {
     let folder = folder();
     let folder = folder.path();
@@ -305,6 +312,7 @@ fn patterns_choose_what_is_packed_and_unpacked() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
 fn an_existing_file_stays_unless_it_may_be_replaced() {
     let folder = folder();
     let folder = folder.path();
@@ -319,7 +327,7 @@ fn an_existing_file_stays_unless_it_may_be_replaced() {
     fs::create_dir(&to).unwrap();
     fs::write(to.join("a"), "old").unwrap();
     fs::write(folder.join("elsewhere"), "old").unwrap();
-    symlink("../elsewhere", to.join("l")).unwrap();
+    symlink("../elsewhere", to.join("l"));
     let report = unpack(&folder.join("x.db"), &to);
     assert_eq!((report.files, report.links, report.refused), (1, 0, 2));
     assert!(report.refusals.iter().all(|refusal| refusal.why.contains("exists")));
@@ -361,7 +369,7 @@ fn a_tree_of_numbers_has_at_most_100_entries_a_folder() {
 fn one_file_and_the_list_need_no_folder() {
     let folder = folder();
     let folder = folder.path();
-    let tree = sample();
+    let tree = kept(&sample());
     make(&folder.join("from"), &tree);
     run(&Pack::new(folder.join("x.db"), folder.join("from")).compression(Compression::Deflate)).unwrap();
     for (name, node) in &tree {
@@ -407,9 +415,11 @@ fn a_file_that_can_not_be_read_or_stored_is_named_and_then_there_is_no_database(
         "{refused}"
     );
     // A user that may read everything sees no difference.
+    #[cfg(unix)]
     if !rustix::process::geteuid().is_root() {
         fs::write(from.join("secret"), "").unwrap();
-        fs::set_permissions(from.join("secret"), fs::Permissions::from_mode(0o000)).unwrap();
+        fs::set_permissions(from.join("secret"), std::os::unix::fs::PermissionsExt::from_mode(0o000))
+            .unwrap();
         let refused = run(&Pack::new(folder.join("x.db"), &from)).unwrap_err();
         assert!(refused.message().contains("from/secret"), "{refused}");
     }
@@ -434,9 +444,12 @@ fn what_grows_or_shrinks_or_becomes_a_fifo_while_it_is_read_is_stored_as_it_was_
     let sizes = "SELECT group_concat(name || sz || (sz = length(data)), ' ') FROM sqlar";
     let sizes: String = db.query_row(sizes, [], |row| row.get(0)).unwrap();
     assert_eq!(sizes, "grows2000001 shrinks51 stays100001");
-    let prepared = Pack::new(folder.join("y.db"), &from).prepare(&Cancel::new()).unwrap();
-    fs::remove_file(from.join("stays")).unwrap();
-    symlink("grows", from.join("stays")).unwrap();
-    let refused = prepared.run(&Silent, &Cancel::new()).unwrap_err();
-    assert!(refused.message().contains("from/stays has changed"), "{refused}");
+    // wine makes no links.
+    if cfg!(unix) {
+        let prepared = Pack::new(folder.join("y.db"), &from).prepare(&Cancel::new()).unwrap();
+        fs::remove_file(from.join("stays")).unwrap();
+        symlink("grows", from.join("stays"));
+        let refused = prepared.run(&Silent, &Cancel::new()).unwrap_err();
+        assert!(refused.message().contains("from/stays has changed"), "{refused}");
+    }
 }

@@ -3,7 +3,6 @@
 #![cfg(feature = "archive")]
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 
 use crate::support::cases;
@@ -13,6 +12,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 use sqluice::archive::{Unpack, UnpackReport};
 use sqluice::progress::{Cancel, Silent};
+use sqluice_testkit::system::symlink;
 
 const FILE: i64 = 0o100_644;
 const FOLDER: i64 = 0o040_755;
@@ -63,7 +63,7 @@ impl Place {
             let mut all = read(&self.path().join("around"));
             all.retain(|name, _| !name.starts_with(b"to"));
             let about = fs::metadata(self.path().join("around/outside")).unwrap();
-            (all, about.mtime(), about.mtime_nsec())
+            (all, about.modified().unwrap())
         };
         let before = outside();
         let to = self.path().join("around/to");
@@ -166,12 +166,13 @@ fn a_file_that_is_a_folder_in_another_name_is_refused_by_both_names() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
 fn existing_links_lead_nowhere() {
     for overwrite in [false, true] {
         let place = Place::new(&[file("l/evil"), file("k"), row("l", FOLDER, 0, Value::Null), file("good")]);
         let to = place.path().join("around/to");
-        symlink("../outside", to.join("l")).unwrap();
-        symlink("../outside/kept", to.join("k")).unwrap();
+        symlink("../outside", to.join("l"));
+        symlink("../outside/kept", to.join("k"));
         let report = place.unpack(overwrite);
         assert_eq!(report.refused, if overwrite { 2 } else { 3 }, "{:?}", report.refusals);
         assert!(report.refusals[0].why.contains("l on its way is a symbolic link"), "{:?}", report.refusals);

@@ -1,5 +1,5 @@
 //! Stores of blobs and entities on a disk that is full: a clear error, and what was there before stays.
-#![cfg(all(feature = "archive", feature = "entity-store", target_os = "linux"))]
+#![cfg(all(feature = "archive", feature = "entity-store", target_os = "linux"))] // A disk is filled by mounting a small one.
 
 use std::fs::{self, File};
 use std::io::Write;

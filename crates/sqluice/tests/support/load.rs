@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::thread;
 
 use flate2::Compression;
@@ -42,9 +41,12 @@ impl Way {
     }
 }
 
-/// Makes a pipe, and fills it once somebody reads it.
+/// Makes a pipe, and fills it once somebody reads it. Windows has no pipes in folders: there a file stands for it.
 pub(crate) fn feed(path: &Path, write: impl FnOnce(&mut fs::File) + Send + 'static) {
-    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    if cfg!(windows) {
+        return write(&mut fs::File::create(path).unwrap());
+    }
+    sqluice_testkit::system::fifo(path);
     let path = path.to_owned();
     thread::spawn(move || {
         if let Ok(mut pipe) = fs::OpenOptions::new().write(true).open(path) {

@@ -1,15 +1,15 @@
 //! Folders with files in them: made, and looked at.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use super::Random;
 use proptest::prelude::*;
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
+use sqluice_platform::paths::{bytes, from_bytes};
+use sqluice_testkit::system::symlink;
+
+use system::{mode_and_time, set_mode, set_time};
 
 /// Something in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,50 +30,130 @@ pub(crate) fn read(root: &Path) -> Tree {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
             let about = fs::symlink_metadata(&path).unwrap();
-            let (mode, mtime) = (about.mode(), about.mtime());
+            let (mode, mtime) = mode_and_time(&about);
             let node = if about.is_dir() {
                 folders.push(path.clone());
                 Node::Folder { mode, mtime }
             } else if about.is_symlink() {
-                Node::Link { mtime, target: fs::read_link(&path).unwrap().into_os_string().into_vec() }
+                Node::Link { mtime, target: bytes(fs::read_link(&path).unwrap().as_os_str()).into_owned() }
             } else if about.is_file() {
                 Node::File { mode, mtime, content: fs::read(&path).unwrap() }
             } else {
                 continue;
             };
-            tree.insert(path.strip_prefix(root).unwrap().as_os_str().as_bytes().to_vec(), node);
+            tree.insert(bytes(path.strip_prefix(root).unwrap().as_os_str()).into_owned(), node);
         }
     }
     tree
 }
 
-/// Makes what `tree` has below a folder.
+/// What the system keeps of a tree: on Windows no links, and of the mode whether a file is read-only.
+pub(crate) fn kept(tree: &Tree) -> Tree {
+    if cfg!(unix) {
+        return tree.clone();
+    }
+    let kept = tree.iter().filter_map(|(name, node)| {
+        let node = match node.clone() {
+            Node::File { mode, mtime, content } if mode & 0o200 == 0 => {
+                Node::File { mode: 0o100_444, mtime, content }
+            }
+            Node::File { mtime, content, .. } => Node::File { mode: 0o100_644, mtime, content },
+            Node::Folder { mtime, .. } => Node::Folder { mode: 0o040_755, mtime },
+            Node::Link { .. } => return None,
+        };
+        Some((name.clone(), node))
+    });
+    kept.collect()
+}
+
+/// Makes what `tree` has below a folder, as far as the system [keeps](kept) it.
 pub(crate) fn make(root: &Path, tree: &Tree) {
     fs::create_dir_all(root).unwrap();
-    for (name, node) in tree {
-        let path = root.join(OsStr::from_bytes(name));
+    let tree = kept(tree);
+    for (name, node) in &tree {
+        let path = root.join(from_bytes(name));
         match node {
             Node::Folder { .. } => fs::create_dir(&path).unwrap(),
             Node::File { content, mode, .. } => {
                 fs::write(&path, content).unwrap();
-                fs::set_permissions(&path, fs::Permissions::from_mode(mode & 0o777)).unwrap();
+                set_mode(&path, *mode);
             }
-            Node::Link { target, .. } => symlink(OsStr::from_bytes(target), &path).unwrap(),
+            Node::Link { target, .. } => symlink(from_bytes(target), &path),
         }
     }
     // Times when nothing is made any more.
     for (name, node) in tree.iter().rev() {
-        let path = root.join(OsStr::from_bytes(name));
+        let path = root.join(from_bytes(name));
         let mtime = match *node {
             Node::Folder { mode, mtime } => {
-                fs::set_permissions(&path, fs::Permissions::from_mode(mode & 0o777)).unwrap();
+                set_mode(&path, mode);
                 mtime
             }
             Node::File { mtime, .. } | Node::Link { mtime, .. } => mtime,
         };
+        set_time(&path, mtime);
+    }
+}
+
+#[cfg(unix)]
+mod system {
+    use std::fs::{self, Metadata, Permissions};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::path::Path;
+
+    use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
+
+    pub(super) fn mode_and_time(about: &Metadata) -> (u32, i64) {
+        (about.mode(), about.mtime())
+    }
+
+    pub(super) fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, Permissions::from_mode(mode & 0o777)).unwrap();
+    }
+
+    pub(super) fn set_time(path: &Path, mtime: i64) {
         let time = Timespec { tv_sec: mtime, tv_nsec: 0 };
         let times = Timestamps { last_access: time, last_modification: time };
-        rustix::fs::utimensat(CWD, &path, &times, AtFlags::SYMLINK_NOFOLLOW).unwrap();
+        rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).unwrap();
+    }
+}
+
+#[cfg(windows)]
+mod system {
+    use std::fs::{self, File, Metadata};
+    use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
+    use std::path::Path;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    const FILE_WRITE_ATTRIBUTES: u32 = 0x100;
+    /// Without it, no folder is opened.
+    const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
+    /// Between 1601 and 1970.
+    const SECONDS: i64 = 11_644_473_600;
+
+    pub(super) fn mode_and_time(about: &Metadata) -> (u32, i64) {
+        let mode = match about.permissions().readonly() {
+            _ if about.is_dir() => 0o040_755,
+            true => 0o100_444,
+            false => 0o100_644,
+        };
+        (mode, (about.last_write_time() / 10_000_000) as i64 - SECONDS)
+    }
+
+    pub(super) fn set_mode(path: &Path, mode: u32) {
+        if path.is_file() {
+            let mut permissions = fs::metadata(path).unwrap().permissions();
+            permissions.set_readonly(mode & 0o200 == 0);
+            fs::set_permissions(path, permissions).unwrap();
+        }
+    }
+
+    pub(super) fn set_time(path: &Path, mtime: i64) {
+        let mut options = File::options();
+        let options = options.access_mode(FILE_WRITE_ATTRIBUTES).custom_flags(FILE_FLAG_BACKUP_SEMANTICS);
+        let from_1970 = Duration::from_secs(mtime.unsigned_abs());
+        let time = if mtime < 0 { UNIX_EPOCH - from_1970 } else { UNIX_EPOCH + from_1970 };
+        options.open(path).unwrap().set_modified(time).unwrap();
     }
 }
 
@@ -86,6 +166,10 @@ pub(crate) fn content(bytes: usize, seed: u64) -> Vec<u8> {
 
 /// A component of a name: plain, odd, or one that sorts oddly beside a `/`.
 fn component() -> impl Strategy<Value = Vec<u8>> {
+    // No name on Windows ends with a space or a point, and no path is as long there.
+    if cfg!(windows) {
+        return "[a-c]{1,2}[!0-]?".prop_map(String::into_bytes).boxed();
+    }
     prop_oneof![
         4 => "[a-c]{1,2}".prop_map(String::into_bytes),
         2 => "[a-c][!.0 -]".prop_map(String::into_bytes),
@@ -96,6 +180,7 @@ fn component() -> impl Strategy<Value = Vec<u8>> {
         name.iter_mut().filter(|byte| **byte == 0 || **byte == b'/').for_each(|byte| *byte = b'_');
         if name == b"." || name == b".." { b"dots".to_vec() } else { name }
     })
+    .boxed()
 }
 
 fn node() -> impl Strategy<Value = Node> {

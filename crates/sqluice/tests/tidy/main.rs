@@ -7,6 +7,8 @@ mod words;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sqluice_platform::paths::{bytes, from_bytes};
+
 /// Lines of a file before its tests: more means that two things live there.
 const LINES_MAX: usize = 600;
 
@@ -33,7 +35,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
             if kind.is_dir() {
                 folders.push(entry.path());
             } else if kind.is_file() {
-                found.push(entry.path());
+                // On Windows, too, with `/`.
+                found.push(from_bytes(&bytes(entry.path().as_os_str())));
             }
         }
     }

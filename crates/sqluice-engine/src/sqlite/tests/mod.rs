@@ -68,7 +68,7 @@ impl Waiting {
     }
 
     fn staging(&self) -> PathBuf {
-        self.home.path().join("rows #1?%41.db")
+        self.home.path().join(if cfg!(windows) { "rows #1%41.db" } else { "rows #1?%41.db" })
     }
 
     fn finish(&self) -> Result<()> {
@@ -282,9 +282,14 @@ fn a_run_that_is_stopped_in_any_phase_leaves_nothing_beside() {
 #[test]
 fn a_name_that_looks_like_a_uri_is_a_name() {
     let waiting = Waiting::new("CREATE TABLE t (a CHECK (a > 0))", "INSERT INTO t VALUES (0)");
-    let folder = waiting.home.path().join("file:x?mode=memory");
+    // A colon in a name on Windows is a drive or a stream, and a question mark is in none.
+    let [folder, name] = match cfg!(windows) {
+        true => ["x#mode=memory", "%41#immutable=1"],
+        false => ["file:x?mode=memory", "file:y?immutable=1#"],
+    };
+    let folder = waiting.home.path().join(folder);
     std::fs::create_dir(&folder).unwrap();
-    let path = folder.join("file:y?immutable=1#");
+    let path = folder.join(name);
     std::fs::rename(waiting.path(), &path).unwrap();
     let error = waiting.work().finish(&path, None, &Silent, &Cancel::new()).unwrap_err();
     assert!(error.message().contains("CHECK (a > 0) fails"), "{error}");

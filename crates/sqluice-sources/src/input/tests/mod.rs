@@ -8,7 +8,6 @@ mod waiting;
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use flate2::write::GzEncoder;
@@ -94,7 +93,10 @@ fn utf_16(text: &str, to_bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
 /// A pipe as standard input would be, and its other end.
 fn pipe(options: InputOptions) -> (InputFile, io::PipeWriter) {
     let (reader, writer) = io::pipe().unwrap();
-    let file = File::from(OwnedFd::from(reader));
+    #[cfg(unix)]
+    let file = File::from(std::os::fd::OwnedFd::from(reader));
+    #[cfg(windows)]
+    let file = File::from(std::os::windows::io::OwnedHandle::from(reader));
     (InputFile::of_open(file, super::STANDARD_INPUT.into(), options).unwrap(), writer)
 }
 

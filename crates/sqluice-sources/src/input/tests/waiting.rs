@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use sqluice_core::error::{Error, ErrorKind};
 use sqluice_core::progress::{Cancel, Silent};
+use sqluice_testkit::system::fifo;
 use tempfile::TempDir;
 
 use super::super::ahead::Ahead;
@@ -64,11 +65,11 @@ fn the_wait_for_the_rest_of_a_pipe_can_be_cancelled() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no pipes in folders")]
 fn the_wait_for_someone_to_open_a_fifo_can_be_cancelled() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("fifo");
-    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
-    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    fifo(&path);
     interrupted(move |options| Input::open(&path, &options));
 }
 
