@@ -30,8 +30,8 @@ pub struct ArrowEncoder {
     types: Vec<ColumnType>,
     mixed: Mixed,
     nulled: Arc<Nulled>,
-    /// The rows of the batch before, and the bytes of text in each column. The next batch is about as large, and memory that is there from
-    /// the start is not copied as it grows.
+    /// The rows of the batch before, and the bytes of text in each column. The next batch is about as large, and vectors that begin with that
+    /// capacity are not copied as they grow.
     rows_before: AtomicUsize,
     bytes_before: Vec<AtomicUsize>,
 }

@@ -1,7 +1,7 @@
 """Batches in the order of their key, as far as they are.
 
-Rows that ascend by their rowid are written as they come; others are sorted first, which takes several times as long. A task gets its rows once,
-so they are looked at as they pass: what comes in order is one shard, and what follows the first batch that does not, another.
+Rows that ascend by their rowid are written as they arrive; others are sorted first, which takes several times as long. A task gets its rows once,
+so they are looked at as they pass: the batches in order become one shard, and what follows the first that is not, another.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ fn lines_of_a_system(source: &str) -> Vec<(usize, &str)> {
 /// Whether a file may name systems.
 fn may(file: &Path) -> bool {
     let path = file.strip_prefix(repository()).unwrap_or(file);
-    let product = path.starts_with("crates") && !is_test(path) && path.iter().any(|part| part == "src");
+    let is_test = is_test(path) || path.ends_with("tests.rs");
+    let product = path.starts_with("crates") && !is_test && path.iter().any(|part| part == "src");
     !product
         || ["sqluice-platform", "sqluice-testkit"].iter().any(|name| path.iter().any(|part| part == *name))
 }
