@@ -7,9 +7,6 @@ use std::path::{Path, PathBuf, is_separator};
 
 use crate::system;
 
-/// What standard input is called where a path is wanted.
-pub const STANDARD_INPUT: &str = system::paths::STANDARD_INPUT;
-
 /// The bytes of a name: on Windows UTF-8, with `/` between components; on other systems those of the file system.
 pub fn bytes(path: &OsStr) -> Cow<'_, [u8]> {
     system::paths::bytes(path)

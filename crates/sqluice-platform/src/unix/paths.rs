@@ -6,8 +6,6 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-pub(crate) const STANDARD_INPUT: &str = "/dev/stdin";
-
 pub(crate) fn bytes(path: &OsStr) -> Cow<'_, [u8]> {
     Cow::Borrowed(path.as_bytes())
 }

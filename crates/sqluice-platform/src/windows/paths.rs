@@ -6,9 +6,6 @@ use std::io;
 use std::os::windows::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf, Prefix};
 
-/// The console's: redirected input has no path.
-pub(crate) const STANDARD_INPUT: &str = "CONIN$";
-
 /// Longer paths are only taken with `\\?\` before them.
 const LENGTH_MAX: usize = 247;
 
