@@ -141,6 +141,16 @@ def test_what_comes_out_of_order_is_a_shard_of_its_own(tmp_path: Path) -> None:
     assert of_set.commit([shard]).rows == 103
 
 
+@pytest.mark.parametrize("later", [pyarrow.table({"area": ["a"]}), pyarrow.table({"id": ["1"], "area": ["a"]}), pyarrow.table({"id": [1], "area": [2]})])
+def test_batches_of_a_task_have_the_columns_of_the_first(tmp_path: Path, later: pyarrow.Table) -> None:
+    job = Job(tmp_path / "t.db", "t", primary_key="id")
+    job.begin()
+    with pytest.raises(sqluice.UsageError, match="a batch has other columns than the first"):
+        job.write([table(range(10)), later], 0)
+    job.abort()
+    assert os.listdir(tmp_path) == []
+
+
 def test_sorted_shares_are_joined_leaf_by_leaf(tmp_path: Path) -> None:
     shares = [table(range(start, start + 20_000)) for start in range(0, 80_000, 20_000)]
     committed = run(Job(tmp_path / "t.db", "t", primary_key="id"), shares)

@@ -1,4 +1,4 @@
-"""Batches in the order of their key, as far as they are.
+"""Batches of a task, as long as they are in the order of their key.
 
 Rows that ascend by their rowid are written as they arrive; others are sorted first, which takes several times as long. A task gets its rows once,
 so they are looked at as they pass: the batches in order become one shard, and what follows the first that is not, another.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+
+from .._errors import UsageError
 
 _ROWID_MAX = 2**63 - 1
 
@@ -19,6 +21,7 @@ class InOrder:
         self._batches, self._key = batches, key
         self._last: int | None = None
         self._first_of_rest: Any = None
+        self._fields: list[tuple[str, Any]] = []
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -27,6 +30,11 @@ class InOrder:
         if self._first_of_rest is not None:
             raise StopIteration
         batch = next(self._batches)
+        fields = [(field.name, field.type) for field in batch.schema]
+        if self._last is not None and fields != self._fields:
+            # Two shards may have different columns, and batches of one may not.
+            raise UsageError("a batch has other columns than the first")
+        self._fields = fields
         last = _last_ascending(batch, self._key, self._last)
         if last is None:
             self._first_of_rest = batch

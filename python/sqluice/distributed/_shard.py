@@ -40,7 +40,7 @@ class Shard:
     pages: int | None = None
     """The pages that its rows take in the result; None: no second round was asked for."""
     run: int = 0
-    """0 for the first rows of the task and partition, 1 for those after a row whose key was out of order."""
+    """0 for the batches in the order of the key, 1 for all from the first one that is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def write_shards(layout: Layout, folder: str, task: int, batches: Iterable[Any],
 
 
 def _written(layout: Layout, folder: str, name: str, where: tuple[int, int], batches: Iterator[Any]) -> list[Shard]:
-    """The shards of the rows of a partition: one, or another one for rows that come out of order."""
+    """The shards of the rows of a partition: one, and a second where batches are out of order."""
     key = layout.rowid_key if layout.joined else None
     if key is None:
         return _write_one(layout, folder, f"{name}-0.db", (*where, 0), batches)
