@@ -42,9 +42,6 @@ pub struct ParquetPiece {
 /// A Parquet file that is written group by group.
 pub struct ParquetFile<W: Write + Send>(SerializedFileWriter<W>);
 
-/// Values of a column that are looked at at a time, for the smallest, the largest, and whether the page is full.
-const VALUES_AT_A_TIME: usize = 8192;
-
 /// Begins a file of these columns.
 fn file_writer<W: Write + Send>(
     out: W,
@@ -54,7 +51,6 @@ fn file_writer<W: Write + Send>(
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_dictionary_enabled(dictionary)
-        .set_write_batch_size(VALUES_AT_A_TIME)
         .set_created_by(concat!("sqluice ", env!("CARGO_PKG_VERSION")).to_owned())
         .build();
     add_encoded_arrow_schema_to_metadata(schema, &mut properties);
