@@ -39,8 +39,8 @@ use crate::options::{OnConflict, WriteOptions};
 use crate::output::{self, Created, Discard, Exclusive, Output, ReadBack, Replaced, Scratch, Wanted};
 use crate::phases::{PhaseReport, Phases};
 use crate::pipeline::{
-    self, Appender, Changes, CopyTree, IndexJob, Keep, KeyNames, Piece, Settings, TreeCopy, UnionTree,
-    WrittenTree,
+    self, Appender, Changes, CopyTree, IndexJob, Keep, KeyNames, Piece, SAMPLES_OF_PART, Settings, TreeCopy,
+    UnionTree, WrittenTree,
 };
 use crate::placed_leaves::{PlacedLeaves, PlacedRuns};
 use crate::plan::Memory;
@@ -354,7 +354,7 @@ pub fn repeated_rows(
     let memory = Memory::divide(options, true)?;
     let names: Vec<String> = trees.iter().map(|tree| tree.object.describe()).collect();
     let unions = trees.iter().zip(&names).map(|(SharedTree { object, pieces }, what)| {
-        let size = (true, options.tuning.chunk_bytes / 2);
+        let size = (true, options.tuning.chunk_bytes / 2 / SAMPLES_OF_PART);
         let first = pieces.first().expect("a tree that is shared has pieces");
         let read =
             pieces.iter().map(|piece| piece.piece(what, first.snapshot.geometry(), size, (progress, cancel)));
@@ -462,10 +462,15 @@ impl Copying<'_, '_> {
         let Copying { job, settings, cancel, .. } = *self;
         let progress = self.phases.progress();
         let names: Vec<String> = group.iter().map(|&place| job.objects[place].object.describe()).collect();
-        let size = (job.compact, settings.chunk_bytes / 2);
+        let part_bytes = settings.chunk_bytes / 2;
         let trees = group.iter().zip(&names).map(|(&place, what)| {
             let CopiedObject { object, tree, keep } = &job.objects[place];
             let first = tree.pieces().first().expect("a tree that is copied has a piece").tree;
+            let part_bytes = match tree {
+                TreeContent::United(_) => part_bytes / SAMPLES_OF_PART,
+                _ => part_bytes,
+            };
+            let size = (job.compact, part_bytes);
             let pieces = tree.pieces().iter();
             let pieces = pieces.map(|piece| piece.piece(what, settings.geometry, size, (progress, cancel)));
             let pieces = pieces.collect::<Result<Vec<_>>>()?;

@@ -170,41 +170,42 @@ proptest! {
     }
 
     #[test]
-    fn the_ends_of_parts_are_their_last_entries(
+    fn samples_are_entries_in_order_one_of_each_run_of_parts(
         page_bytes in prop::sample::select(&PAGE_SIZES[..4]),
         rows in prop::collection::vec((any::<i16>().prop_map(i64::from), 0..90usize), 0..900),
         part_bytes in 1..20_000usize,
+        parts in 1..4usize,
+        trees in 1..9usize,
     ) {
         let home = lived_in(page_bytes, &rows, 5);
         let (db, bytes) = (open(&home.path), home.bytes());
         for (name, kind) in [("t", Kind::Table), ("ab", Kind::Index), ("w", Kind::Index)] {
             let mut pages = &bytes[..];
-            let scan = Scan::in_parts_of(&mut pages, tree(&bytes, root(&db, name), kind), part_bytes).unwrap();
-            let mut reader = Reader::default();
-            let mut lasts = Vec::new();
+            let tree = tree(&bytes, root(&db, name), kind);
+            let scan = Scan::in_parts_of(&mut pages, tree, part_bytes).unwrap();
+            let (mut reader, mut all) = (Reader::default(), Vec::new());
             for part in 0..scan.parts() {
-                let mut last = None;
                 let each = |rowid, record: &[u8]| {
-                    last = Some((rowid, record.to_vec()));
+                    all.push((rowid, record.to_vec()));
                     Ok(())
                 };
                 scan.read(part, &mut pages, &mut reader, each).unwrap();
-                lasts.push(last);
             }
-            let mut ends = Vec::new();
-            let each = |rowid, record: &[u8]| {
-                ends.push((rowid, record.to_vec()));
-                Ok(())
-            };
-            scan.part_ends(&mut pages, &mut reader, each).unwrap();
-            prop_assert_eq!(ends.len(), scan.parts() - 1);
-            for (end, last) in ends.iter().zip(&lasts) {
-                match (kind, last) {
-                    (Kind::Index, last) => prop_assert_eq!(Some(end), last.as_ref()),
-                    // Rows may have been deleted.
-                    (Kind::Table, Some((rowid, _))) => prop_assert!(*rowid <= end.0),
-                    (Kind::Table, None) => {}
-                }
+            let runs = scan.parts().div_ceil(parts);
+            for number in 0..trees {
+                let mut samples = Vec::new();
+                let each = |rowid, record: &[u8]| {
+                    samples.push(match kind {
+                        Kind::Index => all.iter().position(|(_, entry)| entry == record).unwrap(),
+                        // Rows may have been deleted.
+                        Kind::Table => all.partition_point(|(row, _)| *row <= rowid),
+                    });
+                    Ok(())
+                };
+                scan.samples(parts, (2 * number + 1, 2 * trees), &mut pages, &mut reader, each).unwrap();
+                prop_assert!(samples.is_sorted_by(|a, b| a < b) && samples.len() <= runs);
+                // Only the last run may have no entry above its leaves, or all may be a single leaf.
+                prop_assert!(samples.len() + 1 >= runs);
             }
         }
     }
@@ -428,6 +429,36 @@ fn by_leaves(bytes: &[u8], tree: Tree) -> SomeLeaves {
         assert_eq!(all.entries, one_by_one);
     }
     all
+}
+
+#[test]
+fn samples_of_trees_that_are_alike_lie_evenly() {
+    const ROWS: i64 = 100_000;
+    let home = Home::new();
+    let db = open(&home.path);
+    db.execute_batch(&format!(
+        "CREATE TABLE t(a);
+         WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n LIMIT {ROWS})
+         INSERT INTO t SELECT value FROM n;
+         CREATE INDEX i ON t(a);"
+    ))
+    .unwrap();
+    let bytes = home.bytes();
+    for (name, kind) in [("t", Kind::Table), ("i", Kind::Index)] {
+        let mut pages = &bytes[..];
+        let scan = Scan::in_parts_of(&mut pages, tree(&bytes, root(&db, name), kind), 4096).unwrap();
+        let mut samples = vec![0, ROWS];
+        for number in 0..8 {
+            let each = |rowid, record: &[u8]| {
+                samples.push(if kind == Kind::Table { rowid } else { record::last_int(record).unwrap() });
+                Ok(())
+            };
+            scan.samples(1, (2 * number + 1, 16), &mut pages, &mut Reader::default(), each).unwrap();
+        }
+        samples.sort_unstable();
+        let widest = samples.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+        assert!(widest < 3 * ROWS / samples.len() as i64, "{widest} of {ROWS}, {} samples", samples.len());
+    }
 }
 
 #[test]

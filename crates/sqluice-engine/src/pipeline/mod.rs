@@ -75,7 +75,7 @@ pub(crate) use piece::Piece;
 use rows::RowsTree;
 pub(crate) use trees::TreeCopy;
 use trees::{BuiltTree, Trees};
-pub(crate) use union_tree::{KeyNames, UnionTree};
+pub(crate) use union_tree::{KeyNames, SAMPLES_OF_PART, UnionTree};
 use unique::{KnownRows, Unique};
 use writer::PassContext;
 

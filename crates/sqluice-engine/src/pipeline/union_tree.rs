@@ -7,6 +7,9 @@
 //!  parts         0     │       1      │   2         that one can stand between it and the next
 //! ```
 //!
+//! Cuts are among samples of all pieces. Where pieces are alike, each is sampled at other places: at the same places, all cuts would be near
+//! each other.
+//!
 //! A part is what is after one cut and not after the next. A piece whose entries are out of order may have one that lies in no part: so
 //! each part must begin, in every piece, at the entry at which the part before ended.
 
@@ -25,6 +28,12 @@ use sqluice_reader::pages::{FilePages, damaged};
 use super::piece::Piece;
 use super::unique::CANCEL_ITEMS;
 use crate::tournament::Tournament;
+
+/// Samples of a part, where its pieces are large enough. With few, parts are of different sizes.
+pub(crate) const SAMPLES_OF_PART: usize = 4;
+
+/// Samples of all pieces, which are in memory at the same time.
+const SAMPLES_MAX: usize = 1 << 16;
 
 /// A tree that is put together.
 pub(crate) struct UnionTree<'a> {
@@ -102,8 +111,10 @@ impl<'a> UnionTree<'a> {
     }
 
     fn cut(&self) -> Result<Vec<Cut>> {
-        let mut ends: Vec<Cut> = Vec::new();
-        for piece in &self.pieces {
+        let mut samples: Vec<Cut> = Vec::new();
+        let parts: usize = self.pieces.iter().map(|piece| piece.scan.parts()).sum();
+        let of_run = parts.div_ceil(SAMPLES_MAX);
+        for (number, piece) in self.pieces.iter().enumerate() {
             let mut pages = piece.view.pages();
             let mut room = Vec::new();
             let each = |rowid, record: &[u8]| {
@@ -117,19 +128,20 @@ impl<'a> UnionTree<'a> {
                         (record, prefix)
                     }
                 };
-                ends.push(Cut { rowid, record, prefix });
+                samples.push(Cut { rowid, record, prefix });
                 Ok(())
             };
-            let read = piece.scan.part_ends(&mut pages, &mut Reader::default(), each);
+            let place = (2 * number + 1, 2 * self.pieces.len());
+            let read = piece.scan.samples(of_run, place, &mut pages, &mut Reader::default(), each);
             read.map_err(|error| piece.view.failed(error))?;
         }
         let compare = |a: &Cut, b: &Cut| self.compare_cut(a.rowid, &a.record, b);
-        ends.sort_by(|a, b| compare(a, b));
-        ends.dedup_by(|a, b| compare(a, b).is_eq());
+        samples.sort_by(|a, b| compare(a, b));
+        samples.dedup_by(|a, b| compare(a, b).is_eq());
         // The last of them lies behind the last cut.
-        ends.pop();
-        let every_second = ends.into_iter().skip(1).step_by(2);
-        Ok(every_second.collect())
+        samples.pop();
+        let of_part = (SAMPLES_OF_PART / of_run).max(2);
+        Ok(samples.into_iter().skip(of_part - 1).step_by(of_part).collect())
     }
 
     /// Entries with the same unique key are on the same side of a cut.
@@ -312,10 +324,11 @@ struct Head<'t, 'a> {
     number: usize,
     pages: FilePages<'a>,
     cursor: Cursor,
-    prefix: u128,
     rowid: i64,
     /// The record of an entry of an index, or one that was changed.
     record: Vec<u8>,
+    /// The prefix of its key. That of an index has to be asked for: neighbours are mostly compared without it.
+    prefix: Option<u128>,
     /// The record before, in an index.
     before: Vec<u8>,
     is_first: bool,
@@ -347,6 +360,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             }
         }
         let mut tournament = Tournament::default();
+        self.heads.iter_mut().for_each(|head| _ = head.prefix(tree));
         tournament.rebuild(self.heads.len(), |a, b| self.is_less(a, b));
         let mut entries = 0;
         while !self.heads.is_empty() {
@@ -357,7 +371,10 @@ impl<'t, 'a> Walk<'t, 'a> {
             let head = &mut self.heads[tournament.winner()];
             each(&head.entry())?;
             if head.next(tree, self.end)? {
-                tournament.replay(|a, b| self.is_less(a, b));
+                if !tournament.goes_on(|a, b| self.is_less_alike(a, b)) {
+                    self.heads[tournament.winner()].prefix(tree);
+                    tournament.replay(|a, b| self.is_less(a, b));
+                }
             } else {
                 stops.end[head.number] = head.cursor.position();
                 self.heads.remove(tournament.winner());
@@ -367,6 +384,17 @@ impl<'t, 'a> Walk<'t, 'a> {
         Ok(())
     }
 
+    /// Whether the records alone say that an entry is before another.
+    #[inline]
+    fn is_less_alike(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (&self.heads[a], &self.heads[b]);
+        match self.tree.kind {
+            Kind::Table => a.rowid < b.rowid,
+            Kind::Index => self.tree.order.ascends_alike(&a.record, &b.record) == Some(true),
+        }
+    }
+
+    /// Whether an entry is before another. Their prefixes were asked for.
     #[inline]
     fn is_less(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.heads[a], &self.heads[b]);
@@ -391,9 +419,9 @@ impl<'t, 'a> Head<'t, 'a> {
             number,
             pages: piece.view.pages(),
             cursor: Cursor::new(*piece.scan.tree()),
-            prefix: 0,
             rowid: 0,
             record: Vec::new(),
+            prefix: None,
             before: Vec::new(),
             is_first: true,
         }
@@ -443,10 +471,7 @@ impl<'t, 'a> Head<'t, 'a> {
                 return Err(tree.disorder(self.piece));
             }
             self.is_first = false;
-            // What has a smaller prefix is before the cut.
-            let may_be_after = |cut: &&Cut| self.prefix >= cut.prefix;
-            let is_after = |cut: &Cut| tree.compare_cut(self.rowid, &self.record, cut).is_gt();
-            if end.filter(may_be_after).is_some_and(is_after) {
+            if end.is_some_and(|cut| self.is_after(tree, cut)) {
                 return Ok(false);
             }
             let left_out = !self.piece.changes.left_out.is_empty() && {
@@ -465,13 +490,31 @@ impl<'t, 'a> Head<'t, 'a> {
         }
     }
 
+    #[inline]
+    fn is_after(&mut self, tree: &UnionTree<'a>, cut: &Cut) -> bool {
+        let is_before = match tree.kind {
+            Kind::Table => false,
+            Kind::Index => tree.order.ascends_alike(&self.record, &cut.record) == Some(true),
+        };
+        // What has a smaller prefix is before the cut, too.
+        !is_before
+            && self.prefix(tree) >= cut.prefix
+            && tree.compare_cut(self.rowid, &self.record, cut).is_gt()
+    }
+
+    /// The prefix of the key of the entry.
+    #[inline]
+    fn prefix(&mut self, tree: &UnionTree<'a>) -> u128 {
+        *self.prefix.get_or_insert_with(|| tree.order.prefix(&self.record))
+    }
+
     /// Takes the row at which the cursor is; says whether it follows the one before.
     #[inline]
     fn take_row(&mut self) -> Result<bool> {
         let rowid = self.piece.rowid(self.cursor.rowid())?;
         let is_after = rowid > self.rowid;
         self.rowid = rowid;
-        self.prefix = prefix_of(rowid);
+        self.prefix = Some(prefix_of(rowid));
         if !self.piece.changes.fields.is_empty() {
             self.piece.record(self.cursor.record(), &mut self.record)?;
         }
@@ -483,20 +526,28 @@ impl<'t, 'a> Head<'t, 'a> {
     fn take_entry(&mut self, tree: &UnionTree<'a>) -> Result<bool> {
         std::mem::swap(&mut self.record, &mut self.before);
         let stored = self.cursor.record();
+        let alike = match self.piece.changes.fields.is_empty() {
+            true => {
+                self.record.clear();
+                self.record.extend_from_slice(stored);
+                (!self.is_first).then(|| tree.order.ascends_alike(&self.before, &self.record)).flatten()
+            }
+            false => None,
+        };
+        let prefix_before = self.prefix.take();
+        if let Some(is_after) = alike {
+            return Ok(is_after);
+        }
         tree.check_record(self.piece, stored)?;
-        if self.piece.changes.fields.is_empty() {
-            self.record.clear();
-            self.record.extend_from_slice(stored);
-        } else {
+        if !self.piece.changes.fields.is_empty() {
             self.piece.record(stored, &mut self.record)?;
         }
-        let before = self.prefix;
-        self.prefix = tree.order.prefix(&self.record);
-        Ok(match self.prefix.cmp(&before) {
-            Ordering::Greater => true,
-            Ordering::Less => false,
-            Ordering::Equal => self.is_first || tree.order.ascends(&self.before, &self.record),
-        })
+        if self.is_first {
+            return Ok(true);
+        }
+        let before = prefix_before.unwrap_or_else(|| tree.order.prefix(&self.before));
+        let order = before.cmp(&self.prefix(tree));
+        Ok(order.then_with(|| tree.order.compare(&self.before, &self.record)).is_lt())
     }
 
     #[inline]

@@ -318,28 +318,46 @@ impl Scan {
         Ok(())
     }
 
-    /// Calls `each` with the last entry of each part but the last: its record in an index; in a table, the largest rowid that the part
-    /// may have.
+    /// Calls `each` with an entry of each run of `parts` parts that has one above its leaves: its record in an index; in a table, the largest
+    /// rowid that a leaf may have. The entries lie at that place of the runs, the numerator and denominator of a fraction below 1: those of
+    /// trees that are alike lie evenly between each other if their fractions do.
     ///
     /// # Errors
     /// The errors of `pages` and of `each`, and damage.
-    pub fn part_ends<P: ReadPage>(
+    ///
+    /// # Panics
+    /// When there are no parts in a run, or the fraction is not below 1.
+    pub fn samples<P: ReadPage>(
         &self,
+        parts: usize,
+        place: (usize, usize),
         pages: &mut P,
         reader: &mut Reader,
         mut each: impl FnMut(i64, &[u8]) -> Result<(), P::Error>,
     ) -> Result<(), ScanError<P::Error>> {
-        let last = self.subtrees.len() - 1;
-        let ends = self.subtrees[..last].iter().skip(self.of_part - 1).step_by(self.of_part);
-        for Subtree { place, divider } in ends {
-            match (divider, place.up_to) {
-                (Some((page, cell)), _) => {
+        let mut page = Page::default();
+        for run in self.subtrees.chunks(self.of_part.saturating_mul(parts)) {
+            let (within, denominator) = (run.len() * place.0, place.1);
+            let Subtree { place: position, divider } = run[within / denominator];
+            let found = if position.level == self.leaf_level {
+                divider
+            } else {
+                page.read(pages, &self.tree, position.page)?;
+                let cell = page.cells() * (within % denominator) / denominator;
+                (page.cells() > 0).then_some((position.page, cell))
+            };
+            match (self.tree.kind, found) {
+                (Kind::Index, Some((number, cell))) => {
                     let visit = Entries(&mut each);
-                    let mut walk = Walk { scan: self, pages, reader, visit, last_rowid: None };
-                    walk.divider(*page, *cell)?;
+                    Walk { scan: self, pages, reader, visit, last_rowid: None }.divider(number, cell)?;
                 }
-                (None, Some(up_to)) => each(up_to, &[]).map_err(ScanError::Stopped)?,
-                (None, None) => {}
+                (Kind::Table, Some((_, cell))) => {
+                    each(page.interior_rowid(cell)?, &[]).map_err(ScanError::Stopped)?;
+                }
+                (Kind::Table, None) if position.level == self.leaf_level => {
+                    position.up_to.map_or(Ok(()), |up_to| each(up_to, &[])).map_err(ScanError::Stopped)?;
+                }
+                (_, None) => {}
             }
         }
         Ok(())
