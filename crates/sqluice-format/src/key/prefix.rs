@@ -96,8 +96,8 @@ impl KeyColumn {
             13.. if end - start <= 8 && serial % 2 == 1 && self.collation == Collation::Binary => {
                 return short_part(KIND_TEXT, record, start, end);
             }
-            13.. if end - start >= 16 && serial % 2 == 1 && self.collation == Collation::Binary => {
-                return first_part(KIND_TEXT, columns::first_16(record, start), end - start);
+            13.. if serial % 2 == 1 && self.collation == Collation::Binary => {
+                return first_part(KIND_TEXT, columns::start_of(record, start, end), end - start);
             }
             _ => return self.other_part(record, serial, start, end),
         };
