@@ -11,7 +11,12 @@ use sqluice_core::schema::{self, Column, Generated, Schema};
 
 /// What a schema says, in a database of this text encoding (1: UTF-8, 2: UTF-16le, 3: UTF-16be).
 pub(super) fn tables(schema: &Schema, encoding: u32) -> rusqlite::Result<Vec<Table>> {
-    let defaults = Defaults { connection: Connection::open_in_memory()?, encoding };
+    let connection = Connection::open_in_memory()?;
+    // Text that is not valid, such as CAST(x'd800' AS TEXT), is other text in another encoding.
+    let name =
+        [(1, "UTF-8"), (2, "UTF-16le"), (3, "UTF-16be")].into_iter().find(|(number, _)| *number == encoding);
+    connection.pragma_update(None, "encoding", name.map_or("UTF-8", |(_, name)| name))?;
+    let defaults = Defaults { connection, encoding };
     schema.tables.iter().map(|table| of_table(table, &defaults)).collect()
 }
 
@@ -121,25 +126,15 @@ impl Defaults {
         if create(default).or_else(|_| create(&format!("({default})"))).is_err() {
             return Ok(Constant::Null);
         }
-        self.connection.query_row("SELECT c FROM d", [], |row| {
+        self.connection.query_row("SELECT c, CAST(c AS BLOB) FROM d", [], |row| {
             Ok(match row.get_ref(0)? {
                 ValueRef::Null => Constant::Null,
                 ValueRef::Integer(int) => Constant::Int(int),
                 ValueRef::Real(real) => Constant::Real(real),
-                ValueRef::Text(text) => Constant::Text(self.encoded(text)),
+                // As the database has it.
+                ValueRef::Text(_) => Constant::Text(row.get(1)?),
                 ValueRef::Blob(blob) => Constant::Blob(blob.to_vec()),
             })
         })
-    }
-
-    /// Text as the database has it.
-    fn encoded(&self, text: &[u8]) -> Vec<u8> {
-        let units = String::from_utf8_lossy(text);
-        let units = units.encode_utf16();
-        match self.encoding {
-            2 => units.flat_map(u16::to_le_bytes).collect(),
-            3 => units.flat_map(u16::to_be_bytes).collect(),
-            _ => text.to_vec(),
-        }
     }
 }

@@ -264,6 +264,29 @@ proptest! {
 }
 
 #[test]
+fn a_default_that_is_no_valid_text_is_what_older_rows_have() {
+    for encoding in ["UTF-8", "UTF-16le", "UTF-16be"] {
+        let home = Home::new();
+        let path = home.path("x.db");
+        let connection = Connection::open(&path).unwrap();
+        connection
+            .execute_batch(&format!(
+                "PRAGMA encoding = '{encoding}'; CREATE TABLE t (a); INSERT INTO t VALUES (1), (2);
+                 ALTER TABLE t ADD COLUMN b DEFAULT (CAST(x'3dd8410042' AS TEXT)); CREATE INDEX i ON t (b)"
+            ))
+            .unwrap();
+        drop(connection);
+        let checked = check(&path, 2);
+        assert!(
+            checked.is_sound(),
+            "{encoding}: {:?} {:?}",
+            checked.report.problems,
+            checked.sqlite_problems
+        );
+    }
+}
+
+#[test]
 fn tables_that_sqlite_makes_for_itself_and_modules_that_it_lacks_are_no_fault() {
     let home = Home::new();
     let path = home.path("x.db");
