@@ -74,6 +74,15 @@ pub struct Span {
     pub len: u32,
 }
 
+impl Span {
+    /// From its first byte to the one after its last.
+    #[inline]
+    pub fn range(self) -> Range<usize> {
+        let start = self.start as usize;
+        start..start + self.len as usize
+    }
+}
+
 /// One bit a row, from the lowest bit of the first word on; set: the value is not NULL.
 #[derive(Clone, Copy, Debug)]
 pub struct Bitmap<'a>(pub &'a [u64]);
@@ -99,10 +108,7 @@ impl<'a> Bytes<'a> {
         match self.spans {
             Spans::Fixed(len) => row * len..(row + 1) * len,
             Spans::Offsets(offsets) => offsets[row] as usize..offsets[row + 1] as usize,
-            Spans::Anywhere(spans) => {
-                let start = spans[row].start as usize;
-                start..start + spans[row].len as usize
-            }
+            Spans::Anywhere(spans) => spans[row].range(),
         }
     }
 }

@@ -31,6 +31,12 @@ pub fn write(out: &mut [u8], value: u64) -> usize {
         out[0] = value as u8;
         return 1;
     }
+    write_long(out, value)
+}
+
+/// Apart from [`write()`], which is inlined because most are of one byte.
+#[inline(never)]
+fn write_long(out: &mut [u8], value: u64) -> usize {
     let n = len(value);
     let out = &mut out[..n];
     if n <= 4 {

@@ -65,7 +65,7 @@ pub fn text_to_number_checked(text: &[u8], affinity: Affinity) -> (Value<'_>, Op
 ///
 /// # Panics
 /// When `data` has no such part.
-#[inline]
+#[inline(always)]
 pub fn part_to_number(
     data: &[u8],
     start: usize,
@@ -76,7 +76,21 @@ pub fn part_to_number(
     if matches!(affinity, Affinity::Blob | Affinity::Text) {
         return (Value::Text(text), None);
     }
-    number(text, Padded::part(data, start, end), affinity)
+    if let (Some(last), [first, ..]) = (data[..end].last_chunk(), text)
+        && text.len() <= 8
+    {
+        return match shortest(u64::from_le_bytes(*last), *first, text.len(), affinity) {
+            Some(number) => (number, None),
+            None => any(text, affinity),
+        };
+    }
+    longer_part(data, start, end, affinity)
+}
+
+/// Apart from [`part_to_number`], whose loop is short then.
+#[inline(never)]
+fn longer_part(data: &[u8], start: usize, end: usize, affinity: Affinity) -> (Value<'_>, Option<Loss>) {
+    number(&data[start..end], Padded::part(data, start, end), affinity)
 }
 
 #[inline(always)]
@@ -152,6 +166,43 @@ fn short(Padded { negative, bytes, word }: Padded, affinity: Affinity) -> Option
     Some(if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) })
 }
 
+/// As [`short`] for at most 8 bytes with the sign, in half the bits. `last` are the 8 bytes that end where the text does, in memory order.
+#[inline(always)]
+fn shortest(last: u64, first: u8, bytes: usize, affinity: Affinity) -> Option<Value<'static>> {
+    const POINTS: u64 = repeat(POINT) as u64;
+    const ONES: u64 = repeat(1) as u64;
+    const FLAGS: u64 = repeat(0x80) as u64;
+    let negative = first == b'-';
+    let digits = bytes - usize::from(negative);
+    if digits == 0 {
+        return None;
+    }
+    let word = (last ^ repeat(b'0') as u64) & u64::MAX << (64 - 8 * digits);
+    let points = (word ^ POINTS).wrapping_sub(ONES) & !(word ^ POINTS) & FLAGS;
+    // The bits before the first point, and those up to its end: none without a point.
+    let before = (points & points.wrapping_neg()).wrapping_sub(1) >> 7;
+    let (digits_only, decimals) = match points {
+        0 => (word, 0),
+        _ if digits == 1 => return None,
+        _ => {
+            let through = before << 8 | 0xff;
+            ((word & !through) | (word & before) << 8, 7 - points.trailing_zeros() as usize / 8)
+        }
+    };
+    // No carry leaves a byte unless its own flag is up.
+    if (digits_only.wrapping_add(0x76 * ONES) | digits_only) & FLAGS != 0 {
+        return None;
+    }
+    let mantissa = eight_digits(digits_only);
+    if points == 0 {
+        let int = mantissa as i64;
+        return Some(Value::Int(if negative { -int } else { int }));
+    }
+    let real = mantissa as f64 / POWERS_OF_TEN[decimals];
+    let real = f64::from_bits(real.to_bits() | u64::from(negative) << 63);
+    Some(if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) })
+}
+
 /// A point in [`Padded::word`].
 pub const POINT: u8 = b'.' ^ b'0';
 
@@ -211,9 +262,10 @@ fn sixteen_digits(word: u128) -> Option<u64> {
     Some(eight_digits(word as u64) * 100_000_000 + eight_digits((word >> 64) as u64))
 }
 
-/// Pairs, then fours, then all eight: each product adds ten (a hundred, ten thousand) times the earlier neighbour.
+/// The number that eight bytes of 0 to 9 are, the first digit the lowest byte. Pairs, then fours, then all eight: each product adds ten (a
+/// hundred, ten thousand) times the earlier neighbour.
 #[inline(always)]
-fn eight_digits(word: u64) -> u64 {
+pub fn eight_digits(word: u64) -> u64 {
     let pairs = (word.wrapping_mul(10 << 8 | 1) >> 8) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(100 << 16 | 1) >> 16) & 0x0000_ffff_0000_ffff;
     fours.wrapping_mul(10_000 << 32 | 1) >> 32

@@ -116,6 +116,8 @@ struct Sizes {
     types: Vec<u32>,
     /// Bytes of the whole record.
     payload: Vec<usize>,
+    /// Of each column: bytes that each row has after its value, at least.
+    after: Vec<usize>,
     /// Whether all rows are alike in both.
     uniform: bool,
 }
@@ -423,6 +425,13 @@ impl Sizes {
             }
         }
         self.uniform = vary.is_empty();
+        self.after.clear();
+        self.after.resize(stored.len(), 0);
+        let mut after = 0;
+        for (column, to) in stored.iter().zip(&mut self.after).rev() {
+            *to = after;
+            after += column.uniform().1.unwrap_or(0);
+        }
         let n = if self.uniform { 1 } else { rows };
         self.types.clear();
         self.types.resize(n, types as u32);

@@ -89,8 +89,8 @@ pub(super) fn write(
             false
         }
     };
-    for column in stored {
-        write_column(bytes, rows.clone(), column, types_done, header, body);
+    for (column, &after) in stored.iter().zip(&sizes.after) {
+        write_column(bytes, rows.clone(), (column, after), types_done, header, body);
     }
 }
 
@@ -163,11 +163,12 @@ fn write_heads(
     }
 }
 
-/// The serial types and values of a column. `types_done`: types that are the same in all rows are written already.
+/// The serial types and values of a column, after which each row has at least `after` bytes of other values. `types_done`: types that are the
+/// same in all rows are written already.
 fn write_column(
     bytes: &mut [u8],
     rows: Range<usize>,
-    column: &Stored<'_>,
+    (column, after): (&Stored<'_>, usize),
     types_done: bool,
     header: &mut Cursor,
     body: &mut Cursor,
@@ -194,7 +195,7 @@ fn write_column(
             header.offset += 1;
             match *width {
                 Width::Same(width) => put_numbers(bytes, body, width, bits),
-                Width::Varies => put_varying_numbers(bytes, body, serials, bits),
+                Width::Varies => put_varying_numbers(bytes, body, serials, bits, after),
             }
         }
         Stored::Bytes {
@@ -213,7 +214,8 @@ fn write_column(
                 // What stands in the place of a NULL may lie anywhere.
                 let len = bytes_of(serials[row]);
                 if len > 0 {
-                    put_bytes(bytes, *to as usize + body.offset, strings.data, strings.range(row).start, len);
+                    let at = *to as usize + body.offset;
+                    put_bytes(bytes, at, strings.data, strings.range(row).start, (len, after));
                     *to += len as u32;
                 }
             }
@@ -266,32 +268,53 @@ fn put_numbers(bytes: &mut [u8], body: &mut Cursor, width: usize, bits: &[i64]) 
 }
 
 /// Numbers of any width each.
-fn put_varying_numbers(bytes: &mut [u8], body: &mut Cursor, serials: &[u8], bits: &[i64]) {
-    for ((place, &serial), number) in body.places.iter_mut().zip(serials).zip(bits) {
+fn put_varying_numbers(bytes: &mut [u8], body: &mut Cursor, serials: &[u8], bits: &[i64], after: usize) {
+    let numbers = body.places.iter_mut().zip(serials).zip(bits);
+    if after >= 8 {
+        for ((place, &serial), number) in numbers {
+            let width = FIXED_BYTES[serial as usize];
+            let at = *place as usize + body.offset;
+            // What follows the number in these is written later.
+            bytes[at..at + 8].copy_from_slice(&at_start(*number, width.into()));
+            *place += u32::from(width);
+        }
+        return;
+    }
+    for ((place, &serial), number) in numbers {
         let width = FIXED_BYTES[serial as usize] as usize;
         put_number(bytes, *place as usize + body.offset, *number, width);
         *place += width as u32;
     }
 }
 
+/// The low `width` bytes of a number, and zeros.
+#[inline]
+fn at_start(number: i64, width: usize) -> [u8; 8] {
+    // By less than its bits at a time, for `width` may be 0.
+    let unused = 32 - 4 * width;
+    (number << unused << unused).to_be_bytes()
+}
+
 /// Writes the low `width` bytes of a number.
 #[inline]
 fn put_number(bytes: &mut [u8], at: usize, number: i64, width: usize) {
-    // By less than its bits at a time, for `width` may be 0.
-    let unused = 32 - 4 * width;
     match bytes[at..].first_chunk_mut::<8>() {
-        Some(to) => put_start(to, &(number << unused << unused).to_be_bytes(), width),
+        Some(to) => put_start_of_8(to, &at_start(number, width), width),
         None => copy(&mut bytes[at..], &number.to_be_bytes()[8 - width..]),
     }
 }
 
-/// Writes `len` bytes that begin at `start` of `data`.
+/// Writes `len` bytes that begin at `start` of `data`; the row has at least `after` bytes that are written later.
 #[inline]
-fn put_bytes(bytes: &mut [u8], at: usize, data: &[u8], start: usize, len: usize) {
+fn put_bytes(bytes: &mut [u8], at: usize, data: &[u8], start: usize, (len, after): (usize, usize)) {
     if len <= WORD_BYTES
         && let Some(to) = bytes[at..].first_chunk_mut::<WORD_BYTES>()
         && let Some(from) = data[start..].first_chunk()
     {
+        if after >= WORD_BYTES {
+            *to = *from;
+            return;
+        }
         return put_start(to, from, len);
     }
     copy(&mut bytes[at..], &data[start..start + len]);
@@ -303,13 +326,28 @@ const WORD_BYTES: usize = 16;
 /// Writes the first `len` of these bytes. No branch depends on `len`, which is unpredictable: the others are written as they
 /// were.
 #[inline]
-fn put_start<const BYTES: usize>(to: &mut [u8; BYTES], from: &[u8; BYTES], len: usize) {
-    const KEPT: [[u8; WORD_BYTES]; 2] = [[0; WORD_BYTES], [0xff; WORD_BYTES]];
-    // `len` zeros, and then ones.
-    let kept = &KEPT.as_flattened()[WORD_BYTES - len..][..BYTES];
-    for ((to, from), kept) in to.iter_mut().zip(from).zip(kept) {
-        *to = *from & !kept | *to & kept;
-    }
+fn put_start(to: &mut [u8; WORD_BYTES], from: &[u8; WORD_BYTES], len: usize) {
+    // The lower 0 to 16 bytes of a word.
+    const LOWER: [u128; WORD_BYTES + 1] = {
+        let mut masks = [u128::MAX; WORD_BYTES + 1];
+        let mut bytes = 0;
+        while bytes < WORD_BYTES {
+            masks[bytes] = (1 << (8 * bytes)) - 1;
+            bytes += 1;
+        }
+        masks
+    };
+    let (before, word) = (u128::from_le_bytes(*to), u128::from_le_bytes(*from));
+    *to = (before ^ (before ^ word) & LOWER[len]).to_le_bytes();
+}
+
+/// As [`put_start`] of half as many bytes, at most 8.
+#[inline]
+fn put_start_of_8(to: &mut [u8; 8], from: &[u8; 8], len: usize) {
+    // By less than its bits at a time, for `len` may be 8.
+    let lower = !(u64::MAX << (4 * len) << (4 * len));
+    let (before, word) = (u64::from_le_bytes(*to), u64::from_le_bytes(*from));
+    *to = (before ^ (before ^ word) & lower).to_le_bytes();
 }
 
 /// Strings of `len` bytes each.

@@ -4,6 +4,7 @@
 //! The first three copy nothing, or eight bytes a value; the last copies the values and is for what is rare.
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use sqluice_format::record;
 use sqluice_format::value::{FIXED_BYTES, SerialType};
@@ -93,11 +94,17 @@ impl<'a> Stored<'a> {
             }
             (Values::Blob(bytes), _) => scratch.bytes(bytes, rows, validity, SerialType::of_blob(0).0),
             (Values::Text(bytes), Integer | Numeric | Real) => {
-                let numeric = |row| {
-                    let text = bytes.range(row);
+                let numeric = |text: Range<usize>| {
                     note(lost, affinity::part_to_number(bytes.data, text.start, text.end, affinity))
                 };
-                if scratch.try_numbers(rows, validity, numeric) {
+                // A loop for the strings of files, which lie anywhere.
+                let all = match bytes.spans {
+                    Spans::Anywhere(spans) => {
+                        scratch.try_numbers(rows, validity, |row| numeric(spans[row].range()))
+                    }
+                    _ => scratch.try_numbers(rows, validity, |row| numeric(bytes.range(row))),
+                };
+                if all {
                     return scratch.as_numbers();
                 }
                 scratch.mixed(column, rows, affinity, lost)
@@ -151,7 +158,7 @@ impl<'a> Stored<'a> {
         }
         if let Stored::Bytes { serials: BytesSerials::Each(serials), .. } = self {
             for ((types, payload), &serial) in types.iter_mut().zip(payload).zip(*serials) {
-                *types += varint::len(u64::from(serial)) as u32;
+                *types += types_bytes(serial);
                 *payload += bytes_of(serial);
             }
             return;
@@ -218,6 +225,12 @@ impl<'a> Stored<'a> {
 #[inline(always)]
 pub(super) fn bytes_of(serial: u32) -> usize {
     (serial.saturating_sub(12) / 2) as usize
+}
+
+/// Bytes of a serial type, for many at a time.
+#[inline(always)]
+fn types_bytes(serial: u32) -> u32 {
+    [7, 14, 21, 28].iter().fold(1, |bytes, bits| bytes + u32::from(serial >= 1 << bits))
 }
 
 /// The value; notes whether something was lost.

@@ -7,8 +7,8 @@
 //!  bytes   7,"Oslo, N",,x\n        needles  , " \n
 //!  mask    .##....#..####.#
 //! ```
-//!
-//! Comparisons of bytes in a plain loop find them: no `unsafe`, no particular processor.
+
+use super::mask::mask;
 
 /// An iterator over the positions of `N` kinds of bytes.
 pub(super) struct Finder<'a, const N: usize> {
@@ -53,20 +53,6 @@ impl<'a, const N: usize> Finder<'a, N> {
             }
         }
     }
-}
-
-/// Where a block has one of the needles.
-#[inline]
-pub(super) fn mask<const N: usize>(block: &[u8; 64], needles: [u8; N]) -> u64 {
-    // Compilers make this a few vector instructions.
-    let mut equal = [0u8; 64];
-    for (equal, &byte) in equal.iter_mut().zip(block) {
-        *equal = needles.iter().fold(0, |equal, &needle| equal | u8::from(byte == needle));
-    }
-    // Gathers the lowest bit of every byte in the top byte.
-    let gather = |word: &[u8; 8]| u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-    let words = equal.as_chunks().0.iter().enumerate();
-    words.fold(0, |mask, (index, word)| mask | gather(word) << (index * 8))
 }
 
 /// A block of fewer bytes, and the bits of those.

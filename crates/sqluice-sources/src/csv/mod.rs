@@ -44,6 +44,7 @@ mod find;
 pub mod fuzzing;
 mod header;
 mod malformed;
+mod mask;
 mod naive;
 mod nulls;
 mod records;

@@ -75,12 +75,14 @@ impl NullTokens {
 }
 
 fn mark(spans: &[Span], validity: &mut [u64], is_present: impl Fn(Span) -> bool) -> bool {
-    let mut nulls = false;
-    for (spans, word) in spans.chunks(64).zip(validity) {
-        let present =
-            spans.iter().enumerate().fold(0, |word, (bit, &span)| word | u64::from(is_present(span)) << bit);
-        *word = present;
-        nulls |= present.count_ones() as usize != spans.len();
+    // Most columns have none; looking for one costs less than setting bits.
+    let some_null = |spans: &[Span]| spans.iter().fold(false, |null, &span| null | !is_present(span));
+    if !spans.chunks(64).any(some_null) {
+        return false;
     }
-    nulls
+    for (spans, word) in spans.chunks(64).zip(validity) {
+        *word =
+            spans.iter().enumerate().fold(0, |word, (bit, &span)| word | u64::from(is_present(span)) << bit);
+    }
+    true
 }

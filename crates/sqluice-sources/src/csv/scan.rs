@@ -19,7 +19,8 @@ use std::ops::ControlFlow::{self, Break, Continue};
 
 use super::delimiter::Delimiter;
 use super::dialect::Marks;
-use super::find::{Finder, mask, short};
+use super::find::{Finder, short};
+use super::mask::mask;
 
 /// From this number of hits in a block on, it pays to look at all of them at once.
 const HITS_MIN: u32 = 8;
