@@ -72,25 +72,24 @@ pub fn part_to_number(
     end: usize,
     affinity: Affinity,
 ) -> (Value<'_>, Option<Loss>) {
-    let text = &data[start..end];
-    if matches!(affinity, Affinity::Blob | Affinity::Text) {
-        return (Value::Text(text), None);
-    }
-    if let (Some(last), [first, ..]) = (data[..end].last_chunk(), text)
-        && text.len() <= 8
+    let bytes = end.wrapping_sub(start);
+    if (1..=8).contains(&bytes)
+        && let Some(last) = data[..end].last_chunk()
+        && let Some(number) = shortest(u64::from_le_bytes(*last), bytes, affinity)
     {
-        return match shortest(u64::from_le_bytes(*last), *first, text.len(), affinity) {
-            Some(number) => (number, None),
-            None => any(text, affinity),
-        };
+        return (number, None);
     }
-    longer_part(data, start, end, affinity)
+    other_part(data, start, end, affinity)
 }
 
 /// Apart from [`part_to_number`], whose loop is short then.
 #[inline(never)]
-fn longer_part(data: &[u8], start: usize, end: usize, affinity: Affinity) -> (Value<'_>, Option<Loss>) {
-    number(&data[start..end], Padded::part(data, start, end), affinity)
+fn other_part(data: &[u8], start: usize, end: usize, affinity: Affinity) -> (Value<'_>, Option<Loss>) {
+    let text = &data[start..end];
+    if matches!(affinity, Affinity::Blob | Affinity::Text) {
+        return (Value::Text(text), None);
+    }
+    number(text, Padded::part(data, start, end), affinity)
 }
 
 #[inline(always)]
@@ -168,13 +167,14 @@ fn short(Padded { negative, bytes, word }: Padded, affinity: Affinity) -> Option
 
 /// As [`short`] for at most 8 bytes with the sign, in half the bits. `last` are the 8 bytes that end where the text does, in memory order.
 #[inline(always)]
-fn shortest(last: u64, first: u8, bytes: usize, affinity: Affinity) -> Option<Value<'static>> {
+fn shortest(last: u64, bytes: usize, affinity: Affinity) -> Option<Value<'static>> {
     const POINTS: u64 = repeat(POINT) as u64;
     const ONES: u64 = repeat(1) as u64;
     const FLAGS: u64 = repeat(0x80) as u64;
-    let negative = first == b'-';
+    let text = last >> (64 - 8 * bytes);
+    let negative = text as u8 == b'-';
     let digits = bytes - usize::from(negative);
-    if digits == 0 {
+    if digits == 0 || !affinity.is_numeric() {
         return None;
     }
     let word = (last ^ repeat(b'0') as u64) & u64::MAX << (64 - 8 * digits);
