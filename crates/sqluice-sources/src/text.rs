@@ -93,6 +93,11 @@ impl Text {
     }
 }
 
+/// How many bytes are UTF-8, from the first on.
+pub(super) fn valid_utf8(data: &[u8]) -> usize {
+    simdutf8::compat::from_utf8(data).map_or_else(|error| error.valid_up_to(), |_| data.len())
+}
+
 /// How much of the input is in parts that were handed out, in bytes of the file as it lies there, which may be compressed.
 #[derive(Default)]
 pub(super) struct HandedOut {

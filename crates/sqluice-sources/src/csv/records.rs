@@ -19,6 +19,7 @@ use super::dialect::Marks;
 use super::find::Finder;
 use super::naive::Limits;
 use super::scan::wide_needles;
+use crate::text::valid_utf8;
 
 /// The spans of a batch need no more than this, in bytes.
 const SPANS_BYTES_MAX: usize = 2 << 20;
@@ -402,5 +403,5 @@ impl Valid {
 
 /// Up to where `data` is UTF-8 from `from` on.
 fn utf8_until(data: &[u8], from: usize) -> usize {
-    str::from_utf8(&data[from..]).map_or_else(|e| from + e.valid_up_to(), |_| data.len())
+    from + valid_utf8(&data[from..])
 }

@@ -20,7 +20,7 @@ use super::record::{ESCAPED, INT, REAL, Scratch, TEXT, bits_of_span, object, pla
 use super::text::unescape;
 use super::{Layout, PART_BYTES};
 use crate::give::{GivenRows, give};
-use crate::text::{Pool, Position};
+use crate::text::{Pool, Position, valid_utf8};
 
 /// What all parts of a file know.
 pub(super) struct Shared {
@@ -86,7 +86,7 @@ impl Drop for JsonPart {
 
 impl JsonPart {
     fn read(&mut self, scratch: &mut Scratch, sink: &mut dyn Sink) -> Result<()> {
-        let mut reader = Reader { from: 0, valid: utf8_until(self.input()), new: NewKeys::default() };
+        let mut reader = Reader { from: 0, valid: valid_utf8(self.input()), new: NewKeys::default() };
         let read = self.batches(&mut reader, scratch, sink);
         if self.shared.keys_only && !reader.new.keys.is_empty() {
             self.note_keys(reader.new);
@@ -333,14 +333,9 @@ impl Reader {
     }
 }
 
-/// Up to where `data` is UTF-8.
-fn utf8_until(data: &[u8]) -> usize {
-    str::from_utf8(data).map_or_else(|e| e.valid_up_to(), |_| data.len())
-}
-
 #[cold]
 fn not_utf8(data: &[u8], record: Range<usize>) -> Option<Fault> {
-    let until = utf8_until(&data[record.clone()]);
+    let until = valid_utf8(&data[record.clone()]);
     (until < record.len()).then_some(Fault { at: record.start + until, what: What::InvalidUtf8 })
 }
 
