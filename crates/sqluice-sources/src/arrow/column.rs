@@ -38,6 +38,27 @@ enum Owned<'a> {
     Blobs(Cow<'a, [u8]>, Vec<Span>),
 }
 
+impl<'a> Owned<'a> {
+    fn text((data, spans): Spanned<'a>) -> Owned<'a> {
+        Owned::Text(data, spans)
+    }
+
+    fn blobs((data, spans): Spanned<'a>) -> Owned<'a> {
+        Owned::Blobs(data, spans)
+    }
+
+    /// What its texts and blobs have in all: at most `room`.
+    fn bytes(&self, room: usize) -> Result<usize, Refusal> {
+        let bytes = match self {
+            Owned::Text(_, spans) | Owned::Blobs(_, spans) => {
+                spans.iter().map(|span| span.len as usize).sum()
+            }
+            _ => 0,
+        };
+        if bytes > room { Err(Refusal::Room(bytes)) } else { Ok(bytes) }
+    }
+}
+
 /// A value that SQLite can't have.
 #[derive(Debug)]
 pub(super) struct Fault {
@@ -134,7 +155,8 @@ pub(super) fn convert<'a>(
     room: usize,
 ) -> Result<Converted<'a>, Refusal> {
     let rows = array.len();
-    // As they lie there.
+    let every = || (0..rows).map(Some);
+    // Without a list of places.
     let direct = match array.data_type() {
         DataType::Int64 => {
             Some(Owned::Ints(Cow::Borrowed(&array.as_primitive::<Int64Type>().values()[..rows])))
@@ -142,22 +164,26 @@ pub(super) fn convert<'a>(
         DataType::Float64 => {
             Some(Owned::Reals(Cow::Borrowed(&array.as_primitive::<Float64Type>().values()[..rows])))
         }
+        DataType::Utf8 if array.null_count() == 0 => {
+            Some(Owned::text(spans(array.as_string::<i32>(), every(), room)?))
+        }
+        DataType::LargeUtf8 if array.null_count() == 0 => {
+            Some(Owned::text(spans(array.as_string::<i64>(), every(), room)?))
+        }
+        DataType::Utf8View if array.null_count() == 0 => {
+            let views = array.as_string_view();
+            Some(Owned::text(copied(every(), room, |at| views.value(at).as_bytes())?))
+        }
         _ => None,
     };
     if let Some(values) = direct {
         let places = (0..rows).map(|row| (!array.is_null(row)).then_some(row));
         let validity = (array.null_count() > 0).then(|| validity(places));
-        return Ok(Converted { values, validity, bytes: 0 });
+        return Ok(Converted { bytes: values.bytes(room)?, values, validity });
     }
     let (array, places) = resolved(array, (0..rows).map(Some).collect());
     let values = values(array, &places, wanted, room)?;
-    let bytes = match &values {
-        Owned::Text(_, spans) | Owned::Blobs(_, spans) => spans.iter().map(|span| span.len as usize).sum(),
-        _ => 0,
-    };
-    if bytes > room {
-        return Err(Refusal::Room(bytes));
-    }
+    let bytes = values.bytes(room)?;
     let nulls = places.iter().any(Option::is_none);
     Ok(Converted { values, validity: nulls.then(|| validity(places.into_iter())), bytes })
 }
@@ -197,26 +223,13 @@ fn values<'a>(
         DataType::Float16 => reals::<Float16Type>(array, places),
         DataType::Float32 => reals::<Float32Type>(array, places),
         DataType::Float64 => reals::<Float64Type>(array, places),
-        DataType::Utf8 => {
-            let (data, spans) = spans(array.as_string::<i32>(), places, room)?;
-            Owned::Text(data, spans)
-        }
-        DataType::LargeUtf8 => {
-            let (data, spans) = spans(array.as_string::<i64>(), places, room)?;
-            Owned::Text(data, spans)
-        }
-        DataType::Binary => {
-            let (data, spans) = spans(array.as_binary::<i32>(), places, room)?;
-            Owned::Blobs(data, spans)
-        }
-        DataType::LargeBinary => {
-            let (data, spans) = spans(array.as_binary::<i64>(), places, room)?;
-            Owned::Blobs(data, spans)
-        }
+        DataType::Utf8 => Owned::text(spans(array.as_string::<i32>(), places.iter().copied(), room)?),
+        DataType::LargeUtf8 => Owned::text(spans(array.as_string::<i64>(), places.iter().copied(), room)?),
+        DataType::Binary => Owned::blobs(spans(array.as_binary::<i32>(), places.iter().copied(), room)?),
+        DataType::LargeBinary => Owned::blobs(spans(array.as_binary::<i64>(), places.iter().copied(), room)?),
         DataType::Utf8View => {
             let views = array.as_string_view();
-            let (data, spans) = copied(places, room, |at| views.value(at).as_bytes())?;
-            Owned::Text(data, spans)
+            Owned::text(copied(places.iter().copied(), room, |at| views.value(at).as_bytes())?)
         }
         DataType::BinaryView if views_are_texts => {
             let views = array.as_binary_view();
@@ -228,13 +241,11 @@ fn values<'a>(
         }
         DataType::BinaryView => {
             let views = array.as_binary_view();
-            let (data, spans) = copied(places, room, |at| views.value(at))?;
-            Owned::Blobs(data, spans)
+            Owned::blobs(copied(places.iter().copied(), room, |at| views.value(at))?)
         }
         DataType::FixedSizeBinary(_) => {
             let binaries = array.as_fixed_size_binary();
-            let (data, spans) = copied(places, room, |at| binaries.value(at))?;
-            Owned::Blobs(data, spans)
+            Owned::blobs(copied(places.iter().copied(), room, |at| binaries.value(at))?)
         }
         DataType::Decimal32(_, scale)
         | DataType::Decimal64(_, scale)
@@ -317,7 +328,7 @@ fn unsigned<'a>(
 /// The bytes of an array, and where each value is.
 fn spans<'a, T: ByteArrayType>(
     array: &'a GenericByteArray<T>,
-    places: &[Option<usize>],
+    places: impl ExactSizeIterator<Item = Option<usize>>,
     room: usize,
 ) -> Result<Spanned<'a>, Refusal>
 where
@@ -329,27 +340,27 @@ where
     }
     let offsets = array.value_offsets();
     let offset = |at: usize| arrow_buffer::ArrowNativeType::as_usize(offsets[at]) as u32;
-    let span = |at: &Option<usize>| match at {
-        Some(at) => Span { start: offset(*at), len: offset(*at + 1) - offset(*at) },
+    let span = |at: Option<usize>| match at {
+        Some(at) => Span { start: offset(at), len: offset(at + 1) - offset(at) },
         None => Span::default(),
     };
-    Ok((Cow::Borrowed(data), places.iter().map(span).collect()))
+    Ok((Cow::Borrowed(data), places.map(span).collect()))
 }
 
 /// Bytes, and where each value is in them.
 type Spanned<'a> = (Cow<'a, [u8]>, Vec<Span>);
 
 fn copied<'a, 'v>(
-    places: &[Option<usize>],
+    places: impl ExactSizeIterator<Item = Option<usize>>,
     room: usize,
     value: impl Fn(usize) -> &'v [u8],
 ) -> Result<Spanned<'a>, Refusal> {
     let mut data = Vec::new();
     let mut spans = Vec::with_capacity(places.len());
-    for (row, at) in places.iter().enumerate() {
+    for (row, at) in places.enumerate() {
         let start = data.len();
         if let Some(at) = at {
-            let value = value(*at);
+            let value = value(at);
             if value.len() > room - start {
                 return Err(Refusal::Room(start + value.len()));
             }
