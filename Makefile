@@ -17,7 +17,7 @@ SQLUICE_TPCH_SCALE ?= 0.2
 SQLUICE_MEMORY_MIB ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test docs docs-test docs-update lint platforms features semver fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-python bench-distributed bench-size mutants install clean
+.PHONY: help setup demo test docs docs-test docs-update lint platforms features semver fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-python bench-distributed bench-size profile mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -150,6 +150,10 @@ bench-python: ## Rows of Python and frames, in and out, beside executemany, ADBC
 bench-distributed: ## Ray and Spark beside sinks that count and their own SQLite; the commit of shards (ARGS='--only commit --rows 2000000' for less)
 	@tools/setup distributed
 	bench/distributed $(ARGS)
+
+profile: ## Instructions a row and a byte, by stage, of fixed inputs, beside those recorded (ARGS='csv user' for some, ARGS=--record to write them)
+	@tools/setup profile
+	tools/profile $(ARGS)
 
 bench-size: ## Sizes of what is released, the command's start-up time, the number of dependencies (after `make packages`)
 	bench/size
