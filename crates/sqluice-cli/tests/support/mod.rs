@@ -92,10 +92,10 @@ impl From<Output> for Ran {
     }
 }
 
-/// Paths below the working folder, with `/`. JSON has its own meaning for `\`.
+/// Paths below the working folder, with `/`. JSON and manual pages have their own meanings for `\`.
 fn in_place(said: String) -> String {
-    let is_json = said.starts_with('{');
-    if is_json { said } else { said.replace(r".\", "./").replace(r"\*", "/*") }
+    let is_marked_up = said.starts_with('{') || said.starts_with(".ie ");
+    if is_marked_up { said } else { said.replace(r".\", "./").replace(r"\*", "/*") }
 }
 
 /// What the system says of errors, in the words of Linux; and paths in the working folder as on Linux.
