@@ -74,9 +74,12 @@ fn what_cannot_be_read_is_named() {
     assert_eq!(error.without_hint(), format!("{} is a folder", folder.path().display()));
     let files = folder.path().join("*.csv");
     assert!(error.hint_text().unwrap().contains(&files.display().to_string()));
-    let open = File::open(folder.path()).unwrap();
-    let error = InputFile::of_open(open, "standard input".into(), options(None)).err().unwrap();
-    assert_eq!(error.without_hint(), "standard input is a folder");
+    // Windows opens no folder in this way.
+    if cfg!(unix) {
+        let open = File::open(folder.path()).unwrap();
+        let error = InputFile::of_open(open, "standard input".into(), options(None)).err().unwrap();
+        assert_eq!(error.without_hint(), "standard input is a folder");
+    }
 }
 
 #[test]
