@@ -143,7 +143,12 @@ fn a_killed_run_leaves_no_target_and_the_next_run_clears_what_it_left() {
         histogram += &format!("\n{:>5}  {:21} {bar}", group.len(), format!("{:?}", group[0]));
     }
     tell(&histogram);
-    assert!(writing * 10 >= rounds * 8, "only {writing} of {rounds} between the first and the last write");
+    // Under wine, programs start slowly, and now and then much more slowly.
+    let tenths_min = if cfg!(windows) { 3 } else { 8 };
+    assert!(
+        writing * 10 >= rounds * tenths_min,
+        "only {writing} of {rounds} between the first and the last write"
+    );
 }
 
 #[test]

@@ -41,12 +41,28 @@ pub(crate) fn sqluice(folder: &Path) -> Command {
 
 /// Runs the command to its end.
 pub(crate) fn run(folder: &Path, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Ran {
-    Ran::from(sqluice(folder).args(args).output().unwrap())
+    let mut command = sqluice(folder);
+    command.args(args);
+    Ran::from(started(|| command.output()))
 }
 
 /// Starts the command; what it says can be had from [`end`].
 pub(crate) fn start(folder: &Path, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Child {
-    sqluice(folder).args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    let mut command = sqluice(folder);
+    command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
+    started(|| command.spawn())
+}
+
+/// Tries again where wine starts no program, which happens now and then.
+fn started<T>(mut attempt: impl FnMut() -> std::io::Result<T>) -> T {
+    const ERROR_INTERNAL_ERROR: i32 = 1359;
+    for _ in 0..3 {
+        match attempt() {
+            Err(error) if cfg!(windows) && error.raw_os_error() == Some(ERROR_INTERNAL_ERROR) => {}
+            other => return other.unwrap(),
+        }
+    }
+    attempt().unwrap()
 }
 
 /// Waits for the end of what [`start`] started, at most a minute.
@@ -92,10 +108,10 @@ impl From<Output> for Ran {
     }
 }
 
-/// Paths below the working folder, with `/`. JSON has its own meaning for `\`.
+/// Paths below the working folder, with `/`. JSON and manual pages have their own meanings for `\`.
 fn in_place(said: String) -> String {
-    let is_json = said.starts_with('{');
-    if is_json { said } else { said.replace(r".\", "./").replace(r"\*", "/*") }
+    let is_marked_up = said.starts_with('{') || said.starts_with(".ie ");
+    if is_marked_up { said } else { said.replace(r".\", "./").replace(r"\*", "/*") }
 }
 
 /// What the system says of errors, in the words of Linux; and paths in the working folder as on Linux.

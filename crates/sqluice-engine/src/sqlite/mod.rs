@@ -18,6 +18,7 @@ mod foreign_keys;
 mod indexes;
 mod names;
 mod rows;
+mod sorting;
 
 pub(crate) use foreign_keys::{check as check_foreign_keys, refuse_cascade};
 #[cfg(test)]
@@ -36,6 +37,8 @@ use crate::plan::{Plan, TablePlan};
 use sqluice_core::database_path::immutable_uri;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::sqlite_error::failed;
+
+use sorting::SortingIn;
 
 /// What SQLite must still do to a file.
 #[derive(Clone, Copy, Debug)]
@@ -246,32 +249,6 @@ fn sorting_memory(plan: &Plan) -> String {
     let threads = plan.threads.min(8);
     let cache_kib = (plan.memory_bytes / (threads as u64 + 2)) >> 10;
     format!("PRAGMA cache_size = -{cache_kib}; PRAGMA threads = {threads}")
-}
-
-/// The folder where SQLite sorts what does not fit the memory. It is one of the whole process.
-struct SortingIn {
-    before: Option<String>,
-}
-
-impl SortingIn {
-    /// Sorts in that folder from now on, if SQLite can.
-    fn folder(connection: &Connection, folder: Option<&Path>) -> SortingIn {
-        let before = connection.query_row("PRAGMA temp_store_directory", [], |row| row.get(0)).ok();
-        if let Some(folder) = folder.and_then(Path::to_str) {
-            SortingIn::set(connection, folder);
-        }
-        SortingIn { before }
-    }
-
-    fn set(connection: &Connection, folder: &str) {
-        let sql = format!("PRAGMA temp_store_directory = '{}'", folder.replace('\'', "''"));
-        // If this folder can't be used, SQLite's own choice remains.
-        let _ = connection.execute_batch(&sql);
-    }
-
-    fn end(self, connection: &Connection) {
-        SortingIn::set(connection, self.before.as_deref().unwrap_or_default());
-    }
 }
 
 /// Checks that SQLite left no other file that would belong to the database.

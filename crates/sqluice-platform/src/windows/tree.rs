@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, FileType, OpenOptions};
 use std::io;
+use std::os::windows::ffi::OsStrExt;
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,9 +13,12 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_SHARE_WRITE, FILE_WRITE_ATTRIBUTES,
 };
 
-use super::errors::is;
+use super::errors::{self, is};
 use super::{identity, paths, reserved};
 use crate::answers::{About, Fault, Kind};
+
+/// The longest name that a file system of Windows takes, in units of UTF-16.
+const COMPONENT_MAX: usize = 255;
 
 #[derive(Debug)]
 pub(crate) struct Folder {
@@ -51,9 +55,15 @@ impl Folder {
 
     /// The path of something in it.
     fn at(&self, component: &[u8]) -> io::Result<PathBuf> {
-        match reserved::why_refused(component) {
-            Some(_) => Err(io::Error::from_raw_os_error(ERROR_INVALID_NAME.cast_signed())),
-            None => Ok(self.path.join(paths::from_bytes(component))),
+        let refused = |number: u32| Err(io::Error::from_raw_os_error(number.cast_signed()));
+        if reserved::why_refused(component).is_some() {
+            return refused(ERROR_INVALID_NAME);
+        }
+        let path = paths::from_bytes(component);
+        // The system would call it invalid, and not say why.
+        match path.as_os_str().encode_wide().count() > COMPONENT_MAX {
+            true => refused(ERROR_FILENAME_EXCED_RANGE),
+            false => Ok(self.path.join(path)),
         }
     }
 
@@ -93,7 +103,9 @@ impl Folder {
     }
 
     pub(crate) fn create_file(&self, component: &[u8], _: Option<u32>) -> io::Result<File> {
-        OpenOptions::new().write(true).create_new(true).open(self.at(component)?)
+        let path = self.at(component)?;
+        let made = OpenOptions::new().write(true).create_new(true).open(&path);
+        made.map_err(|error| if_folder(error, &path, errors::exists))
     }
 
     pub(crate) fn create_folder(&self, component: &[u8]) -> io::Result<()> {
@@ -106,7 +118,8 @@ impl Folder {
     }
 
     pub(crate) fn rename(&self, from: &[u8], to: &[u8]) -> io::Result<()> {
-        fs::rename(self.at(from)?, self.at(to)?)
+        let to = self.at(to)?;
+        fs::rename(self.at(from)?, &to).map_err(|error| if_folder(error, &to, errors::is_folder))
     }
 
     pub(crate) fn remove(&self, component: &[u8]) -> io::Result<()> {
@@ -128,6 +141,12 @@ impl Folder {
     pub(crate) fn set_link_time(&self, _: &[u8], _: i64) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// The system denies access to a folder that is in the way of a file: another error says what it is.
+fn if_folder(error: io::Error, path: &Path, other: fn() -> io::Error) -> io::Error {
+    let denied = error.kind() == io::ErrorKind::PermissionDenied;
+    if denied && path.symlink_metadata().is_ok_and(|about| about.is_dir()) { other() } else { error }
 }
 
 /// A file that its owner may not write is read-only.

@@ -127,6 +127,8 @@ impl Matcher {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 return Ok(Vec::new());
             }
+            // Some systems have another error for a file.
+            Err(_) if here.is_file() => return Ok(Vec::new()),
             entries => entries.map_err(unreadable)?,
         };
         let mut found = Vec::new();

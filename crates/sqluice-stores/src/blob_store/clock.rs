@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A waiting writer blocks new readers, so that it gets its turn whatever the number of readers.
-//! All readers must let go at the same moment, also those of a shared store: to SQLite the connections of a process are one.
+//! All readers must let go at the same moment, also those of a shared store: to SQLite on Unix the connections of a process are one. On
+//! Windows they are not, and a new reader waits for the writer, too: the clock does not wait for it before the others have let go.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};

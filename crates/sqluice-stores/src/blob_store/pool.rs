@@ -8,13 +8,18 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
-use std::thread::Thread;
+use std::thread::{self, Thread};
+use std::time::Duration;
 
 use sqluice_core::error::{Error, Result};
 
 use super::layout::Layout;
 use super::options::Options;
 use super::reader::Reader;
+
+/// How often several readers at work are looked at without a pause, and the pause.
+const YIELDS: usize = 100;
+const PAUSE: Duration = Duration::from_micros(200);
 
 /// A place for a reader.
 pub(super) type Slot = Option<Reader>;
@@ -93,18 +98,45 @@ impl Pool {
         done
     }
 
-    /// Ends what readers hold, and keeps them from beginning again. They have to be stopped all together: SQLite lets a connection
-    /// in where another of the same process holds a lock, even if another process waits.
+    /// Ends what readers hold, and keeps them from beginning again. They have to be stopped all together: on Unix, SQLite lets a
+    /// connection in where another of the same process holds a lock, even if another process waits.
+    ///
+    /// On Windows it does not: a reader that begins waits for the writer of another process, and that waits for the readers that hold a
+    /// lock. So those at work are waited for in no order, and the others let go meanwhile.
     pub(super) fn stop(&self) -> Result<Stopped<'_>> {
         let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         self.shut.store(true, Ordering::Release);
         let mut stopped =
             Stopped { shut: &self.shut, _gate: gate, slots: Vec::with_capacity(self.places.len()) };
-        for place in &self.places {
-            let mut slot = place.slot.lock().unwrap_or_else(PoisonError::into_inner);
-            slot.as_mut().map_or(Ok(()), Reader::release)?;
-            place.used.store(false, Ordering::SeqCst);
-            stopped.slots.push(slot);
+        let mut at_work: Vec<&ReaderPlace> = self.places.iter().collect();
+        let mut rounds = 0;
+        while !at_work.is_empty() {
+            let is_last = at_work.len() == 1;
+            let mut left = Vec::with_capacity(at_work.len());
+            for place in &at_work {
+                let mut slot = match place.slot.try_lock() {
+                    Ok(slot) => slot,
+                    Err(TryLockError::Poisoned(slot)) => slot.into_inner(),
+                    Err(TryLockError::WouldBlock) if is_last => {
+                        place.slot.lock().unwrap_or_else(PoisonError::into_inner)
+                    }
+                    Err(TryLockError::WouldBlock) => {
+                        left.push(*place);
+                        continue;
+                    }
+                };
+                slot.as_mut().map_or(Ok(()), Reader::release)?;
+                place.used.store(false, Ordering::SeqCst);
+                stopped.slots.push(slot);
+            }
+            at_work = left;
+            rounds += 1;
+            // Most reads take microseconds.
+            match at_work.len() {
+                0 | 1 => {}
+                _ if rounds < YIELDS => thread::yield_now(),
+                _ => thread::sleep(PAUSE),
+            }
         }
         Ok(stopped)
     }

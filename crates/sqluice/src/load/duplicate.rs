@@ -290,7 +290,8 @@ mod tests {
         let PreparedLoad { load, tables, schema, stop, .. } = &mut prepared;
         let error = located(error, load, tables, schema, &Silent, stop);
         assert_eq!(error.hint_text(), None, "hints are of those who find what is wrong");
-        error.without_hint().replace(&format!("{}/", folder.path().display()), "")
+        let before = format!("{}{}", folder.path().display(), std::path::MAIN_SEPARATOR);
+        error.without_hint().replace(&before, "")
     }
 
     fn by_b(load: Load) -> Load {

@@ -72,10 +72,14 @@ fn what_cannot_be_read_is_named() {
     assert_eq!(error.without_hint(), format!("cannot read {}", missing.display()));
     let error = Input::open(folder.path(), &options(None)).unwrap_err();
     assert_eq!(error.without_hint(), format!("{} is a folder", folder.path().display()));
-    assert!(error.hint_text().unwrap().contains("/*.csv"));
-    let open = File::open(folder.path()).unwrap();
-    let error = InputFile::of_open(open, "standard input".into(), options(None)).err().unwrap();
-    assert_eq!(error.without_hint(), "standard input is a folder");
+    let files = folder.path().join("*.csv");
+    assert!(error.hint_text().unwrap().contains(&files.display().to_string()));
+    // Windows opens no folder in this way.
+    if cfg!(unix) {
+        let open = File::open(folder.path()).unwrap();
+        let error = InputFile::of_open(open, "standard input".into(), options(None)).err().unwrap();
+        assert_eq!(error.without_hint(), "standard input is a folder");
+    }
 }
 
 #[test]
@@ -220,11 +224,15 @@ fn what_was_spooled_is_read_twice_and_leaves_nothing() {
             input.spool(folder.path(), &bytes).unwrap();
             assert_eq!(bytes.0.into_inner(), content.len() as u64);
             assert!(input.can_reopen());
-            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+            // On Windows its file has a name until it is closed.
+            let left = || fs::read_dir(folder.path()).unwrap().count();
+            assert_eq!(left(), usize::from(cfg!(windows)));
             let opened = input.open().unwrap();
             assert_eq!(opened.bytes, Some(content.len() as u64));
             assert_eq!(whole(Ok(opened)), text);
             assert_eq!(whole(input.open()), text);
+            drop(input);
+            assert_eq!(left(), 0);
         }
     }
 }

@@ -36,7 +36,10 @@ fn some_files_name_no_table() {
     for path in ["-", "..", "/", "", "..."] {
         assert_eq!(stem(Path::new(path)), None, "{path}");
     }
-    assert_eq!(stem(&from_bytes(b"\xff.csv")), None);
+    // On Windows all names are UTF-16.
+    if cfg!(unix) {
+        assert_eq!(stem(&from_bytes(b"\xff.csv")), None);
+    }
 }
 
 /// A folder with files of these names.
