@@ -101,6 +101,7 @@ fn turn_of(file: &Path, things: &Entities<Thing>) -> u64 {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "under wine a program starts so slowly that kills come too late")]
 fn a_killed_process_leaves_whole_batches() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("things.db");

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::support::{Ran, Random, folder, sqluice};
+use crate::support::{Ran, Random, folder, sqluice, started};
 use rusqlite::Connection;
 
 /// Damaged copies of each file.
@@ -34,7 +34,9 @@ fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
 
 /// Runs the command. What a reader says of a damaged file may be any words, those of another front end among them.
 fn run(folder: &Path, args: &[&str]) -> Ran {
-    let Output { status, stdout, stderr } = sqluice(folder).args(args).output().unwrap();
+    let mut command = sqluice(folder);
+    command.args(args);
+    let Output { status, stdout, stderr } = started(|| command.output());
     let [stdout, stderr] = [stdout, stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
     Ran { status, stdout, stderr }
 }

@@ -104,6 +104,7 @@ fn a_killed_copy_that_overwrites_leaves_the_old_database_or_the_copy() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "under wine a program starts so slowly that kills come too late")]
 fn a_killed_copy_in_place_leaves_all_rows_in_the_journal_mode_or_a_rollback_one() {
     let mut random = Random::new();
     let elsewhere = folder();

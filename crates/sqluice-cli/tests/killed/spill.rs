@@ -63,6 +63,7 @@ fn wait_for_spill(child: &mut Child, temp: &Path) {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "under wine a program starts so slowly that kills come too late")]
 fn a_run_that_is_killed_while_it_spills_leaves_no_target_and_no_temporary_space() {
     let rounds: usize = std::env::var("SQLUICE_KILLS").map_or(10, |rounds| rounds.parse().unwrap());
     let mut random = Random::new();

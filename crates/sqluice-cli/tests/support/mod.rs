@@ -54,7 +54,7 @@ pub(crate) fn start(folder: &Path, args: impl IntoIterator<Item = impl AsRef<OsS
 }
 
 /// Tries again where wine starts no program, which happens now and then.
-fn started<T>(mut attempt: impl FnMut() -> std::io::Result<T>) -> T {
+pub(crate) fn started<T>(mut attempt: impl FnMut() -> std::io::Result<T>) -> T {
     const ERROR_INTERNAL_ERROR: i32 = 1359;
     for _ in 0..3 {
         match attempt() {
