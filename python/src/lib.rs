@@ -45,7 +45,7 @@ mod _sqluice {
     #[pymodule_export]
     use crate::entities::{Entities, Kind};
     #[pymodule_export]
-    use crate::places::{count_pages, merge_placed, place, places};
+    use crate::places::{count_pages, merge_placed, place, places, remove_leftovers};
     #[pymodule_export]
     use crate::read::Reading;
     #[pymodule_export]

@@ -23,6 +23,12 @@ pub(crate) fn count_pages(py: Python<'_>, source: PathBuf, table: &str, write: O
     })
 }
 
+/// Removes what runs that were killed have left beside a target.
+#[pyfunction]
+pub(crate) fn remove_leftovers(target: PathBuf) {
+    sqluice::output::remove_leftovers(&target);
+}
+
 /// Makes the file of a merge; returns the places of the rows of each source in it as JSON, if it can be made so.
 #[pyfunction]
 pub(crate) fn places(

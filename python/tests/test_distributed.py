@@ -310,6 +310,16 @@ def test_a_driver_that_is_killed_leaves_no_half_of_a_target(tmp_path: Path, mode
     assert seen == {True, False}
 
 
+def test_a_job_that_begins_removes_what_a_killed_merge_left_beside_the_target(tmp_path: Path) -> None:
+    left, other = tmp_path / ".t.db.sqluice-tmp-4711-0", tmp_path / ".u.db.sqluice-tmp-4711-0"
+    left.touch()
+    other.touch()
+    job = Job(tmp_path / "t.db", "t")
+    job.begin()
+    job.abort()
+    assert list(tmp_path.iterdir()) == [other]
+
+
 def test_a_job_that_is_under_way_is_left_alone(tmp_path: Path) -> None:
     job = Job(tmp_path / "t.db", "t")
     job.begin()

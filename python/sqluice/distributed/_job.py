@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tempfile import mkdtemp
 from typing import Any, Literal
 
+from .. import _sqluice
 from .._errors import InputError, TargetError, UsageError
 from .._report import MergeReport
 from .._write import MEMORY, OnConflict, Path, names, specs
@@ -113,6 +114,8 @@ class Job:
         pid: the process that lives as long as the job; by default this one.
         """
         self._refuse()
+        if self.mode == "one" and not _files.is_url(self.target):
+            _sqluice.remove_leftovers(_files.local(self.target))
         for staging in self._stagings():
             _staging.begin(staging, self.id, os.getpid() if pid is None else pid)
 

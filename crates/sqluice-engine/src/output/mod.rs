@@ -71,6 +71,14 @@ pub(crate) fn create(
     Ok(Created { output: Box::new(file), replaced })
 }
 
+/// Removes what runs that were killed have left beside `target`. A run that writes there does this itself.
+pub fn remove_leftovers(target: &Path) {
+    // What can't be a target has none.
+    if let Ok(place) = place(target) {
+        remove_stale(&place.folder, &place.file_name);
+    }
+}
+
 /// The folder for temporary files of a database at `target`: `given`, or that of the target, or that of the system.
 pub fn temp_dir(
     given: Option<&Path>,
