@@ -84,7 +84,7 @@ lint: ## Formatting, clippy and the docs, warnings as errors
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --workspace --no-deps --locked
 
-platforms: ## macOS by the compiler, Windows by tests under wine (ARGS=windows for one of them)
+platforms: ## macOS compiled and linked, Windows by tests under wine (ARGS=windows for one of them)
 	@tools/setup build
 	tools/platforms $(ARGS)
 

@@ -101,7 +101,7 @@ def rows():
 try:
     if how == "generate":
         print("ready", flush=True)
-        sqluice.generate(db, preset="user", rows=10**9)
+        sqluice.generate(db, "CREATE TABLE t (a TEXT /* gen: hex(16) */); CREATE INDEX i ON t (a)", rows=20_000_000)
     elif how == "append":
         sqluice.write(db, rows(), "t", if_exists="append")
     else:
@@ -168,7 +168,7 @@ def test_a_callback_gets_all_phases_and_may_end_the_run(db: Path, tmp_path: Path
         raise Enough
 
     with pytest.raises(Enough):
-        sqluice.generate(tmp_path / "b.db", preset="user", rows=10**9, progress=end)
+        sqluice.generate(tmp_path / "b.db", preset="user", rows=50_000_000, progress=end)
     assert not (tmp_path / "b.db").exists()
 
 

@@ -60,7 +60,7 @@ fn asked_to_stop_generate_leaves_nothing() {
     let folder = folder.path();
     for signal in ["INT", "TERM", "HUP"] {
         for flags in [&[][..], &["-j1"], &["--page-size", "1024"], &["--json"], &["-q"]] {
-            let args = [&generate("x.db", "400M")[..], flags].concat();
+            let args = [&generate("x.db", "100M")[..], flags].concat();
             let mut child = start_listening(folder, &args);
             wait_for_writes(folder, "x.db", &mut child);
             let asked = Instant::now();
