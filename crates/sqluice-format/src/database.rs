@@ -82,6 +82,16 @@ pub enum HeaderError {
     PayloadFractions,
 }
 
+/// The name of a text encoding, as [`PRAGMA encoding`](https://www.sqlite.org/pragma.html#pragma_encoding) has it: of 2 `UTF-16le`, of 3
+/// `UTF-16be`, of others `UTF-8`.
+pub const fn encoding_name(text_encoding: u32) -> &'static str {
+    match text_encoding {
+        2 => "UTF-16le",
+        3 => "UTF-16be",
+        _ => "UTF-8",
+    }
+}
+
 impl Header {
     /// The text encoding that SQLite takes `text_encoding` for: 1 is UTF-8, 2 UTF-16le, 3 UTF-16be.
     pub fn used_text_encoding(&self) -> u32 {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use sqluice::check::{Check, Checked};
 use sqluice::progress::Cancel;
 use sqluice_format::check::{Tree, TreeKind};
+use sqluice_format::database::encoding_name;
 
 use crate::Exit;
 use crate::args;
@@ -78,11 +79,7 @@ impl Report {
             pages: checked.report.page_count,
             freelist_pages: checked.report.freelist_pages,
             journal: if header.write_version == 2 { "wal" } else { "rollback" },
-            encoding: match header.text_encoding {
-                2 => "UTF-16le",
-                3 => "UTF-16be",
-                _ => "UTF-8",
-            },
+            encoding: encoding_name(header.text_encoding),
             auto_vacuum: header.largest_root != 0,
             reserved_bytes: header.geometry.reserved_bytes(),
             schema_format: header.schema_format,

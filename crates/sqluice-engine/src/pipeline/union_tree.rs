@@ -525,21 +525,21 @@ impl<'t, 'a> Head<'t, 'a> {
     #[inline]
     fn take_entry(&mut self, tree: &UnionTree<'a>) -> Result<bool> {
         std::mem::swap(&mut self.record, &mut self.before);
-        let stored = self.cursor.record();
-        let alike = match self.piece.changes.fields.is_empty() {
-            true => {
-                self.record.clear();
-                self.record.extend_from_slice(stored);
-                (!self.is_first).then(|| tree.order.ascends_alike(&self.before, &self.record)).flatten()
-            }
-            false => None,
-        };
         let prefix_before = self.prefix.take();
-        if let Some(is_after) = alike {
-            return Ok(is_after);
+        let stored = self.cursor.record();
+        let changes = !self.piece.changes.fields.is_empty();
+        if !changes {
+            self.record.clear();
+            self.record.extend_from_slice(stored);
+            // What is like a record is one, too.
+            if !self.is_first
+                && let Some(is_after) = tree.order.ascends_alike(&self.before, stored)
+            {
+                return Ok(is_after);
+            }
         }
         tree.check_record(self.piece, stored)?;
-        if !self.piece.changes.fields.is_empty() {
+        if changes {
             self.piece.record(stored, &mut self.record)?;
         }
         if self.is_first {

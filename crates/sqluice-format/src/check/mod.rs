@@ -51,7 +51,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt;
 
-use crate::database::{Header, HeaderError};
+use crate::database::{Header, HeaderError, encoding_name};
 use crate::page::{DATABASE_HEADER_BYTES, Geometry, PAGE_NUMBER_MAX, PENDING_BYTE, PageKind};
 use checker::{Checker, Common};
 pub use done::Done;
@@ -336,11 +336,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
             self.problem(Some(1), format!("the schema format is {}, not 1 to 4", header.schema_format));
         }
         if header.text_encoding > 3 {
-            let taken = match header.used_text_encoding() {
-                2 => "UTF-16le",
-                3 => "UTF-16be",
-                _ => "UTF-8",
-            };
+            let taken = encoding_name(header.used_text_encoding());
             let encoding = header.text_encoding;
             self.remark(format!("the text encoding is {encoding}, not 1 to 3: SQLite takes it as {taken}"));
         }

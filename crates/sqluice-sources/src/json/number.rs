@@ -12,10 +12,7 @@
 //! At most 15 digits are always held, and where the float is a product or quotient of two that are exact it is the nearest one
 //! (Clinger's fast path). All else is parsed and printed, to see.
 
-use sqluice_core::affinity::eight_digits;
-
 use super::fault::Fault;
-use super::text::repeat;
 
 /// What a number is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,9 +34,6 @@ const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19, 1e20, 1e21, 1e22,
 ];
-
-/// Powers of ten of up to eight digits.
-const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// The number that begins at `start`, with a minus sign or a digit, and where it ends.
 #[inline]
@@ -91,23 +85,10 @@ pub(super) fn number(data: &[u8], start: usize) -> Result<(Number, usize), Fault
     Ok((long(&data[start..at]), at))
 }
 
-/// Goes past digits, and adds them to a number: eight at a time, as long as there are as many bytes.
+/// Goes past digits, and adds them to a number.
 #[inline]
 fn digits(data: &[u8], from: usize, number: &mut u64) -> usize {
     let mut at = from;
-    while let Some(chunk) = data[at..].first_chunk() {
-        let word = u64::from_le_bytes(*chunk) ^ repeat(b'0');
-        // The top bit of each byte that is more than 9; wrong only above the first.
-        let others = (word.wrapping_add(repeat(0x76)) | word) & repeat(0x80);
-        let count = others.trailing_zeros() / 8;
-        // At the upper end, zeros before them.
-        let digits = word.checked_shl(64 - 8 * count).unwrap_or(0);
-        *number = number.wrapping_mul(TENS[count as usize]).wrapping_add(eight_digits(digits));
-        at += count as usize;
-        if count < 8 {
-            return at;
-        }
-    }
     while let Some(digit @ b'0'..=b'9') = data.get(at) {
         *number = number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
         at += 1;

@@ -7,8 +7,7 @@
 
 use super::fault::{Fault, What};
 
-/// Eight times the same byte.
-pub(super) const fn repeat(byte: u8) -> u64 {
+const fn repeat(byte: u8) -> u64 {
     0x0101_0101_0101_0101 * byte as u64
 }
 

@@ -3,6 +3,7 @@
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use sqluice_format::check::spec::{Constant, Field, Index, Key, Source, Table, Takes, Utf16};
+use sqluice_format::database::encoding_name;
 use sqluice_format::key::{Collation, KeyOrder};
 
 use sqluice_core::affinity::Affinity;
@@ -13,9 +14,7 @@ use sqluice_core::schema::{self, Column, Generated, Schema};
 pub(super) fn tables(schema: &Schema, encoding: u32) -> rusqlite::Result<Vec<Table>> {
     let connection = Connection::open_in_memory()?;
     // Text that is not valid, such as CAST(x'd800' AS TEXT), is other text in another encoding.
-    let name =
-        [(1, "UTF-8"), (2, "UTF-16le"), (3, "UTF-16be")].into_iter().find(|(number, _)| *number == encoding);
-    connection.pragma_update(None, "encoding", name.map_or("UTF-8", |(_, name)| name))?;
+    connection.pragma_update(None, "encoding", encoding_name(encoding))?;
     let defaults = Defaults { connection, encoding };
     schema.tables.iter().map(|table| of_table(table, &defaults)).collect()
 }

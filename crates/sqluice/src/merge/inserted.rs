@@ -10,6 +10,7 @@ use sqluice_core::schema::{Table, quoted};
 use sqluice_core::sqlite_error::failed;
 use sqluice_engine::options::{OnConflict, WriteOptions};
 use sqluice_engine::output::{Scratch, place, temp_dir as temp_dir_of};
+use sqluice_format::database::encoding_name;
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
@@ -79,11 +80,7 @@ fn open(path: &Path, sources: &[Source], cancel: &Cancel) -> Result<Connection> 
     let stop = cancel.clone();
     connection.progress_handler(1000, Some(move || stop.check().is_err())).map_err(cannot)?;
     let header = sources[0].snapshot.header();
-    let encoding = match header.used_text_encoding() {
-        2 => "UTF-16le",
-        3 => "UTF-16be",
-        _ => "UTF-8",
-    };
+    let encoding = encoding_name(header.used_text_encoding());
     let page_size = header.geometry.page_bytes();
     let set = format!(
         "PRAGMA page_size = {page_size}; PRAGMA encoding = '{encoding}'; PRAGMA locking_mode = EXCLUSIVE;
