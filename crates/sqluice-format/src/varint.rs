@@ -37,32 +37,44 @@ pub fn write(out: &mut [u8], value: u64) -> usize {
 /// Apart from [`write()`], which is inlined because most are of one byte.
 #[inline(never)]
 fn write_long(out: &mut [u8], value: u64) -> usize {
-    let n = len(value);
+    if value >= SHORT_END {
+        out[..8].copy_from_slice(&(spread(value >> 8) | FLAGS | 0x80).to_be_bytes());
+        out[8] = value as u8;
+        return 9;
+    }
+    let (bytes, n) = short(value);
     let out = &mut out[..n];
-    if n <= 4 {
-        // Seven bits of the value a byte, all at once.
-        let groups = (0..4).fold(0, |groups, i| groups | (value & 0x7f << (7 * i)) << i);
-        let bytes = (groups as u32 | 0x8080_8000).to_be_bytes();
-        match n {
-            2 => out.copy_from_slice(&bytes[2..]),
-            3 => out.copy_from_slice(&bytes[1..]),
-            _ => out.copy_from_slice(&bytes),
+    match n {
+        2 => out.copy_from_slice(&bytes[..2]),
+        3 => out.copy_from_slice(&bytes[..3]),
+        _ => {
+            out[..4].copy_from_slice(&bytes[..4]);
+            out[n - 4..].copy_from_slice(&bytes[n - 4..n]);
         }
-        return n;
-    }
-    let mut rest = value;
-    let mut seven_bit_groups = n;
-    if n == 9 {
-        out[8] = rest as u8;
-        rest >>= 8;
-        seven_bit_groups = 8;
-    }
-    for (i, byte) in out[..seven_bit_groups].iter_mut().rev().enumerate() {
-        let flag = if i == 0 && n < 9 { 0 } else { 0x80 };
-        *byte = (rest as u8 & 0x7f) | flag;
-        rest >>= 7;
     }
     n
+}
+
+/// The first number whose varint takes nine bytes.
+pub const SHORT_END: u64 = 1 << 56;
+
+/// A flag in all bytes but the last.
+const FLAGS: u64 = 0x8080_8080_8080_8000;
+
+/// A varint of at most eight bytes, and how many they are: of `value` below [`SHORT_END`]. What follows them is zeros.
+#[inline]
+pub const fn short(value: u64) -> ([u8; 8], usize) {
+    debug_assert!(value < SHORT_END);
+    let n = len(value);
+    (((spread(value) | FLAGS) << (64 - 8 * n)).to_be_bytes(), n)
+}
+
+/// Seven bits of the value in every byte, from the lowest on.
+#[inline]
+const fn spread(value: u64) -> u64 {
+    let of_28 = value & 0x0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
+    let of_14 = of_28 & 0x0000_3fff_0000_3fff | (of_28 & 0x0fff_c000_0fff_c000) << 2;
+    of_14 & 0x007f_007f_007f_007f | (of_14 & 0x3f80_3f80_3f80_3f80) << 1
 }
 
 /// Appends `value` to `out`.

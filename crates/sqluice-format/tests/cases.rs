@@ -4,7 +4,7 @@ mod support;
 
 use sqluice_format::aligned::ALIGNMENT;
 use sqluice_format::cell::{self, Split};
-use sqluice_format::chunk::{Chunk, Leaf, Link};
+use sqluice_format::chunk::{Chunk, Leaf, Link, Run};
 use sqluice_format::database::{Header, HeaderError, SchemaEntry, write_schema};
 use sqluice_format::page::{self, Geometry, PageKind, PageSize};
 use sqluice_format::record::{self, RecordError};
@@ -277,10 +277,15 @@ fn a_full_chunk_takes_nothing_more() {
     assert_eq!((chunk.place(40, 25), chunk.page_count(), chunk.rows()), (None, 2, 24));
     assert!(!chunk.push(25, &record_of(38, 0)));
     chunk.clear();
+    let mut runs = Vec::new();
+    assert_eq!(chunk.place_run(40, 1, 30, &mut runs), 24);
+    assert_eq!(runs, [Run { start: 32, rows: 12 }, Run { start: 544, rows: 12 }]);
+    assert_eq!((chunk.place_run(40, 25, 6, &mut runs), chunk.rows(), runs.len()), (0, 24, 2));
+    chunk.clear();
     let mut places = [0; 30];
-    assert_eq!(chunk.place_run(40, 1, &mut places), 24);
+    assert_eq!(chunk.place_each(&[40; 30], |row| row as i64, &mut places), 24);
     assert_eq!((places[0], places[11], places[12], places[23]), (472, 32, 984, 544));
-    assert_eq!((chunk.place_run(40, 25, &mut places), chunk.rows()), (0, 24));
+    assert_eq!((chunk.place_each(&[40; 30], |row| row as i64, &mut places), chunk.rows()), (0, 24));
     // Pages of an overflow chain count too.
     chunk.clear();
     assert!(chunk.push(1, &record_of(500, 0)));
@@ -322,7 +327,7 @@ fn a_cell_larger_than_a_leaf_is_refused() {
 #[test]
 #[should_panic(expected = "fits no leaf")]
 fn a_run_of_cells_larger_than_a_leaf_is_refused() {
-    Chunk::new(geometry(512, 0), 2).place_run(503, 1, &mut [0; 2]);
+    Chunk::new(geometry(512, 0), 2).place_run(503, 1, 2, &mut Vec::new());
 }
 
 #[test]
@@ -334,7 +339,7 @@ fn a_chunk_of_no_pages_is_refused() {
 #[test]
 fn a_run_may_end_at_the_largest_rowid() {
     let mut chunk = Chunk::new(geometry(512, 0), 2);
-    assert_eq!(chunk.place_run(40, i64::MAX - 1, &mut [0; 2]), 2);
+    assert_eq!(chunk.place_run(40, i64::MAX - 1, 2, &mut Vec::new()), 2);
     chunk.finish();
     assert_eq!(chunk.leaves(), [Leaf { page: 0, last_rowid: i64::MAX }]);
 }

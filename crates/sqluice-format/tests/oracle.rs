@@ -208,7 +208,7 @@ fn rowids_of_every_length_make_a_database() {
 fn an_empty_table_is_an_empty_leaf() {
     let mut pages = Pages::new(geometry(512, 0));
     let mut chunk = sqluice_format::chunk::Chunk::new(geometry(512, 0), 1);
-    assert_eq!(chunk.place_run(10, 1, &mut []), 0);
+    assert_eq!(chunk.place_run(10, 1, 0, &mut Vec::new()), 0);
     assert!(chunk.is_empty());
     let mut leaf = vec![0; 512];
     sqluice_format::page::write_header(&mut leaf, sqluice_format::page::PageKind::LeafTable, 0, 512);

@@ -253,6 +253,26 @@ proptest! {
     }
 
     #[test]
+    fn placing_cells_one_by_one_or_many_at_once_gives_the_same_pages(
+        cells in prop::collection::vec(4..200u32, 1..300),
+        capacity in 1..20u32,
+    ) {
+        let (mut single, mut each) = (Chunk::new(geometry(512, 0), capacity), Chunk::new(geometry(512, 0), capacity));
+        let mut places = vec![0; cells.len()];
+        let placed = each.place_each(&cells, |row| row as i64 * 3, &mut places);
+        let singles = cells.iter().zip(0..).map_while(|(&bytes, row)| single.place(bytes as usize, row * 3));
+        prop_assert_eq!(&places[..placed], &singles.collect::<Vec<_>>()[..]);
+        for chunk in [&mut single, &mut each] {
+            places[..placed].iter().zip(&cells).for_each(|(&place, &bytes)| {
+                chunk.bytes_mut()[place as usize..][..bytes as usize].fill(1);
+            });
+            chunk.finish();
+        }
+        prop_assert_eq!(single.bytes(), each.bytes());
+        prop_assert_eq!((single.leaves(), single.rows()), (each.leaves(), each.rows()));
+    }
+
+    #[test]
     fn placing_cells_one_by_one_or_as_a_run_gives_the_same_pages(
         runs in prop::collection::vec((4..200usize, 1..30usize), 1..20),
         capacity in 1..20u32,
@@ -261,11 +281,16 @@ proptest! {
         let (mut single, mut run) = (Chunk::new(geometry, capacity), Chunk::new(geometry, capacity));
         let mut rowid = 1;
         for (cell_bytes, count) in runs {
-            let mut places = vec![0; count];
-            let placed = run.place_run(cell_bytes, rowid, &mut places);
+            let mut parts = Vec::new();
+            let placed = run.place_run(cell_bytes, rowid, count, &mut parts);
+            let places = parts.iter().flat_map(|part| {
+                (0..part.rows).rev().map(|cell| part.start + cell * cell_bytes as u32)
+            });
+            let places: Vec<u32> = places.collect();
+            prop_assert_eq!(places.len(), placed);
             let singles: Vec<u32> =
                 (0..count as i64).map_while(|i| single.place(cell_bytes, rowid + i)).collect();
-            prop_assert_eq!(&places[..placed], &singles[..]);
+            prop_assert_eq!(&places[..], &singles[..]);
             for place in singles {
                 for chunk in [&mut single, &mut run] {
                     chunk.bytes_mut()[place as usize..][..cell_bytes].fill(rowid as u8 | 1);

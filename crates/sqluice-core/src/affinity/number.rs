@@ -189,8 +189,7 @@ fn shortest(last: u64, bytes: usize, affinity: Affinity) -> Option<Value<'static
             ((word & !through) | (word & before) << 8, 7 - points.trailing_zeros() as usize / 8)
         }
     };
-    // No carry leaves a byte unless its own flag is up.
-    if (digits_only.wrapping_add(0x76 * ONES) | digits_only) & FLAGS != 0 {
+    if !are_digits(digits_only) {
         return None;
     }
     let mantissa = eight_digits(digits_only);
@@ -201,6 +200,54 @@ fn shortest(last: u64, bytes: usize, affinity: Affinity) -> Option<Value<'static
     let real = mantissa as f64 / POWERS_OF_TEN[decimals];
     let real = f64::from_bits(real.to_bits() | u64::from(negative) << 63);
     Some(if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) })
+}
+
+/// How many digits stand after the point of a number of at most 8 bytes with its sign: 0 where it has none, `None` where the point is its last
+/// byte or it is longer.
+pub fn decimals(text: &[u8]) -> Option<usize> {
+    if text.is_empty() || text.len() > 8 {
+        return None;
+    }
+    let digits = text.iter().rev().position(|&byte| byte == b'.');
+    digits.map_or(Some(0), |decimals| (decimals > 0).then_some(decimals))
+}
+
+/// The number that `data[start..end]` is, times ten to the power of `decimals`, where it has exactly as many ([`decimals`]), digits and a minus
+/// at most; else `None`. For columns whose numbers are much alike: what is known of the point is not looked for.
+///
+/// # Panics
+/// When `end` is beyond `data`, or `decimals` beyond 6.
+#[inline(always)]
+pub fn scaled(data: &[u8], start: usize, end: usize, decimals: usize) -> Option<i64> {
+    let bytes = end.wrapping_sub(start);
+    let last = data[..end].last_chunk()?;
+    if !(1..=8).contains(&bytes) {
+        return None;
+    }
+    let last = u64::from_le_bytes(*last);
+    let negative = (last >> (64 - 8 * bytes)) as u8 == b'-';
+    let digits = bytes - usize::from(negative);
+    if digits == 0 {
+        return None;
+    }
+    let mut word = (last ^ repeat(b'0') as u64) & u64::MAX << (64 - 8 * digits);
+    if decimals > 0 {
+        let point = 8 * (7 - decimals);
+        if (word >> point) as u8 != POINT || digits == 1 {
+            return None;
+        }
+        let before = (1 << point) - 1;
+        word = (word & !(before << 8 | 0xff)) | (word & before) << 8;
+    }
+    let number = are_digits(word).then(|| eight_digits(word) as i64)?;
+    Some(if negative { -number } else { number })
+}
+
+/// What `affinity` makes of a number that is [`scaled`] by at least one decimal.
+#[inline(always)]
+pub fn of_scaled(number: i64, decimals: usize, affinity: Affinity) -> Value<'static> {
+    let real = number as f64 / POWERS_OF_TEN[decimals];
+    if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) }
 }
 
 /// A point in [`Padded::word`].
@@ -260,6 +307,13 @@ fn sixteen_digits(word: u128) -> Option<u64> {
         return None;
     }
     Some(eight_digits(word as u64) * 100_000_000 + eight_digits((word >> 64) as u64))
+}
+
+/// Whether each of eight bytes is 0 to 9.
+#[inline(always)]
+fn are_digits(word: u64) -> bool {
+    // No carry leaves a byte unless its own flag is up.
+    (word.wrapping_add(repeat(0x76) as u64) | word) & repeat(0x80) as u64 == 0
 }
 
 /// The number that eight bytes of 0 to 9 are, the first digit the lowest byte. Pairs, then fours, then all eight: each product adds ten (a

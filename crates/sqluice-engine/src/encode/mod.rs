@@ -6,11 +6,12 @@
 //! 1. `stored`: apply affinity to each column, find the serial type of every value. Often one type serves the column.
 //! 2. Add up the bytes of every row; ask the chunk for room for its cell. Where all rows are of one size, and their
 //!    rowids follow each other, room for many cells is one division.
-//! 3. `scatter`: write what stands before the serial types of every row, then column after column its serial types and
-//!    values into all rows.
+//! 3. Write what stands before the serial types of every row, then column after column its serial types and values into
+//!    all rows: `alike` where they are of one size, else `scatter`.
 //!
 //! Rows that overflow their page are rare, or so large that nothing matters but copying: they go the plain way.
 
+mod alike;
 mod convert;
 pub(crate) mod entries;
 mod rowid;
@@ -18,20 +19,21 @@ mod scatter;
 mod stored;
 
 use std::cell::Cell;
-use std::ops::Range;
 
 use sqluice_format::cell;
-use sqluice_format::chunk::Chunk;
+use sqluice_format::chunk::{Chunk, Run};
 use sqluice_format::limits;
 use sqluice_format::page::Geometry;
 use sqluice_format::record;
+use sqluice_format::value::SerialType;
 use sqluice_format::varint;
 
+use alike::Head;
 pub(crate) use convert::Converter;
 use entries::Entries;
 use rowid::{Alias, Seen};
 pub(crate) use rowid::{AnyOrder, no_rowids_left, not_after_last, null_among_numbers, out_of_order};
-use scatter::{Head, RowsOnPages};
+use scatter::{RowsOnPages, ShortTypes};
 use sqluice_core::affinity::{self, Affinity, Loss, StrictType};
 use sqluice_core::batch::{Batch, ROWS_MAX, Value, describe};
 use sqluice_core::error::{Error, Result, Setting, message};
@@ -73,6 +75,14 @@ pub struct Encoder {
     autoincrement: bool,
     scratch: Vec<Scratch>,
     sizes: Sizes,
+    space: Space,
+}
+
+/// Space for the rows of a batch, used again for every one.
+#[derive(Debug, Default)]
+struct Space {
+    runs: Vec<Run>,
+    cell_bytes: Vec<u32>,
     rows: RowsOnPages,
     record: Vec<u8>,
 }
@@ -115,11 +125,11 @@ struct Sizes {
     /// Bytes of the serial types.
     types: Vec<u32>,
     /// Bytes of the whole record.
-    payload: Vec<usize>,
+    payload: Vec<u32>,
     /// Of each column: bytes that each row has after its value, at least.
     after: Vec<usize>,
-    /// Whether all rows are alike in both.
-    uniform: bool,
+    /// The first row stands for all.
+    alike: bool,
 }
 
 /// The rowids of a batch.
@@ -152,8 +162,7 @@ impl Encoder {
             autoincrement: table.autoincrement,
             scratch: table.columns.iter().map(|_| Scratch::default()).collect(),
             sizes: Sizes::default(),
-            rows: RowsOnPages::default(),
-            record: Vec::new(),
+            space: Space::default(),
         }
     }
 
@@ -201,18 +210,21 @@ impl Encoder {
                 .collect(),
         };
         let on_page = if on_page.is_empty() { &stored } else { &on_page };
-        self.sizes.measure(on_page, batch.rows)?;
+        let alike_max = match rowids {
+            Rowids::From(_) => cell::table_leaf_local_max(self.geometry),
+            Rowids::Each(_) => 0,
+        };
+        self.sizes.measure(on_page, batch.rows, alike_max)?;
         for entries in entries {
             entries.push(&stored, rowids, batch.rows, number)?;
         }
-        let run = RunOfRows {
-            geometry: self.geometry,
-            rowids,
-            stored: on_page,
-            sizes: &self.sizes,
-            head: Head::new(on_page, &self.sizes),
-        };
-        run.write(batch.rows, chunks, &mut self.rows, &mut self.record)?;
+        let run = RunOfRows { geometry: self.geometry, rowids, stored: on_page, sizes: &self.sizes };
+        match rowids {
+            Rowids::From(first) if self.sizes.alike => {
+                run.write_alike(batch.rows, first, chunks, &mut self.space.runs)?;
+            }
+            _ => run.write(batch.rows, chunks, &mut self.space)?,
+        }
         let last_row = batch.rows - 1;
         let last = rowids.get(last_row);
         let last = LastRowid { rowid: last, counted: last == next_rowid.wrapping_add(last_row as i64) };
@@ -248,7 +260,7 @@ impl Encoder {
         };
         let stored = store(&self.columns, &mut self.scratch, self.rowid_alias, lossless, batch, &mut refused);
         let (rowids, batch_seen) = in_order(rowids, self.rowid_alias, refused)?;
-        self.sizes.measure(&stored, batch.rows)?;
+        self.sizes.measure(&stored, batch.rows, RECORD_BYTES_MAX)?;
         for entries in entries {
             entries.push(&stored, rowids, batch.rows, next_rowid.wrapping_sub(1) as u64)?;
         }
@@ -314,70 +326,86 @@ struct RunOfRows<'a> {
     rowids: Rowids<'a>,
     stored: &'a [Stored<'a>],
     sizes: &'a Sizes,
-    head: Head,
 }
 
 impl RunOfRows<'_> {
-    fn write(
+    /// Rows of one size from rowid `first` on.
+    fn write_alike(
         &self,
         rows: usize,
+        first: i64,
         chunks: &mut impl Chunks,
-        space: &mut RowsOnPages,
-        record: &mut Vec<u8>,
-    ) -> Result<(), Refused> {
+        runs: &mut Vec<Run>,
+    ) -> Result<()> {
+        let payload = self.sizes.payload[0] as usize;
+        let mut head = Head::new(self.stored, payload, self.sizes.types[0] as usize);
         let mut row = 0;
         while row < rows {
-            let placed = self.place(row..rows, chunks.current(), space);
-            if placed > 0 {
-                let done = row..row + placed;
-                let bytes = chunks.current().bytes_mut();
-                scatter::write(bytes, done, self.rowids, self.stored, self.sizes, &self.head, space);
-                row += placed;
-            } else if self.sizes.payload[self.sizes.index(row)] > cell::table_leaf_local_max(self.geometry) {
-                self.push(row, chunks, record)?;
-                row += 1;
-            } else {
+            let rowid = first + row as i64;
+            // As long as the rowid takes as many bytes, so does the cell.
+            let others =
+                usize::try_from(last_of_varint_len(rowid).saturating_sub(rowid)).unwrap_or(usize::MAX);
+            let alike = (rows - row).min(others.saturating_add(1));
+            runs.clear();
+            let chunk = chunks.current();
+            let placed = chunk.place_run(cell::table_leaf_bytes(payload, rowid), rowid, alike, runs);
+            head.write_rows(chunk.bytes_mut(), runs, (row, rowid), self.stored);
+            row += placed;
+            if placed == 0 {
                 chunks.next()?;
             }
         }
         Ok(())
     }
 
-    /// Makes room for as many of `rows` as fit the chunk and do not overflow.
-    fn place(&self, rows: Range<usize>, chunk: &mut Chunk, space: &mut RowsOnPages) -> usize {
+    /// Rows of any size.
+    fn write(&self, rows: usize, chunks: &mut impl Chunks, space: &mut Space) -> Result<()> {
+        let Sizes { payload, .. } = self.sizes;
         let local_max = cell::table_leaf_local_max(self.geometry);
-        let places = space.places(rows.len());
-        if let (true, Rowids::From(_)) = (self.sizes.uniform, self.rowids) {
-            let payload = self.sizes.payload[0];
-            if payload > local_max {
-                return 0;
+        let short_types = ShortTypes::new(self.stored, self.sizes);
+        space.cell_bytes.clear();
+        space.cell_bytes.extend(
+            payload
+                .iter()
+                .enumerate()
+                .map(|(row, &payload)| cell::table_leaf_bytes(payload as usize, self.rowids.get(row)) as u32),
+        );
+        let mut row = 0;
+        while row < rows {
+            let overflows = |&payload: &u32| payload as usize > local_max;
+            let local = payload[row..].iter().position(overflows).map_or(rows, |at| row + at);
+            if local == row {
+                self.push(row, chunks, &mut space.record)?;
+                row += 1;
+                continue;
             }
-            // As long as the rowid takes as many bytes, so does the cell.
-            let first = self.rowids.get(rows.start);
-            let last_alike = last_of_varint_len(first);
-            let alike =
-                usize::try_from(last_alike.saturating_sub(first)).map_or(rows.len(), |n| n.saturating_add(1));
-            let n = rows.len().min(alike);
-            return chunk.place_run(cell::table_leaf_bytes(payload, first), first, &mut places[..n]);
+            let chunk = chunks.current();
+            let places = space.rows.places(local - row);
+            let placed =
+                chunk.place_each(&space.cell_bytes[row..local], |at| self.rowids.get(row + at), places);
+            let done = row..row + placed;
+            let bytes = chunk.bytes_mut();
+            scatter::write(
+                bytes,
+                done,
+                self.rowids,
+                self.stored,
+                self.sizes,
+                short_types.as_ref(),
+                &mut space.rows,
+            );
+            row += placed;
+            if placed == 0 {
+                chunks.next()?;
+            }
         }
-        for (i, row) in rows.enumerate() {
-            let payload = self.sizes.payload[self.sizes.index(row)];
-            if payload > local_max {
-                return i;
-            }
-            let rowid = self.rowids.get(row);
-            match chunk.place(cell::table_leaf_bytes(payload, rowid), rowid) {
-                Some(place) => places[i] = place,
-                None => return i,
-            }
-        }
-        places.len()
+        Ok(())
     }
 
     /// The plain way, for a row that overflows.
     fn push(&self, row: usize, chunks: &mut impl Chunks, record: &mut Vec<u8>) -> Result<()> {
         record.clear();
-        let types = self.sizes.types[self.sizes.index(row)] as usize;
+        let types = self.sizes.types[row] as usize;
         varint::push(record, record::header_bytes(types) as u64);
         self.stored.iter().for_each(|column| varint::push(record, column.serial(row)));
         self.stored.iter().for_each(|column| record.extend_from_slice(column.content(row, &mut [0; 8])));
@@ -401,13 +429,8 @@ fn last_of_varint_len(rowid: i64) -> i64 {
 }
 
 impl Sizes {
-    /// Where the sizes of `row` stand: all rows share the first when they are alike.
-    #[inline]
-    fn index(&self, row: usize) -> usize {
-        if self.uniform { 0 } else { row }
-    }
-
-    fn measure(&mut self, stored: &[Stored<'_>], rows: usize) -> Result<(), Refused> {
+    /// Measures the rows of a batch. One stands for all if they are alike and take at most `alike_max` bytes.
+    fn measure(&mut self, stored: &[Stored<'_>], rows: usize, alike_max: usize) -> Result<(), Refused> {
         let (mut types, mut body) = (0, 0);
         let mut vary = Vec::new();
         for column in stored {
@@ -424,7 +447,7 @@ impl Sizes {
                 _ => vary.push(column),
             }
         }
-        self.uniform = vary.is_empty();
+        self.alike = vary.is_empty() && body + record::header_bytes(types) <= alike_max;
         self.after.clear();
         self.after.resize(stored.len(), 0);
         let mut after = 0;
@@ -432,24 +455,32 @@ impl Sizes {
             *to = after;
             after += column.uniform().1.unwrap_or(0);
         }
-        let n = if self.uniform { 1 } else { rows };
+        let n = if self.alike { 1 } else { rows };
         self.types.clear();
         self.types.resize(n, types as u32);
         self.payload.clear();
-        self.payload.resize(n, body);
+        self.payload.resize(n, u32::try_from(body).unwrap_or(u32::MAX));
         for column in vary {
             column.add_sizes(&mut self.types, &mut self.payload);
         }
-        let mut refused = Vec::new();
-        for (row, (payload, types)) in self.payload.iter_mut().zip(&self.types).enumerate() {
-            *payload += record::header_bytes(*types as usize);
-            if *payload > RECORD_BYTES_MAX {
-                let message =
-                    format!("the row takes {payload} bytes, and SQLite holds at most 1,000,000,000");
-                refused.push(RefusedRow { row, column: 0, error: Error::input(message) });
-            }
+        for (payload, &types) in self.payload.iter_mut().zip(&self.types) {
+            *payload = payload.saturating_add(record::header_bytes(types as usize) as u32);
         }
-        if refused.is_empty() { Ok(()) } else { Err(Refused::Rows(refused)) }
+        if self.payload.iter().fold(0, |largest, &payload| largest.max(payload)) as usize <= RECORD_BYTES_MAX
+        {
+            return Ok(());
+        }
+        let refused =
+            self.payload.iter().enumerate().filter(|(_, payload)| **payload as usize > RECORD_BYTES_MAX);
+        let refused = refused.map(|(row, _)| {
+            // Exactly: the sum ends at the largest number.
+            let bytes = |column: &Stored<'_>| SerialType(column.serial(row)).content_bytes().unwrap_or(0);
+            let body: u64 = stored.iter().map(bytes).sum();
+            let bytes = body + record::header_bytes(self.types[row] as usize) as u64;
+            let message = format!("the row takes {bytes} bytes, and SQLite holds at most 1,000,000,000");
+            RefusedRow { row, column: 0, error: Error::input(message) }
+        });
+        Err(Refused::Rows(refused.collect()))
     }
 }
 
@@ -475,7 +506,7 @@ impl ColumnRules {
                 });
             }
         }
-        if self.not_null && stored.first_null(batch.rows).is_some() {
+        if self.not_null && stored.has_null() {
             for row in (0..batch.rows).filter(|&row| stored.serial(row) == 0) {
                 refuse(row, &|| Error::input(format!("NULL in column {}, which is NOT NULL", self.name)));
             }

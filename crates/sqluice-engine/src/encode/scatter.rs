@@ -1,12 +1,12 @@
-//! Columns into cells: where every row's cell begins is known, here its bytes are written.
+//! Columns into cells of any size: where every row's cell begins is known, here its bytes are written.
 //!
 //! ```text
 //!  cell     | payload size | rowid | header size | type type type ... | value value value ... |
-//!             Head::before_types                 ^ header cursor       ^ body cursor
+//!                                                ^ header cursor       ^ body cursor
 //! ```
 //!
-//! A cursor is a place a row plus an offset that all rows share. While columns are uniform only the offset moves; a
-//! column that varies moves each row's place.
+//! A cursor is a place a row plus an offset that all rows share. Where a column is uniform only the offset moves; one
+//! that varies moves each row's place.
 
 use std::ops::Range;
 
@@ -40,25 +40,25 @@ impl RowsOnPages {
     }
 }
 
-/// What stands before the serial types when all rows are alike, and the types themselves where they are, too.
+/// The serial types of every row, zeros for those that vary, where each takes one byte.
 #[derive(Debug)]
-pub(super) struct Head {
-    payload: Vec<u8>,
-    /// Header size and serial types; zeros for those that vary.
-    header: Vec<u8>,
+pub(super) struct ShortTypes {
+    /// More zeros at the end, up to a multiple of [`WORD_BYTES`].
+    template: Vec<u8>,
+    columns: usize,
 }
 
-impl Head {
-    pub(super) fn new(stored: &[Stored<'_>], sizes: &Sizes) -> Head {
-        let (mut payload, mut header) = (Vec::new(), Vec::new());
-        if sizes.uniform {
-            varint::push(&mut payload, sizes.payload[0] as u64);
-            varint::push(&mut header, record::header_bytes(sizes.types[0] as usize) as u64);
-            for column in stored {
-                varint::push(&mut header, column.uniform().0.unwrap_or(0));
-            }
+impl ShortTypes {
+    /// `None`: some type takes more.
+    pub(super) fn new(stored: &[Stored<'_>], sizes: &Sizes) -> Option<ShortTypes> {
+        let columns = stored.len();
+        if !sizes.types.iter().all(|&types| types as usize == columns) {
+            return None;
         }
-        Head { payload, header }
+        let mut template: Vec<u8> =
+            stored.iter().map(|column| column.uniform().0.unwrap_or(0) as u8).collect();
+        template.resize(columns.next_multiple_of(WORD_BYTES), 0);
+        Some(ShortTypes { template, columns })
     }
 }
 
@@ -69,79 +69,21 @@ pub(super) fn write(
     rowids: Rowids<'_>,
     stored: &[Stored<'_>],
     sizes: &Sizes,
-    head: &Head,
+    short_types: Option<&ShortTypes>,
     space: &mut RowsOnPages,
 ) {
     let RowsOnPages { header, body } = space;
     header.places.truncate(rows.len());
-    let types_done = match rowids {
-        Rowids::From(first) if sizes.uniform => {
-            let first = first + rows.start as i64;
-            let before_types = head.payload.len() + varint::len(first as u64) + head.header.len();
-            write_alike_heads(bytes, &header.places, first, head);
-            let types = sizes.types[0] as usize;
-            body.places.clone_from(&header.places);
-            (header.offset, body.offset) = (before_types - types, before_types);
-            true
-        }
-        _ => {
-            write_heads(bytes, rows.clone(), rowids, sizes, header, body);
-            false
-        }
-    };
+    write_heads(bytes, rows.clone(), rowids, sizes, header, body);
+    if let Some(types) = short_types {
+        write_short_types(bytes, types, &header.places, &sizes.payload[rows.clone()]);
+    }
     for (column, &after) in stored.iter().zip(&sizes.after) {
-        write_column(bytes, rows.clone(), (column, after), types_done, header, body);
+        write_column(bytes, rows.clone(), (column, after), short_types.is_some(), header, body);
     }
 }
 
-/// Payload size, rowid, header size and types where all but the rowid is the same in every row.
-fn write_alike_heads(bytes: &mut [u8], places: &[u32], first_rowid: i64, head: &Head) {
-    let mut rowid = first_rowid;
-    let mut places = places;
-    while !places.is_empty() {
-        // Rowids that differ only in the lowest seven bits, which are the last byte of the varint (below nine bytes).
-        let in_group = if varint::len(rowid as u64) == 9 { 1 } else { 128 - (rowid & 127) as usize };
-        let (group, rest) = places.split_at(in_group.min(places.len()));
-        let mut template = head.payload.clone();
-        varint::push(&mut template, rowid as u64);
-        let rowid_end = template.len();
-        template.extend_from_slice(&head.header);
-        write_counting(bytes, group, &template, rowid_end - 1);
-        rowid = rowid.wrapping_add(group.len() as i64);
-        places = rest;
-    }
-}
-
-/// Copies `template` to every place, its byte `counter` one more each time: it does not overflow.
-fn write_counting(bytes: &mut [u8], places: &[u32], template: &[u8], counter: usize) {
-    let len = template.len();
-    let (Some(head), Some(tail)) = (template.first_chunk::<8>(), template.last_chunk::<8>()) else {
-        return write_counting_bytes(bytes, places, template, counter);
-    };
-    if counter >= 8 || len > 16 {
-        return write_counting_bytes(bytes, places, template, counter);
-    }
-    // Two words, which may share some bytes: the one that counts is written last.
-    let mut head = u64::from_be_bytes(*head);
-    let step = 1 << (8 * (7 - counter));
-    for &place in places {
-        let to = &mut bytes[place as usize..][..len];
-        to[len - 8..].copy_from_slice(tail);
-        to[..8].copy_from_slice(&head.to_be_bytes());
-        head = head.wrapping_add(step);
-    }
-}
-
-/// Copies templates of any length like [`write_counting`].
-fn write_counting_bytes(bytes: &mut [u8], places: &[u32], template: &[u8], counter: usize) {
-    for (&place, count) in places.iter().zip(u64::from(template[counter])..) {
-        let to = &mut bytes[place as usize..][..template.len()];
-        to.copy_from_slice(template);
-        to[counter] = count as u8;
-    }
-}
-
-/// Payload size, rowid, header size and types where rows differ. Moves the cursors behind them.
+/// Payload size, rowid and header size. Moves the cursors behind them.
 fn write_heads(
     bytes: &mut [u8],
     rows: Range<usize>,
@@ -150,33 +92,78 @@ fn write_heads(
     header: &mut Cursor,
     body: &mut Cursor,
 ) {
-    body.places.clear();
     (header.offset, body.offset) = (0, 0);
-    for (place, row) in header.places.iter_mut().zip(rows) {
-        let (payload, types) = (sizes.payload[sizes.index(row)], sizes.types[sizes.index(row)] as usize);
+    body.places.resize(rows.len(), 0);
+    let (payload, types) = (&sizes.payload[rows.clone()], &sizes.types[rows.clone()]);
+    let places = header.places.iter_mut().zip(&mut body.places);
+    for (((place, values_at), (&payload, &types)), row) in places.zip(payload.iter().zip(types)).zip(rows) {
         let cell = &mut bytes[*place as usize..];
-        let mut at = varint::write(cell, payload as u64);
-        at += varint::write(&mut cell[at..], rowids.get(row) as u64);
-        at += varint::write(&mut cell[at..], record::header_bytes(types) as u64);
-        *place += at as u32;
-        body.places.push(*place + types as u32);
+        let rowid = rowids.get(row) as u64;
+        let len = match cell.first_chunk_mut() {
+            Some(cell) if rowid < varint::SHORT_END && types < 126 && (16..1 << 14).contains(&payload) => {
+                write_short_head(cell, payload, rowid, types)
+            }
+            _ => {
+                let mut at = varint::write(cell, payload.into());
+                at += varint::write(&mut cell[at..], rowid);
+                at + varint::write(&mut cell[at..], record::header_bytes(types as usize) as u64)
+            }
+        };
+        *place += len as u32;
+        *values_at = *place + types;
     }
 }
 
-/// The serial types and values of a column, after which each row has at least `after` bytes of other values. `types_done`: types that are the
-/// same in all rows are written already.
+/// Writes a payload size of at most two bytes, a rowid of at most eight, and a header size of one. Says how many bytes they took; what follows them
+/// in the cell, which has more, is written later.
+#[inline]
+fn write_short_head(cell: &mut [u8; 16], payload: u32, rowid: u64, types: u32) -> usize {
+    let ([first, second], payload_len) = match payload {
+        ..128 => ([payload as u8, 0], 1),
+        _ => ([0x80 | (payload >> 7) as u8, payload as u8 & 0x7f], 2),
+    };
+    cell[..2].copy_from_slice(&[first, second]);
+    let (rowid, rowid_len) = varint::short(rowid);
+    cell[payload_len..payload_len + 8].copy_from_slice(&rowid);
+    // At most ten bytes, which the compiler does not see.
+    let len = payload_len + rowid_len;
+    cell[len & 15] = 1 + types as u8;
+    len + 1
+}
+
+/// Writes the types of rows whose payloads are of these sizes.
+fn write_short_types(bytes: &mut [u8], types: &ShortTypes, places: &[u32], payload: &[u32]) {
+    let template = &types.template[..];
+    for (&place, &payload) in places.iter().zip(payload) {
+        let at = place as usize;
+        // The header size is part of the payload. What follows the types in it is written later.
+        if payload as usize > template.len() {
+            match template.first_chunk::<WORD_BYTES>() {
+                Some(word) if template.len() == WORD_BYTES => {
+                    bytes[at..at + WORD_BYTES].copy_from_slice(word)
+                }
+                _ => bytes[at..at + template.len()].copy_from_slice(template),
+            }
+        } else {
+            copy(&mut bytes[at..], &template[..types.columns]);
+        }
+    }
+}
+
+/// The serial types and values of a column, after which each row has at least `after` bytes of other values. `short_types`: they take
+/// one byte each, and those that are the same in all rows are written already.
 fn write_column(
     bytes: &mut [u8],
     rows: Range<usize>,
     (column, after): (&Stored<'_>, usize),
-    types_done: bool,
+    short_types: bool,
     header: &mut Cursor,
     body: &mut Cursor,
 ) {
     if let (Some(serial), Some(_)) = column.uniform() {
         let mut buffer = [0; varint::BYTES_MAX];
         let n = varint::write(&mut buffer, serial);
-        if !types_done {
+        if !short_types {
             put_short(bytes, &header.places, header.offset, |_| &buffer[..n]);
         }
         header.offset += n;
@@ -209,7 +196,7 @@ fn write_column(
             put_fixed_bytes(bytes, body, rows.map(|row| strings.get(row)), *len);
         }
         Stored::Bytes { bytes: strings, serials: BytesSerials::Each(serials) } => {
-            put_types(bytes, header, &serials[rows.clone()]);
+            put_types(bytes, header, &serials[rows.clone()], short_types);
             for (to, row) in body.places.iter_mut().zip(rows) {
                 // What stands in the place of a NULL may lie anywhere.
                 let len = bytes_of(serials[row]);
@@ -233,9 +220,9 @@ fn write_column(
     }
 }
 
-/// Serial types of strings. Where all take one byte, all rows' cursors move alike.
-fn put_types(bytes: &mut [u8], header: &mut Cursor, serials: &[u32]) {
-    if serials.iter().all(|&serial| serial < 128) {
+/// Serial types of strings. Where they are `short`, of one byte, all rows' cursors move alike.
+fn put_types(bytes: &mut [u8], header: &mut Cursor, serials: &[u32], short: bool) {
+    if short {
         for (&place, &serial) in header.places.iter().zip(serials) {
             bytes[place as usize + header.offset] = serial as u8;
         }
@@ -385,8 +372,9 @@ fn put_twice<'a, const HALF: usize>(bytes: &mut [u8], body: &Cursor, rows: impl 
     }
 }
 
+/// Copies `from`, of `HALF` to twice `HALF` bytes.
 #[inline]
-fn copy_twice<const HALF: usize>(to: &mut [u8], from: &[u8]) {
+pub(super) fn copy_twice<const HALF: usize>(to: &mut [u8], from: &[u8]) {
     if let (Some(head), Some(tail)) = (from.first_chunk::<HALF>(), from.last_chunk::<HALF>()) {
         let n = from.len();
         to[..HALF].copy_from_slice(head);

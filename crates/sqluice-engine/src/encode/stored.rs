@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
+use multiversion::multiversion;
 use sqluice_format::record;
 use sqluice_format::value::{FIXED_BYTES, SerialType};
 use sqluice_format::varint;
@@ -65,6 +66,16 @@ pub(super) struct Scratch {
     text: Vec<u8>,
 }
 
+/// What the texts of a column have become.
+enum Numbers {
+    /// Integers, and NULL.
+    Ints,
+    /// Numbers of both kinds, and NULL.
+    Any,
+    /// Some of them are no numbers.
+    No,
+}
+
 impl<'a> Stored<'a> {
     /// Applies `affinity` to `rows` values of `column`; sets `lost` when some text that became a number has lost something.
     pub(super) fn new(
@@ -78,7 +89,9 @@ impl<'a> Stored<'a> {
         let Column { values, validity } = *column;
         match (values, affinity) {
             (Values::Null, _) => Stored::Null,
-            (Values::Int(ints), Integer | Numeric | Blob) => scratch.ints(&ints[..rows], validity),
+            (Values::Int(ints), Integer | Numeric | Blob) => {
+                self::ints(&ints[..rows], validity, &mut scratch.serials)
+            }
             (Values::Int(ints), Real) => {
                 scratch.numbers(rows, validity, |row| affinity::stored_real_of_int(ints[row]))
             }
@@ -94,20 +107,22 @@ impl<'a> Stored<'a> {
             }
             (Values::Blob(bytes), _) => scratch.bytes(bytes, rows, validity, SerialType::of_blob(0).0),
             (Values::Text(bytes), Integer | Numeric | Real) => {
-                let numeric = |text: Range<usize>| {
-                    note(lost, affinity::part_to_number(bytes.data, text.start, text.end, affinity))
-                };
                 // A loop for the strings of files, which lie anywhere.
-                let all = match bytes.spans {
-                    Spans::Anywhere(spans) => {
-                        scratch.try_numbers(rows, validity, |row| numeric(spans[row].range()))
-                    }
-                    _ => scratch.try_numbers(rows, validity, |row| numeric(bytes.range(row))),
+                let numbers = match bytes.spans {
+                    Spans::Anywhere(spans) => scratch.try_numbers_of_text(
+                        (bytes.data, |row: usize| spans[row].range()),
+                        (rows, validity, affinity, lost),
+                    ),
+                    _ => scratch.try_numbers_of_text(
+                        (bytes.data, |row| bytes.range(row)),
+                        (rows, validity, affinity, lost),
+                    ),
                 };
-                if all {
-                    return scratch.as_numbers();
+                match numbers {
+                    Numbers::Ints => ints(&scratch.bits, validity, &mut scratch.serials),
+                    Numbers::Any => scratch.as_numbers(),
+                    Numbers::No => scratch.mixed(column, rows, affinity, lost),
                 }
-                scratch.mixed(column, rows, affinity, lost)
             }
             (Values::Int(_) | Values::Real(_), Text) | (Values::Any(_), _) => {
                 scratch.mixed(column, rows, affinity, lost)
@@ -115,19 +130,15 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// The first row that is NULL.
-    pub(super) fn first_null(&self, rows: usize) -> Option<usize> {
+    /// Whether a row is NULL.
+    pub(super) fn has_null(&self) -> bool {
         match self {
-            Stored::Null => (rows > 0).then_some(0),
-            Stored::Numbers { serials: Serials::Same(serial), .. } => (*serial == 0 && rows > 0).then_some(0),
-            Stored::Numbers { serials: Serials::Each { serials, .. }, .. } => {
-                serials.iter().position(|&serial| serial == 0)
-            }
-            Stored::Bytes { serials: BytesSerials::Same { .. }, .. } => None,
-            Stored::Bytes { serials: BytesSerials::Each(serials), .. } => {
-                serials.iter().position(|&serial| serial == 0)
-            }
-            Stored::Mixed { serials, .. } => serials.iter().position(|&serial| serial == 0),
+            Stored::Null => true,
+            Stored::Numbers { serials: Serials::Same(serial), .. } => *serial == 0,
+            Stored::Numbers { serials: Serials::Each { serials, .. }, .. } => serials.contains(&0),
+            Stored::Bytes { serials: BytesSerials::Same { .. }, .. } => false,
+            Stored::Bytes { serials: BytesSerials::Each(serials), .. } => serials.contains(&0),
+            Stored::Mixed { serials, .. } => serials.contains(&0),
         }
     }
 
@@ -148,25 +159,32 @@ impl<'a> Stored<'a> {
     }
 
     /// Adds the bytes of every row's serial type and value.
-    pub(super) fn add_sizes(&self, types: &mut [u32], payload: &mut [usize]) {
-        if let Stored::Numbers { serials: Serials::Each { serials, .. }, .. } = self {
-            for ((types, payload), &serial) in types.iter_mut().zip(payload).zip(*serials) {
-                *types += 1;
-                *payload += FIXED_BYTES[serial as usize] as usize;
+    pub(super) fn add_sizes(&self, types: &mut [u32], payload: &mut [u32]) {
+        match self {
+            Stored::Numbers { serials: Serials::Each { serials, .. }, .. } => {
+                for (payload, &serial) in payload.iter_mut().zip(*serials) {
+                    *payload = payload.saturating_add(FIXED_BYTES[serial as usize].into());
+                }
+                types.iter_mut().for_each(|types| *types += 1);
             }
-            return;
-        }
-        if let Stored::Bytes { serials: BytesSerials::Each(serials), .. } = self {
-            for ((types, payload), &serial) in types.iter_mut().zip(payload).zip(*serials) {
-                *types += types_bytes(serial);
-                *payload += bytes_of(serial);
+            Stored::Bytes { serials: BytesSerials::Each(serials), .. } => {
+                for (payload, &serial) in payload.iter_mut().zip(*serials) {
+                    *payload = payload.saturating_add(bytes_of(serial) as u32);
+                }
+                if serials.iter().fold(0, |all, serial| all | serial) < 128 {
+                    types.iter_mut().for_each(|types| *types += 1);
+                } else {
+                    types.iter_mut().zip(*serials).for_each(|(types, &serial)| *types += types_bytes(serial));
+                }
             }
-            return;
-        }
-        for (row, (types, payload)) in types.iter_mut().zip(payload).enumerate() {
-            let serial = SerialType(self.serial(row));
-            *types += varint::len(serial.0) as u32;
-            *payload += serial.content_bytes().unwrap_or(0) as usize;
+            _ => {
+                for (row, (types, payload)) in types.iter_mut().zip(payload).enumerate() {
+                    let serial = SerialType(self.serial(row));
+                    *types += varint::len(serial.0) as u32;
+                    let bytes = serial.content_bytes().unwrap_or(0);
+                    *payload = payload.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
+                }
+            }
         }
     }
 
@@ -233,6 +251,61 @@ fn types_bytes(serial: u32) -> u32 {
     [7, 14, 21, 28].iter().fold(1, |bytes, bits| bytes + u32::from(serial >= 1 << bits))
 }
 
+/// Integers that stay what they are. When all are in one range, no serial type needs to be made.
+fn ints<'a>(ints: &'a [i64], validity: Option<Bitmap<'_>>, serials: &'a mut Vec<u8>) -> Stored<'a> {
+    let (min, max) = smallest_and_largest(ints);
+    if validity.is_none() && min <= max {
+        let (low, high) = (SerialType::of_int(min).0 as u8, SerialType::of_int(max).0 as u8);
+        if min >= 0 && max <= 1 {
+            serials.clear();
+            serials.extend(ints.iter().map(|&i| 8 + i as u8));
+            let serials = if low == high {
+                Serials::Same(low)
+            } else {
+                Serials::Each { serials, width: Width::Same(0) }
+            };
+            return Stored::Numbers { serials, bits: ints };
+        }
+        // Of one sign and one width, and neither 0 nor 1 among them: all are as wide.
+        if low == high && (min > 1 || max < 0) {
+            return Stored::Numbers { serials: Serials::Same(low), bits: ints };
+        }
+    }
+    serials.clear();
+    serials.extend(ints.iter().map(|&i| SerialType::of_int(i).0 as u8));
+    if let Some(validity) = validity {
+        for (row, serial) in serials.iter_mut().enumerate() {
+            *serial *= u8::from(validity.get(row));
+        }
+    }
+    Stored::Numbers { serials: Serials::of(serials), bits: ints }
+}
+
+impl<'a> Serials<'a> {
+    fn of(serials: &'a [u8]) -> Serials<'a> {
+        let width_of = |serial: u8| FIXED_BYTES[serial as usize];
+        let first = serials.first().copied().unwrap_or(0);
+        if serials.iter().all(|&serial| serial == first) {
+            return Serials::Same(first);
+        }
+        let same_width = serials.iter().all(|&serial| width_of(serial) == width_of(first));
+        let width = if same_width { Width::Same(width_of(first) as usize) } else { Width::Varies };
+        Serials::Each { serials, width }
+    }
+}
+
+/// Of no integers, the largest that there is and the smallest.
+#[multiversion(targets("x86_64+avx2"))]
+fn smallest_and_largest(ints: &[i64]) -> (i64, i64) {
+    // No closure: the library would call it instead of making it part of the loop.
+    let (mut min, mut max) = (i64::MAX, i64::MIN);
+    for &int in ints {
+        min = min.min(int);
+        max = max.max(int);
+    }
+    (min, max)
+}
+
 /// The value; notes whether something was lost.
 #[inline(always)]
 fn note<'v>(lost: &Cell<bool>, (value, loss): (Value<'v>, Option<Loss>)) -> Value<'v> {
@@ -280,49 +353,8 @@ impl Scratch {
         Stored::Bytes { bytes, serials: BytesSerials::Each(serials) }
     }
 
-    /// Integers that stay what they are. When all are in one range, no serial type needs to be made.
-    fn ints<'a>(&'a mut self, ints: &'a [i64], validity: Option<Bitmap<'_>>) -> Stored<'a> {
-        let (min, max) = ints.iter().fold((i64::MAX, i64::MIN), |(min, max), &i| (min.min(i), max.max(i)));
-        if validity.is_none() && min <= max {
-            let (low, high) = (SerialType::of_int(min).0 as u8, SerialType::of_int(max).0 as u8);
-            if min >= 0 && max <= 1 {
-                self.serials.clear();
-                self.serials.extend(ints.iter().map(|&i| 8 + i as u8));
-                let serials = if low == high {
-                    Serials::Same(low)
-                } else {
-                    Serials::Each { serials: &self.serials, width: Width::Same(0) }
-                };
-                return Stored::Numbers { serials, bits: ints };
-            }
-            // Of one sign and one width, and neither 0 nor 1 among them: all are as wide.
-            if low == high && (min > 1 || max < 0) {
-                return Stored::Numbers { serials: Serials::Same(low), bits: ints };
-            }
-        }
-        self.serials.clear();
-        self.serials.extend(ints.iter().map(|&i| SerialType::of_int(i).0 as u8));
-        if let Some(validity) = validity {
-            for (row, serial) in self.serials.iter_mut().enumerate() {
-                *serial *= u8::from(validity.get(row));
-            }
-        }
-        Stored::Numbers { serials: self.serials(), bits: ints }
-    }
-
-    fn serials(&self) -> Serials<'_> {
-        let width_of = |serial: u8| FIXED_BYTES[serial as usize];
-        let first = self.serials.first().copied().unwrap_or(0);
-        if self.serials.iter().all(|&serial| serial == first) {
-            return Serials::Same(first);
-        }
-        let same_width = self.serials.iter().all(|&serial| width_of(serial) == width_of(first));
-        let width = if same_width { Width::Same(width_of(first) as usize) } else { Width::Varies };
-        Serials::Each { serials: &self.serials, width }
-    }
-
     fn as_numbers(&self) -> Stored<'_> {
-        Stored::Numbers { serials: self.serials(), bits: &self.bits }
+        Stored::Numbers { serials: Serials::of(&self.serials), bits: &self.bits }
     }
 
     /// Numbers that a function of the row gives, and NULL.
@@ -335,6 +367,62 @@ impl Scratch {
         let all = self.try_numbers(rows, validity, value);
         debug_assert!(all, "numbers only");
         self.as_numbers()
+    }
+
+    /// Stores the numbers that the parts of `data` are, for `affinity`. Numbers of a column are mostly written alike: as many decimals as the first has
+    /// are tried before all else.
+    #[inline(always)]
+    fn try_numbers_of_text(
+        &mut self,
+        (data, range): (&[u8], impl Fn(usize) -> Range<usize>),
+        (rows, validity, affinity, lost): (usize, Option<Bitmap<'_>>, Affinity, &Cell<bool>),
+    ) -> Numbers {
+        let any =
+            |part: Range<usize>| note(lost, affinity::part_to_number(data, part.start, part.end, affinity));
+        let first = (0..rows).find(|&row| validity.is_none_or(|validity| validity.get(row)));
+        let decimals = first.and_then(|row| affinity::decimals(&data[range(row)]));
+        let all = match decimals {
+            Some(0)
+                if self.try_ints(rows, validity, |row| {
+                    let part = range(row);
+                    match affinity::scaled(data, part.start, part.end, 0) {
+                        None => match any(part) {
+                            Value::Int(int) => Some(int),
+                            _ => None,
+                        },
+                        int => int,
+                    }
+                }) =>
+            {
+                return Numbers::Ints;
+            }
+            Some(decimals @ 1..) => self.try_numbers(rows, validity, |row| {
+                let part = range(row);
+                match affinity::scaled(data, part.start, part.end, decimals) {
+                    Some(number) => affinity::of_scaled(number, decimals, affinity),
+                    None => any(part),
+                }
+            }),
+            _ => self.try_numbers(rows, validity, |row| any(range(row))),
+        };
+        if all { Numbers::Any } else { Numbers::No }
+    }
+
+    /// Stores integers of a function that may give something else: false as soon as it does.
+    #[inline]
+    fn try_ints(
+        &mut self,
+        rows: usize,
+        validity: Option<Bitmap<'_>>,
+        int: impl Fn(usize) -> Option<i64>,
+    ) -> bool {
+        self.bits.resize(rows, 0);
+        for (row, to) in self.bits.iter_mut().enumerate() {
+            let present = validity.is_none_or(|validity| validity.get(row));
+            let Some(int) = (if present { int(row) } else { Some(0) }) else { return false };
+            *to = int;
+        }
+        true
     }
 
     /// Stores numbers of a function that may give something else: false as soon as it does.

@@ -33,6 +33,7 @@ use crate::page::{self, CELL_POINTER_BYTES, Geometry, PageKind};
 pub use entries::Divider;
 use entries::Dividers;
 pub use leaves::OtherLeaf;
+pub use rows::Run;
 
 /// A finished leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,25 @@
 //! Rows in rowid order, as cells of table leaves ([`cell`] draws them).
 
+use std::slice;
+
 use super::{Chunk, Link, OpenLeaf};
 use crate::cell::{self, PAGE_NUMBER_BYTES};
 use crate::page::{CELL_POINTER_BYTES, PageKind};
 use crate::varint;
+
+/// Cells of one size side by side on a page, in the order that pages are filled in: from the end.
+///
+/// ```text
+///  start
+///  | cell rows - 1 | ... | cell 1 | cell 0 |
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Where in the chunk the last of them begins, in bytes.
+    pub start: u32,
+    /// How many they are.
+    pub rows: u32,
+}
 
 impl Chunk {
     /// Makes room for a cell of `cell_bytes` bytes and returns where in [`Chunk::bytes_mut`] it begins, or `None`
@@ -11,48 +27,74 @@ impl Chunk {
     ///
     /// # Panics
     /// When the cell is larger than an empty leaf, which a payload that is all local never is.
-    #[inline]
     pub fn place(&mut self, cell_bytes: usize, rowid: i64) -> Option<u32> {
-        if !self.open.is_some_and(|leaf| leaf.has_room(cell_bytes)) {
-            self.open_leaf(cell_bytes)?;
-        }
-        let leaf = self.open.as_mut()?;
-        leaf.last_rowid = rowid;
-        let at = leaf.take_room(cell_bytes, self.buffer.bytes_mut());
-        self.rows += 1;
-        Some(at as u32)
+        let mut place = 0;
+        (self.place_each(&[cell_bytes as u32], |_| rowid, slice::from_mut(&mut place)) == 1).then_some(place)
     }
 
-    /// Makes room for up to `places.len()` cells of the same size at once, fills in where each begins, and returns how
-    /// many that were: fewer than asked for when the chunk is full. Their rowids run up from `first_rowid` by one.
+    /// Makes room for cells of any size, fills in where each begins, and returns how many that were: fewer than asked for
+    /// when the chunk is full.
+    ///
+    /// # Panics
+    /// As [`Chunk::place`], or when `places` are fewer than the cells.
+    pub fn place_each(
+        &mut self,
+        cell_bytes: &[u32],
+        rowid: impl Fn(usize) -> i64,
+        places: &mut [u32],
+    ) -> usize {
+        let places = &mut places[..cell_bytes.len()];
+        let mut placed = 0;
+        while placed < cell_bytes.len() {
+            let Some(mut leaf) = self.leaf_for(cell_bytes[placed] as usize) else { break };
+            let bytes = self.buffer.bytes_mut();
+            let before = placed;
+            for (place, &cell_bytes) in places[placed..].iter_mut().zip(&cell_bytes[placed..]) {
+                if !leaf.has_room(cell_bytes as usize) {
+                    break;
+                }
+                *place = leaf.take_room(cell_bytes as usize, bytes) as u32;
+                placed += 1;
+            }
+            debug_assert!(placed > before, "a leaf was looked for that has room");
+            leaf.last_rowid = rowid(placed - 1);
+            self.open = Some(leaf);
+        }
+        self.rows += placed as u64;
+        placed
+    }
+
+    /// Makes room for up to `rows` cells of the same size at once, notes where they are, and returns how many that were:
+    /// fewer than asked for when the chunk is full. Their rowids run up from `first_rowid` by one.
     ///
     /// # Panics
     /// As [`Chunk::place`].
-    pub fn place_run(&mut self, cell_bytes: usize, first_rowid: i64, places: &mut [u32]) -> usize {
+    pub fn place_run(
+        &mut self,
+        cell_bytes: usize,
+        first_rowid: i64,
+        rows: usize,
+        runs: &mut Vec<Run>,
+    ) -> usize {
         let mut placed = 0;
-        while placed < places.len() {
-            let leaf = match &mut self.open {
-                Some(leaf) if leaf.has_room(cell_bytes) => leaf,
-                _ => match self.open_leaf(cell_bytes) {
-                    Some(leaf) => leaf,
-                    None => break,
-                },
-            };
+        while placed < rows {
+            let Some(mut leaf) = self.leaf_for(cell_bytes) else { break };
             let room = (leaf.content - leaf.pointers) / (cell_bytes + CELL_POINTER_BYTES);
-            let n = room.min(places.len() - placed);
-            let (mut content, base, pointers) = (leaf.content, leaf.base, leaf.pointers);
+            let n = room.min(rows - placed);
+            let pointers = &mut self.buffer.bytes_mut()[leaf.pointers..][..n * CELL_POINTER_BYTES];
+            // Of 16 bits, as pointers are, so that many are made at once: 65,536 is 0 in them.
+            let mut content = (leaf.content - leaf.base) as u16;
+            for pointer in pointers.as_chunks_mut().0 {
+                content = content.wrapping_sub(cell_bytes as u16);
+                *pointer = content.to_be_bytes();
+            }
             leaf.content -= n * cell_bytes;
             leaf.pointers += n * CELL_POINTER_BYTES;
-            // In this order, for the last rowid may be the largest integer.
-            leaf.last_rowid = first_rowid + ((placed + n) as i64 - 1);
-            let pointers = &mut self.buffer.bytes_mut()[pointers..pointers + n * CELL_POINTER_BYTES];
-            let pointers = pointers.chunks_exact_mut(CELL_POINTER_BYTES);
-            for (place, pointer) in places[placed..placed + n].iter_mut().zip(pointers) {
-                content -= cell_bytes;
-                *place = content as u32;
-                pointer.copy_from_slice(&((content - base) as u16).to_be_bytes());
-            }
             placed += n;
+            // In this order, for the last rowid may be the largest integer.
+            leaf.last_rowid = first_rowid + (placed as i64 - 1);
+            self.open = Some(leaf);
+            runs.push(Run { start: leaf.content as u32, rows: n as u32 });
         }
         self.rows += placed as u64;
         placed
@@ -83,14 +125,22 @@ impl Chunk {
         true
     }
 
-    /// Finishes the open leaf and begins another, for a cell of `cell_bytes`; `None` when that would be one page
+    /// A leaf with room for a cell of `cell_bytes`: the open one or, after it, another; `None` when that would be one page
     /// too many.
-    fn open_leaf(&mut self, cell_bytes: usize) -> Option<&mut OpenLeaf> {
+    #[inline]
+    fn leaf_for(&mut self, cell_bytes: usize) -> Option<OpenLeaf> {
+        match self.open {
+            Some(leaf) if leaf.has_room(cell_bytes) => Some(leaf),
+            _ => self.next_leaf(cell_bytes),
+        }
+    }
+
+    fn next_leaf(&mut self, cell_bytes: usize) -> Option<OpenLeaf> {
         let room = self.geometry.usable_bytes() - PageKind::LeafTable.header_bytes();
         assert!(cell_bytes + CELL_POINTER_BYTES <= room, "a cell of {cell_bytes} bytes fits no leaf");
         if self.pages >= self.capacity {
             return None;
         }
-        Some(self.begin_leaf(PageKind::LeafTable))
+        Some(*self.begin_leaf(PageKind::LeafTable))
     }
 }

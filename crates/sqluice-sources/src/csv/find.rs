@@ -8,50 +8,80 @@
 //!  mask    .##....#..####.#
 //! ```
 
-use super::mask::mask;
+use super::mask::{Masks, masks};
+
+/// Blocks whose masks are made at once.
+pub(super) const BLOCKS: usize = 16;
 
 /// An iterator over the positions of `N` kinds of bytes.
 pub(super) struct Finder<'a, const N: usize> {
     data: &'a [u8],
     needles: [u8; N],
-    /// Where the block that `mask` stands for begins.
+    /// Where the block begins whose hits are read off.
     block: usize,
+    /// Those of them that are left.
     mask: u64,
-    /// Where the next block begins.
+    /// Where the block has the first of the needles.
+    first: u64,
+    /// The masks of some blocks, of which `read` are passed.
+    masks: [Masks; BLOCKS],
+    read: usize,
+    made: usize,
+    /// Where the block begins that follows them.
     next: usize,
 }
 
 impl<'a, const N: usize> Finder<'a, N> {
     /// Begins at byte `from` of `data`; positions count from the start of `data`.
     pub(super) fn new(data: &'a [u8], from: usize, needles: [u8; N]) -> Finder<'a, N> {
-        Finder { data, needles, block: from, mask: 0, next: from }
+        let masks = [Masks::default(); BLOCKS];
+        Finder { data, needles, block: from, mask: 0, first: 0, masks, read: 0, made: 0, next: from }
     }
 
     /// Goes on to the next block with a hit, if there is one. Apart from `next`, which is small enough to be inlined then.
     #[inline]
     fn refill(&mut self) -> bool {
         while self.mask == 0 {
-            if self.next >= self.data.len() {
+            if self.read == self.made && !self.make() {
                 return false;
             }
-            self.block = self.next;
-            self.mask = self.mask();
-            self.next += 64;
+            self.block = self.next - 64 * (self.made - self.read);
+            Masks { all: self.mask, first: self.first } = self.masks[self.read];
+            self.read += 1;
         }
         true
     }
 
-    /// The bits of the block at `self.next`; the last one may be short.
-    #[inline]
-    fn mask(&self) -> u64 {
-        let rest = &self.data[self.next..];
-        match rest.first_chunk() {
-            Some(block) => mask(block, self.needles),
-            None => {
-                let (block, bits) = short(rest);
-                mask(&block, self.needles) & bits
-            }
+    /// Makes the masks of the blocks from `self.next` on, if the data has any; the last one may be short.
+    #[inline(never)]
+    fn make(&mut self) -> bool {
+        let rest = &self.data[self.next.min(self.data.len())..];
+        let (blocks, end) = rest.as_chunks();
+        self.read = 0;
+        self.made = blocks.len().min(BLOCKS);
+        masks(blocks, self.needles, &mut self.masks);
+        if blocks.is_empty() && !end.is_empty() {
+            let (block, bits) = short(end);
+            masks(&[block], self.needles, &mut self.masks);
+            self.masks[0].all &= bits;
+            self.masks[0].first &= bits;
+            self.made = 1;
         }
+        self.next += 64 * self.made;
+        self.made > 0
+    }
+
+    /// Passes those of the first needle before another is next, as far as one block: where it begins, and their bits in it.
+    #[inline(always)]
+    pub(super) fn pass_first(&mut self) -> Option<(usize, u64)> {
+        if self.mask == 0 && !self.refill() {
+            return None;
+        }
+        let others = self.mask & !self.first;
+        // The bits below the lowest of the others.
+        let passed = self.mask & others.wrapping_sub(1) & !others;
+        self.mask ^= passed;
+        (passed != 0).then_some((self.block, passed))
     }
 }
 
@@ -100,7 +130,20 @@ mod tests {
             let from = from.min(data.len());
             let needles = [b',', b'"', needles[0], needles[1]];
             let slow: Vec<usize> = (from..data.len()).filter(|&at| needles.contains(&data[at])).collect();
-            prop_assert_eq!(Finder::new(&data, from, needles).collect::<Vec<_>>(), slow);
+            prop_assert_eq!(&Finder::new(&data, from, needles).collect::<Vec<_>>(), &slow);
+
+            let mut finder = Finder::new(&data, from, needles);
+            let mut found = Vec::new();
+            loop {
+                while let Some((block, bits)) = finder.pass_first() {
+                    found.extend((0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| block + bit));
+                    prop_assert!(found.iter().rev().take(bits.count_ones() as usize).all(|&at| data[at] == b','));
+                }
+                let Some(other) = finder.next() else { break };
+                prop_assert_ne!(data[other], b',');
+                found.push(other);
+            }
+            prop_assert_eq!(found, slow);
         }
     }
 }

@@ -1,9 +1,52 @@
 //! Which of 64 bytes are one of a few, as bits.
 //!
-//! On x86-64 an instruction gathers the bits of a comparison, which compilers do not find by themselves. It belongs to SSE2, which every such
-//! processor has; still, the compiler takes a call of it for unsafe.
+//! On x86-64 an instruction gathers the bits of a comparison, which compilers do not find by themselves: of 16 bytes where there is only
+//! SSE2, as everywhere, and of 32 where there is AVX2. The compiler takes calls of them for unsafe.
 
-#![cfg_attr(target_arch = "x86_64", allow(unsafe_code, reason = "one call, which has no safe form"))]
+#![cfg_attr(target_arch = "x86_64", allow(unsafe_code, reason = "calls that have no safe form"))]
+
+/// Where a block has needles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Masks {
+    /// One of them.
+    pub(super) all: u64,
+    /// The first of them.
+    pub(super) first: u64,
+}
+
+/// The masks of as many blocks as `masks` has room for.
+pub(super) fn masks<const N: usize>(blocks: &[[u8; 64]], needles: [u8; N], masks: &mut [Masks]) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { many_by_avx2(blocks, needles, masks) };
+    }
+    for (masks, block) in masks.iter_mut().zip(blocks) {
+        *masks = Masks { all: mask(block, needles), first: mask(block, [needles[0]]) };
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn many_by_avx2<const N: usize>(blocks: &[[u8; 64]], needles: [u8; N], masks: &mut [Masks]) {
+    use std::arch::x86_64::{
+        _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
+    };
+    for (masks, block) in masks.iter_mut().zip(blocks) {
+        *masks = Masks::default();
+        for (index, half) in block.as_chunks::<32>().0.iter().enumerate() {
+            // SAFETY: 32 bytes are read, which `half` has; they need no alignment.
+            let half = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
+            let first = _mm256_cmpeq_epi8(half, _mm256_set1_epi8(needles[0].cast_signed()));
+            let mut all = first;
+            for needle in &needles[1..] {
+                all = _mm256_or_si256(all, _mm256_cmpeq_epi8(half, _mm256_set1_epi8(needle.cast_signed())));
+            }
+            masks.all |= u64::from(_mm256_movemask_epi8(all).cast_unsigned()) << (32 * index);
+            masks.first |= u64::from(_mm256_movemask_epi8(first).cast_unsigned()) << (32 * index);
+        }
+    }
+}
 
 /// Where a block has one of the needles.
 #[inline]
@@ -54,7 +97,7 @@ fn plain<const N: usize>(block: &[u8; 64], needles: [u8; N]) -> u64 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{mask, plain};
+    use super::{Masks, mask, masks, plain};
 
     proptest! {
         #[test]
@@ -64,7 +107,12 @@ mod tests {
         ) {
             let block = block.first_chunk().unwrap();
             let needles = [b',', needles[0], needles[1], needles[2]];
-            prop_assert_eq!(mask(block, needles), plain(block, needles));
+            let all = plain(block, needles);
+            prop_assert_eq!(mask(block, needles), all);
+            let mut found = [Masks::default(); 2];
+            masks(&[*block, [b','; 64]], needles, &mut found);
+            let first = plain(block, [b',']);
+            prop_assert_eq!(found, [Masks { all, first }, Masks { all: u64::MAX, first: u64::MAX }]);
         }
     }
 }

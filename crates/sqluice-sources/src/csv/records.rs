@@ -171,6 +171,8 @@ impl Records<'_> {
         let stride = scratch.stride;
         let spans_len = self.fields * stride;
         let spans = &mut scratch.spans[..spans_len];
+        // Fields that another follows.
+        let delimited_len = spans_len - stride;
         // Only a part that is longer than the limit can hold such a field.
         let field_bytes_max =
             if data.len() > self.limits.field_bytes_max { self.limits.field_bytes_max } else { usize::MAX };
@@ -183,7 +185,22 @@ impl Records<'_> {
         let mut content = from;
         // The present field's place in `spans`.
         let mut slot = 0;
-        let next = loop {
+        let next = 'records: loop {
+            if !B::WIDE && N < 5 && field_bytes_max == usize::MAX {
+                // Most fields: what is below does the same.
+                while let Some((block, mut delimiters)) = finder.pass_first() {
+                    while delimiters != 0 {
+                        let at = block + delimiters.trailing_zeros() as usize;
+                        delimiters &= delimiters - 1;
+                        let Some(field) = spans[..delimited_len].get_mut(slot) else {
+                            break 'records Next::Malformed;
+                        };
+                        *field = if at == start { Span::default() } else { span(start, at) };
+                        slot += stride;
+                        start = at + 1;
+                    }
+                }
+            }
             // The input may end without a line end.
             let mut at = finder.next().unwrap_or(data.len());
             let mut byte = data.get(at).copied().unwrap_or(b'\n');
@@ -192,19 +209,6 @@ impl Records<'_> {
             }
             let mut delimiter = between.bytes(data, at, byte);
             if B::WIDE && delimiter == 0 && byte != quote && !matches!(byte, b'\n' | b'\r') {
-                continue;
-            }
-            if !B::WIDE && N < 5 && delimiter > 0 {
-                // Most fields: what is below does the same.
-                if at - start > field_bytes_max {
-                    break Next::Malformed;
-                }
-                spans[slot] = if at == start { Span::default() } else { span(start, at) };
-                slot += stride;
-                start = at + 1;
-                if slot >= spans_len {
-                    break Next::Malformed;
-                }
                 continue;
             }
             let begin = if B::BLANKS { content } else { record };

@@ -19,8 +19,8 @@ use std::ops::ControlFlow::{self, Break, Continue};
 
 use super::delimiter::Delimiter;
 use super::dialect::Marks;
-use super::find::{Finder, short};
-use super::mask::mask;
+use super::find::{BLOCKS, Finder, short};
+use super::mask::{Masks, mask, masks};
 
 /// From this number of hits in a block on, it pays to look at all of them at once.
 const HITS_MIN: u32 = 8;
@@ -150,12 +150,15 @@ impl Scan {
     ) -> ControlFlow<Option<usize>> {
         let (blocks, rest) = data[self.seen..end].as_chunks();
         let mut at = self.seen;
-        for block in blocks {
-            let hits = mask(block, needles);
-            if hits != 0 {
-                self.block::<N>(block, at, hits, marks, data)?;
+        let mut found = [Masks::default(); BLOCKS];
+        for some in blocks.chunks(BLOCKS) {
+            masks(some, needles, &mut found);
+            for (block, Masks { all: hits, .. }) in some.iter().zip(found) {
+                if hits != 0 {
+                    self.block::<N>(block, at, hits, marks, data)?;
+                }
+                at += block.len();
             }
-            at += block.len();
         }
         if !rest.is_empty() {
             let (block, bits) = short(rest);

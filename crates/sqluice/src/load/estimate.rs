@@ -11,6 +11,9 @@ use super::request::Request;
 use super::table::LoadTable;
 use super::tables::jobs;
 
+/// The first rows of a sample are measured: these vary by less than what follows the sample may.
+const MEASURED_ROWS_MAX: u64 = 4096;
+
 /// The largest number of tables whose samples are measured.
 const MEASURED_TABLES_MAX: usize = 32;
 
@@ -23,14 +26,15 @@ pub(super) fn bytes(
     plan: &Plan,
     stop: &Cancel,
 ) -> Option<u64> {
-    let scales = tables.iter().map(|table| table.scale(load)).collect::<Option<Vec<f64>>>()?;
+    let scales =
+        tables.iter().map(|table| table.scale(load, MEASURED_ROWS_MAX)).collect::<Option<Vec<f64>>>()?;
     let mut sources: Vec<Option<Box<dyn Source + '_>>> = schema.tables.iter().map(|_| None).collect();
     let (count, mut measured, mut others) = (tables.len(), Vec::new(), Vec::new());
     for (place, (table, scale)) in tables.iter_mut().zip(scales).enumerate() {
-        let (index, text_bytes) = (table.index_in(schema), table.files[0].sample_text_bytes as f64);
+        let (index, text_bytes) = (table.index_in(schema), table.sample_text_bytes(MEASURED_ROWS_MAX));
         // As many, at the same distance from each other.
         if place * MEASURED_TABLES_MAX % count.max(MEASURED_TABLES_MAX) < MEASURED_TABLES_MAX {
-            sources[index] = Some(table.sample_source(load, schema).ok()?);
+            sources[index] = Some(table.sample_source(load, schema, MEASURED_ROWS_MAX).ok()?);
             measured.push((index, scale, text_bytes));
         } else {
             others.push(scale * text_bytes);

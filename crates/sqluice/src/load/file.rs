@@ -284,14 +284,15 @@ impl LoadFile {
         Ok(Tallied::over(Converting::over(source, converted), &self.tally))
     }
 
-    /// Opens its sample, up to where it is cut off.
+    /// Opens the first rows of its sample, up to where it is cut off.
     pub(super) fn sample_source(
         &mut self,
         map: Vec<ColumnFrom>,
         as_text: &[bool],
+        rows_max: u64,
     ) -> Result<Box<dyn Counted>> {
         let (sample_bytes, rows, converted) =
-            (self.sample_bytes, 0..self.sample_rows, self.conversions.converted(&map));
+            (self.sample_bytes, 0..self.sample_rows.min(rows_max), self.conversions.converted(&map));
         let source = match &self.content {
             Content::Csv(csv) => csv.sample_source(&mut self.input, sample_bytes, map, rows)?,
             Content::Json(json) => json.sample_source(&mut self.input, sample_bytes, map, as_text, rows)?,

@@ -97,7 +97,7 @@ fn locate(file: &mut LoadFile, field: usize) {
 fn place_of(file: &mut LoadFile, row: u64, field: usize) -> Option<Place> {
     let map = (0..file.names.len()).map(ColumnFrom::Field).collect();
     let as_text = vec![false; file.names.len()];
-    let mut source = file.sample_source(map, &as_text).ok()?;
+    let mut source = file.sample_source(map, &as_text, u64::MAX).ok()?;
     let mut refusing = Refusing { row, field, next: 0 };
     while let Ok(Some(mut part)) = source.next_part() {
         if let Err(error) = part.decode(&mut refusing) {

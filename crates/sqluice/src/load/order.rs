@@ -82,7 +82,7 @@ fn of_samples(table: &mut LoadTable, load: &Request, schema: &Schema) -> Order {
             ascending.append(values);
             continue;
         }
-        let Ok(mut source) = file.sample_source(vec![map.swap_remove(alias)], &[]) else {
+        let Ok(mut source) = file.sample_source(vec![map.swap_remove(alias)], &[], u64::MAX) else {
             return Order::AssumedAscending;
         };
         while let Ok(Some(mut part)) = source.next_part() {

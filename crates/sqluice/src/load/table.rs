@@ -293,7 +293,7 @@ impl LoadTable {
         let sample_rows = self.files[0].sample_rows as f64;
         let with_rowids = declared.rowid_alias.is_some_and(|alias| given.contains(&alias));
         ExpectedRows {
-            about: self.scale(load).map(|scale| (scale * sample_rows) as u64),
+            about: self.scale(load, u64::MAX).map(|scale| (scale * sample_rows) as u64),
             with_rowids,
             // A second attempt would reject the same rows again.
             ascending: match self.order {
@@ -461,28 +461,35 @@ impl LoadTable {
         Ok(Box::new(Chain::new(open, load.limit, None)))
     }
 
-    /// The rows of the sample of its first file.
+    /// The first rows of the sample of its first file.
     pub(super) fn sample_source<'a>(
         &'a mut self,
         load: &Request,
         schema: &Schema,
+        rows_max: u64,
     ) -> Result<Box<dyn Source + 'a>> {
         let table = &schema.tables[self.index_in(schema)];
         let map = self.files[0].map(table, &self.left_out(table, load), load)?;
         let as_text = self.as_text(table);
         let mut opens = Some((&mut self.files[0], map));
-        let open = move |_| opens.take().map(|(file, map)| file.sample_source(map, &as_text));
+        let open = move |_| opens.take().map(|(file, map)| file.sample_source(map, &as_text, rows_max));
         Ok(Box::new(Chain::new(open, None, None)))
     }
 
-    /// How many times more rows the files have than the sample of the first one, where that is known.
-    pub(super) fn scale(&self, load: &Request) -> Option<f64> {
+    /// How many times more rows the files have than the first `rows_max` of the sample of the first one, where that is known.
+    pub(super) fn scale(&self, load: &Request, rows_max: u64) -> Option<f64> {
         let text_bytes =
             self.files.iter().map(|file| file.text_bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))?;
-        let LoadFile { sample_text_bytes, sample_rows, .. } = self.files[0];
-        let by_text = text_bytes as f64 / sample_text_bytes.max(1) as f64;
-        let by_limit = load.limit.map_or(f64::INFINITY, |limit| limit as f64 / sample_rows.max(1) as f64);
+        let by_text = text_bytes as f64 / self.sample_text_bytes(rows_max).max(1.0);
+        let rows = self.files[0].sample_rows.min(rows_max).max(1);
+        let by_limit = load.limit.map_or(f64::INFINITY, |limit| limit as f64 / rows as f64);
         Some(by_text.min(by_limit).max(1.0))
+    }
+
+    /// Bytes of the first `rows_max` rows of that sample, roughly.
+    pub(super) fn sample_text_bytes(&self, rows_max: u64) -> f64 {
+        let LoadFile { sample_text_bytes, sample_rows, .. } = self.files[0];
+        sample_text_bytes as f64 * (rows_max as f64 / sample_rows.max(1) as f64).min(1.0)
     }
 }
 

@@ -6,8 +6,8 @@
 
 use rusqlite::{Connection, ErrorCode};
 use sqluice::affinity::{
-    Affinity, Loss, Rowid, StrictType, apply, int_to_text, real_to_int, real_to_text, stored_real,
-    stored_real_of_int, text_to_number, text_to_number_checked, to_rowid,
+    Affinity, Loss, Rowid, StrictType, apply, decimals, int_to_text, of_scaled, part_to_number, real_to_int,
+    real_to_text, scaled, stored_real, stored_real_of_int, text_to_number, text_to_number_checked, to_rowid,
 };
 use sqluice::splitmix::SplitMix64;
 use sqluice_format::value::{SerialType, Value};
@@ -125,7 +125,17 @@ fn part<'a>(value: Value<'a>, affinity: Affinity, scratch: &'a mut Vec<u8>) -> V
     scratch.extend_from_slice(front);
     scratch.extend_from_slice(text);
     scratch.extend_from_slice(b"9");
-    sqluice::affinity::part_to_number(scratch, front.len(), front.len() + text.len(), affinity).0
+    let (start, end) = (front.len(), front.len() + text.len());
+    let number = part_to_number(scratch, start, end, affinity).0;
+    // Nor does it matter that one knows how many decimals there are.
+    for known in 0..=6 {
+        if let (true, Some(scaled)) = (affinity.is_numeric(), scaled(scratch, start, end, known)) {
+            assert_eq!(decimals(text), Some(known), "{text:?}");
+            let of_scaled = if known == 0 { Value::Int(scaled) } else { of_scaled(scaled, known, affinity) };
+            assert_eq!(of_scaled, number, "{text:?} {affinity:?}");
+        }
+    }
+    number
 }
 
 /// Random numbers, the same on every machine.
