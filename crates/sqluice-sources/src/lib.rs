@@ -5,7 +5,7 @@
 //!
 //! * `input`: files and pipes as UTF-8 text, decompressed
 //! * `infer`: the types that values have; `convert`: text of other forms as dates, booleans and numbers
-//! * `text`: what sources of text share; `give`: rows to the sink, refused ones one by one
+//! * `mask`: bytes that matter, as bits; `text`: what sources of text share; `give`: rows to the sink, refused ones one by one
 //! * `csv`, `json`, `arrow`, `parquet`, `tpch`
 
 #![deny(unsafe_code)]
@@ -18,6 +18,7 @@ mod give;
 pub mod infer;
 pub mod input;
 pub mod json;
+mod mask;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 mod text;

@@ -319,7 +319,7 @@ fn are_digits(word: u64) -> bool {
 /// The number that eight bytes of 0 to 9 are, the first digit the lowest byte. Pairs, then fours, then all eight: each product adds ten (a
 /// hundred, ten thousand) times the earlier neighbour.
 #[inline(always)]
-fn eight_digits(word: u64) -> u64 {
+pub fn eight_digits(word: u64) -> u64 {
     let pairs = (word.wrapping_mul(10 << 8 | 1) >> 8) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(100 << 16 | 1) >> 16) & 0x0000_ffff_0000_ffff;
     fours.wrapping_mul(10_000 << 32 | 1) >> 32

@@ -44,7 +44,6 @@ mod find;
 pub mod fuzzing;
 mod header;
 mod malformed;
-mod mask;
 mod naive;
 mod nulls;
 mod records;

@@ -26,7 +26,30 @@ pub(super) struct Fields {
 struct Known {
     /// As most writers write it: with its quotes and colon.
     written: Vec<u8>,
+    /// The first bytes of that, and which bits of a word they are.
+    start: u128,
+    mask: u128,
     target: Target,
+}
+
+impl Known {
+    fn new(written: Vec<u8>, target: Target) -> Known {
+        let mut start = [0; 16];
+        let bytes = written.len().min(start.len());
+        start[..bytes].copy_from_slice(&written[..bytes]);
+        let mask = u128::MAX >> (128 - 8 * bytes);
+        Known { written, start: u128::from_le_bytes(start), mask, target }
+    }
+
+    /// Whether it is what `text` begins with.
+    #[inline]
+    fn begins(&self, text: &[u8]) -> bool {
+        match text.first_chunk() {
+            Some(start) if (u128::from_le_bytes(*start) ^ self.start) & self.mask != 0 => false,
+            Some(_) if self.written.len() <= 16 => true,
+            _ => text.starts_with(&self.written),
+        }
+    }
 }
 
 /// How the value of a key is handled.
@@ -80,10 +103,7 @@ const TRIED: usize = 4;
 
 impl Fields {
     pub(super) fn new(keys: &[String], target: impl Fn(usize) -> Target, wanted: Wanted) -> Fields {
-        let known = keys
-            .iter()
-            .enumerate()
-            .map(|(field, name)| Known { written: written(name), target: target(field) });
+        let known = keys.iter().enumerate().map(|(field, name)| Known::new(written(name), target(field)));
         let by_name = keys.iter().enumerate().map(|(field, name)| (name.clone().into_bytes(), field));
         Fields { known: known.collect(), by_name: by_name.collect(), wanted }
     }
@@ -98,7 +118,7 @@ impl Fields {
         let rest = &data[at..];
         let candidates = self.known.iter().enumerate().skip(next).take(TRIED);
         for (field, known) in candidates {
-            if rest.starts_with(&known.written) {
+            if known.begins(rest) {
                 return Some((field, at + known.written.len()));
             }
         }

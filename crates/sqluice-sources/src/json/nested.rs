@@ -7,8 +7,13 @@ use super::number::number;
 use super::text::string_end;
 
 /// One past the white space from `at` on.
-#[inline]
-pub(super) fn space_end(data: &[u8], mut at: usize) -> usize {
+#[inline(always)]
+pub(super) fn space_end(data: &[u8], at: usize) -> usize {
+    // Most writers put none.
+    if data.get(at).is_none_or(|&byte| byte > b' ') { at } else { some_space_end(data, at) }
+}
+
+fn some_space_end(data: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\r' | b'\t') = data.get(at) {
         at += 1;
     }

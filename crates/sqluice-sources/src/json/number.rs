@@ -12,6 +12,8 @@
 //! At most 15 digits are always held, and where the float is a product or quotient of two that are exact it is the nearest one
 //! (Clinger's fast path). All else is parsed and printed, to see.
 
+use sqluice_core::affinity::eight_digits;
+
 use super::fault::Fault;
 
 /// What a number is.
@@ -36,8 +38,54 @@ const POWERS: [f64; 23] = [
 ];
 
 /// The number that begins at `start`, with a minus sign or a digit, and where it ends.
-#[inline]
+#[inline(always)]
 pub(super) fn number(data: &[u8], start: usize) -> Result<(Number, usize), Fault> {
+    match short(data, start) {
+        Some(number) => Ok(number),
+        None => any(data, start),
+    }
+}
+
+/// As [`number`] of at most 7 bytes after the sign, without an exponent; `None` for all else, and for what may be none.
+#[inline(always)]
+fn short(data: &[u8], start: usize) -> Option<(Number, usize)> {
+    let negative = data[start] == b'-';
+    let from = start + usize::from(negative);
+    let word = u64::from_le_bytes(*data[from..].first_chunk()?) ^ repeat(b'0');
+    // The top bit of each byte that is no digit; wrong only above the first that is right and not ASCII.
+    let others = (word.wrapping_add(repeat(0x76)) | word) & repeat(0x80);
+    let whole = others.trailing_zeros() as usize / 8;
+    if whole == 0 || whole == 8 || whole > 1 && word as u8 == 0 {
+        return None;
+    }
+    let at_end = (word >> (8 * whole)) as u8 ^ b'0';
+    if at_end != b'.' {
+        if matches!(at_end, b'e' | b'E') {
+            return None;
+        }
+        let int = eight_digits(word << (64 - 8 * whole)) as i64;
+        let number = if negative { Number::Int(-int) } else { Number::Int(int) };
+        return (int != 0 || !negative).then_some((number, from + whole));
+    }
+    let others = others & (others - 1);
+    let bytes = others.trailing_zeros() as usize / 8;
+    if bytes == 8 || bytes == whole + 1 || matches!((word >> (8 * bytes)) as u8 ^ b'0', b'e' | b'E') {
+        return None;
+    }
+    // Without the point, at the upper end.
+    let before = (1 << (8 * whole)) - 1;
+    let digits = word >> 8 & !before | word & before;
+    let mantissa = eight_digits(digits << (72 - 8 * bytes));
+    let real = mantissa as f64 / POWERS[bytes - whole - 1];
+    let number = Number::Real(if negative { -real } else { real });
+    (mantissa != 0 || !negative).then_some((number, from + bytes))
+}
+
+const fn repeat(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+fn any(data: &[u8], start: usize) -> Result<(Number, usize), Fault> {
     let negative = data[start] == b'-';
     let whole = start + usize::from(negative);
     let mut mantissa = 0;

@@ -67,7 +67,7 @@ impl Scratch {
         self.tags.iter_mut().skip(row).step_by(self.stride).for_each(|tag| *tag = 0);
     }
 
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, slot: usize, row: usize, tag: u8, bits: i64) {
         let index = slot * self.stride + row;
         self.tags[index] = tag;

@@ -6,10 +6,7 @@
 //! ```
 
 use super::fault::{Fault, What};
-
-const fn repeat(byte: u8) -> u64 {
-    0x0101_0101_0101_0101 * byte as u64
-}
+use crate::mask::string_ends;
 
 /// The closing quote of the string whose opening quote is at `open`, and whether there are escapes before it, all of them
 /// good.
@@ -31,19 +28,15 @@ pub(super) fn string_end(data: &[u8], open: usize) -> Result<(usize, bool), Faul
     }
 }
 
-/// The first quote, backslash or control character from `at` on, eight bytes at a time.
+/// The first quote, backslash or control character from `at` on, 16 bytes at a time.
 #[inline]
 fn special(data: &[u8], mut at: usize) -> usize {
-    while let Some(chunk) = data[at..].first_chunk::<8>() {
-        let word = u64::from_le_bytes(*chunk);
-        // The top bit of each byte that is zero, or below another; wrong only above the first that is right.
-        let zero = |word: u64| word.wrapping_sub(repeat(1)) & !word;
-        let below_space = word.wrapping_sub(repeat(b' ')) & !word;
-        let found = (zero(word ^ repeat(b'"')) | zero(word ^ repeat(b'\\')) | below_space) & repeat(0x80);
+    while let Some(block) = data[at..].first_chunk() {
+        let found = string_ends(block);
         if found != 0 {
-            return at + found.trailing_zeros() as usize / 8;
+            return at + found.trailing_zeros() as usize;
         }
-        at += 8;
+        at += block.len();
     }
     let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..b' ');
     data[at..].iter().position(is_special).map_or(data.len(), |offset| at + offset)

@@ -1,4 +1,4 @@
-//! Which of 64 bytes are one of a few, as bits.
+//! Which bytes of a block are one of a few, as bits.
 //!
 //! On x86-64 an instruction gathers the bits of a comparison, which compilers do not find by themselves: of 16 bytes where there is only
 //! SSE2, as everywhere, and of 32 where there is AVX2. The compiler takes calls of them for unsafe.
@@ -7,15 +7,15 @@
 
 /// Where a block has needles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Masks {
+pub(crate) struct Masks {
     /// One of them.
-    pub(super) all: u64,
+    pub(crate) all: u64,
     /// The first of them.
-    pub(super) first: u64,
+    pub(crate) first: u64,
 }
 
 /// The masks of as many blocks as `masks` has room for.
-pub(super) fn masks<const N: usize>(blocks: &[[u8; 64]], needles: [u8; N], masks: &mut [Masks]) {
+pub(crate) fn masks<const N: usize>(blocks: &[[u8; 64]], needles: [u8; N], masks: &mut [Masks]) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2.
@@ -50,7 +50,7 @@ fn many_by_avx2<const N: usize>(blocks: &[[u8; 64]], needles: [u8; N], masks: &m
 
 /// Where a block has one of the needles.
 #[inline]
-pub(super) fn mask<const N: usize>(block: &[u8; 64], needles: [u8; N]) -> u64 {
+pub(crate) fn mask<const N: usize>(block: &[u8; 64], needles: [u8; N]) -> u64 {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: SSE2 is part of x86-64.
     return unsafe { by_sse2(block, needles) };
@@ -93,13 +93,54 @@ fn plain<const N: usize>(block: &[u8; 64], needles: [u8; N]) -> u64 {
     words.fold(0, |mask, (index, word)| mask | gather(word) << (index * 8))
 }
 
+/// Which of 16 bytes end a run of characters within a JSON string: a quote, a backslash or a control character.
+#[inline]
+pub(crate) fn string_ends(block: &[u8; 16]) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE2 is part of x86-64.
+    return unsafe { string_ends_by_sse2(block) };
+    #[cfg(not(target_arch = "x86_64"))]
+    plain_string_ends(block)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse2")]
+#[inline]
+fn string_ends_by_sse2(block: &[u8; 16]) -> u32 {
+    use std::arch::x86_64::{
+        _mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8,
+    };
+    let bytes = u128::from_le_bytes(*block);
+    let bytes = _mm_set_epi64x((bytes >> 64) as i64, bytes as i64);
+    let equal = |byte: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte.cast_signed()));
+    let control = _mm_cmpeq_epi8(bytes, _mm_min_epu8(bytes, _mm_set1_epi8(0x1f)));
+    let any = _mm_or_si128(control, _mm_or_si128(equal(b'"'), equal(b'\\')));
+    _mm_movemask_epi8(any).cast_unsigned()
+}
+
+/// The same on any processor.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+#[inline]
+fn plain_string_ends(block: &[u8; 16]) -> u32 {
+    let bits = block.iter().enumerate();
+    bits.fold(0, |bits, (bit, byte)| bits | u32::from(matches!(byte, b'"' | b'\\' | 0..b' ')) << bit)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Masks, mask, masks, plain};
+    use super::{Masks, mask, masks, plain, plain_string_ends, string_ends};
 
     proptest! {
+        #[test]
+        fn ends_of_strings_are_those_of_the_plain_loop(
+            block in prop::collection::vec(prop_oneof![Just(b'"'), Just(b'\\'), 0..0x21u8, any::<u8>()], 16),
+        ) {
+            let block = block.first_chunk().unwrap();
+            prop_assert_eq!(string_ends(block), plain_string_ends(block));
+        }
+
         #[test]
         fn a_mask_is_that_of_the_plain_loop(
             block in prop::collection::vec(prop_oneof![Just(b','), any::<u8>()], 64),
