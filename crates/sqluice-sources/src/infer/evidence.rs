@@ -381,9 +381,12 @@ impl Evidence {
                     *self = Evidence::TEXT;
                 }
             }
-            Values::Real(_) | Values::Any(_) => {
-                (0..rows).for_each(|row| self.add_value(column.get(row), true));
+            Values::Real(_) => {
+                if (0..rows).any(|row| present(&row)) {
+                    self.merge(Evidence::TYPED_REAL);
+                }
             }
+            Values::Any(_) => (0..rows).for_each(|row| self.add_value(column.get(row), true)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The keys that are known, and which column each fills.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::super::csv::COLUMNS_MAX;
 use super::text::unescape;
@@ -112,17 +112,14 @@ impl Fields {
         self.known[field].target
     }
 
-    /// The key whose quote is at `at` if it is the one that is expected, or soon after it, and where its value begins.
+    /// The key whose quote is at `at` if it is the one that is expected, or soon after it: how its value is handled, and where that begins.
     #[inline]
-    pub(super) fn expected(&self, data: &[u8], at: usize, next: usize) -> Option<(usize, usize)> {
+    pub(super) fn expected(&self, data: &[u8], at: usize, next: usize) -> Option<(usize, Target, usize)> {
         let rest = &data[at..];
-        let candidates = self.known.iter().enumerate().skip(next).take(TRIED);
-        for (field, known) in candidates {
-            if known.begins(rest) {
-                return Some((field, at + known.written.len()));
-            }
-        }
-        None
+        let candidates = self.known.get(next..)?;
+        let tried = candidates.iter().take(TRIED).position(|known| known.begins(rest))?;
+        let known = &candidates[tried];
+        Some((next + tried, known.target, at + known.written.len()))
     }
 
     /// The key that is `text` between its quotes.
@@ -147,21 +144,38 @@ impl Fields {
 pub(super) struct NewKeys {
     /// With the byte where each is.
     pub(super) keys: Vec<(String, usize)>,
-    names: HashSet<String>,
+    /// The place of each in `keys`.
+    places: HashMap<String, usize>,
+    /// The one after the last that was met.
+    next: usize,
 }
 
 impl NewKeys {
+    /// Whether `text` without escapes is a key that is here and follows the last that was met: most records are alike.
+    pub(super) fn follows(&mut self, text: &[u8]) -> bool {
+        let next = if self.next < self.keys.len() { self.next } else { 0 };
+        let follows = self.keys.get(next).is_some_and(|(name, _)| name.as_bytes() == text);
+        if follows {
+            self.next = next + 1;
+        }
+        follows
+    }
+
     /// More than a table has columns are of no use.
     pub(super) fn add(&mut self, name: String, at: usize) {
-        if self.keys.len() <= COLUMNS_MAX && self.names.insert(name.clone()) {
+        if let Some(place) = self.places.get(&name) {
+            self.next = place + 1;
+        } else if self.keys.len() <= COLUMNS_MAX {
+            self.places.insert(name.clone(), self.keys.len());
             self.keys.push((name, at));
+            self.next = self.keys.len();
         }
     }
 
     /// Forgets all but the first: they are those of a record that is bad.
     pub(super) fn truncate(&mut self, keys: usize) {
         for (name, _) in self.keys.drain(keys..) {
-            self.names.remove(&name);
+            self.places.remove(&name);
         }
     }
 }

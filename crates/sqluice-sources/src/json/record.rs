@@ -109,9 +109,9 @@ pub(super) fn object(
     loop {
         let target;
         (target, at) = match fields.expected(data, at, next) {
-            Some((field, end)) => {
+            Some((field, target, end)) => {
                 next = field + 1;
-                (fields.target(field), space_end(data, end))
+                (target, space_end(data, end))
             }
             None => other_key(data, at, fields, &mut next, new)?,
         };
@@ -137,7 +137,11 @@ fn other_key(
         return Err(Fault::expected(at, "a key in quotes"));
     }
     let (end, escapes) = string_end(data, at)?;
-    let target = match fields.find(&data[at + 1..end], escapes) {
+    let name = &data[at + 1..end];
+    if !escapes && new.follows(name) {
+        return Ok((Target::Nothing, colon_end(data, end + 1)?));
+    }
+    let target = match fields.find(name, escapes) {
         KeyMatch::Known(field) => {
             *next = field + 1;
             fields.target(field)
