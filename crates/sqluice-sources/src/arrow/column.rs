@@ -3,6 +3,7 @@
 //! ```text
 //!  Int64, Float64                  as they lie there
 //!  Utf8, Binary, and large ones    spans of the array's own bytes; of a dictionary or of runs, too
+//!  views                           spans of themselves where all are short, else copied
 //!  other integers, floats, bool    widened
 //!  all else                        written as text
 //! ```
@@ -12,7 +13,7 @@ use std::ops::Range;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrowPrimitiveType, GenericByteArray};
+use arrow_array::{Array, ArrowPrimitiveType, GenericByteArray, GenericByteViewArray};
 use arrow_schema::DataType;
 use sqluice_core::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
 use sqluice_core::error::{Message, Setting, message};
@@ -171,8 +172,7 @@ pub(super) fn convert<'a>(
             Some(Owned::text(spans(array.as_string::<i64>(), every(), room)?))
         }
         DataType::Utf8View if array.null_count() == 0 => {
-            let views = array.as_string_view();
-            Some(Owned::text(copied(every(), room, |at| views.value(at).as_bytes())?))
+            Some(Owned::text(views(array.as_string_view(), every(), room)?))
         }
         _ => None,
     };
@@ -227,10 +227,7 @@ fn values<'a>(
         DataType::LargeUtf8 => Owned::text(spans(array.as_string::<i64>(), places.iter().copied(), room)?),
         DataType::Binary => Owned::blobs(spans(array.as_binary::<i32>(), places.iter().copied(), room)?),
         DataType::LargeBinary => Owned::blobs(spans(array.as_binary::<i64>(), places.iter().copied(), room)?),
-        DataType::Utf8View => {
-            let views = array.as_string_view();
-            Owned::text(copied(places.iter().copied(), room, |at| views.value(at).as_bytes())?)
-        }
+        DataType::Utf8View => Owned::text(views(array.as_string_view(), places.iter().copied(), room)?),
         DataType::BinaryView if views_are_texts => {
             let views = array.as_binary_view();
             written(places, room, |at, out| {
@@ -239,10 +236,7 @@ fn values<'a>(
                 Ok(())
             })?
         }
-        DataType::BinaryView => {
-            let views = array.as_binary_view();
-            Owned::blobs(copied(places.iter().copied(), room, |at| views.value(at))?)
-        }
+        DataType::BinaryView => Owned::blobs(views(array.as_binary_view(), places.iter().copied(), room)?),
         DataType::FixedSizeBinary(_) => {
             let binaries = array.as_fixed_size_binary();
             Owned::blobs(copied(places.iter().copied(), room, |at| binaries.value(at))?)
@@ -346,6 +340,32 @@ where
     };
     Ok((Cow::Borrowed(data), places.map(span).collect()))
 }
+
+/// As [`spans`] of views. Where all values are short they stand in the views themselves, behind four bytes that say how long they are
+/// ([layout](https://arrow.apache.org/docs/format/Columnar.html#variable-size-binary-view-layout)).
+fn views<'a, T: ByteViewType>(
+    array: &'a GenericByteViewArray<T>,
+    places: impl ExactSizeIterator<Item = Option<usize>> + Clone,
+    room: usize,
+) -> Result<Spanned<'a>, Refusal>
+where
+    T::Native: AsRef<[u8]>,
+{
+    let views = array.views();
+    let len = |at: usize| views[at] as u32;
+    let in_views = cfg!(target_endian = "little") && u32::try_from(views.inner().len()).is_ok();
+    if !in_views || !places.clone().flatten().all(|at| len(at) <= IN_VIEW_BYTES_MAX) {
+        return copied(places, room, |at| array.value(at).as_ref());
+    }
+    let span = |at: Option<usize>| match at {
+        Some(at) => Span { start: (at * size_of::<u128>() + size_of::<u32>()) as u32, len: len(at) },
+        None => Span::default(),
+    };
+    Ok((Cow::Borrowed(views.inner().as_slice()), places.map(span).collect()))
+}
+
+/// The longest value that stands in its view, in bytes.
+const IN_VIEW_BYTES_MAX: u32 = 12;
 
 /// Bytes, and where each value is in them.
 type Spanned<'a> = (Cow<'a, [u8]>, Vec<Span>);
