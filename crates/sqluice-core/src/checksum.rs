@@ -7,7 +7,7 @@
 //! bytes of the page's hash, the least first, with the number as seed.
 
 use sqluice_format::page::Geometry;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use twox_hash::XxHash3_64;
 
 /// The sum so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl PageHash {
     /// The hash of a page.
     #[inline]
     pub fn of(page: &[u8]) -> PageHash {
-        PageHash(xxh3_64(page))
+        PageHash(XxHash3_64::oneshot(page))
     }
 }
 
@@ -29,7 +29,7 @@ impl Checksum {
     /// Adds a page.
     #[inline]
     pub fn add(&mut self, number: u32, page: PageHash) {
-        let of_number = xxh3_64_with_seed(&page.0.to_le_bytes(), u64::from(number));
+        let of_number = XxHash3_64::oneshot_with_seed(u64::from(number), &page.0.to_le_bytes());
         self.0 = self.0.wrapping_add(of_number);
     }
 
