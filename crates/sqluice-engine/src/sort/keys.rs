@@ -5,7 +5,7 @@ use sqluice_platform::memory;
 use super::halves::{HALF_BYTES, halves, word};
 use super::item::Decoded;
 use super::order::{Cut, Order};
-use super::radix::{self, SCRATCH_BYTES, Scratch};
+use super::radix::{self, Scratch};
 
 /// What keys are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +38,9 @@ impl Form {
         }
     }
 
-    /// What a key takes, with what sorting needs.
+    /// What a key takes, with what sorting needs: as many bits as decide, pressed into a number.
     pub(super) const fn key_bytes(self) -> usize {
-        self.halves() * (HALF_BYTES + SCRATCH_BYTES / 2)
+        self.halves() * HALF_BYTES + size_of::<u64>()
     }
 
     /// The pair that a key is, if it is one.
