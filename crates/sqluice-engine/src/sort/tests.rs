@@ -77,6 +77,9 @@ fn sort(
             let mut buffer = sorter.buffer();
             for item in items.iter().skip(thread).step_by(course.threads) {
                 let is_pushed = match ints(&item.record).filter(|_| course.values).as_deref() {
+                    Some(&[first, second]) if item.record.len() % 2 == 0 => {
+                        buffer.push_pair_of([first, second])?
+                    }
                     Some(&[first, second])
                         if buffer.takes_pairs() && ![first, second].contains(&Some(i64::MIN)) =>
                     {
