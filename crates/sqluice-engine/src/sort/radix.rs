@@ -11,8 +11,8 @@
 //! What is equal in these bits is sorted again by the bits that differ within its group; what is equal in the whole prefix by
 //! the next 16 bytes of the keys; and small groups by comparison.
 //!
-//! Key-only items need no index: up to 64 bits that differ are pressed into a u64, sorted within the memory of the items, and made keys again. Short ones are
-//! such numbers as they are.
+//! Key-only items need no index: up to 64 bits that differ are pressed into a u64, sorted within the memory of
+//! the items, and made keys again. Short ones are such numbers as they are.
 
 use std::cmp::Ordering;
 
@@ -109,14 +109,13 @@ fn sort_decodable_group<const HALVES: usize>(items: &mut [[u64; HALVES]], keys: 
             varying[half] |= item[half] ^ first[half];
         }
     }
-    if varying.iter().map(|half| half.count_ones()).sum::<u32>() > u64::BITS {
+    let Some(press) = Press::new(varying) else {
         return match items.len() < COUNTED_MIN {
             true => items.sort_unstable(),
             false => split_decodable(items, keys, varying),
         };
-    }
+    };
     let keys = &mut keys[..items.len()];
-    let press = Press::new(varying);
     for (key, item) in keys.iter_mut().zip(&*items) {
         *key = press.key(*item);
     }
@@ -204,7 +203,7 @@ fn sort_group(
         varying = self::varying(keys, prefixes);
     }
     let pressed = first_bits(varying, KEY_BITS);
-    let press = Press::new(halves(pressed));
+    let Some(press) = Press::new(halves(pressed)) else { unreachable!("as many bits as were asked for") };
     for key in keys.iter_mut() {
         let index = *key as u32;
         *key = press.key(halves(prefixes[index as usize])) << KEY_BITS | u64::from(index);
@@ -275,7 +274,8 @@ fn first_bits(mut all: u128, count: u32) -> u128 {
 }
 
 /// Presses some bits of the halves of a key together.
-struct Press<const HALVES: usize> {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Press<const HALVES: usize> {
     halves: [HalfPress; HALVES],
     bits: u32,
 }
@@ -288,6 +288,7 @@ struct Press<const HALVES: usize> {
 ///  a . . . . b c d      then by 2 what has 2 or 3, 6 or 7, ...
 ///  . . . . a b c d      by 4 what has 4 to 7, and so on
 /// ```
+#[derive(Clone, Copy, Debug)]
 struct HalfPress {
     pressed: u64,
     /// The bits that move, before they do, and how far to the right. Moves of no bits are left out.
@@ -298,21 +299,22 @@ struct HalfPress {
 }
 
 impl<const HALVES: usize> Press<HALVES> {
-    /// For 64 bits at most.
-    fn new(pressed: [u64; HALVES]) -> Press<HALVES> {
+    /// `None` for more than 64 bits.
+    pub(super) fn new(pressed: [u64; HALVES]) -> Option<Press<HALVES>> {
         let bits = |halves: &[u64]| halves.iter().map(|half| half.count_ones()).sum::<u32>();
-        let halves = std::array::from_fn(|half| HalfPress::new(pressed[half], bits(&pressed[half + 1..])));
-        Press { halves, bits: bits(&pressed) }
+        let all = bits(&pressed);
+        let half = |half: usize| HalfPress::new(pressed[half], bits(&pressed[half + 1..]));
+        (all <= u64::BITS).then(|| Press { halves: std::array::from_fn(half), bits: all })
     }
 
     #[inline]
-    fn key(&self, item: [u64; HALVES]) -> u64 {
+    pub(super) fn key(&self, item: [u64; HALVES]) -> u64 {
         self.halves.iter().zip(item).fold(0, |key, (press, half)| key | press.pressed(half))
     }
 
     /// The bits of a key where they were.
     #[inline]
-    fn halves_of(&self, key: u64) -> [u64; HALVES] {
+    pub(super) fn halves_of(&self, key: u64) -> [u64; HALVES] {
         std::array::from_fn(|half| self.halves[half].spread(key))
     }
 }

@@ -398,6 +398,23 @@ fn many_key_only_items_are_sorted() {
 }
 
 #[test]
+fn keys_that_share_most_of_their_bits_are_spilled_in_half_their_bytes() {
+    let (_folder, spill) = spill();
+    let order = KeyOrder::new([KeyColumn::default(); 2]);
+    let layout = Layout { order: Order::Record(order), rowid: false, number: false };
+    let record = |n: u64| {
+        let text = format!("{:06}", scrambled(n) % 1_000_000);
+        encoded(&[Value::Text(text.as_bytes()), Value::Int(n as i64)])
+    };
+    let items: Vec<Owned> = (0..100_000).map(|n| Owned { rowid: 0, number: 0, record: record(n) }).collect();
+    let course = Course { buffer_bytes: 1 << 20, memory_bytes: 128 << 10, threads: 2, ..PLAIN };
+    let found = sort(&layout, Ranges::default(), course, &items, &spill).unwrap().concat();
+    assert!(found == plainly_sorted(&layout, &items));
+    let spilled = spill.end() as usize / items.len();
+    assert!((8..12).contains(&spilled), "{spilled} bytes a key");
+}
+
+#[test]
 fn ranges_are_about_as_large_as_asked_for() {
     let (_folder, spill) = spill();
     let ranges = Ranges { range_bytes: 32 << 10, sample_bytes: 1 << 10, samples_max: 1000 };
