@@ -14,7 +14,7 @@ pub(super) struct KeyReader<'a> {
     feed: Feed<'a>,
     form: Form,
     /// How the keys are stored, if not as they are.
-    packing: Option<Packing>,
+    packing: Option<&'a Packing>,
     start: Option<&'a Cut>,
     end: Option<&'a Cut>,
     block: AlignedBuffer,
@@ -35,7 +35,7 @@ impl<'a> KeyReader<'a> {
     ) -> KeyReader<'a> {
         let block = AlignedBuffer::default();
         let packing = match &feed {
-            Feed::File(feed) => feed.run.packing,
+            Feed::File(feed) => feed.run.packing.as_deref(),
             Feed::Keys(_) | Feed::Memory { .. } => None,
         };
         KeyReader { layout, feed, form, packing, start, end, block, at, until: 0, is_last_block: false }
@@ -50,7 +50,7 @@ impl<'a> KeyReader<'a> {
     /// A key as it is stored, with zeros behind it.
     #[inline]
     fn key<const HALVES: usize>(&self, stored: &[[u8; HALF_BYTES]]) -> [u64; HALVES] {
-        match (&self.packing, stored) {
+        match (self.packing, stored) {
             (Some(packing), [packed]) => packing.unpacked(u64::from_le_bytes(*packed)),
             _ => std::array::from_fn(|at| stored.get(at).map_or(0, |half| u64::from_le_bytes(*half))),
         }

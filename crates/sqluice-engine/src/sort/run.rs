@@ -54,7 +54,7 @@ pub(super) struct FileRun {
     /// The form of the keys, if the items are key-only.
     pub(super) form: Option<Form>,
     /// How they are stored, if not as they are.
-    pub(super) packing: Option<Packing>,
+    pub(super) packing: Option<Box<Packing>>,
     pieces: Vec<u64>,
     pub(super) bytes: u64,
     pub(super) starts: Vec<Start>,
@@ -228,7 +228,7 @@ impl RunWriter {
 
     /// A run of the keys of key-only items, in order.
     pub(super) fn keys(&mut self, order: &Order, keys: &Keys) -> Result<FileRun> {
-        self.run.packing = Packing::of(keys);
+        self.run.packing = Packing::of(keys).map(Box::new);
         self.push_keys(order, keys.form, keys.as_halves())?;
         self.finish(keys.prefixes(order).1)
     }
