@@ -18,7 +18,7 @@
 
 use std::ops::Range;
 
-use crate::cell::{self, PAGE_NUMBER_BYTES};
+use crate::cell::{self, PAGE_NUMBER_BYTES, Split};
 use crate::limits::PAYLOAD_BYTES_MAX;
 use crate::page::{CELL_POINTER_BYTES, DATABASE_HEADER_BYTES, Geometry, PageKind};
 use crate::varint;
@@ -123,16 +123,18 @@ impl<B: AsRef<[u8]>> PageView<B> {
             return None;
         }
         let payload_bytes = payload_bytes as usize;
-        let split = if is_table { cell::table_leaf_split } else { cell::index_split };
-        let split = split(payload_bytes, self.geometry);
-        let local = next..next + split.local;
-        let mut overflow = None;
-        if split.overflow_pages > 0 {
-            overflow = Some(u32::from_be_bytes(*self.usable().get(local.end..)?.first_chunk()?));
-        } else if local.end > self.geometry.usable_bytes() {
-            return None;
+        let (local_max, split): (usize, fn(usize, Geometry) -> Split) = match is_table {
+            true => (cell::table_leaf_local_max(self.geometry), cell::table_leaf_split),
+            false => (cell::index_local_max(self.geometry), cell::index_split),
+        };
+        if payload_bytes <= local_max {
+            let local = next..next + payload_bytes;
+            let fits = local.end <= self.geometry.usable_bytes();
+            return fits.then_some(CellView { rowid, payload_bytes, local, overflow: None });
         }
-        Some(CellView { rowid, payload_bytes, local, overflow })
+        let local = next..next + split(payload_bytes, self.geometry).local;
+        let overflow = u32::from_be_bytes(*self.usable().get(local.end..)?.first_chunk()?);
+        Some(CellView { rowid, payload_bytes, local, overflow: Some(overflow) })
     }
 
     /// Where a cell begins, which is behind the cell pointers.

@@ -369,16 +369,23 @@ fn zeros_behind_a_word_are_read_in_both_directions() {
 
 #[test]
 fn a_text_and_an_integer_are_encoded_without_a_record() {
-    let order = KeyOrder::new([KeyColumn::default(); 2]);
-    for text in ["", "2024-02-29 23:59:59", "too long with some integers", "\u{1}"] {
-        for int in [0, 1, -1, 300, 1 << 40] {
-            let data = format!("before{text}after");
-            let found = order.decodable_key_of_text(data.as_bytes(), (6, 6 + text.len()), int);
-            let record = encoded(&[Owned::Text(text.as_bytes().to_vec()), Owned::Int(int)]);
-            let key = normalized(&order, &record);
-            assert_eq!(found.is_some(), key.len() <= 32 && text != "\u{1}", "{text:?}, {int}");
-            assert!(found.is_none_or(|(key, bytes, _)| order.decodable_key(&record) == Some((key, bytes))));
-            assert_decodable(&order, &record, &key);
+    let columns =
+        |descending: [bool; 2]| descending.map(|descending| KeyColumn { descending, ..KeyColumn::default() });
+    for order in
+        [[false, false], [false, true], [true, false], [true, true]].map(|way| KeyOrder::new(columns(way)))
+    {
+        for text in ["", "six", "2024-02-29 23:59:59", "too long with some integers", "\u{1}"] {
+            for int in [0, 1, -1, 300, 1 << 40] {
+                let data = format!("before{text}after");
+                let found = order.decodable_key_of_text(data.as_bytes(), (6, 6 + text.len()), int);
+                let record = encoded(&[Owned::Text(text.as_bytes().to_vec()), Owned::Int(int)]);
+                let key = normalized(&order, &record);
+                assert_eq!(found.is_some(), key.len() <= 32 && text != "\u{1}", "{text:?}, {int}");
+                assert!(
+                    found.is_none_or(|(key, bytes, _)| order.decodable_key(&record) == Some((key, bytes)))
+                );
+                assert_decodable(&order, &record, &key);
+            }
         }
     }
 }

@@ -130,16 +130,22 @@ impl<'s> Entries<'s> {
         };
         let mut values = vec![None; fields.len()];
         let text = match fields[..] {
-            [Field::Column(text), Field::Rowid] => Some(&stored[text]),
+            [Field::Column(text), second] if buffer.takes_texts() => {
+                Some(&stored[text]).zip(second.ints(stored, rowids))
+            }
             _ => None,
         };
         for row in 0..rows {
-            if let Some(text) = text
-                && buffer.takes_texts()
-                && let Some((data, text)) = text.text(row)
-                && buffer.push_text(data, text, rowids.get(row))?
+            if let Some((text, second)) = &text
+                && let Some(int) = second.get(row)
             {
-                continue;
+                let is_pushed = match text.text(row) {
+                    Some((data, range)) => buffer.push_text(data, range, int)?,
+                    None => text.serial(row) == 0 && buffer.push_pair_of([None, Some(int)])?,
+                };
+                if is_pushed {
+                    continue;
+                }
             }
             if let Some(columns) = &ints {
                 for (value, column) in values.iter_mut().zip(columns) {

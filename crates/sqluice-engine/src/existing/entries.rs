@@ -308,6 +308,12 @@ impl<'a> OfIndex<'a> {
     #[inline]
     fn push(&mut self, rowid: i64, record: &[u8], found: &[(u64, usize)]) -> Result<()> {
         let OfIndex { fields, pieces, buffer } = self;
+        if let [Field::Stored { field, .. }, Field::Rowid] = *fields
+            && let Some(&(serial, start)) = found.get(*field)
+            && push_key((serial, start), record, rowid, buffer)?
+        {
+            return Ok(());
+        }
         pieces.clear();
         let (mut types, mut body) = (0, 0);
         for field in *fields {
@@ -334,6 +340,27 @@ impl<'a> OfIndex<'a> {
             }
         })
     }
+}
+
+/// Pushes the entry of a field, which the record has at a place, and of a rowid by its key alone, if the sorter takes that; says whether it
+/// has.
+#[inline]
+fn push_key(
+    (serial, start): (u64, usize),
+    record: &[u8],
+    rowid: i64,
+    buffer: &mut Buffer<'_>,
+) -> Result<bool> {
+    let value = match serial {
+        13.. if serial % 2 == 1 && buffer.takes_texts() => {
+            return buffer.push_text(record, (start, start + ((serial - 13) / 2) as usize), rowid);
+        }
+        0 => None,
+        1..=6 => Some(record::int(&record[start..start + usize::from(FIXED_BYTES[serial as usize])])),
+        8 | 9 => Some(serial as i64 - 8),
+        _ => return Ok(false),
+    };
+    buffer.push_pair_of([value, Some(rowid)])
 }
 
 impl<'a> Piece<'a> {

@@ -14,7 +14,7 @@
 use std::cmp::Ordering;
 
 use sqluice_core::error::Result;
-use sqluice_format::key::{DECODED_BYTES_MAX, short_half};
+use sqluice_format::key::{DECODED_BYTES_MAX, PAIRED_NULL, paired_int, short_half};
 use sqluice_platform::memory;
 
 use super::Sorter;
@@ -217,6 +217,33 @@ impl<'a> Buffer<'a> {
         self.keys.as_ref().is_some_and(|keys| matches!(keys.form, Form::Short | Form::Pair))
     }
 
+    /// Takes an item that is a record of two integers or NULLs, if it can do so by its key alone; says whether it has.
+    ///
+    /// # Errors
+    /// As [`Buffer::push`].
+    #[inline]
+    pub fn push_pair_of(&mut self, values: [Option<i64>; 2]) -> Result<bool> {
+        let order = &self.sorter.layout.order;
+        if !order.has_pairs() || values.contains(&Some(i64::MIN)) {
+            return Ok(false);
+        }
+        let pair = order.pair(values.map(|value| value.map_or(PAIRED_NULL, paired_int)));
+        if self.takes_pairs() {
+            self.make_room(0)?;
+            self.samples.see_pair(order, pair);
+            self.push_pair(pair)?;
+            return Ok(true);
+        }
+        let Some((prefix, _)) = order.decodable_prefix_of_ints(&values) else { return Ok(false) };
+        if self.keys.is_some() {
+            self.make_room(0)?;
+        }
+        let Some(keys) = &mut self.keys else { return Ok(false) };
+        self.samples.see_pair(order, pair);
+        keys.push(&[prefix, 0].map(halves).as_flattened()[..keys.form.halves()]);
+        Ok(true)
+    }
+
     /// Takes items that are pairs, given as their halves ([`sqluice_format::key::KeyOrder::pair`]), if it
     /// [takes](Buffer::takes_pairs) such.
     ///
@@ -254,7 +281,7 @@ impl<'a> Buffer<'a> {
 
     /// Whether it may take items by [`Buffer::push_text`].
     pub fn takes_texts(&self) -> bool {
-        self.keys.as_ref().is_some_and(|keys| keys.form == Form::Words)
+        self.keys.as_ref().is_some_and(|keys| matches!(keys.form, Form::Word | Form::Words))
     }
 
     /// Takes an item that is a record of a text, which lies in `data`, and an integer, if it can do so by its key alone; says whether it
@@ -268,20 +295,29 @@ impl<'a> Buffer<'a> {
         let Some((key, key_bytes, int_bytes)) = order.decodable_key_of_text(data, (start, end), int) else {
             return Ok(false);
         };
-        // Of a shorter text the record ends otherwise.
-        let Some(&text_last) = data[start..end].last_chunk::<8>() else { return Ok(false) };
-        if key_bytes <= WORD_BYTES || !self.takes_texts() {
+        let is_word = key_bytes <= WORD_BYTES;
+        let takes = |keys: &Keys| keys.form == Form::Words || keys.form == Form::Word && is_word;
+        if !self.keys.as_ref().is_some_and(takes) {
             return Ok(false);
         }
-        self.make_room(0)?;
-        let Some(keys) = &mut self.keys else { return Ok(false) };
-        let mut ends = [0; 16];
-        ends[..8].copy_from_slice(&text_last);
-        ends[8..].copy_from_slice(&int.wrapping_shl(64 - 8 * int_bytes as u32).to_be_bytes());
-        if let Some(last) = ends[int_bytes..].first_chunk() {
-            self.samples.see_words(key, *last, 3 + (end - start) + int_bytes);
+        let record_bytes = 3 + (end - start) + int_bytes;
+        if is_word {
+            self.samples.see_word(key[0], record_bytes);
+        } else {
+            // Of a shorter text the record ends otherwise.
+            let Some(&text_last) = data[start..end].last_chunk::<8>() else { return Ok(false) };
+            let mut ends = [0; 16];
+            ends[..8].copy_from_slice(&text_last);
+            ends[8..].copy_from_slice(&int.wrapping_shl(64 - 8 * int_bytes as u32).to_be_bytes());
+            let Some(last) = ends[int_bytes..].first_chunk() else { return Ok(false) };
+            self.samples.see_words(key, *last, record_bytes);
         }
-        keys.push(key.map(halves).as_flattened());
+        self.make_room(0)?;
+        match &mut self.keys {
+            Some(keys) if keys.form == Form::Word => keys.push(&halves(key[0])),
+            Some(keys) => keys.push(key.map(halves).as_flattened()),
+            None => unreachable!("a spill keeps the form"),
+        }
         Ok(true)
     }
 

@@ -15,7 +15,7 @@ use sqluice_core::error::Result;
 use super::halves::{first_word, word};
 use super::item::Decoded;
 use super::key_reader::KeyReader;
-use super::keys::Form;
+use super::keys::{Form, partition_point};
 use super::order::{Item, Order};
 use super::prefetch::Prefetch;
 use super::reader::RunSlice;
@@ -198,25 +198,42 @@ fn merge_some<'a, const HALVES: usize>(
     Ok(from_first + from_second > 0)
 }
 
-/// Fills `merged` with the first keys of both, of which each has as many; returns how many are the first's.
+/// Fills `merged` with the first keys of both, of which each has as many; returns how many are the first's. One half of them is merged beside
+/// the other, so that neither waits for the next key of its own.
 #[inline]
 fn merge<const HALVES: usize>(
     first: &[[u64; HALVES]],
     second: &[[u64; HALVES]],
     merged: &mut [[u64; HALVES]],
 ) -> usize {
-    let (mut a, mut b) = (0, 0);
-    for key in merged {
-        let (from_first, from_second) = (&first[a], &second[b]);
-        let is_second = is_less(from_second, from_first);
-        // A choice would become a branch again: all bits that differ change if it is the second's.
-        let changes = u64::from(is_second).wrapping_neg();
-        *key =
-            std::array::from_fn(|half| from_first[half] ^ (from_first[half] ^ from_second[half]) & changes);
-        a += usize::from(!is_second);
-        b += usize::from(is_second);
+    let middle = merged.len() / 2;
+    let from_first = partition_point(middle, |at| !is_less(&second[middle - 1 - at], &first[at]));
+    let (mut low, mut high) = ((0, 0), (from_first, middle - from_first));
+    let (front, back) = merged.split_at_mut(middle);
+    for (before, after) in front.iter_mut().zip(&mut *back) {
+        *before = next_of(first, second, &mut low);
+        *after = next_of(first, second, &mut high);
     }
-    a
+    if let Some(last) = back.get_mut(middle) {
+        *last = next_of(first, second, &mut high);
+    }
+    high.0
+}
+
+/// The smaller of the keys at two places, of which its own moves on.
+#[inline]
+fn next_of<const HALVES: usize>(
+    first: &[[u64; HALVES]],
+    second: &[[u64; HALVES]],
+    (a, b): &mut (usize, usize),
+) -> [u64; HALVES] {
+    let (from_first, from_second) = (&first[*a], &second[*b]);
+    let is_second = is_less(from_second, from_first);
+    *a += usize::from(!is_second);
+    *b += usize::from(is_second);
+    // A choice would become a branch again: all bits that differ change if it is the second's.
+    let changes = u64::from(is_second).wrapping_neg();
+    std::array::from_fn(|half| from_first[half] ^ (from_first[half] ^ from_second[half]) & changes)
 }
 
 /// Whether `a` sorts before `b`, without a branch.

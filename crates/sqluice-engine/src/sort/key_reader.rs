@@ -5,7 +5,7 @@ use sqluice_format::aligned::AlignedBuffer;
 
 use super::feed::{Cuts, Feed};
 use super::halves::{HALF_BYTES, HALVES_MAX, halves};
-use super::keys::{Form, partition_point};
+use super::keys::{Form, Packing, partition_point};
 use super::order::{Cut, Layout};
 
 /// Reads a part of a run of key-only items.
@@ -13,6 +13,8 @@ pub(super) struct KeyReader<'a> {
     layout: &'a Layout,
     feed: Feed<'a>,
     form: Form,
+    /// How the keys are stored, if not as they are.
+    packing: Option<&'a Packing>,
     start: Option<&'a Cut>,
     end: Option<&'a Cut>,
     block: AlignedBuffer,
@@ -32,7 +34,26 @@ impl<'a> KeyReader<'a> {
         (start, end): Cuts<'a>,
     ) -> KeyReader<'a> {
         let block = AlignedBuffer::default();
-        KeyReader { layout, feed, form, start, end, block, at, until: 0, is_last_block: false }
+        let packing = match &feed {
+            Feed::File(feed) => feed.run.packing.as_deref(),
+            Feed::Keys(_) | Feed::Memory { .. } => None,
+        };
+        KeyReader { layout, feed, form, packing, start, end, block, at, until: 0, is_last_block: false }
+    }
+
+    /// Halves of a key as it is stored.
+    #[inline]
+    fn stored_halves(&self) -> usize {
+        if self.packing.is_some() { 1 } else { self.form.halves() }
+    }
+
+    /// A key as it is stored, with zeros behind it.
+    #[inline]
+    fn key<const HALVES: usize>(&self, stored: &[[u8; HALF_BYTES]]) -> [u64; HALVES] {
+        match (self.packing, stored) {
+            (Some(packing), [packed]) => packing.unpacked(u64::from_le_bytes(*packed)),
+            _ => std::array::from_fn(|at| stored.get(at).map_or(0, |half| u64::from_le_bytes(*half))),
+        }
     }
 
     pub(super) fn form(&self) -> Form {
@@ -46,9 +67,9 @@ impl<'a> KeyReader<'a> {
             return Ok(None);
         }
         let (stored, _) = self.block.bytes()[self.at..].as_chunks();
-        let stored = &stored[..self.form.halves()];
+        let stored = &stored[..self.stored_halves()];
         self.at += size_of_val(stored);
-        Ok(Some(widened(stored)))
+        Ok(Some(self.key(stored)))
     }
 
     /// Appends the next keys until `keys` has `count`, or none are left: short pairs as pairs and normalized keys with zeros behind
@@ -60,16 +81,17 @@ impl<'a> KeyReader<'a> {
     ) -> Result<()> {
         while keys.len() < count && (self.at < self.until || self.refill()?) {
             let (stored, _) = self.block.bytes()[self.at..self.until].as_chunks();
-            let each = self.form.halves();
+            let each = self.stored_halves();
             let now = (count - keys.len()).min(stored.len() / each);
             let stored = &stored[..each * now];
             match each {
+                _ if self.packing.is_some() => keys.extend(stored.iter().map(|half| self.key(&[*half]))),
                 _ if each == HALVES => keys.extend(stored.as_chunks().0.iter().map(as_stored)),
                 1 => keys.extend(stored.iter().map(|half| {
                     let pair = self.layout.order.pair_of_short(u64::from_le_bytes(*half));
                     std::array::from_fn(|at| halves(pair).get(at).copied().unwrap_or(0))
                 })),
-                _ => keys.extend(stored.chunks(each).map(widened)),
+                _ => keys.extend(stored.chunks(each).map(|stored| self.key(stored))),
             }
             self.at += HALF_BYTES * each * now;
         }
@@ -102,19 +124,13 @@ impl<'a> KeyReader<'a> {
     /// The bytes of those of the ordered keys that lie before a cut.
     fn bytes_before(&self, keys: &[u8], cut: &Cut) -> usize {
         let (stored, _) = keys.as_chunks();
-        let each = self.form.halves();
+        let each = self.stored_halves();
         let before = partition_point(stored.len() / each, |key| {
-            let key: [u64; HALVES_MAX] = widened(&stored[each * key..][..each]);
+            let key: [u64; HALVES_MAX] = self.key(&stored[each * key..][..each]);
             self.form.is_before(&self.layout.order, &key, cut)
         });
         HALF_BYTES * each * before
     }
-}
-
-/// A key with zeros behind it.
-#[inline]
-fn widened<const HALVES: usize>(stored: &[[u8; HALF_BYTES]]) -> [u64; HALVES] {
-    std::array::from_fn(|at| stored.get(at).map_or(0, |half| u64::from_le_bytes(*half)))
 }
 
 #[inline]

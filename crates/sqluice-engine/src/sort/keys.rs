@@ -2,10 +2,10 @@
 
 use sqluice_platform::memory;
 
-use super::halves::{HALF_BYTES, halves, word};
+use super::halves::{HALF_BYTES, HALVES_MAX, halves, word};
 use super::item::Decoded;
 use super::order::{Cut, Order};
-use super::radix::{self, SCRATCH_BYTES, Scratch};
+use super::radix::{self, Press, Scratch};
 
 /// What keys are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,48 @@ pub(super) struct Keys {
     list: Vec<u64>,
 }
 
+/// How keys are stored in half of their bytes or less: by the bits in which those of a run differ, pressed together. Their order is the same.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packing {
+    /// What all have in common.
+    common: [u64; HALVES_MAX],
+    press: Press<HALVES_MAX>,
+}
+
+impl Packing {
+    /// For these keys; `None` if it would not make them shorter.
+    pub(super) fn of(keys: &Keys) -> Option<Packing> {
+        let each = keys.form.halves();
+        let first = widened(keys.list.get(..each).filter(|_| each > 1)?);
+        let varying = keys.list.chunks(each).fold([0; HALVES_MAX], |mut varying, key| {
+            for half in 0..each {
+                varying[half] |= key[half] ^ first[half];
+            }
+            varying
+        });
+        let common = std::array::from_fn(|half| first[half] & !varying[half]);
+        Some(Packing { common, press: Press::new(varying)? })
+    }
+
+    #[inline]
+    pub(super) fn packed(&self, key: &[u64]) -> u64 {
+        self.press.key(widened(key))
+    }
+
+    /// The key, zeros behind it.
+    #[inline]
+    pub(super) fn unpacked<const HALVES: usize>(&self, packed: u64) -> [u64; HALVES] {
+        let bits = self.press.halves_of(packed);
+        std::array::from_fn(|half| self.common[half] | bits[half])
+    }
+}
+
+/// A key with zeros behind it.
+#[inline]
+fn widened(key: &[u64]) -> [u64; HALVES_MAX] {
+    std::array::from_fn(|half| key.get(half).copied().unwrap_or(0))
+}
+
 impl Form {
     /// Halves of a key.
     #[inline]
@@ -38,9 +80,9 @@ impl Form {
         }
     }
 
-    /// What a key takes, with what sorting needs.
+    /// What a key takes, with what sorting needs: as many bits as decide, pressed into a number.
     pub(super) const fn key_bytes(self) -> usize {
-        self.halves() * (HALF_BYTES + SCRATCH_BYTES / 2)
+        self.halves() * HALF_BYTES + size_of::<u64>()
     }
 
     /// The pair that a key is, if it is one.

@@ -11,8 +11,8 @@
 //! What is equal in these bits is sorted again by the bits that differ within its group; what is equal in the whole prefix by
 //! the next 16 bytes of the keys; and small groups by comparison.
 //!
-//! Key-only items need no index: up to 64 bits that differ are pressed into a u64, sorted, and made keys again. Short ones are
-//! such numbers as they are.
+//! Key-only items need no index: up to 64 bits that differ are pressed into a u64, sorted within the memory of
+//! the items, and made keys again. Short ones are such numbers as they are.
 
 use std::cmp::Ordering;
 
@@ -87,12 +87,10 @@ pub(super) fn sort_numbers(keys: &mut [u64], scratch: &mut Scratch) {
 
 /// Sorts the keys of key-only items.
 pub(super) fn sort_decodable<const HALVES: usize>(items: &mut [[u64; HALVES]], scratch: &mut Scratch) {
-    if items.is_sorted() {
-        return;
+    if !items.is_sorted() {
+        let keys = with_room(&mut scratch.keys, items.len());
+        sort_decodable_group(items, keys);
     }
-    let Scratch { keys, other } = scratch;
-    let room = items.len() * HALVES / 2;
-    sort_decodable_group(items, with_room(keys, room), with_room(other, room));
 }
 
 fn with_room(list: &mut Vec<u64>, count: usize) -> &mut [u64] {
@@ -103,11 +101,7 @@ fn with_room(list: &mut Vec<u64>, count: usize) -> &mut [u64] {
     &mut list[..count]
 }
 
-fn sort_decodable_group<const HALVES: usize>(
-    items: &mut [[u64; HALVES]],
-    keys: &mut [u64],
-    other: &mut [u64],
-) {
+fn sort_decodable_group<const HALVES: usize>(items: &mut [[u64; HALVES]], keys: &mut [u64]) {
     let Some(&first) = items.first() else { return };
     let mut varying = [0; HALVES];
     for item in &*items {
@@ -115,18 +109,19 @@ fn sort_decodable_group<const HALVES: usize>(
             varying[half] |= item[half] ^ first[half];
         }
     }
-    if varying.iter().map(|half| half.count_ones()).sum::<u32>() > u64::BITS {
+    let Some(press) = Press::new(varying) else {
         return match items.len() < COUNTED_MIN {
             true => items.sort_unstable(),
-            false => split_decodable(items, keys, other, varying),
+            false => split_decodable(items, keys, varying),
         };
-    }
-    let (keys, other) = (&mut keys[..items.len()], &mut other[..items.len()]);
-    let press = Press::new(varying);
+    };
+    let keys = &mut keys[..items.len()];
     for (key, item) in keys.iter_mut().zip(&*items) {
         *key = press.key(*item);
     }
     let low = ascending_bits(keys, press.bits);
+    // The keys have all of the items, whose memory is free until they are made of the keys again.
+    let other = &mut items.as_flattened_mut()[..keys.len()];
     sort_keys(keys, other, low, press.bits - low);
     for (item, key) in items.iter_mut().zip(&*keys) {
         let bits = press.halves_of(*key);
@@ -138,8 +133,7 @@ fn sort_decodable_group<const HALVES: usize>(
 /// different groups then, and what follows them is at the same place within one.
 fn split_decodable<const HALVES: usize>(
     items: &mut [[u64; HALVES]],
-    first: &mut [u64],
-    second: &mut [u64],
+    keys: &mut [u64],
     varying: [u64; HALVES],
 ) {
     let half = varying.iter().position(|half| *half != 0).unwrap_or(0);
@@ -149,28 +143,23 @@ fn split_decodable<const HALVES: usize>(
     for item in &*items {
         ends[digit(item)] += 1;
     }
-    let mut place = 0;
-    for count in &mut ends {
-        (*count, place) = (place, place + *count);
-    }
-    // What each item begins with in one place, the rest of it in another.
-    let each = HALVES / 2;
-    for item in &*items {
-        let place = &mut ends[digit(item)];
-        let (start, end) = (each * *place, each * (*place + 1));
-        first[start..end].copy_from_slice(&item[..each]);
-        second[start..end].copy_from_slice(&item[each..]);
-        *place += 1;
-    }
-    for (item, (from_first, from_second)) in
-        items.iter_mut().zip(first.chunks_exact(each).zip(second.chunks_exact(each)))
-    {
-        item[..each].copy_from_slice(from_first);
-        item[each..].copy_from_slice(from_second);
-    }
+    // Where the next item of each digit goes, and where those of the digit end.
+    let mut places = ends;
     let mut start = 0;
-    for end in ends {
-        sort_decodable_group(&mut items[start..end], first, second);
+    for (place, end) in places.iter_mut().zip(&mut ends) {
+        *place = start;
+        start += *end;
+        *end = start;
+    }
+    start = 0;
+    for (at, end) in ends.into_iter().enumerate() {
+        while places[at] < end {
+            let place = places[at];
+            let wanted = digit(&items[place]);
+            items.swap(place, places[wanted]);
+            places[wanted] += 1;
+        }
+        sort_decodable_group(&mut items[start..end], keys);
         start = end;
     }
 }
@@ -214,7 +203,7 @@ fn sort_group(
         varying = self::varying(keys, prefixes);
     }
     let pressed = first_bits(varying, KEY_BITS);
-    let press = Press::new(halves(pressed));
+    let Some(press) = Press::new(halves(pressed)) else { unreachable!("as many bits as were asked for") };
     for key in keys.iter_mut() {
         let index = *key as u32;
         *key = press.key(halves(prefixes[index as usize])) << KEY_BITS | u64::from(index);
@@ -285,7 +274,8 @@ fn first_bits(mut all: u128, count: u32) -> u128 {
 }
 
 /// Presses some bits of the halves of a key together.
-struct Press<const HALVES: usize> {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Press<const HALVES: usize> {
     halves: [HalfPress; HALVES],
     bits: u32,
 }
@@ -298,6 +288,7 @@ struct Press<const HALVES: usize> {
 ///  a . . . . b c d      then by 2 what has 2 or 3, 6 or 7, ...
 ///  . . . . a b c d      by 4 what has 4 to 7, and so on
 /// ```
+#[derive(Clone, Copy, Debug)]
 struct HalfPress {
     pressed: u64,
     /// The bits that move, before they do, and how far to the right. Moves of no bits are left out.
@@ -308,21 +299,22 @@ struct HalfPress {
 }
 
 impl<const HALVES: usize> Press<HALVES> {
-    /// For 64 bits at most.
-    fn new(pressed: [u64; HALVES]) -> Press<HALVES> {
+    /// `None` for more than 64 bits.
+    pub(super) fn new(pressed: [u64; HALVES]) -> Option<Press<HALVES>> {
         let bits = |halves: &[u64]| halves.iter().map(|half| half.count_ones()).sum::<u32>();
-        let halves = std::array::from_fn(|half| HalfPress::new(pressed[half], bits(&pressed[half + 1..])));
-        Press { halves, bits: bits(&pressed) }
+        let all = bits(&pressed);
+        let half = |half: usize| HalfPress::new(pressed[half], bits(&pressed[half + 1..]));
+        (all <= u64::BITS).then(|| Press { halves: std::array::from_fn(half), bits: all })
     }
 
     #[inline]
-    fn key(&self, item: [u64; HALVES]) -> u64 {
+    pub(super) fn key(&self, item: [u64; HALVES]) -> u64 {
         self.halves.iter().zip(item).fold(0, |key, (press, half)| key | press.pressed(half))
     }
 
     /// The bits of a key where they were.
     #[inline]
-    fn halves_of(&self, key: u64) -> [u64; HALVES] {
+    pub(super) fn halves_of(&self, key: u64) -> [u64; HALVES] {
         std::array::from_fn(|half| self.halves[half].spread(key))
     }
 }

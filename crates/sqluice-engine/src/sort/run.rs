@@ -8,7 +8,8 @@
 //!              starts     ^               ^                      the first item in each STEP_BYTES
 //! ```
 //!
-//! Of key-only items, the keys alone: a list in memory, a stream of 8, 16 or 32 bytes each.
+//! Of key-only items, the keys alone: a list in memory, a stream of 8, 16 or 32 bytes each. Of a run in whose keys no more than 64 bits
+//! differ, 8 bytes each.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use sqluice_format::aligned::AlignedBuffer;
 
 use super::halves::{HALF_BYTES, first_word};
 use super::item::{self, Found};
-use super::keys::{Form, Keys};
+use super::keys::{Form, Keys, Packing};
 use super::order::{Cut, Item, Layout, Order};
 use super::spill::{BLOCK_BYTES, PIECE_BYTES, Spill};
 use super::write_behind::Underway;
@@ -52,6 +53,8 @@ pub(super) struct FileRun {
     pub(super) spill: Arc<Spill>,
     /// The form of the keys, if the items are key-only.
     pub(super) form: Option<Form>,
+    /// How they are stored, if not as they are.
+    pub(super) packing: Option<Box<Packing>>,
     pieces: Vec<u64>,
     pub(super) bytes: u64,
     pub(super) starts: Vec<Start>,
@@ -171,8 +174,8 @@ impl MemoryRun {
 
 impl FileRun {
     fn new(spill: &Arc<Spill>) -> FileRun {
-        let (pieces, starts) = (Vec::new(), Vec::new());
-        FileRun { spill: Arc::clone(spill), form: None, pieces, bytes: 0, starts, last_prefix: 0 }
+        let (form, packing, pieces, starts) = (None, None, Vec::new(), Vec::new());
+        FileRun { spill: Arc::clone(spill), form, packing, pieces, bytes: 0, starts, last_prefix: 0 }
     }
 
     /// Where a byte of the stream lies in the file, and how many follow it in the same piece.
@@ -225,6 +228,7 @@ impl RunWriter {
 
     /// A run of the keys of key-only items, in order.
     pub(super) fn keys(&mut self, order: &Order, keys: &Keys) -> Result<FileRun> {
+        self.run.packing = Packing::of(keys).map(Box::new);
         self.push_keys(order, keys.form, keys.as_halves())?;
         self.finish(keys.prefixes(order).1)
     }
@@ -234,15 +238,29 @@ impl RunWriter {
         self.run.form = Some(form);
         let mut bytes = [0; STRETCH * HALF_BYTES];
         for some in keys.chunks(STRETCH) {
-            for (bytes, half) in bytes.as_chunks_mut::<HALF_BYTES>().0.iter_mut().zip(some) {
-                *bytes = half.to_le_bytes();
-            }
+            let room = bytes.as_chunks_mut::<HALF_BYTES>().0.iter_mut();
+            let stored_halves = match &self.run.packing {
+                Some(packing) => {
+                    let keys = some.chunks(form.halves());
+                    let count = keys.len();
+                    for (bytes, key) in room.zip(keys) {
+                        *bytes = packing.packed(key).to_le_bytes();
+                    }
+                    count
+                }
+                None => {
+                    for (bytes, half) in room.zip(some) {
+                        *bytes = half.to_le_bytes();
+                    }
+                    some.len()
+                }
+            };
             self.start_if_due(|| {
                 let stored = &some[..form.halves()];
                 let key = form.normalized(order, stored);
                 (key[0], first_word(stored), Cut::of_whole(&key))
             });
-            self.append(&bytes[..size_of_val(some)])?;
+            self.append(&bytes[..HALF_BYTES * stored_halves])?;
         }
         Ok(())
     }

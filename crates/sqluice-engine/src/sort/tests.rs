@@ -77,6 +77,9 @@ fn sort(
             let mut buffer = sorter.buffer();
             for item in items.iter().skip(thread).step_by(course.threads) {
                 let is_pushed = match ints(&item.record).filter(|_| course.values).as_deref() {
+                    Some(&[first, second]) if item.record.len() % 2 == 0 => {
+                        buffer.push_pair_of([first, second])?
+                    }
                     Some(&[first, second])
                         if buffer.takes_pairs() && ![first, second].contains(&Some(i64::MIN)) =>
                     {
@@ -392,6 +395,23 @@ fn many_key_only_items_are_sorted() {
             assert!(sort(&layout, ranges, course, &items, &spill).unwrap() == expected, "{course:?}");
         }
     }
+}
+
+#[test]
+fn keys_that_share_most_of_their_bits_are_spilled_in_half_their_bytes() {
+    let (_folder, spill) = spill();
+    let order = KeyOrder::new([KeyColumn::default(); 2]);
+    let layout = Layout { order: Order::Record(order), rowid: false, number: false };
+    let record = |n: u64| {
+        let text = format!("{:06}", scrambled(n) % 1_000_000);
+        encoded(&[Value::Text(text.as_bytes()), Value::Int(n as i64)])
+    };
+    let items: Vec<Owned> = (0..100_000).map(|n| Owned { rowid: 0, number: 0, record: record(n) }).collect();
+    let course = Course { buffer_bytes: 1 << 20, memory_bytes: 128 << 10, threads: 2, ..PLAIN };
+    let found = sort(&layout, Ranges::default(), course, &items, &spill).unwrap().concat();
+    assert!(found == plainly_sorted(&layout, &items));
+    let spilled = spill.end() as usize / items.len();
+    assert!((8..12).contains(&spilled), "{spilled} bytes a key");
 }
 
 #[test]

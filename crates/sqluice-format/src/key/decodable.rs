@@ -7,7 +7,7 @@
 
 use super::columns::{self, Column, Columns};
 use super::number::NumberKey;
-use super::prefix::{KeyPart, has_less_than_2};
+use super::prefix::{self, KeyPart, has_less_than_2};
 use super::{Collation, ESCAPE, ESCAPED_00, KIND_BLOB, KIND_NULL, KIND_TEXT, KeyColumn, KeyOrder};
 use crate::value::{FIXED_BYTES, SerialType};
 
@@ -39,6 +39,9 @@ impl<const WORDS: usize> Left<WORDS> {
     /// The rest without its first bytes.
     #[inline]
     fn after(self, bytes: usize) -> Left<WORDS> {
+        if WORDS == 1 {
+            return Left(self.0.map(|word| word.checked_shl(8 * bytes as u32).unwrap_or(0)));
+        }
         Left(std::array::from_fn(|word| self.word(bytes + WORD_BYTES * word)))
     }
 
@@ -174,12 +177,7 @@ impl KeyOrder {
             if part_bytes > left {
                 return None;
             }
-            let inverted = if key_column.descending {
-                Left([u128::MAX; WORDS_MAX]).first(part_bytes)
-            } else {
-                [0; WORDS_MAX]
-            };
-            let part = Left([part[0] ^ inverted[0], part[1] ^ inverted[1]]).behind(bytes).0;
+            let part = Left(key_column.in_order(part, part_bytes)).behind(bytes).0;
             key = [key[0] | part[0], key[1] | part[1]];
             bytes += part_bytes;
             end = column.end;
@@ -200,22 +198,26 @@ impl KeyOrder {
         (start, end): (usize, usize),
         int: i64,
     ) -> Option<([u128; WORDS_MAX], usize, usize)> {
-        let [
-            KeyColumn { collation: Collation::Binary, descending: false },
-            KeyColumn { descending: false, .. },
-        ] = *self.columns()
+        let [text_column @ KeyColumn { collation: Collation::Binary, .. }, int_column] = self.columns()
         else {
             return None;
         };
         let text_bytes = 1 + end.checked_sub(start)? + 1;
-        let part = KeyPart::of_int(int);
-        if int == i64::MIN || text_bytes + part.bytes > WORDS_MAX * WORD_BYTES {
+        let int_part = KeyPart::of_int(int);
+        let key_bytes = text_bytes + int_part.bytes;
+        if int == i64::MIN || key_bytes > WORDS_MAX * WORD_BYTES {
             return None;
         }
-        let (text, is_plain) = bytes_part(KIND_TEXT, data, start, end);
         let int_bytes = usize::from(FIXED_BYTES[SerialType::of_int(int).0 as usize]);
-        let [first, second] = Left([part.within(&KeyColumn::default(), 0), 0]).behind(text_bytes).0;
-        is_plain.then_some(([text[0] | first, text[1] | second], text_bytes + part.bytes, int_bytes))
+        if key_bytes <= WORD_BYTES {
+            let text = prefix::bytes_part(KIND_TEXT, data, start, end);
+            let word = text.within(text_column, 0) | int_part.within(int_column, text_bytes);
+            return (text.bytes == text_bytes).then_some(([word, 0], key_bytes, int_bytes));
+        }
+        let (text, is_plain) = bytes_part(KIND_TEXT, data, start, end);
+        let [first, second] = text_column.in_order(text, text_bytes);
+        let int = Left([int_part.within(int_column, 0), 0]).behind(text_bytes).0;
+        is_plain.then_some(([first | int[0], second | int[1]], key_bytes, int_bytes))
     }
 
     /// [`KeyOrder::decodable_key`] of a record in which bytes must be escaped.
@@ -240,19 +242,19 @@ impl KeyOrder {
         let columns = self.columns();
         let mut end = 1 + columns.len();
         record[0] = end as u8;
-        let (key, mut start) = (Left(key), 0);
+        let mut left = Left(key);
         for (at, column) in columns.iter().enumerate() {
             // Inverted after the words are cut out: what they lack is zeros in the key, whichever way the column goes.
-            let [first] = Left([key.word(start)]).ascending(column).0;
+            let [first] = Left([left.0[0]]).ascending(column).0;
             let (serial, bytes) = match (first >> 120) as u8 {
                 KIND_NULL => (0, 1),
                 kind @ (KIND_TEXT | KIND_BLOB) => {
-                    decode_bytes(kind, key.after(start + 1).ascending(column), record, &mut end)
+                    decode_bytes(kind, left.after(1).ascending(column), record, &mut end)
                 }
                 _ => decode_int(first, record, &mut end),
             };
             record[1 + at] = serial;
-            start += bytes;
+            left = left.after(bytes);
         }
         end
     }
@@ -311,6 +313,16 @@ fn decode_bytes<const WORDS: usize>(
 }
 
 impl KeyColumn {
+    /// A part of `bytes` bytes, inverted if the column is descending.
+    #[inline]
+    fn in_order(&self, part: [u128; WORDS_MAX], bytes: usize) -> [u128; WORDS_MAX] {
+        let inverted = match self.descending {
+            true => Left([u128::MAX; WORDS_MAX]).first(bytes),
+            false => [0; WORDS_MAX],
+        };
+        [part[0] ^ inverted[0], part[1] ^ inverted[1]]
+    }
+
     /// Whether the value is all that its normalized form can mean, stored as it always is.
     #[inline]
     fn is_decodable(&self, record: &[u8], column: Column) -> bool {

@@ -167,7 +167,7 @@ fn number_part(number: NumberKey) -> KeyPart {
 
 /// The part of a text or blob.
 #[inline]
-fn bytes_part(kind: u8, record: &[u8], start: usize, end: usize) -> KeyPart {
+pub(super) fn bytes_part(kind: u8, record: &[u8], start: usize, end: usize) -> KeyPart {
     let bytes = end - start;
     if bytes <= 8 {
         return short_part(kind, record, start, end);
