@@ -68,11 +68,32 @@ impl Cells {
 
     #[inline]
     fn push_bytes(&mut self, kind: u8, bytes: &[u8]) {
+        let start = self.data.len();
+        self.data.extend_from_slice(bytes);
+        self.push_data(kind, start);
+    }
+
+    /// Appends the text that `write` appends to what it is given, so that it need not be copied; nothing when that fails.
+    ///
+    /// # Errors
+    /// What `write` returns.
+    pub fn push_text_by<E>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+        let start = self.data.len();
+        let written = write(&mut self.data);
+        match written {
+            Ok(()) => self.push_data(TEXT, start),
+            Err(_) => self.data.truncate(start),
+        }
+        written
+    }
+
+    /// Appends the string that the data has from `start` on.
+    #[inline]
+    fn push_data(&mut self, kind: u8, start: usize) {
         self.lens.resize(self.kinds.len(), 0);
         // Of more than 4 GiB SQLite needs to know only that it is too much.
-        self.lens.push(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
-        self.push_number(kind, self.data.len() as i64);
-        self.data.extend_from_slice(bytes);
+        self.lens.push(u32::try_from(self.data.len().saturating_sub(start)).unwrap_or(u32::MAX));
+        self.push_number(kind, start as i64);
     }
 
     /// Appends integers.
@@ -147,5 +168,21 @@ mod tests {
             assert_eq!(back, values);
             assert_eq!(cells.get(values.len()), None);
         }
+    }
+
+    #[test]
+    fn text_that_could_not_be_written_leaves_nothing() {
+        let mut cells = Cells::default();
+        let write = |text: &'static [u8], result| {
+            move |data: &mut Vec<u8>| {
+                data.extend_from_slice(text);
+                result
+            }
+        };
+        assert_eq!(cells.push_text_by(write(b"Os", Err("full"))), Err("full"));
+        assert_eq!(cells.push_text_by(write(b"Oslo", Ok::<_, &str>(()))), Ok(()));
+        cells.push(Value::Text(b"Rome"));
+        let back: Vec<_> = (0..cells.len()).map(|row| cells.get(row).unwrap()).collect();
+        assert_eq!(back, [Value::Text(b"Oslo"), Value::Text(b"Rome")]);
     }
 }

@@ -60,7 +60,8 @@ pub(super) struct Sql {
     create_key: Option<String>,
     pub(super) is_empty: String,
     pub(super) insert: String,
-    /// Of rows of a batch whose keys exist: the number of the row, the rowid, whether the value is the same, and each field.
+    /// Of rows of a batch whose keys exist: the number of the row, the rowid, whether the value is the
+    /// same, and the stored fields. A value may be long: SQLite compares it where it lies.
     pub(super) compare: String,
     pub(super) read: String,
     pub(super) read_many: String,
@@ -87,21 +88,12 @@ impl Sql {
             .then(|| format!("CREATE UNIQUE INDEX {} ON {table} (key)", index_name("key")));
         let rows = "FROM sqluice_rows(?1) AS r";
         let by_key = format!("{rows} CROSS JOIN {table} AS t ON t.key = r.c1");
-        let same = fields.iter().enumerate().fold(String::new(), |mut same, (number, field)| {
-            // Nothing can go wrong in a string.
-            let _ = write!(
-                same,
-                ", t.{0} IS r.c{1} AND typeof(t.{0}) = typeof(r.c{1})",
-                field.column,
-                number + 2
-            );
-            same
-        });
+        let columns: String = fields.iter().map(|field| format!(", t.{}", field.column)).collect();
         let last = fields.len() + 2;
         Sql {
             is_empty: format!("SELECT NOT EXISTS (SELECT 1 FROM {table})"),
             insert: insert(&table, fields.len()),
-            compare: format!("SELECT r.rowid, t.rowid, t.value = r.c{last}{same} {by_key}"),
+            compare: format!("SELECT r.rowid, t.rowid, t.value = r.c{last}{columns} {by_key}"),
             read: format!("SELECT value FROM {table} WHERE key = ?1"),
             read_many: format!("SELECT r.rowid, t.value {by_key}"),
             delete: format!("DELETE FROM {table} WHERE key = ?1"),

@@ -26,7 +26,7 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::rows::{Column, Rows};
 use sqluice_core::sqlite_error::is_of_values;
 
-use super::encode::{self, Chunk};
+use super::encode;
 use super::layout::Sql;
 use super::{Kind, failed};
 
@@ -127,7 +127,7 @@ fn give_up_unique<T: Serialize + Sync>(
 ) -> Result<()> {
     let Some(sql) = kind.sql.give_up_unique() else { return Ok(()) };
     encode::each(kind, entities, |chunk| {
-        execute(connection, &sql, &chunk.rows).map(drop).map_err(|error| kind.cannot_write(error))
+        execute(connection, &sql, chunk).map(drop).map_err(|error| kind.cannot_write(error))
     })
 }
 
@@ -186,8 +186,7 @@ impl<T: Serialize + Sync> Batch<'_, T> {
 }
 
 impl<T> Batch<'_, T> {
-    fn chunk(&mut self, chunk: &Chunk) -> Result<(), Failure> {
-        let rows = &chunk.rows;
+    fn chunk(&mut self, rows: &Rows<'_>) -> Result<(), Failure> {
         let sorted = self.sort(rows).map_err(|error| self.kind.cannot_write(error))?;
         if self.remade.is_none() {
             self.remade = Some(self.drop_indexes(rows.len(), &sorted)?);
@@ -260,7 +259,7 @@ impl<T> Batch<'_, T> {
                 let number = row.get::<_, i64>(0)? as usize - 1;
                 sorted.new.extend(next..number);
                 next = number + 1;
-                sorted.put(number, row)?;
+                sorted.put(number, rows, row)?;
             }
             sorted.new.extend(next..rows.len());
             Ok(sorted)
@@ -296,12 +295,12 @@ impl<T> Batch<'_, T> {
 }
 
 impl Sorted {
-    /// An existing row: the rowid, whether the value is the same, whether each field is.
-    fn put(&mut self, number: usize, row: &Row<'_>) -> rusqlite::Result<()> {
+    /// An existing row, as the query has it: the rowid, whether the value is the same, and the fields.
+    fn put(&mut self, number: usize, rows: &Rows<'_>, row: &Row<'_>) -> rusqlite::Result<()> {
         let rowid = row.get(1)?;
         let mut is_other = false;
         for (field, differ) in self.differ.iter_mut().enumerate() {
-            if !row.get::<_, bool>(field + 3)? {
+            if !is_same(row.get_ref(field + 3)?, rows.get(number, field + 1)) {
                 *differ += 1;
                 is_other = true;
             }
@@ -320,6 +319,20 @@ impl Sorted {
 /// Some rows of a chunk.
 fn picked<'r>(rows: &'r Rows<'_>, numbers: &[usize]) -> Rows<'r> {
     columns((0..rows.columns()).map(|column| of(rows, numbers.iter().copied(), column)))
+}
+
+/// Whether a field is stored as it is, down to its type.
+fn is_same(stored: ValueRef<'_>, value: Option<Value<'_>>) -> bool {
+    match (stored, value) {
+        (ValueRef::Integer(stored), Some(Value::Int(int))) => stored == int,
+        (ValueRef::Real(stored), Some(Value::Real(real))) => stored == real,
+        (ValueRef::Text(stored), Some(Value::Text(text))) => stored == text,
+        (ValueRef::Blob(stored), Some(Value::Blob(blob))) => stored == blob,
+        // SQLite stores NULL for NaN.
+        (ValueRef::Null, Some(Value::Real(real))) => real.is_nan(),
+        (ValueRef::Null, None | Some(Value::Null)) => true,
+        _ => false,
+    }
 }
 
 /// A value of a chunk, as a parameter.
