@@ -117,6 +117,11 @@ impl Cells {
         self.numbers.extend_from_slice(bits);
     }
 
+    /// The values, if all are integers.
+    pub fn ints(&self) -> Option<&[i64]> {
+        self.kinds.iter().all(|kind| *kind == INT).then_some(&*self.numbers)
+    }
+
     /// Value `row`.
     #[inline]
     pub fn get(&self, row: usize) -> Option<Value<'_>> {
@@ -168,6 +173,15 @@ mod tests {
             assert_eq!(back, values);
             assert_eq!(cells.get(values.len()), None);
         }
+    }
+
+    #[test]
+    fn only_a_column_of_integers_has_ints() {
+        let mut cells = Cells::default();
+        cells.extend_ints(&[7, -2]);
+        assert_eq!(cells.ints(), Some([7, -2].as_slice()));
+        cells.push(Value::Real(1.0));
+        assert_eq!(cells.ints(), None);
     }
 
     #[test]
