@@ -72,14 +72,46 @@ pub(super) fn each<T: Serialize + Sync>(
 }
 
 /// The numbers of entities in the order of their keys, the last of each key.
+///
+/// Keys are compared by their heads first: of text, the eight bytes after those that all keys begin with. So most of them need
+/// not be read again.
 fn by_key<T>(key: &KeyOf<T>, entities: &[T]) -> Vec<usize> {
     if entities.is_sorted_by(|one, next| key.of(one) < key.of(next)) {
         return (0..entities.len()).collect();
     }
-    let mut keys: Vec<(Key<'_>, usize)> = entities.iter().map(|entity| key.of(entity)).zip(0..).collect();
-    keys.sort_unstable_by(|one, other| one.0.cmp(&other.0).then(other.1.cmp(&one.1)));
-    keys.dedup_by(|next, one| next.0 == one.0);
-    keys.into_iter().map(|(_, entity)| entity).collect()
+    let common = common_bytes(entities.iter().map(|entity| key.of(entity)));
+    let mut heads: Vec<(u64, usize)> =
+        entities.iter().map(|entity| head(&key.of(entity), common)).zip(0..).collect();
+    let of = |number: usize| key.of(&entities[number]);
+    heads.sort_unstable_by(|&(head, one), &(other_head, other)| {
+        head.cmp(&other_head).then_with(|| of(one).cmp(&of(other))).then(other.cmp(&one))
+    });
+    heads.dedup_by(|next, one| next.0 == one.0 && of(next.1) == of(one.1));
+    heads.into_iter().map(|(_, number)| number).collect()
+}
+
+/// How many bytes are the same at the beginning of all keys.
+fn common_bytes<'e>(mut keys: impl Iterator<Item = Key<'e>>) -> usize {
+    let Some(Key::Text(first)) = keys.next() else { return 0 };
+    let same = |one: &str, other: &str| one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    keys.fold(first.len(), |common, key| match key {
+        Key::Text(text) => common.min(same(&text, &first)),
+        Key::Int(_) => 0,
+    })
+}
+
+/// A number that is in order as keys are, or the same.
+fn head(key: &Key<'_>, common: usize) -> u64 {
+    match key {
+        Key::Int(int) => int.cast_unsigned() ^ 1 << 63,
+        Key::Text(text) => {
+            let mut head = [0; 8];
+            let bytes = text.as_bytes().get(common..).unwrap_or_default();
+            let len = bytes.len().min(head.len());
+            head[..len].copy_from_slice(&bytes[..len]);
+            u64::from_be_bytes(head)
+        }
+    }
 }
 
 struct Encoder<'e, T> {
@@ -180,5 +212,31 @@ impl<T: DeserializeOwned> Kind<T> {
             self.ty.access(&self.decode(json, key)?, fields);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_last_of_each_key_comes_in_the_order_of_keys(
+            prefix in "[a-c]{0,12}",
+            texts in prop::collection::vec("[ab\\x00é]{0,12}", 0..60),
+            ints in prop::collection::vec(prop_oneof![any::<i64>(), -3..3_i64], 0..60),
+        ) {
+            let texts: Vec<String> = texts.iter().map(|text| format!("{prefix}{text}")).collect();
+            let last: BTreeMap<&str, usize> = texts.iter().map(String::as_str).zip(0..).collect();
+            let order = by_key(&KeyOf::Text(Box::new(|text: &String| text)), &texts);
+            prop_assert_eq!(order, last.into_values().collect::<Vec<_>>());
+            let last: BTreeMap<i64, usize> = ints.iter().copied().zip(0..).collect();
+            let order = by_key(&KeyOf::Int(Box::new(|int: &i64| *int)), &ints);
+            prop_assert_eq!(order, last.into_values().collect::<Vec<_>>());
+        }
     }
 }

@@ -36,6 +36,10 @@ const REMAKE_ENTITIES: usize = 1000;
 /// An index is rebuilt when the batch has at least one entity for this number of the table's.
 const REMAKE_ROWS: usize = 2;
 
+/// An index is rebuilt when values are this long at most, on average: it is made by a scan of the table, whose pages may have left
+/// the cache.
+const REMAKE_VALUE_BYTES: usize = 1000;
+
 /// What writing did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -189,7 +193,7 @@ impl<T> Batch<'_, T> {
     fn chunk(&mut self, rows: &Rows<'_>) -> Result<(), Failure> {
         let sorted = self.sort(rows).map_err(|error| self.kind.cannot_write(error))?;
         if self.remade.is_none() {
-            self.remade = Some(self.drop_indexes(rows.len(), &sorted)?);
+            self.remade = Some(self.drop_indexes(rows, &sorted)?);
         }
         let sql = &self.kind.sql;
         let differ: Vec<usize> = (0..sql.fields.len()).filter(|field| sorted.differ[*field] > 0).collect();
@@ -267,8 +271,8 @@ impl<T> Batch<'_, T> {
     }
 
     /// Drops the indexes that are cheaper to rebuild; returns their fields.
-    fn drop_indexes(&self, rows: usize, sorted: &Sorted) -> Result<Vec<usize>> {
-        if self.entities < REMAKE_ENTITIES {
+    fn drop_indexes(&self, rows: &Rows<'_>, sorted: &Sorted) -> Result<Vec<usize>> {
+        if self.entities < REMAKE_ENTITIES || value_bytes(rows) > REMAKE_VALUE_BYTES * rows.len() {
             return Ok(Vec::new());
         }
         let cannot_write = |error| self.kind.cannot_write(error);
@@ -280,7 +284,9 @@ impl<T> Batch<'_, T> {
             .map_err(cannot_write)?;
         let mut remade: Vec<usize> = (0..sql.fields.len()).collect();
         // An index changes in two places where a field does.
-        remade.retain(|field| existing <= rows_max && sorted.new.len() + 2 * sorted.differ[*field] >= rows);
+        remade.retain(|field| {
+            existing <= rows_max && sorted.new.len() + 2 * sorted.differ[*field] >= rows.len()
+        });
         for field in &remade {
             self.connection.execute_batch(&sql.fields[*field].drop_index).map_err(cannot_write)?;
         }
@@ -314,6 +320,16 @@ impl Sorted {
         }
         Ok(())
     }
+}
+
+/// Bytes of the values of a chunk.
+fn value_bytes(rows: &Rows<'_>) -> usize {
+    let value = rows.columns() - 1;
+    let bytes = |row| match rows.get(row, value) {
+        Some(Value::Text(json)) => json.len(),
+        _ => 0,
+    };
+    (0..rows.len()).map(bytes).sum()
 }
 
 /// Some rows of a chunk.
