@@ -122,6 +122,12 @@ impl Cells {
         self.kinds.iter().all(|kind| *kind == INT).then_some(&*self.numbers)
     }
 
+    /// Value `row`, if it is an integer.
+    #[inline]
+    pub fn int(&self, row: usize) -> Option<i64> {
+        if *self.kinds.get(row)? == INT { self.numbers.get(row).copied() } else { None }
+    }
+
     /// Value `row`.
     #[inline]
     pub fn get(&self, row: usize) -> Option<Value<'_>> {
@@ -171,7 +177,12 @@ mod tests {
             cells.push(values[10]);
             let back: Vec<_> = (0..cells.len()).map(|row| cells.get(row).unwrap()).collect();
             assert_eq!(back, values);
+            for (row, value) in values.iter().enumerate() {
+                let int = if let Value::Int(int) = value { Some(*int) } else { None };
+                assert_eq!(cells.int(row), int);
+            }
             assert_eq!(cells.get(values.len()), None);
+            assert_eq!(cells.int(values.len()), None);
         }
     }
 
