@@ -210,6 +210,7 @@ impl Track<'_> {
             }
             Way::Create => own("create", &[]),
             Way::Create2 => own("create", &["--tuned".as_ref()]),
+            Way::Insert => own("insert", &[count]),
             Way::Rows => own("rows", &[count]),
             _ => {
                 let degree = Way::UNROLLED.into_iter().find(|(unrolled, _)| *unrolled == way);

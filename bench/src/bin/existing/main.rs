@@ -6,6 +6,7 @@
 //!           generate, generate_wal   the same rows by `sqluice generate`
 //!           load, load_wal           the same rows by `sqluice load` of a CSV file
 //!  insert:  5M rows in memory into a new file
+//!           insert                   sqluice::insert, which leaves rowids to SQLite that it would give itself
 //!           rows                     INSERT ... SELECT FROM sqluice_rows(?1)
 //!           unrolled_1 ... _200      the prepared INSERT of 1, 10, 50, 100 and 200 rows
 //!           attach_5m                ATTACH copy of the same
@@ -102,6 +103,9 @@ enum Lap {
     /// Copy a table of another database, into a new table
     #[command(hide = true)]
     Attach { file: PathBuf, source: PathBuf, table: String },
+    /// Insert rows from memory, by sqluice::insert
+    #[command(hide = true)]
+    Insert { file: PathBuf, rows: u64 },
     /// Insert rows from memory, through sqluice_rows
     #[command(hide = true)]
     Rows { file: PathBuf, rows: u64 },
@@ -154,6 +158,7 @@ fn main() -> ExitCode {
 fn run(lap: &Lap) -> anyhow::Result<()> {
     match lap {
         Lap::Attach { file, source, table } => sqlite::attach(file, source, table),
+        Lap::Insert { file, rows } => sqlite::insert(file, *rows),
         Lap::Rows { file, rows } => sqlite::insert_rows(file, *rows),
         Lap::Unrolled { file, rows, degree } => sqlite::insert_unrolled(file, *rows, *degree),
         Lap::In { file, rows, count, ids } => {

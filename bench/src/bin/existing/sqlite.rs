@@ -1,11 +1,16 @@
 //! What SQLite does, in processes of its own: with a journal, in the journal mode that the file has, and synced.
 
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::Context;
 use rusqlite::{Connection, Statement, params};
-use sqluice::batch::{Batch, Bytes, Column, Spans, Values};
+use sqluice::batch::{Batch, Bytes, Column, ROWS_MAX, Spans, Values};
+use sqluice::insert::{self, Insert};
+use sqluice::progress::{Cancel, Silent};
 use sqluice::rows::{self, Rows};
+use sqluice::schema::Schema;
+use sqluice::source::{Part, Sink, Source};
 use sqluice_bench::sync;
 
 use crate::data::{USER, User, item};
@@ -32,6 +37,46 @@ pub(crate) fn attach(file: &Path, source: &Path, table: &str) -> anyhow::Result<
     close(db, file)
 }
 
+/// Fills a new table by `sqluice::insert`, which runs such statements as well, and makes the rows in a thread meanwhile.
+pub(crate) fn insert(file: &Path, rows: u64) -> anyhow::Result<()> {
+    let db = open(file)?;
+    db.execute_batch(&format!("BEGIN; {USER}"))?;
+    let schema = Schema::parse(USER.to_owned(), "user.sql".as_ref())?;
+    let table = &schema.tables[0];
+    let users = Box::new(Users(0..rows));
+    insert::insert(&db, table, users, &Insert::new(table), None, &Silent, &Cancel::new())?;
+    db.execute_batch("COMMIT")?;
+    close(db, file)
+}
+
+/// Rows of `user`, a part for each [`BATCH`].
+struct Users(Range<u64>);
+
+impl Source for Users {
+    fn next_part(&mut self) -> sqluice::error::Result<Option<Box<dyn Part>>> {
+        let first = self.0.start;
+        self.0.start = (first + BATCH).min(self.0.end);
+        let part = Users(first..self.0.start);
+        Ok((!part.0.is_empty()).then(|| Box::new(part) as Box<dyn Part>))
+    }
+}
+
+impl Part for Users {
+    fn first_row(&self) -> u64 {
+        self.0.start
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> sqluice::error::Result<()> {
+        let mut first = self.0.start;
+        while first < self.0.end {
+            let next = (first + ROWS_MAX as u64).min(self.0.end);
+            batch(first, next, |batch| sink.rows(batch)).map_err(|refused| refused.first().1)?;
+            first = next;
+        }
+        Ok(())
+    }
+}
+
 /// Fills a new table through `sqluice_rows`, a batch at a time.
 pub(crate) fn insert_rows(file: &Path, rows: u64) -> anyhow::Result<()> {
     let db = open(file)?;
@@ -52,6 +97,14 @@ pub(crate) fn insert_rows(file: &Path, rows: u64) -> anyhow::Result<()> {
 }
 
 fn insert_batch(insert: &mut Statement<'_>, first: u64, next: u64) -> anyhow::Result<()> {
+    batch(first, next, |batch| {
+        Rows::from_batch(batch)?.lend(insert, 1, |insert| insert.execute())??;
+        Ok(())
+    })
+}
+
+/// Rows of `user` in memory.
+fn batch<R>(first: u64, next: u64, use_it: impl FnOnce(&Batch<'_>) -> R) -> R {
     let id: Vec<i64> = (first..next).map(|row| row as i64 + 1).collect();
     let (mut area, mut age, mut active) = (Vec::new(), Vec::new(), Vec::new());
     for user in (first..next).map(User::of) {
@@ -65,9 +118,7 @@ fn insert_batch(insert: &mut Statement<'_>, first: u64, next: u64) -> anyhow::Re
         Values::Int(&age),
         Values::Int(&active),
     ];
-    let batch = Batch { rows: age.len(), columns: columns.map(Column::new).to_vec() };
-    Rows::from_batch(&batch)?.lend(insert, 1, |insert| insert.execute())??;
-    Ok(())
+    use_it(&Batch { rows: age.len(), columns: columns.map(Column::new).to_vec() })
 }
 
 /// Fills a new table by a prepared INSERT of `degree` rows.
@@ -92,7 +143,7 @@ fn unrolled(rows: usize) -> String {
     format!("INSERT OR FAIL INTO user VALUES {}", vec!["(?, ?, ?, ?)"; rows].join(", "))
 }
 
-fn insert_once(statement: &mut Statement<'_>, rows: std::ops::Range<u64>) -> anyhow::Result<()> {
+fn insert_once(statement: &mut Statement<'_>, rows: Range<u64>) -> anyhow::Result<()> {
     let mut parameter = 0;
     for row in rows {
         let User { area, age, active } = User::of(row);
@@ -170,6 +221,8 @@ mod tests {
         insert_rows(&file("rows"), 2345).unwrap();
         let expected = verify(&file("rows"), CHECK).unwrap();
         assert_eq!(expected.tables["user"].rows, 2345);
+        insert(&file("insert"), 2345).unwrap();
+        assert_eq!(verify(&file("insert"), CHECK).unwrap(), expected);
         for degree in [1, 10, 200] {
             let name = file(&degree.to_string());
             insert_unrolled(&name, 2345, degree).unwrap();

@@ -68,11 +68,32 @@ impl Cells {
 
     #[inline]
     fn push_bytes(&mut self, kind: u8, bytes: &[u8]) {
+        let start = self.data.len();
+        self.data.extend_from_slice(bytes);
+        self.push_data(kind, start);
+    }
+
+    /// Appends the text that `write` appends to what it is given, so that it need not be copied; nothing when that fails.
+    ///
+    /// # Errors
+    /// What `write` returns.
+    pub fn push_text_by<E>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+        let start = self.data.len();
+        let written = write(&mut self.data);
+        match written {
+            Ok(()) => self.push_data(TEXT, start),
+            Err(_) => self.data.truncate(start),
+        }
+        written
+    }
+
+    /// Appends the string that the data has from `start` on.
+    #[inline]
+    fn push_data(&mut self, kind: u8, start: usize) {
         self.lens.resize(self.kinds.len(), 0);
         // Of more than 4 GiB SQLite needs to know only that it is too much.
-        self.lens.push(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
-        self.push_number(kind, self.data.len() as i64);
-        self.data.extend_from_slice(bytes);
+        self.lens.push(u32::try_from(self.data.len().saturating_sub(start)).unwrap_or(u32::MAX));
+        self.push_number(kind, start as i64);
     }
 
     /// Appends integers.
@@ -94,6 +115,17 @@ impl Cells {
     fn extend_same(&mut self, kind: u8, bits: &[i64]) {
         self.kinds.resize(self.kinds.len() + bits.len(), kind);
         self.numbers.extend_from_slice(bits);
+    }
+
+    /// The values, if all are integers.
+    pub fn ints(&self) -> Option<&[i64]> {
+        self.kinds.iter().all(|kind| *kind == INT).then_some(&*self.numbers)
+    }
+
+    /// Value `row`, if it is an integer.
+    #[inline]
+    pub fn int(&self, row: usize) -> Option<i64> {
+        if *self.kinds.get(row)? == INT { self.numbers.get(row).copied() } else { None }
     }
 
     /// Value `row`.
@@ -145,7 +177,37 @@ mod tests {
             cells.push(values[10]);
             let back: Vec<_> = (0..cells.len()).map(|row| cells.get(row).unwrap()).collect();
             assert_eq!(back, values);
+            for (row, value) in values.iter().enumerate() {
+                let int = if let Value::Int(int) = value { Some(*int) } else { None };
+                assert_eq!(cells.int(row), int);
+            }
             assert_eq!(cells.get(values.len()), None);
+            assert_eq!(cells.int(values.len()), None);
         }
+    }
+
+    #[test]
+    fn only_a_column_of_integers_has_ints() {
+        let mut cells = Cells::default();
+        cells.extend_ints(&[7, -2]);
+        assert_eq!(cells.ints(), Some([7, -2].as_slice()));
+        cells.push(Value::Real(1.0));
+        assert_eq!(cells.ints(), None);
+    }
+
+    #[test]
+    fn text_that_could_not_be_written_leaves_nothing() {
+        let mut cells = Cells::default();
+        let write = |text: &'static [u8], result| {
+            move |data: &mut Vec<u8>| {
+                data.extend_from_slice(text);
+                result
+            }
+        };
+        assert_eq!(cells.push_text_by(write(b"Os", Err("full"))), Err("full"));
+        assert_eq!(cells.push_text_by(write(b"Oslo", Ok::<_, &str>(()))), Ok(()));
+        cells.push(Value::Text(b"Rome"));
+        let back: Vec<_> = (0..cells.len()).map(|row| cells.get(row).unwrap()).collect();
+        assert_eq!(back, [Value::Text(b"Oslo"), Value::Text(b"Rome")]);
     }
 }

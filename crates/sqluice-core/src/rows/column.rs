@@ -39,13 +39,14 @@ impl<'a> Column<'a> {
         Column { rows, data }
     }
 
-    /// What [`get`](Self::get) gives, if it is an integer of a column that has nothing else: SQLite asks for one value at a time,
-    /// and most often for one of these.
+    /// What [`get`](Self::get) gives, if it is an integer of a column that has nothing else, or of cells: SQLite asks for one value
+    /// at a time, and most often for one of these.
     #[inline]
     pub(super) fn int(&self, row: usize) -> Option<i64> {
         match &self.data {
             Data::IntsNotNull(ints) => ints.get(row).copied(),
             Data::Ints(ints) => ints.get(row).copied(),
+            Data::Cells(cells) => cells.int(row),
             _ => None,
         }
     }

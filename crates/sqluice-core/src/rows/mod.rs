@@ -69,6 +69,8 @@
 //! * Columns are c1 to c1999: with its argument the function then has as many columns as SQLite lets a table have (2,000, or what
 //!   `SQLITE_LIMIT_COLUMN` says when the connection first uses it). They have no declared type: values are returned unchanged. It is an
 //!   error to read one that the rows don't have.
+//! * To insert rows whose `INTEGER PRIMARY KEY` would be the same if SQLite gave it, leave that column out: SQLite then appends,
+//!   and need not look for each key first.
 //! * NULL instead of rows means no rows. Anything else is an error.
 //! * A NaN is NULL. Text is UTF-8, and may hold NULs.
 //! * Schemas can't use the function, in a view or a trigger: they have no parameters.

@@ -22,12 +22,25 @@ pub(super) struct Statements {
     pub(super) all: String,
     /// Inserts those from ?2 to ?3.
     pub(super) range: String,
+    /// Inserts all rows of ?1 without their rowids, where that can be the same.
+    pub(super) numbered: Option<NumberedSql>,
     /// A statement that fails leaves the rows before the one that is to blame. If not, it leaves nothing.
     pub(super) fails_half_done: bool,
     /// A row without a parent may be cured by another of its statement, so alone it proves nothing.
     pub(super) rows_cure: bool,
     /// A batch needs a savepoint, because a trigger may leave it half done.
     pub(super) savepoint: bool,
+}
+
+/// How rows are inserted whose rowids follow the last one of the table, each by one: SQLite numbers them so by itself, and need not
+/// look for each of these rowids in the table (`bench/existing --only insert`).
+#[derive(Debug)]
+pub(super) struct NumberedSql {
+    /// The rowid's place among the given columns.
+    pub(super) given: usize,
+    pub(super) insert: String,
+    /// Selects the last rowid of the table.
+    pub(super) last: String,
 }
 
 impl Statements {
@@ -59,16 +72,29 @@ impl Statements {
             (true, OnConflict::Ignore) => (or_fail, " ON CONFLICT DO NOTHING".to_owned()),
             (true, OnConflict::Replace) => (" OR REPLACE", String::new()),
         };
-        let selected: Vec<String> = (1..=names.len()).map(|column| format!("c{column}")).collect();
-        let insert = |range: &str| {
-            let (into, names, selected) = (quoted(&table.name), names.join(", "), selected.join(", "));
+        let into = quoted(&table.name);
+        let insert = |without: Option<usize>, range: &str| {
+            let given = (0..names.len()).filter(|given| Some(*given) != without);
+            let (names, selected): (Vec<&str>, Vec<String>) =
+                given.map(|given| (names[given].as_str(), format!("c{}", given + 1))).unzip();
+            let (names, selected) = (names.join(", "), selected.join(", "));
             format!(
                 "INSERT{or} INTO main.{into} ({names}) SELECT {selected} FROM sqluice_rows(?1) WHERE {range}{on}"
             )
         };
+        // A row that is left out would get no number, BEFORE triggers would see none, and AUTOINCREMENT counts otherwise.
+        let all_get_in = !replaces && how.on_conflict == OnConflict::Abort && !triggers;
+        let rowid = table.rowid_alias.filter(|_| all_get_in && !table.autoincrement && names.len() > 1);
+        let given = rowid.and_then(|rowid| how.columns.iter().position(|column| *column == rowid));
+        let numbered = given.map(|given| NumberedSql {
+            given,
+            insert: insert(Some(given), "true"),
+            last: format!("SELECT max({}) FROM main.{into}", names[given]),
+        });
         Ok(Statements {
-            all: insert("true"),
-            range: insert("rowid BETWEEN ?2 AND ?3"),
+            all: insert(None, "true"),
+            range: insert(None, "rowid BETWEEN ?2 AND ?3"),
+            numbered,
             fails_half_done: or == " OR FAIL",
             rows_cure: foreign_keys && (replaces || refers_to_itself(connection, table)),
             savepoint: triggers,

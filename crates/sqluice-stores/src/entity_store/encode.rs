@@ -1,6 +1,13 @@
-//! Entities become rows: their keys, their fields, their JSON. A chunk at a time, and while SQLite takes one the next is made.
+//! Entities become rows: their keys, their fields, their JSON.
+//!
+//! ```text
+//!  entities   eve  ann  bob  ann     order   3  2  0     by key, the last of each
+//!                                              │
+//!  calling thread   SQLite takes chunk 1       │         each chunk in the order of the keys, and so are the chunks
+//!  another one      makes chunk 2 <────────────┘         in cells that SQLite has done with
+//! ```
 
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{channel, sync_channel};
 
 use serde::de::DeserializeOwned;
 use serde::ser::{self, Serialize};
@@ -9,112 +16,145 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::rows::{Cells, Rows};
 
 use super::Kind;
+use super::define::KeyOf;
 use super::extract;
 use super::field::{Field, Key};
 
-/// Entities of a chunk at most.
-const CHUNK_ENTITIES: usize = 4096;
+/// Entities of a chunk at most. SQLite waits for the first chunk, and a statement costs as much as a few rows.
+const CHUNK_ENTITIES: usize = 1024;
 
 /// Bytes of JSON after which a chunk ends.
-const CHUNK_BYTES: usize = 4 << 20;
+const CHUNK_BYTES: usize = 1 << 20;
 
 /// The number of entities that are worth a thread.
 const THREAD_ENTITIES: usize = 500;
 
-/// Rows of a chunk, in the order of their keys, each of which it has once: the last entity with a key counts.
-pub(super) struct Chunk {
-    pub(super) rows: Rows<'static>,
-    /// How many entities it was made of.
-    entities: usize,
-}
-
-/// What is used again from chunk to chunk.
-#[derive(Default)]
-struct Buffers {
-    json: Vec<u8>,
-    ends: Vec<usize>,
-    order: Vec<usize>,
-    fields: Vec<Field<'static>>,
-}
-
-/// Makes rows of entities, and hands them to `take` in order, as many as it likes.
+/// Makes rows of entities, a chunk at a time, and hands them to `take`. Rows are in the order of their keys, across chunks too, so that
+/// SQLite finds the place of a row beside that of the row before. Each key comes once: the last entity with a key counts.
 ///
 /// # Errors
 /// When an entity can't become JSON, or `take` fails.
 pub(super) fn each<T: Serialize + Sync>(
     kind: &Kind<T>,
     entities: &[T],
-    mut take: impl FnMut(&Chunk) -> Result<()>,
+    mut take: impl FnMut(&Rows<'static>) -> Result<()>,
 ) -> Result<()> {
-    if entities.len() < THREAD_ENTITIES {
-        return chunks(kind, entities, |chunk| take(&chunk?));
+    let order = by_key(&kind.ty.key, entities);
+    let mut encoder = Encoder { kind, entities, order: &order, fields: Vec::new() };
+    if order.len() < THREAD_ENTITIES {
+        let mut cells = Vec::new();
+        while let Some(rows) = encoder.chunk(cells) {
+            let rows = rows?;
+            take(&rows)?;
+            cells = rows.into_cells();
+        }
+        return Ok(());
     }
     std::thread::scope(|scope| {
-        let (sender, receiver) = sync_channel(1);
-        scope.spawn(move || send(kind, entities, &sender));
-        receiver.iter().try_for_each(|chunk| take(&chunk?))
+        let (sender, chunks) = sync_channel(1);
+        let (give_back, done_with) = channel();
+        scope.spawn(move || {
+            while let Some(rows) = encoder.chunk(done_with.try_recv().unwrap_or_default()) {
+                // If the receiver has ended, its error is reported elsewhere.
+                if sender.send(rows).is_err() {
+                    break;
+                }
+            }
+        });
+        chunks.iter().try_for_each(|rows| {
+            let rows = rows?;
+            take(&rows)?;
+            // There may be none left to make.
+            let _ = give_back.send(rows.into_cells());
+            Ok(())
+        })
     })
 }
 
-fn send<T: Serialize>(kind: &Kind<T>, entities: &[T], sender: &SyncSender<Result<Chunk>>) {
-    // If the receiver has ended, its error is reported elsewhere.
-    let _ = chunks(kind, entities, |chunk| sender.send(chunk).map_err(|_| Error::interrupted()));
-}
-
-fn chunks<T: Serialize>(
-    kind: &Kind<T>,
-    mut entities: &[T],
-    mut take: impl FnMut(Result<Chunk>) -> Result<()>,
-) -> Result<()> {
-    let mut buffers = Buffers::default();
-    while !entities.is_empty() {
-        let chunk = buffers.chunk(kind, entities);
-        entities = chunk.as_ref().map_or(&[], |chunk| &entities[chunk.entities..]);
-        take(chunk)?;
+/// The numbers of entities in the order of their keys, the last of each key.
+///
+/// Keys are compared by their heads first: of text, the eight bytes after those that all keys begin with. So most of them need
+/// not be read again.
+fn by_key<T>(key: &KeyOf<T>, entities: &[T]) -> Vec<usize> {
+    if entities.is_sorted_by(|one, next| key.of(one) < key.of(next)) {
+        return (0..entities.len()).collect();
     }
-    Ok(())
+    let common = common_bytes(entities.iter().map(|entity| key.of(entity)));
+    let mut heads: Vec<(u64, usize)> =
+        entities.iter().map(|entity| head(&key.of(entity), common)).zip(0..).collect();
+    let of = |number: usize| key.of(&entities[number]);
+    heads.sort_unstable_by(|&(head, one), &(other_head, other)| {
+        head.cmp(&other_head).then_with(|| of(one).cmp(&of(other))).then(other.cmp(&one))
+    });
+    heads.dedup_by(|next, one| next.0 == one.0 && of(next.1) == of(one.1));
+    heads.into_iter().map(|(_, number)| number).collect()
 }
 
-impl Buffers {
-    /// Rows of the first entities.
-    fn chunk<T: Serialize>(&mut self, kind: &Kind<T>, entities: &[T]) -> Result<Chunk> {
-        self.json.clear();
-        self.ends.clear();
-        self.order.clear();
-        for entity in entities.iter().take(CHUNK_ENTITIES) {
-            serde_json::to_writer(&mut self.json, entity).map_err(|error| kind.no_json(entity, error))?;
-            self.ends.push(self.json.len());
-            if self.json.len() >= CHUNK_BYTES {
+/// How many bytes are the same at the beginning of all keys.
+fn common_bytes<'e>(mut keys: impl Iterator<Item = Key<'e>>) -> usize {
+    let Some(Key::Text(first)) = keys.next() else { return 0 };
+    let same = |one: &str, other: &str| one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    keys.fold(first.len(), |common, key| match key {
+        Key::Text(text) => common.min(same(&text, &first)),
+        Key::Int(_) => 0,
+    })
+}
+
+/// A number that is in order as keys are, or the same.
+fn head(key: &Key<'_>, common: usize) -> u64 {
+    match key {
+        Key::Int(int) => int.cast_unsigned() ^ 1 << 63,
+        Key::Text(text) => {
+            let mut head = [0; 8];
+            let bytes = text.as_bytes().get(common..).unwrap_or_default();
+            let len = bytes.len().min(head.len());
+            head[..len].copy_from_slice(&bytes[..len]);
+            u64::from_be_bytes(head)
+        }
+    }
+}
+
+struct Encoder<'e, T> {
+    kind: &'e Kind<T>,
+    entities: &'e [T],
+    /// The numbers of those that are left.
+    order: &'e [usize],
+    fields: Vec<Field<'static>>,
+}
+
+impl<T: Serialize> Encoder<'_, T> {
+    /// The next rows, in old cells; `None` after the last, and after an error.
+    fn chunk(&mut self, cells: Vec<Cells>) -> Option<Result<Rows<'static>>> {
+        if self.order.is_empty() {
+            return None;
+        }
+        let rows = self.rows(cells);
+        if rows.is_err() {
+            self.order = &[];
+        }
+        Some(rows)
+    }
+
+    fn rows(&mut self, mut cells: Vec<Cells>) -> Result<Rows<'static>> {
+        cells.resize_with(self.kind.ty.fields.len() + 2, Cells::default);
+        cells.iter_mut().for_each(Cells::clear);
+        let [keys, fields @ .., values] = &mut *cells else { unreachable!("there are two at least") };
+        for entity in self.order.iter().take(CHUNK_ENTITIES).map(|number| &self.entities[*number]) {
+            let no_json = |error| self.kind.no_json(entity, error);
+            keys.push(self.kind.ty.key.of(entity).value());
+            values.push_text_by(|json| serde_json::to_writer(json, entity)).map_err(no_json)?;
+            let Some(Value::Text(json)) = values.get(values.len() - 1) else { unreachable!("it is text") };
+            self.kind.fields(entity, json, &mut self.fields).map_err(no_json)?;
+            for (cells, field) in fields.iter_mut().zip(&self.fields) {
+                cells.push(field.value());
+            }
+            if values.bytes() >= CHUNK_BYTES {
                 break;
             }
         }
-        let entities = &entities[..self.ends.len()];
-        self.put_in_order(|entity| kind.ty.key.of(&entities[entity]));
-        let columns = kind.ty.fields.len() + 2;
-        let mut cells = vec![Cells::default(); columns];
-        for at in &self.order {
-            let entity = &entities[*at];
-            let json = &self.json[at.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[*at]];
-            cells[0].push(kind.ty.key.of(entity).value());
-            kind.fields(entity, json, &mut self.fields).map_err(|error| kind.no_json(entity, error))?;
-            for (cells, field) in cells[1..].iter_mut().zip(&self.fields) {
-                cells.push(field.value());
-            }
-            cells[columns - 1].push(Value::Text(json));
-        }
-        let rows = Rows::from_cells(self.order.len(), cells);
-        Ok(Chunk { rows, entities: entities.len() })
-    }
-
-    /// Sorts by keys, so that SQLite finds the place of a row beside that of the row before.
-    fn put_in_order<'e>(&mut self, key: impl Fn(usize) -> Key<'e>) {
-        self.order.extend(0..self.ends.len());
-        let sorted = self.order.is_sorted_by(|one, other| key(*one) < key(*other));
-        if !sorted {
-            // Of the same key the last is sorted first, and stays.
-            self.order.sort_unstable_by(|one, other| key(*one).cmp(&key(*other)).then(other.cmp(one)));
-            self.order.dedup_by(|next, one| key(*next) == key(*one));
-        }
+        let rows = keys.len();
+        self.order = &self.order[rows..];
+        Ok(Rows::from_cells(rows, cells))
     }
 }
 
@@ -172,5 +212,31 @@ impl<T: DeserializeOwned> Kind<T> {
             self.ty.access(&self.decode(json, key)?, fields);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_last_of_each_key_comes_in_the_order_of_keys(
+            prefix in "[a-c]{0,12}",
+            texts in prop::collection::vec("[ab\\x00é]{0,12}", 0..60),
+            ints in prop::collection::vec(prop_oneof![any::<i64>(), -3..3_i64], 0..60),
+        ) {
+            let texts: Vec<String> = texts.iter().map(|text| format!("{prefix}{text}")).collect();
+            let last: BTreeMap<&str, usize> = texts.iter().map(String::as_str).zip(0..).collect();
+            let order = by_key(&KeyOf::Text(Box::new(|text: &String| text)), &texts);
+            prop_assert_eq!(order, last.into_values().collect::<Vec<_>>());
+            let last: BTreeMap<i64, usize> = ints.iter().copied().zip(0..).collect();
+            let order = by_key(&KeyOf::Int(Box::new(|int: &i64| *int)), &ints);
+            prop_assert_eq!(order, last.into_values().collect::<Vec<_>>());
+        }
     }
 }

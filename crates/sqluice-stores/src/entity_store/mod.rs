@@ -59,7 +59,7 @@
 //! acknowledged, a killed program can't lose it, and with [`Options::durable`], which is the default, nor can a computer that
 //! loses power.
 //!
-//! Invariant: memory is a few chunks of 4,096 entities or 4 MiB of JSON, whatever the size of a batch, and the page cache.
+//! Invariant: memory is a few chunks of 1,024 entities or 1 MiB of JSON, 16 bytes for each entity of a batch, and the page cache.
 
 mod connection;
 mod define;

@@ -26,7 +26,7 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::rows::{Column, Rows};
 use sqluice_core::sqlite_error::is_of_values;
 
-use super::encode::{self, Chunk};
+use super::encode;
 use super::layout::Sql;
 use super::{Kind, failed};
 
@@ -35,6 +35,10 @@ const REMAKE_ENTITIES: usize = 1000;
 
 /// An index is rebuilt when the batch has at least one entity for this number of the table's.
 const REMAKE_ROWS: usize = 2;
+
+/// An index is rebuilt when values are this long at most, on average: it is made by a scan of the table, whose pages may have left
+/// the cache.
+const REMAKE_VALUE_BYTES: usize = 1000;
 
 /// What writing did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,7 +131,7 @@ fn give_up_unique<T: Serialize + Sync>(
 ) -> Result<()> {
     let Some(sql) = kind.sql.give_up_unique() else { return Ok(()) };
     encode::each(kind, entities, |chunk| {
-        execute(connection, &sql, &chunk.rows).map(drop).map_err(|error| kind.cannot_write(error))
+        execute(connection, &sql, chunk).map(drop).map_err(|error| kind.cannot_write(error))
     })
 }
 
@@ -186,11 +190,10 @@ impl<T: Serialize + Sync> Batch<'_, T> {
 }
 
 impl<T> Batch<'_, T> {
-    fn chunk(&mut self, chunk: &Chunk) -> Result<(), Failure> {
-        let rows = &chunk.rows;
+    fn chunk(&mut self, rows: &Rows<'_>) -> Result<(), Failure> {
         let sorted = self.sort(rows).map_err(|error| self.kind.cannot_write(error))?;
         if self.remade.is_none() {
-            self.remade = Some(self.drop_indexes(rows.len(), &sorted)?);
+            self.remade = Some(self.drop_indexes(rows, &sorted)?);
         }
         let sql = &self.kind.sql;
         let differ: Vec<usize> = (0..sql.fields.len()).filter(|field| sorted.differ[*field] > 0).collect();
@@ -260,7 +263,7 @@ impl<T> Batch<'_, T> {
                 let number = row.get::<_, i64>(0)? as usize - 1;
                 sorted.new.extend(next..number);
                 next = number + 1;
-                sorted.put(number, row)?;
+                sorted.put(number, rows, row)?;
             }
             sorted.new.extend(next..rows.len());
             Ok(sorted)
@@ -268,8 +271,8 @@ impl<T> Batch<'_, T> {
     }
 
     /// Drops the indexes that are cheaper to rebuild; returns their fields.
-    fn drop_indexes(&self, rows: usize, sorted: &Sorted) -> Result<Vec<usize>> {
-        if self.entities < REMAKE_ENTITIES {
+    fn drop_indexes(&self, rows: &Rows<'_>, sorted: &Sorted) -> Result<Vec<usize>> {
+        if self.entities < REMAKE_ENTITIES || value_bytes(rows) > REMAKE_VALUE_BYTES * rows.len() {
             return Ok(Vec::new());
         }
         let cannot_write = |error| self.kind.cannot_write(error);
@@ -281,7 +284,9 @@ impl<T> Batch<'_, T> {
             .map_err(cannot_write)?;
         let mut remade: Vec<usize> = (0..sql.fields.len()).collect();
         // An index changes in two places where a field does.
-        remade.retain(|field| existing <= rows_max && sorted.new.len() + 2 * sorted.differ[*field] >= rows);
+        remade.retain(|field| {
+            existing <= rows_max && sorted.new.len() + 2 * sorted.differ[*field] >= rows.len()
+        });
         for field in &remade {
             self.connection.execute_batch(&sql.fields[*field].drop_index).map_err(cannot_write)?;
         }
@@ -296,12 +301,12 @@ impl<T> Batch<'_, T> {
 }
 
 impl Sorted {
-    /// An existing row: the rowid, whether the value is the same, whether each field is.
-    fn put(&mut self, number: usize, row: &Row<'_>) -> rusqlite::Result<()> {
+    /// An existing row, as the query has it: the rowid, whether the value is the same, and the fields.
+    fn put(&mut self, number: usize, rows: &Rows<'_>, row: &Row<'_>) -> rusqlite::Result<()> {
         let rowid = row.get(1)?;
         let mut is_other = false;
         for (field, differ) in self.differ.iter_mut().enumerate() {
-            if !row.get::<_, bool>(field + 3)? {
+            if !is_same(row.get_ref(field + 3)?, rows.get(number, field + 1)) {
                 *differ += 1;
                 is_other = true;
             }
@@ -317,9 +322,33 @@ impl Sorted {
     }
 }
 
+/// Bytes of the values of a chunk.
+fn value_bytes(rows: &Rows<'_>) -> usize {
+    let value = rows.columns() - 1;
+    let bytes = |row| match rows.get(row, value) {
+        Some(Value::Text(json)) => json.len(),
+        _ => 0,
+    };
+    (0..rows.len()).map(bytes).sum()
+}
+
 /// Some rows of a chunk.
 fn picked<'r>(rows: &'r Rows<'_>, numbers: &[usize]) -> Rows<'r> {
     columns((0..rows.columns()).map(|column| of(rows, numbers.iter().copied(), column)))
+}
+
+/// Whether a field is stored as it is, down to its type.
+fn is_same(stored: ValueRef<'_>, value: Option<Value<'_>>) -> bool {
+    match (stored, value) {
+        (ValueRef::Integer(stored), Some(Value::Int(int))) => stored == int,
+        (ValueRef::Real(stored), Some(Value::Real(real))) => stored == real,
+        (ValueRef::Text(stored), Some(Value::Text(text))) => stored == text,
+        (ValueRef::Blob(stored), Some(Value::Blob(blob))) => stored == blob,
+        // SQLite stores NULL for NaN.
+        (ValueRef::Null, Some(Value::Real(real))) => real.is_nan(),
+        (ValueRef::Null, None | Some(Value::Null)) => true,
+        _ => false,
+    }
 }
 
 /// A value of a chunk, as a parameter.

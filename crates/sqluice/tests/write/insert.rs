@@ -71,9 +71,16 @@ fn case(random: &mut Random) -> Case {
     let spread = random.pick(&[10, 200, 100_000]);
     let careless = random.one_in(3);
     let n = random.below(120);
+    // Keys that SQLite would give itself, but for some, or at least after the first.
+    let counted = random.one_in(2).then(|| random.pick(&[1, 1, 7, -20, i64::MAX - 50]));
     let rows = (0..n).map(|row| {
         let number = random.below(spread) as i64;
         let key = match random.below(12) {
+            _ if let Some(first) = counted
+                && !random.one_in(40) =>
+            {
+                Owned::Int(first.saturating_add(row as i64))
+            }
             0 if careless => Owned::Null,
             1 => Owned::Text(format!(" {number}").into_bytes()),
             2 => Owned::Real(number as f64),
