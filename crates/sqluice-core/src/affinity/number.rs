@@ -72,14 +72,17 @@ pub fn part_to_number(
     end: usize,
     affinity: Affinity,
 ) -> (Value<'_>, Option<Loss>) {
-    let bytes = end.wrapping_sub(start);
-    if (1..=8).contains(&bytes)
-        && let Some(last) = data[..end].last_chunk()
-        && let Some(number) = shortest(u64::from_le_bytes(*last), bytes, affinity)
-    {
-        return (number, None);
+    let number = match after_sign(data, start, end) {
+        Some((word, negative)) if affinity.is_numeric() => match points(word) {
+            0 => whole_of(word, negative).map(Value::Int),
+            points => decimal_of(word, points, negative, affinity),
+        },
+        _ => None,
+    };
+    match number {
+        Some(number) => (number, None),
+        None => other_part(data, start, end, affinity),
     }
-    other_part(data, start, end, affinity)
 }
 
 /// Apart from [`part_to_number`], whose loop is short then.
@@ -165,89 +168,74 @@ fn short(Padded { negative, bytes, word }: Padded, affinity: Affinity) -> Option
     Some(if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) })
 }
 
-/// As [`short`] for at most 8 bytes with the sign, in half the bits. `last` are the 8 bytes that end where the text does, in memory order.
-#[inline(always)]
-fn shortest(last: u64, bytes: usize, affinity: Affinity) -> Option<Value<'static>> {
-    const POINTS: u64 = repeat(POINT) as u64;
-    const ONES: u64 = repeat(1) as u64;
-    const FLAGS: u64 = repeat(0x80) as u64;
-    let text = last >> (64 - 8 * bytes);
-    let negative = text as u8 == b'-';
-    let digits = bytes - usize::from(negative);
-    if digits == 0 || !affinity.is_numeric() {
-        return None;
-    }
-    let word = (last ^ repeat(b'0') as u64) & u64::MAX << (64 - 8 * digits);
-    let points = (word ^ POINTS).wrapping_sub(ONES) & !(word ^ POINTS) & FLAGS;
-    // The bits before the first point, and those up to its end: none without a point.
-    let before = (points & points.wrapping_neg()).wrapping_sub(1) >> 7;
-    let (digits_only, decimals) = match points {
-        0 => (word, 0),
-        _ if digits == 1 => return None,
-        _ => {
-            let through = before << 8 | 0xff;
-            ((word & !through) | (word & before) << 8, 7 - points.trailing_zeros() as usize / 8)
-        }
-    };
-    if !are_digits(digits_only) {
-        return None;
-    }
-    let mantissa = eight_digits(digits_only);
-    if points == 0 {
-        let int = mantissa as i64;
-        return Some(Value::Int(if negative { -int } else { int }));
-    }
-    let real = mantissa as f64 / POWERS_OF_TEN[decimals];
-    let real = f64::from_bits(real.to_bits() | u64::from(negative) << 63);
-    Some(if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) })
-}
-
-/// How many digits stand after the point of a number of at most 8 bytes with its sign: 0 where it has none, `None` where the point is its last
-/// byte or it is longer.
-pub fn decimals(text: &[u8]) -> Option<usize> {
-    if text.is_empty() || text.len() > 8 {
-        return None;
-    }
-    let digits = text.iter().rev().position(|&byte| byte == b'.');
-    digits.map_or(Some(0), |decimals| (decimals > 0).then_some(decimals))
-}
-
-/// The number that `data[start..end]` is, times ten to the power of `decimals`, where it has exactly as many ([`decimals`]), digits and a minus
-/// at most; else `None`. For columns whose numbers are much alike: what is known of the point is not looked for.
+/// The number that `data[start..end]` is if it is a whole one of at most 8 bytes: digits, and perhaps a minus. For columns that have been seen
+/// to hold such, as [`decimal`] for those with a point: what is known of a number need not be found out.
 ///
 /// # Panics
-/// When `end` is beyond `data`, or `decimals` beyond 6.
+/// When `end` is beyond `data`.
 #[inline(always)]
-pub fn scaled(data: &[u8], start: usize, end: usize, decimals: usize) -> Option<i64> {
+pub fn whole(data: &[u8], start: usize, end: usize) -> Option<i64> {
+    let (word, negative) = after_sign(data, start, end)?;
+    whole_of(word, negative)
+}
+
+/// What `affinity` makes of `data[start..end]` if that is a number of at most 8 bytes with a point: as [`whole`].
+///
+/// # Panics
+/// When `end` is beyond `data`.
+#[inline(always)]
+pub fn decimal(data: &[u8], start: usize, end: usize, affinity: Affinity) -> Option<Value<'static>> {
+    let (word, negative) = after_sign(data, start, end)?;
+    let points = points(word);
+    if points == 0 { None } else { decimal_of(word, points, negative, affinity) }
+}
+
+/// The bytes after the sign, at the upper end of a word, as they differ from '0', and whether the sign is a minus; `None` unless they are 1 to 8
+/// with it.
+#[inline(always)]
+fn after_sign(data: &[u8], start: usize, end: usize) -> Option<(u64, bool)> {
     let bytes = end.wrapping_sub(start);
-    let last = data[..end].last_chunk()?;
+    let last = u64::from_le_bytes(*data[..end].last_chunk()?);
     if !(1..=8).contains(&bytes) {
         return None;
     }
-    let last = u64::from_le_bytes(*last);
     let negative = (last >> (64 - 8 * bytes)) as u8 == b'-';
     let digits = bytes - usize::from(negative);
     if digits == 0 {
         return None;
     }
-    let mut word = (last ^ repeat(b'0') as u64) & u64::MAX << (64 - 8 * digits);
-    if decimals > 0 {
-        let point = 8 * (7 - decimals);
-        if (word >> point) as u8 != POINT || digits == 1 {
-            return None;
-        }
-        let before = (1 << point) - 1;
-        word = (word & !(before << 8 | 0xff)) | (word & before) << 8;
-    }
+    Some(((last ^ repeat(b'0') as u64) & u64::MAX << (64 - 8 * digits), negative))
+}
+
+/// The top bits of the bytes that are points; wrong only above the first.
+#[inline(always)]
+fn points(word: u64) -> u64 {
+    let differing = word ^ repeat(POINT) as u64;
+    differing.wrapping_sub(repeat(1) as u64) & !differing & repeat(0x80) as u64
+}
+
+#[inline(always)]
+fn whole_of(word: u64, negative: bool) -> Option<i64> {
     let number = are_digits(word).then(|| eight_digits(word) as i64)?;
     Some(if negative { -number } else { number })
 }
 
-/// What `affinity` makes of a number that is [`scaled`] by at least one decimal.
+/// A number whose points are these: the first is taken out.
 #[inline(always)]
-pub fn of_scaled(number: i64, decimals: usize, affinity: Affinity) -> Value<'static> {
-    let real = number as f64 / POWERS_OF_TEN[decimals];
-    if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) }
+fn decimal_of(word: u64, points: u64, negative: bool, affinity: Affinity) -> Option<Value<'static>> {
+    // The bits before the first point, and those up to its end.
+    let before = (points & points.wrapping_neg()).wrapping_sub(1) >> 7;
+    let through = before << 8 | 0xff;
+    let digits = (word & !through) | (word & before) << 8;
+    // A point alone is no number.
+    if word == u64::from(POINT) << 56 || !are_digits(digits) {
+        return None;
+    }
+    // Below 2^53, over a power of ten that is a float: exact but for the one rounding of the division.
+    let real = eight_digits(digits) as f64 / POWERS_OF_TEN[7 - points.trailing_zeros() as usize / 8];
+    // The sign without a branch: half of a column may be negative.
+    let real = f64::from_bits(real.to_bits() | u64::from(negative) << 63);
+    Some(if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) })
 }
 
 /// A point in [`Padded::word`].

@@ -192,18 +192,31 @@ fn write_column(
             let data = &data[rows.start * len..rows.end * len];
             put_fixed_bytes(bytes, body, data.chunks_exact((*len).max(1)), *len);
         }
+        Stored::Bytes {
+            bytes: Bytes { data, spans: Spans::Anywhere(spans) },
+            serials: BytesSerials::Same { len, .. },
+        } => {
+            put_fixed_bytes(
+                bytes,
+                body,
+                spans[rows].iter().map(|span| &data[span.start as usize..][..*len]),
+                *len,
+            );
+        }
         Stored::Bytes { bytes: strings, serials: BytesSerials::Same { len, .. } } => {
             put_fixed_bytes(bytes, body, rows.map(|row| strings.get(row)), *len);
         }
         Stored::Bytes { bytes: strings, serials: BytesSerials::Each(serials) } => {
-            put_types(bytes, header, &serials[rows.clone()], short_types);
-            for (to, row) in body.places.iter_mut().zip(rows) {
-                // What stands in the place of a NULL may lie anywhere.
-                let len = bytes_of(serials[row]);
-                if len > 0 {
-                    let at = *to as usize + body.offset;
-                    put_bytes(bytes, at, strings.data, strings.range(row).start, (len, after));
-                    *to += len as u32;
+            let serials = &serials[rows.clone()];
+            put_types(bytes, header, serials, short_types);
+            match strings.spans {
+                Spans::Anywhere(spans) => {
+                    let starts = spans[rows].iter().map(|span| span.start as usize);
+                    put_varying_bytes(bytes, body, serials, (strings.data, starts), after);
+                }
+                _ => {
+                    let starts = rows.map(|row| strings.range(row).start);
+                    put_varying_bytes(bytes, body, serials, (strings.data, starts), after);
                 }
             }
         }
@@ -216,6 +229,25 @@ fn write_column(
                 copy(&mut bytes[*to as usize + body.offset..], content);
                 *to += content.len() as u32;
             }
+        }
+    }
+}
+
+/// Strings of any length each, which begin at `starts`.
+#[inline]
+fn put_varying_bytes(
+    bytes: &mut [u8],
+    body: &mut Cursor,
+    serials: &[u32],
+    (data, starts): (&[u8], impl Iterator<Item = usize>),
+    after: usize,
+) {
+    for ((to, &serial), start) in body.places.iter_mut().zip(serials).zip(starts) {
+        // What stands in the place of a NULL may lie anywhere.
+        let len = bytes_of(serial);
+        if len > 0 {
+            put_bytes(bytes, *to as usize + body.offset, data, start, (len as usize, after));
+            *to += len;
         }
     }
 }

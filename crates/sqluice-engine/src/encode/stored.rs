@@ -169,7 +169,7 @@ impl<'a> Stored<'a> {
             }
             Stored::Bytes { serials: BytesSerials::Each(serials), .. } => {
                 for (payload, &serial) in payload.iter_mut().zip(*serials) {
-                    *payload = payload.saturating_add(bytes_of(serial) as u32);
+                    *payload = payload.saturating_add(bytes_of(serial));
                 }
                 if serials.iter().fold(0, |all, serial| all | serial) < 128 {
                     types.iter_mut().for_each(|types| *types += 1);
@@ -241,8 +241,8 @@ impl<'a> Stored<'a> {
 
 /// Bytes of a string or a NULL of that serial type.
 #[inline(always)]
-pub(super) fn bytes_of(serial: u32) -> usize {
-    (serial.saturating_sub(12) / 2) as usize
+pub(super) fn bytes_of(serial: u32) -> u32 {
+    serial.saturating_sub(12) / 2
 }
 
 /// Bytes of a serial type, for many at a time.
@@ -332,12 +332,12 @@ impl Scratch {
         serials.clear();
         // A record of more than 2 GB is refused, whatever its serial types.
         let huge = u32::MAX - 1 + (base & 1) as u32;
-        let serial = |len: usize| u32::try_from(serial_of(len)).unwrap_or(huge);
+        let serial = |len: u32| if len <= (u32::MAX - 13) / 2 { base as u32 + 2 * len } else { huge };
         match bytes.spans {
-            Spans::Anywhere(spans) => {
-                serials.extend(spans[..rows].iter().map(|span| serial(span.len as usize)));
-            }
-            _ => serials.extend((0..rows).map(|row| serial(bytes.range(row).len()))),
+            Spans::Anywhere(spans) => serials.extend(spans[..rows].iter().map(|span| serial(span.len))),
+            _ => serials.extend(
+                (0..rows).map(|row| serial(u32::try_from(bytes.range(row).len()).unwrap_or(u32::MAX))),
+            ),
         }
         if let Some(validity) = validity {
             for (row, serial) in serials.iter_mut().enumerate() {
@@ -347,7 +347,7 @@ impl Scratch {
         let first = serials[0];
         // No NULL: its bytes would be anything.
         if first != 0 && serials.iter().all(|&serial| serial == first) {
-            let same = BytesSerials::Same { serial: u64::from(first), len: bytes_of(first) };
+            let same = BytesSerials::Same { serial: u64::from(first), len: bytes_of(first) as usize };
             return Stored::Bytes { bytes, serials: same };
         }
         Stored::Bytes { bytes, serials: BytesSerials::Each(serials) }
@@ -369,8 +369,8 @@ impl Scratch {
         self.as_numbers()
     }
 
-    /// Stores the numbers that the parts of `data` are, for `affinity`. Numbers of a column are mostly written alike: as many decimals as the first has
-    /// are tried before all else.
+    /// Stores the numbers that the parts of `data` are, for `affinity`. Those of a column are mostly alike: whole or not, as the first is, is
+    /// tried before all else.
     #[inline(always)]
     fn try_numbers_of_text(
         &mut self,
@@ -380,31 +380,26 @@ impl Scratch {
         let any =
             |part: Range<usize>| note(lost, affinity::part_to_number(data, part.start, part.end, affinity));
         let first = (0..rows).find(|&row| validity.is_none_or(|validity| validity.get(row)));
-        let decimals = first.and_then(|row| affinity::decimals(&data[range(row)]));
-        let all = match decimals {
-            Some(0)
-                if self.try_ints(rows, validity, |row| {
-                    let part = range(row);
-                    match affinity::scaled(data, part.start, part.end, 0) {
-                        None => match any(part) {
-                            Value::Int(int) => Some(int),
-                            _ => None,
-                        },
-                        int => int,
-                    }
-                }) =>
-            {
+        let with_point = first.is_some_and(|row| data[range(row)].contains(&b'.'));
+        if !with_point {
+            let all = self.try_ints(rows, validity, |row| {
+                let part = range(row);
+                match affinity::whole(data, part.start, part.end) {
+                    None => match any(part) {
+                        Value::Int(int) => Some(int),
+                        _ => None,
+                    },
+                    int => int,
+                }
+            });
+            if all {
                 return Numbers::Ints;
             }
-            Some(decimals @ 1..) => self.try_numbers(rows, validity, |row| {
-                let part = range(row);
-                match affinity::scaled(data, part.start, part.end, decimals) {
-                    Some(number) => affinity::of_scaled(number, decimals, affinity),
-                    None => any(part),
-                }
-            }),
-            _ => self.try_numbers(rows, validity, |row| any(range(row))),
-        };
+        }
+        let all = self.try_numbers(rows, validity, |row| {
+            let part = range(row);
+            affinity::decimal(data, part.start, part.end, affinity).unwrap_or_else(|| any(part))
+        });
         if all { Numbers::Any } else { Numbers::No }
     }
 

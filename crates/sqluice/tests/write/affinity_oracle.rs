@@ -6,8 +6,8 @@
 
 use rusqlite::{Connection, ErrorCode};
 use sqluice::affinity::{
-    Affinity, Loss, Rowid, StrictType, apply, decimals, int_to_text, of_scaled, part_to_number, real_to_int,
-    real_to_text, scaled, stored_real, stored_real_of_int, text_to_number, text_to_number_checked, to_rowid,
+    Affinity, Loss, Rowid, StrictType, apply, decimal, int_to_text, part_to_number, real_to_int,
+    real_to_text, stored_real, stored_real_of_int, text_to_number, text_to_number_checked, to_rowid, whole,
 };
 use sqluice::splitmix::SplitMix64;
 use sqluice_format::value::{SerialType, Value};
@@ -127,12 +127,11 @@ fn part<'a>(value: Value<'a>, affinity: Affinity, scratch: &'a mut Vec<u8>) -> V
     scratch.extend_from_slice(b"9");
     let (start, end) = (front.len(), front.len() + text.len());
     let number = part_to_number(scratch, start, end, affinity).0;
-    // Nor does it matter that one knows how many decimals there are.
-    for known in 0..=6 {
-        if let (true, Some(scaled)) = (affinity.is_numeric(), scaled(scratch, start, end, known)) {
-            assert_eq!(decimals(text), Some(known), "{text:?}");
-            let of_scaled = if known == 0 { Value::Int(scaled) } else { of_scaled(scaled, known, affinity) };
-            assert_eq!(of_scaled, number, "{text:?} {affinity:?}");
+    // Nor does it matter whether one knows that there is a point.
+    if affinity.is_numeric() {
+        let (decimal, whole) = (decimal(scratch, start, end, affinity), whole(scratch, start, end));
+        for known in [decimal, whole.map(Value::Int)].into_iter().flatten() {
+            assert_eq!(known, number, "{text:?} {affinity:?}");
         }
     }
     number
