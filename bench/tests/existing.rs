@@ -43,10 +43,10 @@ fn a_run_prints_tables_and_keeps_a_record() {
     let rounds = record["rounds"].as_array().unwrap();
     assert_eq!(rounds.len(), 2);
     for round in rounds {
-        assert_eq!(round.as_object().unwrap().len(), 25);
+        assert_eq!(round.as_object().unwrap().len(), 26);
         assert_eq!(round["append"]["rows"], 500);
     }
-    assert_eq!(record["ratios"].as_array().unwrap().len(), 12);
+    assert_eq!(record["ratios"].as_array().unwrap().len(), 13);
 }
 
 #[test]
@@ -55,8 +55,8 @@ fn what_needs_only_sqlite_can_be_measured_alone() {
     let output = existing(folder.path(), sqluice(), &["--rounds", "1", "--only", "insert", "--only", "in"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let record = the_record(folder.path());
-    assert_eq!(record["rounds"][0].as_object().unwrap().len(), 13);
-    assert_eq!(record["ratios"].as_array().unwrap().len(), 5);
+    assert_eq!(record["rounds"][0].as_object().unwrap().len(), 14);
+    assert_eq!(record["ratios"].as_array().unwrap().len(), 6);
 }
 
 #[test]

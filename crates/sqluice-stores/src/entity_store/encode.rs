@@ -30,7 +30,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 const THREAD_ENTITIES: usize = 500;
 
 /// Makes rows of entities, a chunk at a time, and hands them to `take`. Rows are in the order of their keys, across chunks too, so that
-/// SQLite finds the place of a row beside that of the row before. Each key comes once: the last entity with a key counts.
+/// SQLite finds the place of a row beside that of the row before. They have each key once: the last entity with a key counts.
 ///
 /// # Errors
 /// When an entity can't become JSON, or `take` fails.
