@@ -158,7 +158,9 @@ def test_every_option_is_an_argument_of_that_name() -> None:
 
 
 INTERRUPTED = """
-import sys, sqluice
+import signal, sys, sqluice
+# Whoever runs the tests may have it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 try:
     while True:

@@ -91,7 +91,9 @@ def test_a_fork_during_a_run_hurts_neither(db: Path) -> None:
 
 
 INTERRUPTED = """
-import itertools, pathlib, sys, sqluice
+import itertools, pathlib, signal, sys, sqluice
+# Whoever runs the tests may have it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 db, how = sys.argv[1:]
 def rows():
     for n in itertools.count():
