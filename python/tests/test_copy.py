@@ -159,7 +159,7 @@ def test_every_option_is_an_argument_of_that_name() -> None:
 
 INTERRUPTED = """
 import signal, sys, sqluice
-# Whoever runs the tests may have it ignored.
+# A test run in the background would ignore it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 try:

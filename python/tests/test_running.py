@@ -92,7 +92,7 @@ def test_a_fork_during_a_run_hurts_neither(db: Path) -> None:
 
 INTERRUPTED = """
 import itertools, pathlib, signal, sys, sqluice
-# Whoever runs the tests may have it ignored.
+# A test run in the background would ignore it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 db, how = sys.argv[1:]
 def rows():

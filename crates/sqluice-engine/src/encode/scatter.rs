@@ -136,8 +136,8 @@ fn write_short_types(bytes: &mut [u8], types: &ShortTypes, places: &[u32], paylo
     let template = &types.template[..];
     for (&place, &payload) in places.iter().zip(payload) {
         let at = place as usize;
-        // The header size is part of the payload. What follows the types in it is written later.
-        if payload as usize > template.len() {
+        // The header size, of one byte or two, is part of the payload. What follows the types in it is written later.
+        if payload as usize >= 2 + template.len() {
             match template.first_chunk::<WORD_BYTES>() {
                 Some(word) if template.len() == WORD_BYTES => {
                     bytes[at..at + WORD_BYTES].copy_from_slice(word)
