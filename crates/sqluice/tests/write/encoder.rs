@@ -208,6 +208,21 @@ fn headers_of_126_and_127_bytes_of_types_and_of_16383_get_the_right_size() {
 }
 
 #[test]
+fn rows_of_hardly_more_than_types_end_where_others_begin() {
+    for columns in (1..40).chain(110..180) {
+        for widest in [1, 300] {
+            let some = |row: usize| if row % 3 == 0 { Owned::Int(widest) } else { Owned::Null };
+            let values = |index: usize| match index {
+                0 => (0..40).map(some).collect(),
+                _ => vec![Owned::Null; 40],
+            };
+            let rows = batch(40, columns, |index| OwnedColumn::of(values(index)));
+            compare(&untyped(columns), 512, 9, &[rows]);
+        }
+    }
+}
+
+#[test]
 fn payloads_at_the_local_maximum_stay_local_and_one_byte_more_overflows() {
     for page_bytes in [512, 1024, 4096, 65536_u32] {
         for capacity in [1, 2, 7] {
