@@ -12,7 +12,7 @@
 //! At most 15 digits are always held, and where the float is a product or quotient of two that are exact it is the nearest one
 //! (Clinger's fast path). All else is parsed and printed, to see.
 
-use sqluice_core::affinity::eight_digits;
+use sqluice_core::affinity::{eight_digits, repeat};
 
 use super::fault::Fault;
 
@@ -51,9 +51,9 @@ pub(super) fn number(data: &[u8], start: usize) -> Result<(Number, usize), Fault
 fn short(data: &[u8], start: usize) -> Option<(Number, usize)> {
     let negative = data[start] == b'-';
     let from = start + usize::from(negative);
-    let word = u64::from_le_bytes(*data[from..].first_chunk()?) ^ repeat(b'0');
+    let word = u64::from_le_bytes(*data[from..].first_chunk()?) ^ repeat(b'0') as u64;
     // The top bit of each byte that is no digit; wrong only above the first that is right and not ASCII.
-    let others = (word.wrapping_add(repeat(0x76)) | word) & repeat(0x80);
+    let others = (word.wrapping_add(repeat(0x76) as u64) | word) & repeat(0x80) as u64;
     let whole = others.trailing_zeros() as usize / 8;
     if whole == 0 || whole == 8 || whole > 1 && word as u8 == 0 {
         return None;
@@ -79,10 +79,6 @@ fn short(data: &[u8], start: usize) -> Option<(Number, usize)> {
     let real = mantissa as f64 / POWERS[bytes - whole - 1];
     let number = Number::Real(if negative { -real } else { real });
     (mantissa != 0 || !negative).then_some((number, from + bytes))
-}
-
-const fn repeat(byte: u8) -> u64 {
-    u64::from_ne_bytes([byte; 8])
 }
 
 fn any(data: &[u8], start: usize) -> Result<(Number, usize), Fault> {
