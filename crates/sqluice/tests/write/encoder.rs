@@ -211,7 +211,7 @@ fn headers_of_126_and_127_bytes_of_types_and_of_16383_get_the_right_size() {
 fn rows_of_hardly_more_than_types_end_where_others_begin() {
     for columns in (1..40).chain(110..180) {
         for widest in [1, 300] {
-            let some = |row: usize| if row % 3 == 0 { Owned::Int(widest) } else { Owned::Null };
+            let some = |row: usize| if row.is_multiple_of(3) { Owned::Int(widest) } else { Owned::Null };
             let values = |index: usize| match index {
                 0 => (0..40).map(some).collect(),
                 _ => vec![Owned::Null; 40],
