@@ -65,9 +65,9 @@ fn in_order(db: &Connection, table: &str, index: &str) -> anyhow::Result<()> {
     let first: String =
         db.query_row("SELECT name FROM pragma_index_info(?1) WHERE seqno = 0", [index], |row| row.get(0))?;
     let sql = format!(
-        "SELECT count(*) FROM (SELECT it, number, lag(it) OVER () AS previous FROM
-            (SELECT {first} AS it, rowid AS number FROM {table} INDEXED BY {index} ORDER BY {first} LIMIT 100000))
-         WHERE previous > it OR it IS NOT (SELECT {first} FROM {table} NOT INDEXED WHERE rowid = number)"
+        "SELECT count(*) FROM (SELECT it, entry_rowid, lag(it) OVER () AS previous FROM
+            (SELECT {first} AS it, rowid AS entry_rowid FROM {table} INDEXED BY {index} ORDER BY {first} LIMIT 100000))
+         WHERE previous > it OR it IS NOT (SELECT {first} FROM {table} NOT INDEXED WHERE rowid = entry_rowid)"
     );
     let wrong: i64 = db.query_row(&sql, [], |row| row.get(0))?;
     ensure!(wrong == 0, "{wrong} entries are not in order, or are not those of their rows");

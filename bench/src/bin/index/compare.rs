@@ -14,13 +14,15 @@ use sqluice_bench::scratch::{Scratch, remove};
 use sqluice_bench::sqluice::Sqluice;
 use sqluice_bench::{copy, grouped, warm};
 
-use crate::Settings;
-use crate::data::{Keys, csv};
+use crate::{Section, Settings};
+use crate::data::{Column, Keys, csv};
 use crate::record::{MEMORY_BYTES, Record, Round, Way};
 
 const PLAIN: &str = include_str!("plain.sql");
 const AREA: &str = include_str!("area.sql");
 const TWO: &str = include_str!("two.sql");
+const NUMBER_PLAIN: &str = include_str!("number_plain.sql");
+const NUMBER: &str = include_str!("number.sql");
 
 /// Bytes that a row takes at most, in all files that a part has at a time: tables, indexes, input and what is sorted.
 const ROW_BYTES_MAX: f64 = 160.0;
@@ -69,6 +71,7 @@ struct Track<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum RowOrder {
     User,
+    Number,
     Uuid,
     Shuffled,
 }
@@ -77,6 +80,7 @@ fn rows_of(way: Way) -> RowOrder {
     match way {
         Way::Uuid | Way::UuidSql | Way::UuidDefault => RowOrder::Uuid,
         Way::Shuffled | Way::ShuffledSql => RowOrder::Shuffled,
+        _ if way.part() == Section::Number => RowOrder::Number,
         _ => RowOrder::User,
     }
 }
@@ -85,6 +89,7 @@ fn rows_of(way: Way) -> RowOrder {
 fn indexes(way: Way) -> &'static [&'static str] {
     match way {
         Way::Indexed | Way::Create | Way::Threads => &["by_area"],
+        Way::NumberIndexed | Way::NumberCreate | Way::NumberThreads => &["by_number"],
         Way::Two | Way::TwoTen => &["by_age", "by_area"],
         _ => &[],
     }
@@ -93,7 +98,14 @@ fn indexes(way: Way) -> &'static [&'static str] {
 impl Track<'_> {
     /// Writes the schemas and the input.
     fn prepare(&self, ways: &[Way]) -> anyhow::Result<()> {
-        for (name, sql) in [("plain.sql", PLAIN), ("area.sql", AREA), ("two.sql", TWO)] {
+        let schemas = [
+            ("plain.sql", PLAIN),
+            ("area.sql", AREA),
+            ("two.sql", TWO),
+            ("number_plain.sql", NUMBER_PLAIN),
+            ("number.sql", NUMBER),
+        ];
+        for (name, sql) in schemas {
             std::fs::write(self.scratch.file(name), sql).context("cannot write a schema")?;
         }
         for (way, keys) in [(Way::Uuid, Keys::Uuid), (Way::Shuffled, Keys::Shuffled)] {
@@ -119,7 +131,9 @@ impl Track<'_> {
             ways.reverse();
         }
         let round = ways.into_iter().map(|way| Ok((way, self.lap(way)?))).collect();
-        remove(&self.scratch.file("table.db"))?;
+        for column in [Column::Area, Column::Number] {
+            remove(&self.scratch.file(column.table()))?;
+        }
         round
     }
 
@@ -132,8 +146,12 @@ impl Track<'_> {
                 let memory = MEMORY_BYTES.to_string();
                 self.generate(&target, "two.sql", rows, &["--memory", &memory])?
             }
-            Way::Create => (self.create_index(&target, rows, "0")?, None),
-            Way::Threads => (self.create_index(&target, rows, "2")?, None),
+            Way::NumberPlain => self.generate(&target, "number_plain.sql", rows, &[])?,
+            Way::NumberIndexed => self.generate(&target, "number.sql", rows, &[])?,
+            Way::Create => (self.create_index(Column::Area, &target, rows, "0")?, None),
+            Way::Threads => (self.create_index(Column::Area, &target, rows, "2")?, None),
+            Way::NumberCreate => (self.create_index(Column::Number, &target, rows, "0")?, None),
+            Way::NumberThreads => (self.create_index(Column::Number, &target, rows, "2")?, None),
             Way::Uuid => self.load(Keys::Uuid, &target, rows, &["--without-rowid"])?,
             Way::Shuffled => self.load(Keys::Shuffled, &target, rows, &[])?,
             Way::UuidSql => (self.insert(Keys::Uuid, &target, rows, false)?, None),
@@ -163,13 +181,20 @@ impl Track<'_> {
     }
 
     /// On a copy of the table without indexes.
-    fn create_index(&self, target: &Path, rows: u64, threads: &str) -> anyhow::Result<Took> {
-        let table = self.scratch.file("table.db");
+    fn create_index(
+        &self,
+        column: Column,
+        target: &Path,
+        rows: u64,
+        threads: &str,
+    ) -> anyhow::Result<Took> {
+        let table = self.scratch.file(column.table());
         if !table.exists() {
-            self.generate(&table, "plain.sql", rows, &[])?;
+            self.generate(&table, column.schema(), rows, &[])?;
         }
         copy(&table, target)?;
-        self.own(&["create-index".as_ref(), target.as_os_str(), "--threads".as_ref(), threads.as_ref()])
+        let arguments = ["create-index".as_ref(), column.name().as_ref(), target.as_os_str()];
+        self.own(&[&arguments[..], &["--threads".as_ref(), threads.as_ref()]].concat())
     }
 
     fn load(

@@ -10,6 +10,40 @@ use clap::ValueEnum;
 use sqluice_bench::random::{mixed, permuted};
 use sqluice_bench::sync;
 
+/// A column of table `user` that gets an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Column {
+    /// Six random digits, as text
+    Area,
+    /// A random integer
+    Number,
+}
+
+impl Column {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Column::Area => "area",
+            Column::Number => "number",
+        }
+    }
+
+    /// The schema without the index.
+    pub(crate) fn schema(self) -> &'static str {
+        match self {
+            Column::Area => "plain.sql",
+            Column::Number => "number_plain.sql",
+        }
+    }
+
+    /// The file that the table without the index is kept in.
+    pub(crate) fn table(self) -> &'static str {
+        match self {
+            Column::Area => "table.db",
+            Column::Number => "number.db",
+        }
+    }
+}
+
 /// What the rows of table `item` are found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Keys {

@@ -6,17 +6,18 @@ use anyhow::Context;
 use rusqlite::Connection;
 use sqluice_bench::{UNSAFE_PRAGMAS, sync};
 
-use crate::data::{Keys, value};
+use crate::data::{Column, Keys, value};
 
 /// Enough for the upper levels of any tree here, and for sorting in few runs.
 const CACHE: &str = "PRAGMA cache_size = -200000;";
 
 /// `CREATE INDEX` on an existing table, with `threads` helping threads.
-pub(crate) fn create_index(file: &Path, threads: u8) -> anyhow::Result<()> {
+pub(crate) fn create_index(column: Column, file: &Path, threads: u8) -> anyhow::Result<()> {
     let db = open(file)?;
     // It sorts in files, as with its defaults: what it may take of memory is said by the cache.
     db.execute_batch(&format!("PRAGMA temp_store = FILE; PRAGMA threads = {threads};"))?;
-    db.execute_batch("CREATE INDEX by_area ON user (area)")?;
+    let name = column.name();
+    db.execute_batch(&format!("CREATE INDEX by_{name} ON user ({name})"))?;
     close(db, file)
 }
 

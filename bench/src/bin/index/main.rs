@@ -5,6 +5,7 @@
 //!           indexed    -> verified   the same with an index on area: the difference is what the index costs
 //!           create     -> verified   CREATE INDEX on a copy of the plain file, 200 MB of cache, unsafe PRAGMAs, fsync
 //!           threads    -> verified   the same with PRAGMA threads = 2
+//!  number:  number_plain, number_indexed, number_create, number_threads    the same with a random integer in the place of area
 //!  memory:  two        -> verified   generate `user` with two indexes, 512 MiB of memory
 //!           two_ten    -> verified   ten times the rows
 //!  keys:    uuid       -> verified   load a CSV file of random UUIDs into a WITHOUT ROWID table
@@ -31,7 +32,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 use sqluice_bench::options::{Options, compare, ended};
 
-use crate::data::Keys;
+use crate::data::{Column, Keys};
 
 #[derive(Debug, Parser)]
 #[command(name = "index", about = "Keys and indexes: sqluice beside SQLite, in alternating rounds")]
@@ -58,8 +59,10 @@ struct Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 enum Section {
-    /// An index on 20 million rows
+    /// An index on text of 20 million rows
     Area,
+    /// An index on integers of 20 million rows
+    Number,
     /// Two indexes on 100 million rows in 512 MiB
     Memory,
     /// 10 million rows in any order of their keys
@@ -69,9 +72,10 @@ enum Section {
 /// What this program does as a process of its own when it runs laps.
 #[derive(Clone, Debug, Subcommand)]
 enum Lap {
-    /// Make an index on area
+    /// Make an index on a column
     #[command(hide = true)]
     CreateIndex {
+        column: Column,
         file: PathBuf,
         #[arg(long, default_value_t = 0)]
         threads: u8,
@@ -98,7 +102,7 @@ enum Lap {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match &arguments.lap {
-        Some(Lap::CreateIndex { file, threads }) => laps::create_index(file, *threads),
+        Some(Lap::CreateIndex { column, file, threads }) => laps::create_index(*column, file, *threads),
         Some(Lap::Insert { keys, file, rows, defaults }) => laps::insert(*keys, file, *rows, *defaults),
         Some(Lap::Verify { file, integrity_check }) => verify::verify(file, *integrity_check)
             .and_then(|found| Ok(serde_json::to_writer(io::stdout(), &found)?)),

@@ -27,7 +27,7 @@ pub(crate) fn verify(file: &Path, integrity_check: bool) -> anyhow::Result<Found
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Keys;
+    use crate::data::{Column, Keys};
     use crate::laps::{create_index, insert};
 
     const USER: &str = include_str!("plain.sql");
@@ -42,7 +42,7 @@ mod tests {
              INSERT INTO user SELECT i, printf('%06d', i * 7919 % 1000000), 5, i % 2 FROM n",
         )?;
         drop(db);
-        create_index(&file, 2)?;
+        create_index(Column::Area, &file, 2)?;
         Connection::open(&file)?.execute_batch(damage)?;
         verify(&file, true)
     }

@@ -24,7 +24,7 @@ mod number;
 
 pub use float::real_to_text;
 pub use number::{Loss, part_to_number, text_to_number, text_to_number_checked, text_to_number_slow};
-pub use number::{POINT, Padded, decimal, eight_digits, repeat, whole};
+pub use number::{POINT, Padded, Short, decimal, eight_digits, repeat, whole};
 
 use sqluice_format::value::{Class, Value};
 

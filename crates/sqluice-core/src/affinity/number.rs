@@ -72,10 +72,10 @@ pub fn part_to_number(
     end: usize,
     affinity: Affinity,
 ) -> (Value<'_>, Option<Loss>) {
-    let number = match after_sign(data, start, end) {
-        Some((word, negative)) if affinity.is_numeric() => match points(word) {
-            0 => whole_of(word, negative).map(Value::Int),
-            points => decimal_of(word, points, negative, affinity),
+    let number = match Short::part(data, start, end) {
+        Some(short) if affinity.is_numeric() => match points(short.word) {
+            0 => short.whole().map(Value::Int),
+            points => short.decimal(points, affinity),
         },
         _ => None,
     };
@@ -175,8 +175,7 @@ fn short(Padded { negative, bytes, word }: Padded, affinity: Affinity) -> Option
 /// When `end` is beyond `data`.
 #[inline(always)]
 pub fn whole(data: &[u8], start: usize, end: usize) -> Option<i64> {
-    let (word, negative) = after_sign(data, start, end)?;
-    whole_of(word, negative)
+    Short::part(data, start, end)?.whole()
 }
 
 /// What `affinity` makes of `data[start..end]` if that is a number of at most 8 bytes with a point: as [`whole`].
@@ -185,26 +184,69 @@ pub fn whole(data: &[u8], start: usize, end: usize) -> Option<i64> {
 /// When `end` is beyond `data`.
 #[inline(always)]
 pub fn decimal(data: &[u8], start: usize, end: usize, affinity: Affinity) -> Option<Value<'static>> {
-    let (word, negative) = after_sign(data, start, end)?;
-    let points = points(word);
-    if points == 0 { None } else { decimal_of(word, points, negative, affinity) }
+    let short = Short::part(data, start, end)?;
+    match points(short.word) {
+        0 => None,
+        points => short.decimal(points, affinity),
+    }
 }
 
-/// The bytes after the sign, at the upper end of a word, as they differ from '0', and whether the sign is a minus; `None` unless they are 1 to 8
-/// with it.
-#[inline(always)]
-fn after_sign(data: &[u8], start: usize, end: usize) -> Option<(u64, bool)> {
-    let bytes = end.wrapping_sub(start);
-    let last = u64::from_le_bytes(*data[..end].last_chunk()?);
-    if !(1..=8).contains(&bytes) {
-        return None;
+/// Text of at most 8 bytes with its sign: as [`Padded`], in half of its word.
+#[derive(Clone, Copy, Debug)]
+pub struct Short {
+    /// Whether its sign is a minus.
+    pub negative: bool,
+    /// Bytes after the sign: 1 to 8.
+    pub bytes: usize,
+    /// In memory order; every byte as it differs from '0'.
+    pub word: u64,
+}
+
+impl Short {
+    /// Takes `data[start..end]`; the bytes in front of it are read too. `None` if it is empty or longer, and for the first bytes of `data`.
+    ///
+    /// # Panics
+    /// When `end` is beyond `data`.
+    #[inline(always)]
+    pub fn part(data: &[u8], start: usize, end: usize) -> Option<Short> {
+        let bytes = end.wrapping_sub(start);
+        let last = u64::from_le_bytes(*data[..end].last_chunk()?);
+        if !(1..=8).contains(&bytes) {
+            return None;
+        }
+        let negative = (last >> (64 - 8 * bytes)) as u8 == b'-';
+        let bytes = bytes - usize::from(negative);
+        if bytes == 0 {
+            return None;
+        }
+        let word = (last ^ repeat(b'0') as u64) & u64::MAX << (64 - 8 * bytes);
+        Some(Short { negative, bytes, word })
     }
-    let negative = (last >> (64 - 8 * bytes)) as u8 == b'-';
-    let digits = bytes - usize::from(negative);
-    if digits == 0 {
-        return None;
+
+    #[inline(always)]
+    fn whole(self) -> Option<i64> {
+        let number = are_digits(self.word).then(|| eight_digits(self.word) as i64)?;
+        Some(if self.negative { -number } else { number })
     }
-    Some(((last ^ repeat(b'0') as u64) & u64::MAX << (64 - 8 * digits), negative))
+
+    /// A number whose points are these: the first is taken out.
+    #[inline(always)]
+    fn decimal(self, points: u64, affinity: Affinity) -> Option<Value<'static>> {
+        let Short { word, negative, .. } = self;
+        // The bits before the first point, and those up to its end.
+        let before = (points & points.wrapping_neg()).wrapping_sub(1) >> 7;
+        let through = before << 8 | 0xff;
+        let digits = (word & !through) | (word & before) << 8;
+        // A point alone is no number.
+        if word == u64::from(POINT) << 56 || !are_digits(digits) {
+            return None;
+        }
+        // Below 2^53, over a power of ten that is a float: exact but for the one rounding of the division.
+        let real = eight_digits(digits) as f64 / POWERS_OF_TEN[7 - points.trailing_zeros() as usize / 8];
+        // The sign without a branch: half of a column may be negative.
+        let real = f64::from_bits(real.to_bits() | u64::from(negative) << 63);
+        Some(if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) })
+    }
 }
 
 /// The top bits of the bytes that are points; wrong only above the first.
@@ -212,30 +254,6 @@ fn after_sign(data: &[u8], start: usize, end: usize) -> Option<(u64, bool)> {
 fn points(word: u64) -> u64 {
     let differing = word ^ repeat(POINT) as u64;
     differing.wrapping_sub(repeat(1) as u64) & !differing & repeat(0x80) as u64
-}
-
-#[inline(always)]
-fn whole_of(word: u64, negative: bool) -> Option<i64> {
-    let number = are_digits(word).then(|| eight_digits(word) as i64)?;
-    Some(if negative { -number } else { number })
-}
-
-/// A number whose points are these: the first is taken out.
-#[inline(always)]
-fn decimal_of(word: u64, points: u64, negative: bool, affinity: Affinity) -> Option<Value<'static>> {
-    // The bits before the first point, and those up to its end.
-    let before = (points & points.wrapping_neg()).wrapping_sub(1) >> 7;
-    let through = before << 8 | 0xff;
-    let digits = (word & !through) | (word & before) << 8;
-    // A point alone is no number.
-    if word == u64::from(POINT) << 56 || !are_digits(digits) {
-        return None;
-    }
-    // Below 2^53, over a power of ten that is a float: exact but for the one rounding of the division.
-    let real = eight_digits(digits) as f64 / POWERS_OF_TEN[7 - points.trailing_zeros() as usize / 8];
-    // The sign without a branch: half of a column may be negative.
-    let real = f64::from_bits(real.to_bits() | u64::from(negative) << 63);
-    Some(if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) })
 }
 
 /// A point in [`Padded::word`].

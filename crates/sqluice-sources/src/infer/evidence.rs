@@ -40,7 +40,7 @@
 
 use std::ops::Range;
 
-use sqluice_core::affinity::Padded;
+use sqluice_core::affinity::{Padded, Short};
 use sqluice_core::batch::{Column, Span, Spans, Values};
 
 use super::printers::{Notation, Printer, Printers, Styles};
@@ -414,6 +414,9 @@ impl Evidence {
         let mut seen = *all;
         for (bit, Range { start, end }) in ranges.enumerate() {
             if present >> bit & 1 == 0 {
+                continue;
+            }
+            if Short::part(data, start, end).is_some_and(|short| seen.add_short(short)) {
                 continue;
             }
             let padded = Padded::part(data, start, end);

@@ -1,7 +1,7 @@
 //! What short values say, 16 bytes at a look: a lattice that takes fewer steps a value than that of
 //! [`Evidence`](super::Evidence), which is made of it.
 
-use sqluice_core::affinity::{POINT, Padded, repeat};
+use sqluice_core::affinity::{POINT, Padded, Short, repeat};
 
 use super::printers::Notation;
 
@@ -64,6 +64,37 @@ impl Seen {
             self.small_max = self.small_max.max(small);
             self.not_as_r |= not_as_r;
         }
+        true
+    }
+
+    /// As [`Seen::add`] for at most 8 bytes, in a third of the steps; `false` also for rare numbers, which that takes: those that end in three
+    /// zeros, and those that begin with them.
+    #[inline(always)]
+    pub(super) fn add_short(&mut self, Short { negative, bytes, word }: Short) -> bool {
+        let zero_first = (word >> (64 - 8 * bytes)) as u8 == 0;
+        let others = (((word & repeat(0x7f) as u64) + repeat(0x76) as u64) | word) & repeat(0x80) as u64;
+        if others == 0 {
+            if word >> 40 | u64::from(zero_first) == 0 {
+                return false;
+            }
+            self.no_number |= zero_first & (negative | (bytes > 1));
+            self.decimals |= 1;
+            self.wholes |= 1 << bytes;
+            return true;
+        }
+        let point = others.trailing_zeros() as usize / 8;
+        let from_point = word >> (8 * point);
+        let is_small = zero_first & (point < 4) & (from_point as u32 >> 8 == 0);
+        if others & (others - 1) != 0 || from_point as u8 != POINT || point == 7 || is_small {
+            return false;
+        }
+        let decimals = 7 - point;
+        let whole = bytes - 1 - decimals;
+        let minus_zero = negative & (word == u64::from(POINT) << (8 * point));
+        self.no_number |= (whole == 0) | (zero_first & (whole > 1)) | minus_zero;
+        let ends_in_zero = word >> 56 == 0;
+        self.decimals |= (1 + (u32::from(ends_in_zero) << 16)) << decimals;
+        self.wholes |= 1 << whole;
         true
     }
 

@@ -7,7 +7,7 @@ use sqluice_core::error::{Error, Place, Result, Setting, message};
 use sqluice_core::schema::{Schema, Table, quoted, token};
 use sqluice_core::source::Source;
 use sqluice_core::source::chain::Chain;
-use sqluice_core::source::columns::ColumnFrom;
+use sqluice_core::source::columns::{ColumnFrom, Constant};
 use sqluice_engine::plan::ExpectedRows;
 use sqluice_engine::report::InputReport;
 use sqluice_sources::convert::Conversion;
@@ -62,6 +62,11 @@ impl MadeColumn {
     /// The type that its values have.
     fn inferred(&self) -> Inferred {
         if self.is_number { self.evidence.conclude_number() } else { self.evidence.conclude() }
+    }
+
+    /// Whether its values may still change its type.
+    fn is_in_doubt(&self) -> bool {
+        self.given.is_none() && !self.evidence.is_final()
     }
 
     /// Whether the user's own declaration says NOT NULL.
@@ -340,7 +345,7 @@ impl LoadTable {
 
     /// Whether no value can change the types any more.
     pub(super) fn is_settled(&self) -> bool {
-        let types = || self.made.iter().all(|made| made.given.is_some() || made.evidence.is_final());
+        let types = || !self.made.iter().any(MadeColumn::is_in_doubt);
         self.settled
             || (types() && self.files.iter().all(LoadFile::has_all_names))
             || self.files.iter().all(|file| file.seen && file.is_observed())
@@ -361,8 +366,9 @@ impl LoadTable {
         made.map(|made| (table.column(&made.name).expect("it is declared"), made))
     }
 
-    pub(super) fn inferred_columns(&self, schema: &Schema) -> Vec<usize> {
-        self.inferred(schema).map(|(column, _)| column).collect()
+    /// Those of these columns whose values may still change the type.
+    pub(super) fn columns_in_doubt(&self, schema: &Schema) -> Vec<usize> {
+        self.inferred(schema).filter(|(_, made)| made.is_in_doubt()).map(|(column, _)| column).collect()
     }
 
     pub(super) fn watched(&self, schema: &Schema) -> Vec<Watched> {
@@ -375,9 +381,9 @@ impl LoadTable {
         watched.collect()
     }
 
-    /// Takes the evidence of all values for the inferred columns.
+    /// Takes the evidence of all values for the columns in doubt.
     pub(super) fn settle(&mut self, evidence: &[Evidence]) {
-        let made = self.made.iter_mut().filter(|made| made.given.is_none());
+        let made = self.made.iter_mut().filter(|made| made.is_in_doubt());
         made.zip(evidence).for_each(|(made, evidence)| made.evidence = *evidence);
         self.settled = true;
     }
@@ -450,12 +456,38 @@ impl LoadTable {
 
     /// The rows of all files. Each is opened when the one before it has been read.
     pub(super) fn source<'a>(&'a mut self, load: &Request, schema: &Schema) -> Result<Box<dyn Source + 'a>> {
+        let maps = self.maps(&schema.tables[self.index_in(schema)], load)?;
+        self.source_of(maps, load, schema)
+    }
+
+    /// The same rows with NULL in all but some columns: those whose types are in doubt.
+    pub(super) fn types_source<'a>(
+        &'a mut self,
+        columns: &[usize],
+        load: &Request,
+        schema: &Schema,
+    ) -> Result<Box<dyn Source + 'a>> {
+        let mut maps = self.maps(&schema.tables[self.index_in(schema)], load)?;
+        for (column, from) in maps.iter_mut().flat_map(|map| map.iter_mut().enumerate()) {
+            if !columns.contains(&column) {
+                *from = ColumnFrom::Constant(Constant::Null);
+            }
+        }
+        self.source_of(maps, load, schema)
+    }
+
+    fn source_of<'a>(
+        &'a mut self,
+        maps: Vec<Vec<ColumnFrom>>,
+        load: &Request,
+        schema: &Schema,
+    ) -> Result<Box<dyn Source + 'a>> {
         let table = &schema.tables[self.index_in(schema)];
         for file in &mut self.files {
             file.find_conversions(load)?;
             file.conversions.store_in(table);
         }
-        let (maps, as_text) = (self.maps(table, load)?, self.as_text(table));
+        let as_text = self.as_text(table);
         let mut files = self.files.iter_mut().zip(maps);
         let open = move |rows| files.next().map(|(file, map)| file.source(map, &as_text, rows));
         Ok(Box::new(Chain::new(open, load.limit, None)))

@@ -1,4 +1,4 @@
-//! Types that no sample can decide: everything is read once for its columns and its values.
+//! Types that no sample can decide: everything is read once for its columns, and for the values of those in doubt.
 
 use std::time::Instant;
 
@@ -73,9 +73,9 @@ impl PreparedLoad {
         let PreparedLoad { load, stop, tables, schema, plan, .. } = self;
         stop.check()?;
         let table = &mut tables[index];
-        let columns = table.inferred_columns(schema);
+        let columns = table.columns_in_doubt(schema);
         let (evidence, read) = {
-            let mut source = table.source(load, schema)?;
+            let mut source = table.types_source(&columns, load, schema)?;
             infer::scan(&mut *source, &columns, plan.threads, stop, progress)
         };
         table.settle(&evidence);

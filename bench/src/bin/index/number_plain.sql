@@ -1,0 +1,4 @@
+CREATE TABLE user (
+  id     INTEGER NOT NULL PRIMARY KEY,
+  number INTEGER NOT NULL    -- gen: int(0, 2000000000)
+);
