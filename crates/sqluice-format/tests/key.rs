@@ -72,8 +72,23 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![3 => short, 1 => any, 2 => long]
 }
 
+/// UUIDs that often begin or end alike, and some that are written otherwise.
+fn uuid() -> impl Strategy<Value = Vec<u8>> {
+    let number = (any::<u128>(), prop::sample::select(vec![u128::MAX, 1, 0xf << 124, u128::MAX << 8, 0]));
+    let hex = number.prop_map(|(number, mask)| format!("{:032x}", number & mask));
+    let hyphens = |hex: String| [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-");
+    let written = hex.prop_map(move |hex| hyphens(hex).into_bytes());
+    let wrong = (written.clone(), 0..36_usize, prop::sample::select(b"gG/:`@A\0-~\xff".to_vec()));
+    let wrong = wrong.prop_map(|(mut text, at, byte)| {
+        text[at] = byte;
+        text
+    });
+    prop_oneof![4 => written, 1 => wrong]
+}
+
 fn value() -> impl Strategy<Value = Owned> {
     prop_oneof![
+        2 => uuid().prop_map(Owned::Text),
         1 => Just(Owned::Null),
         4 => number(),
         4 => bytes().prop_map(Owned::Text),
@@ -132,6 +147,11 @@ fn assert_order(columns: &[KeyColumn], a: &[u8], b: &[u8]) {
         if let (Some(short_a), Some(short_b)) = (order.short_of_pair(pair_a), order.short_of_pair(pair_b)) {
             assert_eq!(short_a.cmp(&short_b), expected);
         }
+    }
+    if let (Some(uuid_a), Some(uuid_b)) = (order.uuid_key(a), order.uuid_key(b)) {
+        let is_whole = columns.len() == record::decode(a).unwrap().len();
+        let ties = if is_whole { Ordering::Equal } else { a.cmp(b) };
+        assert_eq!(uuid_a.cmp(&uuid_b), expected.then(ties));
     }
     if order.prefix(a) == order.prefix(b) && order.prefix_is_whole(order.prefix(a)) {
         assert_eq!(expected, Ordering::Equal);
@@ -192,6 +212,7 @@ fn assert_decodable(order: &KeyOrder, record: &[u8], key: &[u8]) {
         assert_eq!(short.is_some(), values.iter().all(is_short), "{values:?}");
         assert!(short.is_none_or(|short| order.pair_of_short(short) == pair), "{values:?}");
     }
+    assert_uuid(order, record, &values, as_always == record);
     let words = [window(key, 0), window(key, 16)];
     let decodable_by_two = can_be_decoded && key.len() <= 32;
     assert_eq!(order.decodable_key(record), decodable_by_two.then_some((words, key.len())), "{values:?}");
@@ -203,6 +224,50 @@ fn assert_decodable(order: &KeyOrder, record: &[u8], key: &[u8]) {
     if decodable_by_two {
         let len = order.decode(words, &mut bytes);
         assert_eq!(&bytes[..len], record, "{values:?}");
+    }
+}
+
+/// A record has a UUID's key if it begins with one, and the key decodes to it.
+fn assert_uuid(order: &KeyOrder, record: &[u8], values: &[Value<'_>], is_as_always: bool) {
+    let is_uuid = |value: &Value<'_>| match value {
+        Value::Text(text) => {
+            text.len() == 36
+                && text.iter().enumerate().all(|(at, byte)| match at {
+                    8 | 13 | 18 | 23 => *byte == b'-',
+                    _ => byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase(),
+                })
+        }
+        _ => false,
+    };
+    let follows = match (values, order.columns()) {
+        ([first], [column]) => is_uuid(first) && column.collation == Collation::Binary,
+        ([_, Value::Text(_) | Value::Blob(_)], [_]) => false,
+        ([first, _], [column]) => is_uuid(first) && column.collation == Collation::Binary,
+        ([first, second], [column, _]) => {
+            let is_int = match second {
+                Value::Int(int) => *int != i64::MIN,
+                _ => matches!(second, Value::Null),
+            };
+            is_uuid(first) && column.collation == Collation::Binary && is_int
+        }
+        _ => false,
+    };
+    let key = order.uuid_key(record);
+    assert!(!is_as_always || key.is_some() == follows, "{values:?}");
+    let mut bytes = [0xaa; DECODED_ROOM];
+    if let Some(key) = key {
+        let len = order.decode_uuid(key, &mut bytes);
+        assert_eq!(&bytes[..len], record, "{values:?}");
+    }
+    if let [Value::Text(text), Value::Int(int)] = values[..] {
+        let data = [b"before", text, b"after"].concat();
+        let found = order.uuid_key_of_text(&data, (6, 6 + text.len()), int);
+        let expected = key.filter(|_| order.columns().len() == 2);
+        let bytes = record.len().wrapping_sub(3 + text.len());
+        assert!(
+            !is_as_always || found == expected.map(|key| (key, order.prefix(record), bytes)),
+            "{values:?}"
+        );
     }
 }
 

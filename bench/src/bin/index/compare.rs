@@ -14,9 +14,9 @@ use sqluice_bench::scratch::{Scratch, remove};
 use sqluice_bench::sqluice::Sqluice;
 use sqluice_bench::{copy, grouped, warm};
 
-use crate::{Section, Settings};
 use crate::data::{Column, Keys, csv};
 use crate::record::{MEMORY_BYTES, Record, Round, Way};
+use crate::{Section, Settings};
 
 const PLAIN: &str = include_str!("plain.sql");
 const AREA: &str = include_str!("area.sql");
@@ -181,13 +181,7 @@ impl Track<'_> {
     }
 
     /// On a copy of the table without indexes.
-    fn create_index(
-        &self,
-        column: Column,
-        target: &Path,
-        rows: u64,
-        threads: &str,
-    ) -> anyhow::Result<Took> {
+    fn create_index(&self, column: Column, target: &Path, rows: u64, threads: &str) -> anyhow::Result<Took> {
         let table = self.scratch.file(column.table());
         if !table.exists() {
             self.generate(&table, column.schema(), rows, &[])?;

@@ -220,7 +220,8 @@ impl Record {
             if let Some(laps) = laps {
                 let _ = writeln!(text, "{}", lap::row(way.title(), &laps));
             }
-            let adds = [AREA, NUMBER].iter().position(|runs| runs[1] == way).and_then(|at| self.index_adds[at]);
+            let adds =
+                [AREA, NUMBER].iter().position(|runs| runs[1] == way).and_then(|at| self.index_adds[at]);
             if let Some(adds) = adds {
                 let _ = writeln!(text, "| ... what the index adds | | {adds:.2} | | |");
             }

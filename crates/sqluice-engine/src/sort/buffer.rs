@@ -9,7 +9,7 @@
 //! Entries of integers and short text are key-only: nothing but their keys is held. No item is then fetched from where it was
 //! put, and less memory is needed. Keys are pairs where items have two columns, while these are integers or NULL, short ones until
 //! one is not; then of one word; the first that is longer makes all of two, and the first item that is not key-only ends that for
-//! the buffer.
+//! the buffer. UUIDs are keys of their own, as long as all items are such.
 
 use std::cmp::Ordering;
 
@@ -21,7 +21,7 @@ use super::Sorter;
 use super::halves::halves;
 use super::item::{self, HEAD_BYTES_MAX};
 use super::keys::{Form, Keys};
-use super::order::{Item, Layout};
+use super::order::{Cut, Item, Layout};
 use super::radix::{self, Items, SCRATCH_BYTES, Scratch};
 use super::run::{MemoryRun, RunWriter, SortedRun, write_bytes};
 use super::sample::Samples;
@@ -169,9 +169,16 @@ impl<'a> Buffer<'a> {
             samples.see_pair(order, pair);
             return self.push_pair(pair);
         }
+        if keys.form == Form::Uuid
+            && let Some(key) = order.uuid_key(item.record)
+        {
+            samples.see(layout, &item, None, order.prefix(&item), false);
+            keys.push(&key);
+            return Ok(());
+        }
         let (prefix, is_word) = match keys.form {
             Form::Short | Form::Pair | Form::Word => order.decodable_prefix(item.record),
-            Form::Words => (0, false),
+            Form::Words | Form::Uuid => (0, false),
         };
         if keys.form == Form::Word && is_word {
             samples.see(layout, &item, pair, prefix, true);
@@ -189,8 +196,10 @@ impl<'a> Buffer<'a> {
         // The keys are of another form from here on, or are none.
         let record = item.record.to_vec();
         match (is_word, key) {
+            _ if keys.form == Form::Uuid => self.hold_items()?,
             (true, _) => self.hold_keys(Form::Word)?,
             (false, Some(_)) => self.hold_keys(Form::Words)?,
+            (false, None) if keys.len() == 0 && order.uuid_key(&record).is_some() => self.hold_uuids(),
             (false, None) => self.hold_items()?,
         }
         self.push(Item { rowid, number, record: &record })
@@ -281,7 +290,7 @@ impl<'a> Buffer<'a> {
 
     /// Whether it may take items by [`Buffer::push_text`].
     pub fn takes_texts(&self) -> bool {
-        self.keys.as_ref().is_some_and(|keys| matches!(keys.form, Form::Word | Form::Words))
+        self.keys.as_ref().is_some_and(|keys| matches!(keys.form, Form::Word | Form::Words | Form::Uuid))
     }
 
     /// Takes an item that is a record of a text, which lies in `data`, and an integer, if it can do so by its key alone; says whether it
@@ -292,6 +301,9 @@ impl<'a> Buffer<'a> {
     #[inline]
     pub fn push_text(&mut self, data: &[u8], (start, end): (usize, usize), int: i64) -> Result<bool> {
         let order = &self.sorter.layout.order;
+        if self.keys.as_ref().is_some_and(|keys| keys.form == Form::Uuid) {
+            return self.push_uuid(data, (start, end), int);
+        }
         let Some((key, key_bytes, int_bytes)) = order.decodable_key_of_text(data, (start, end), int) else {
             return Ok(false);
         };
@@ -305,18 +317,31 @@ impl<'a> Buffer<'a> {
             self.samples.see_word(key[0], record_bytes);
         } else {
             // Of a shorter text the record ends otherwise.
-            let Some(&text_last) = data[start..end].last_chunk::<8>() else { return Ok(false) };
-            let mut ends = [0; 16];
-            ends[..8].copy_from_slice(&text_last);
-            ends[8..].copy_from_slice(&int.wrapping_shl(64 - 8 * int_bytes as u32).to_be_bytes());
-            let Some(last) = ends[int_bytes..].first_chunk() else { return Ok(false) };
-            self.samples.see_words(key, *last, record_bytes);
+            let Some(last) = record_end(&data[start..end], int, int_bytes) else { return Ok(false) };
+            self.samples.see_words(key[0], last, record_bytes, || Cut::of_whole(&key));
         }
         self.make_room(0)?;
         match &mut self.keys {
             Some(keys) if keys.form == Form::Word => keys.push(&halves(key[0])),
             Some(keys) => keys.push(key.map(halves).as_flattened()),
             None => unreachable!("a spill keeps the form"),
+        }
+        Ok(true)
+    }
+
+    /// [`Buffer::push_text`] of a UUID, while it holds such.
+    #[inline]
+    fn push_uuid(&mut self, data: &[u8], (start, end): (usize, usize), int: i64) -> Result<bool> {
+        let order = &self.sorter.layout.order;
+        let Some((key, prefix, int_bytes)) = order.uuid_key_of_text(data, (start, end), int) else {
+            return Ok(false);
+        };
+        let Some(last) = record_end(&data[start..end], int, int_bytes) else { return Ok(false) };
+        let record_bytes = 3 + (end - start) + int_bytes;
+        self.samples.see_words(prefix, last, record_bytes, || Form::Uuid.place(order, &key).1);
+        self.make_room(0)?;
+        if let Some(keys) = &mut self.keys {
+            keys.push(&key);
         }
         Ok(true)
     }
@@ -392,6 +417,13 @@ impl<'a> Buffer<'a> {
             self.reserve();
         }
         Ok(())
+    }
+
+    /// Holds UUIDs from now on, and nothing before.
+    #[cold]
+    fn hold_uuids(&mut self) {
+        self.scratch = Scratch::default();
+        self.keys = Some(Keys::new(Form::Uuid));
     }
 
     /// Holds items in full from now on.
@@ -502,6 +534,15 @@ impl<'a> Buffer<'a> {
         }
         Ok(())
     }
+}
+
+/// The last bytes of a record of a text and an integer of that number of bytes; `None` of a shorter text.
+#[inline]
+fn record_end(text: &[u8], int: i64, int_bytes: usize) -> Option<[u8; 8]> {
+    let mut ends = [0; 16];
+    ends[..8].copy_from_slice(text.last_chunk::<8>()?);
+    ends[8..].copy_from_slice(&int.wrapping_shl(64 - 8 * int_bytes as u32).to_be_bytes());
+    ends[int_bytes..].first_chunk().copied()
 }
 
 /// Makes an arena at least `bytes` long, and somewhat longer.

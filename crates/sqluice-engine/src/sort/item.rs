@@ -79,6 +79,12 @@ impl Decoded {
         self.write(|record| order.decode_pair(pair, record));
     }
 
+    /// Makes it that of a key that begins with a UUID.
+    #[inline]
+    pub(super) fn set_uuid(&mut self, order: &Order, key: [u64; 4]) {
+        self.write(|record| order.decode_uuid(key, record));
+    }
+
     #[inline]
     fn write(&mut self, decode: impl FnOnce(&mut [u8; DECODED_ROOM]) -> usize) {
         const { assert!(DECODED_BYTES_MAX < 0x80, "the length is a varint of one byte") };

@@ -112,7 +112,7 @@ impl<'a, const HALVES: usize> KeyMerge<'a, HALVES> {
         loop {
             self.stream.fill(KEYS, &self.reading)?;
             let Some(last) = self.stream.keys.last() else { return Ok(last_prefix) };
-            last_prefix = form.normalized(order, last)[0];
+            last_prefix = form.prefix(order, last);
             writer.push_keys(order, form, self.stream.keys.as_flattened())?;
         }
     }

@@ -2,7 +2,7 @@
 
 use sqluice_platform::memory;
 
-use super::halves::{HALF_BYTES, HALVES_MAX, halves, word};
+use super::halves::{HALF_BYTES, HALVES_MAX, first_word, halves, word};
 use super::item::Decoded;
 use super::order::{Cut, Order};
 use super::radix::{self, Press, Scratch};
@@ -18,6 +18,8 @@ pub(super) enum Form {
     Word,
     /// Normalized keys that have nothing but zeros after 32 bytes.
     Words,
+    /// A UUID as text, and at most one number or NULL.
+    Uuid,
 }
 
 /// Keys of a form, one after another. Shorter ones have zeros at the end.
@@ -76,7 +78,7 @@ impl Form {
         match self {
             Form::Short => 1,
             Form::Pair | Form::Word => 2,
-            Form::Words => 4,
+            Form::Words | Form::Uuid => 4,
         }
     }
 
@@ -87,7 +89,7 @@ impl Form {
 
     /// The pair that a key is, if it is one.
     #[inline]
-    pub(super) fn pair(self, order: &Order, key: &[u64]) -> Option<u128> {
+    fn pair(self, order: &Order, key: &[u64]) -> Option<u128> {
         match (self, key) {
             (Form::Short, [short, ..]) => Some(order.pair_of_short(*short)),
             (Form::Pair, [high, low, ..]) => Some(word([*high, *low])),
@@ -95,20 +97,68 @@ impl Form {
         }
     }
 
-    /// The normalized key, which is whole, zeros behind it.
-    pub(super) fn normalized(self, order: &Order, key: &[u64]) -> [u128; 2] {
+    /// The normalized key, which is whole, zeros behind it; `None` of a UUID, whose is longer.
+    fn normalized(self, order: &Order, key: &[u64]) -> Option<[u128; 2]> {
         if let Some(pair) = self.pair(order, key) {
             let mut decoded = Decoded::NONE;
             decoded.set_pair(order, pair);
-            return order.decodable_key(decoded.item().record).map_or([0; 2], |(key, _)| key);
+            return order.decodable_key(decoded.item().record).map(|(key, _)| key);
         }
         let half = |at: usize| key.get(at).copied().unwrap_or(0);
-        [word([half(0), half(1)]), word([half(2), half(3)])]
+        (self != Form::Uuid).then(|| [word([half(0), half(1)]), word([half(2), half(3)])])
+    }
+
+    /// Makes `decoded` the item of a key.
+    #[inline]
+    fn decode(self, order: &Order, key: &[u64], decoded: &mut Decoded) {
+        match (self, key) {
+            (Form::Short, [short, ..]) => decoded.set_pair(order, order.pair_of_short(*short)),
+            (Form::Pair, [high, low, ..]) => decoded.set_pair(order, word([*high, *low])),
+            (Form::Uuid, _) => decoded.set_uuid(order, widened(key)),
+            _ => {
+                let [a, b, c, d] = widened(key);
+                decoded.set(order, [[a, b], [c, d]].map(word));
+            }
+        }
+    }
+
+    /// Makes `decoded` the item of a key; the prefix of the item.
+    #[inline]
+    pub(super) fn decode_with_prefix(self, order: &Order, key: &[u64], decoded: &mut Decoded) -> u128 {
+        self.decode(order, key, decoded);
+        match self {
+            Form::Word | Form::Words => first_word(key),
+            Form::Short | Form::Pair | Form::Uuid => order.prefix(&decoded.item()),
+        }
+    }
+
+    /// The prefix of an item with this key.
+    pub(super) fn prefix(self, order: &Order, key: &[u64]) -> u128 {
+        self.decode_with_prefix(order, key, &mut { Decoded::NONE })
+    }
+
+    /// The prefix of an item with this key, and the place before it.
+    pub(super) fn place(self, order: &Order, key: &[u64]) -> (u128, Cut) {
+        match self.normalized(order, key) {
+            Some(key) => (key[0], Cut::of_whole(&key)),
+            None => {
+                let mut decoded = Decoded::NONE;
+                self.decode(order, key, &mut decoded);
+                order.place(&decoded.item())
+            }
+        }
     }
 
     /// Whether an item with this key sorts before a place.
     pub(super) fn is_before(self, order: &Order, key: &[u64], cut: &Cut) -> bool {
-        cut.is_after(&self.normalized(order, key))
+        match self.normalized(order, key) {
+            Some(key) => cut.is_after(&key),
+            None => {
+                let mut decoded = Decoded::NONE;
+                let prefix = self.decode_with_prefix(order, key, &mut decoded);
+                order.is_before(&decoded.item(), prefix, cut)
+            }
+        }
     }
 }
 
@@ -142,7 +192,7 @@ impl Keys {
     pub(super) fn prefixes(&self, order: &Order) -> (u128, u128) {
         let each = self.form.halves().min(self.list.len());
         let (first, last) = (&self.list[..each], &self.list[self.list.len() - each..]);
-        (self.form.normalized(order, first)[0], self.form.normalized(order, last)[0])
+        (self.form.prefix(order, first), self.form.prefix(order, last))
     }
 
     #[inline]
@@ -174,7 +224,7 @@ impl Keys {
         match self.form {
             Form::Short => radix::sort_numbers(&mut self.list, scratch),
             Form::Pair | Form::Word => radix::sort_decodable(self.list.as_chunks_mut::<2>().0, scratch),
-            Form::Words => radix::sort_decodable(self.list.as_chunks_mut::<4>().0, scratch),
+            Form::Words | Form::Uuid => radix::sort_decodable(self.list.as_chunks_mut::<4>().0, scratch),
         }
     }
 
@@ -183,7 +233,7 @@ impl Keys {
     /// anyway, and no key is the beginning of another.
     pub(super) fn in_form(&self, order: &Order, wanted: Form) -> Keys {
         let keys = self.list.chunks(self.form.halves());
-        let normalized = |key: &[u64]| self.form.normalized(order, key);
+        let normalized = |key: &[u64]| self.form.normalized(order, key).expect("no UUID becomes another key");
         let form = match wanted {
             Form::Word if keys.clone().any(|key| normalized(key)[1] != 0) => Form::Words,
             _ => wanted,
@@ -212,10 +262,7 @@ impl Keys {
     pub(super) fn decode(&self, order: &Order, mut each: impl FnMut(&Decoded)) {
         let mut decoded = Decoded::NONE;
         for key in self.list.chunks(self.form.halves()) {
-            match self.form.pair(order, key) {
-                Some(pair) => decoded.set_pair(order, pair),
-                None => decoded.set(order, self.form.normalized(order, key)),
-            }
+            self.form.decode(order, key, &mut decoded);
             each(&decoded);
         }
     }

@@ -15,12 +15,13 @@ use super::run::{FileRun, RunWriter, SortedRun};
 /// The items of a range, one after another.
 pub struct Merge<'a>(Kind<'a>);
 
-/// The form in which all runs hold their items: short pairs, pairs, keys of one word or of two at most, or whole items.
+/// The form in which all runs hold their items: short pairs, pairs, keys of one word or of two at most, UUIDs, or whole items.
 enum Kind<'a> {
     Shorts(KeyMerge<'a, 1>),
     Pairs(KeyMerge<'a, 2>),
     Word(KeyMerge<'a, 2>),
     Words(KeyMerge<'a, 4>),
+    Uuids(KeyMerge<'a, 4>),
     Items(ItemMerge<'a>),
 }
 
@@ -50,6 +51,8 @@ impl<'a> Merge<'a> {
             Kind::Word(KeyMerge::new((order, Form::Word), parts, block_bytes, prefetch))
         } else if all_are(&[Form::Word, Form::Words]) {
             Kind::Words(KeyMerge::new((order, Form::Words), parts, block_bytes, prefetch))
+        } else if all_are(&[Form::Uuid]) {
+            Kind::Uuids(KeyMerge::new((order, Form::Uuid), parts, block_bytes, prefetch))
         } else {
             Kind::Items(ItemMerge::new(layout, parts, block_bytes, prefetch))
         })
@@ -77,6 +80,9 @@ impl<'a> Merge<'a> {
                 |decoded, order, [a, b, c, d]| decoded.set(order, [[a, b], [c, d]].map(word)),
                 each,
             ),
+            Kind::Uuids(merge) => {
+                merge.try_for_each(|decoded, order, key| decoded.set_uuid(order, key), each)
+            }
             Kind::Items(mut merge) => {
                 while merge.advance()? {
                     each(merge.item(), merge.prefix())?;
@@ -91,7 +97,7 @@ impl<'a> Merge<'a> {
         let last_prefix = match self.0 {
             Kind::Shorts(merge) => merge.write(writer)?,
             Kind::Pairs(merge) | Kind::Word(merge) => merge.write(writer)?,
-            Kind::Words(merge) => merge.write(writer)?,
+            Kind::Words(merge) | Kind::Uuids(merge) => merge.write(writer)?,
             Kind::Items(mut merge) => {
                 let mut last_prefix = 0;
                 while merge.advance()? {

@@ -156,6 +156,38 @@ impl Order {
         }
     }
 
+    /// The key that a record is that begins with a UUID.
+    #[inline]
+    pub(super) fn uuid_key(&self, record: &[u8]) -> Option<[u64; 4]> {
+        match self {
+            Order::Record(key) => key.uuid_key(record),
+            Order::Rowid => None,
+        }
+    }
+
+    /// [`Order::uuid_key`] of a record of a text in `data` and an integer, its prefix, and the bytes of the integer in the record.
+    #[inline]
+    pub(super) fn uuid_key_of_text(
+        &self,
+        data: &[u8],
+        text: (usize, usize),
+        int: i64,
+    ) -> Option<([u64; 4], u128, usize)> {
+        match self {
+            Order::Record(key) => key.uuid_key_of_text(data, text, int),
+            Order::Rowid => None,
+        }
+    }
+
+    /// Writes the record of such a key, and anything behind it; returns how many bytes it has.
+    #[inline]
+    pub(super) fn decode_uuid(&self, key: [u64; 4], record: &mut [u8; DECODED_ROOM]) -> usize {
+        match self {
+            Order::Record(order) => order.decode_uuid(key, record),
+            Order::Rowid => unreachable!("a rowid is no UUID"),
+        }
+    }
+
     /// The key in two words that decodes to a record, and how many bytes it has.
     #[inline]
     pub(super) fn decodable_key(&self, record: &[u8]) -> Option<([u128; 2], usize)> {

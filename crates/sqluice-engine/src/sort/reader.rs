@@ -179,9 +179,8 @@ impl Reader<'_> {
             Reader::Items(items) => items.advance(),
             Reader::Keys { order, keys, decoded, prefix } => {
                 let Some(key) = keys.next_key()? else { return Ok(false) };
-                let key = keys.form().normalized(order, &key);
-                decoded.set(order, key);
-                *prefix = key[0];
+                let form = keys.form();
+                *prefix = form.decode_with_prefix(order, &key[..form.halves()], decoded);
                 Ok(true)
             }
         }

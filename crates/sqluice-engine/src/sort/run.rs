@@ -257,8 +257,8 @@ impl RunWriter {
             };
             self.start_if_due(|| {
                 let stored = &some[..form.halves()];
-                let key = form.normalized(order, stored);
-                (key[0], first_word(stored), Cut::of_whole(&key))
+                let (prefix, cut) = form.place(order, stored);
+                (prefix, first_word(stored), cut)
             });
             self.append(&bytes[..HALF_BYTES * stored_halves])?;
         }

@@ -85,13 +85,20 @@ impl Samples {
         }
     }
 
-    /// Looks at a key-only item of two words whose record, of `record_bytes` bytes, ends so: the same as [`Samples::see`].
+    /// Looks at a key-only item of more than a word with this prefix, whose record, of `record_bytes` bytes, ends so: the same as
+    /// [`Samples::see`].
     #[inline]
-    pub(super) fn see_words(&mut self, key: [u128; 2], last: [u8; 8], record_bytes: usize) {
+    pub(super) fn see_words(
+        &mut self,
+        prefix: u128,
+        last: [u8; 8],
+        record_bytes: usize,
+        cut: impl FnOnce() -> Cut,
+    ) {
         let tail = tail(u64::from_le_bytes(last), record_bytes, 0);
-        let (hash, bytes) = (hash_of(key[0], tail, 0), record_bytes as u64);
+        let (hash, bytes) = (hash_of(prefix, tail, 0), record_bytes as u64);
         if self.has(hash, bytes) {
-            self.add(hash, bytes, Cut::of_whole(&key));
+            self.add(hash, bytes, cut());
         }
     }
 

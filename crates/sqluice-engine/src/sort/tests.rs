@@ -152,6 +152,15 @@ fn encoded(values: &[Value<'_>]) -> Vec<u8> {
     bytes
 }
 
+/// A UUID, one of few or of many.
+fn any_uuid() -> impl Strategy<Value = Vec<u8>> {
+    let number = prop_oneof![(0..9_u128).boxed(), any::<u128>().boxed()];
+    number.prop_map(|number| {
+        let hex = format!("{number:032x}");
+        [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-").into_bytes()
+    })
+}
+
 /// A value as text of one of many kinds, drawn from few, so that equal ones are common.
 fn any_value() -> impl Strategy<Value = Vec<u8>> {
     let int = prop_oneof![
@@ -172,7 +181,7 @@ fn any_value() -> impl Strategy<Value = Vec<u8>> {
         1 => vec(letters.clone(), 0..4).prop_map(|tail| [&[b'/'; 90], &tail[..]].concat()),
         1 => (0..9000_usize, vec(letters, 0..3)).prop_map(|(len, tail)| [&vec![b'x'; len], &tail[..]].concat()),
     ];
-    let text = text.boxed();
+    let text = prop_oneof![9 => text, 1 => any_uuid()].boxed();
     prop_oneof![
         1 => Just(encoded(&[Value::Null])),
         3 => int.prop_map(|int| encoded(&[Value::Int(int)])),
@@ -232,17 +241,29 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
         1 => select(vec![-1, 0, 1, i64::from(u32::MAX) - 1]).prop_map(|int| encoded(&[Value::Int(int)])),
         1 => Just(encoded(&[Value::Null])),
     ];
-    let records = prop_oneof![vec(vec(short, 3), 0..400), vec(vec(small, 3), 0..400)];
+    let uuid = any_uuid().prop_map(|text| encoded(&[Value::Text(&text)]));
+    let by_uuid =
+        (uuid, short.clone(), small.clone()).prop_map(|(uuid, short, small)| match short.len() % 8 {
+            0 => vec![uuid, short],
+            _ => vec![uuid, small],
+        });
+    let records = prop_oneof![vec(vec(short, 3), 0..400), vec(vec(small, 3), 0..400), vec(by_uuid, 0..400)];
     let decodable = (vec(any::<bool>(), 1..4), any_record(1), any::<prop::sample::Index>(), any::<bool>());
     let by_decodable = (decodable, records).prop_map(|((columns, other, place, mixed), records)| {
         let of = |values: &[Vec<u8>]| {
             let values: Vec<_> = values.iter().flat_map(|value| record::decode(value).unwrap()).collect();
             Owned { rowid: 0, number: 0, record: encoded(&values) }
         };
-        let mut items: Vec<Owned> = records.iter().map(|record| of(&record[..columns.len()])).collect();
+        // Of two columns, one may be the key.
+        let columns_max = records.first().map_or(3, Vec::len);
+        let columns = columns[..columns.len().min(columns_max)].to_vec();
+        let taken = if mixed && columns_max == 2 { 2 } else { columns.len() };
+        let mut items: Vec<Owned> = records.iter().map(|record| of(&record[..taken])).collect();
         if mixed && !items.is_empty() {
-            let place = place.index(items.len());
-            items[place] = of(&vec![other; columns.len()]);
+            let place = place.index(2 * items.len());
+            if let Some(item) = items.get_mut(place) {
+                *item = of(&vec![other; taken]);
+            }
         }
         let column = |descending| KeyColumn { descending, ..KeyColumn::default() };
         let order = KeyOrder::new(columns.into_iter().map(column).collect::<Vec<_>>());
@@ -360,8 +381,8 @@ fn many_key_only_items_are_sorted() {
     };
     // A reference and the rowid; the same the other way round, which is in order; all 64 bits, so that more than these differ;
     // text of two words; the same once in a while, and numbers; text of any length up to two words; numbers whose keys end with zeros, and
-    // then text of one word.
-    let records: [&dyn Fn(u64) -> Vec<u8>; 7] = [
+    // then text of one word; UUIDs.
+    let records: [&dyn Fn(u64) -> Vec<u8>; 8] = [
         &|n| two(scrambled(n) as i64 % 1000, n),
         &|n| two(n as i64, scrambled(n) % 1000),
         &|n| two((scrambled(n) as i64).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64.cast_signed()), n),
@@ -373,12 +394,22 @@ fn many_key_only_items_are_sorted() {
             power if n % 2 == 0 => two(1 << (n % 63), power as u64),
             power => two(1 << (n % 63), -power as u64),
         },
+        &|n| text(format!("{:08x}-9a3b-4c5d-8e6f-{:012x}", scrambled(n) as u32, n % 7), n),
     ];
     // One item at the end that is not key-only, or none.
     for ((record, descending), other) in records
         .into_iter()
-        .zip([[false; 2], [true, false], [true; 2], [false, true], [true; 2], [false, true], [true; 2]])
-        .zip([None, Some(0.5), None, None, None, Some(0.5), None])
+        .zip([
+            [false; 2],
+            [true, false],
+            [true; 2],
+            [false, true],
+            [true; 2],
+            [false, true],
+            [true; 2],
+            [false, true],
+        ])
+        .zip([None, Some(0.5), None, None, None, Some(0.5), None, None])
     {
         let columns = descending.map(|descending| KeyColumn { descending, ..KeyColumn::default() });
         let layout = Layout { order: Order::Record(KeyOrder::new(columns)), rowid: false, number: false };

@@ -28,7 +28,7 @@
 //! The text of six characters with a rowid below 2^39 takes 14 bytes, any integer with such a rowid 15 at most. So
 //! [`KeyOrder::prefix`], the first 16, mostly is the whole key, and sorting looks no further. Where the key has all columns and no
 //! float, it even decodes to the record ([`KeyOrder::decodable_prefix`]), and nothing else need be kept. Two integers have an even
-//! simpler key ([`KeyOrder::pair`]).
+//! simpler key ([`KeyOrder::pair`]), and so have records that begin with a UUID ([`KeyOrder::uuid_key`]), which are too long for two words.
 
 mod ascends;
 mod columns;
@@ -36,6 +36,7 @@ mod decodable;
 mod number;
 mod pair;
 mod prefix;
+mod uuid;
 
 use std::cmp::Ordering;
 

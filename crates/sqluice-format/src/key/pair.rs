@@ -84,22 +84,7 @@ impl KeyOrder {
             return None;
         }
         let mut end = 3;
-        let mut half = |serial: u8| {
-            if serial > 9 || serial == SerialType::REAL.0 as u8 {
-                return None;
-            }
-            let start = end;
-            end += usize::from(FIXED_BYTES[usize::from(serial)]);
-            let int = match serial {
-                0 => return Some(PAIRED_NULL),
-                8 | 9 => i64::from(serial) - 8,
-                _ if end > record.len() => return None,
-                _ => columns::int(record, start, end),
-            };
-            let is_as_always = SerialType::of_int(int).0 == u64::from(serial) && int != i64::MIN;
-            is_as_always.then(|| paired_int(int))
-        };
-        let halves = [half(first)?, half(second)?];
+        let halves = [half_of(record, first, &mut end)?, half_of(record, second, &mut end)?];
         (record.len() == end).then(|| self.pair(halves))
     }
 
@@ -110,14 +95,39 @@ impl KeyOrder {
         let mut end = 3;
         record[0] = 3;
         for (column, half) in [(pair >> 64) as u64, pair as u64].into_iter().enumerate() {
-            let int = half as i64 ^ i64::MIN;
-            let serial = if half == PAIRED_NULL { 0 } else { SerialType::of_int(int).0 as u8 };
-            let bytes = FIXED_BYTES[usize::from(serial)];
-            record[1 + column] = serial;
-            let word = int.wrapping_shl(64 - 8 * u32::from(bytes));
-            record[end..end + 8].copy_from_slice(&word.to_be_bytes());
-            end += usize::from(bytes);
+            record[1 + column] = push_half(half, record, &mut end);
         }
         end
     }
+}
+
+/// The half of a pair that a value of a record is, which has this serial type and begins at `end`, which moves behind it; `None` unless it is
+/// an integer or NULL, stored as these always are.
+#[inline]
+pub(super) fn half_of(record: &[u8], serial: u8, end: &mut usize) -> Option<u64> {
+    if serial > 9 || serial == SerialType::REAL.0 as u8 {
+        return None;
+    }
+    let start = *end;
+    *end += usize::from(FIXED_BYTES[usize::from(serial)]);
+    let int = match serial {
+        0 => return Some(PAIRED_NULL),
+        8 | 9 => i64::from(serial) - 8,
+        _ if *end > record.len() => return None,
+        _ => columns::int(record, start, *end),
+    };
+    let is_as_always = SerialType::of_int(int).0 == u64::from(serial) && int != i64::MIN;
+    is_as_always.then(|| paired_int(int))
+}
+
+/// Appends the value of a half to a record that ends at `end`; its serial type.
+#[inline]
+pub(super) fn push_half(half: u64, record: &mut [u8; DECODED_ROOM], end: &mut usize) -> u8 {
+    let int = half as i64 ^ i64::MIN;
+    let serial = if half == PAIRED_NULL { 0 } else { SerialType::of_int(int).0 as u8 };
+    let bytes = FIXED_BYTES[usize::from(serial)];
+    let word = int.wrapping_shl(64 - 8 * u32::from(bytes));
+    record[*end..*end + 8].copy_from_slice(&word.to_be_bytes());
+    *end += usize::from(bytes);
+    serial
 }

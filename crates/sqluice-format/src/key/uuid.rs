@@ -1,0 +1,178 @@
+//! Records that begin with a UUID as keys of four numbers, in half of the bytes: the order of such texts is that of their digits.
+//!
+//! ```text
+//!  text   550e8400-e29b-41d4-a716-446655440000      36 bytes: hexadecimal digits in lower case, and four hyphens
+//!
+//!  key columns       record             key
+//!  uuid              uuid               550e8400e29b41d4 a716446655440000 0 0
+//!  uuid              uuid, fixed        550e8400e29b41d4 a716446655440000 type content      a number or NULL, which decides between equal UUIDs
+//!  uuid, integer     uuid, integer      550e8400e29b41d4 a716446655440000 half 0            of a pair: see `pair`
+//! ```
+//!
+//! Numbers of descending columns are inverted.
+
+use super::decodable::DECODED_ROOM;
+use super::pair::{half_of, paired_int, push_half};
+use super::{Collation, KIND_TEXT, KeyColumn, KeyOrder, prefix};
+use crate::record;
+use crate::value::{FIXED_BYTES, SerialType};
+
+/// Bytes of the text.
+const TEXT_BYTES: usize = 36;
+/// Its serial type.
+const TEXT_TYPE: u8 = 13 + 2 * TEXT_BYTES as u8;
+/// Where eight or four digits begin that follow each other.
+const DIGITS: [(usize, usize); 4] = [(0, 4), (9, 14), (19, 24), (28, 32)];
+/// Where the hyphens are.
+const HYPHENS: [usize; 4] = [8, 13, 18, 23];
+
+/// The third number of a record that has nothing but a UUID; a serial type is it plus [`FIRST_TYPE`].
+const ALONE: u64 = 0;
+const FIRST_TYPE: u64 = 1;
+
+/// A byte of 1 in each place.
+const EACH: u64 = u64::MAX / 0xff;
+
+impl KeyOrder {
+    /// Whether records may be keys that begin with a UUID.
+    fn has_uuids(&self) -> bool {
+        matches!(self.columns(), [first] | [first, _] if first.collation == Collation::Binary)
+    }
+
+    /// The key of a record that begins with a UUID; `None` for all others, and for those that have more than the key holds.
+    #[inline]
+    pub fn uuid_key(&self, record: &[u8]) -> Option<[u64; 4]> {
+        if !self.has_uuids() {
+            return None;
+        }
+        let (text_at, serial) = match *record {
+            [2, TEXT_TYPE, ..] if self.columns().len() == 1 => (2, None),
+            [3, TEXT_TYPE, serial, ..] => (3, Some(serial)),
+            _ => return None,
+        };
+        let [high, low] = uuid(record[text_at..].first_chunk()?)?;
+        let mut end = text_at + TEXT_BYTES;
+        let [rest, content] = match serial {
+            None => [ALONE, 0],
+            Some(serial) if self.columns().len() == 2 => [half_of(record, serial, &mut end)?, 0],
+            Some(serial) => {
+                let start = end;
+                end += usize::from(*FIXED_BYTES.get(usize::from(serial))?);
+                let content = record.get(start..end)?;
+                let int = if content.is_empty() { 0 } else { record::int(content) };
+                [u64::from(serial) + FIRST_TYPE, int as u64]
+            }
+        };
+        (record.len() == end).then(|| self.inverted_uuid([high, low, rest, content]))
+    }
+
+    /// [`KeyOrder::uuid_key`] of a record of a text in `data` and an integer, its [prefix](KeyOrder::prefix), and the bytes of the integer in
+    /// the record. `None` also if the integer is no part of the key.
+    #[inline]
+    pub fn uuid_key_of_text(
+        &self,
+        data: &[u8],
+        (start, end): (usize, usize),
+        int: i64,
+    ) -> Option<([u64; 4], u128, usize)> {
+        let [text_column @ KeyColumn { collation: Collation::Binary, .. }, _] = self.columns() else {
+            return None;
+        };
+        if int == i64::MIN {
+            return None;
+        }
+        let [high, low] = uuid(data.get(start..end)?.try_into().ok()?)?;
+        let int_bytes = usize::from(FIXED_BYTES[SerialType::of_int(int).0 as usize]);
+        let prefix = prefix::bytes_part(KIND_TEXT, data, start, end).within(text_column, 0);
+        Some((self.inverted_uuid([high, low, paired_int(int), 0]), prefix, int_bytes))
+    }
+
+    /// Decodes such a key to its record and returns the length of the record. Bytes after it are arbitrary.
+    #[inline]
+    pub fn decode_uuid(&self, key: [u64; 4], record: &mut [u8; DECODED_ROOM]) -> usize {
+        let [high, low, rest, content] = self.inverted_uuid(key);
+        let is_alone = self.columns().len() == 1 && rest == ALONE;
+        let text_at = if is_alone { 2 } else { 3 };
+        (record[0], record[1]) = (text_at as u8, TEXT_TYPE);
+        let mut end = text_at + TEXT_BYTES;
+        record[text_at..end].copy_from_slice(&text([high, low]));
+        if is_alone {
+            return end;
+        }
+        if self.columns().len() == 2 {
+            record[2] = push_half(rest, record, &mut end);
+            return end;
+        }
+        let serial = (rest - FIRST_TYPE) as u8;
+        let bytes = FIXED_BYTES[usize::from(serial)];
+        record[2] = serial;
+        let word = content.checked_shl(64 - 8 * u32::from(bytes)).unwrap_or(0);
+        record[end..end + 8].copy_from_slice(&word.to_be_bytes());
+        end + usize::from(bytes)
+    }
+
+    /// A key with the numbers of descending columns inverted, or back.
+    #[inline]
+    fn inverted_uuid(&self, key: [u64; 4]) -> [u64; 4] {
+        let mask = |column: usize| {
+            let descending = self.columns().get(column).is_some_and(|column| column.descending);
+            u64::from(descending).wrapping_neg()
+        };
+        let [high, low, rest, content] = key;
+        [high ^ mask(0), low ^ mask(0), rest ^ mask(1), content]
+    }
+}
+
+/// The number that a text is, if it is a UUID.
+#[inline]
+fn uuid(text: &[u8; TEXT_BYTES]) -> Option<[u64; 2]> {
+    if HYPHENS.iter().any(|at| text[*at] != b'-') {
+        return None;
+    }
+    let mut wrong = 0;
+    let eight = DIGITS.map(|(first, second)| {
+        let four = |at: usize| u32::from_be_bytes([text[at], text[at + 1], text[at + 2], text[at + 3]]);
+        let digits = u64::from(four(first)) << 32 | u64::from(four(second));
+        // Letters have a bit that digits lack, and count from 1.
+        let values = (digits & EACH * 0x0f) + (digits >> 6 & EACH) * 9;
+        wrong |= values & EACH * 0xf0 | (as_digits(values & EACH * 0x0f) ^ digits);
+        packed(values)
+    });
+    let [a, b, c, d] = eight;
+    (wrong == 0).then_some([a << 32 | b, c << 32 | d])
+}
+
+/// The text of a UUID.
+#[inline]
+fn text([high, low]: [u64; 2]) -> [u8; TEXT_BYTES] {
+    let mut text = [b'-'; TEXT_BYTES];
+    for ((first, second), eight) in DIGITS.into_iter().zip([high >> 32, high, low >> 32, low]) {
+        let digits = as_digits(unpacked(eight & u64::from(u32::MAX))).to_be_bytes();
+        text[first..first + 4].copy_from_slice(&digits[..4]);
+        text[second..second + 4].copy_from_slice(&digits[4..]);
+    }
+    text
+}
+
+/// Eight bytes below 16 as hexadecimal digits in lower case.
+#[inline]
+fn as_digits(values: u64) -> u64 {
+    let letters = (values + EACH * 6) >> 4 & EACH;
+    values + EACH * u64::from(b'0') + letters * u64::from(b'a' - b'0' - 10)
+}
+
+/// Eight bytes below 16 as half a byte each.
+#[inline]
+fn packed(values: u64) -> u64 {
+    let pairs = (values | values >> 4) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;
+    (fours | fours >> 16) & u64::from(u32::MAX)
+}
+
+/// The bytes of which [`packed`] makes this.
+#[inline]
+fn unpacked(packed: u64) -> u64 {
+    let fours = (packed | packed << 16) & 0x0000_ffff_0000_ffff;
+    let pairs = (fours | fours << 8) & 0x00ff_00ff_00ff_00ff;
+    (pairs | pairs << 4) & EACH * 0x0f
+}
