@@ -166,7 +166,23 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     }
 
     /// Each field holds what it may hold.
-    fn fields_of_row(&mut self, walk: &Walk<'_>, table: &Table, number: u32, cell: &Cell, start: &[u8]) {
+    #[inline]
+    fn fields_of_row(&mut self, walk: &mut Walk<'_>, table: &Table, number: u32, cell: &Cell, start: &[u8]) {
+        if !walk.fields.fits() && self.fields_fit(walk, table, number, cell, start) {
+            walk.fields.set_fits();
+        }
+    }
+
+    /// Whether what the fields hold is right for all rows with the same header.
+    fn fields_fit(
+        &mut self,
+        walk: &Walk<'_>,
+        table: &Table,
+        number: u32,
+        cell: &Cell,
+        start: &[u8],
+    ) -> bool {
+        let mut fit = true;
         for (i, field) in table.fields.iter().enumerate() {
             let class = walk.fields.class(i).unwrap_or_else(|| field.default.class());
             let numeric = || match walk.fields.value(i, start) {
@@ -175,7 +191,12 @@ impl<P: ReadPage> Checker<'_, '_, P> {
             };
             let what = match class {
                 _ if Some(i) == table.rowid_field => continue,
-                Class::Text if field.takes.text && !field.takes.numeric_text && numeric() => {
+                // Of another row with the same header it may be a number.
+                Class::Text if field.takes.text && !field.takes.numeric_text => {
+                    fit = false;
+                    if !numeric() {
+                        continue;
+                    }
                     "text that is a number"
                 }
                 _ if field.takes.class(class) => continue,
@@ -185,12 +206,14 @@ impl<P: ReadPage> Checker<'_, '_, P> {
                 Class::Text => "text",
                 Class::Blob => "a blob",
             };
+            fit = false;
             let row = row_name(walk.table, cell);
             self.problem(
                 Some(number),
                 format!("{row} has {what} in {}, which does not take that", field.name),
             );
         }
+        fit
     }
 
     /// The entries that a row's indexes must have for it.

@@ -10,10 +10,28 @@ use crate::varint;
 /// SQLite takes no longer header: 32,767 serial types of three bytes, and its own size.
 const HEADER_BYTES_MAX: u64 = 98_307;
 
-/// The fields of one record. Kept from record to record, so that nothing is allocated for each.
+/// Short headers that are kept: rows of a table have few.
+const HEADERS: usize = 8;
+
+/// The fields of one record. Kept from record to record, so that nothing is allocated for each, and a header that was read before is not
+/// read again.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
+    /// Short headers, each at the place that its bytes say; then one of any other record.
+    headers: [Header; HEADERS + 1],
+    /// Which of them the record has.
+    at: usize,
+}
+
+/// A header that was read.
+#[derive(Debug, Default)]
+struct Header {
+    /// Its bytes, zeros behind them; 0 of a long one, and of one that is wrong.
+    word: u64,
+    payload: u64,
     fields: Vec<Field>,
+    /// Whether a row with it has nothing to object to.
+    fits: bool,
 }
 
 /// A field of a record.
@@ -26,7 +44,76 @@ struct Field {
 
 impl Fields {
     /// Reads the header of a record of `payload` bytes, which begins with `start`.
+    #[inline]
     pub(super) fn read(&mut self, start: &[u8], payload: u64) -> Result<(), RecordError> {
+        let word = short_header(start).unwrap_or(0);
+        self.at = if word == 0 { HEADERS } else { (word.wrapping_mul(SPREAD) >> (64 - HEADERS.ilog2())) as usize };
+        let header = &mut self.headers[self.at];
+        if word != 0 && header.word == word && header.payload == payload {
+            return Ok(());
+        }
+        header.word = 0;
+        header.read(start, payload)?;
+        header.word = word;
+        Ok(())
+    }
+
+    fn fields(&self) -> &[Field] {
+        &self.headers[self.at].fields
+    }
+
+    /// Whether a row with the same header was said to [fit](Fields::set_fits).
+    #[inline]
+    pub(super) fn fits(&self) -> bool {
+        self.headers[self.at].fits
+    }
+
+    /// Says that there is nothing to object to in a row with this header, whatever its values are.
+    pub(super) fn set_fits(&mut self) {
+        self.headers[self.at].fits = true;
+    }
+
+    /// The number of fields.
+    pub(super) fn len(&self) -> usize {
+        self.fields().len()
+    }
+
+    /// The storage class of a field, if the record has it.
+    pub(super) fn class(&self, field: usize) -> Option<Class> {
+        self.fields().get(field)?.serial.class()
+    }
+
+    /// The value of a field in the record of which `start` is the beginning, if the record has it.
+    pub(super) fn value<'r>(&self, field: usize, start: &'r [u8]) -> Option<Value<'r>> {
+        let Field { serial, at } = *self.fields().get(field)?;
+        let at = usize::try_from(at).ok()?;
+        let bytes = usize::try_from(serial.content_bytes()?).ok()?;
+        let content = start.get(at..at.checked_add(bytes)?)?;
+        Some(match serial.class()? {
+            Class::Null => Value::Null,
+            Class::Int if serial.0 >= 8 => Value::Int(serial.0 as i64 - 8),
+            Class::Int => Value::Int(record::int(content)),
+            Class::Real => Value::Real(f64::from_bits(record::int(content) as u64)),
+            Class::Text => Value::Text(content),
+            Class::Blob => Value::Blob(content),
+        })
+    }
+}
+
+/// An odd number whose product has the bits of a header in its highest ones.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A header of at most 8 bytes, zeros behind it.
+#[inline]
+fn short_header(start: &[u8]) -> Option<u64> {
+    let word = u64::from_le_bytes(*start.first_chunk()?);
+    let bytes = u32::from(word as u8);
+    (2..=8).contains(&bytes).then(|| word & u64::MAX >> (64 - 8 * bytes))
+}
+
+impl Header {
+    fn read(&mut self, start: &[u8], payload: u64) -> Result<(), RecordError> {
+        (self.payload, self.fits) = (payload, false);
         self.fields.clear();
         let (header, mut at) = varint::read(start).ok_or(RecordError::Header)?;
         // A row has a column.
@@ -52,32 +139,6 @@ impl Fields {
             end = end.checked_add(bytes).ok_or(RecordError::Body)?;
         }
         if end == payload { Ok(()) } else { Err(RecordError::Body) }
-    }
-
-    /// The number of fields.
-    pub(super) fn len(&self) -> usize {
-        self.fields.len()
-    }
-
-    /// The storage class of a field, if the record has it.
-    pub(super) fn class(&self, field: usize) -> Option<Class> {
-        self.fields.get(field)?.serial.class()
-    }
-
-    /// The value of a field in the record of which `start` is the beginning, if the record has it.
-    pub(super) fn value<'r>(&self, field: usize, start: &'r [u8]) -> Option<Value<'r>> {
-        let Field { serial, at } = *self.fields.get(field)?;
-        let at = usize::try_from(at).ok()?;
-        let bytes = usize::try_from(serial.content_bytes()?).ok()?;
-        let content = start.get(at..at.checked_add(bytes)?)?;
-        Some(match serial.class()? {
-            Class::Null => Value::Null,
-            Class::Int if serial.0 >= 8 => Value::Int(serial.0 as i64 - 8),
-            Class::Int => Value::Int(record::int(content)),
-            Class::Real => Value::Real(f64::from_bits(record::int(content) as u64)),
-            Class::Text => Value::Text(content),
-            Class::Blob => Value::Blob(content),
-        })
     }
 }
 
