@@ -14,8 +14,7 @@ use sqluice_reader::connection::unreadable;
 
 use super::snapshot::Snapshot;
 
-/// Bytes that are read at once: a multiple of every page size. All windows together stay in the cache of a core: those of 256 KiB take a sixth
-/// longer to check.
+/// Bytes that are read at once: a multiple of every page size. All windows together stay in the second cache of a core.
 const WINDOW_BYTES: u64 = 64 << 10;
 
 /// Windows that are kept: one for each level of a deep tree.
