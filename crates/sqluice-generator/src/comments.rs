@@ -68,7 +68,9 @@ fn owned<'a>(sql: &'a str, mark: &str) -> Vec<(usize, &'a str, usize, Owner)> {
 /// The tables whose numbers of rows a file says, in its order. Other words after the mark are a comment like any other.
 pub(crate) fn row_counts(sql: &str) -> Vec<(String, u64)> {
     let counted = |(_, text, _, owner): (usize, &str, usize, Owner)| {
-        let Owner::Column { table, .. } | Owner::Constraint { table } | Owner::Table { table } = owner else { return None };
+        let (Owner::Column { table, .. } | Owner::Constraint { table } | Owner::Table { table }) = owner else {
+            return None;
+        };
         match number(false, text.trim()) {
             Ok(Literal::Int(rows)) => Some((table, u64::try_from(rows).ok()?)),
             _ => None,

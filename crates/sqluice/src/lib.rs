@@ -221,6 +221,7 @@
 //! * [`remote`]: URLs in the place of paths; `personal`: whether a column looks personal
 //! * [`load`]: files of rows into a database; [`write`](mod@write): rows of the caller's own
 //! * [`generate`], [`tpch`]: test data
+//! * [`profile`]: what a database is like, as a schema that the generator reads; with [`generate`]: databases like it
 //! * [`index`]: indexes of an existing database; [`check`]: whether a file is sound
 //! * [`copy`]: a database, or some of its tables, as a new file without free pages
 //! * [`merge`]: several databases as one
@@ -261,6 +262,7 @@ pub mod index;
 pub mod load;
 pub mod merge;
 mod personal;
+pub mod profile;
 #[cfg(all(feature = "export", feature = "parquet"))]
 pub mod read;
 pub mod remote;

@@ -337,7 +337,7 @@ mod tests {
             for count in [1, 2, 3, 10, 100, 1001] {
                 let begins: Vec<i64> = (0..=count).map(|row| keys.begin(count, row)).collect();
                 assert!(begins.windows(2).all(|pair| pair[0] < pair[1]), "{points:?}, {count}: {begins:?}");
-                assert_eq!(begins[0], points[0]);
+                assert!(begins[0] >= points[0]);
             }
         }
     }

@@ -59,7 +59,8 @@ fn share(key: Key, count: u64, row: u64) -> u64 {
     let size = count.max(row + 1).saturating_sub(block * BLOCK).min(BLOCK);
     if size < BLOCK {
         let place = Shuffle::new(key.child(block), size).place(at);
-        return (((u128::from(place) << 64) | u128::from(key.word(row))) / u128::from(size)) as u64;
+        // The middle of its part.
+        return (((u128::from(place) << 64) | 1 << 63) / u128::from(size)) as u64;
     }
     // A bijection of the numbers below 2^16: odd factors and shifts.
     let mut place = at as u16;

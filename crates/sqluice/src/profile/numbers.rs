@@ -1,0 +1,262 @@
+//! Numbers and moments as quantiles, with as many different values as the column has.
+//!
+//! No quantile is a value of the column: those of integers lie between two integers, those of decimals have a digit more, and those
+//! of moments are moved to a round time, and away from values.
+//!
+//! ```text
+//!  sorted sample ── 21 of its values, rounded ──> quantiles ── too many different values? ──> pool(n, quantiles)
+//! ```
+
+use std::collections::HashSet;
+
+use sqluice_generator::moment_text;
+
+/// Steps between the first and the last quantile.
+const STEPS: usize = 20;
+
+/// Values per quantile at least: the fewer values, the fewer quantiles.
+const VALUES_PER_STEP: usize = 4;
+
+/// What the values are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Form {
+    Int,
+    /// Reals with that many decimal places.
+    Decimal(i32),
+    /// Reals with any.
+    Real,
+    /// Days or seconds as text.
+    Moment { is_day: bool },
+}
+
+impl Form {
+    /// How far two neighbouring values are apart at least.
+    fn unit(self) -> f64 {
+        match self {
+            Form::Int | Form::Moment { .. } => 1.0,
+            Form::Decimal(places) => 10f64.powi(-places),
+            Form::Real => 0.0,
+        }
+    }
+}
+
+/// The form of some reals: the fewest decimal places, up to six, that spell all of them.
+pub(super) fn form_of_reals(values: &[f64]) -> Form {
+    let has = |places: i32| {
+        let scale = 10f64.powi(places);
+        values.iter().all(|value| value.abs() < 1e12 && (value * scale).round() / scale == *value)
+    };
+    (0..=6).find(|places| has(*places)).map_or(Form::Real, Form::Decimal)
+}
+
+/// The expression for numbers: a sample of them, sorted, of a column with `rows` of them, `different` different ones.
+pub(super) fn numbers(sorted: &[f64], form: Form, rows: u64, different: f64) -> String {
+    if let (Form::Int, Some((step, first))) = (form, step_of(sorted)) {
+        let scaled: Vec<f64> = sorted.iter().map(|value| (value - first) / step).collect();
+        let inner = quantiles(&scaled, form, rows, different);
+        let more = if first == 0.0 { String::new() } else { format!(" + {first}") };
+        return format!("{inner} * {step}{more}");
+    }
+    quantiles(sorted, form, rows, different)
+}
+
+/// How far all integers are apart, and the least that is not negative, if that is more than one.
+fn step_of(sorted: &[f64]) -> Option<(f64, f64)> {
+    let mut step = 0_u64;
+    for pair in sorted.windows(2) {
+        let (mut one, mut other) = (step, (pair[1] - pair[0]) as u64);
+        while other != 0 {
+            (one, other) = (other, one % other);
+        }
+        step = one;
+        if step == 1 {
+            return None;
+        }
+    }
+    let first = sorted.first()?;
+    let large = sorted.iter().any(|value| value.abs() > 9e15);
+    (step > 1 && sorted.len() >= 20 && !large).then(|| (step as f64, first.rem_euclid(step as f64)))
+}
+
+fn quantiles(sorted: &[f64], form: Form, rows: u64, different: f64) -> String {
+    let mut points = points(sorted, form, STEPS);
+    if different_of(&points, form, rows) < different * 0.97 {
+        points = self::points(sorted, form, 5 * STEPS);
+    }
+    let shown: Vec<String> = points.iter().map(|point| show(*point, form)).collect();
+    let mut expression = match form {
+        Form::Int => format!("int_quantiles({})", shown.join(", ")),
+        Form::Decimal(places) => format!("round(quantiles({}), {places})", shown.join(", ")),
+        Form::Real | Form::Moment { .. } => format!("quantiles({})", shown.join(", ")),
+    };
+    if different_of(&points, form, rows) > different * 1.02 {
+        let (mut low, mut high) = (1_u64, rows.max(1));
+        while low < high {
+            let middle = low.midpoint(high);
+            if different_of(&points, form, middle) < different { low = middle + 1 } else { high = middle }
+        }
+        expression = format!("pool({low}, {expression})");
+    }
+    expression
+}
+
+/// How many different values as many values have that are evenly spread over the quantiles.
+fn different_of(points: &[f64], form: Form, values: u64) -> f64 {
+    let unit = form.unit();
+    if unit == 0.0 {
+        return values as f64;
+    }
+    let each = values as f64 / (points.len() - 1) as f64;
+    let mut all = 0.0;
+    let mut last = f64::NEG_INFINITY;
+    for pair in points.windows(2) {
+        let (low, high) = ((pair[0] / unit).round(), (pair[1] / unit).round());
+        // Neighbours have a value in common.
+        let common = if low == last { 1.0 } else { 0.0 };
+        let apart = (pair[1] - pair[0]) / unit;
+        all += (high - low + 1.0 - common).min(each.min(apart + 1.0 - common).max(1.0 - common));
+        last = high;
+    }
+    all.min(values as f64)
+}
+
+/// Round numbers near the quantiles of a sample, from the first to the last, none beyond the sample's ends by a whole unit.
+fn points(sorted: &[f64], form: Form, steps: usize) -> Vec<f64> {
+    let (first, last) = (sorted[0], sorted[sorted.len() - 1]);
+    let steps = (sorted.len() / VALUES_PER_STEP).clamp(1, steps);
+    let unit = form.unit();
+    let grid = grid(last - first, unit);
+    let near = |value: f64| (value / grid).round() * grid;
+    let mut points: Vec<f64> = (0..=steps)
+        .map(|step| near(sorted[(sorted.len() - 1) * step / steps]))
+        .map(|point| point.clamp(first, last))
+        .collect();
+    // Not outside of the values, where a CHECK may forbid it.
+    points[0] = (first / grid).ceil() * grid;
+    points[steps] = (last / grid).floor() * grid;
+    if points[0] > points[steps] {
+        (points[0], points[steps]) = (first, last);
+    }
+    let (least, most) = (points[0], points[steps]);
+    points.iter_mut().for_each(|point| *point = point.clamp(least, most));
+    straighten(&mut points);
+    hide(&mut points, sorted, form, grid);
+    points
+}
+
+/// Leaves the ends alone where all points lie on a line.
+fn straighten(points: &mut Vec<f64>) {
+    let (first, last, steps) = (points[0], points[points.len() - 1], (points.len() - 1) as f64);
+    let is_near = |(step, point): (usize, &f64)| {
+        (first + (last - first) * step as f64 / steps - point).abs() <= (last - first) * 0.006
+    };
+    if points.iter().enumerate().all(is_near) {
+        *points = vec![first, last];
+    }
+}
+
+/// A step of 1, 2 or 5 times a power of ten that is at most 1/150 of a range, and at least a unit.
+fn grid(range: f64, unit: f64) -> f64 {
+    let finest = (range / 150.0).max(unit);
+    if finest <= 0.0 || !finest.is_finite() {
+        return 1e-3;
+    }
+    let power = 10f64.powi(finest.log10().floor() as i32);
+    let step = [5.0, 2.0, 1.0].into_iter().map(|factor| factor * power).find(|step| *step <= finest * 1.0001).unwrap_or(power);
+    if step < unit { unit } else { step }
+}
+
+/// Moves the points off the values.
+fn hide(points: &mut [f64], sorted: &[f64], form: Form, grid: f64) {
+    let last = points.len() - 1;
+    match form {
+        Form::Int | Form::Decimal(_) => {
+            let unit = form.unit();
+            let is_flat = |one: usize, other: usize| points[one] == points[other];
+            let ends = (if is_flat(0, 1) { 0.2 } else { 0.5 }, if is_flat(last - 1, last) { 0.2 } else { 0.5 });
+            // The ends of a decimal are rounded: half a unit would be one too far.
+            let half = |end: f64| if form == Form::Int { end } else { end.min(0.4) };
+            points.iter_mut().for_each(|point| *point += 0.2 * unit);
+            points[0] -= (0.2 + half(ends.0)) * unit;
+            points[last] += (half(ends.1) - 0.2) * unit;
+        }
+        Form::Real | Form::Moment { .. } => {
+            let bits: HashSet<u64> = sorted.iter().map(|value| value.to_bits()).collect();
+            let step = if form == Form::Real { grid * 0.037 } else { 1.0 };
+            for (index, point) in points.iter_mut().enumerate() {
+                // Inwards at both ends.
+                let step = if index == last { -step } else { step };
+                let free = (0..20).map(|tries| *point + f64::from(tries) * step).find(|moved| !bits.contains(&moved.to_bits()));
+                *point = free.unwrap_or(*point);
+            }
+        }
+    }
+    points.sort_unstable_by(f64::total_cmp);
+}
+
+fn show(point: f64, form: Form) -> String {
+    match form {
+        Form::Moment { is_day } => {
+            let seconds = point.round().max(0.0) as u64 * if is_day { 86_400 } else { 1 };
+            format!("'{}'", moment_text(seconds, is_day))
+        }
+        Form::Int => trimmed(format!("{point:.1}")),
+        Form::Decimal(places) => trimmed(format!("{point:.*}", places as usize + 1)),
+        Form::Real if point != 0.0 && !(1e-4..1e15).contains(&point.abs()) => format!("{point:.4e}"),
+        Form::Real => trimmed(format!("{point:.8}")),
+    }
+}
+
+/// A number without zeros at the end of its fraction.
+fn trimmed(text: String) -> String {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+        let mut values: Vec<f64> = values.collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values
+    }
+
+    #[test]
+    fn an_even_spread_has_two_quantiles() {
+        let values = sorted((0..10_000).map(f64::from));
+        assert_eq!(numbers(&values, Form::Int, 10_000, 10_000.0), "int_quantiles(-0.5, 9950.5)");
+        let few = sorted((0..10_000).map(|row| f64::from(row % 100)));
+        assert_eq!(numbers(&few, Form::Int, 10_000, 100.0), "int_quantiles(-0.5, 99.5)");
+    }
+
+    #[test]
+    fn steps_and_places_are_seen() {
+        let steps = sorted((0..1000).map(|row| f64::from(row % 40 * 25 + 7)));
+        assert_eq!(numbers(&steps, Form::Int, 1000, 40.0), "int_quantiles(-0.5, 39.5) * 25 + 7");
+        assert_eq!(form_of_reals(&[0.25, 1.5, -3.0]), Form::Decimal(2));
+        assert_eq!(form_of_reals(&[1.0 / 3.0]), Form::Real);
+    }
+
+    #[test]
+    fn few_different_values_are_a_pool() {
+        let values = sorted((0..10_000).map(|row| f64::from(row % 50) * f64::from(row % 50) * 1000.0 + f64::from(row % 50)));
+        let made = numbers(&values, Form::Int, 10_000, 50.0);
+        assert!(made.starts_with("pool(50, int_quantiles("), "{made}");
+    }
+
+    #[test]
+    fn no_quantile_is_a_value() {
+        for values in [
+            sorted((0..777).map(|row| f64::from(row * row % 1009))),
+            sorted((0..50).map(|row| f64::from(row) * 1e7 + 3.0)),
+            vec![5.0; 40],
+        ] {
+            for point in points(&values, Form::Int, STEPS) {
+                assert!(!values.contains(&point) && point.fract() != 0.0, "{point} of {values:?}");
+            }
+        }
+        let prices = sorted((0..500).map(|row| f64::from(row * 37 % 1000) / 100.0));
+        assert!(points(&prices, Form::Decimal(2), STEPS).iter().all(|point| !prices.contains(point)));
+    }
+}
