@@ -106,8 +106,8 @@ fn build(arguments: &Arguments<'_>, whole: bool) -> Result<Arc<dyn Generate>, Fa
             let text = arguments.text(index)?;
             let width = if form == Form::Day { DAY_BYTES } else { SECOND_BYTES };
             let parsed = calendar::parse(text.as_bytes()).filter(|_| text.len() == width);
-            let wanted = &"a text of the form 'YYYY-MM-DD hh:mm:ss'"[..22 + width];
-            let moment = parsed.ok_or_else(|| arguments.wrong(index, wanted))?;
+            let wanted = &"YYYY-MM-DD hh:mm:ss"[..width];
+            let moment = parsed.ok_or_else(|| arguments.wrong(index, &format!("a text of the form '{wanted}'")))?;
             Ok(if form == Form::Day { moment / u64::from(DAY) } else { moment } as f64)
         }
     };

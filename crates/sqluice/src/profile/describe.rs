@@ -14,6 +14,7 @@ use sqluice_core::schema::Table;
 use super::numbers::{Form, form_of_reals, numbers};
 use super::sample::Cell;
 use super::scan::{ColumnFacts, TableFacts};
+use super::statements::literals;
 use super::texts::{Texts, lengths, pool, quoted};
 use crate::personal::{self, Personal};
 
@@ -94,12 +95,14 @@ impl<'t> Described<'t> {
         if different > if only_numbers { FEW_NUMBERS } else { FEW_TEXTS } || self.personal(column).is_some() {
             return None;
         }
+        // What the schema itself says of the table.
+        let stated = literals(&self.table.sql);
         let mut rows_of: HashMap<u64, (String, u64)> = HashMap::new();
         let mut rest: Vec<&Cell> = Vec::new();
         for cell in self.cells(column) {
             let hash = cell.hash().unwrap_or(0);
             let rows = counts.of(hash).unwrap_or(0);
-            match literal(cell).filter(|_| rows >= common) {
+            match literal(cell).filter(|shown| rows >= common || stated.contains(shown)) {
                 Some(shown) => drop(rows_of.entry(hash).or_insert((shown, rows))),
                 None => rest.push(cell),
             }
@@ -159,7 +162,7 @@ impl<'t> Described<'t> {
                 let mut values: Vec<f64> = cells.iter().filter_map(|cell| cell.number()).collect();
                 values.sort_unstable_by(f64::total_cmp);
                 let form = if let Cell::Int(_) = cells[0] { Form::Int } else { form_of_reals(&values) };
-                numbers(&values, form, rows, different)
+                numbers(&values, form, rows, Some(different))
             }
             Cell::Text(..) => {
                 let common = self.rules.common.unwrap_or(20);

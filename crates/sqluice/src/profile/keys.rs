@@ -79,6 +79,11 @@ impl<'d> Keys<'d> {
     }
 
     fn set(&mut self, column: usize, expression: String) {
+        // Each column is distinct by itself.
+        let expression = match expression.strip_suffix(')').filter(|_| expression.starts_with("distinct(")) {
+            Some(inner) => format!("{inner}, {})", column + 1),
+            None => expression,
+        };
         self.made[column] = Some(Made { expression, kept: Vec::new() });
     }
 

