@@ -232,8 +232,16 @@ pub(crate) trait ByShare {
     fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()>;
 }
 
-/// A row's place: the number of its group, and its number within it, both counted from 0.
-pub(crate) type Placed = (u64, u64);
+/// A row's place. All numbers are counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    /// The group.
+    pub(crate) group: u64,
+    /// The row's number within its group.
+    pub(crate) ordinal: u64,
+    /// The row's number where the rows of a group follow each other.
+    pub(crate) position: u64,
+}
 
 /// Rows in groups.
 pub(crate) trait Groups {

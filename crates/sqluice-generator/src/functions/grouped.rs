@@ -34,7 +34,7 @@ pub(super) const ORDINAL: Function = Function {
 pub(super) const WITHIN: Function = Function {
     name: "within",
     signature: "within(column, x)",
-    about: "values of x, shuffled anew for the rows of each group of that column, so that no two rows of a group are the same; the column is a ref with rows(), or a pool",
+    about: "values of x, each in as many rows as the others, so that no two rows of a group of that column are the same; the column is a ref with rows(), or a pool",
     example: "within(customer, int(1, 100000))",
     build: |arguments| {
         arguments.count(2)?;
@@ -144,7 +144,7 @@ impl Places {
         let group = scaled(at, class.groups, class.rows);
         // The first position whose group is this one.
         let begin = scaled_up(group, class.rows, class.groups);
-        Some((self.shuffled.place(class.first_group + group), at - begin))
+        Some(Placed { group: self.shuffled.place(class.first_group + group), ordinal: at - begin, position })
     }
 }
 
@@ -190,7 +190,7 @@ impl Generate for Ordinal {
         let places = places_of(&*self.groups, at, rows)?;
         // A row of no group is alone: its own number.
         for ((slot, place), row) in out.ints(rows.len()).iter_mut().zip(places).zip(rows) {
-            *slot = place.map_or(*row, |(_, ordinal)| ordinal) as i64 + 1;
+            *slot = place.map_or(*row, |place| place.ordinal) as i64 + 1;
         }
         Ok(())
     }
@@ -222,12 +222,13 @@ impl Generate for Within {
         };
         let count = domain.count(at.world)?;
         let places = places_of(&*self.groups, at, rows)?;
+        let shuffle = Shuffle::new(at.key.child(0), count);
         let number = |(place, row): (Option<Placed>, &u64)| {
-            let (group, ordinal) = place.unwrap_or((*row, 0));
+            let place = place.unwrap_or(Placed { group: *row, ordinal: 0, position: *row });
+            // The rows of a group follow each other, so their values differ, and all values are used as often.
+            let number = shuffle.place(place.position % count);
             // More rows than values: they begin again, as an endless domain does not.
-            let (round, ordinal) = (ordinal / count, ordinal % count);
-            let shuffled = Shuffle::new(at.key.child(0).row(group), count).place(ordinal);
-            if domain.is_endless() { shuffled + round * count } else { shuffled }
+            if domain.is_endless() { number + place.ordinal / count * count } else { number }
         };
         let numbers: Vec<u64> = places.into_iter().zip(rows).map(number).collect();
         domain.nth(at.child(1), &numbers, out)
@@ -261,7 +262,7 @@ mod tests {
             let mut outside = 0;
             for row in 0..rows {
                 match places.of(row) {
-                    Some((group, ordinal)) => seen.entry(group).or_default().push(ordinal),
+                    Some(place) => seen.entry(place.group).or_default().push(place.ordinal),
                     None => outside += 1,
                 }
             }

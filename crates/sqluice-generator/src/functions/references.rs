@@ -343,7 +343,7 @@ impl Reference {
         let picked = rows.zip(out);
         if let Which::Rows(counts) = &self.which {
             let places = counts.places(at.key, self.parents(at.world)?, self.children.rows(at.world));
-            picked.for_each(|(row, slot)| *slot = places.of(row).map_or(NO_PARENT, |(parent, _)| parent));
+            picked.for_each(|(row, slot)| *slot = places.of(row).map_or(NO_PARENT, |place| place.group));
             return Ok(());
         }
         if self.own {

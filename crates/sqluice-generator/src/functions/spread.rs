@@ -380,9 +380,9 @@ impl Pool {
         let (count, all) = (self.count, self.table.rows(at.world).max(1));
         let shuffle = Shuffle::new(at.key.child(0), all);
         rows.iter().map(move |row| {
-            let place = shuffle.place(row % all);
-            let number = scaled(place, count, all);
-            (number, place - scaled_up(number, all, count))
+            let position = shuffle.place(row % all);
+            let group = scaled(position, count, all);
+            Placed { group, ordinal: position - scaled_up(group, all, count), position }
         })
     }
 }
@@ -407,7 +407,7 @@ impl Generate for Pool {
     }
 
     fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
-        let numbers: Vec<u64> = self.placed(at, rows).map(|(number, _)| number).collect();
+        let numbers: Vec<u64> = self.placed(at, rows).map(|place| place.group).collect();
         self.values(at, &numbers, out)
     }
 

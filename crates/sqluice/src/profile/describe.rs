@@ -79,9 +79,11 @@ impl<'t> Described<'t> {
         if facts.values() == 0 {
             return Some(Made { expression: "NULL".to_owned(), kept: Vec::new() });
         }
-        let made = self.kept(column, facts).unwrap_or_else(|| Made {
-            expression: self.by_kinds(&self.cells(column), facts.values(), facts.different()),
-            kept: Vec::new(),
+        let made = self.kept(column, facts).unwrap_or_else(|| {
+            let cells = self.cells(column);
+            let shaped = self.shaped(facts, &cells);
+            let expression = shaped.unwrap_or_else(|| self.by_kinds(&cells, facts.values(), facts.different()));
+            Made { expression, kept: Vec::new() }
         });
         Some(Made { expression: self.with_nulls(facts, made.expression), ..made })
     }
@@ -124,6 +126,28 @@ impl<'t> Described<'t> {
             _ => format!("shares({})", options.join(", ")),
         };
         Some(Made { expression, kept })
+    }
+
+    /// Few texts that may not be shown: others of the same lengths, as often.
+    fn shaped(&self, facts: &ColumnFacts, cells: &[&Cell]) -> Option<String> {
+        let counts = facts.counts.as_ref().filter(|counts| counts.is_exact())?;
+        if facts.texts < facts.values() || counts.different() > FEW_NUMBERS || 2.0 * counts.different() > facts.texts as f64 {
+            return None;
+        }
+        let mut lengths: HashMap<u64, (u32, u64)> = HashMap::new();
+        for cell in cells {
+            if let Cell::Text(_, length, hash) = cell {
+                lengths.insert(*hash, (*length, counts.of(*hash)?));
+            }
+        }
+        let mut options: Vec<(u64, u32)> = lengths.into_values().map(|(length, rows)| (rows, length)).collect();
+        options.sort_unstable_by(|one, other| other.cmp(one));
+        // Short ones would be the same too often.
+        if options.len() < 2 || options.iter().any(|(_, length)| *length < 3) {
+            return None;
+        }
+        let option = |(rows, length): &(u64, u32)| format!("pool(1, text({length})): {rows}");
+        Some(format!("shares({})", options.iter().map(option).collect::<Vec<_>>().join(", ")))
     }
 
     /// An expression for each kind of values, in its share.

@@ -95,9 +95,11 @@ impl<'d> Keys<'d> {
         self.described.facts_of(column).is_none_or(|facts| facts.values() < self.described.facts.rows)
     }
 
+    /// Those by several columns first: what they say holds for a column that refers alone, too.
     fn references(&mut self) {
         let table = self.described.table;
         let mut group = 0;
+        let mut references: Vec<(&Reference, Option<&Counts>)> = Vec::new();
         for reference in &table.references {
             let counts = match &reference.columns[..] {
                 [column] => self.described.facts_of(*column).and_then(|facts| facts.counts.as_ref()),
@@ -106,16 +108,18 @@ impl<'d> Keys<'d> {
                     self.described.facts.groups.get(group - 1)
                 }
             };
-            let first = reference.columns.first().copied();
-            if let (Some(first), Some((parent, rows, columns))) = (first, self.world.parent(reference))
-                && self.made[first].is_none()
-            {
-                self.reference((first, reference), (parent, rows, &columns), counts);
-            } else if let Some(first) = first.filter(|first| self.made[*first].is_none() && self.world.parent(reference).is_none())
-                && !table.columns[first].not_null
-                && self.world.schema.table(&reference.parent).is_some()
-            {
-                self.set(first, "NULL".to_owned());
+            references.push((reference, counts));
+        }
+        references.sort_by_key(|(reference, _)| std::cmp::Reverse(reference.columns.len()));
+        for (reference, counts) in references {
+            let Some(&first) = reference.columns.first().filter(|first| self.made[**first].is_none()) else { continue };
+            match self.world.parent(reference) {
+                Some((parent, rows, columns)) => self.reference((first, reference), (parent, rows, &columns), counts),
+                // A parent without rows.
+                None if !table.columns[first].not_null && self.world.schema.table(&reference.parent).is_some() => {
+                    self.set(first, "NULL".to_owned());
+                }
+                None => {}
             }
         }
     }

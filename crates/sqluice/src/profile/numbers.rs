@@ -21,6 +21,8 @@ const VALUES_PER_STEP: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Form {
     Int,
+    /// Integers that are no values: lengths.
+    Length,
     /// Reals with that many decimal places.
     Decimal(i32),
     /// Reals with any.
@@ -33,7 +35,7 @@ impl Form {
     /// How far two neighbouring values are apart at least.
     fn unit(self) -> f64 {
         match self {
-            Form::Int | Form::Moment { .. } => 1.0,
+            Form::Int | Form::Length | Form::Moment { .. } => 1.0,
             Form::Decimal(places) => 10f64.powi(-places),
             Form::Real => 0.0,
         }
@@ -49,9 +51,15 @@ pub(super) fn form_of_reals(values: &[f64]) -> Form {
     (0..=6).find(|places| has(*places)).map_or(Form::Real, Form::Decimal)
 }
 
+/// How many values there must be for their quantiles to say nothing of one of them.
+pub(super) const ENOUGH: usize = 20;
+
 /// The expression for numbers: a sample of them, sorted, of a column with `rows` of them; `different`: how many of
 /// those differ, if that matters.
 pub(super) fn numbers(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> String {
+    if let Some(blurred) = blurred(sorted, form) {
+        return quantiles(&blurred, form, rows, different);
+    }
     if let (Form::Int, Some((step, first))) = (form, step_of(sorted)) {
         let scaled: Vec<f64> = sorted.iter().map(|value| (value - first) / step).collect();
         let inner = quantiles(&scaled, form, rows, different);
@@ -59,6 +67,23 @@ pub(super) fn numbers(sorted: &[f64], form: Form, rows: u64, different: Option<f
         return format!("{inner} * {step}{more}");
     }
     quantiles(sorted, form, rows, different)
+}
+
+/// The ends of a range that has a few values somewhere within it: two digits are left of them.
+fn blurred(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
+    if sorted.len() >= ENOUGH || form == Form::Length {
+        return None;
+    }
+    let (first, last) = (sorted[0], sorted[sorted.len() - 1]);
+    let size = first.abs().max(last.abs()).max(form.unit());
+    let step = match form {
+        // A season.
+        Form::Moment { is_day } => 90.0 * if is_day { 1.0 } else { 86_400.0 },
+        Form::Int | Form::Length | Form::Decimal(_) | Form::Real => (10f64.powf(size.log10().floor()) / 10.0).max(form.unit()),
+    };
+    let (low, high) = ((first / step).floor() * step, (last / step).ceil() * step);
+    // Of small numbers, all have two digits.
+    (step > form.unit()).then(|| vec![low, if low < high { high } else { low + step }])
 }
 
 /// How far all integers are apart, and the least that is not negative, if that is more than one.
@@ -80,13 +105,13 @@ fn step_of(sorted: &[f64]) -> Option<(f64, f64)> {
 }
 
 fn quantiles(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> String {
-    let mut points = points(sorted, form, STEPS);
+    let mut points = points(sorted, form, if form == Form::Length { 2 * STEPS } else { STEPS });
     if different.is_some_and(|different| different_of(&points, form, rows) < different * 0.97) {
         points = self::points(sorted, form, 5 * STEPS);
     }
     let shown: Vec<String> = points.iter().map(|point| show(*point, form)).collect();
     let mut expression = match form {
-        Form::Int => format!("int_quantiles({})", shown.join(", ")),
+        Form::Int | Form::Length => format!("int_quantiles({})", shown.join(", ")),
         Form::Decimal(places) => format!("round(quantiles({}), {places})", shown.join(", ")),
         Form::Real | Form::Moment { .. } => format!("quantiles({})", shown.join(", ")),
     };
@@ -101,11 +126,30 @@ fn quantiles(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> S
     expression
 }
 
+/// Up to this number of values, each is looked at.
+const LOOKED_AT: u64 = 4000;
+
 /// How many different values as many values have that are evenly spread over the quantiles.
 fn different_of(points: &[f64], form: Form, values: u64) -> f64 {
     let unit = form.unit();
     if unit == 0.0 {
         return values as f64;
+    }
+    if values <= LOOKED_AT {
+        let at = |value: u64| {
+            let place = (value as f64 + 0.5) / values as f64 * (points.len() - 1) as f64;
+            let (index, rest) = (place as usize, place.fract());
+            ((points[index] * (1.0 - rest) + points[index + 1] * rest) / unit + if form == Form::Int { 0.5 } else { 0.0 }, form)
+        };
+        let rounded = |(value, form): (f64, Form)| if form == Form::Int { value.floor() } else { value.round() };
+        let mut seen = f64::NAN;
+        let changes = (0..values).filter(|value| {
+            let now = rounded(at(*value));
+            let changed = now != seen;
+            seen = now;
+            changed
+        });
+        return changes.count() as f64;
     }
     let each = values as f64 / (points.len() - 1) as f64;
     let mut all = 0.0;
@@ -124,7 +168,8 @@ fn different_of(points: &[f64], form: Form, values: u64) -> f64 {
 /// Round numbers near the quantiles of a sample, from the first to the last, none beyond the sample's ends by a whole unit.
 fn points(sorted: &[f64], form: Form, steps: usize) -> Vec<f64> {
     let (first, last) = (sorted[0], sorted[sorted.len() - 1]);
-    let steps = (sorted.len() / VALUES_PER_STEP).clamp(1, steps);
+    let each = if form == Form::Length { 1 } else { VALUES_PER_STEP };
+    let steps = (sorted.len() / each).clamp(1, steps);
     let unit = form.unit();
     let grid = grid(last - first, unit);
     let near = |value: f64| (value / grid).round() * grid;
@@ -172,12 +217,12 @@ fn grid(range: f64, unit: f64) -> f64 {
 fn hide(points: &mut [f64], sorted: &[f64], form: Form, grid: f64) {
     let last = points.len() - 1;
     match form {
-        Form::Int | Form::Decimal(_) => {
+        Form::Int | Form::Length | Form::Decimal(_) => {
             let unit = form.unit();
             let is_flat = |one: usize, other: usize| points[one] == points[other];
             let ends = (if is_flat(0, 1) { 0.2 } else { 0.5 }, if is_flat(last - 1, last) { 0.2 } else { 0.5 });
             // The ends of a decimal are rounded: half a unit would be one too far.
-            let half = |end: f64| if form == Form::Int { end } else { end.min(0.4) };
+            let half = |end: f64| if let Form::Decimal(_) = form { end.min(0.4) } else { end };
             points.iter_mut().for_each(|point| *point += 0.2 * unit);
             points[0] -= (0.2 + half(ends.0)) * unit;
             points[last] += (half(ends.1) - 0.2) * unit;
@@ -202,7 +247,7 @@ fn show(point: f64, form: Form) -> String {
             let seconds = point.round().max(0.0) as u64 * if is_day { 86_400 } else { 1 };
             format!("'{}'", moment_text(seconds, is_day))
         }
-        Form::Int => trimmed(format!("{point:.1}")),
+        Form::Int | Form::Length => trimmed(format!("{point:.1}")),
         Form::Decimal(places) => trimmed(format!("{point:.*}", places as usize + 1)),
         Form::Real if point != 0.0 && !(1e-4..1e15).contains(&point.abs()) => format!("{point:.4e}"),
         Form::Real => trimmed(format!("{point:.8}")),

@@ -164,7 +164,7 @@ pub(super) fn lengths(cells: &[&Cell], rows: u64) -> String {
     lengths.sort_unstable_by(f64::total_cmp);
     match (lengths.first(), lengths.last()) {
         (Some(first), Some(last)) if first == last => format!("{first}"),
-        (Some(_), Some(_)) => numbers(&lengths, Form::Int, rows, None),
+        (Some(_), Some(_)) => numbers(&lengths, Form::Length, rows, None),
         _ => "0".to_owned(),
     }
 }

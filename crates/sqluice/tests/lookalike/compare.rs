@@ -105,9 +105,9 @@ impl Pair {
             (column.clone(), format!("typeof({column}) IN ('integer', 'real')")),
             (format!("julianday({column})"), format!("typeof({column}) = 'text' AND julianday({column}) IS NOT NULL AND {column} LIKE '____-%'")),
             // Addresses are as long as those of the generator are.
-            (format!("length({column})"), format!("typeof({column}) IN ('text', 'blob') AND {column} NOT LIKE '%@%' AND {column} NOT LIKE 'http%'")),
+            (format!("length({column})"), format!("typeof({column}) = 'blob' OR (typeof({column}) = 'text' AND {column} NOT LIKE '%@%' AND {column} NOT LIKE 'http%')")),
         ] {
-            let sql = format!("SELECT {what} FROM {table} WHERE {condition} ORDER BY 1");
+            let sql = format!("SELECT {what} FROM {table} WHERE ({condition}) ORDER BY 1");
             let [one, other] = [0, 1].map(|at| numbers(&self.connections[at], &sql));
             if one.len() >= 20 && !refers {
                 self.compare_quantiles(&sql, &one, &other);
@@ -170,20 +170,27 @@ impl Pair {
                 let Some(key) = key.map(|key| quoted(&key)) else { continue };
                 let (column, parent) = (quoted(&table.columns[column].name), quoted(&parent.name));
                 queries.push(format!("SELECT count(*) FROM {child} c JOIN {parent} p ON c.{column} = p.{key}"));
-                queries.push(format!("SELECT count(*) FROM {child} a JOIN {child} b ON a.{column} = b.{column}"));
+                queries.push(self_join(&child, &column));
                 queries.push(format!("SELECT count(*) FROM {parent} p WHERE p.{key} NOT IN (SELECT {column} FROM {child} WHERE {column} IS NOT NULL)"));
-                queries.push(format!("SELECT count(*) FROM {child} a JOIN {parent} p ON a.{column} = p.{key} JOIN {child} b ON b.{column} = p.{key}"));
+                let of_rows = format!("SELECT count(*) AS n FROM {child} c JOIN {parent} p ON c.{column} = p.{key} GROUP BY p.{key}");
+                queries.push(format!("SELECT sum(n * n) FROM ({of_rows})"));
             }
             for column in &table.columns {
                 let column = quoted(&column.name);
                 let few = number(&self.connections[0], &format!("SELECT count(DISTINCT {column}) FROM {child}"));
                 if few <= 20.0 {
-                    queries.push(format!("SELECT count(*) FROM {child} a JOIN {child} b ON a.{column} = b.{column}"));
+                    queries.push(self_join(&child, &column));
                 }
             }
         }
         queries.iter().for_each(|sql| self.same(sql, 0.1, 5.0));
     }
+}
+
+/// The rows of `child a JOIN child b ON a.column = b.column`, without making them.
+fn self_join(child: &str, column: &str) -> String {
+    let groups = format!("SELECT count(*) AS n FROM {child} WHERE {column} IS NOT NULL GROUP BY {column}");
+    format!("SELECT sum(n * n) FROM ({groups})")
 }
 
 /// The largest difference of two cumulative distributions.
@@ -194,7 +201,8 @@ fn distance(one: &[f64], other: &[f64]) -> f64 {
 }
 
 pub(crate) fn number(connection: &Connection, sql: &str) -> f64 {
-    connection.query_row(sql, [], |row| row.get(0)).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    let number = connection.query_row(sql, [], |row| row.get::<_, Option<f64>>(0));
+    number.unwrap_or_else(|error| panic!("{sql}: {error}")).unwrap_or(0.0)
 }
 
 fn numbers(connection: &Connection, sql: &str) -> Vec<f64> {
