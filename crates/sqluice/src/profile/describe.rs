@@ -25,6 +25,9 @@ const FEW_NUMBERS: f64 = 24.0;
 /// Bytes of a value that is shown.
 const SHOWN_BYTES_MAX: usize = 100;
 
+/// Values that are looked at to find out whether a column is personal, about.
+const LOOKED_AT: usize = 2000;
+
 /// Which values may be shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
@@ -65,8 +68,10 @@ impl<'t> Described<'t> {
         let name = &self.table.columns[column].name;
         let by_name = personal::by_name(&self.table.name, name);
         by_name.or_else(|| {
-            let numbers: Vec<String> = self.cells(column).iter().map(|cell| as_text(cell)).collect();
-            personal::by_values(numbers.iter().map(String::as_bytes))
+            let cells = self.cells(column);
+            let texts = cells.iter().step_by(cells.len() / LOOKED_AT + 1).map(|cell| as_text(cell));
+            let texts: Vec<String> = texts.collect();
+            personal::by_values(texts.iter().map(String::as_bytes))
         })
     }
 

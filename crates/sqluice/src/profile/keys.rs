@@ -10,9 +10,9 @@
 use sqluice_core::schema::{Reference, Schema, Table};
 
 use super::describe::{Described, Made, share};
+use super::numbers::{Form, blurred};
 use super::parents::row_counts;
 use super::sample::Cell;
-use super::scan::TableFacts;
 use super::sketch::Counts;
 use super::texts::Texts;
 
@@ -20,8 +20,8 @@ use super::texts::Texts;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct World<'w> {
     pub(super) schema: &'w Schema,
-    /// What is known of each table; `None`: it is left out.
-    pub(super) facts: &'w [Option<TableFacts>],
+    /// The rows of each table; `None`: it is left out, or no table that is described refers to it yet.
+    pub(super) rows: &'w [Option<u64>],
 }
 
 impl<'w> World<'w> {
@@ -29,7 +29,7 @@ impl<'w> World<'w> {
     fn parent(&self, reference: &Reference) -> Option<(&'w Table, u64, Vec<usize>)> {
         let position = self.schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(&reference.parent))?;
         let table = &self.schema.tables[position];
-        let rows = self.facts[position].as_ref()?.rows;
+        let rows = self.rows[position]?;
         let columns = match reference.parent_columns.is_empty() {
             true => table.primary_key()?,
             false => reference.parent_columns.iter().map(|name| table.column(name)).collect::<Option<_>>()?,
@@ -301,6 +301,10 @@ impl<'d> Keys<'d> {
 
 /// Quantiles of keys, none of which is one, where there is room.
 fn key_quantiles(sorted: &[i64], least: i64, most: i64) -> String {
+    let numbers: Vec<f64> = sorted.iter().map(|int| *int as f64).collect();
+    if let Some(ends) = blurred(&numbers, Form::Int) {
+        return format!("keys({}, {})", ends[0], ends[1]);
+    }
     let steps = (sorted.len() / 4).clamp(1, 20);
     let span = (i128::from(most) - i128::from(least)).max(1) as f64;
     let grid = 10f64.powi((span / 150.0).max(1.0).log10().floor() as i32);

@@ -15,15 +15,17 @@
 //!        schema file <── statements <── an expression a column <── keys, describe, relations
 //! ```
 //!
-//! Every table is read once, within bounded memory. The result depends on the database alone, not on threads.
+//! Every table is read once, those that others refer to first, and described before the next is read: memory is that of one table's
+//! sketches and sample for each thread. The result depends on the database alone, not on threads.
 //!
 //! Invariant: a value of the database is in the text only if its column has few different values and does not look personal, and the
 //! value occurs in at least `keep_common` rows; or if it stands in the schema. Quantiles are no values.
 //!
 //! Modules, from the bottom up: `options`: what is asked and returned; `sketch`, `sample`, `scan`: what is known of a table; `numbers`,
-//! `texts`, `parents`: expressions; `describe`, `keys`, `relations`: columns; `statements`, `schema_file`: the text.
+//! `json`, `texts`, `parents`: expressions; `describe`, `keys`, `relations`: columns; `statements`, `schema_file`: the text.
 
 mod describe;
+mod json;
 mod keys;
 mod numbers;
 mod options;
@@ -41,9 +43,10 @@ use std::time::Instant;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress};
-use sqluice_core::schema::{Schema, Table};
+use sqluice_core::schema::{Schema, Table, quoted};
 use sqluice_core::similar;
 use sqluice_reader::Snapshot;
+use sqluice_reader::connection::unreadable;
 use sqluice_reader::rows::{Rows, Selection};
 
 pub use sqluice_reader::snapshot::ReadOptions;
@@ -71,17 +74,21 @@ impl Profile {
         let snapshot = Arc::new(remote::snapshot(&self.source, &folder, &self.read, (progress, cancel))?);
         let schema = snapshot.schema()?;
         self.refuse_unknown(&snapshot, &schema)?;
-        let mut facts = Vec::new();
-        for table in &schema.tables {
-            let read = self.has(&table.name).then(|| read(&snapshot, &schema, table, threads, progress, cancel));
-            facts.push(read.transpose()?);
+        let mut file = SchemaFile::new(&snapshot, &schema, |name| self.has(name), cancel)?;
+        let mut rows: Vec<Option<u64>> = vec![None; schema.tables.len()];
+        for index in parents_first(&schema) {
+            let table = &schema.tables[index];
+            if self.has(&table.name) {
+                let facts = read(&snapshot, &schema, table, threads, progress, cancel)?;
+                rows[index] = Some(facts.rows);
+                self.count_parents(&snapshot, &schema, table, &mut rows)?;
+                self.describe(World { schema: &schema, rows: &rows }, table, &facts, &mut file);
+            }
         }
         progress.phase("describe", None);
-        let mut file = SchemaFile::new(&snapshot, &schema, |name| self.has(name), cancel)?;
-        self.describe(&schema, &facts, &mut file);
         let (text, notes) = file.finish(self.rules().common)?;
-        let tables = schema.tables.iter().zip(&facts).filter_map(|(table, facts)| {
-            let (name, rows) = (table.name.clone(), facts.as_ref()?.rows);
+        let tables = schema.tables.iter().zip(&rows).filter_map(|(table, rows)| {
+            let (name, rows) = (table.name.clone(), (*rows)?);
             Some(ProfiledTable { columns: file.described(&name), name, rows })
         });
         let tables: Vec<ProfiledTable> = tables.collect();
@@ -122,28 +129,65 @@ impl Profile {
         Ok(())
     }
 
-    /// Chooses the expressions of all columns.
-    fn describe(&self, schema: &Schema, facts: &[Option<TableFacts>], file: &mut SchemaFile<'_>) {
-        let world = World { schema, facts };
-        for (table, facts) in schema.tables.iter().zip(facts) {
-            let Some(facts) = facts else { continue };
-            let read = read_columns(table);
-            let described = Described { table, facts, read: &read, rules: self.rules() };
-            let Keys { mut made, .. } = Keys::of(described, world);
-            let is_free: Vec<bool> = made.iter().zip(&read).map(|(made, read)| made.is_none() && read.is_some()).collect();
-            for column in (0..made.len()).filter(|column| is_free[*column]) {
-                made[column] = described.plain(column);
+    /// Counts the rows of parents that are read later: tables that refer to each other.
+    fn count_parents(
+        &self,
+        snapshot: &Snapshot,
+        schema: &Schema,
+        table: &Table,
+        rows: &mut [Option<u64>],
+    ) -> Result<()> {
+        for reference in &table.references {
+            let is_parent = |other: &Table| other.name.eq_ignore_ascii_case(&reference.parent);
+            let Some(parent) = schema.tables.iter().position(is_parent).filter(|parent| rows[*parent].is_none()) else { continue };
+            if self.has(&schema.tables[parent].name) {
+                let sql = format!("SELECT count(*) FROM {}", quoted(&schema.tables[parent].name));
+                let count = snapshot.connection().query_row(&sql, [], |row| row.get::<_, i64>(0));
+                let count = count.map_err(|error| unreadable(snapshot.name(), error))?;
+                rows[parent] = u64::try_from(count).ok();
             }
-            if facts.rows > 0 {
-                relations::relate(&described, &mut made, &is_free);
-            }
-            for (column, made) in made.iter().enumerate() {
-                file.note(&table.name, &table.columns[column].name, made.as_ref(), described.personal(column));
-            }
-            let expressions = made.into_iter().map(|made| made.map(|made: Made| made.expression)).collect();
-            file.set(&table.name, facts.rows, expressions);
         }
+        Ok(())
     }
+
+    /// Chooses the expressions of a table's columns.
+    fn describe(&self, world: World<'_>, table: &Table, facts: &TableFacts, file: &mut SchemaFile<'_>) {
+        let read = read_columns(table);
+        let described = Described { table, facts, read: &read, rules: self.rules() };
+        let Keys { mut made, .. } = Keys::of(described, world);
+        let is_free: Vec<bool> = made.iter().zip(&read).map(|(made, read)| made.is_none() && read.is_some()).collect();
+        for column in (0..made.len()).filter(|column| is_free[*column]) {
+            made[column] = described.plain(column);
+        }
+        if facts.rows > 0 {
+            relations::relate(&described, &mut made, &is_free);
+        }
+        for (column, made) in made.iter().enumerate() {
+            file.note(&table.name, &table.columns[column].name, made.as_ref(), described.personal(column));
+        }
+        let expressions = made.into_iter().map(|made| made.map(|made: Made| made.expression)).collect();
+        file.set(&table.name, facts.rows, expressions);
+    }
+}
+
+/// The numbers of all tables, those that others refer to before them as far as that can be.
+fn parents_first(schema: &Schema) -> Vec<usize> {
+    fn visit(schema: &Schema, index: usize, seen: &mut [bool], order: &mut Vec<usize>) {
+        if std::mem::replace(&mut seen[index], true) {
+            return;
+        }
+        for reference in &schema.tables[index].references {
+            let is_parent = |other: &Table| other.name.eq_ignore_ascii_case(&reference.parent);
+            if let Some(parent) = schema.tables.iter().position(is_parent) {
+                visit(schema, parent, seen, order);
+            }
+        }
+        order.push(index);
+    }
+    let mut order = Vec::new();
+    let mut seen = vec![false; schema.tables.len()];
+    (0..schema.tables.len()).for_each(|index| visit(schema, index, &mut seen, &mut order));
+    order
 }
 
 /// Of each column of a table, its number among those that are read; SQLite computes the others.

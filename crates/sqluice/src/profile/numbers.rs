@@ -52,7 +52,7 @@ pub(super) fn form_of_reals(values: &[f64]) -> Form {
 }
 
 /// How many values there must be for their quantiles to say nothing of one of them.
-pub(super) const ENOUGH: usize = 20;
+const ENOUGH: usize = 20;
 
 /// The expression for numbers: a sample of them, sorted, of a column with `rows` of them; `different`: how many of
 /// those differ, if that matters.
@@ -70,7 +70,7 @@ pub(super) fn numbers(sorted: &[f64], form: Form, rows: u64, different: Option<f
 }
 
 /// The ends of a range that has a few values somewhere within it: two digits are left of them.
-fn blurred(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
+pub(super) fn blurred(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
     if sorted.len() >= ENOUGH || form == Form::Length {
         return None;
     }

@@ -9,7 +9,7 @@ use sqluice_core::splitmix::{STEP, mix};
 use super::sketch::{hash_bytes, hash_int, hash_real};
 
 /// Values that are kept at most, of all columns together.
-const VALUES_MAX: usize = 1 << 19;
+const VALUES_MAX: usize = 3 << 17;
 
 /// Rows that are kept at most.
 const ROWS_MAX: usize = 1 << 16;
@@ -42,6 +42,11 @@ impl Cell {
             }
             Value::Blob(blob) => Cell::Blob(start(blob), blob.len() as u32, hash_bytes(blob, 1)),
         }
+    }
+
+    /// A text that stands within another.
+    pub(super) fn of_text(text: &str) -> Cell {
+        Cell::of(Value::Text(text.as_bytes()))
     }
 
     /// The hash that [`Counts`](super::sketch::Counts) knows it by; `None`: NULL.

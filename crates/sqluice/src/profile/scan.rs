@@ -6,6 +6,7 @@
 //!
 //! Every row is looked at for its NULLs, its kinds of values, and how often they occur; all else is taken from the sample.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use sqluice_core::batch::{Batch, Column, Value, Values};
@@ -192,8 +193,12 @@ pub(super) fn scan(
     let source = rows.source(PART_BYTES, cancel)?;
     progress.phase(&format!("profile {}", rows.name()), source.total());
     let parts = Mutex::new(Parts { source, next: 0 });
+    let has_failed = AtomicBool::new(false);
     let next_part = || -> Result<Option<(u32, Box<dyn Part>)>> {
         cancel.check()?;
+        if has_failed.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         let mut parts = parts.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(part) = parts.source.next_part()? else { return Ok(None) };
         parts.next += 1;
@@ -209,7 +214,7 @@ pub(super) fn scan(
                 facts.add(batch, wanted, number, first, &mut hashes);
                 Ok(())
             };
-            part.decode(&mut take)?;
+            part.decode(&mut take).inspect_err(|_| has_failed.store(true, Ordering::Relaxed))?;
             progress.advance(Amount { rows: facts.rows - before, bytes: part.input_bytes() });
         }
         Ok(facts)

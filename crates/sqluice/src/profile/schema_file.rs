@@ -121,6 +121,9 @@ impl<'s> SchemaFile<'s> {
 
     /// The text, and what could not be described.
     pub(super) fn finish(&mut self, common: Option<u64>) -> Result<(String, Vec<String>)> {
+        let place = |name: &str| self.schema.tables.iter().position(|table| table.name == name);
+        self.kept.sort_by_key(|kept| place(&kept.table));
+        self.personal.sort_by_key(|personal| place(&personal.table));
         for _ in 0..TRIES {
             let body = self.body();
             let schema = Schema::parse(body, Path::new("profile"))?;
