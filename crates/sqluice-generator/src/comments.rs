@@ -68,7 +68,8 @@ fn owned<'a>(sql: &'a str, mark: &str) -> Vec<(usize, &'a str, usize, Owner)> {
 /// The tables whose numbers of rows a file says, in its order. Other words after the mark are a comment like any other.
 pub(crate) fn row_counts(sql: &str) -> Vec<(String, u64)> {
     let counted = |(_, text, _, owner): (usize, &str, usize, Owner)| {
-        let (Owner::Column { table, .. } | Owner::Constraint { table } | Owner::Table { table }) = owner else {
+        let (Owner::Column { table, .. } | Owner::Constraint { table } | Owner::Table { table }) = owner
+        else {
             return None;
         };
         match number(false, text.trim()) {
@@ -115,10 +116,17 @@ pub(crate) fn comments(sql: &str) -> Result<Vec<Comment<'_>>, Fault> {
 /// What a comment belongs to.
 #[derive(Clone, Debug)]
 enum Owner {
-    Column { table: String, column: String },
-    Constraint { table: String },
+    Column {
+        table: String,
+        column: String,
+    },
+    Constraint {
+        table: String,
+    },
     /// A table, before its first column.
-    Table { table: String },
+    Table {
+        table: String,
+    },
     Nothing,
 }
 

@@ -117,7 +117,9 @@ impl Spec {
 /// How many rows the comments of a schema say that each of its tables gets: `-- rows: 10k` between the parentheses of its CREATE TABLE.
 pub fn stated_rows(schema: &Schema) -> Vec<Option<u64>> {
     let stated = row_counts(&schema.sql);
-    let of = |name: &str| stated.iter().rfind(|(table, _)| table.eq_ignore_ascii_case(name)).map(|(_, rows)| *rows);
+    let of = |name: &str| {
+        stated.iter().rfind(|(table, _)| table.eq_ignore_ascii_case(name)).map(|(_, rows)| *rows)
+    };
     schema.tables.iter().map(|table| of(&table.name)).collect()
 }
 

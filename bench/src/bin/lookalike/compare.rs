@@ -50,7 +50,15 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("input: {} rows in 4 tables, {:.0} MB\n", grouped(rows), bytes as f64 / 1e6))?;
     sqluice.run(&["profile".as_ref(), database.as_os_str(), "--to".as_ref(), profile.as_os_str()])?;
 
-    let track = Track { sqluice, database, profile, rows, bytes, made, share: settings.made as f64 / settings.rows as f64 };
+    let track = Track {
+        sqluice,
+        database,
+        profile,
+        rows,
+        bytes,
+        made,
+        share: settings.made as f64 / settings.rows as f64,
+    };
     let mut rounds = Vec::new();
     for number in 1..=options.rounds {
         say(&format!("\nround {number} of {}\n", options.rounds))?;

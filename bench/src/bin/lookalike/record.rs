@@ -87,7 +87,13 @@ pub(crate) struct Record {
 
 impl Record {
     /// Sums up the rounds, each of which has all laps.
-    pub(crate) fn new(taken: String, sqluice: String, machine: Machine, input: Input, rounds: Vec<Round>) -> Record {
+    pub(crate) fn new(
+        taken: String,
+        sqluice: String,
+        machine: Machine,
+        input: Input,
+        rounds: Vec<Round>,
+    ) -> Record {
         let ratios = Ratio::all(&RATIOS, &rounds);
         Record { benchmark: "lookalike", taken, sqluice, machine, input, rounds, ratios }
     }

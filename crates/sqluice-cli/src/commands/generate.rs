@@ -176,8 +176,7 @@ fn files(args: &Generate) -> Result<(Option<PathBuf>, Option<PathBuf>), Error> {
     let mut files = args.files.iter().cloned();
     let has_schema = args.preset.is_some() || args.like.is_some();
     // A preview is of no database; one may be named, because only --preview was added.
-    let nowhere =
-        args.discard || (args.preview.is_some() && args.files.len() < 2 - usize::from(has_schema));
+    let nowhere = args.discard || (args.preview.is_some() && args.files.len() < 2 - usize::from(has_schema));
     let target = if nowhere { None } else { files.next() };
     let schema = if has_schema { None } else { files.next() };
     if !nowhere && target.is_none() {

@@ -33,7 +33,8 @@ fn a_profile_goes_to_standard_output_or_to_a_file() {
     shop(folder);
     assert_eq!(run(folder, ["profile", "shop.db"]).ok().stdout, PROFILE);
     let ran = run(folder, ["profile", "shop.db", "-o", "shop.sql"]).ok();
-    let expected = "Described 100 rows of 1 table in shop.sql: [..]s ([..] rows/s)\n  2 values of 1 column shown\n";
+    let expected =
+        "Described 100 rows of 1 table in shop.sql: [..]s ([..] rows/s)\n  2 values of 1 column shown\n";
     assert!(matches(&ran.stderr, expected), "{ran:?}");
     assert_eq!(fs::read_to_string(folder.join("shop.sql")).unwrap(), PROFILE);
     let refused = run(folder, ["profile", "shop.db", "-o", "shop.sql"]);

@@ -26,8 +26,8 @@ use sqluice_core::schema::{Schema, Table};
 use super::comments::Comment;
 use super::parse::{Expr, ExprNode, Literal, parse};
 use checks::Bounds;
-use trial::Trial;
 pub use names::words as words_of_name;
+use trial::Trial;
 pub(super) use trial::broken_checks;
 
 /// What a schema suggests.
@@ -163,8 +163,10 @@ impl<'a> Chooser<'a> {
         let ExprNode::Call { name, arguments } = call else { return false };
         let leader = arguments.first().map(|leader| &leader.value.node);
         let Some(ExprNode::Column { of: None, name: leader }) = leader else { return false };
-        let is_leader = |other: &usize| *other != column && self.table.columns[*other].name.eq_ignore_ascii_case(leader);
-        ["ordinal", "within"].iter().any(|known| name.eq_ignore_ascii_case(known)) && key.iter().any(is_leader)
+        let is_leader =
+            |other: &usize| *other != column && self.table.columns[*other].name.eq_ignore_ascii_case(leader);
+        ["ordinal", "within"].iter().any(|known| name.eq_ignore_ascii_case(known))
+            && key.iter().any(is_leader)
     }
 
     /// The columns that are distinct together in a group.

@@ -41,7 +41,8 @@ pub(super) const WITHIN: Function = Function {
         let groups = grouped(arguments)?;
         let inner = arguments.compile(1)?;
         if inner.domain().is_none() {
-            return Err(arguments.wrong(1, "something with a known number of values, as int, pattern or ref of a key"));
+            return Err(arguments
+                .wrong(1, "something with a known number of values, as int, pattern or ref of a key"));
         }
         Ok(Arc::new(Within { groups, inner }))
     },
@@ -96,8 +97,10 @@ impl RowCounts {
         }
         let outside = ((rows as f64 * self.outside).round() as u64).min(rows);
         let inside = rows - outside;
-        let sizes: Vec<u64> = (0..ends.len()).map(|class| ends[class] - if class == 0 { 0 } else { ends[class - 1] }).collect();
-        let mut wanted: Vec<f64> = sizes.iter().zip(&self.classes).map(|(size, (rows, _))| *size as f64 * rows).collect();
+        let sizes: Vec<u64> =
+            (0..ends.len()).map(|class| ends[class] - if class == 0 { 0 } else { ends[class - 1] }).collect();
+        let mut wanted: Vec<f64> =
+            sizes.iter().zip(&self.classes).map(|(size, (rows, _))| *size as f64 * rows).collect();
         if wanted.iter().sum::<f64>() == 0.0 {
             // So few groups that none has rows by the counts.
             wanted = sizes.iter().map(|size| *size as f64).collect();
@@ -108,12 +111,21 @@ impl RowCounts {
         let last = wanted.iter().rposition(|wanted| *wanted > 0.0).unwrap_or(0);
         for (index, (size, wanted)) in sizes.into_iter().zip(wanted).enumerate() {
             sum += wanted;
-            let end = if index >= last { inside } else { ((inside as f64 * (sum / total)).round() as u64).min(inside) };
+            let end = if index >= last {
+                inside
+            } else {
+                ((inside as f64 * (sum / total)).round() as u64).min(inside)
+            };
             classes.push(ClassPlaces { first_group, groups: size, first, rows: end - first });
             (first_group, first) = (first_group + size, end);
         }
         classes.retain(|class| class.rows > 0 && class.groups > 0);
-        Places { classes, outside, positions: Shuffle::new(key.child(0), rows.max(1)), shuffled: Shuffle::new(key.child(1), groups.max(1)) }
+        Places {
+            classes,
+            outside,
+            positions: Shuffle::new(key.child(0), rows.max(1)),
+            shuffled: Shuffle::new(key.child(1), groups.max(1)),
+        }
     }
 }
 
@@ -139,7 +151,8 @@ impl Places {
     /// The group of a row, and its number in it; `None`: it is in no group.
     pub(super) fn of(&self, row: u64) -> Option<Placed> {
         let position = self.positions.place(row).checked_sub(self.outside)?;
-        let class = self.classes[self.classes.partition_point(|class| class.first <= position).checked_sub(1)?];
+        let class =
+            self.classes[self.classes.partition_point(|class| class.first <= position).checked_sub(1)?];
         let at = position - class.first;
         let group = scaled(at, class.groups, class.rows);
         // The first position whose group is this one.

@@ -117,7 +117,9 @@ impl Mapped {
                 (Map::Left(count), Value::Text(text)) => out.push(Value::Text(first_characters(text, count))),
                 // What is too large for an integer is its end.
                 (Map::Round, Value::Real(real)) => out.push(Value::Int(real.round() as i64)),
-                (Map::Places(scale), Value::Real(real)) => out.push(Value::Real((real * scale).round() / scale)),
+                (Map::Places(scale), Value::Real(real)) => {
+                    out.push(Value::Real((real * scale).round() / scale))
+                }
                 (Map::Places(_), Value::Int(int)) => out.push(Value::Real(int as f64)),
                 (_, other) => out.push(other),
             }

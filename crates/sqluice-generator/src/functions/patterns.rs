@@ -20,7 +20,9 @@ pub(super) const PATTERN: Function = Function {
     build: |arguments| {
         arguments.count(1)?;
         let pattern = Pattern::of(arguments.text(0)?);
-        pattern.map(|pattern| Arc::new(pattern) as Arc<dyn Generate>).ok_or_else(|| arguments.wrong(0, "a pattern of at most 1000 characters"))
+        pattern
+            .map(|pattern| Arc::new(pattern) as Arc<dyn Generate>)
+            .ok_or_else(|| arguments.wrong(0, "a pattern of at most 1000 characters"))
     },
 };
 
@@ -84,7 +86,9 @@ impl OfLength {
             word += 1;
             match self.content {
                 Content::Bytes => out.extend_from_slice(&bits.to_le_bytes()),
-                Content::Characters => out.extend((0..10).map(|at| CHARACTERS[(bits >> (6 * at)) as usize & 63])),
+                Content::Characters => {
+                    out.extend((0..10).map(|at| CHARACTERS[(bits >> (6 * at)) as usize & 63]))
+                }
                 Content::Words => {
                     out.extend_from_slice(LOREM[below64(bits, LOREM.len() as u64) as usize].as_bytes());
                     out.push(b' ');
@@ -191,7 +195,11 @@ impl Pattern {
             pattern.bytes.push(0);
         }
         for (_, alphabet) in pattern.drawn.iter().rev() {
-            let Some(count) = pattern.count.checked_mul(alphabet.len() as u64).filter(|count| *count <= 1 << 62) else { break };
+            let Some(count) =
+                pattern.count.checked_mul(alphabet.len() as u64).filter(|count| *count <= 1 << 62)
+            else {
+                break;
+            };
             pattern.count = count;
             pattern.numbered += 1;
         }
@@ -268,7 +276,14 @@ impl Numbered {
 /// The first bytes of a text that has `cut` characters more.
 fn without_last(text: &[u8], cut: usize) -> &[u8] {
     let is_start = |byte: &u8| byte & 0xc0 != 0x80;
-    let starts: Vec<usize> = text.iter().enumerate().rev().filter(|(_, byte)| is_start(byte)).map(|(at, _)| at).take(cut).collect();
+    let starts: Vec<usize> = text
+        .iter()
+        .enumerate()
+        .rev()
+        .filter(|(_, byte)| is_start(byte))
+        .map(|(at, _)| at)
+        .take(cut)
+        .collect();
     if starts.len() < cut { &text[..0] } else { &text[..starts.last().copied().unwrap_or(text.len())] }
 }
 

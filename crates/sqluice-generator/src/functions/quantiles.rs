@@ -107,7 +107,8 @@ fn build(arguments: &Arguments<'_>, whole: bool) -> Result<Arc<dyn Generate>, Fa
             let width = if form == Form::Day { DAY_BYTES } else { SECOND_BYTES };
             let parsed = calendar::parse(text.as_bytes()).filter(|_| text.len() == width);
             let wanted = &"YYYY-MM-DD hh:mm:ss"[..width];
-            let moment = parsed.ok_or_else(|| arguments.wrong(index, &format!("a text of the form '{wanted}'")))?;
+            let moment =
+                parsed.ok_or_else(|| arguments.wrong(index, &format!("a text of the form '{wanted}'")))?;
             Ok(if form == Form::Day { moment / u64::from(DAY) } else { moment } as f64)
         }
     };
@@ -137,7 +138,9 @@ impl ByShare for Quantiles {
     fn make(&self, _: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()> {
         let values = shares.iter().map(|share| at_quantile(&self.points, *share));
         match self.form {
-            Form::Real => out.reals(rows.len()).iter_mut().zip(values).for_each(|(slot, value)| *slot = value),
+            Form::Real => {
+                out.reals(rows.len()).iter_mut().zip(values).for_each(|(slot, value)| *slot = value)
+            }
             Form::Int => {
                 // The largest is that of the last quantile, from which half an integer may be missing.
                 let last = (self.points[self.points.len() - 1] + 0.5).ceil() - 1.0;
@@ -170,7 +173,9 @@ impl Generate for Quantiles {
     fn size(&self) -> Size {
         match self.form {
             Form::Real => Size::exactly(8),
-            Form::Int => Size { mean: super::numbers::int_bytes(self.points[self.points.len() / 2] as i64), max: 8 },
+            Form::Int => {
+                Size { mean: super::numbers::int_bytes(self.points[self.points.len() / 2] as i64), max: 8 }
+            }
             Form::Day => Size::exactly(DAY_BYTES as u64),
             Form::Second => Size::exactly(SECOND_BYTES as u64),
         }
@@ -202,8 +207,15 @@ impl Keys {
         let parts = (self.points.len() - 1) as u64;
         // Rows are cut into parts of as many rows, give or take one.
         let first = |part: u64| (u128::from(count) * u128::from(part) / u128::from(parts)) as u64;
-        let part = ((u128::from(row) * u128::from(parts)) / u128::from(count.max(1))).min(u128::from(parts) - 1) as u64;
-        let part = if row < first(part) { part - 1 } else if part + 1 < parts && row >= first(part + 1) { part + 1 } else { part };
+        let part = ((u128::from(row) * u128::from(parts)) / u128::from(count.max(1)))
+            .min(u128::from(parts) - 1) as u64;
+        let part = if row < first(part) {
+            part - 1
+        } else if part + 1 < parts && row >= first(part + 1) {
+            part + 1
+        } else {
+            part
+        };
         let (low, high) = (self.point(count, part), self.point(count, part + 1));
         let (rows, at) = ((first(part + 1) - first(part)).max(1), row - first(part));
         let span = i128::from(high) - i128::from(low);
@@ -287,7 +299,10 @@ impl Later {
                 out.push(Value::Null);
                 continue;
             };
-            match super::moments::literal(from.saturating_add(seconds), if is_day { super::Form::Day } else { super::Form::Second }) {
+            match super::moments::literal(
+                from.saturating_add(seconds),
+                if is_day { super::Form::Day } else { super::Form::Second },
+            ) {
                 Literal::Text(text) => out.push(Value::Text(text.as_bytes())),
                 _ => out.push(Value::Null),
             }

@@ -255,7 +255,9 @@ fn reference(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     };
     let which = if arguments.arguments.len() > 1 { which(arguments)? } else { Which::Any };
     if let (3, false) = (arguments.arguments.len(), matches!(which, Which::Rows(_))) {
-        return Err(arguments.fault(arguments.place(2), "a share of rows that refer to none goes with rows(...)"));
+        return Err(
+            arguments.fault(arguments.place(2), "a share of rows that refer to none goes with rows(...)")
+        );
     }
     let declared = &names.tables[table];
     let is_key = declared.unique_keys().iter().any(|key| key[..] == [column]);
@@ -294,7 +296,10 @@ fn which(arguments: &Arguments<'_>) -> Result<Which, Fault> {
         ("rows", 1..) => {
             let outside = if arguments.arguments.len() == 3 { arguments.real(2)? } else { 0.0 };
             RowCounts::of(given, outside).map(Which::Rows).ok_or_else(|| {
-                arguments.fault(at, "rows takes numbers of rows with their weights, one above 0, and p is from 0 to 1")
+                arguments.fault(
+                    at,
+                    "rows takes numbers of rows with their weights, one above 0, and p is from 0 to 1",
+                )
             })
         }
         _ => {
@@ -384,7 +389,8 @@ impl Reference {
             return self.column.generator.fill_at(scope, picked, out);
         }
         let present: Vec<bool> = picked.iter().map(|parent| *parent != NO_PARENT).collect();
-        let some: Vec<u64> = picked.iter().map(|parent| if *parent == NO_PARENT { 0 } else { *parent }).collect();
+        let some: Vec<u64> =
+            picked.iter().map(|parent| if *parent == NO_PARENT { 0 } else { *parent }).collect();
         self.column.generator.fill_at(scope, &some, out)?;
         out.keep(&present);
         Ok(())

@@ -42,7 +42,8 @@ impl Counted {
     /// The table that a call stands in.
     pub(super) fn of(arguments: &Arguments<'_>) -> Counted {
         let table = arguments.context.table;
-        let name = arguments.context.names.tables.get(table).map_or(String::new(), |table| table.name.clone());
+        let name =
+            arguments.context.names.tables.get(table).map_or(String::new(), |table| table.name.clone());
         Counted { table, name }
     }
 
@@ -81,7 +82,13 @@ fn shares_of(at: Scope<'_>, count: u64, rows: &[u64], out: &mut [u64]) {
 }
 
 /// Makes the values of rows, spread over all rows of the table.
-pub(super) fn fill(inner: &dyn ByShare, table: &Counted, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
+pub(super) fn fill(
+    inner: &dyn ByShare,
+    table: &Counted,
+    at: Scope<'_>,
+    rows: RowRange,
+    out: &mut Vector,
+) -> Result<()> {
     let mut numbers = [0; ROWS_MAX];
     let numbers = &mut numbers[..rows.count];
     (rows.first..).zip(&mut *numbers).for_each(|(row, number)| *number = row);
@@ -89,7 +96,13 @@ pub(super) fn fill(inner: &dyn ByShare, table: &Counted, at: Scope<'_>, rows: Ro
 }
 
 /// Makes the values of rows in any order, as [`fill`] does.
-pub(super) fn fill_at(inner: &dyn ByShare, table: &Counted, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
+pub(super) fn fill_at(
+    inner: &dyn ByShare,
+    table: &Counted,
+    at: Scope<'_>,
+    rows: &[u64],
+    out: &mut Vector,
+) -> Result<()> {
     let mut shares = [0; ROWS_MAX];
     let shares = &mut shares[..rows.len()];
     shares_of(at, table.rows(at.world), rows, shares);
@@ -97,7 +110,13 @@ pub(super) fn fill_at(inner: &dyn ByShare, table: &Counted, at: Scope<'_>, rows:
 }
 
 /// Hands rows and shares down to a function, if it takes shares.
-pub(super) fn hand_down(inner: &dyn Generate, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()> {
+pub(super) fn hand_down(
+    inner: &dyn Generate,
+    at: Scope<'_>,
+    rows: &[u64],
+    shares: &[u64],
+    out: &mut Vector,
+) -> Result<()> {
     match inner.by_share() {
         Some(by_share) => by_share.make(at, rows, shares, out),
         None => inner.fill_at(at, rows, out),
@@ -106,7 +125,8 @@ pub(super) fn hand_down(inner: &dyn Generate, at: Scope<'_>, rows: &[u64], share
 
 /// The fraction of a part that a share is at: from its beginning to its end.
 fn within(share: u64, begin: u64, width: u64) -> u64 {
-    (((u128::from(share.saturating_sub(begin))) << 64) / u128::from(width.max(1))).min(u128::from(u64::MAX)) as u64
+    (((u128::from(share.saturating_sub(begin))) << 64) / u128::from(width.max(1))).min(u128::from(u64::MAX))
+        as u64
 }
 
 pub(super) const SHARES: Function = Function {
@@ -170,8 +190,12 @@ fn shares(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
         })
         .collect();
     let options = match literals {
-        Some(literals) => Options::Literals(Literals::new(Picker::new(&vec![1.0; literals.len()]), &literals)),
-        None => Options::Functions((0..given.len()).map(|index| arguments.compile(index)).collect::<Result<_, _>>()?),
+        Some(literals) => {
+            Options::Literals(Literals::new(Picker::new(&vec![1.0; literals.len()]), &literals))
+        }
+        None => Options::Functions(
+            (0..given.len()).map(|index| arguments.compile(index)).collect::<Result<_, _>>()?,
+        ),
     };
     Ok(Arc::new(Shares { begins, options, table: Counted::of(arguments) }))
 }
@@ -362,13 +386,19 @@ impl Pool {
     fn values(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
         let inner = at.child(1);
         if let Some(by_share) = self.inner.by_share() {
-            let middle = |number: &u64| (((u128::from(*number) << 65) | 1 << 64) / (2 * u128::from(self.count))) as u64;
+            let middle = |number: &u64| {
+                (((u128::from(*number) << 65) | 1 << 64) / (2 * u128::from(self.count))) as u64
+            };
             return by_share.make(inner, numbers, &numbers.iter().map(middle).collect::<Vec<_>>(), out);
         }
         match self.inner.domain() {
             Some(domain) if domain.count(at.world)? >= self.count => {
                 let shuffle = Shuffle::new(at.key.child(2), domain.count(at.world)?);
-                domain.nth(inner, &numbers.iter().map(|number| shuffle.place(*number)).collect::<Vec<_>>(), out)
+                domain.nth(
+                    inner,
+                    &numbers.iter().map(|number| shuffle.place(*number)).collect::<Vec<_>>(),
+                    out,
+                )
             }
             Some(domain) if domain.is_endless() => domain.nth(inner, numbers, out),
             _ => self.inner.fill_at(inner, numbers, out),

@@ -87,7 +87,8 @@ impl<'t> Described<'t> {
         let made = self.kept(column, facts).unwrap_or_else(|| {
             let cells = self.cells(column);
             let shaped = self.shaped(facts, &cells);
-            let expression = shaped.unwrap_or_else(|| self.by_kinds(&cells, facts.values(), facts.different()));
+            let expression =
+                shaped.unwrap_or_else(|| self.by_kinds(&cells, facts.values(), facts.different()));
             Made { expression, kept: Vec::new() }
         });
         Some(Made { expression: self.with_nulls(facts, made.expression), ..made })
@@ -136,7 +137,10 @@ impl<'t> Described<'t> {
     /// Few texts that may not be shown: others of the same lengths, as often.
     fn shaped(&self, facts: &ColumnFacts, cells: &[&Cell]) -> Option<String> {
         let counts = facts.counts.as_ref().filter(|counts| counts.is_exact())?;
-        if facts.texts < facts.values() || counts.different() > FEW_NUMBERS || 2.0 * counts.different() > facts.texts as f64 {
+        if facts.texts < facts.values()
+            || counts.different() > FEW_NUMBERS
+            || 2.0 * counts.different() > facts.texts as f64
+        {
             return None;
         }
         let mut lengths: HashMap<u64, (u32, u64)> = HashMap::new();
@@ -145,7 +149,8 @@ impl<'t> Described<'t> {
                 lengths.insert(*hash, (*length, counts.of(*hash)?));
             }
         }
-        let mut options: Vec<(u64, u32)> = lengths.into_values().map(|(length, rows)| (rows, length)).collect();
+        let mut options: Vec<(u64, u32)> =
+            lengths.into_values().map(|(length, rows)| (rows, length)).collect();
         options.sort_unstable_by(|one, other| other.cmp(one));
         // Short ones would be the same too often.
         if options.len() < 2 || options.iter().any(|(_, length)| *length < 3) {
@@ -179,7 +184,8 @@ impl<'t> Described<'t> {
             [] => "NULL".to_owned(),
             [only] => part(only),
             _ => {
-                let options: Vec<String> = parts.iter().map(|cells| format!("{}: {}", part(cells), cells.len())).collect();
+                let options: Vec<String> =
+                    parts.iter().map(|cells| format!("{}: {}", part(cells), cells.len())).collect();
                 format!("shares({})", options.join(", "))
             }
         }

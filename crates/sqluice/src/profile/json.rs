@@ -34,13 +34,20 @@ pub(super) fn object(texts: &Texts<'_>) -> Option<String> {
     if texts.is_unique || !texts.cells.iter().all(|cell| starts(&cell)) {
         return None;
     }
-    let sample: Vec<&str> = texts.cells.iter().step_by(texts.cells.len() / LOOKED_AT + 1).filter_map(|cell| cell.text()).collect();
+    let sample: Vec<&str> = texts
+        .cells
+        .iter()
+        .step_by(texts.cells.len() / LOOKED_AT + 1)
+        .filter_map(|cell| cell.text())
+        .collect();
     let members = members(&sample)?;
     let common = texts.common.min(sample.len() as u64 / 2).max(2);
-    let mut kept: Vec<(String, Member)> = members.into_iter().filter(|(_, member)| member.all >= common).collect();
+    let mut kept: Vec<(String, Member)> =
+        members.into_iter().filter(|(_, member)| member.all >= common).collect();
     kept.sort_by_key(|(_, member)| member.place);
     kept.truncate(KEYS_MAX);
-    let shown: Vec<String> = kept.iter().map(|(key, member)| format!("{}: {}", quoted(key), expression(member, texts))).collect();
+    let shown: Vec<String> =
+        kept.iter().map(|(key, member)| format!("{}: {}", quoted(key), expression(member, texts))).collect();
     (!shown.is_empty()).then(|| format!("json({{{}}})", shown.join(", ")))
 }
 
@@ -51,7 +58,9 @@ fn members(sample: &[&str]) -> Option<BTreeMap<String, Member>> {
     let mut statement = connection.prepare("SELECT key, type, atom FROM json_each(?1)").ok()?;
     let mut members: BTreeMap<String, Member> = BTreeMap::new();
     for text in sample {
-        let rows = statement.query_map([text], |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?))).ok()?;
+        let rows = statement
+            .query_map([text], |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?)))
+            .ok()?;
         for (place, row) in rows.enumerate() {
             let (key, _, atom): (String, String, Value) = row.ok()?;
             let member = members.entry(key).or_insert_with(|| Member { place, ..Member::default() });
@@ -77,14 +86,17 @@ fn expression(member: &Member, texts: &Texts<'_>) -> String {
     };
     match (member.ints.len(), member.reals.len(), member.texts.len()) {
         (0, 0, 0) => "NULL".to_owned(),
-        (ints, reals, strings) if ints >= reals && ints >= strings => numbers(&sorted(&member.ints), Form::Int, rows, None),
+        (ints, reals, strings) if ints >= reals && ints >= strings => {
+            numbers(&sorted(&member.ints), Form::Int, rows, None)
+        }
         (_, reals, strings) if reals >= strings => {
             let reals = sorted(&member.reals);
             numbers(&reals, form_of_reals(&reals), rows, None)
         }
         _ => {
             let cells: Vec<&Cell> = member.texts.iter().collect();
-            let different = cells.iter().filter_map(|cell| cell.hash()).collect::<std::collections::HashSet<_>>().len();
+            let different =
+                cells.iter().filter_map(|cell| cell.hash()).collect::<std::collections::HashSet<_>>().len();
             let different = (different as f64 / cells.len() as f64 * rows as f64).max(1.0);
             Texts { cells: &cells, rows, different, ..*texts }.expression()
         }

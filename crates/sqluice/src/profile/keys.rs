@@ -27,7 +27,8 @@ pub(super) struct World<'w> {
 impl<'w> World<'w> {
     /// The table that a reference names, its rows, and the columns that are referred to.
     fn parent(&self, reference: &Reference) -> Option<(&'w Table, u64, Vec<usize>)> {
-        let position = self.schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(&reference.parent))?;
+        let position =
+            self.schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(&reference.parent))?;
         let table = &self.schema.tables[position];
         let rows = self.rows[position]?;
         let columns = match reference.parent_columns.is_empty() {
@@ -46,7 +47,8 @@ pub(super) fn counted_groups(table: &Table) -> Vec<Vec<usize>> {
 
 /// A name in an expression.
 pub(super) fn name(name: &str) -> String {
-    let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.starts_with(|c: char| c.is_ascii_digit());
+    let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !name.starts_with(|c: char| c.is_ascii_digit());
     let keywords = ["null", "case", "when", "then", "else", "end", "and", "or", "not", "in", "is"];
     match is_word && !keywords.contains(&&*name.to_ascii_lowercase()) {
         true => name.to_owned(),
@@ -112,11 +114,17 @@ impl<'d> Keys<'d> {
         }
         references.sort_by_key(|(reference, _)| std::cmp::Reverse(reference.columns.len()));
         for (reference, counts) in references {
-            let Some(&first) = reference.columns.first().filter(|first| self.made[**first].is_none()) else { continue };
+            let Some(&first) = reference.columns.first().filter(|first| self.made[**first].is_none()) else {
+                continue;
+            };
             match self.world.parent(reference) {
-                Some((parent, rows, columns)) => self.reference((first, reference), (parent, rows, &columns), counts),
+                Some((parent, rows, columns)) => {
+                    self.reference((first, reference), (parent, rows, &columns), counts)
+                }
                 // A parent without rows.
-                None if !table.columns[first].not_null && self.world.schema.table(&reference.parent).is_some() => {
+                None if !table.columns[first].not_null
+                    && self.world.schema.table(&reference.parent).is_some() =>
+                {
                     self.set(first, "NULL".to_owned());
                 }
                 None => {}
@@ -133,7 +141,8 @@ impl<'d> Keys<'d> {
     ) {
         let Some(facts) = self.described.facts_of(first) else { return };
         let (rows, values) = (self.described.facts.rows, facts.values());
-        let column = |index: usize| format!("{}.{}", name(&parent.name), name(&parent.columns[columns[index]].name));
+        let column =
+            |index: usize| format!("{}.{}", name(&parent.name), name(&parent.columns[columns[index]].name));
         if values == 0 {
             return self.set(first, "NULL".to_owned());
         }
@@ -179,7 +188,11 @@ impl<'d> Keys<'d> {
             let (rows, common) = (facts.values(), self.described.rules.common.unwrap_or(20));
             Texts { cells: &cells, rows, different: rows as f64, is_unique: true, common }.expression()
         } else if all_ints {
-            self.ints(column, is_rowid || self.described.table.without_rowid && self.is_first_of_key(column), &cells)
+            self.ints(
+                column,
+                is_rowid || self.described.table.without_rowid && self.is_first_of_key(column),
+                &cells,
+            )
         } else {
             return None;
         };
@@ -194,12 +207,16 @@ impl<'d> Keys<'d> {
     fn ints(&self, column: usize, is_ordered: bool, cells: &[&Cell]) -> String {
         let (least, most) = self.described.facts_of(column).map_or((1, 1), |facts| facts.bounds);
         let values = self.described.facts_of(column).map_or(0, super::scan::ColumnFacts::values);
-        let mut ints: Vec<i64> = cells.iter().filter_map(|cell| if let Cell::Int(int) = cell { Some(*int) } else { None }).collect();
+        let mut ints: Vec<i64> = cells
+            .iter()
+            .filter_map(|cell| if let Cell::Int(int) = cell { Some(*int) } else { None })
+            .collect();
         ints.sort_unstable();
         let span = i128::from(most) - i128::from(least);
         let step = span / i128::from(values.max(2) - 1);
         let fits = |int: &i64| step > 0 && (i128::from(*int) - i128::from(least)) % step == 0;
-        let is_regular = step > 0 && span == step * i128::from(values - 1) && ints.iter().all(fits) && step < 1 << 40;
+        let is_regular =
+            step > 0 && span == step * i128::from(values - 1) && ints.iter().all(fits) && step < 1 << 40;
         if is_ordered && is_regular {
             let first = i128::from(least) - step;
             let scaled = if step == 1 { "row()".to_owned() } else { format!("row() * {step}") };
@@ -209,7 +226,11 @@ impl<'d> Keys<'d> {
                 _ => format!("{scaled} - {}", -first),
             };
         }
-        let keys = if is_regular && step == 1 { format!("keys({least}, {most})") } else { key_quantiles(&ints, least, most) };
+        let keys = if is_regular && step == 1 {
+            format!("keys({least}, {most})")
+        } else {
+            key_quantiles(&ints, least, most)
+        };
         if is_ordered { keys } else { format!("distinct({keys})") }
     }
 
@@ -217,12 +238,18 @@ impl<'d> Keys<'d> {
     fn keys_of_several(&mut self) {
         let table = self.described.table;
         for key in table.unique_keys() {
-            if key.len() < 2 || key.iter().any(|column| self.is_unique(*column) || self.described.read[*column].is_none()) {
+            if key.len() < 2
+                || key.iter().any(|column| self.is_unique(*column) || self.described.read[*column].is_none())
+            {
                 continue;
             }
             let Some(group) = self.group_of(&key) else { continue };
             let free: Vec<usize> = key.iter().copied().filter(|column| *column != group).collect();
-            let within = free.iter().copied().find(|column| self.made[*column].is_none()).or_else(|| free.iter().copied().find(|column| self.is_grouped[*column]));
+            let within = free
+                .iter()
+                .copied()
+                .find(|column| self.made[*column].is_none())
+                .or_else(|| free.iter().copied().find(|column| self.is_grouped[*column]));
             if let Some(column) = within {
                 let expression = self.within(column, group);
                 self.is_grouped[column] = false;
@@ -237,8 +264,11 @@ impl<'d> Keys<'d> {
         if let Some(column) = key.iter().copied().find(|column| grouped(self, column)) {
             return Some(column);
         }
-        let free = key.iter().copied().filter(|column| self.made[*column].is_none() && !self.has_nulls(*column));
-        let different = |column: &usize| self.described.facts_of(*column).map_or(0.0, super::scan::ColumnFacts::different);
+        let free =
+            key.iter().copied().filter(|column| self.made[*column].is_none() && !self.has_nulls(*column));
+        let different = |column: &usize| {
+            self.described.facts_of(*column).map_or(0.0, super::scan::ColumnFacts::different)
+        };
         let column = free.min_by(|one, other| different(one).total_cmp(&different(other)))?;
         let (facts, cells) = (self.described.facts_of(column)?, self.described.cells(column));
         let different = (facts.different().round() as u64).max(1);
@@ -253,12 +283,20 @@ impl<'d> Keys<'d> {
     fn within(&self, column: usize, group: usize) -> String {
         let table = self.described.table;
         let of_group = name(&table.columns[group].name);
-        let most = self.described.facts_of(group).and_then(|facts| facts.counts.as_ref()?.counts().last().copied()).unwrap_or(1);
+        let most = self
+            .described
+            .facts_of(group)
+            .and_then(|facts| facts.counts.as_ref()?.counts().last().copied())
+            .unwrap_or(1);
         let reference = table.references.iter().find(|reference| reference.columns[..] == [column]);
         if let Some((parent, rows, columns)) = reference.and_then(|reference| self.world.parent(reference))
             && rows >= most
         {
-            return format!("within({of_group}, ref({}.{}))", name(&parent.name), name(&parent.columns[columns[0]].name));
+            return format!(
+                "within({of_group}, ref({}.{}))",
+                name(&parent.name),
+                name(&parent.columns[columns[0]].name)
+            );
         }
         let cells = self.described.cells(column);
         let Some(facts) = self.described.facts_of(column) else { return "row()".to_owned() };
@@ -267,7 +305,13 @@ impl<'d> Keys<'d> {
         }
         if cells.iter().all(|cell| matches!(cell, Cell::Text(..))) && !cells.is_empty() {
             let common = self.described.rules.common.unwrap_or(20);
-            let texts = Texts { cells: &cells, rows: facts.values(), different: facts.values() as f64, is_unique: true, common };
+            let texts = Texts {
+                cells: &cells,
+                rows: facts.values(),
+                different: facts.values() as f64,
+                is_unique: true,
+                common,
+            };
             return texts.expression();
         }
         "row()".to_owned()
@@ -282,7 +326,8 @@ impl<'d> Keys<'d> {
         cells: &[&Cell],
     ) -> String {
         let span = i128::from(most) - i128::from(least) + 1;
-        let firsts = cells.iter().filter(|cell| ***cell == Cell::Int(least)).count() as f64 / cells.len() as f64;
+        let firsts =
+            cells.iter().filter(|cell| ***cell == Cell::Int(least)).count() as f64 / cells.len() as f64;
         let groups = facts.counts.as_ref().map_or(0.0, |_| 1.0);
         let counts = self.described.facts.rows as f64 * firsts * groups;
         // Line numbers: from 0 or 1 on, as many as the largest group has rows, and one group for each first line.
@@ -311,7 +356,13 @@ fn key_quantiles(sorted: &[i64], least: i64, most: i64) -> String {
     let mut points: Vec<i64> = (0..=steps)
         .map(|step| {
             let value = sorted[(sorted.len() - 1) * step / steps] as f64;
-            let rounded = if step == 0 { (value / grid).ceil() } else if step == steps { (value / grid).floor() } else { (value / grid).round() };
+            let rounded = if step == 0 {
+                (value / grid).ceil()
+            } else if step == steps {
+                (value / grid).floor()
+            } else {
+                (value / grid).round()
+            };
             (rounded * grid) as i64
         })
         .collect();

@@ -49,8 +49,8 @@ use sqluice_reader::Snapshot;
 use sqluice_reader::connection::unreadable;
 use sqluice_reader::rows::{Rows, Selection};
 
-pub use sqluice_reader::snapshot::ReadOptions;
 pub use options::{KeptValues, PersonalColumn, Profile, ProfileReport, ProfiledTable};
+pub use sqluice_reader::snapshot::ReadOptions;
 
 use crate::remote;
 use describe::{Described, Made, Rules};
@@ -118,8 +118,10 @@ impl Profile {
     }
 
     fn refuse_unknown(&self, snapshot: &Snapshot, schema: &Schema) -> Result<()> {
-        let relations = schema.others.iter().filter(|object| object.kind != "trigger").map(|object| &object.name);
-        let names: Vec<&str> = schema.tables.iter().map(|table| &table.name).chain(relations).map(String::as_str).collect();
+        let relations =
+            schema.others.iter().filter(|object| object.kind != "trigger").map(|object| &object.name);
+        let names: Vec<&str> =
+            schema.tables.iter().map(|table| &table.name).chain(relations).map(String::as_str).collect();
         for name in self.tables.iter().chain(&self.exclude_tables) {
             if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
                 let message = format!("{} has no table or view {name}", snapshot.name().display());
@@ -139,7 +141,11 @@ impl Profile {
     ) -> Result<()> {
         for reference in &table.references {
             let is_parent = |other: &Table| other.name.eq_ignore_ascii_case(&reference.parent);
-            let Some(parent) = schema.tables.iter().position(is_parent).filter(|parent| rows[*parent].is_none()) else { continue };
+            let Some(parent) =
+                schema.tables.iter().position(is_parent).filter(|parent| rows[*parent].is_none())
+            else {
+                continue;
+            };
             if self.has(&schema.tables[parent].name) {
                 let sql = format!("SELECT count(*) FROM {}", quoted(&schema.tables[parent].name));
                 let count = snapshot.connection().query_row(&sql, [], |row| row.get::<_, i64>(0));
@@ -155,7 +161,8 @@ impl Profile {
         let read = read_columns(table);
         let described = Described { table, facts, read: &read, rules: self.rules() };
         let Keys { mut made, .. } = Keys::of(described, world);
-        let is_free: Vec<bool> = made.iter().zip(&read).map(|(made, read)| made.is_none() && read.is_some()).collect();
+        let is_free: Vec<bool> =
+            made.iter().zip(&read).map(|(made, read)| made.is_none() && read.is_some()).collect();
         for column in (0..made.len()).filter(|column| is_free[*column]) {
             made[column] = described.plain(column);
         }
@@ -205,13 +212,15 @@ fn read(
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Result<TableFacts> {
-    let read: Vec<usize> = (0..table.columns.len()).filter(|column| table.columns[*column].generated.is_none()).collect();
+    let read: Vec<usize> =
+        (0..table.columns.len()).filter(|column| table.columns[*column].generated.is_none()).collect();
     let names: Vec<String> = read.iter().map(|column| table.columns[*column].name.clone()).collect();
     let rows = Rows::of_table(snapshot, schema, &table.name, &Selection::default().columns(names))?;
     let unique = table.unique_keys();
     let is_unique = |column: &usize| unique.iter().any(|key| key[..] == [*column]);
     let place = |column: &usize| read.binary_search(column).ok();
-    let groups = keys::counted_groups(table).iter().map(|group| group.iter().filter_map(place).collect()).collect();
+    let groups =
+        keys::counted_groups(table).iter().map(|group| group.iter().filter_map(place).collect()).collect();
     let wanted = Wanted { is_counted: read.iter().map(|column| !is_unique(column)).collect(), groups };
     scan::scan(&rows, &wanted, threads, progress, cancel)
 }

@@ -28,7 +28,9 @@ pub(super) enum Form {
     /// Reals with any.
     Real,
     /// Days or seconds as text.
-    Moment { is_day: bool },
+    Moment {
+        is_day: bool,
+    },
 }
 
 impl Form {
@@ -79,7 +81,9 @@ pub(super) fn blurred(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
     let step = match form {
         // A season.
         Form::Moment { is_day } => 90.0 * if is_day { 1.0 } else { 86_400.0 },
-        Form::Int | Form::Length | Form::Decimal(_) | Form::Real => (10f64.powf(size.log10().floor()) / 10.0).max(form.unit()),
+        Form::Int | Form::Length | Form::Decimal(_) | Form::Real => {
+            (10f64.powf(size.log10().floor()) / 10.0).max(form.unit())
+        }
     };
     let (low, high) = ((first / step).floor() * step, (last / step).ceil() * step);
     // Of small numbers, all have two digits.
@@ -115,7 +119,9 @@ fn quantiles(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> S
         Form::Decimal(places) => format!("round(quantiles({}), {places})", shown.join(", ")),
         Form::Real | Form::Moment { .. } => format!("quantiles({})", shown.join(", ")),
     };
-    if let Some(different) = different.filter(|different| different_of(&points, form, rows) > different * 1.02) {
+    if let Some(different) =
+        different.filter(|different| different_of(&points, form, rows) > different * 1.02)
+    {
         let (mut low, mut high) = (1_u64, rows.max(1));
         while low < high {
             let middle = low.midpoint(high);
@@ -139,9 +145,14 @@ fn different_of(points: &[f64], form: Form, values: u64) -> f64 {
         let at = |value: u64| {
             let place = (value as f64 + 0.5) / values as f64 * (points.len() - 1) as f64;
             let (index, rest) = (place as usize, place.fract());
-            ((points[index] * (1.0 - rest) + points[index + 1] * rest) / unit + if form == Form::Int { 0.5 } else { 0.0 }, form)
+            (
+                (points[index] * (1.0 - rest) + points[index + 1] * rest) / unit
+                    + if form == Form::Int { 0.5 } else { 0.0 },
+                form,
+            )
         };
-        let rounded = |(value, form): (f64, Form)| if form == Form::Int { value.floor() } else { value.round() };
+        let rounded =
+            |(value, form): (f64, Form)| if form == Form::Int { value.floor() } else { value.round() };
         let mut seen = f64::NAN;
         let changes = (0..values).filter(|value| {
             let now = rounded(at(*value));
@@ -172,14 +183,20 @@ fn points(sorted: &[f64], form: Form, steps: usize) -> Vec<f64> {
     let steps = (sorted.len() / each).clamp(1, steps);
     let unit = form.unit();
     let grid = grid(last - first, unit);
-    let near = |value: f64| (value / grid).round() * grid;
+    // Of small values in a large range, two digits.
+    let grid_at = |value: f64| match form {
+        Form::Moment { .. } => grid,
+        _ if value == 0.0 => grid,
+        _ => 10f64.powf(value.abs().log10().floor() - 1.0).clamp(unit.min(grid), grid),
+    };
+    let near = |value: f64| (value / grid_at(value)).round() * grid_at(value);
     let mut points: Vec<f64> = (0..=steps)
         .map(|step| near(sorted[(sorted.len() - 1) * step / steps]))
         .map(|point| point.clamp(first, last))
         .collect();
     // Not outside of the values, where a CHECK may forbid it.
-    points[0] = (first / grid).ceil() * grid;
-    points[steps] = (last / grid).floor() * grid;
+    points[0] = (first / grid_at(first)).ceil() * grid_at(first);
+    points[steps] = (last / grid_at(last)).floor() * grid_at(last);
     if points[0] > points[steps] {
         (points[0], points[steps]) = (first, last);
     }
@@ -192,11 +209,11 @@ fn points(sorted: &[f64], form: Form, steps: usize) -> Vec<f64> {
 
 /// Leaves the ends alone where all points lie on a line, which begins and ends half a unit beyond them.
 fn straighten(points: &mut Vec<f64>, unit: f64) {
-    let (first, last, steps) = (points[0] - unit / 2.0, points[points.len() - 1] + unit / 2.0, points.len() - 1);
+    let (first, last, steps) =
+        (points[0] - unit / 2.0, points[points.len() - 1] + unit / 2.0, points.len() - 1);
     let tolerated = (0.006 * (last - first)).max(0.55 * unit);
-    let is_near = |step: usize| {
-        (first + (last - first) * step as f64 / steps as f64 - points[step]).abs() <= tolerated
-    };
+    let is_near =
+        |step: usize| (first + (last - first) * step as f64 / steps as f64 - points[step]).abs() <= tolerated;
     if last > first && (1..steps).all(is_near) {
         *points = vec![points[0], points[steps]];
     }
@@ -209,7 +226,11 @@ fn grid(range: f64, unit: f64) -> f64 {
         return 1e-3;
     }
     let power = 10f64.powi(finest.log10().floor() as i32);
-    let step = [5.0, 2.0, 1.0].into_iter().map(|factor| factor * power).find(|step| *step <= finest * 1.0001).unwrap_or(power);
+    let step = [5.0, 2.0, 1.0]
+        .into_iter()
+        .map(|factor| factor * power)
+        .find(|step| *step <= finest * 1.0001)
+        .unwrap_or(power);
     if step < unit { unit } else { step }
 }
 
@@ -220,7 +241,8 @@ fn hide(points: &mut [f64], sorted: &[f64], form: Form, grid: f64) {
         Form::Int | Form::Length | Form::Decimal(_) => {
             let unit = form.unit();
             let is_flat = |one: usize, other: usize| points[one] == points[other];
-            let ends = (if is_flat(0, 1) { 0.2 } else { 0.5 }, if is_flat(last - 1, last) { 0.2 } else { 0.5 });
+            let ends =
+                (if is_flat(0, 1) { 0.2 } else { 0.5 }, if is_flat(last - 1, last) { 0.2 } else { 0.5 });
             // The ends of a decimal are rounded: half a unit would be one too far.
             let half = |end: f64| if let Form::Decimal(_) = form { end.min(0.4) } else { end };
             points.iter_mut().for_each(|point| *point += 0.2 * unit);
@@ -229,11 +251,17 @@ fn hide(points: &mut [f64], sorted: &[f64], form: Form, grid: f64) {
         }
         Form::Real | Form::Moment { .. } => {
             let bits: HashSet<u64> = sorted.iter().map(|value| value.to_bits()).collect();
-            let step = if form == Form::Real { grid * 0.037 } else { 1.0 };
             for (index, point) in points.iter_mut().enumerate() {
+                let step = if form == Form::Real {
+                    (grid * 0.037).min(point.abs() * 0.0037).max(f64::MIN_POSITIVE)
+                } else {
+                    1.0
+                };
                 // Inwards at both ends.
                 let step = if index == last { -step } else { step };
-                let free = (0..20).map(|tries| *point + f64::from(tries) * step).find(|moved| !bits.contains(&moved.to_bits()));
+                let free = (0..20)
+                    .map(|tries| *point + f64::from(tries) * step)
+                    .find(|moved| !bits.contains(&moved.to_bits()));
                 *point = free.unwrap_or(*point);
             }
         }
@@ -287,7 +315,9 @@ mod tests {
 
     #[test]
     fn few_different_values_are_a_pool() {
-        let values = sorted((0..10_000).map(|row| f64::from(row % 50) * f64::from(row % 50) * 1000.0 + f64::from(row % 50)));
+        let values = sorted(
+            (0..10_000).map(|row| f64::from(row % 50) * f64::from(row % 50) * 1000.0 + f64::from(row % 50)),
+        );
         let made = numbers(&values, Form::Int, 10_000, Some(50.0));
         assert!(made.starts_with("pool(5") && made.contains(", int_quantiles("), "{made}");
     }

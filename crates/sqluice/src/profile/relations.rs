@@ -49,9 +49,14 @@ fn pairs<'d>(described: &Described<'d>, one: usize, other: usize) -> Vec<(&'d Ce
 
 fn are_equal(described: &Described<'_>, one: usize, other: usize) -> bool {
     let pairs = pairs(described, one, other);
-    let (Some(of_one), Some(of_other)) = (described.facts_of(one), described.facts_of(other)) else { return false };
+    let (Some(of_one), Some(of_other)) = (described.facts_of(one), described.facts_of(other)) else {
+        return false;
+    };
     let same = |(one, other): &(&Cell, &Cell)| one.hash() == other.hash() && one.text() == other.text();
-    pairs.len() >= ROWS_MIN && of_one.different() > 1.0 && of_one.values() == of_other.values() && pairs.iter().all(same)
+    pairs.len() >= ROWS_MIN
+        && of_one.different() > 1.0
+        && of_one.values() == of_other.values()
+        && pairs.iter().all(same)
 }
 
 /// A moment in days or seconds, and whether it is a day; of an integer, if it is a second since some time after 1973.
@@ -71,12 +76,16 @@ fn moment(cell: &Cell) -> Option<(f64, Option<bool>)> {
 /// Moments that follow others: `created <= shipped`.
 fn follow(described: &Described<'_>, made: &mut [Option<Made>], columns: &[usize], depends: &mut [bool]) {
     let middle = |column: usize| {
-        let mut moments: Vec<f64> = described.cells(column).into_iter().filter_map(|cell| Some(moment(cell)?.0)).collect();
+        let mut moments: Vec<f64> =
+            described.cells(column).into_iter().filter_map(|cell| Some(moment(cell)?.0)).collect();
         moments.sort_unstable_by(f64::total_cmp);
         (moments.len() >= ROWS_MIN).then(|| moments[moments.len() / 2])
     };
-    let mut ordered: Vec<(usize, f64)> =
-        columns.iter().filter(|column| !depends[**column]).filter_map(|column| Some((*column, middle(*column)?))).collect();
+    let mut ordered: Vec<(usize, f64)> = columns
+        .iter()
+        .filter(|column| !depends[**column])
+        .filter_map(|column| Some((*column, middle(*column)?)))
+        .collect();
     ordered.sort_by(|one, other| one.1.total_cmp(&other.1));
     for at in 1..ordered.len() {
         let column = ordered[at].0;
@@ -140,8 +149,16 @@ fn stays(all: &[(f64, f64, Option<bool>)], steps: &[f64]) -> bool {
 fn determined(described: &Described<'_>, made: &[Option<Made>], by: usize, column: usize) -> Option<String> {
     let shown = |column: usize| made[column].as_ref().map(|made| made.kept.len()).filter(|count| *count > 1);
     let (determining, values) = (shown(by)?, shown(column)?);
-    let all_shown = |column: usize, count: usize| described.facts_of(column).is_some_and(|facts| facts.different() == count as f64 && facts.values() == described.facts.rows);
-    if determining <= values || determining > DETERMINING_MAX || !all_shown(by, determining) || !all_shown(column, values) {
+    let all_shown = |column: usize, count: usize| {
+        described
+            .facts_of(column)
+            .is_some_and(|facts| facts.different() == count as f64 && facts.values() == described.facts.rows)
+    };
+    if determining <= values
+        || determining > DETERMINING_MAX
+        || !all_shown(by, determining)
+        || !all_shown(column, values)
+    {
         return None;
     }
     let mut value_of: HashMap<String, String> = HashMap::new();

@@ -42,11 +42,22 @@ impl<'s> SchemaFile<'s> {
         let shadows: HashSet<String> = snapshot.shadow_tables()?;
         let is_shown = |object: &StoredObject| {
             let of_sqlite = object.name.starts_with("sqlite_");
-            object.sql.is_some() && !of_sqlite && !shadows.contains(&object.name.to_ascii_lowercase()) && has(&object.table)
+            object.sql.is_some()
+                && !of_sqlite
+                && !shadows.contains(&object.name.to_ascii_lowercase())
+                && has(&object.table)
         };
         let objects = snapshot.objects(cancel)?.into_iter().filter(|object| is_shown(object)).collect();
         let header = (schema.user_version, schema.application_id);
-        Ok(SchemaFile { schema, objects, header, tables: HashMap::new(), kept: Vec::new(), personal: Vec::new(), notes: Vec::new() })
+        Ok(SchemaFile {
+            schema,
+            objects,
+            header,
+            tables: HashMap::new(),
+            kept: Vec::new(),
+            personal: Vec::new(),
+            notes: Vec::new(),
+        })
     }
 
     /// Sets what a table's columns are made of.
@@ -55,7 +66,13 @@ impl<'s> SchemaFile<'s> {
     }
 
     /// Notes what a column shows, or why it does not.
-    pub(super) fn note(&mut self, table: &str, column: &str, made: Option<&Made>, personal: Option<Personal>) {
+    pub(super) fn note(
+        &mut self,
+        table: &str,
+        column: &str,
+        made: Option<&Made>,
+        personal: Option<Personal>,
+    ) {
         let (table, column) = (table.to_owned(), column.to_owned());
         if let Some(personal) = personal {
             let by = if personal.why == Why::Name { "name" } else { "values" };
@@ -72,7 +89,8 @@ impl<'s> SchemaFile<'s> {
 
     /// Texts and blobs in the statements, each once.
     pub(super) fn literals(&self) -> Vec<String> {
-        let all: BTreeSet<String> = self.objects.iter().filter_map(|object| object.sql.as_deref()).flat_map(literals).collect();
+        let all: BTreeSet<String> =
+            self.objects.iter().filter_map(|object| object.sql.as_deref()).flat_map(literals).collect();
         all.into_iter().collect()
     }
 
@@ -88,26 +106,41 @@ impl<'s> SchemaFile<'s> {
         };
         let mut lines: Vec<String> = Vec::new();
         let pragmas = [("user_version", self.header.0), ("application_id", self.header.1)];
-        lines.extend(pragmas.iter().filter(|(_, value)| *value != 0).map(|(name, value)| format!("PRAGMA {name} = {value};")));
+        lines.extend(
+            pragmas
+                .iter()
+                .filter(|(_, value)| *value != 0)
+                .map(|(name, value)| format!("PRAGMA {name} = {value};")),
+        );
         lines.extend(self.objects.iter().map(statement));
         lines.join("\n") + "\n"
     }
 
     /// What the file shows, as comments.
     fn head(&self, common: Option<u64>) -> String {
-        let mut lines = vec!["What a database is like, without its rows: a schema whose comments make rows like them.".to_owned()];
+        let mut lines = vec![
+            "What a database is like, without its rows: a schema whose comments make rows like them."
+                .to_owned(),
+        ];
         match (common, self.kept.is_empty()) {
             (None, _) => lines.push("It shows no values of the database.".to_owned()),
-            (Some(_), true) => lines.push("It shows no values of the database: none is common, of few, and not personal.".to_owned()),
+            (Some(_), true) => lines.push(
+                "It shows no values of the database: none is common, of few, and not personal.".to_owned(),
+            ),
             (Some(common), false) => {
-                lines.push(format!("It shows these values of the database, each of them in at least {common} rows:"));
-                let kept = |kept: &KeptValues| format!("  {}.{}: {}", kept.table, kept.column, counted(kept.values, "value"));
+                lines.push(format!(
+                    "It shows these values of the database, each of them in at least {common} rows:"
+                ));
+                let kept = |kept: &KeptValues| {
+                    format!("  {}.{}: {}", kept.table, kept.column, counted(kept.values, "value"))
+                };
                 lines.extend(self.kept.iter().map(kept));
             }
         }
         if !self.personal.is_empty() {
             lines.push("It shows no values of these columns, which look personal:".to_owned());
-            let personal = |it: &PersonalColumn| format!("  {}.{}: {}, by its {}", it.table, it.column, it.what, it.by);
+            let personal =
+                |it: &PersonalColumn| format!("  {}.{}: {}, by its {}", it.table, it.column, it.what, it.by);
             lines.extend(self.personal.iter().map(personal));
         }
         let literals = self.literals();
@@ -144,7 +177,10 @@ impl<'s> SchemaFile<'s> {
     /// Takes the comment of a line back; whether it has one.
     fn forget_line(&mut self, line: usize, why: &str) -> bool {
         let body = self.body();
-        let Some((_, expression)) = body.lines().nth(line - 1).and_then(|line| line.split_once("  -- gen: ")) else { return false };
+        let Some((_, expression)) = body.lines().nth(line - 1).and_then(|line| line.split_once("  -- gen: "))
+        else {
+            return false;
+        };
         let expression = expression.to_owned();
         for (table, (_, expressions)) in &mut self.tables {
             if let Some(slot) = expressions.iter_mut().find(|slot| slot.as_ref() == Some(&expression)) {
@@ -177,7 +213,10 @@ impl<'s> SchemaFile<'s> {
             if expression.is_some() && named.iter().any(|name| name.eq_ignore_ascii_case(&column.name)) {
                 *expression = None;
                 found = true;
-                self.notes.push(format!("{}.{} is left to its declaration: a CHECK is about it", table.name, column.name));
+                self.notes.push(format!(
+                    "{}.{} is left to its declaration: a CHECK is about it",
+                    table.name, column.name
+                ));
             }
         }
         found

@@ -123,7 +123,8 @@ impl Counts {
 
     /// The counts, in ascending order.
     pub(super) fn counts(&self) -> Vec<u64> {
-        let mut counts: Vec<u64> = self.slots.iter().filter(|(hash, _)| *hash != FREE).map(|(_, count)| *count).collect();
+        let mut counts: Vec<u64> =
+            self.slots.iter().filter(|(hash, _)| *hash != FREE).map(|(_, count)| *count).collect();
         counts.sort_unstable();
         counts
     }
@@ -186,7 +187,11 @@ mod tests {
         assert_eq!((few.different(), few.of(hash_int(7)), few.of(hash_int(1000))), (1000.0, Some(100), None));
         for different in [20_000, 100_000, 1_000_000] {
             let many = counted((0..2 * different).map(|row| row % different));
-            assert!((many.different() / different as f64 - 1.0).abs() < 0.05, "{different}: {}", many.different());
+            assert!(
+                (many.different() / different as f64 - 1.0).abs() < 0.05,
+                "{different}: {}",
+                many.different()
+            );
             assert!(many.counts().iter().all(|count| *count == 2));
         }
     }

@@ -33,7 +33,9 @@ impl Texts<'_> {
     /// The expression for them.
     pub(super) fn expression(&self) -> String {
         let known = self.moments().or_else(|| self.known_form());
-        known.unwrap_or_else(|| self.patterns().unwrap_or_else(|| self.of_lengths(self.cells, self.rows, self.different)))
+        known.unwrap_or_else(|| {
+            self.patterns().unwrap_or_else(|| self.of_lengths(self.cells, self.rows, self.different))
+        })
     }
 
     fn all(&self, has_form: impl Fn(&str) -> bool) -> bool {
@@ -48,15 +50,22 @@ impl Texts<'_> {
             return None;
         }
         let moments = self.cells.iter().filter_map(|cell| moment_of_text(cell.text()?.as_bytes()));
-        let mut moments: Vec<f64> = moments.map(|moment| (if days { moment / 86_400 } else { moment }) as f64).collect();
+        let mut moments: Vec<f64> =
+            moments.map(|moment| (if days { moment / 86_400 } else { moment }) as f64).collect();
         moments.sort_unstable_by(f64::total_cmp);
         if self.is_unique {
             let (first, last) = (moments[0], moments[moments.len() - 1]);
-            let shown = |value: f64| sqluice_generator::moment_text(value as u64 * if days { 86_400 } else { 1 }, days);
+            let shown = |value: f64| {
+                sqluice_generator::moment_text(value as u64 * if days { 86_400 } else { 1 }, days)
+            };
             let function = if days { "date" } else { "timestamp" };
             // A year more at both ends: neither is a value.
             let more = if days { 365.0 } else { 365.0 * 86_400.0 };
-            return Some(format!("distinct({function}('{}', '{}'))", shown((first - more).max(1e6)), shown(last + more)));
+            return Some(format!(
+                "distinct({function}('{}', '{}'))",
+                shown((first - more).max(1e6)),
+                shown(last + more)
+            ));
         }
         Some(numbers(&moments, Form::Moment { is_day: days }, self.rows, Some(self.different)))
     }
@@ -116,11 +125,19 @@ impl Texts<'_> {
             return (covered == all && is_roomy).then(|| format!("distinct(pattern({}))", quoted(pattern)));
         }
         let known: HashSet<&String> = ranked.iter().map(|(pattern, ..)| pattern).collect();
-        others = self.cells.iter().copied().filter(|cell| cell.text().and_then(pattern).is_none_or(|pattern| !known.contains(&pattern))).collect();
+        others = self
+            .cells
+            .iter()
+            .copied()
+            .filter(|cell| cell.text().and_then(pattern).is_none_or(|pattern| !known.contains(&pattern)))
+            .collect();
         let other_hashes: HashSet<u64> = others.iter().filter_map(|cell| cell.hash()).collect();
-        let sampled: usize = ranked.iter().map(|(.., different)| different).sum::<usize>() + other_hashes.len();
+        let sampled: usize =
+            ranked.iter().map(|(.., different)| different).sum::<usize>() + other_hashes.len();
         let part = |count: u64| (self.rows as f64 * count as f64 / all as f64).max(1.0);
-        let different = |sampled_here: usize, count: u64| (self.different * sampled_here as f64 / sampled as f64).clamp(1.0, part(count));
+        let different = |sampled_here: usize, count: u64| {
+            (self.different * sampled_here as f64 / sampled as f64).clamp(1.0, part(count))
+        };
         let mut options: Vec<String> = ranked
             .iter()
             .map(|(pattern, count, here)| {
@@ -145,7 +162,10 @@ impl Texts<'_> {
         let lengths = lengths(cells, rows);
         let is_prose = 2 * cells.iter().filter(has_words).count() > cells.len();
         let made = if is_prose { format!("prose({lengths})") } else { format!("text({lengths})") };
-        let shortest = cells.iter().filter_map(|cell| if let Cell::Text(_, count, _) = cell { Some(*count) } else { None }).min();
+        let shortest = cells
+            .iter()
+            .filter_map(|cell| if let Cell::Text(_, count, _) = cell { Some(*count) } else { None })
+            .min();
         let may_repeat = is_prose || shortest.unwrap_or(0) < 8;
         match () {
             () if self.is_unique => format!("numbered({made})"),
@@ -237,7 +257,13 @@ mod tests {
     use super::*;
 
     fn expression(texts: &[&str], is_unique: bool) -> String {
-        let cell = |text: &&str| Cell::Text(text.as_bytes().into(), text.chars().count() as u32, super::super::sketch::hash_bytes(text.as_bytes(), 0));
+        let cell = |text: &&str| {
+            Cell::Text(
+                text.as_bytes().into(),
+                text.chars().count() as u32,
+                super::super::sketch::hash_bytes(text.as_bytes(), 0),
+            )
+        };
         let cells: Vec<Cell> = texts.iter().map(cell).collect();
         let different = texts.iter().collect::<HashSet<_>>().len() as f64;
         let cells: Vec<&Cell> = cells.iter().collect();

@@ -24,19 +24,32 @@ struct Canaries {
 impl Canaries {
     fn new(seed: u64) -> Canaries {
         Canaries {
-            texts: (0..4).map(|number| format!("Zqx{number} Wvfk{seed:04} Jpbm")).chain([format!("qzxv{seed:04}@wvkj.example.net")]).collect(),
+            texts: (0..4)
+                .map(|number| format!("Zqx{number} Wvfk{seed:04} Jpbm"))
+                .chain([format!("qzxv{seed:04}@wvkj.example.net")])
+                .collect(),
             ints: (0..3).map(|number| 0x0123_4567_89ab + (seed as i64) * 7919 + number * 104_729).collect(),
-            reals: (0..3).map(|number| 31_415.926_535_897 + seed as f64 * 1.000_37 + f64::from(number)).collect(),
-            blobs: (0..3).map(|number| [b"\xca\xfa\x11\xee".as_slice(), &seed.to_be_bytes()[4..], &[number, 0xd0, 0x0d]].concat()).collect(),
+            reals: (0..3)
+                .map(|number| 31_415.926_535_897 + seed as f64 * 1.000_37 + f64::from(number))
+                .collect(),
+            blobs: (0..3)
+                .map(|number| {
+                    [b"\xca\xfa\x11\xee".as_slice(), &seed.to_be_bytes()[4..], &[number, 0xd0, 0x0d]].concat()
+                })
+                .collect(),
         }
     }
 
     /// One that a column of that shape may have.
     fn of(&self, random: &mut Random, shape: Shape) -> Option<Value> {
         match shape {
-            Shape::Words | Shape::Code | Shape::Codes | Shape::Mail => Some(Value::Text(self.texts[random.below(self.texts.len())].clone())),
+            Shape::Words | Shape::Code | Shape::Codes | Shape::Mail => {
+                Some(Value::Text(self.texts[random.below(self.texts.len())].clone()))
+            }
             Shape::Mixed => Some(Value::Text(self.texts[random.below(self.texts.len())].clone())),
-            Shape::Number | Shape::Skewed | Shape::Stepped | Shape::Flag => Some(Value::Integer(self.ints[random.below(3)])),
+            Shape::Number | Shape::Skewed | Shape::Stepped | Shape::Flag => {
+                Some(Value::Integer(self.ints[random.below(3)]))
+            }
             Shape::Real => Some(Value::Real(self.reals[random.below(3)])),
             Shape::Blob => Some(Value::Blob(self.blobs[random.below(3)].clone())),
             Shape::Category | Shape::Price | Shape::Day | Shape::Second | Shape::LaterDay => None,
@@ -51,7 +64,13 @@ impl Canaries {
         let spelled = self.ints.iter().map(|int| int.to_string().into_bytes());
         let reals = self.reals.iter().map(|real| real.to_be_bytes().to_vec());
         let real_texts = self.reals.iter().map(|real| format!("{real}").into_bytes());
-        texts.chain(ints).chain(spelled).chain(reals).chain(real_texts).chain(self.blobs.iter().cloned()).collect()
+        texts
+            .chain(ints)
+            .chain(spelled)
+            .chain(reals)
+            .chain(real_texts)
+            .chain(self.blobs.iter().cloned())
+            .collect()
     }
 }
 
@@ -80,13 +99,21 @@ fn rare_values_appear_neither_in_a_profile_nor_in_any_byte_of_a_look_alike() {
         drop(connection);
         let report = profile(&original);
         generate(&report, &home.path("like.db"));
-        let (before, like) = (std::fs::read(&original).unwrap(), std::fs::read(home.path("like.db")).unwrap());
+        let (before, like) =
+            (std::fs::read(&original).unwrap(), std::fs::read(home.path("like.db")).unwrap());
         for needle in canaries.needles() {
             let shown = String::from_utf8_lossy(&needle).into_owned();
             assert!(!contains(report.text.as_bytes(), &needle), "seed {seed}: {shown:?} in\n{}", report.text);
-            assert!(!contains(&like, &needle), "seed {seed}: {shown:?} in the look-alike of\n{}", report.text);
+            assert!(
+                !contains(&like, &needle),
+                "seed {seed}: {shown:?} in the look-alike of\n{}",
+                report.text
+            );
         }
-        assert!(left == 19 || canaries.needles().iter().any(|needle| contains(&before, needle)), "the search finds nothing");
+        assert!(
+            left == 19 || canaries.needles().iter().any(|needle| contains(&before, needle)),
+            "the search finds nothing"
+        );
     }
     assert!(planted > 100, "{planted}");
 }

@@ -49,7 +49,8 @@ impl Pair {
         let connections = [open(&original), open(&like)];
         let text = &profile.text;
         assert_eq!(integrity(&connections[1]), "ok", "{text}");
-        let orphans = |connection: &Connection| number(connection, "SELECT count(*) FROM pragma_foreign_key_check");
+        let orphans =
+            |connection: &Connection| number(connection, "SELECT count(*) FROM pragma_foreign_key_check");
         assert_eq!(orphans(&connections[1]), 0.0, "{text}");
         let schema = profile.schema().unwrap();
         Pair { home, original, like, profile, schema, connections, differences: RefCell::default() }
@@ -95,17 +96,28 @@ impl Pair {
             return;
         }
         // Which parents have many rows is drawn anew.
-        let refers = table.references.iter().any(|reference| {
-            reference.columns.iter().any(|of| table.columns[*of].name == column.name)
-        });
+        let refers = table
+            .references
+            .iter()
+            .any(|reference| reference.columns.iter().any(|of| table.columns[*of].name == column.name));
         let (table, column) = (quoted(&table.name), quoted(&column.name));
         self.same(&format!("SELECT count(*) FROM {table} WHERE {column} IS NULL"), 0.05, 2.0);
         self.same(&format!("SELECT count(DISTINCT {column}) FROM {table}"), 0.05, 1.0);
         for (what, condition) in [
             (column.clone(), format!("typeof({column}) IN ('integer', 'real')")),
-            (format!("julianday({column})"), format!("typeof({column}) = 'text' AND julianday({column}) IS NOT NULL AND {column} LIKE '____-%'")),
+            (
+                format!("julianday({column})"),
+                format!(
+                    "typeof({column}) = 'text' AND julianday({column}) IS NOT NULL AND {column} LIKE '____-%'"
+                ),
+            ),
             // Addresses are as long as those of the generator are.
-            (format!("length({column})"), format!("typeof({column}) = 'blob' OR (typeof({column}) = 'text' AND {column} NOT LIKE '%@%' AND {column} NOT LIKE 'http%')")),
+            (
+                format!("length({column})"),
+                format!(
+                    "typeof({column}) = 'blob' OR (typeof({column}) = 'text' AND {column} NOT LIKE '%@%' AND {column} NOT LIKE 'http%')"
+                ),
+            ),
         ] {
             let sql = format!("SELECT {what} FROM {table} WHERE ({condition}) ORDER BY 1");
             let [one, other] = [0, 1].map(|at| numbers(&self.connections[at], &sql));
@@ -121,7 +133,9 @@ impl Pair {
         if !close(other.len()) || other.is_empty() {
             return self.differ(format!("{sql}: {} and {} values", one.len(), other.len()));
         }
-        let at = |values: &[f64], share: f64| values[((values.len() - 1) as f64 * share.clamp(0.0, 1.0)).round() as usize];
+        let at = |values: &[f64], share: f64| {
+            values[((values.len() - 1) as f64 * share.clamp(0.0, 1.0)).round() as usize]
+        };
         let range = one[one.len() - 1] - one[0];
         for tenth in 0..=10 {
             let share = f64::from(tenth) / 10.0;
@@ -169,15 +183,19 @@ impl Pair {
                 let key = key.or_else(|| Some(parent.columns[*parent.primary_key()?.first()?].name.clone()));
                 let Some(key) = key.map(|key| quoted(&key)) else { continue };
                 let (column, parent) = (quoted(&table.columns[column].name), quoted(&parent.name));
-                queries.push(format!("SELECT count(*) FROM {child} c JOIN {parent} p ON c.{column} = p.{key}"));
+                queries
+                    .push(format!("SELECT count(*) FROM {child} c JOIN {parent} p ON c.{column} = p.{key}"));
                 queries.push(self_join(&child, &column));
                 queries.push(format!("SELECT count(*) FROM {parent} p WHERE p.{key} NOT IN (SELECT {column} FROM {child} WHERE {column} IS NOT NULL)"));
-                let of_rows = format!("SELECT count(*) AS n FROM {child} c JOIN {parent} p ON c.{column} = p.{key} GROUP BY p.{key}");
+                let of_rows = format!(
+                    "SELECT count(*) AS n FROM {child} c JOIN {parent} p ON c.{column} = p.{key} GROUP BY p.{key}"
+                );
                 queries.push(format!("SELECT sum(n * n) FROM ({of_rows})"));
             }
             for column in &table.columns {
                 let column = quoted(&column.name);
-                let few = number(&self.connections[0], &format!("SELECT count(DISTINCT {column}) FROM {child}"));
+                let few =
+                    number(&self.connections[0], &format!("SELECT count(DISTINCT {column}) FROM {child}"));
                 if few <= 20.0 {
                     queries.push(self_join(&child, &column));
                 }
@@ -195,7 +213,9 @@ fn self_join(child: &str, column: &str) -> String {
 
 /// The largest difference of two cumulative distributions.
 fn distance(one: &[f64], other: &[f64]) -> f64 {
-    let share = |values: &[f64], up_to: f64| values.partition_point(|value| *value <= up_to) as f64 / values.len().max(1) as f64;
+    let share = |values: &[f64], up_to: f64| {
+        values.partition_point(|value| *value <= up_to) as f64 / values.len().max(1) as f64
+    };
     let all = one.iter().chain(other);
     all.map(|value| (share(one, *value) - share(other, *value)).abs()).fold(0.0, f64::max)
 }
