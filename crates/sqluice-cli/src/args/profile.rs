@@ -23,7 +23,7 @@ use crate::numbers;
   sqluice profile prod.db --no-values -o shop.sql
   sqluice generate test.db shop.sql --rows-scale 10")]
 pub(crate) struct Profile {
-    /// The database
+    /// The database to describe
     #[arg(value_name = "DB")]
     pub(crate) source: PathBuf,
     /// The file to write [default: standard output]

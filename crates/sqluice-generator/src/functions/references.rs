@@ -27,7 +27,7 @@ use crate::vector::{RowRange, Vector};
 pub(super) const REF: Function = Function {
     name: "ref",
     signature: "ref(table.column, which, p)",
-    about: "the column's value in a row of that table: any, or as zipf(s), each(n), each(a, b) or rows(n: weight, ...) say; in the same table one before",
+    about: "the column's value in a row of that table: any, or as zipf(s), each(n), each(a, b) or rows(n: weight, ...) say, which leaves a share p of the rows without one; in the same table one before",
     example: "ref(customer.id, zipf(1.1))",
     build: reference,
 };

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 
 use sqluice_core::schema::Table;
 
+use super::json;
 use super::numbers::{Form, form_of_reals, numbers};
 use super::sample::Cell;
 use super::scan::{ColumnFacts, TableFacts};
@@ -201,7 +202,8 @@ impl<'t> Described<'t> {
             }
             Cell::Text(..) => {
                 let common = self.rules.common.unwrap_or(20);
-                Texts { cells, rows, different, is_unique: false, common }.expression()
+                let texts = Texts { cells, rows, different, is_unique: false, common };
+                json::object(&texts).unwrap_or_else(|| texts.expression())
             }
             Cell::Blob(..) | Cell::Null => pool(different, rows, &format!("blob({})", lengths(cells, rows))),
         }

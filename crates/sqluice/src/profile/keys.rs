@@ -258,7 +258,7 @@ impl<'d> Keys<'d> {
         }
     }
 
-    /// The column of a key whose rows are in groups, which it makes if there is none.
+    /// The column of a key whose rows are in groups. If no column is, one is made so.
     fn group_of(&mut self, key: &[usize]) -> Option<usize> {
         let grouped = |keys: &Self, column: &usize| keys.is_grouped[*column] && !keys.has_nulls(*column);
         if let Some(column) = key.iter().copied().find(|column| grouped(self, column)) {

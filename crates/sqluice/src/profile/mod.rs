@@ -22,7 +22,7 @@
 //! value occurs in at least `keep_common` rows; or if it stands in the schema. Quantiles are no values.
 //!
 //! Modules, from the bottom up: `options`: what is asked and returned; `sketch`, `sample`, `scan`: what is known of a table; `numbers`,
-//! `json`, `texts`, `parents`: expressions; `describe`, `keys`, `relations`: columns; `statements`, `schema_file`: the text.
+//! `texts`, `json`, `parents`: expressions; `describe`, `keys`, `relations`: columns; `statements`, `schema_file`: the text.
 
 mod describe;
 mod json;

@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet};
 
 use sqluice_generator::moment_of_text;
 
-use super::json;
 use super::numbers::{Form, numbers};
 use super::sample::Cell;
 
@@ -70,15 +69,12 @@ impl Texts<'_> {
         Some(numbers(&moments, Form::Moment { is_day: days }, self.rows, Some(self.different)))
     }
 
-    /// UUIDs, addresses for mail, objects, links.
+    /// UUIDs, addresses for mail, links.
     fn known_form(&self) -> Option<String> {
         if self.all(is_uuid) {
             return Some(self.pooled("uuid4()"));
         }
         let mails = self.cells.iter().filter(|cell| cell.text().is_some_and(is_email)).count();
-        if let Some(object) = json::object(self) {
-            return Some(object);
-        }
         let links = self.cells.iter().filter(|cell| cell.text().is_some_and(is_url)).count();
         let most = self.cells.len() * 95 / 100;
         match () {
