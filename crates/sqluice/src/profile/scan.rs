@@ -58,7 +58,7 @@ impl ColumnFacts {
         self.counts.as_ref().map_or(values, |counts| counts.different().min(values))
     }
 
-    /// Looks at the values of some rows; `hashes` gets those of the values, in their order, if all are of one kind and not NULL.
+    /// Looks at the values of some rows; `hashes` is space for theirs.
     fn add(&mut self, column: &Column<'_>, rows: usize, hashes: &mut Vec<u64>) {
         hashes.clear();
         match (&column.values, column.validity) {
@@ -69,13 +69,17 @@ impl ColumnFacts {
                     (least, most) = (least.min(*int), most.max(*int));
                 }
                 self.bounds = (least, most);
-                hashes.extend(ints[..rows].iter().map(|int| hash_int(*int)));
-                self.count(hashes);
+                if self.counts.is_some() {
+                    hashes.extend(ints[..rows].iter().map(|int| hash_int(*int)));
+                    self.count(hashes);
+                }
             }
             (Values::Text(bytes), None) => {
                 self.texts += rows as u64;
-                hashes.extend((0..rows).map(|row| hash_bytes(bytes.get(row), 0)));
-                self.count(hashes);
+                if self.counts.is_some() {
+                    hashes.extend((0..rows).map(|row| hash_bytes(bytes.get(row), 0)));
+                    self.count(hashes);
+                }
             }
             _ => (0..rows).for_each(|row| self.add_value(column.get(row))),
         }
