@@ -29,6 +29,9 @@ const SHOWN_BYTES_MAX: usize = 100;
 /// Values that are looked at to find out whether a column is personal, about.
 const LOOKED_AT: usize = 2000;
 
+/// Texts whose forms are looked at.
+const TEXTS_MAX: usize = 10_000;
+
 /// Which values may be shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
@@ -110,9 +113,12 @@ impl<'t> Described<'t> {
         let mut rest: Vec<&Cell> = Vec::new();
         for cell in self.cells(column) {
             let hash = cell.hash().unwrap_or(0);
+            if rows_of.contains_key(&hash) {
+                continue;
+            }
             let rows = counts.of(hash).unwrap_or(0);
             match literal(cell).filter(|shown| rows >= common || stated.contains(shown)) {
-                Some(shown) => drop(rows_of.entry(hash).or_insert((shown, rows))),
+                Some(shown) => drop(rows_of.insert(hash, (shown, rows))),
                 None => rest.push(cell),
             }
         }
@@ -202,6 +208,8 @@ impl<'t> Described<'t> {
             }
             Cell::Text(..) => {
                 let common = self.rules.common.unwrap_or(20);
+                let cells: Vec<&Cell> = cells.iter().copied().step_by(cells.len() / TEXTS_MAX + 1).collect();
+                let cells = &cells[..];
                 let texts = Texts { cells, rows, different, is_unique: false, common };
                 json::object(&texts).unwrap_or_else(|| texts.expression())
             }

@@ -12,7 +12,7 @@ use super::sketch::{hash_bytes, hash_int, hash_real};
 const VALUES_MAX: usize = 3 << 17;
 
 /// Rows that are kept at most.
-const ROWS_MAX: usize = 1 << 16;
+const ROWS_MAX: usize = 1 << 15;
 
 /// Bytes of a text or a blob that are kept.
 const BYTES_MAX: usize = 256;

@@ -140,8 +140,8 @@ impl Pair {
         for tenth in 0..=10 {
             let share = f64::from(tenth) / 10.0;
             let found = at(other, share);
-            // A quantile of few values is a rank more or less.
-            let ranks = 0.02 + 1.5 / one.len() as f64;
+            // Between two quantiles of a profile lie four values or more.
+            let ranks = 0.02 + 4.0 / one.len() as f64;
             let (low, high) = (at(one, share - ranks) - 0.02 * range, at(one, share + ranks) + 0.02 * range);
             if !(low..=high).contains(&found) {
                 let expected = at(one, share);
