@@ -13,11 +13,13 @@ PROPTEST_CASES ?= 20000
 SQLUICE_CSV_CASES ?= 100000
 SQLUICE_COPIES ?= 1000
 SQLUICE_MERGES ?= 3000
+SQLUICE_LOOKALIKES ?= 3000
+SQLUICE_CANARIES ?= 1000
 SQLUICE_TPCH_SCALE ?= 0.2
 SQLUICE_MEMORY_MIB ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test docs docs-test docs-update lint platforms features semver fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-python bench-distributed bench-size profile mutants install clean
+.PHONY: help setup demo test docs docs-test docs-update lint platforms features semver fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-lookalike bench-python bench-distributed bench-size profile mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +110,7 @@ soak: setup ## The tests with many more kills, tries, random cases and rows (an 
 	tools/remote --setup
 	PROPTEST_CASES=$(SQLUICE_CSV_CASES) $(CARGO) test --release --locked -p sqluice-sources --lib csv
 	SQLUICE_KILLS=$(SQLUICE_KILLS) SQLUICE_TRIES=$(SQLUICE_TRIES) PROPTEST_CASES=$(PROPTEST_CASES) SQLUICE_COPIES=$(SQLUICE_COPIES) SQLUICE_MERGES=$(SQLUICE_MERGES) \
+		SQLUICE_LOOKALIKES=$(SQLUICE_LOOKALIKES) SQLUICE_CANARIES=$(SQLUICE_CANARIES) \
 		SQLUICE_TPCH_SCALE=$(SQLUICE_TPCH_SCALE) SQLUICE_MEMORY_MIB=$(SQLUICE_MEMORY_MIB) $(CARGO) test --workspace --locked --no-fail-fast
 	SQLUICE_DATASETS=20 SQLUICE_FAULTS=100 SQLUICE_DRIVERS=100 tools/distributed python/tests/distributed python/tests/test_distributed.py
 
@@ -126,6 +129,10 @@ bench-databases: ## Exports, copies and merges of databases beside sqlite3, ADBC
 bench-index: ## Keys and indexes beside SQLite (ARGS='--rows-scale 0.01' or '--only area' for less)
 	@tools/setup build
 	bench/index $(ARGS)
+
+bench-lookalike: ## A database of 100M rows described, and made again (ARGS='--rows 1M --made 1M' for less)
+	@tools/setup build
+	bench/lookalike $(ARGS)
 
 bench-check: ## A database with indexes: check beside SQLite's integrity_check (ARGS='--rows 1M' for less)
 	@tools/setup build

@@ -8,7 +8,7 @@ What is written is a database as SQLite itself would have made it. A new one app
 that exists changes by one transaction. Whatever goes wrong, Ctrl-C included, leaves what was there before.
 """
 
-from ._commands import check, copy, generate, index, load, merge, pack, unpack
+from ._commands import check, copy, generate, index, load, merge, pack, profile, unpack
 from ._errors import Error, InputError, Interrupted, TargetError, UsageError
 from ._progress import Progress
 from ._read import Rows, export, read
@@ -24,6 +24,7 @@ from ._report import (
     ExportedFile,
     ExportReport,
     IndexReport,
+    KeptValues,
     MadeIndexes,
     MergedIndex,
     MergedSource,
@@ -31,7 +32,10 @@ from ._report import (
     MergeReport,
     MissedType,
     PackReport,
+    PersonalColumn,
     Phase,
+    ProfiledTable,
+    ProfileReport,
     Renumbered,
     Replaced,
     ReplacedTable,
@@ -65,6 +69,7 @@ __all__ = [
     "IndexReport",
     "InputError",
     "Interrupted",
+    "KeptValues",
     "MadeIndexes",
     "MergeReport",
     "MergedIndex",
@@ -72,7 +77,10 @@ __all__ = [
     "MergedTable",
     "MissedType",
     "PackReport",
+    "PersonalColumn",
     "Phase",
+    "ProfileReport",
+    "ProfiledTable",
     "Progress",
     "Renumbered",
     "Replaced",
@@ -97,6 +105,7 @@ __all__ = [
     "load",
     "merge",
     "pack",
+    "profile",
     "read",
     "sqlite_version",
     "unpack",

@@ -12,7 +12,7 @@ from . import _sqluice
 from ._files import Files, Readable, given_files
 from ._locks import used
 from ._progress import Callback, Watched
-from ._report import CheckReport, CopyReport, MadeIndexes, MergeReport, PackReport, Report, UnpackReport, of_json
+from ._report import CheckReport, CopyReport, MadeIndexes, MergeReport, PackReport, ProfileReport, Report, UnpackReport, of_json
 from ._write import MEMORY, IfExists, OnConflict, Path, names, schema_given, specs, write_options
 
 Format = Literal["csv", "tsv", "ndjson", "json", "parquet", "arrow"]
@@ -164,6 +164,8 @@ def generate(
     rows: int | Mapping[str, int] | None = None,
     preset: str | None = None,
     scale: float | None = None,
+    like: Path | None = None,
+    rows_scale: float | None = None,
     seed: int = 1,
     append: bool = False,
     overwrite: bool = False,
@@ -179,7 +181,8 @@ def generate(
     """Makes a test database, as `sqluice generate` does: `schema` is statements, with comments such as `-- gen: int(1, 100)`, or the path
     of a file with them; `preset` is a built-in one: `user`, `integers`, `kv`, `shop`, `events`, or `tpch`, whose size is its `scale`: 1 is
     8.7 million rows. `rows` is for every table, of a preset for its main one, which the others follow; or for each by its name.
-    `db` may be None: then all is made, and thrown away.
+    `like` is a database that the new one is to be like: it is described first, as by `profile`. `rows_scale` multiplies the row counts
+    that the schema states, or those of `like`. `db` may be None: then all is made, and thrown away.
     """
     sql, schema_file = schema_given(schema)
     counts: list[tuple[str | None, int]] = []
@@ -193,6 +196,8 @@ def generate(
         "preset": preset,
         "scale": None if scale is None else float(scale),
         "rows": counts,
+        "like": None if like is None else os.fspath(like),
+        "rows_scale": None if rows_scale is None else float(rows_scale),
         "seed": seed,
     }
     options = write_options(
@@ -208,6 +213,37 @@ def generate(
     )
     with used(db, busy_timeout), Watched(progress) as notify:
         return of_json(Report, _sqluice.generate(None if db is None else os.fspath(db), args, options, notify))
+
+
+def profile(
+    db: Path,
+    *,
+    keep_common: int = 20,
+    no_values: bool = False,
+    tables: str | Sequence[str] = (),
+    exclude_tables: str | Sequence[str] = (),
+    threads: int | None = None,
+    busy_timeout: float = 5.0,
+    busy_limit: float | None = None,
+    progress: bool | Callback = False,
+) -> ProfileReport:
+    """Describes a database without its rows, as `sqluice profile` does. The `text` of the report is a schema with comments, which
+    `generate` takes: it makes a database with as many rows, NULLs and distinct values, and with like distributions.
+
+    keep_common: in how many rows a value must occur to be shown; values of columns that look personal never are. no_values: shows none.
+    tables, exclude_tables: tables and views. busy_limit: seconds that reading may keep others from committing.
+    """
+    args = {
+        "keep_common": keep_common,
+        "no_values": no_values,
+        "tables": names(tables),
+        "exclude_tables": names(exclude_tables),
+        "threads": threads,
+        "busy_timeout": float(busy_timeout),
+        "busy_limit": None if busy_limit is None else float(busy_limit),
+    }
+    with used(db, busy_timeout), Watched(progress) as notify:
+        return of_json(ProfileReport, _sqluice.profile(os.fspath(db), args, notify))
 
 
 def index(

@@ -524,6 +524,58 @@ class UnpackReport:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfiledTable:
+    """A table that was described."""
+
+    name: str
+    rows: int
+    columns: int
+    """Columns with a comment."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptValues:
+    """A column whose common values are shown."""
+
+    table: str
+    column: str
+    values: int
+    """How many values."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalColumn:
+    """A column of which no values are shown because it looks personal."""
+
+    table: str
+    column: str
+    what: str
+    """What it looks like, such as "an e-mail address"."""
+    by: str
+    """What that rests on: "name" or "values"."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileReport:
+    """What a database is like."""
+
+    source: str
+    text: str
+    """A schema with comments, which `generate` takes."""
+    rows: int
+    tables: tuple[ProfiledTable, ...]
+    kept: tuple[KeptValues, ...]
+    personal: tuple[PersonalColumn, ...]
+    literals: tuple[str, ...]
+    """Texts and blobs of the schema itself, which are shown."""
+    notes: tuple[str, ...]
+    """What could not be described."""
+    bytes: int
+    threads: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class ExportedFile:
     """What was written to a file."""
 

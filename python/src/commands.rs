@@ -11,11 +11,12 @@ use sqluice::convert::Convert;
 use sqluice::copy::{AutoVacuum, Copy, JournalMode, Purpose};
 use sqluice::error::{Error, Result, Setting, message};
 use sqluice::export::{Export, FileFormat};
-use sqluice::generate::{Generate, Preset};
+use sqluice::generate::{Extent, Generate, Preset};
 use sqluice::index::Index;
 use sqluice::input::{self, Encoding};
 use sqluice::load::{FileKind, Format, Load, NameFrom};
 use sqluice::merge::Merge;
+use sqluice::profile::{Profile, ReadOptions};
 use sqluice::progress::{Cancel, Progress};
 use sqluice::report::Report;
 use sqluice::schema::Schema;
@@ -207,6 +208,8 @@ pub(crate) struct GenerateArgs {
     preset: Option<String>,
     scale: Option<f64>,
     rows: Vec<(Option<String>, u64)>,
+    like: Option<PathBuf>,
+    rows_scale: Option<f64>,
     seed: u64,
 }
 
@@ -222,6 +225,17 @@ pub(crate) fn generate(
     let report = run(py, Function::Generate, progress, |progress, cancel| {
         let write = write.write()?;
         let (schema, rows) = match (args.schema, args.schema_file, args.preset) {
+            (None, None, None) if args.like.is_some() => {
+                let source = args.like.unwrap_or_default();
+                let described = Profile::new(source).threads(write.threads).run(progress, cancel)?;
+                (described.schema()?, args.rows)
+            }
+            _ if args.like.is_some() => {
+                return Err(Error::usage(message![
+                    Setting::Like,
+                    " is what the schema is made of: no other one can be given"
+                ]));
+            }
             (None, None, Some(name)) if name == TPCH => {
                 let scale = args.scale.ok_or_else(no_scale)?;
                 if !args.rows.is_empty() {
@@ -247,14 +261,52 @@ pub(crate) fn generate(
                     "give either ",
                     Setting::Schema,
                     " or ",
-                    Setting::Preset
+                    Setting::Preset,
+                    " or ",
+                    Setting::Like
                 ]));
             }
         };
         let mut generate = Generate::without_target(schema).target(target).seed(args.seed).write(write);
         generate.rows = rows;
-        let prepared = generate.prepare()?;
+        let prepared = generate.prepare_extent(&Extent::new().scale(args.rows_scale))?;
         Ok(Noted::new(prepared.run(progress, cancel)?, Function::Generate, Vec::new()))
+    })?;
+    as_json(py, &report)
+}
+
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct ProfileArgs {
+    keep_common: u64,
+    no_values: bool,
+    tables: Vec<String>,
+    exclude_tables: Vec<String>,
+    threads: Option<usize>,
+    busy_timeout: f64,
+    busy_limit: Option<f64>,
+}
+
+/// Describes a database.
+#[pyfunction]
+pub(crate) fn profile(
+    py: Python<'_>,
+    source: PathBuf,
+    args: ProfileArgs,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let report = run(py, Function::Read, progress, |progress, cancel| {
+        let mut read = ReadOptions::new();
+        read.busy_timeout = options::seconds(args.busy_timeout)?;
+        read.busy_limit = args.busy_limit.map(options::seconds).transpose()?;
+        Profile::new(source)
+            .keep_common(args.keep_common)
+            .no_values(args.no_values)
+            .tables(args.tables)
+            .exclude_tables(args.exclude_tables)
+            .threads(args.threads)
+            .read(read)
+            .run(progress, cancel)
     })?;
     as_json(py, &report)
 }

@@ -41,7 +41,7 @@ mod _sqluice {
     #[pymodule_export]
     use crate::blobs::Blobs;
     #[pymodule_export]
-    use crate::commands::{check, copy, expand, export, generate, index, load, merge, pack, unpack};
+    use crate::commands::{check, copy, expand, export, generate, index, load, merge, pack, profile, unpack};
     #[pymodule_export]
     use crate::entities::{Entities, Kind};
     #[pymodule_export]

@@ -73,6 +73,21 @@ def test_parquet_is_loaded(db: Path, tmp_path: Path) -> None:
 SCHEMA = "CREATE TABLE t (id INTEGER PRIMARY KEY, age INTEGER NOT NULL -- gen: int(1, 5)\n)"
 
 
+def test_profile_describes_a_database_and_generate_makes_one_like_it(db: Path, tmp_path: Path) -> None:
+    sqluice.generate(db, preset="shop", rows=1_000, seed=7)
+    described = sqluice.profile(db)
+    assert (described.rows, described.tables[0].name, described.notes) == (3_110, "customers", ())
+    assert ("orders", "status") in [(kept.table, kept.column) for kept in described.kept]
+    assert ("customers", "email", "an e-mail address", "name") in [dataclasses.astuple(personal) for personal in described.personal]
+    assert "\n-- It shows no values" in sqluice.profile(db, no_values=True, tables="items").text
+    like, text = tmp_path / "like.db", tmp_path / "text.db"
+    assert sqluice.generate(like, like=db, rows_scale=2).rows == 6_220
+    assert sqluice.generate(text, described.text).rows == 3_110
+    assert query(text, "SELECT count(DISTINCT status) FROM orders") == query(db, "SELECT count(DISTINCT status) FROM orders")
+    with pytest.raises(sqluice.UsageError, match="no other one can be given"):
+        sqluice.generate(tmp_path / "c.db", preset="shop", like=db)
+
+
 def test_generate_makes_the_same_of_the_same_seed(db: Path, tmp_path: Path) -> None:
     first = sqluice.generate(db, SCHEMA, rows=1_000, seed=7)
     file = tmp_path / "schema.sql"

@@ -8,6 +8,7 @@ mod help;
 mod lab;
 mod load;
 mod merge;
+mod profile;
 mod rows;
 
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ pub(crate) use help::{WELCOME, command};
 pub(crate) use lab::Lab;
 pub(crate) use load::Load;
 pub(crate) use merge::Merge;
+pub(crate) use profile::Profile;
 pub(crate) use rows::RowCount;
 
 /// Fill SQLite databases at the speed of the disk.
@@ -88,7 +90,8 @@ pub(crate) struct Global {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Load(Box<Load>),
-    Generate(Generate),
+    Generate(Box<Generate>),
+    Profile(Box<Profile>),
     Index(Index),
     Copy(Box<Copy>),
     Merge(Box<Merge>),

@@ -10,14 +10,19 @@
 //! );
 //! ```
 //!
+//! A comment that begins with `rows:` and a number, anywhere between the parentheses, says how many rows the table gets.
+//!
 //! SQLite keeps no comments between its statements' tokens, so this walks the tokens of the file. It relies on SQLite having
 //! accepted the file. Columns of `ALTER TABLE t ADD COLUMN` can have comments too.
 
 use sqluice_core::schema::token::{Token, TokenKind, tokens};
 
 use super::Fault;
+use super::literal::{Literal, number};
 
 const MARK: &str = "gen:";
+
+const ROWS_MARK: &str = "rows:";
 
 /// A `gen:` comment and the column that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,29 +43,53 @@ impl Comment<'_> {
     }
 }
 
-/// All `gen:` comments of a file, in its order.
-///
-/// # Errors
-/// When one belongs to no column, or two to the same.
-pub(crate) fn comments(sql: &str) -> Result<Vec<Comment<'_>>, Fault> {
+/// All comments that begin with a mark: where each begins, what stands after the mark and where, and what it belongs to.
+fn owned<'a>(sql: &'a str, mark: &str) -> Vec<(usize, &'a str, usize, Owner)> {
     let tokens = tokens(sql);
-    let mut comments: Vec<Comment<'_>> = Vec::new();
     let mut walk = Walk { sql, tokens: tokens.iter().filter(|token| !token.is_comment()).collect(), next: 0 };
     let mut owners = Vec::new();
     while walk.next < walk.tokens.len() {
         walk.statement(&mut owners);
     }
+    let mut owned = Vec::new();
     let mut current = &Owner::Nothing;
     let mut owners = owners.iter().peekable();
     for token in tokens.iter().filter(|token| token.is_comment()) {
         while let Some((_, owner)) = owners.next_if(|(from, _)| *from < token.at.start) {
             current = owner;
         }
-        let Some((text, start)) = marked(sql, token) else { continue };
-        let at = token.at.start;
-        match current {
+        if let Some((text, start)) = marked(sql, token, mark) {
+            owned.push((token.at.start, text, start, current.clone()));
+        }
+    }
+    owned
+}
+
+/// The tables whose numbers of rows a file says, in its order. Other words after the mark are a comment like any other.
+pub(crate) fn row_counts(sql: &str) -> Vec<(String, u64)> {
+    let counted = |(_, text, _, owner): (usize, &str, usize, Owner)| {
+        let (Owner::Column { table, .. } | Owner::Constraint { table } | Owner::Table { table }) = owner
+        else {
+            return None;
+        };
+        match number(false, text.trim()) {
+            Ok(Literal::Int(rows)) => Some((table, u64::try_from(rows).ok()?)),
+            _ => None,
+        }
+    };
+    owned(sql, ROWS_MARK).into_iter().filter_map(counted).collect()
+}
+
+/// All `gen:` comments of a file, in its order.
+///
+/// # Errors
+/// When one belongs to no column, or two to the same.
+pub(crate) fn comments(sql: &str) -> Result<Vec<Comment<'_>>, Fault> {
+    let mut comments: Vec<Comment<'_>> = Vec::new();
+    for (at, text, start, owner) in owned(sql, MARK) {
+        match owner {
             Owner::Column { table, column } => {
-                if comments.iter().any(|other| other.is_of(table, column)) {
+                if comments.iter().any(|other| other.is_of(&table, &column)) {
                     return Err(Fault::new(
                         at,
                         format!("a second gen: comment for column {column} of {table}"),
@@ -69,13 +98,13 @@ pub(crate) fn comments(sql: &str) -> Result<Vec<Comment<'_>>, Fault> {
                         "a comment belongs to the last column that began before it; each column takes one",
                     ));
                 }
-                comments.push(Comment { table: table.clone(), column: column.clone(), text, start });
+                comments.push(Comment { table, column, text, start });
             }
-            Owner::Constraint => {
+            Owner::Constraint { .. } => {
                 return Err(Fault::new(at, "a gen: comment on a table constraint")
                     .hint("it belongs after the column whose values it describes, before the constraints"));
             }
-            Owner::Nothing => {
+            Owner::Nothing | Owner::Table { .. } => {
                 return Err(Fault::new(at, "a gen: comment that belongs to no column")
                     .hint("it stands after the column whose values it describes, within the column list of CREATE TABLE"));
             }
@@ -87,19 +116,28 @@ pub(crate) fn comments(sql: &str) -> Result<Vec<Comment<'_>>, Fault> {
 /// What a comment belongs to.
 #[derive(Clone, Debug)]
 enum Owner {
-    Column { table: String, column: String },
-    Constraint,
+    Column {
+        table: String,
+        column: String,
+    },
+    Constraint {
+        table: String,
+    },
+    /// A table, before its first column.
+    Table {
+        table: String,
+    },
     Nothing,
 }
 
-/// What follows `gen:` in a comment that begins so, and where.
-fn marked<'a>(sql: &'a str, token: &Token) -> Option<(&'a str, usize)> {
+/// What follows the mark in a comment that begins so, and where.
+fn marked<'a>(sql: &'a str, token: &Token, mark: &str) -> Option<(&'a str, usize)> {
     let text = token.text(sql);
     let inner = match token.kind {
         TokenKind::LineComment => &text[2..],
         _ => text[2..].strip_suffix("*/").unwrap_or(&text[2..]),
     };
-    let rest = inner.trim_start().strip_prefix(MARK)?;
+    let rest = inner.trim_start().strip_prefix(mark)?;
     let start = token.at.start + 2 + (inner.len() - rest.len());
     Some((rest, start))
 }
@@ -173,6 +211,7 @@ impl Walk<'_> {
 
     /// A column list, after its opening parenthesis.
     fn columns(&mut self, table: &str, owners: &mut Vec<(usize, Owner)>) {
+        owners.push((self.end(), Owner::Table { table: table.to_owned() }));
         self.item(table, owners);
         let mut depth = 1;
         while depth > 0 && self.peek().is_some() {
@@ -194,7 +233,7 @@ impl Walk<'_> {
         const CONSTRAINTS: [&str; 5] = ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"];
         let Some(token) = self.peek() else { return };
         let owner = if CONSTRAINTS.iter().any(|word| token.is_word(self.sql, word)) {
-            Owner::Constraint
+            Owner::Constraint { table: table.to_owned() }
         } else if let Some(column) = token.name(self.sql) {
             Owner::Column { table: table.to_owned(), column }
         } else {
@@ -296,6 +335,14 @@ mod tests {
         ] {
             assert_eq!(fault(sql), (at, message.clone()), "{sql}");
         }
+    }
+
+    #[test]
+    fn the_rows_of_a_table_are_said_between_its_parentheses() {
+        let sql = "-- rows: 1\nCREATE TABLE t ( -- rows: 10k\n a INT -- gen: x()\n); CREATE TABLE u (a, /* rows: 1_000 */ b);
+            CREATE TABLE v (a -- rows: as many as t\n, UNIQUE (a) -- rows: 0\n) -- rows: 5";
+        let rows = [("t", 10_000), ("u", 1000), ("v", 0)].map(|(table, rows)| (table.to_owned(), rows));
+        assert_eq!(row_counts(sql), rows);
     }
 
     #[test]

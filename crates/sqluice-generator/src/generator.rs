@@ -190,6 +190,16 @@ pub(crate) trait Generate: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Its values as a function of a share of the rows, if they are one.
+    fn by_share(&self) -> Option<&dyn ByShare> {
+        None
+    }
+
+    /// Its values in groups of rows that have the same one, if it has any.
+    fn groups(&self) -> Option<&dyn Groups> {
+        None
+    }
+
     /// What names rows of another table, if the values come from there.
     fn parent(&self) -> Option<&dyn Parent> {
         None
@@ -213,6 +223,30 @@ pub(crate) trait Domain {
     fn is_endless(&self) -> bool {
         false
     }
+}
+
+/// Makes values of shares: fractions of the rows, of 2^64 each, which a column spreads evenly over its rows. So a value that has a
+/// twentieth of the shares has a twentieth of the rows, and not about that.
+pub(crate) trait ByShare {
+    /// Makes the values of these rows, [`ROWS_MAX`] at most, whose shares are given.
+    fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()>;
+}
+
+/// A row's place. All numbers are counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    /// The group.
+    pub(crate) group: u64,
+    /// The row's number within its group.
+    pub(crate) ordinal: u64,
+    /// The row's number where the rows of a group follow each other.
+    pub(crate) position: u64,
+}
+
+/// Rows in groups.
+pub(crate) trait Groups {
+    /// Where these rows are; `None`: in no group.
+    fn places(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<Placed>>) -> Result<()>;
 }
 
 /// Makes the values of rows by drawing each from a domain, all as likely.

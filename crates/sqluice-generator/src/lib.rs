@@ -57,10 +57,11 @@ mod table_spec;
 mod tests;
 mod vector;
 
-pub use functions::{FUNCTIONS, Function};
+pub use defaults::words_of_name;
+pub use functions::{FUNCTIONS, Function, is_first_name, moment_of_text, moment_text};
 pub use preset::{PRESETS, Preset};
 pub use preview::{Preview, PreviewValue};
-pub use spec::Spec;
+pub use spec::{Spec, stated_rows};
 pub use table::GeneratedTable;
 pub use table_spec::{ColumnSpec, Origin, TableSpec};
 

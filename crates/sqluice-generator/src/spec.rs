@@ -6,7 +6,7 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::Schema;
 
 use super::Fault;
-use super::comments::{Comment, comments};
+use super::comments::{Comment, comments, row_counts};
 use super::defaults::{Defaults, broken_checks};
 use super::functions::compile_in;
 use super::names::Names;
@@ -112,6 +112,15 @@ impl Spec {
     pub fn table(&self, name: &str) -> Option<&TableSpec> {
         self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name))
     }
+}
+
+/// How many rows the comments of a schema say that each of its tables gets: `-- rows: 10k` between the parentheses of its CREATE TABLE.
+pub fn stated_rows(schema: &Schema) -> Vec<Option<u64>> {
+    let stated = row_counts(&schema.sql);
+    let of = |name: &str| {
+        stated.iter().rfind(|(table, _)| table.eq_ignore_ascii_case(name)).map(|(_, rows)| *rows)
+    };
+    schema.tables.iter().map(|table| of(&table.name)).collect()
 }
 
 /// The comments, each of a column that there is.

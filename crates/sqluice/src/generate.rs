@@ -18,7 +18,7 @@ use sqluice_engine::report::Report;
 use sqluice_engine::run::{self, Outcome};
 use sqluice_engine::target::TargetSnapshot;
 pub use sqluice_generator::{PRESETS, Preset, Preview, PreviewValue};
-use sqluice_generator::{Spec, TableSpec, parents, preview};
+use sqluice_generator::{Spec, TableSpec, parents, preview, stated_rows};
 
 use crate::remote;
 
@@ -59,6 +59,8 @@ pub struct Extent {
     /// The share that is made, counted from 1, and the number of shares; `None`: all. The rows of all shares together, in their order, are the
     /// rows of the whole. A row may refer to one of another share, so FOREIGN KEYs are not checked.
     pub share: Option<(u64, u64)>,
+    /// Multiplies the row counts that the comments of the schema state; `None`: they stay as they are.
+    pub scale: Option<f64>,
 }
 
 /// Rows for each row of the parent, of a table whose row count is not given.
@@ -96,6 +98,8 @@ setters! { Extent:
         rows.into_iter().map(|(table, rows)| (table.into(), rows)).collect();
     /// Makes one share of the rows: which, counted from 1, and of how many; `None`: all rows.
     share(share: impl Into<Option<(u64, u64)>>) = share.into();
+    /// Multiplies the row counts that the comments of the schema state.
+    scale(scale: impl Into<Option<f64>>) = scale.into();
 }
 
 impl Extent {
@@ -307,6 +311,15 @@ impl Generate {
             .map(|table| if factor(table).is_some() { None } else { self.given_rows(&table.name) })
             .collect();
         let given = rows.clone();
+        let scale = extent.scale.unwrap_or(1.0);
+        if !(scale > 0.0 && scale.is_finite()) {
+            return Err(Error::usage(message![Setting::RowsScale, " is a number above 0"]));
+        }
+        for (index, stated) in stated_rows(&self.schema).into_iter().enumerate() {
+            if rows[index].is_none() && factor(&tables[index]).is_none() {
+                rows[index] = stated.map(|stated| (stated as f64 * scale).round() as u64);
+            }
+        }
         // A parent may be declared after its children.
         for _ in 0..tables.len() {
             for (index, table) in tables.iter().enumerate() {
@@ -343,8 +356,12 @@ impl Generate {
             // At most as many as different rows exist.
             if rows[index] > 0
                 && let Some(most) = table.rows_max(self.seed, &rows)?
+                && most < rows[index]
             {
-                rows[index] = rows[index].min(most);
+                if stated_rows(&self.schema)[index].is_some() {
+                    notes.push(format!("{} gets {most} rows: a column has values for no more", table.name));
+                }
+                rows[index] = most;
             }
         }
         Ok(rows)

@@ -218,9 +218,10 @@
 //!
 //! From the bottom up; each uses only those above it in this list:
 //!
-//! * [`remote`]: URLs in the place of paths
+//! * [`remote`]: URLs in the place of paths; `personal`: whether a column looks personal
 //! * [`load`]: files of rows into a database; [`write`](mod@write): rows of the caller's own
 //! * [`generate`], [`tpch`]: test data
+//! * [`profile`]: what a database is like, as a schema that the generator reads; with [`generate`]: databases like it
 //! * [`index`]: indexes of an existing database; [`check`]: whether a file is sound
 //! * [`copy`]: a database, or some of its tables, as a new file without free pages
 //! * [`merge`]: several databases as one
@@ -260,6 +261,8 @@ pub mod index;
 #[cfg(feature = "load")]
 pub mod load;
 pub mod merge;
+mod personal;
+pub mod profile;
 #[cfg(all(feature = "export", feature = "parquet"))]
 pub mod read;
 pub mod remote;

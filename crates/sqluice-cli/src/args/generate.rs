@@ -20,7 +20,7 @@ use crate::numbers;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = EXAMPLES_AND_PRESETS.as_str(), after_long_help = long_help(), override_usage = "sqluice generate [OPTIONS] [DB] [SCHEMA.sql]")]
 pub(crate) struct Generate {
-    /// The database, then the schema file (unless --preset is given); with --discard only the schema file
+    /// The database, then the schema file (unless --preset or --like is given); with --discard only the schema file
     #[arg(value_name = "DB] [SCHEMA.sql", num_args = 0..=2)]
     pub(crate) files: Vec<PathBuf>,
     /// Number of rows: 1M for each table, orders=1M, or orders=3x per parent row; repeatable
@@ -32,6 +32,12 @@ pub(crate) struct Generate {
     /// The size of the preset tpch: 1 is 8.7 million rows and 1.3 GB
     #[arg(long, value_name = "FACTOR", requires = "preset", conflicts_with_all = ["rows", "seed", "append", "preview", "part"])]
     pub(crate) scale: Option<f64>,
+    /// Generate a database like this one: describes it first, as `sqluice profile` does
+    #[arg(long, value_name = "DB", conflicts_with_all = ["preset", "append"])]
+    pub(crate) like: Option<PathBuf>,
+    /// Multiply the row counts of the schema's comments, or of --like
+    #[arg(long, value_name = "FACTOR", conflicts_with_all = ["preset", "append"])]
+    pub(crate) rows_scale: Option<f64>,
     /// The seed: the same seed generates the same file
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -75,6 +81,7 @@ fn long_help() -> String {
   sqluice generate shop.db schema.sql --rows customer=0 --rows orders=1M --append
   sqluice generate shop.db schema.sql --rows customer=10k --rows orders=2.5x --preview 5
   sqluice generate tpch.db --preset tpch --scale 0.1
+  sqluice generate test.db --like prod.db --rows-scale 0.1
   sqluice generate part-2.db schema.sql --rows 100M --part 2/4
   sqluice generate --preset user --rows 500M --discard\n\n"
         .to_owned();

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use sqluice::error::Error;
 use sqluice::generate::{self, Extent, Preview, PreviewValue};
 use sqluice::options::IfExists;
+use sqluice::profile::Profile;
 use sqluice::progress::Cancel;
 use sqluice::report::Report;
 use sqluice::schema::Schema;
@@ -33,7 +34,7 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
             (preset.schema()?, preset.rows(&counts))
         }
         (None, Some(file)) => (Schema::read(&file)?, counts),
-        (None, None) => unreachable!("`files` finds one of the two"),
+        (None, None) => (like(args, printer, cancel)?, counts),
     };
     let if_exists = if args.append { IfExists::Append } else { IfExists::Refuse };
     let mut generate = generate::Generate::without_target(schema)
@@ -48,7 +49,7 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
         RowCount::PerParent(table, factor) => Some((table.clone(), *factor)),
         RowCount::Count(..) => None,
     });
-    let extent = Extent::new().per_parent(per_parent).share(args.part);
+    let extent = Extent::new().per_parent(per_parent).share(args.part).scale(args.rows_scale);
     let prepared = generate.prepare_extent(&extent)?;
     if let Some(rows) = args.preview {
         return print_preview(&prepared.preview(rows)?, printer);
@@ -62,6 +63,20 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
     replaced::confirm(prepared.plan().wanted(), args.write.yes, [], printer, cancel)?;
     let report = prepared.run(&*printer.progress(), cancel)?;
     print_report(&report, printer)
+}
+
+/// The schema that describes the database that is named for it.
+fn like(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Schema> {
+    let source = args.like.as_ref().ok_or_else(|| Error::usage("no schema is named"))?;
+    let threads = args.write.threads.map(usize::from);
+    let report = {
+        let progress = printer.progress();
+        Profile::new(source).threads(threads).run(&*progress, cancel)?
+    };
+    for note in &report.notes {
+        printer.warn(&format!("warning: {note}"));
+    }
+    Ok(report.schema()?)
 }
 
 fn print_report(report: &Report, printer: &Printer) -> anyhow::Result<Exit> {
@@ -159,25 +174,26 @@ fn aligns(columns: usize, rows: &[Vec<PreviewValue>]) -> Vec<Align> {
 /// The database and the schema file among the arguments: --discard and --preset decide which of them are given.
 fn files(args: &Generate) -> Result<(Option<PathBuf>, Option<PathBuf>), Error> {
     let mut files = args.files.iter().cloned();
+    let has_schema = args.preset.is_some() || args.like.is_some();
     // A preview is of no database; one may be named, because only --preview was added.
-    let nowhere =
-        args.discard || (args.preview.is_some() && args.files.len() < 2 - usize::from(args.preset.is_some()));
+    let nowhere = args.discard || (args.preview.is_some() && args.files.len() < 2 - usize::from(has_schema));
     let target = if nowhere { None } else { files.next() };
-    let schema = if args.preset.is_some() { None } else { files.next() };
+    let schema = if has_schema { None } else { files.next() };
     if !nowhere && target.is_none() {
         return Err(Error::usage("no database is named").hint("name one, or write nothing: --discard"));
     }
-    if args.preset.is_none() && schema.is_none() {
+    if !has_schema && schema.is_none() {
         return Err(Error::usage("no schema is named")
             .hint("name a file with CREATE TABLE statements, or a built-in schema: --preset user"));
     }
     match files.next() {
         None => Ok((target, schema)),
         Some(extra) => {
-            let reason = match (args.discard, args.preset.is_some()) {
-                (true, true) => "with --discard no database is named, and with --preset no schema file",
-                (true, false) => "with --discard no database is named, only a schema file",
-                (false, _) => "with --preset no schema file is named, only a database",
+            let by = if args.like.is_some() { "--like" } else { "--preset" };
+            let reason = match (args.discard, has_schema) {
+                (true, true) => format!("with --discard no database is named, and with {by} no schema file"),
+                (true, false) => "with --discard no database is named, only a schema file".to_owned(),
+                (false, _) => format!("with {by} no schema file is named, only a database"),
             };
             Err(Error::usage(format!("{} is one file too many", extra.display())).hint(reason))
         }

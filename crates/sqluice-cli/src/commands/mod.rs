@@ -14,6 +14,7 @@ mod load;
 mod man;
 mod merge;
 mod pack;
+mod profile;
 mod replaced;
 mod unpack;
 
@@ -36,6 +37,7 @@ use crate::terms;
 pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     match &args.command {
         Command::Generate(args) => generate::run(args, printer, cancel),
+        Command::Profile(args) => profile::run(args, printer, cancel),
         Command::Load(args) => load::run(args, printer, cancel),
         Command::Copy(args) => copy::run(args, printer, cancel),
         Command::Merge(args) => merge::run(args, printer, cancel),

@@ -45,9 +45,10 @@ fn help_names_every_verb_and_the_exit_codes() {
 }
 
 /// All verbs.
-const VERBS: [&str; 13] = [
+const VERBS: [&str; 14] = [
     "load",
     "generate",
+    "profile",
     "index",
     "copy",
     "merge",

@@ -22,6 +22,7 @@ mod load_run;
 mod load_tables;
 mod merge;
 mod output;
+mod profile;
 mod schema;
 mod target;
 mod usage;

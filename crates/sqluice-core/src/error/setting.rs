@@ -90,6 +90,8 @@ settings! {
     InteriorFirst = "interior_first",
     /// The journal mode of a file.
     JournalMode = "journal_mode",
+    /// In how many rows a value occurs that a profile may show.
+    KeepCommon = "keep_common",
     /// Rowids stay as they are.
     KeepRowids = "keep_rowids",
     /// A plain table of names and bytes.
@@ -98,6 +100,8 @@ settings! {
     Limit = "limit",
     /// The names of an archive.
     List = "list",
+    /// The database that generated data is to be like.
+    Like = "like",
     /// What SQLite's conversions may lose.
     Lossy = "lossy",
     /// Bad rows that are accepted.
@@ -146,6 +150,8 @@ settings! {
     RewriteReferences = "rewrite_references",
     /// How many rows are generated.
     Rows = "rows",
+    /// What the row counts of a schema or a database are multiplied by.
+    RowsScale = "rows_scale",
     /// How large a TPC-H database is.
     Scale = "scale",
     /// The schema to use.

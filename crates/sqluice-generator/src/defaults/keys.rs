@@ -90,7 +90,7 @@ impl Chooser<'_> {
         let mut keys = self.keys();
         keys.sort_by_key(|(key, _)| key.len());
         for (key, folded) in keys {
-            if key.iter().any(|&column| self.is_distinct(column)) {
+            if key.iter().any(|&column| self.is_distinct(column) || self.differs_within(column, &key)) {
                 continue;
             }
             if let [column] = key[..] {

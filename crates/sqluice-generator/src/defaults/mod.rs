@@ -26,6 +26,7 @@ use sqluice_core::schema::{Schema, Table};
 use super::comments::Comment;
 use super::parse::{Expr, ExprNode, Literal, parse};
 use checks::Bounds;
+pub use names::words as words_of_name;
 use trial::Trial;
 pub(super) use trial::broken_checks;
 
@@ -129,13 +130,21 @@ impl<'a> Chooser<'a> {
             (None, Some(chosen)) => parse(chosen, 0).ok(),
             (None, None) => None,
         };
-        let Some(expr) = expr else { return false };
-        if let Some(group) = super::functions::group_of(&expr) {
-            return self.members(group).len() == 1;
+        expr.is_some_and(|expr| self.never_repeats(&expr))
+    }
+
+    fn never_repeats(&self, expr: &Expr) -> bool {
+        if let Some(group) = super::functions::group_of(expr) {
+            return self.members(group).len() <= 1;
+        }
+        if let ExprNode::Binary { operator: '+' | '-' | '*', left, right } = &expr.node {
+            let is_zero = matches!(right.node, ExprNode::Literal(Literal::Int(0)));
+            return matches!(right.node, ExprNode::Literal(_)) && !is_zero && self.never_repeats(left);
         }
         let ExprNode::Call { name, arguments } = &expr.node else { return false };
         match &name.to_ascii_lowercase()[..] {
-            "row" | "permutation" | "uuid4" | "uuid7" => true,
+            "row" | "permutation" | "uuid4" | "uuid7" | "keys" | "numbered" => true,
+            "nulls" | "null" => arguments.get(1).is_some_and(|inner| self.never_repeats(&inner.value)),
             "ref" => arguments.get(1).is_some_and(|which| which.value.to_string() == "each(1)"),
             // This number of random characters never repeats.
             "text" | "blob" | "hex" => {
@@ -145,6 +154,19 @@ impl<'a> Chooser<'a> {
             "template" => arguments.first().is_some_and(|text| text.value.to_string().contains("{row()}")),
             _ => false,
         }
+    }
+
+    /// Whether a column of a key differs within groups of rows that another column of it makes.
+    fn differs_within(&self, column: usize, key: &[usize]) -> bool {
+        let Some(Some(expr)) = &self.commented[column] else { return false };
+        let call = if let ExprNode::Binary { left, .. } = &expr.node { &left.node } else { &expr.node };
+        let ExprNode::Call { name, arguments } = call else { return false };
+        let leader = arguments.first().map(|leader| &leader.value.node);
+        let Some(ExprNode::Column { of: None, name: leader }) = leader else { return false };
+        let is_leader =
+            |other: &usize| *other != column && self.table.columns[*other].name.eq_ignore_ascii_case(leader);
+        ["ordinal", "within"].iter().any(|known| name.eq_ignore_ascii_case(known))
+            && key.iter().any(is_leader)
     }
 
     /// The columns that are distinct together in a group.

@@ -31,6 +31,19 @@ pub(super) fn parse(text: &[u8]) -> Option<u64> {
     (written[..text.len()] == *text).then_some(moment)
 }
 
+/// The seconds since 0000-03-01 of a day or a second as text, as [`moment_text`] writes it.
+pub fn moment_of_text(text: &[u8]) -> Option<u64> {
+    if [DAY_BYTES, SECOND_BYTES].contains(&text.len()) { parse(text) } else { None }
+}
+
+/// A number of seconds since 0000-03-01, of the years from 1 to 9999, as text: as a day, or as a second.
+pub fn moment_text(seconds: u64, is_day: bool) -> String {
+    let mut text = [0; SECOND_BYTES + SLACK];
+    write(seconds, &mut text);
+    let width = if is_day { DAY_BYTES } else { SECOND_BYTES };
+    String::from_utf8_lossy(&text[..width]).into_owned()
+}
+
 /// The day or second `steps` days or seconds after `text`, in the same form; years from 1 to 9999.
 pub(crate) fn shifted(text: &str, steps: i64) -> Option<String> {
     let width = text.len();

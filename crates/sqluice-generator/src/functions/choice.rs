@@ -107,7 +107,7 @@ fn progression(mut ints: Vec<i64>) -> Option<(i64, u32)> {
 
 /// Draws the index of an option.
 #[derive(Debug)]
-enum Picker {
+pub(super) enum Picker {
     /// Up to [`SMALL`], equally likely.
     Small(u32),
     /// More, equally likely.
@@ -118,14 +118,14 @@ enum Picker {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct AliasColumn {
+pub(super) struct AliasColumn {
     /// The column's own option where the low part is less than or equals this.
     own_last: u64,
     other: u32,
 }
 
 impl Picker {
-    fn new(weights: &[f64]) -> Picker {
+    pub(super) fn new(weights: &[f64]) -> Picker {
         let count = weights.len() as u64;
         if weights.iter().any(|weight| *weight != weights[0]) {
             return Picker::Weighted(alias_columns(weights));
@@ -232,7 +232,7 @@ impl Domain for Progression {
 
 /// Literals of any kind.
 #[derive(Debug)]
-struct Literals {
+pub(super) struct Literals {
     picker: Picker,
     table: Table,
     /// Which options are not NULL, if any is.
@@ -267,7 +267,7 @@ enum Table {
 }
 
 impl Literals {
-    fn new(picker: Picker, literals: &[&Literal]) -> Literals {
+    pub(super) fn new(picker: Picker, literals: &[&Literal]) -> Literals {
         let mut data = Vec::new();
         let mut span = |bytes: &[u8]| {
             let start = data.len() as u32;

@@ -16,12 +16,16 @@ mod choice;
 mod compose;
 mod dates;
 mod distributions;
+mod grouped;
 mod keys;
 mod moments;
 mod numbers;
 mod operators;
+mod patterns;
 mod phrases;
+mod quantiles;
 mod references;
+mod spread;
 mod sql;
 mod strings;
 mod uuid;
@@ -39,8 +43,10 @@ use super::names::{Context, Names};
 use super::parse::{Argument, Expr, ExprNode, Literal};
 use super::vector::{RowRange, Vector};
 pub(crate) use calendar::shifted;
+pub use calendar::{moment_of_text, moment_text};
 pub(crate) use keys::group_of;
 pub(crate) use moments::{Form, literal as moment, seconds};
+pub use words::is_first_name;
 
 /// Up to this number of outcomes are drawn with 32 random bits, more with 64.
 const SMALL: u64 = 1024;
@@ -57,16 +63,23 @@ pub const FUNCTIONS: &[Function] = &[
     distributions::NORMAL,
     distributions::EXPONENTIAL,
     distributions::ZIPF,
+    quantiles::QUANTILES,
+    quantiles::INT_QUANTILES,
+    quantiles::KEYS,
     strings::DIGITS,
     strings::HEX,
     strings::TEXT,
     strings::BLOB,
+    patterns::PATTERN,
+    patterns::PROSE,
+    patterns::NUMBERED,
     uuid::UUID4,
     uuid::UUID7,
     dates::DATE,
     dates::TIMESTAMP,
     moments::AFTER,
     moments::LATEST,
+    quantiles::LATER,
     phrases::FIRST_NAME,
     phrases::LAST_NAME,
     phrases::NAME,
@@ -93,11 +106,16 @@ pub const FUNCTIONS: &[Function] = &[
     phrases::PARAGRAPH,
     choice::CHOICE,
     choice::NULL,
+    spread::SHARES,
+    spread::NULLS,
+    spread::POOL,
     case::CASE,
     keys::PERMUTATION,
     keys::DISTINCT,
     keys::ASCENDING,
     references::REF,
+    grouped::ORDINAL,
+    grouped::WITHIN,
     compose::TEMPLATE,
     compose::JSON,
     operators::LOWER,
@@ -132,7 +150,7 @@ impl Function {
 );
 CREATE TABLE orders (
   id       INTEGER PRIMARY KEY,
-  customer INTEGER REFERENCES customer, -- gen: ref(customer.id)
+  customer INTEGER REFERENCES customer, -- gen: ref(customer.id, rows(0: 1, 1: 4, 3: 2))
   status   TEXT,                        -- gen: choice('new', 'paid', 'sent')
   price    REAL,                        -- gen: decimal(1, 100, 2)
   example                               -- gen: {}

@@ -93,7 +93,7 @@ const FIRST: i64 = 306 * DAY as i64;
 const LAST: i64 = (306 + 3_652_059) * DAY as i64 - 1;
 
 /// A moment in any form.
-fn moment(value: Value<'_>) -> Option<i64> {
+pub(super) fn moment(value: Value<'_>) -> Option<i64> {
     match value {
         Value::Text(text) => calendar::parse(text.get(..SECOND_BYTES).unwrap_or(text)),
         Value::Int(int) => of_epoch(int),

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use sqluice_core::batch::Value;
 use sqluice_core::error::Result;
 
+use super::spread::hand_down;
 use super::{Arguments, Fault, Function, Generate, compile_in, fill_all, size_of_all};
-use crate::generator::{Class, Scope, Size};
+use crate::generator::{ByShare, Class, Scope, Size};
 use crate::names::Context;
 use crate::parse::{Expr, ExprNode, Literal};
 use crate::vector::{RowRange, Vector};
@@ -43,11 +44,19 @@ pub(super) const LEFT: Function = Function {
 
 pub(super) const ROUND: Function = Function {
     name: "round",
-    signature: "round(x)",
-    about: "a number rounded to an integer, halves away from 0",
+    signature: "round(x, places)",
+    about: "a number rounded to an integer, halves away from 0; or to a real of that many decimal places",
     example: "round(normal(40, 10))",
-    build: |arguments| Mapped::build(arguments, 1, |_| Ok(Map::Round)),
+    build: |arguments| match arguments.arguments.len() {
+        2 => Mapped::build(arguments, 2, |arguments| {
+            Ok(Map::Places(10_f64.powi(arguments.int_within(1, 0, PLACES_MAX)? as i32)))
+        }),
+        _ => Mapped::build(arguments, 1, |_| Ok(Map::Round)),
+    },
 };
+
+/// Decimal places that a real is rounded to.
+const PLACES_MAX: i64 = 15;
 
 #[derive(Clone, Copy, Debug)]
 enum Map {
@@ -55,6 +64,8 @@ enum Map {
     Upper,
     Left(usize),
     Round,
+    /// To a fraction of this denominator.
+    Places(f64),
 }
 
 #[derive(Debug)]
@@ -72,7 +83,7 @@ impl Mapped {
         arguments.count(count)?;
         let (map, inner) = (map(arguments)?, arguments.compile(0)?);
         let (fits, expected) = match map {
-            Map::Round => (inner.class().is_number(), "a number"),
+            Map::Round | Map::Places(_) => (inner.class().is_number(), "a number"),
             Map::Lower | Map::Upper | Map::Left(_) => (inner.class().is_text(), "a text"),
         };
         if !fits {
@@ -89,11 +100,11 @@ fn first_characters(text: &[u8], count: usize) -> &[u8] {
     cut.map_or(text, |(at, _)| &text[..at])
 }
 
-impl Generate for Mapped {
-    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
-        let inner = &fill_all(&self.inner, at, rows)?[0];
+impl Mapped {
+    /// The values made of `count` others.
+    fn map(&self, inner: &Vector, count: usize, out: &mut Vector) {
         out.values();
-        for row in 0..rows.count {
+        for row in 0..count {
             match (self.map, inner.get(row)) {
                 (Map::Lower, Value::Text(text)) => {
                     let text = String::from_utf8_lossy(text).to_lowercase();
@@ -106,11 +117,36 @@ impl Generate for Mapped {
                 (Map::Left(count), Value::Text(text)) => out.push(Value::Text(first_characters(text, count))),
                 // What is too large for an integer is its end.
                 (Map::Round, Value::Real(real)) => out.push(Value::Int(real.round() as i64)),
+                (Map::Places(scale), Value::Real(real)) => {
+                    out.push(Value::Real((real * scale).round() / scale))
+                }
+                (Map::Places(_), Value::Int(int)) => out.push(Value::Real(int as f64)),
                 (_, other) => out.push(other),
             }
         }
         out.settle();
+    }
+}
+
+/// The inner values by the same shares.
+impl ByShare for Mapped {
+    fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()> {
+        let mut inner = Vector::default();
+        hand_down(&*self.inner[0], at.child(0), rows, shares, &mut inner)?;
+        self.map(&inner, rows.len(), out);
         Ok(())
+    }
+}
+
+impl Generate for Mapped {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
+        let inner = &fill_all(&self.inner, at, rows)?[0];
+        self.map(inner, rows.count, out);
+        Ok(())
+    }
+
+    fn by_share(&self) -> Option<&dyn ByShare> {
+        self.inner[0].by_share().map(|_| self as &dyn ByShare)
     }
 
     fn size(&self) -> Size {
@@ -122,12 +158,14 @@ impl Generate for Mapped {
             // A letter may take three times as many bytes in the other case.
             Map::Lower | Map::Upper => Size { mean, max: 4 * max },
             Map::Round => Size { mean: mean.min(4), max: 2 * max },
+            Map::Places(_) => Size { mean: 8, max: 2 * max },
         }
     }
 
     fn class(&self) -> Class {
         match self.map {
             Map::Round => Class::Int,
+            Map::Places(_) => Class::Real,
             Map::Lower | Map::Upper | Map::Left(_) => self.inner[0].class(),
         }
     }
@@ -201,15 +239,38 @@ fn compute(operator: char, left: Value<'_>, right: Value<'_>) -> Value<'static> 
     }
 }
 
-impl Generate for Binary {
-    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
-        let operands = fill_all(&self.operands, at, rows)?;
+impl Binary {
+    fn compute(&self, operands: &[Vector], count: usize, out: &mut Vector) {
         out.values();
-        for row in 0..rows.count {
+        for row in 0..count {
             out.push(compute(self.operator, operands[0].get(row), operands[1].get(row)));
         }
         out.settle();
+    }
+}
+
+/// What is computed of one operand that takes shares, and another that does not.
+impl ByShare for Binary {
+    fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()> {
+        let mut operands = [Vector::default(), Vector::default()];
+        for (index, (operand, values)) in self.operands.iter().zip(&mut operands).enumerate() {
+            hand_down(&**operand, at.child(index as u64), rows, shares, values)?;
+        }
+        self.compute(&operands, rows.len(), out);
         Ok(())
+    }
+}
+
+impl Generate for Binary {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
+        let operands = fill_all(&self.operands, at, rows)?;
+        self.compute(&operands, rows.count, out);
+        Ok(())
+    }
+
+    fn by_share(&self) -> Option<&dyn ByShare> {
+        let takers = self.operands.iter().filter(|operand| operand.by_share().is_some()).count();
+        if takers == 1 { Some(self) } else { None }
     }
 
     fn size(&self) -> Size {

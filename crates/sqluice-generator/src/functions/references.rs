@@ -15,8 +15,10 @@ use sqluice_core::error::{Error, Result, Setting};
 use sqluice_core::similar;
 
 use super::distributions::Zipf;
+use super::grouped::RowCounts;
+use super::spread::Counted;
 use super::{Arguments, Fault, Function, Generate};
-use crate::generator::{Class, Domain, Parent, Scope, Size, World};
+use crate::generator::{Class, Domain, Groups, Parent, Placed, Scope, Size, World};
 use crate::names::Context;
 use crate::parse::{ExprNode, Literal};
 use crate::random::{Key, Shuffle, below64};
@@ -24,8 +26,8 @@ use crate::vector::{RowRange, Vector};
 
 pub(super) const REF: Function = Function {
     name: "ref",
-    signature: "ref(table.column, which)",
-    about: "the column's value in a row of that table: any, or as zipf(s), each(n) or each(a, b) say; in the same table one before",
+    signature: "ref(table.column, which, p)",
+    about: "the column's value in a row of that table: any, or as zipf(s), each(n), each(a, b) or rows(n: weight, ...) say, which leaves a share p of the rows without one; in the same table one before",
     example: "ref(customer.id, zipf(1.1))",
     build: reference,
 };
@@ -112,6 +114,16 @@ impl Generate for Same {
 
     fn parent(&self) -> Option<&dyn Parent> {
         self.0.generator.parent().map(|_| self as &dyn Parent)
+    }
+
+    fn groups(&self) -> Option<&dyn Groups> {
+        self.0.generator.groups().map(|_| self as &dyn Groups)
+    }
+}
+
+impl Groups for Same {
+    fn places(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<Placed>>) -> Result<()> {
+        self.0.generator.groups().map_or(Ok(()), |groups| groups.places(self.0.scope(at), rows, out))
     }
 }
 
@@ -208,7 +220,7 @@ impl Parent for OfParent {
 }
 
 /// Which of the parent's rows a row gets.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Which {
     /// Any, each as likely as the others.
     Any,
@@ -216,10 +228,15 @@ enum Which {
     Zipf(f64),
     /// The first for a number of rows between these two, then the second, and so on; the first follows the last.
     Each(u64, u64),
+    /// As many rows each as the counts say, in exact numbers.
+    Rows(RowCounts),
 }
 
+/// The number of no row: of one that has no parent.
+const NO_PARENT: u64 = u64::MAX;
+
 fn reference(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
-    arguments.count_within(1, 2)?;
+    arguments.count_within(1, 3)?;
     let Context { names, table: own, .. } = arguments.context;
     let place = arguments.place(0);
     let (table, column) = match &arguments.expr(0).node {
@@ -236,7 +253,12 @@ fn reference(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
         }
         _ => return Err(arguments.wrong(0, "a column, as table.column")),
     };
-    let which = if arguments.arguments.len() == 2 { which(arguments)? } else { Which::Any };
+    let which = if arguments.arguments.len() > 1 { which(arguments)? } else { Which::Any };
+    if let (3, false) = (arguments.arguments.len(), matches!(which, Which::Rows(_))) {
+        return Err(
+            arguments.fault(arguments.place(2), "a share of rows that refer to none goes with rows(...)")
+        );
+    }
     let declared = &names.tables[table];
     let is_key = declared.unique_keys().iter().any(|key| key[..] == [column]);
     Ok(Arc::new(Reference {
@@ -244,11 +266,12 @@ fn reference(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
         which,
         own: table == own,
         is_key,
+        children: Counted::of(arguments),
     }))
 }
 
 fn which(arguments: &Arguments<'_>) -> Result<Which, Fault> {
-    let wrong = || arguments.wrong(1, "any(), zipf(s), each(n) or each(a, b)");
+    let wrong = || arguments.wrong(1, "any(), zipf(s), each(n), each(a, b) or rows(n: weight, ...)");
     let ExprNode::Call { name, arguments: given } = &arguments.expr(1).node else { return Err(wrong()) };
     let number = |index: usize| match given[index].value.node {
         ExprNode::Literal(Literal::Int(int)) => Ok(int as f64),
@@ -270,8 +293,17 @@ fn which(arguments: &Arguments<'_>) -> Result<Which, Fault> {
                 Err(arguments.fault(at, "each(a, b) takes the smaller number first, and more rows than none"))
             }
         },
+        ("rows", 1..) => {
+            let outside = if arguments.arguments.len() == 3 { arguments.real(2)? } else { 0.0 };
+            RowCounts::of(given, outside).map(Which::Rows).ok_or_else(|| {
+                arguments.fault(
+                    at,
+                    "rows takes numbers of rows with their weights, one above 0, and p is from 0 to 1",
+                )
+            })
+        }
         _ => {
-            let near = similar::hint(name, ["any", "zipf", "each"].into_iter());
+            let near = similar::hint(name, ["any", "zipf", "each", "rows"].into_iter());
             Err(arguments.fault(
                 at,
                 format!("no way to refer is called `{name}` with {} arguments: {near}", given.len()),
@@ -289,6 +321,8 @@ struct Reference {
     own: bool,
     /// Whether the column identifies rows.
     is_key: bool,
+    /// The table that refers.
+    children: Counted,
 }
 
 impl Reference {
@@ -312,6 +346,11 @@ impl Reference {
     /// The numbers of the parents of these rows.
     fn pick(&self, at: Scope<'_>, rows: impl Iterator<Item = u64>, out: &mut [u64]) -> Result<()> {
         let picked = rows.zip(out);
+        if let Which::Rows(counts) = &self.which {
+            let places = counts.places(at.key, self.parents(at.world)?, self.children.rows(at.world));
+            picked.for_each(|(row, slot)| *slot = places.of(row).map_or(NO_PARENT, |place| place.group));
+            return Ok(());
+        }
         if self.own {
             // One before, in any table of any size: the first has only itself.
             for (row, slot) in picked {
@@ -319,6 +358,7 @@ impl Reference {
                     Which::Any => below64(at.key.word(row), row.max(1)),
                     Which::Zipf(s) => Zipf::new(row.max(1), s).rank(at.key.row(row)) - 1,
                     Which::Each(low, high) => each(at.key, row.saturating_sub(1), low, high),
+                    Which::Rows(_) => 0,
                 };
                 *slot = (*slot).min(row.saturating_sub(1));
             }
@@ -335,7 +375,24 @@ impl Reference {
             Which::Each(low, high) => {
                 picked.for_each(|(row, slot)| *slot = each(at.key, row, low, high) % parents);
             }
+            Which::Rows(_) => {}
         }
+        Ok(())
+    }
+}
+
+impl Reference {
+    /// The values of these parents; NULL of none.
+    fn values(&self, at: Scope<'_>, picked: &[u64], out: &mut Vector) -> Result<()> {
+        let scope = self.column.scope(at);
+        if !picked.contains(&NO_PARENT) {
+            return self.column.generator.fill_at(scope, picked, out);
+        }
+        let present: Vec<bool> = picked.iter().map(|parent| *parent != NO_PARENT).collect();
+        let some: Vec<u64> =
+            picked.iter().map(|parent| if *parent == NO_PARENT { 0 } else { *parent }).collect();
+        self.column.generator.fill_at(scope, &some, out)?;
+        out.keep(&present);
         Ok(())
     }
 }
@@ -353,13 +410,13 @@ impl Generate for Reference {
         let mut picked = [0; ROWS_MAX];
         let picked = &mut picked[..rows.count];
         self.pick_rows(at, rows, picked)?;
-        self.column.generator.fill_at(self.column.scope(at), picked, out)
+        self.values(at, picked, out)
     }
 
     fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
         let mut picked = vec![0; rows.len()];
         self.pick(at, rows.iter().copied(), &mut picked)?;
-        self.column.generator.fill_at(self.column.scope(at), &picked, out)
+        self.values(at, &picked, out)
     }
 
     fn size(&self) -> Size {
@@ -371,11 +428,16 @@ impl Generate for Reference {
     }
 
     fn nullable(&self) -> bool {
-        self.column.generator.nullable()
+        let some_refer_to_none = matches!(&self.which, Which::Rows(counts) if counts.outside > 0.0);
+        some_refer_to_none || self.column.generator.nullable()
     }
 
     fn domain(&self) -> Option<&dyn Domain> {
         if self.is_key && !self.own { Some(self) } else { None }
+    }
+
+    fn groups(&self) -> Option<&dyn Groups> {
+        if let Which::Rows(_) = self.which { Some(self) } else { None }
     }
 
     fn parent(&self) -> Option<&dyn Parent> {
@@ -410,7 +472,16 @@ impl Parent for Reference {
         } else {
             self.pick(at, rows.iter().copied(), &mut picked)?;
         }
-        *out = picked.into_iter().map(Some).collect();
+        *out = picked.into_iter().map(|parent| Some(parent).filter(|parent| *parent != NO_PARENT)).collect();
+        Ok(())
+    }
+}
+
+impl Groups for Reference {
+    fn places(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<Placed>>) -> Result<()> {
+        let Which::Rows(counts) = &self.which else { return Ok(()) };
+        let places = counts.places(at.key, self.parents(at.world)?, self.children.rows(at.world));
+        out.extend(rows.iter().map(|row| places.of(*row)));
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use sqluice_core::error::Result;
 
+use super::patterns::{Content as Made, of_length};
 use super::{Arguments, Fault, Function, Generate, LENGTH_MAX, SMALL};
 use crate::generator::{Class, Domain, Scope, Size, World};
 use crate::random::{Key, below32, below64};
@@ -29,9 +30,12 @@ pub(super) const DIGITS: Function = Function {
 pub(super) const TEXT: Function = Function {
     name: "text",
     signature: "text(min, max)",
-    about: "a text of min to max characters out of a-z, A-Z, 0-9, - and _",
+    about: "a text of min to max characters out of a-z, A-Z, 0-9, - and _; text(n) has a length that is a function itself",
     example: "text(3, 20)",
     build: |arguments| {
+        if arguments.arguments.len() == 1 {
+            return of_length(arguments, Made::Characters);
+        }
         let (min, max) = lengths(arguments)?;
         Ok(Arc::new(Bytes { min, max, text: true }))
     },
@@ -40,9 +44,12 @@ pub(super) const TEXT: Function = Function {
 pub(super) const BLOB: Function = Function {
     name: "blob",
     signature: "blob(min, max)",
-    about: "a blob of min to max random bytes",
+    about: "a blob of min to max random bytes; blob(n) has a length that is a function itself",
     example: "blob(16, 64)",
     build: |arguments| {
+        if arguments.arguments.len() == 1 {
+            return of_length(arguments, Made::Bytes);
+        }
         let (min, max) = lengths(arguments)?;
         Ok(Arc::new(Bytes { min, max, text: false }))
     },

@@ -1,0 +1,294 @@
+//! Rows in groups: as many rows a parent as another table's rows had, and columns within them.
+//!
+//! ```text
+//!  rows(0: 2, 1: 5, 4: 3)      of ten parents, two have no row, five have one, three have four
+//!
+//!  row ── shuffled ──> position | . | 1 | 2 | 3 | 4 | 5 |  6 6 6 6  |  7 7 7 7  |  8 8 8 8  | ── shuffled ──> parent
+//!                               no parent, if some rows have none     └ the row's number in its group
+//! ```
+//!
+//! Positions and parents are shuffled by a bijection, without memory, so each parent has the rows of its class, and not about that.
+//! Where there are more rows a parent than the counts say, all classes grow by the same factor.
+
+use std::sync::Arc;
+
+use sqluice_core::error::Result;
+
+use super::{Arguments, Fault, Function, Generate};
+use crate::generator::{Class, Placed, Scope, Size};
+use crate::parse::{Argument, ExprNode, Literal};
+use crate::random::{Key, Shuffle};
+use crate::vector::{RowRange, Vector};
+
+pub(super) const ORDINAL: Function = Function {
+    name: "ordinal",
+    signature: "ordinal(column)",
+    about: "the number of the row among those that refer to the same row by that column, counted from 1; the column is a ref with rows(), or a pool",
+    example: "ordinal(customer)",
+    build: |arguments| {
+        arguments.count(1)?;
+        Ok(Arc::new(Ordinal { groups: grouped(arguments)? }))
+    },
+};
+
+pub(super) const WITHIN: Function = Function {
+    name: "within",
+    signature: "within(column, x)",
+    about: "values of x, each in as many rows as the others, so that no two rows of a group of that column are the same; the column is a ref with rows(), or a pool",
+    example: "within(customer, int(1, 100000))",
+    build: |arguments| {
+        arguments.count(2)?;
+        let groups = grouped(arguments)?;
+        let inner = arguments.compile(1)?;
+        if inner.domain().is_none() {
+            return Err(arguments
+                .wrong(1, "something with a known number of values, as int, pattern or ref of a key"));
+        }
+        Ok(Arc::new(Within { groups, inner }))
+    },
+};
+
+/// Argument 0, a column whose rows are in groups.
+fn grouped(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
+    let column = arguments.compile(0)?;
+    match column.groups() {
+        Some(_) => Ok(column),
+        None => Err(arguments.wrong(0, "a column that is filled by ref(table.column, rows(...)) or pool()")),
+    }
+}
+
+/// How many rows groups have.
+#[derive(Clone, Debug)]
+pub(super) struct RowCounts {
+    /// Rows, and the weight of the groups that have as many.
+    classes: Vec<(f64, f64)>,
+    /// The share of the rows that are in no group.
+    pub(super) outside: f64,
+}
+
+impl RowCounts {
+    /// The counts that `rows(n: weight, ...)` gives.
+    pub(super) fn of(given: &[Argument], outside: f64) -> Option<RowCounts> {
+        let class = |argument: &Argument| {
+            let rows = match argument.value.node {
+                ExprNode::Literal(Literal::Int(int)) => int as f64,
+                ExprNode::Literal(Literal::Real(real)) => real,
+                _ => return None,
+            };
+            let weight = argument.weight.as_ref().map_or(1.0, |weight| weight.value);
+            (rows >= 0.0 && weight.is_finite()).then_some((rows, weight))
+        };
+        let classes: Vec<(f64, f64)> = given.iter().map(class).collect::<Option<_>>()?;
+        let some = classes.iter().any(|(rows, weight)| *rows > 0.0 && *weight > 0.0);
+        (some && (0.0..=1.0).contains(&outside)).then_some(RowCounts { classes, outside })
+    }
+
+    /// The places of `rows` rows in `groups` groups.
+    pub(super) fn places(&self, key: Key, groups: u64, rows: u64) -> Places {
+        let weights: f64 = self.classes.iter().map(|(_, weight)| weight).sum();
+        let mut ends = Vec::new();
+        let mut begun = 0.0;
+        for (_, weight) in &self.classes {
+            begun += weight;
+            ends.push(((groups as f64 * (begun / weights)).round() as u64).min(groups));
+        }
+        if let Some(last) = ends.last_mut() {
+            *last = groups;
+        }
+        let outside = ((rows as f64 * self.outside).round() as u64).min(rows);
+        let inside = rows - outside;
+        let sizes: Vec<u64> =
+            (0..ends.len()).map(|class| ends[class] - if class == 0 { 0 } else { ends[class - 1] }).collect();
+        let mut wanted: Vec<f64> =
+            sizes.iter().zip(&self.classes).map(|(size, (rows, _))| *size as f64 * rows).collect();
+        if wanted.iter().sum::<f64>() == 0.0 {
+            // So few groups that none has rows by the counts.
+            wanted = sizes.iter().map(|size| *size as f64).collect();
+        }
+        let total: f64 = wanted.iter().sum();
+        let mut classes = Vec::new();
+        let (mut first_group, mut first, mut sum) = (0, 0, 0.0);
+        let last = wanted.iter().rposition(|wanted| *wanted > 0.0).unwrap_or(0);
+        for (index, (size, wanted)) in sizes.into_iter().zip(wanted).enumerate() {
+            sum += wanted;
+            let end = if index >= last {
+                inside
+            } else {
+                ((inside as f64 * (sum / total)).round() as u64).min(inside)
+            };
+            classes.push(ClassPlaces { first_group, groups: size, first, rows: end - first });
+            (first_group, first) = (first_group + size, end);
+        }
+        classes.retain(|class| class.rows > 0 && class.groups > 0);
+        Places {
+            classes,
+            outside,
+            positions: Shuffle::new(key.child(0), rows.max(1)),
+            shuffled: Shuffle::new(key.child(1), groups.max(1)),
+        }
+    }
+}
+
+/// The groups of a class, and the positions of their rows.
+#[derive(Clone, Copy, Debug)]
+struct ClassPlaces {
+    first_group: u64,
+    groups: u64,
+    first: u64,
+    rows: u64,
+}
+
+/// Where rows are.
+#[derive(Debug)]
+pub(super) struct Places {
+    classes: Vec<ClassPlaces>,
+    outside: u64,
+    positions: Shuffle,
+    shuffled: Shuffle,
+}
+
+impl Places {
+    /// The group of a row, and its number in it; `None`: it is in no group.
+    pub(super) fn of(&self, row: u64) -> Option<Placed> {
+        let position = self.positions.place(row).checked_sub(self.outside)?;
+        let class =
+            self.classes[self.classes.partition_point(|class| class.first <= position).checked_sub(1)?];
+        let at = position - class.first;
+        let group = scaled(at, class.groups, class.rows);
+        // The first position whose group is this one.
+        let begin = scaled_up(group, class.rows, class.groups);
+        Some(Placed { group: self.shuffled.place(class.first_group + group), ordinal: at - begin, position })
+    }
+}
+
+/// `number * factor / divisor`.
+#[inline]
+pub(super) fn scaled(number: u64, factor: u64, divisor: u64) -> u64 {
+    match number.checked_mul(factor) {
+        Some(product) => product / divisor,
+        None => (u128::from(number) * u128::from(factor) / u128::from(divisor)) as u64,
+    }
+}
+
+/// The same, rounded up.
+#[inline]
+pub(super) fn scaled_up(number: u64, factor: u64, divisor: u64) -> u64 {
+    match number.checked_mul(factor) {
+        Some(product) => product.div_ceil(divisor),
+        None => (u128::from(number) * u128::from(factor)).div_ceil(u128::from(divisor)) as u64,
+    }
+}
+
+/// The places of rows by the groups of a column.
+fn places_of(column: &dyn Generate, at: Scope<'_>, rows: &[u64]) -> Result<Vec<Option<Placed>>> {
+    let mut places = Vec::with_capacity(rows.len());
+    if let Some(groups) = column.groups() {
+        groups.places(at, rows, &mut places)?;
+    }
+    places.resize(rows.len(), None);
+    Ok(places)
+}
+
+#[derive(Debug)]
+struct Ordinal {
+    groups: Arc<dyn Generate>,
+}
+
+impl Generate for Ordinal {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
+        self.fill_at(at, &(rows.first..).take(rows.count).collect::<Vec<_>>(), out)
+    }
+
+    fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
+        let places = places_of(&*self.groups, at, rows)?;
+        // A row of no group is alone: its own number.
+        for ((slot, place), row) in out.ints(rows.len()).iter_mut().zip(places).zip(rows) {
+            *slot = place.map_or(*row, |place| place.ordinal) as i64 + 1;
+        }
+        Ok(())
+    }
+
+    fn size(&self) -> Size {
+        Size { mean: 1, max: 8 }
+    }
+
+    fn class(&self) -> Class {
+        Class::Int
+    }
+}
+
+#[derive(Debug)]
+struct Within {
+    groups: Arc<dyn Generate>,
+    inner: Arc<dyn Generate>,
+}
+
+impl Generate for Within {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
+        self.fill_at(at, &(rows.first..).take(rows.count).collect::<Vec<_>>(), out)
+    }
+
+    fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
+        let Some(domain) = self.inner.domain() else {
+            out.null(rows.len());
+            return Ok(());
+        };
+        let count = domain.count(at.world)?;
+        let places = places_of(&*self.groups, at, rows)?;
+        let shuffle = Shuffle::new(at.key.child(0), count);
+        let number = |(place, row): (Option<Placed>, &u64)| {
+            let place = place.unwrap_or(Placed { group: *row, ordinal: 0, position: *row });
+            // The rows of a group follow each other, so their values differ, and all values are used as often.
+            let number = shuffle.place(place.position % count);
+            // More rows than values: they begin again, as an endless domain does not.
+            if domain.is_endless() { number + place.ordinal / count * count } else { number }
+        };
+        let numbers: Vec<u64> = places.into_iter().zip(rows).map(number).collect();
+        domain.nth(at.child(1), &numbers, out)
+    }
+
+    fn size(&self) -> Size {
+        self.inner.size()
+    }
+
+    fn class(&self) -> Class {
+        self.inner.class()
+    }
+
+    fn nullable(&self) -> bool {
+        self.inner.nullable()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn groups_have_the_rows_of_their_class_and_rows_are_numbered_in_them() {
+        let counts = RowCounts { classes: vec![(0.0, 2.0), (1.0, 5.0), (4.0, 3.0)], outside: 0.1 };
+        let key = Key::of_column(1, "t", "c");
+        for (groups, rows) in [(1000, 1889), (10, 19), (1000, 18_890), (3, 100), (1, 5), (50, 3)] {
+            let places = counts.places(key, groups, rows);
+            let mut seen: HashMap<u64, Vec<u64>> = HashMap::new();
+            let mut outside = 0;
+            for row in 0..rows {
+                match places.of(row) {
+                    Some(place) => seen.entry(place.group).or_default().push(place.ordinal),
+                    None => outside += 1,
+                }
+            }
+            assert_eq!(outside, (rows as f64 * 0.1).round() as u64);
+            for (group, ordinals) in &mut seen {
+                assert!(*group < groups);
+                ordinals.sort_unstable();
+                assert!(ordinals.iter().copied().eq(0..ordinals.len() as u64));
+            }
+            if (groups, rows) == (1000, 1889) {
+                let with = |rows: usize| seen.values().filter(|ordinals| ordinals.len() == rows).count();
+                assert_eq!((with(1), with(4), seen.len()), (500, 300, 800));
+            }
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Values by their quantiles: `quantiles`, `int_quantiles`, `keys`; and moments at a distance: `later`.
+//!
+//! ```text
+//!  quantiles(0, 10, 100)
+//!  value   0 ───── 10 ─────────────── 100
+//!  share   0       0.5                1          half of the rows have values up to 10
+//! ```
+//!
+//! Between two neighbours the values are evenly spread.
+
+use std::sync::Arc;
+
+use sqluice_core::batch::Value;
+use sqluice_core::error::Result;
+
+use super::calendar::{self, DAY, DAY_BYTES, SECOND_BYTES};
+use super::moments::moment as moment_of;
+use super::spread::{self, Counted};
+use super::{Arguments, Fault, Function, Generate, fill_all, size_of_all};
+use crate::generator::{ByShare, Class, Domain, Scope, Size, World};
+use crate::parse::{ExprNode, Literal};
+use crate::random::{below64, unit};
+use crate::vector::{RowRange, SLACK, Vector, VectorKind};
+
+pub(super) const QUANTILES: Function = Function {
+    name: "quantiles",
+    signature: "quantiles(a, b, ...)",
+    about: "a number, a day or a second, with as many rows between two neighbours as between any others",
+    example: "quantiles(1.5, 12, 19.5, 99)",
+    build: |arguments| build(arguments, false),
+};
+
+pub(super) const INT_QUANTILES: Function = Function {
+    name: "int_quantiles",
+    signature: "int_quantiles(a, b, ...)",
+    about: "a number as quantiles has them, rounded to an integer",
+    example: "int_quantiles(0.5, 3.5, 20.5, 99.5)",
+    build: |arguments| build(arguments, true),
+};
+
+pub(super) const KEYS: Function = Function {
+    name: "keys",
+    signature: "keys(a, b, ...)",
+    about: "integers that ascend with the rows, each once: those of a table with these quantiles, and from b on where it has more rows",
+    example: "keys(1, 5000, 20000)",
+    build: |arguments| {
+        arguments.count_within(2, POINTS_MAX)?;
+        let points = (0..arguments.arguments.len()).map(|index| arguments.int(index));
+        let points: Vec<i64> = points.collect::<Result<_, _>>()?;
+        ascend(arguments, &points)?;
+        Ok(Arc::new(Keys { points, table: Counted::of(arguments) }))
+    },
+};
+
+pub(super) const LATER: Function = Function {
+    name: "later",
+    signature: "later(x, n)",
+    about: "the moment n seconds after x, or n days if x is a day, in the form of x",
+    example: "later(customer.joined, int_quantiles(0, 2, 30))",
+    build: |arguments| {
+        arguments.count(2)?;
+        let parts = [arguments.compile(0)?, arguments.compile(1)?];
+        if !parts[0].class().is_text() {
+            return Err(arguments.wrong(0, "a day or a second"));
+        }
+        if !parts[1].class().is_number() {
+            return Err(arguments.wrong(1, "a number"));
+        }
+        Ok(Arc::new(Later { parts }))
+    },
+};
+
+/// Quantiles of a list.
+const POINTS_MAX: usize = 10_000;
+
+fn ascend<T: PartialOrd + std::fmt::Display>(arguments: &Arguments<'_>, points: &[T]) -> Result<(), Fault> {
+    match points.windows(2).position(|pair| pair[0] > pair[1]) {
+        Some(index) => {
+            let message = format!("quantiles ascend: {} follows {}", points[index + 1], points[index]);
+            Err(arguments.fault(arguments.place(index + 1), message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The form of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Real,
+    Int,
+    Day,
+    Second,
+}
+
+fn build(arguments: &Arguments<'_>, whole: bool) -> Result<Arc<dyn Generate>, Fault> {
+    arguments.count_within(2, POINTS_MAX)?;
+    let form = match &arguments.expr(0).node {
+        ExprNode::Literal(Literal::Text(text)) if !whole && text.len() == DAY_BYTES => Form::Day,
+        ExprNode::Literal(Literal::Text(_)) if !whole => Form::Second,
+        _ if whole => Form::Int,
+        _ => Form::Real,
+    };
+    let point = |index: usize| match form {
+        Form::Real | Form::Int => arguments.real(index),
+        Form::Day | Form::Second => {
+            let text = arguments.text(index)?;
+            let width = if form == Form::Day { DAY_BYTES } else { SECOND_BYTES };
+            let parsed = calendar::parse(text.as_bytes()).filter(|_| text.len() == width);
+            let wanted = &"YYYY-MM-DD hh:mm:ss"[..width];
+            let moment =
+                parsed.ok_or_else(|| arguments.wrong(index, &format!("a text of the form '{wanted}'")))?;
+            Ok(if form == Form::Day { moment / u64::from(DAY) } else { moment } as f64)
+        }
+    };
+    let points: Vec<f64> = (0..arguments.arguments.len()).map(point).collect::<Result<_, _>>()?;
+    ascend(arguments, &points)?;
+    Ok(Arc::new(Quantiles { points, form, table: Counted::of(arguments) }))
+}
+
+/// The value at a share of the rows, between quantiles that are equally far apart.
+#[inline]
+fn at_quantile(points: &[f64], share: u64) -> f64 {
+    let place = u128::from(share) * (points.len() - 1) as u128;
+    let (index, rest) = ((place >> 64) as usize, unit(place as u64));
+    let (low, high) = (points[index], points[index + 1]);
+    (low * (1.0 - rest) + high * rest).clamp(low, high)
+}
+
+#[derive(Debug)]
+struct Quantiles {
+    /// At least two. Of days, their numbers.
+    points: Vec<f64>,
+    form: Form,
+    table: Counted,
+}
+
+impl ByShare for Quantiles {
+    fn make(&self, _: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()> {
+        let values = shares.iter().map(|share| at_quantile(&self.points, *share));
+        match self.form {
+            Form::Real => {
+                out.reals(rows.len()).iter_mut().zip(values).for_each(|(slot, value)| *slot = value)
+            }
+            Form::Int => {
+                // The largest is that of the last quantile, from which half an integer may be missing.
+                let last = (self.points[self.points.len() - 1] + 0.5).ceil() - 1.0;
+                let whole = |value: f64| (value + 0.5).floor().min(last) as i64;
+                out.ints(rows.len()).iter_mut().zip(values).for_each(|(slot, value)| *slot = whole(value));
+            }
+            Form::Day | Form::Second => {
+                const { assert!(SLACK >= SECOND_BYTES) };
+                let is_day = self.form == Form::Day;
+                let (width, step) = if is_day { (DAY_BYTES, u64::from(DAY)) } else { (SECOND_BYTES, 1) };
+                let bytes = out.fixed(VectorKind::Text, width, rows.len());
+                for (index, value) in values.enumerate() {
+                    calendar::write(value.round() as u64 * step, &mut bytes[index * width..]);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Generate for Quantiles {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
+        spread::fill(self, &self.table, at, rows, out)
+    }
+
+    fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
+        spread::fill_at(self, &self.table, at, rows, out)
+    }
+
+    fn size(&self) -> Size {
+        match self.form {
+            Form::Real => Size::exactly(8),
+            Form::Int => {
+                Size { mean: super::numbers::int_bytes(self.points[self.points.len() / 2] as i64), max: 8 }
+            }
+            Form::Day => Size::exactly(DAY_BYTES as u64),
+            Form::Second => Size::exactly(SECOND_BYTES as u64),
+        }
+    }
+
+    fn class(&self) -> Class {
+        match self.form {
+            Form::Real => Class::Real,
+            Form::Int => Class::Int,
+            Form::Day | Form::Second => Class::Text,
+        }
+    }
+
+    fn by_share(&self) -> Option<&dyn ByShare> {
+        Some(self)
+    }
+}
+
+/// Ascending integers.
+#[derive(Debug)]
+struct Keys {
+    points: Vec<i64>,
+    table: Counted,
+}
+
+impl Keys {
+    /// The first number that the row may have, and of all later rows none.
+    fn begin(&self, count: u64, row: u64) -> i64 {
+        let parts = (self.points.len() - 1) as u64;
+        // Rows are cut into parts of as many rows, give or take one.
+        let first = |part: u64| (u128::from(count) * u128::from(part) / u128::from(parts)) as u64;
+        let part = ((u128::from(row) * u128::from(parts)) / u128::from(count.max(1)))
+            .min(u128::from(parts) - 1) as u64;
+        let part = if row < first(part) {
+            part - 1
+        } else if part + 1 < parts && row >= first(part + 1) {
+            part + 1
+        } else {
+            part
+        };
+        let (low, high) = (self.point(count, part), self.point(count, part + 1));
+        let (rows, at) = ((first(part + 1) - first(part)).max(1), row - first(part));
+        let span = i128::from(high) - i128::from(low);
+        (i128::from(low) + span * i128::from(at) / i128::from(rows)) as i64
+    }
+
+    /// A quantile, moved up where the rows before it need more integers than those below it; the last one is behind the last row.
+    fn point(&self, count: u64, part: u64) -> i64 {
+        let parts = (self.points.len() - 1) as u64;
+        let first = |part: u64| (u128::from(count) * u128::from(part) / u128::from(parts)) as i64;
+        let mut low = self.points[0];
+        for next in 1..=part {
+            let rows = first(next) - first(next - 1);
+            let end = self.points[next as usize].saturating_add(i64::from(next == parts));
+            low = end.max(low.saturating_add(rows));
+        }
+        low
+    }
+}
+
+impl Generate for Keys {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
+        let numbers: Vec<u64> = (rows.first..).take(rows.count).collect();
+        self.nth(at, &numbers, out)
+    }
+
+    fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
+        self.nth(at, rows, out)
+    }
+
+    fn size(&self) -> Size {
+        Size { mean: super::numbers::int_bytes(self.points[self.points.len() / 2]), max: 8 }
+    }
+
+    fn class(&self) -> Class {
+        Class::Int
+    }
+
+    fn domain(&self) -> Option<&dyn Domain> {
+        Some(self)
+    }
+}
+
+impl Domain for Keys {
+    fn count(&self, world: &World) -> Result<u64> {
+        Ok(self.table.rows(world).max(1))
+    }
+
+    fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
+        let count = self.table.rows(at.world);
+        for (slot, &row) in out.ints(numbers.len()).iter_mut().zip(numbers) {
+            let begin = self.begin(count, row);
+            let width = (i128::from(self.begin(count, row + 1)) - i128::from(begin)).max(1);
+            *slot = begin.wrapping_add(below64(at.key.word(row), width as u64) as i64);
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct Later {
+    parts: [Arc<dyn Generate>; 2],
+}
+
+impl Later {
+    fn make(moments: &Vector, steps: &Vector, count: usize, out: &mut Vector) {
+        out.values();
+        for row in 0..count {
+            let (Value::Text(text), step) = (moments.get(row), steps.get(row)) else {
+                out.push(Value::Null);
+                continue;
+            };
+            let step = match step {
+                Value::Int(int) => Some(int),
+                Value::Real(real) => Some(real.round() as i64),
+                _ => None,
+            };
+            let is_day = text.len() == DAY_BYTES;
+            let seconds = step.map(|step| step.saturating_mul(if is_day { i64::from(DAY) } else { 1 }));
+            let (Some(from), Some(seconds)) = (moment_of(Value::Text(text)), seconds) else {
+                out.push(Value::Null);
+                continue;
+            };
+            match super::moments::literal(
+                from.saturating_add(seconds),
+                if is_day { super::Form::Day } else { super::Form::Second },
+            ) {
+                Literal::Text(text) => out.push(Value::Text(text.as_bytes())),
+                _ => out.push(Value::Null),
+            }
+        }
+        out.settle();
+    }
+}
+
+impl Generate for Later {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
+        let parts = fill_all(&self.parts, at, rows)?;
+        Later::make(&parts[0], &parts[1], rows.count, out);
+        Ok(())
+    }
+
+    fn size(&self) -> Size {
+        Size { mean: SECOND_BYTES as u64, max: size_of_all(&self.parts).max + 2 * SECOND_BYTES as u64 }
+    }
+
+    fn class(&self) -> Class {
+        Class::Text
+    }
+
+    fn nullable(&self) -> bool {
+        // What is no moment has none after it.
+        self.parts.iter().any(|part| part.nullable())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_lie_between_their_quantiles() {
+        let points = [0.0, 10.0, 100.0];
+        assert_eq!(at_quantile(&points, 0), 0.0);
+        assert_eq!(at_quantile(&points, 1 << 63), 10.0);
+        assert!(at_quantile(&points, u64::MAX) > 99.99);
+        assert!((at_quantile(&points, 1 << 62) - 5.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn keys_ascend_and_are_never_repeated_for_any_number_of_rows() {
+        for points in [vec![1, 100], vec![-5, 0, 1000, 1001], vec![7, 7], vec![i64::MIN / 2, i64::MAX / 2]] {
+            let keys = Keys { points: points.clone(), table: Counted::default() };
+            for count in [1, 2, 3, 10, 100, 1001] {
+                let begins: Vec<i64> = (0..=count).map(|row| keys.begin(count, row)).collect();
+                assert!(begins.windows(2).all(|pair| pair[0] < pair[1]), "{points:?}, {count}: {begins:?}");
+                assert!(begins[0] >= points[0]);
+            }
+        }
+    }
+}

@@ -1,0 +1,489 @@
+//! Values in exact shares: `shares`, `nulls`, `pool`.
+//!
+//! Each row gets a share: a fraction of 2^64. Of every 65,536 rows, each has another 65,536th of the fractions, in a shuffled order:
+//!
+//! ```text
+//!  row      0      1      2      3     ...  65,535
+//!  share   0.71   0.02   0.33   0.98   ...  0.51        one in each 65,536th
+//!           │      │
+//!  shares('a': 1, 'b': 3): below 0.25 is a, the rest is b
+//! ```
+//!
+//! So a value has as many rows as its weight says, give or take one in some ten thousand rows. What is made of other functions hands
+//! its share down to them: of `nulls(0.5, shares('a', 'b'))`, the half that is not NULL is cut into halves.
+
+use std::sync::Arc;
+
+use sqluice_core::batch::ROWS_MAX;
+use sqluice_core::error::Result;
+
+use super::choice::{Literals, Picker};
+use super::grouped::{scaled, scaled_up};
+use super::{Arguments, Fault, Function, Generate};
+use crate::generator::{ByShare, Class, Domain, Groups, Parent, Placed, Scope, Size, World};
+use crate::parse::{ExprNode, Literal};
+use crate::random::{Key, Shuffle, below64};
+use crate::vector::{RowRange, Vector};
+
+/// Rows that have different shares.
+const BLOCK: u64 = 1 << 16;
+
+/// 2^64 divided by the golden ratio: its multiples are evenly spread, however many there are.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The table whose rows are counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counted {
+    table: usize,
+    name: String,
+}
+
+impl Counted {
+    /// The table that a call stands in.
+    pub(super) fn of(arguments: &Arguments<'_>) -> Counted {
+        let table = arguments.context.table;
+        let name =
+            arguments.context.names.tables.get(table).map_or(String::new(), |table| table.name.clone());
+        Counted { table, name }
+    }
+
+    /// How many rows it has. An expression that stands in no table has as many as are asked for.
+    pub(super) fn rows(&self, world: &World) -> u64 {
+        world.rows_of(self.table, &self.name).unwrap_or(u64::MAX)
+    }
+}
+
+/// The share of a row, of a table of `count` rows.
+#[inline]
+fn share(key: Key, count: u64, row: u64) -> u64 {
+    let (block, at) = (row / BLOCK, row % BLOCK);
+    let size = count.max(row + 1).saturating_sub(block * BLOCK).min(BLOCK);
+    if size < BLOCK {
+        let place = Shuffle::new(key.child(block), size).place(at);
+        // The middle of its part.
+        return (((u128::from(place) << 64) | 1 << 63) / u128::from(size)) as u64;
+    }
+    // A bijection of the numbers below 2^16: odd factors and shifts.
+    let mut place = at as u16;
+    for bits in [key.word(!block), key.child(1).word(block)] {
+        for (factor, term) in [(bits, bits >> 16), (bits >> 32, bits >> 48)] {
+            place = place.wrapping_mul(factor as u16 | 1).wrapping_add(term as u16);
+            place ^= place >> 8;
+        }
+    }
+    // Within their 2^16th, the rows of all blocks are evenly spread.
+    let within = key.word(u64::from(place)).wrapping_add(block.wrapping_mul(STEP));
+    u64::from(place) << 48 | within >> 16
+}
+
+/// The shares of some rows.
+fn shares_of(at: Scope<'_>, count: u64, rows: &[u64], out: &mut [u64]) {
+    rows.iter().zip(out).for_each(|(&row, slot)| *slot = share(at.key, count, row));
+}
+
+/// Makes the values of rows, spread over all rows of the table.
+pub(super) fn fill(
+    inner: &dyn ByShare,
+    table: &Counted,
+    at: Scope<'_>,
+    rows: RowRange,
+    out: &mut Vector,
+) -> Result<()> {
+    let mut numbers = [0; ROWS_MAX];
+    let numbers = &mut numbers[..rows.count];
+    (rows.first..).zip(&mut *numbers).for_each(|(row, number)| *number = row);
+    fill_at(inner, table, at, numbers, out)
+}
+
+/// Makes the values of rows in any order, as [`fill`] does.
+pub(super) fn fill_at(
+    inner: &dyn ByShare,
+    table: &Counted,
+    at: Scope<'_>,
+    rows: &[u64],
+    out: &mut Vector,
+) -> Result<()> {
+    let mut shares = [0; ROWS_MAX];
+    let shares = &mut shares[..rows.len()];
+    shares_of(at, table.rows(at.world), rows, shares);
+    inner.make(at, rows, shares, out)
+}
+
+/// Hands rows and shares down to a function, if it takes shares.
+pub(super) fn hand_down(
+    inner: &dyn Generate,
+    at: Scope<'_>,
+    rows: &[u64],
+    shares: &[u64],
+    out: &mut Vector,
+) -> Result<()> {
+    match inner.by_share() {
+        Some(by_share) => by_share.make(at, rows, shares, out),
+        None => inner.fill_at(at, rows, out),
+    }
+}
+
+/// The fraction of a part that a share is at: from its beginning to its end.
+fn within(share: u64, begin: u64, width: u64) -> u64 {
+    (((u128::from(share.saturating_sub(begin))) << 64) / u128::from(width.max(1))).min(u128::from(u64::MAX))
+        as u64
+}
+
+pub(super) const SHARES: Function = Function {
+    name: "shares",
+    signature: "shares(a, b: weight, ...)",
+    about: "one of the values, as choice, but each in exactly its share of the rows",
+    example: "shares('new': 2, 'paid': 3, int(1, 9))",
+    build: shares,
+};
+
+pub(super) const NULLS: Function = Function {
+    name: "nulls",
+    signature: "nulls(p, inner)",
+    about: "NULL in exactly that share of the rows, and the inner value otherwise",
+    example: "nulls(0.25, int(1, 9))",
+    build: |arguments| {
+        arguments.count(2)?;
+        let share = arguments.real(0)?;
+        if !(0.0..=1.0).contains(&share) {
+            let at = arguments.place(0);
+            return Err(arguments.fault(at, format!("argument 1 is from 0 to 1, not {share}")));
+        }
+        let from = ((1.0 - share) * 2f64.powi(64)) as u64;
+        Ok(Arc::new(Nulls { from, inner: arguments.compile(1)?, table: Counted::of(arguments) }))
+    },
+};
+
+pub(super) const POOL: Function = Function {
+    name: "pool",
+    signature: "pool(n, x)",
+    about: "one of n values of x, all of them in as many rows as the others",
+    example: "pool(50, text(3, 20))",
+    build: |arguments| {
+        arguments.count(2)?;
+        let count = arguments.int_within(0, 1, i64::MAX)? as u64;
+        Ok(Arc::new(Pool { count, inner: arguments.compile(1)?, table: Counted::of(arguments) }))
+    },
+};
+
+fn shares(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
+    let given = arguments.arguments;
+    if given.is_empty() {
+        return Err(arguments.fault(arguments.at(), "takes at least one argument"));
+    }
+    let weight = |index: usize| given[index].weight.as_ref().map_or(1.0, |weight| weight.value);
+    let total: f64 = (0..given.len()).map(weight).sum();
+    if total == 0.0 || total.is_infinite() {
+        return Err(arguments.fault(arguments.at(), "the weights are above 0 together, and not too large"));
+    }
+    let mut begun = 0.0;
+    let mut begins = Vec::new();
+    for index in 0..given.len() {
+        begins.push((begun / total * 2f64.powi(64)) as u64);
+        begun += weight(index);
+    }
+    let literals: Option<Vec<&Literal>> = given
+        .iter()
+        .map(|argument| match &argument.value.node {
+            ExprNode::Literal(literal) if *literal != Literal::Null => Some(literal),
+            _ => None,
+        })
+        .collect();
+    let options = match literals {
+        Some(literals) => {
+            Options::Literals(Literals::new(Picker::new(&vec![1.0; literals.len()]), &literals))
+        }
+        None => Options::Functions(
+            (0..given.len()).map(|index| arguments.compile(index)).collect::<Result<_, _>>()?,
+        ),
+    };
+    Ok(Arc::new(Shares { begins, options, table: Counted::of(arguments) }))
+}
+
+/// What the shares are of.
+#[derive(Debug)]
+enum Options {
+    Literals(Literals),
+    Functions(Vec<Arc<dyn Generate>>),
+}
+
+#[derive(Debug)]
+struct Shares {
+    /// Where the share of each option begins; an option of weight 0 begins where the next does.
+    begins: Vec<u64>,
+    options: Options,
+    table: Counted,
+}
+
+impl Shares {
+    /// The option that a share is of.
+    fn option(&self, share: u64) -> usize {
+        self.begins.partition_point(|begin| *begin <= share) - 1
+    }
+
+    /// The fraction of its option's part that a share is at.
+    fn within(&self, option: usize, share: u64) -> u64 {
+        let end = self.begins.get(option + 1).copied().unwrap_or(u64::MAX);
+        within(share, self.begins[option], end - self.begins[option])
+    }
+}
+
+impl ByShare for Shares {
+    fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()> {
+        let options: Vec<u64> = shares.iter().map(|share| self.option(*share) as u64).collect();
+        let functions = match &self.options {
+            Options::Literals(literals) => return literals.nth(at, &options, out),
+            Options::Functions(functions) => functions,
+        };
+        let mut made: Vec<(Vector, usize)> = Vec::new();
+        for (number, function) in functions.iter().enumerate() {
+            let (mut its_rows, mut its_shares) = (Vec::new(), Vec::new());
+            for (index, _) in options.iter().enumerate().filter(|(_, option)| **option == number as u64) {
+                its_rows.push(rows[index]);
+                its_shares.push(self.within(number, shares[index]));
+            }
+            let mut values = Vector::default();
+            hand_down(&**function, at.child(number as u64 + 1), &its_rows, &its_shares, &mut values)?;
+            made.push((values, 0));
+        }
+        out.values();
+        for option in options {
+            let (values, next) = &mut made[option as usize];
+            out.push(values.get(*next));
+            *next += 1;
+        }
+        out.settle();
+        Ok(())
+    }
+}
+
+impl Generate for Shares {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
+        fill(self, &self.table, at, rows, out)
+    }
+
+    fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
+        fill_at(self, &self.table, at, rows, out)
+    }
+
+    fn size(&self) -> Size {
+        match &self.options {
+            Options::Literals(literals) => literals.size(),
+            Options::Functions(functions) => {
+                let sizes = functions.iter().map(|function| function.size());
+                let mean = sizes.clone().map(|size| size.mean).sum::<u64>().div_ceil(functions.len() as u64);
+                Size { mean, max: 2 * sizes.map(|size| size.max).max().unwrap_or(0) + 8 }
+            }
+        }
+    }
+
+    fn class(&self) -> Class {
+        match &self.options {
+            Options::Literals(literals) => literals.class(),
+            Options::Functions(functions) => {
+                functions.iter().fold(Class::Null, |class, function| class.or(function.class()))
+            }
+        }
+    }
+
+    fn nullable(&self) -> bool {
+        match &self.options {
+            Options::Literals(_) => false,
+            Options::Functions(functions) => functions.iter().any(|function| function.nullable()),
+        }
+    }
+
+    fn by_share(&self) -> Option<&dyn ByShare> {
+        Some(self)
+    }
+}
+
+#[derive(Debug)]
+struct Nulls {
+    /// NULL from this share on.
+    from: u64,
+    inner: Arc<dyn Generate>,
+    table: Counted,
+}
+
+impl ByShare for Nulls {
+    fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()> {
+        let rest: Vec<u64> = shares.iter().map(|share| within(*share, 0, self.from)).collect();
+        hand_down(&*self.inner, at.child(1), rows, &rest, out)?;
+        if self.from < u64::MAX {
+            out.keep(&shares.iter().map(|share| *share < self.from).collect::<Vec<_>>());
+        }
+        Ok(())
+    }
+}
+
+impl Generate for Nulls {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
+        fill(self, &self.table, at, rows, out)
+    }
+
+    fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
+        fill_at(self, &self.table, at, rows, out)
+    }
+
+    fn size(&self) -> Size {
+        self.inner.size()
+    }
+
+    fn class(&self) -> Class {
+        self.inner.class()
+    }
+
+    fn nullable(&self) -> bool {
+        self.from < u64::MAX || self.inner.nullable()
+    }
+
+    fn by_share(&self) -> Option<&dyn ByShare> {
+        Some(self)
+    }
+
+    fn parent(&self) -> Option<&dyn Parent> {
+        self.inner.parent().map(|_| self as &dyn Parent)
+    }
+
+    fn rows_max(&self, world: &World) -> Result<Option<u64>> {
+        self.inner.rows_max(world)
+    }
+}
+
+/// A parent's row, where the value is not NULL.
+impl Parent for Nulls {
+    fn table(&self) -> usize {
+        self.inner.parent().map_or(0, Parent::table)
+    }
+
+    fn column(&self) -> Option<usize> {
+        self.inner.parent()?.column()
+    }
+
+    fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()> {
+        if let Some(parent) = self.inner.parent() {
+            parent.rows(at.child(1), rows, out)?;
+        }
+        let count = self.table.rows(at.world);
+        for (&row, parent) in rows.iter().zip(out) {
+            *parent = parent.filter(|_| share(at.key, count, row) < self.from);
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct Pool {
+    count: u64,
+    inner: Arc<dyn Generate>,
+    table: Counted,
+}
+
+impl Pool {
+    /// Makes the values of these numbers, below the count: different ones as far as the inner function has them, from the middle of
+    /// each of as many shares, or numbered.
+    fn values(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
+        let inner = at.child(1);
+        if let Some(by_share) = self.inner.by_share() {
+            let middle = |number: &u64| {
+                (((u128::from(*number) << 65) | 1 << 64) / (2 * u128::from(self.count))) as u64
+            };
+            return by_share.make(inner, numbers, &numbers.iter().map(middle).collect::<Vec<_>>(), out);
+        }
+        match self.inner.domain() {
+            Some(domain) if domain.count(at.world)? >= self.count => {
+                let shuffle = Shuffle::new(at.key.child(2), domain.count(at.world)?);
+                domain.nth(
+                    inner,
+                    &numbers.iter().map(|number| shuffle.place(*number)).collect::<Vec<_>>(),
+                    out,
+                )
+            }
+            Some(domain) if domain.is_endless() => domain.nth(inner, numbers, out),
+            _ => self.inner.fill_at(inner, numbers, out),
+        }
+    }
+
+    /// The numbers of the values of these rows, and how many rows of the same value precede each.
+    fn placed<'r>(&self, at: Scope<'_>, rows: &'r [u64]) -> impl Iterator<Item = Placed> + 'r {
+        let (count, all) = (self.count, self.table.rows(at.world).max(1));
+        let shuffle = Shuffle::new(at.key.child(0), all);
+        rows.iter().map(move |row| {
+            let position = shuffle.place(row % all);
+            let group = scaled(position, count, all);
+            Placed { group, ordinal: position - scaled_up(group, all, count), position }
+        })
+    }
+}
+
+impl ByShare for Pool {
+    fn make(&self, at: Scope<'_>, _: &[u64], shares: &[u64], out: &mut Vector) -> Result<()> {
+        let numbers: Vec<u64> = shares.iter().map(|share| below64(*share, self.count)).collect();
+        self.values(at, &numbers, out)
+    }
+}
+
+impl Groups for Pool {
+    fn places(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<Placed>>) -> Result<()> {
+        out.extend(self.placed(at, rows).map(Some));
+        Ok(())
+    }
+}
+
+impl Generate for Pool {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
+        self.fill_at(at, &(rows.first..).take(rows.count).collect::<Vec<_>>(), out)
+    }
+
+    fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
+        let numbers: Vec<u64> = self.placed(at, rows).map(|place| place.group).collect();
+        self.values(at, &numbers, out)
+    }
+
+    fn groups(&self) -> Option<&dyn Groups> {
+        Some(self)
+    }
+
+    fn size(&self) -> Size {
+        self.inner.size()
+    }
+
+    fn class(&self) -> Class {
+        self.inner.class()
+    }
+
+    fn nullable(&self) -> bool {
+        self.inner.nullable()
+    }
+
+    fn by_share(&self) -> Option<&dyn ByShare> {
+        Some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_of_a_block_has_another_share() {
+        for count in [1, 2, 100, 1000, BLOCK, 3 * BLOCK] {
+            let key = Key::of_column(5, "t", "c");
+            let mut shares: Vec<u64> = (0..count).map(|row| share(key, count, row)).collect();
+            shares.sort_unstable();
+            for (rank, found) in shares.iter().enumerate() {
+                let expected = (rank as f64 + 0.5) / count as f64;
+                let off = (*found as f64 / 2f64.powi(64) - expected).abs() * count as f64;
+                assert!(off < 2.0, "{count} rows, rank {rank}: {off} ranks off");
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_of_the_shares_is_cut_into_all_of_its_fractions() {
+        assert_eq!(within(10, 10, 5), 0);
+        assert_eq!(within(1 << 63, 0, 1 << 63), u64::MAX);
+        assert_eq!(within(1 << 62, 0, 1 << 63), 1 << 63);
+    }
+}

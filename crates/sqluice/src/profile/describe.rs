@@ -1,0 +1,261 @@
+//! The expression of each column: what makes values like its own.
+//!
+//! ```text
+//!  keys and references ──> row(), keys(...), ref(..., rows(...)), within(...)        keys.rs
+//!  common values ────────> shares('open': 12, 'paid': 88)                 if they may be shown
+//!  all others, by kind ──> quantiles, patterns, lengths, pools of as many different values
+//!  NULLs ────────────────> nulls(0.1, ...)
+//! ```
+
+use std::collections::HashMap;
+
+use sqluice_core::schema::Table;
+
+use super::json;
+use super::numbers::{Form, form_of_reals, numbers};
+use super::sample::Cell;
+use super::scan::{ColumnFacts, TableFacts};
+use super::statements::literals;
+use super::texts::{Texts, lengths, pool, quoted};
+use crate::personal::{self, Personal};
+
+/// Different values up to which a column has few.
+const FEW_TEXTS: f64 = 200.0;
+const FEW_NUMBERS: f64 = 24.0;
+
+/// Bytes of a value that is shown.
+const SHOWN_BYTES_MAX: usize = 100;
+
+/// Values that are looked at to find out whether a column is personal, about.
+const LOOKED_AT: usize = 2000;
+
+/// Texts whose forms are looked at.
+const TEXTS_MAX: usize = 10_000;
+
+/// Which values may be shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    /// In how many rows a value must occur; `None`: none is shown.
+    pub(super) common: Option<u64>,
+}
+
+/// A table while it is described.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Described<'t> {
+    pub(super) table: &'t Table,
+    pub(super) facts: &'t TableFacts,
+    /// Of each column of the table, which of those that were read it is; `None`: SQLite computes it.
+    pub(super) read: &'t [Option<usize>],
+    pub(super) rules: Rules,
+}
+
+/// What a column is made of.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    pub(super) expression: String,
+    /// The values that it shows, and the rows that have one of them.
+    pub(super) kept: Vec<String>,
+}
+
+impl<'t> Described<'t> {
+    pub(super) fn facts_of(&self, column: usize) -> Option<&'t ColumnFacts> {
+        self.read[column].map(|read| &self.facts.columns[read])
+    }
+
+    pub(super) fn cells(&self, column: usize) -> Vec<&'t Cell> {
+        let Some(read) = self.read[column] else { return Vec::new() };
+        self.facts.sample.column(read).filter(|cell| **cell != Cell::Null).collect()
+    }
+
+    /// Whether a column looks personal.
+    pub(super) fn personal(&self, column: usize) -> Option<Personal> {
+        let name = &self.table.columns[column].name;
+        let by_name = personal::by_name(&self.table.name, name);
+        by_name.or_else(|| {
+            let cells = self.cells(column);
+            let texts = cells.iter().step_by(cells.len() / LOOKED_AT + 1).map(|cell| as_text(cell));
+            let texts: Vec<String> = texts.collect();
+            personal::by_values(texts.iter().map(String::as_bytes))
+        })
+    }
+
+    /// A column that is no key and refers to no other.
+    pub(super) fn plain(&self, column: usize) -> Option<Made> {
+        let facts = self.facts_of(column)?;
+        if self.facts.rows == 0 {
+            return None;
+        }
+        if facts.values() == 0 {
+            return Some(Made { expression: "NULL".to_owned(), kept: Vec::new() });
+        }
+        let made = self.kept(column, facts).unwrap_or_else(|| {
+            let cells = self.cells(column);
+            let shaped = self.shaped(facts, &cells);
+            let expression =
+                shaped.unwrap_or_else(|| self.by_kinds(&cells, facts.values(), facts.different()));
+            Made { expression, kept: Vec::new() }
+        });
+        Some(Made { expression: self.with_nulls(facts, made.expression), ..made })
+    }
+
+    /// Common values in their shares, if they may be shown.
+    fn kept(&self, column: usize, facts: &ColumnFacts) -> Option<Made> {
+        let common = self.rules.common?;
+        let counts = facts.counts.as_ref().filter(|counts| counts.is_exact())?;
+        let only_numbers = facts.texts + facts.blobs == 0;
+        let different = counts.different();
+        if different > if only_numbers { FEW_NUMBERS } else { FEW_TEXTS } || self.personal(column).is_some() {
+            return None;
+        }
+        // What the schema itself says of the table.
+        let stated = literals(&self.table.sql);
+        let mut rows_of: HashMap<u64, (String, u64)> = HashMap::new();
+        let mut rest: Vec<&Cell> = Vec::new();
+        for cell in self.cells(column) {
+            let hash = cell.hash().unwrap_or(0);
+            if rows_of.contains_key(&hash) {
+                continue;
+            }
+            let rows = counts.of(hash).unwrap_or(0);
+            match literal(cell).filter(|shown| rows >= common || stated.contains(shown)) {
+                Some(shown) => drop(rows_of.insert(hash, (shown, rows))),
+                None => rest.push(cell),
+            }
+        }
+        let mut kept: Vec<(String, u64)> = rows_of.into_values().collect();
+        kept.sort_unstable_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+        let shown: u64 = kept.iter().map(|(_, rows)| rows).sum();
+        if 2 * shown < facts.values() {
+            return None;
+        }
+        let mut options: Vec<String> = kept.iter().map(|(value, rows)| format!("{value}: {rows}")).collect();
+        let (rows, others) = (facts.values() - shown, different - kept.len() as f64);
+        if rows > 0 && !rest.is_empty() {
+            options.push(format!("{}: {rows}", self.by_kinds(&rest, rows, others)));
+        }
+        let kept: Vec<String> = kept.into_iter().map(|(value, _)| value).collect();
+        let expression = match &options[..] {
+            [_] if rows == 0 => kept[0].clone(),
+            _ => format!("shares({})", options.join(", ")),
+        };
+        Some(Made { expression, kept })
+    }
+
+    /// Few texts that may not be shown: others of the same lengths, as often.
+    fn shaped(&self, facts: &ColumnFacts, cells: &[&Cell]) -> Option<String> {
+        let counts = facts.counts.as_ref().filter(|counts| counts.is_exact())?;
+        if facts.texts < facts.values()
+            || counts.different() > FEW_NUMBERS
+            || 2.0 * counts.different() > facts.texts as f64
+        {
+            return None;
+        }
+        let mut lengths: HashMap<u64, (u32, u64)> = HashMap::new();
+        for cell in cells {
+            if let Cell::Text(_, length, hash) = cell {
+                lengths.insert(*hash, (*length, counts.of(*hash)?));
+            }
+        }
+        let mut options: Vec<(u64, u32)> =
+            lengths.into_values().map(|(length, rows)| (rows, length)).collect();
+        options.sort_unstable_by(|one, other| other.cmp(one));
+        // Short ones would be the same too often.
+        if options.len() < 2 || options.iter().any(|(_, length)| *length < 3) {
+            return None;
+        }
+        let option = |(rows, length): &(u64, u32)| format!("pool(1, text({length})): {rows}");
+        Some(format!("shares({})", options.iter().map(option).collect::<Vec<_>>().join(", ")))
+    }
+
+    /// An expression for each kind of values, in its share.
+    pub(super) fn by_kinds(&self, cells: &[&Cell], rows: u64, different: f64) -> String {
+        let kinds: [fn(&Cell) -> bool; 4] = [
+            |cell| matches!(cell, Cell::Int(_)),
+            |cell| matches!(cell, Cell::Real(_)),
+            |cell| matches!(cell, Cell::Text(..)),
+            |cell| matches!(cell, Cell::Blob(..)),
+        ];
+        let parts: Vec<Vec<&Cell>> = kinds
+            .iter()
+            .map(|is| cells.iter().copied().filter(|cell| is(cell)).collect::<Vec<_>>())
+            .filter(|part| !part.is_empty())
+            .collect();
+        let all = distinct(cells).max(1) as f64;
+        let part = |part: &Vec<&Cell>| {
+            let share = part.len() as f64 / cells.len() as f64;
+            let its_rows = ((rows as f64 * share).round() as u64).max(1);
+            let its_different = (different * distinct(part) as f64 / all).clamp(1.0, its_rows as f64);
+            self.of_kind(part, its_rows, its_different)
+        };
+        match &parts[..] {
+            [] => "NULL".to_owned(),
+            [only] => part(only),
+            _ => {
+                let options: Vec<String> =
+                    parts.iter().map(|cells| format!("{}: {}", part(cells), cells.len())).collect();
+                format!("shares({})", options.join(", "))
+            }
+        }
+    }
+
+    fn of_kind(&self, cells: &[&Cell], rows: u64, different: f64) -> String {
+        match cells[0] {
+            Cell::Int(_) | Cell::Real(_) => {
+                let mut values: Vec<f64> = cells.iter().filter_map(|cell| cell.number()).collect();
+                values.sort_unstable_by(f64::total_cmp);
+                let form = if let Cell::Int(_) = cells[0] { Form::Int } else { form_of_reals(&values) };
+                numbers(&values, form, rows, Some(different))
+            }
+            Cell::Text(..) => {
+                let common = self.rules.common.unwrap_or(20);
+                let cells: Vec<&Cell> = cells.iter().copied().step_by(cells.len() / TEXTS_MAX + 1).collect();
+                let cells = &cells[..];
+                let texts = Texts { cells, rows, different, is_unique: false, common };
+                json::object(&texts).unwrap_or_else(|| texts.expression())
+            }
+            Cell::Blob(..) | Cell::Null => pool(different, rows, &format!("blob({})", lengths(cells, rows))),
+        }
+    }
+
+    /// NULL in as many rows as the column.
+    pub(super) fn with_nulls(&self, facts: &ColumnFacts, expression: String) -> String {
+        match self.facts.rows - facts.values() {
+            0 => expression,
+            nulls => format!("nulls({}, {expression})", share(nulls, self.facts.rows)),
+        }
+    }
+}
+
+/// A share of rows, as a number.
+pub(super) fn share(rows: u64, all: u64) -> String {
+    let text = format!("{:.9}", rows as f64 / all as f64);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Different values in a sample.
+fn distinct(cells: &[&Cell]) -> usize {
+    cells.iter().filter_map(|cell| cell.hash()).collect::<std::collections::HashSet<_>>().len()
+}
+
+/// A value as the language writes it; `None`: it is too long to be shown.
+pub(super) fn literal(cell: &Cell) -> Option<String> {
+    match cell {
+        Cell::Int(int) => Some(int.to_string()),
+        Cell::Real(real) if real.is_finite() => Some(format!("{real:?}")),
+        Cell::Text(bytes, ..) if bytes.len() <= SHOWN_BYTES_MAX => {
+            // A comment ends with its line.
+            cell.text().filter(|text| !text.contains(['\n', '\r', '\0'])).map(quoted)
+        }
+        _ => None,
+    }
+}
+
+/// A value as text, for guesses about it.
+fn as_text(cell: &Cell) -> String {
+    match cell {
+        Cell::Int(int) => int.to_string(),
+        Cell::Real(real) => real.to_string(),
+        Cell::Text(bytes, ..) => String::from_utf8_lossy(bytes).into_owned(),
+        Cell::Null | Cell::Blob(..) => String::new(),
+    }
+}

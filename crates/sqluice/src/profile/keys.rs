@@ -1,0 +1,376 @@
+//! The columns that make rows unique, and those that refer to other tables.
+//!
+//! ```text
+//!  INTEGER PRIMARY KEY      row(), row() * 10 + 5, keys(1, 900, 40000)
+//!  UNIQUE                   distinct(keys(...)), distinct(pattern(...)), numbered(...)
+//!  REFERENCES               ref(customer.id, rows(0: 12, 1: 40, 7: 3), 0.1)
+//!  PRIMARY KEY (a, b)       a: ref(...) or pool(...), whose rows are in groups;  b: ordinal(a), within(a, ...), numbered(...)
+//! ```
+
+use sqluice_core::schema::{Reference, Schema, Table};
+
+use super::describe::{Described, Made, share};
+use super::numbers::{Form, blurred};
+use super::parents::row_counts;
+use super::sample::Cell;
+use super::sketch::Counts;
+use super::texts::Texts;
+
+/// Rows of tables by their names.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct World<'w> {
+    pub(super) schema: &'w Schema,
+    /// The rows of each table; `None`: it is left out, or no table that is described refers to it yet.
+    pub(super) rows: &'w [Option<u64>],
+}
+
+impl<'w> World<'w> {
+    /// The table that a reference names, its rows, and the columns that are referred to.
+    fn parent(&self, reference: &Reference) -> Option<(&'w Table, u64, Vec<usize>)> {
+        let position =
+            self.schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(&reference.parent))?;
+        let table = &self.schema.tables[position];
+        let rows = self.rows[position]?;
+        let columns = match reference.parent_columns.is_empty() {
+            true => table.primary_key()?,
+            false => reference.parent_columns.iter().map(|name| table.column(name)).collect::<Option<_>>()?,
+        };
+        (columns.len() == reference.columns.len() && rows > 0).then_some((table, rows, columns))
+    }
+}
+
+/// The columns of groups whose values are counted together: those of references by several columns.
+pub(super) fn counted_groups(table: &Table) -> Vec<Vec<usize>> {
+    let several = table.references.iter().filter(|reference| reference.columns.len() > 1);
+    several.map(|reference| reference.columns.clone()).collect()
+}
+
+/// A name in an expression.
+pub(super) fn name(name: &str) -> String {
+    let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !name.starts_with(|c: char| c.is_ascii_digit());
+    let keywords = ["null", "case", "when", "then", "else", "end", "and", "or", "not", "in", "is"];
+    match is_word && !keywords.contains(&&*name.to_ascii_lowercase()) {
+        true => name.to_owned(),
+        false => format!("`{name}`"),
+    }
+}
+
+/// Keys and references of a table, whose expressions take precedence.
+#[derive(Debug)]
+pub(super) struct Keys<'d> {
+    described: Described<'d>,
+    world: World<'d>,
+    /// Of each column, if it has one.
+    pub(super) made: Vec<Option<Made>>,
+    /// Whether the rows of a column are in groups.
+    is_grouped: Vec<bool>,
+}
+
+impl<'d> Keys<'d> {
+    pub(super) fn of(described: Described<'d>, world: World<'d>) -> Keys<'d> {
+        let columns = described.table.columns.len();
+        let mut keys = Keys { described, world, made: vec![None; columns], is_grouped: vec![false; columns] };
+        if described.facts.rows == 0 {
+            return keys;
+        }
+        keys.references();
+        keys.single_keys();
+        keys.keys_of_several();
+        keys
+    }
+
+    fn set(&mut self, column: usize, expression: String) {
+        // Each column is distinct by itself.
+        let expression = match expression.strip_suffix(')').filter(|_| expression.starts_with("distinct(")) {
+            Some(inner) => format!("{inner}, {})", column + 1),
+            None => expression,
+        };
+        self.made[column] = Some(Made { expression, kept: Vec::new() });
+    }
+
+    fn is_unique(&self, column: usize) -> bool {
+        self.described.table.unique_keys().iter().any(|key| key[..] == [column])
+    }
+
+    fn has_nulls(&self, column: usize) -> bool {
+        self.described.facts_of(column).is_none_or(|facts| facts.values() < self.described.facts.rows)
+    }
+
+    /// Those by several columns first: what they say holds for a column that refers alone, too.
+    fn references(&mut self) {
+        let table = self.described.table;
+        let mut group = 0;
+        let mut references: Vec<(&Reference, Option<&Counts>)> = Vec::new();
+        for reference in &table.references {
+            let counts = match &reference.columns[..] {
+                [column] => self.described.facts_of(*column).and_then(|facts| facts.counts.as_ref()),
+                _ => {
+                    group += 1;
+                    self.described.facts.groups.get(group - 1)
+                }
+            };
+            references.push((reference, counts));
+        }
+        references.sort_by_key(|(reference, _)| std::cmp::Reverse(reference.columns.len()));
+        for (reference, counts) in references {
+            let Some(&first) = reference.columns.first().filter(|first| self.made[**first].is_none()) else {
+                continue;
+            };
+            match self.world.parent(reference) {
+                Some((parent, rows, columns)) => {
+                    self.reference((first, reference), (parent, rows, &columns), counts)
+                }
+                // A parent without rows.
+                None if !table.columns[first].not_null
+                    && self.world.schema.table(&reference.parent).is_some() =>
+                {
+                    self.set(first, "NULL".to_owned());
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// A reference by one column or several: the first draws the parent, the others follow.
+    fn reference(
+        &mut self,
+        (first, reference): (usize, &Reference),
+        (parent, parent_rows, columns): (&Table, u64, &[usize]),
+        counts: Option<&Counts>,
+    ) {
+        let Some(facts) = self.described.facts_of(first) else { return };
+        let (rows, values) = (self.described.facts.rows, facts.values());
+        let column =
+            |index: usize| format!("{}.{}", name(&parent.name), name(&parent.columns[columns[index]].name));
+        if values == 0 {
+            return self.set(first, "NULL".to_owned());
+        }
+        if reference.columns.len() == 1 && (self.is_unique(first) || counts.is_none()) {
+            let made = format!("distinct(ref({}))", column(0));
+            let made = self.described.with_nulls(facts, made);
+            return self.set(first, made);
+        }
+        let Some(counts) = counts.filter(|counts| counts.different() > 0.0) else { return };
+        let outside = if values < rows { format!(", {}", share(rows - values, rows)) } else { String::new() };
+        self.set(first, format!("ref({}, {}{outside})", column(0), row_counts(counts, parent_rows)));
+        self.is_grouped[first] = true;
+        let leader = name(&self.described.table.columns[first].name);
+        for (index, &other) in reference.columns.iter().enumerate().skip(1) {
+            if self.made[other].is_none() {
+                self.set(other, format!("{leader}.{}", name(&parent.columns[columns[index]].name)));
+            }
+        }
+    }
+
+    fn single_keys(&mut self) {
+        let table = self.described.table;
+        for key in table.unique_keys() {
+            let [column] = key[..] else { continue };
+            if self.made[column].is_none()
+                && let Some(expression) = self.single_key(column, table.rowid_alias == Some(column))
+            {
+                self.set(column, expression);
+            }
+        }
+    }
+
+    /// A column whose values are never repeated.
+    fn single_key(&self, column: usize, is_rowid: bool) -> Option<String> {
+        let facts = self.described.facts_of(column)?;
+        let cells = self.described.cells(column);
+        if facts.values() == 0 || cells.is_empty() {
+            return None;
+        }
+        let all_texts = cells.iter().all(|cell| matches!(cell, Cell::Text(..)));
+        let all_ints = cells.iter().all(|cell| matches!(cell, Cell::Int(_)));
+        let made = if all_texts {
+            let (rows, common) = (facts.values(), self.described.rules.common.unwrap_or(20));
+            Texts { cells: &cells, rows, different: rows as f64, is_unique: true, common }.expression()
+        } else if all_ints {
+            self.ints(
+                column,
+                is_rowid || self.described.table.without_rowid && self.is_first_of_key(column),
+                &cells,
+            )
+        } else {
+            return None;
+        };
+        Some(self.described.with_nulls(facts, made))
+    }
+
+    fn is_first_of_key(&self, column: usize) -> bool {
+        self.described.table.primary_key().is_some_and(|key| key[..] == [column])
+    }
+
+    /// Integers that are never repeated: in the order of the rows, or shuffled.
+    fn ints(&self, column: usize, is_ordered: bool, cells: &[&Cell]) -> String {
+        let (least, most) = self.described.facts_of(column).map_or((1, 1), |facts| facts.bounds);
+        let values = self.described.facts_of(column).map_or(0, super::scan::ColumnFacts::values);
+        let mut ints: Vec<i64> = cells
+            .iter()
+            .filter_map(|cell| if let Cell::Int(int) = cell { Some(*int) } else { None })
+            .collect();
+        ints.sort_unstable();
+        let span = i128::from(most) - i128::from(least);
+        let step = span / i128::from(values.max(2) - 1);
+        let fits = |int: &i64| step > 0 && (i128::from(*int) - i128::from(least)) % step == 0;
+        let is_regular =
+            step > 0 && span == step * i128::from(values - 1) && ints.iter().all(fits) && step < 1 << 40;
+        if is_ordered && is_regular {
+            let first = i128::from(least) - step;
+            let scaled = if step == 1 { "row()".to_owned() } else { format!("row() * {step}") };
+            return match first {
+                0 => scaled,
+                1.. => format!("{scaled} + {first}"),
+                _ => format!("{scaled} - {}", -first),
+            };
+        }
+        let keys = if is_regular && step == 1 {
+            format!("keys({least}, {most})")
+        } else {
+            key_quantiles(&ints, least, most)
+        };
+        if is_ordered { keys } else { format!("distinct({keys})") }
+    }
+
+    /// Keys of several columns: one whose rows are in groups, and one that differs within them.
+    fn keys_of_several(&mut self) {
+        let table = self.described.table;
+        for key in table.unique_keys() {
+            if key.len() < 2
+                || key.iter().any(|column| self.is_unique(*column) || self.described.read[*column].is_none())
+            {
+                continue;
+            }
+            let Some(group) = self.group_of(&key) else { continue };
+            let free: Vec<usize> = key.iter().copied().filter(|column| *column != group).collect();
+            let within = free
+                .iter()
+                .copied()
+                .find(|column| self.made[*column].is_none())
+                .or_else(|| free.iter().copied().find(|column| self.is_grouped[*column]));
+            if let Some(column) = within {
+                let expression = self.within(column, group);
+                self.is_grouped[column] = false;
+                self.set(column, expression);
+            }
+        }
+    }
+
+    /// The column of a key whose rows are in groups. If no column is, one is made so.
+    fn group_of(&mut self, key: &[usize]) -> Option<usize> {
+        let grouped = |keys: &Self, column: &usize| keys.is_grouped[*column] && !keys.has_nulls(*column);
+        if let Some(column) = key.iter().copied().find(|column| grouped(self, column)) {
+            return Some(column);
+        }
+        let free =
+            key.iter().copied().filter(|column| self.made[*column].is_none() && !self.has_nulls(*column));
+        let different = |column: &usize| {
+            self.described.facts_of(*column).map_or(0.0, super::scan::ColumnFacts::different)
+        };
+        let column = free.min_by(|one, other| different(one).total_cmp(&different(other)))?;
+        let (facts, cells) = (self.described.facts_of(column)?, self.described.cells(column));
+        let different = (facts.different().round() as u64).max(1);
+        // As many different values as rows: the pool has them.
+        let inner = self.described.by_kinds(&cells, different, different as f64);
+        self.set(column, format!("pool({different}, {inner})"));
+        self.is_grouped[column] = true;
+        Some(column)
+    }
+
+    /// A column that differs within the groups of another.
+    fn within(&self, column: usize, group: usize) -> String {
+        let table = self.described.table;
+        let of_group = name(&table.columns[group].name);
+        let most = self
+            .described
+            .facts_of(group)
+            .and_then(|facts| facts.counts.as_ref()?.counts().last().copied())
+            .unwrap_or(1);
+        let reference = table.references.iter().find(|reference| reference.columns[..] == [column]);
+        if let Some((parent, rows, columns)) = reference.and_then(|reference| self.world.parent(reference))
+            && rows >= most
+        {
+            return format!(
+                "within({of_group}, ref({}.{}))",
+                name(&parent.name),
+                name(&parent.columns[columns[0]].name)
+            );
+        }
+        let cells = self.described.cells(column);
+        let Some(facts) = self.described.facts_of(column) else { return "row()".to_owned() };
+        if cells.iter().all(|cell| matches!(cell, Cell::Int(_))) && !cells.is_empty() {
+            return self.int_within(&of_group, facts.bounds, most, facts, &cells);
+        }
+        if cells.iter().all(|cell| matches!(cell, Cell::Text(..))) && !cells.is_empty() {
+            let common = self.described.rules.common.unwrap_or(20);
+            let texts = Texts {
+                cells: &cells,
+                rows: facts.values(),
+                different: facts.values() as f64,
+                is_unique: true,
+                common,
+            };
+            return texts.expression();
+        }
+        "row()".to_owned()
+    }
+
+    fn int_within(
+        &self,
+        group: &str,
+        (least, most): (i64, i64),
+        rows_max: u64,
+        facts: &super::scan::ColumnFacts,
+        cells: &[&Cell],
+    ) -> String {
+        let span = i128::from(most) - i128::from(least) + 1;
+        let firsts =
+            cells.iter().filter(|cell| ***cell == Cell::Int(least)).count() as f64 / cells.len() as f64;
+        let groups = facts.counts.as_ref().map_or(0.0, |_| 1.0);
+        let counts = self.described.facts.rows as f64 * firsts * groups;
+        // Line numbers: from 0 or 1 on, as many as the largest group has rows, and one group for each first line.
+        if (0..=1).contains(&least) && span <= i128::from(rows_max) && counts > 0.0 {
+            return if least == 1 { format!("ordinal({group})") } else { format!("ordinal({group}) - 1") };
+        }
+        let more = (i128::from(rows_max) - span).max(0);
+        // Neither end is a value, where there is room.
+        let room = if span > 200 { span / 100 } else { 0 };
+        let low = (i128::from(least) + room).clamp(i128::from(i64::MIN), i128::from(i64::MAX));
+        let high = (i128::from(most) - room + more).clamp(low, i128::from(i64::MAX));
+        let high = if high - low + 1 < i128::from(rows_max) { i128::from(most) + more } else { high };
+        format!("within({group}, int({low}, {high}))")
+    }
+}
+
+/// Quantiles of keys, none of which is one, where there is room.
+fn key_quantiles(sorted: &[i64], least: i64, most: i64) -> String {
+    let numbers: Vec<f64> = sorted.iter().map(|int| *int as f64).collect();
+    if let Some(ends) = blurred(&numbers, Form::Int) {
+        return format!("keys({}, {})", ends[0], ends[1]);
+    }
+    let steps = (sorted.len() / 4).clamp(1, 20);
+    let span = (i128::from(most) - i128::from(least)).max(1) as f64;
+    let grid = 10f64.powi((span / 150.0).max(1.0).log10().floor() as i32);
+    let mut points: Vec<i64> = (0..=steps)
+        .map(|step| {
+            let value = sorted[(sorted.len() - 1) * step / steps] as f64;
+            let rounded = if step == 0 {
+                (value / grid).ceil()
+            } else if step == steps {
+                (value / grid).floor()
+            } else {
+                (value / grid).round()
+            };
+            (rounded * grid) as i64
+        })
+        .collect();
+    let is_free = |point: &i64| sorted.binary_search(point).is_err();
+    for point in &mut points {
+        *point = (0..20).map(|tries| point.saturating_add(tries)).find(is_free).unwrap_or(*point);
+    }
+    points.sort_unstable();
+    let shown: Vec<String> = points.iter().map(i64::to_string).collect();
+    format!("keys({})", if shown.len() < 2 { format!("{least}, {most}") } else { shown.join(", ") })
+}

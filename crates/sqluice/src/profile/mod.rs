@@ -1,0 +1,226 @@
+//! `profile`: what a database is like, without its rows, as a schema file that people read and the generator understands.
+//!
+//! ```no_run
+//! use sqluice::profile::Profile;
+//! use sqluice::progress::{Cancel, Silent};
+//!
+//! let report = Profile::new("shop.db").run(&Silent, &Cancel::new())?;
+//! std::fs::write("shop.sql", &report.text)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! ```text
+//!  snapshot ── tables, one by one ──> scan: all rows, all cores ──> TableFacts: sketches, a sample
+//!                                                                        │
+//!        schema file <── statements <── an expression a column <── keys, describe, relations
+//! ```
+//!
+//! Every table is read once, those that others refer to first, and described before the next is read: memory is that of one table's
+//! sketches and sample for each thread. The result depends on the database alone, not on threads.
+//!
+//! Invariant: a value of the database is in the text only if its column has few different values and does not look personal, and the
+//! value occurs in at least `keep_common` rows; or if it stands in the schema. Quantiles are no values.
+//!
+//! Modules, from the bottom up: `options`: what is asked and returned; `sketch`, `sample`, `scan`: what is known of a table; `numbers`,
+//! `texts`, `json`, `parents`: expressions; `describe`, `keys`, `relations`: columns; `statements`, `schema_file`: the text.
+
+mod describe;
+mod json;
+mod keys;
+mod numbers;
+mod options;
+mod parents;
+mod relations;
+mod sample;
+mod scan;
+mod schema_file;
+mod sketch;
+mod statements;
+mod texts;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::schema::{Schema, Table, quoted};
+use sqluice_core::similar;
+use sqluice_reader::Snapshot;
+use sqluice_reader::connection::unreadable;
+use sqluice_reader::rows::{Rows, Selection};
+
+pub use options::{KeptValues, PersonalColumn, Profile, ProfileReport, ProfiledTable};
+pub use sqluice_reader::snapshot::ReadOptions;
+
+use crate::remote;
+use describe::{Described, Made, Rules};
+use keys::{Keys, World};
+use scan::{TableFacts, Wanted};
+use schema_file::SchemaFile;
+
+impl Profile {
+    /// Reads the database and describes it.
+    ///
+    /// # Errors
+    /// When the database can't be read, or a table that is named does not exist.
+    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<ProfileReport> {
+        let started = Instant::now();
+        if self.threads == Some(0) {
+            return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
+        }
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = self.threads.unwrap_or_else(cores);
+        let folder = std::env::temp_dir();
+        let snapshot = Arc::new(remote::snapshot(&self.source, &folder, &self.read, (progress, cancel))?);
+        let schema = snapshot.schema()?;
+        self.refuse_unknown(&snapshot, &schema)?;
+        let mut file = SchemaFile::new(&snapshot, &schema, |name| self.has(name), cancel)?;
+        let mut rows: Vec<Option<u64>> = vec![None; schema.tables.len()];
+        for index in parents_first(&schema) {
+            let table = &schema.tables[index];
+            if self.has(&table.name) {
+                let facts = read(&snapshot, &schema, table, threads, progress, cancel)?;
+                rows[index] = Some(facts.rows);
+                self.count_parents(&snapshot, &schema, table, &mut rows)?;
+                self.describe(World { schema: &schema, rows: &rows }, table, &facts, &mut file);
+            }
+        }
+        progress.phase("describe", None);
+        let (text, notes) = file.finish(self.rules().common)?;
+        let tables = schema.tables.iter().zip(&rows).filter_map(|(table, rows)| {
+            let (name, rows) = (table.name.clone(), (*rows)?);
+            Some(ProfiledTable { columns: file.described(&name), name, rows })
+        });
+        let tables: Vec<ProfiledTable> = tables.collect();
+        Ok(ProfileReport {
+            source: snapshot.name().to_owned(),
+            text,
+            rows: tables.iter().map(|table| table.rows).sum(),
+            tables,
+            kept: file.kept.clone(),
+            personal: file.personal.clone(),
+            literals: file.literals(),
+            notes,
+            bytes: snapshot.bytes(),
+            threads,
+            seconds: started.elapsed().as_secs_f64(),
+        })
+    }
+
+    fn rules(&self) -> Rules {
+        Rules { common: (!self.no_values).then_some(self.keep_common.max(2)) }
+    }
+
+    /// Whether a table or view is described.
+    fn has(&self, name: &str) -> bool {
+        let among = |list: &[String]| list.iter().any(|listed| listed.eq_ignore_ascii_case(name));
+        (self.tables.is_empty() || among(&self.tables)) && !among(&self.exclude_tables)
+    }
+
+    fn refuse_unknown(&self, snapshot: &Snapshot, schema: &Schema) -> Result<()> {
+        let relations =
+            schema.others.iter().filter(|object| object.kind != "trigger").map(|object| &object.name);
+        let names: Vec<&str> =
+            schema.tables.iter().map(|table| &table.name).chain(relations).map(String::as_str).collect();
+        for name in self.tables.iter().chain(&self.exclude_tables) {
+            if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+                let message = format!("{} has no table or view {name}", snapshot.name().display());
+                return Err(Error::usage(message).hint(similar::hint(name, names.iter().copied())));
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the rows of parents that are read later: tables that refer to each other.
+    fn count_parents(
+        &self,
+        snapshot: &Snapshot,
+        schema: &Schema,
+        table: &Table,
+        rows: &mut [Option<u64>],
+    ) -> Result<()> {
+        for reference in &table.references {
+            let is_parent = |other: &Table| other.name.eq_ignore_ascii_case(&reference.parent);
+            let Some(parent) =
+                schema.tables.iter().position(is_parent).filter(|parent| rows[*parent].is_none())
+            else {
+                continue;
+            };
+            if self.has(&schema.tables[parent].name) {
+                let sql = format!("SELECT count(*) FROM {}", quoted(&schema.tables[parent].name));
+                let count = snapshot.connection().query_row(&sql, [], |row| row.get::<_, i64>(0));
+                let count = count.map_err(|error| unreadable(snapshot.name(), error))?;
+                rows[parent] = u64::try_from(count).ok();
+            }
+        }
+        Ok(())
+    }
+
+    /// Chooses the expressions of a table's columns.
+    fn describe(&self, world: World<'_>, table: &Table, facts: &TableFacts, file: &mut SchemaFile<'_>) {
+        let read = read_columns(table);
+        let described = Described { table, facts, read: &read, rules: self.rules() };
+        let Keys { mut made, .. } = Keys::of(described, world);
+        let is_free: Vec<bool> =
+            made.iter().zip(&read).map(|(made, read)| made.is_none() && read.is_some()).collect();
+        for column in (0..made.len()).filter(|column| is_free[*column]) {
+            made[column] = described.plain(column);
+        }
+        if facts.rows > 0 {
+            relations::relate(&described, &mut made, &is_free);
+        }
+        for (column, made) in made.iter().enumerate() {
+            file.note(&table.name, &table.columns[column].name, made.as_ref(), described.personal(column));
+        }
+        let expressions = made.into_iter().map(|made| made.map(|made: Made| made.expression)).collect();
+        file.set(&table.name, facts.rows, expressions);
+    }
+}
+
+/// The numbers of all tables, those that others refer to before them as far as that can be.
+fn parents_first(schema: &Schema) -> Vec<usize> {
+    fn visit(schema: &Schema, index: usize, seen: &mut [bool], order: &mut Vec<usize>) {
+        if std::mem::replace(&mut seen[index], true) {
+            return;
+        }
+        for reference in &schema.tables[index].references {
+            let is_parent = |other: &Table| other.name.eq_ignore_ascii_case(&reference.parent);
+            if let Some(parent) = schema.tables.iter().position(is_parent) {
+                visit(schema, parent, seen, order);
+            }
+        }
+        order.push(index);
+    }
+    let mut order = Vec::new();
+    let mut seen = vec![false; schema.tables.len()];
+    (0..schema.tables.len()).for_each(|index| visit(schema, index, &mut seen, &mut order));
+    order
+}
+
+/// Of each column of a table, its number among those that are read; SQLite computes the others.
+fn read_columns(table: &Table) -> Vec<Option<usize>> {
+    let mut next = 0..;
+    table.columns.iter().map(|column| if column.generated.is_none() { next.next() } else { None }).collect()
+}
+
+/// Reads a table.
+fn read(
+    snapshot: &Arc<Snapshot>,
+    schema: &Schema,
+    table: &Table,
+    threads: usize,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<TableFacts> {
+    let read: Vec<usize> =
+        (0..table.columns.len()).filter(|column| table.columns[*column].generated.is_none()).collect();
+    let names: Vec<String> = read.iter().map(|column| table.columns[*column].name.clone()).collect();
+    let rows = Rows::of_table(snapshot, schema, &table.name, &Selection::default().columns(names))?;
+    let unique = table.unique_keys();
+    let is_unique = |column: &usize| unique.iter().any(|key| key[..] == [*column]);
+    let place = |column: &usize| read.binary_search(column).ok();
+    let groups =
+        keys::counted_groups(table).iter().map(|group| group.iter().filter_map(place).collect()).collect();
+    let wanted = Wanted { is_counted: read.iter().map(|column| !is_unique(column)).collect(), groups };
+    scan::scan(&rows, &wanted, threads, progress, cancel)
+}

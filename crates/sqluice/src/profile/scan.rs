@@ -1,0 +1,237 @@
+//! Reads a table once, on all cores, and returns what is known of its columns.
+//!
+//! ```text
+//!  parts of the table ──> threads: sketches of the columns, a sample of the rows ──> merged ──> TableFacts
+//! ```
+//!
+//! Every row is looked at for its NULLs, its kinds of values, and how often they occur; all else is taken from the sample.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use sqluice_core::batch::{Batch, Column, Value, Values};
+use sqluice_core::error::Result;
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::source::{Part, Refused, Source};
+use sqluice_reader::rows::{PART_BYTES, Rows};
+
+use super::sample::Sample;
+use super::sketch::{Counts, hash_bytes, hash_int, hash_pair, hash_real};
+
+/// What is known of a table.
+#[derive(Clone, Debug)]
+pub(super) struct TableFacts {
+    pub(super) rows: u64,
+    pub(super) columns: Vec<ColumnFacts>,
+    /// Of each group of columns that was asked for, how many rows have the same values, those with a NULL left out.
+    pub(super) groups: Vec<Counts>,
+    pub(super) sample: Sample,
+}
+
+/// What is known of a column.
+#[derive(Clone, Debug)]
+pub(super) struct ColumnFacts {
+    pub(super) ints: u64,
+    pub(super) reals: u64,
+    pub(super) texts: u64,
+    pub(super) blobs: u64,
+    /// The smallest and the largest integer.
+    pub(super) bounds: (i64, i64),
+    /// How often its values occur; `None`: each is another, as the schema says.
+    pub(super) counts: Option<Counts>,
+}
+
+impl ColumnFacts {
+    fn new(is_counted: bool) -> ColumnFacts {
+        let counts = is_counted.then(Counts::new);
+        ColumnFacts { ints: 0, reals: 0, texts: 0, blobs: 0, bounds: (i64::MAX, i64::MIN), counts }
+    }
+
+    /// Values that are not NULL.
+    pub(super) fn values(&self) -> u64 {
+        self.ints + self.reals + self.texts + self.blobs
+    }
+
+    /// The number of different values.
+    pub(super) fn different(&self) -> f64 {
+        let values = self.values() as f64;
+        self.counts.as_ref().map_or(values, |counts| counts.different().min(values))
+    }
+
+    /// Looks at the values of some rows; `hashes` is space for theirs.
+    fn add(&mut self, column: &Column<'_>, rows: usize, hashes: &mut Vec<u64>) {
+        hashes.clear();
+        match (&column.values, column.validity) {
+            (Values::Int(ints), None) => {
+                self.ints += rows as u64;
+                let (mut least, mut most) = self.bounds;
+                for int in &ints[..rows] {
+                    (least, most) = (least.min(*int), most.max(*int));
+                }
+                self.bounds = (least, most);
+                if self.counts.is_some() {
+                    hashes.extend(ints[..rows].iter().map(|int| hash_int(*int)));
+                    self.count(hashes);
+                }
+            }
+            (Values::Text(bytes), None) => {
+                self.texts += rows as u64;
+                if self.counts.is_some() {
+                    hashes.extend((0..rows).map(|row| hash_bytes(bytes.get(row), 0)));
+                    self.count(hashes);
+                }
+            }
+            _ => (0..rows).for_each(|row| self.add_value(column.get(row))),
+        }
+    }
+
+    fn count(&mut self, hashes: &[u64]) {
+        if let Some(counts) = &mut self.counts {
+            hashes.iter().for_each(|hash| counts.add(*hash));
+        }
+    }
+
+    fn add_value(&mut self, value: Value<'_>) {
+        let Some(hash) = hash_of(value) else { return };
+        match value {
+            Value::Null => {}
+            Value::Int(int) => {
+                self.ints += 1;
+                self.bounds = (self.bounds.0.min(int), self.bounds.1.max(int));
+            }
+            Value::Real(_) => self.reals += 1,
+            Value::Text(_) => self.texts += 1,
+            Value::Blob(_) => self.blobs += 1,
+        }
+        if let Some(counts) = &mut self.counts {
+            counts.add(hash);
+        }
+    }
+
+    fn merge(&mut self, other: &ColumnFacts) {
+        self.ints += other.ints;
+        self.reals += other.reals;
+        self.texts += other.texts;
+        self.blobs += other.blobs;
+        self.bounds = (self.bounds.0.min(other.bounds.0), self.bounds.1.max(other.bounds.1));
+        if let (Some(counts), Some(others)) = (&mut self.counts, &other.counts) {
+            counts.merge(others);
+        }
+    }
+}
+
+/// The hash of a value; `None`: NULL.
+fn hash_of(value: Value<'_>) -> Option<u64> {
+    match value {
+        Value::Null => None,
+        Value::Int(int) => Some(hash_int(int)),
+        Value::Real(real) => Some(hash_real(real)),
+        Value::Text(text) => Some(hash_bytes(text, 0)),
+        Value::Blob(blob) => Some(hash_bytes(blob, 1)),
+    }
+}
+
+/// What to find out about a table.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    /// Of each column, whether its values may repeat, so that they are counted.
+    pub(super) is_counted: Vec<bool>,
+    /// Columns whose values are counted together.
+    pub(super) groups: Vec<Vec<usize>>,
+}
+
+impl TableFacts {
+    pub(super) fn new(wanted: &Wanted) -> TableFacts {
+        TableFacts {
+            rows: 0,
+            columns: wanted.is_counted.iter().map(|is_counted| ColumnFacts::new(*is_counted)).collect(),
+            groups: vec![Counts::new(); wanted.groups.len()],
+            sample: Sample::new(wanted.is_counted.len()),
+        }
+    }
+
+    fn add(&mut self, batch: &Batch<'_>, wanted: &Wanted, part: u32, first: u32, hashes: &mut Vec<u64>) {
+        self.rows += batch.rows as u64;
+        for (facts, column) in self.columns.iter_mut().zip(&batch.columns) {
+            facts.add(column, batch.rows, hashes);
+        }
+        for (group, counts) in wanted.groups.iter().zip(&mut self.groups) {
+            for row in 0..batch.rows {
+                let hashes = group.iter().map(|column| hash_of(batch.columns[*column].get(row)));
+                let all = hashes.reduce(|all, hash| Some(hash_pair(all?, hash?))).flatten();
+                all.into_iter().for_each(|hash| counts.add(hash));
+            }
+        }
+        self.sample.add(batch, part, first);
+    }
+
+    fn merge(&mut self, other: TableFacts) {
+        self.rows += other.rows;
+        for (facts, others) in self.columns.iter_mut().zip(&other.columns) {
+            facts.merge(others);
+        }
+        for (counts, others) in self.groups.iter_mut().zip(&other.groups) {
+            counts.merge(others);
+        }
+        self.sample.merge(other.sample);
+    }
+}
+
+/// Hands out parts with their numbers.
+struct Parts {
+    source: Box<dyn Source>,
+    next: u32,
+}
+
+/// Reads all rows.
+///
+/// # Errors
+/// When the table can't be read, or the run is cancelled.
+pub(super) fn scan(
+    rows: &Rows,
+    wanted: &Wanted,
+    threads: usize,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<TableFacts> {
+    let source = rows.source(PART_BYTES, cancel)?;
+    progress.phase(&format!("profile {}", rows.name()), source.total());
+    let parts = Mutex::new(Parts { source, next: 0 });
+    let has_failed = AtomicBool::new(false);
+    let next_part = || -> Result<Option<(u32, Box<dyn Part>)>> {
+        cancel.check()?;
+        if has_failed.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let mut parts = parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(part) = parts.source.next_part()? else { return Ok(None) };
+        parts.next += 1;
+        Ok(Some((parts.next - 1, part)))
+    };
+    let work = || -> Result<TableFacts> {
+        let mut facts = TableFacts::new(wanted);
+        let mut hashes = Vec::new();
+        while let Some((number, mut part)) = next_part()? {
+            let before = facts.rows;
+            let mut take = |batch: &Batch<'_>| -> std::result::Result<(), Refused> {
+                let first = (facts.rows - before) as u32;
+                facts.add(batch, wanted, number, first, &mut hashes);
+                Ok(())
+            };
+            part.decode(&mut take).inspect_err(|_| has_failed.store(true, Ordering::Relaxed))?;
+            progress.advance(Amount { rows: facts.rows - before, bytes: part.input_bytes() });
+        }
+        Ok(facts)
+    };
+    let all: Vec<Result<TableFacts>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        let panicked = |_| Err(sqluice_core::error::Error::target("a thread panicked"));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
+    });
+    let mut facts = TableFacts::new(wanted);
+    for some in all {
+        facts.merge(some?);
+    }
+    facts.sample.sort();
+    Ok(facts)
+}

@@ -1,0 +1,229 @@
+//! The text of a profile: a head that lists what it shows, and the statements of the schema. Tried before it is given away: what the
+//! generator does not accept, or what breaks a CHECK, loses its comment.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::Path;
+
+use sqluice_core::error::Result;
+use sqluice_core::progress::Cancel;
+use sqluice_core::schema::token::tokens;
+use sqluice_core::schema::{Schema, Table};
+use sqluice_generator::Spec;
+use sqluice_reader::{Snapshot, StoredObject};
+
+use super::describe::Made;
+use super::options::{KeptValues, PersonalColumn};
+use super::statements::{literals, plain, table};
+use crate::personal::{Personal, Why};
+
+/// Comments that are taken back at most before the text is returned as it is.
+const TRIES: usize = 100;
+
+/// A schema file while it is put together.
+pub(super) struct SchemaFile<'s> {
+    schema: &'s Schema,
+    objects: Vec<StoredObject>,
+    header: (i32, i32),
+    /// Of each table by its name, its rows and the expressions of its columns.
+    tables: HashMap<String, (u64, Vec<Option<String>>)>,
+    pub(super) kept: Vec<KeptValues>,
+    pub(super) personal: Vec<PersonalColumn>,
+    notes: Vec<String>,
+}
+
+impl<'s> SchemaFile<'s> {
+    /// The objects that `has` names, and those that belong to them.
+    pub(super) fn new(
+        snapshot: &Snapshot,
+        schema: &'s Schema,
+        has: impl Fn(&str) -> bool,
+        cancel: &Cancel,
+    ) -> Result<SchemaFile<'s>> {
+        let shadows: HashSet<String> = snapshot.shadow_tables()?;
+        let is_shown = |object: &StoredObject| {
+            let of_sqlite = object.name.starts_with("sqlite_");
+            object.sql.is_some()
+                && !of_sqlite
+                && !shadows.contains(&object.name.to_ascii_lowercase())
+                && has(&object.table)
+        };
+        let objects = snapshot.objects(cancel)?.into_iter().filter(|object| is_shown(object)).collect();
+        let header = (schema.user_version, schema.application_id);
+        Ok(SchemaFile {
+            schema,
+            objects,
+            header,
+            tables: HashMap::new(),
+            kept: Vec::new(),
+            personal: Vec::new(),
+            notes: Vec::new(),
+        })
+    }
+
+    /// Sets what a table's columns are made of.
+    pub(super) fn set(&mut self, table: &str, rows: u64, expressions: Vec<Option<String>>) {
+        self.tables.insert(table.to_owned(), (rows, expressions));
+    }
+
+    /// Notes what a column shows, or why it does not.
+    pub(super) fn note(
+        &mut self,
+        table: &str,
+        column: &str,
+        made: Option<&Made>,
+        personal: Option<Personal>,
+    ) {
+        let (table, column) = (table.to_owned(), column.to_owned());
+        if let Some(personal) = personal {
+            let by = if personal.why == Why::Name { "name" } else { "values" };
+            self.personal.push(PersonalColumn { table, column, what: personal.what, by });
+        } else if let Some(made) = made.filter(|made| !made.kept.is_empty()) {
+            self.kept.push(KeptValues { table, column, values: made.kept.len() });
+        }
+    }
+
+    /// Columns of a table that have a comment.
+    pub(super) fn described(&self, table: &str) -> usize {
+        self.tables.get(table).map_or(0, |(_, expressions)| expressions.iter().flatten().count())
+    }
+
+    /// Texts and blobs in the statements, each once.
+    pub(super) fn literals(&self) -> Vec<String> {
+        let all: BTreeSet<String> =
+            self.objects.iter().filter_map(|object| object.sql.as_deref()).flat_map(literals).collect();
+        all.into_iter().collect()
+    }
+
+    /// The statements.
+    fn body(&self) -> String {
+        let statement = |object: &StoredObject| {
+            let sql = object.sql.as_deref().unwrap_or_default();
+            let declared = self.schema.table(&object.name).filter(|_| object.kind == "table");
+            match (declared, self.tables.get(&object.name)) {
+                (Some(declared), Some((rows, expressions))) => table(declared, *rows, expressions),
+                _ => plain(sql),
+            }
+        };
+        let mut lines: Vec<String> = Vec::new();
+        let pragmas = [("user_version", self.header.0), ("application_id", self.header.1)];
+        lines.extend(
+            pragmas
+                .iter()
+                .filter(|(_, value)| *value != 0)
+                .map(|(name, value)| format!("PRAGMA {name} = {value};")),
+        );
+        lines.extend(self.objects.iter().map(statement));
+        lines.join("\n") + "\n"
+    }
+
+    /// What the file shows, as comments.
+    fn head(&self, common: Option<u64>) -> String {
+        let mut lines = vec![
+            "What a database is like, without its rows: a schema whose comments make rows like them."
+                .to_owned(),
+        ];
+        match (common, self.kept.is_empty()) {
+            (None, _) => lines.push("It shows no values of the database.".to_owned()),
+            (Some(_), true) => lines.push(
+                "It shows no values of the database: none is common, of few, and not personal.".to_owned(),
+            ),
+            (Some(common), false) => {
+                lines.push(format!(
+                    "It shows these values of the database, each of them in at least {common} rows:"
+                ));
+                let kept = |kept: &KeptValues| {
+                    format!("  {}.{}: {}", kept.table, kept.column, counted(kept.values, "value"))
+                };
+                lines.extend(self.kept.iter().map(kept));
+            }
+        }
+        if !self.personal.is_empty() {
+            lines.push("It shows no values of these columns, which look personal:".to_owned());
+            let personal =
+                |it: &PersonalColumn| format!("  {}.{}: {}, by its {}", it.table, it.column, it.what, it.by);
+            lines.extend(self.personal.iter().map(personal));
+        }
+        let literals = self.literals();
+        if !literals.is_empty() {
+            lines.push("The schema itself has these values:".to_owned());
+            lines.extend(literals.iter().map(|literal| format!("  {}", literal.replace(['\n', '\r'], " "))));
+        }
+        lines.extend(self.notes.iter().map(|note| format!("Note: {note}")));
+        lines.iter().map(|line| format!("-- {line}\n")).collect::<String>() + "\n"
+    }
+
+    /// The text, and what could not be described.
+    pub(super) fn finish(&mut self, common: Option<u64>) -> Result<(String, Vec<String>)> {
+        let place = |name: &str| self.schema.tables.iter().position(|table| table.name == name);
+        self.kept.sort_by_key(|kept| place(&kept.table));
+        self.personal.sort_by_key(|personal| place(&personal.table));
+        for _ in 0..TRIES {
+            let body = self.body();
+            let schema = Schema::parse(body, Path::new("profile"))?;
+            match Spec::new(&schema) {
+                Err(error) => {
+                    let place = error.place().and_then(|place| place.line);
+                    if !place.is_some_and(|line| self.forget_line(line as usize, &error.message())) {
+                        return Err(error);
+                    }
+                }
+                Ok(spec) if !self.forget_checked(&spec) => break,
+                Ok(_) => {}
+            }
+        }
+        Ok((self.head(common) + &self.body(), self.notes.clone()))
+    }
+
+    /// Takes the comment of a line back; whether it has one.
+    fn forget_line(&mut self, line: usize, why: &str) -> bool {
+        let body = self.body();
+        let Some((_, expression)) = body.lines().nth(line - 1).and_then(|line| line.split_once("  -- gen: "))
+        else {
+            return false;
+        };
+        let expression = expression.to_owned();
+        for (table, (_, expressions)) in &mut self.tables {
+            if let Some(slot) = expressions.iter_mut().find(|slot| slot.as_ref() == Some(&expression)) {
+                *slot = None;
+                self.notes.push(format!("a column of {table} is left to its declaration: {why}"));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Takes the comments of columns back whose values would break a CHECK; whether there are any.
+    fn forget_checked(&mut self, spec: &Spec) -> bool {
+        let mut found = false;
+        for table in &self.schema.tables {
+            let begin = format!("rows of {} break CHECK (", table.name);
+            let broken: Vec<&str> = spec.notes.iter().filter_map(|note| note.strip_prefix(&begin)).collect();
+            for check in broken {
+                found |= self.forget_named(table, check);
+            }
+        }
+        found
+    }
+
+    fn forget_named(&mut self, table: &Table, check: &str) -> bool {
+        let named: Vec<String> = tokens(check).iter().filter_map(|token| token.name(check)).collect();
+        let Some((_, expressions)) = self.tables.get_mut(&table.name) else { return false };
+        let mut found = false;
+        for (column, expression) in table.columns.iter().zip(expressions) {
+            if expression.is_some() && named.iter().any(|name| name.eq_ignore_ascii_case(&column.name)) {
+                *expression = None;
+                found = true;
+                self.notes.push(format!(
+                    "{}.{} is left to its declaration: a CHECK is about it",
+                    table.name, column.name
+                ));
+            }
+        }
+        found
+    }
+}
+
+/// A number of things in words.
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

@@ -1,0 +1,218 @@
+//! How often values occur, in bounded memory: counts of a share of the different values, chosen by their hashes.
+//!
+//! ```text
+//!  hashes     0 ─────────────┬───────────────────────────────── 2^64
+//!             │ all counted  │ not looked at
+//!             └── up to `last`, which is halved when more than VALUES_MAX values are counted
+//! ```
+//!
+//! Up to [`VALUES_MAX`] different values, all are counted exactly. Of more, a random share is: their number is estimated to within
+//! 1.2%, and the counts are a sample of all counts.
+//!
+//! Invariant: the result depends on the values alone, in whatever order they arrive and by how many threads they are counted. The
+//! range of hashes is the largest of 2^-k whose values are at most that many, and a value within it was never thrown away.
+
+use sqluice_core::splitmix::{STEP, mix};
+
+/// Different values that are counted at most.
+const VALUES_MAX: usize = 1 << 14;
+
+/// The hash that marks a free slot.
+const FREE: u64 = 0;
+
+/// See the module's description.
+#[derive(Clone, Debug)]
+pub(super) struct Counts {
+    /// Hashes and counts; twice as many slots as values, or more.
+    slots: Vec<(u64, u64)>,
+    used: usize,
+    /// The last hash that is counted: 2^64 / 2^k - 1.
+    last: u64,
+}
+
+impl Counts {
+    pub(super) fn new() -> Counts {
+        Counts { slots: vec![(FREE, 0); 64], used: 0, last: u64::MAX }
+    }
+
+    /// Counts a value.
+    #[inline]
+    pub(super) fn add(&mut self, hash: u64) {
+        if hash <= self.last {
+            self.add_many(hash, 1);
+        }
+    }
+
+    fn add_many(&mut self, hash: u64, count: u64) {
+        if hash > self.last {
+            return;
+        }
+        // One value in 2^64 is taken for another.
+        let hash = if hash == FREE { 1 } else { hash };
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = &mut self.slots[at];
+            if slot.0 == hash {
+                slot.1 += count;
+                return;
+            }
+            if slot.0 == FREE {
+                *slot = (hash, count);
+                break;
+            }
+            at = (at + 1) & mask;
+        }
+        self.used += 1;
+        if self.used > VALUES_MAX {
+            self.last /= 2;
+            self.rebuild(self.slots.len());
+        } else if 2 * self.used > self.slots.len() {
+            self.rebuild(2 * self.slots.len());
+        }
+    }
+
+    /// Counts the values within the range again, in that many slots.
+    fn rebuild(&mut self, slots: usize) {
+        let old = std::mem::replace(&mut self.slots, vec![(FREE, 0); slots]);
+        self.used = 0;
+        for (hash, count) in old.into_iter().filter(|(hash, _)| *hash != FREE) {
+            self.add_many(hash, count);
+        }
+    }
+
+    /// Adds what others have counted.
+    pub(super) fn merge(&mut self, other: &Counts) {
+        if other.last < self.last {
+            self.last = other.last;
+            self.rebuild(self.slots.len());
+        }
+        for (hash, count) in other.slots.iter().filter(|(hash, _)| *hash != FREE) {
+            self.add_many(*hash, *count);
+        }
+    }
+
+    /// Whether all values were counted.
+    pub(super) fn is_exact(&self) -> bool {
+        self.last == u64::MAX
+    }
+
+    /// How many different values one that was counted stands for.
+    pub(super) fn each_stands_for(&self) -> f64 {
+        2f64.powi(self.last.leading_zeros() as i32)
+    }
+
+    /// The number of different values.
+    pub(super) fn different(&self) -> f64 {
+        self.used as f64 * self.each_stands_for()
+    }
+
+    /// In how many rows a value occurs; `None`: it was not counted.
+    pub(super) fn of(&self, hash: u64) -> Option<u64> {
+        let hash = if hash == FREE { 1 } else { hash };
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while self.slots[at].0 != FREE {
+            if self.slots[at].0 == hash {
+                return Some(self.slots[at].1);
+            }
+            at = (at + 1) & mask;
+        }
+        None
+    }
+
+    /// The counts, in ascending order.
+    pub(super) fn counts(&self) -> Vec<u64> {
+        let mut counts: Vec<u64> =
+            self.slots.iter().filter(|(hash, _)| *hash != FREE).map(|(_, count)| *count).collect();
+        counts.sort_unstable();
+        counts
+    }
+}
+
+/// The hash of an integer.
+#[inline]
+pub(super) fn hash_int(int: i64) -> u64 {
+    mix((int as u64).wrapping_add(STEP))
+}
+
+/// The hash of a real: that of the integer that it is equal to, if there is one.
+#[inline]
+pub(super) fn hash_real(real: f64) -> u64 {
+    let int = real as i64;
+    // 2^63 is no integer of 64 bits, and what `as` makes of it is not equal to it.
+    if int as f64 == real && int != i64::MAX { hash_int(int) } else { mix(real.to_bits() ^ STEP) }
+}
+
+/// The hash of a text or a blob; those of a text and a blob with the same bytes differ by `kind`.
+#[inline]
+pub(super) fn hash_bytes(bytes: &[u8], kind: u64) -> u64 {
+    let mut state = mix(bytes.len() as u64 ^ (kind << 56));
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        state = folded(state ^ u64::from_le_bytes(*word));
+    }
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    mix(folded(state ^ u64::from_le_bytes(last)))
+}
+
+/// Both halves of a product, one over the other.
+#[inline]
+fn folded(word: u64) -> u64 {
+    let product = u128::from(word ^ STEP) * u128::from(0xd6e8_feb8_6659_fd93_u64);
+    (product >> 64) as u64 ^ product as u64
+}
+
+/// The hash of a pair of hashes.
+#[inline]
+pub(super) fn hash_pair(first: u64, second: u64) -> u64 {
+    mix(first.rotate_left(23) ^ second.wrapping_mul(STEP))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(values: impl Iterator<Item = i64>) -> Counts {
+        let mut counts = Counts::new();
+        values.for_each(|value| counts.add(hash_int(value)));
+        counts
+    }
+
+    #[test]
+    fn few_values_are_counted_exactly_and_many_nearly() {
+        let few = counted((0..100_000).map(|row| row % 1000));
+        assert!(few.is_exact());
+        assert_eq!((few.different(), few.of(hash_int(7)), few.of(hash_int(1000))), (1000.0, Some(100), None));
+        for different in [20_000, 100_000, 1_000_000] {
+            let many = counted((0..2 * different).map(|row| row % different));
+            assert!(
+                (many.different() / different as f64 - 1.0).abs() < 0.05,
+                "{different}: {}",
+                many.different()
+            );
+            assert!(many.counts().iter().all(|count| *count == 2));
+        }
+    }
+
+    #[test]
+    fn neither_the_order_nor_the_threads_change_what_is_counted() {
+        let all = counted((0..90_000).map(|row| row * row % 50_021));
+        let mut halves = counted((45_000..90_000).rev().map(|row| row * row % 50_021));
+        halves.merge(&counted((0..45_000).map(|row| row * row % 50_021)));
+        assert_eq!((all.last, all.counts()), (halves.last, halves.counts()));
+    }
+
+    #[test]
+    fn equal_numbers_have_equal_hashes_and_texts_of_other_bytes_others() {
+        assert_eq!(hash_int(5), hash_real(5.0));
+        assert_ne!(hash_real(0.5), hash_int(0));
+        assert_ne!(hash_real(9_223_372_036_854_775_808.0), hash_int(i64::MAX));
+        let texts: [&[u8]; 6] = [b"", b"a", b"a\0", b"abcdefgh", b"abcdefgh\0", b"abcdefghi"];
+        for (at, one) in texts.iter().enumerate() {
+            assert!(texts[..at].iter().all(|other| hash_bytes(one, 0) != hash_bytes(other, 0)));
+            assert_ne!(hash_bytes(one, 0), hash_bytes(one, 1));
+        }
+    }
+}

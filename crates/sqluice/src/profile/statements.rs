@@ -1,0 +1,118 @@
+//! The statements of a schema, one column a line, with a comment for each column that has one. Comments of the database's own are
+//! left out: the database may have kept anything in them.
+//!
+//! ```text
+//!  CREATE TABLE t (      -- rows: 1000
+//!    id    INTEGER PRIMARY KEY,  -- gen: row()
+//!    state TEXT,                 -- gen: shares('open': 12, 'paid': 88)
+//!    UNIQUE (state, id)
+//!  ) STRICT;
+//! ```
+
+use std::fmt::Write as _;
+
+use sqluice_core::schema::Table;
+use sqluice_core::schema::token::{Token, TokenKind, tokens};
+
+/// Characters of a column up to which comments stand below each other.
+const WIDTH_MAX: usize = 60;
+
+/// Tokens as text: one space where the statement has any.
+fn joined(sql: &str, tokens: &[Token]) -> String {
+    let mut text = String::new();
+    for (index, token) in tokens.iter().enumerate() {
+        let is_apart = index > 0 && tokens[index - 1].at.end < token.at.start;
+        text += if is_apart { " " } else { "" };
+        text += token.text(sql);
+    }
+    text
+}
+
+fn without_comments(sql: &str) -> Vec<Token> {
+    tokens(sql).into_iter().filter(|token| !token.is_comment()).collect()
+}
+
+/// A statement without comments.
+pub(super) fn plain(sql: &str) -> String {
+    format!("{};", joined(sql, &without_comments(sql)))
+}
+
+/// The literals of a statement: its texts and blobs.
+pub(super) fn literals(sql: &str) -> Vec<String> {
+    let texts = tokens(sql).into_iter().filter(|token| token.kind == TokenKind::String);
+    texts.map(|token| token.text(sql).to_owned()).collect()
+}
+
+/// A CREATE TABLE with its rows and the expressions of its columns, in their order.
+pub(super) fn table(table: &Table, rows: u64, expressions: &[Option<String>]) -> String {
+    let sql = &table.sql;
+    let tokens = without_comments(sql);
+    let Some(open) = tokens.iter().position(|token| token.is_symbol(sql, "(")) else { return plain(sql) };
+    let (items, close) = items(sql, &tokens, open);
+    let mut lines: Vec<(String, Option<&str>)> = Vec::new();
+    let mut columns = expressions.iter();
+    for (index, item) in items.iter().enumerate() {
+        let comma = if index + 1 < items.len() { "," } else { "" };
+        let is_column = item.first().is_some_and(|token| !is_constraint(sql, token));
+        let expression = if is_column { columns.next().and_then(Option::as_deref) } else { None };
+        lines.push((format!("{}{comma}", joined(sql, item)), expression));
+    }
+    let width = lines.iter().filter(|line| line.1.is_some()).map(|line| line.0.chars().count());
+    let width = width.filter(|width| *width <= WIDTH_MAX).max().unwrap_or(0);
+    let mut text = format!("{} (  -- rows: {rows}\n", joined(sql, &tokens[..open]));
+    for (line, expression) in lines {
+        // Writing to a text can't fail.
+        let _ = match expression {
+            Some(expression) => writeln!(text, "  {line:width$}  -- gen: {expression}"),
+            None => writeln!(text, "  {line}"),
+        };
+    }
+    let end = joined(sql, &tokens[close..]);
+    text + &end + ";"
+}
+
+/// The items of a list that begins at a parenthesis, and where it ends.
+fn items<'t>(sql: &str, tokens: &'t [Token], open: usize) -> (Vec<&'t [Token]>, usize) {
+    let mut items = Vec::new();
+    let (mut depth, mut begin) = (1, open + 1);
+    for (at, token) in tokens.iter().enumerate().skip(open + 1) {
+        match token.text(sql) {
+            "(" => depth += 1,
+            ")" if depth == 1 => {
+                items.push(&tokens[begin..at]);
+                return (items, at);
+            }
+            ")" => depth -= 1,
+            "," if depth == 1 => {
+                items.push(&tokens[begin..at]);
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    (items, tokens.len())
+}
+
+fn is_constraint(sql: &str, token: &Token) -> bool {
+    ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"].iter().any(|word| token.is_word(sql, word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sqluice_core::schema::Schema;
+
+    #[test]
+    fn columns_get_their_comments_and_lose_others() {
+        let sql = "CREATE TABLE t (id INTEGER PRIMARY KEY, -- secret\n \"a,b\" DECIMAL(10, 2) CHECK (\"a,b\" IN (1, 2)),c, UNIQUE (c, id)) STRICT";
+        let sql = sql.replace("STRICT", "WITHOUT ROWID");
+        let schema = Schema::parse(sql, "s".as_ref()).unwrap();
+        let expressions = [None, Some("int(1, 2)".to_owned()), Some("row()".to_owned())];
+        let text = table(&schema.tables[0], 7, &expressions);
+        let expected = "CREATE TABLE t (  -- rows: 7\n  id INTEGER PRIMARY KEY,\n  \
+            \"a,b\" DECIMAL(10, 2) CHECK (\"a,b\" IN (1, 2)),  -- gen: int(1, 2)\n  \
+            c,                                             -- gen: row()\n  UNIQUE (c, id)\n) WITHOUT ROWID;";
+        assert_eq!(text, expected);
+        assert_eq!(literals("CHECK (a IN ('x', 5, x'00')) -- 'y'"), ["'x'", "x'00'"]);
+    }
+}

@@ -1,0 +1,289 @@
+//! Texts by their forms: moments, UUIDs, addresses, patterns; and by their lengths where they have none.
+//!
+//! Of a text, its letters and digits never appear: `AB-1234` is `AA-9999`.
+
+use std::collections::{HashMap, HashSet};
+
+use sqluice_generator::moment_of_text;
+
+use super::numbers::{Form, numbers};
+use super::sample::Cell;
+
+/// Forms that a column is described by at most.
+const PATTERNS_MAX: usize = 8;
+
+/// Characters that a text with a pattern has at most.
+const PATTERN_CHARACTERS_MAX: usize = 40;
+
+/// What is known of the texts of a column.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Texts<'s> {
+    /// A sample; at least one.
+    pub(super) cells: &'s [&'s Cell],
+    pub(super) rows: u64,
+    pub(super) different: f64,
+    /// Whether the schema forbids that one is repeated.
+    pub(super) is_unique: bool,
+    /// In how many texts a pattern must occur.
+    pub(super) common: u64,
+}
+
+impl Texts<'_> {
+    /// The expression for them.
+    pub(super) fn expression(&self) -> String {
+        let known = self.moments().or_else(|| self.known_form());
+        known.unwrap_or_else(|| {
+            self.patterns().unwrap_or_else(|| self.of_lengths(self.cells, self.rows, self.different))
+        })
+    }
+
+    fn all(&self, has_form: impl Fn(&str) -> bool) -> bool {
+        self.cells.iter().all(|cell| cell.text().is_some_and(&has_form))
+    }
+
+    /// Days or seconds.
+    fn moments(&self) -> Option<String> {
+        let days = self.all(|text| text.len() == 10 && moment_of_text(text.as_bytes()).is_some());
+        let seconds = self.all(|text| text.len() == 19 && moment_of_text(text.as_bytes()).is_some());
+        if !days && !seconds {
+            return None;
+        }
+        let moments = self.cells.iter().filter_map(|cell| moment_of_text(cell.text()?.as_bytes()));
+        let mut moments: Vec<f64> =
+            moments.map(|moment| (if days { moment / 86_400 } else { moment }) as f64).collect();
+        moments.sort_unstable_by(f64::total_cmp);
+        if self.is_unique {
+            let (first, last) = (moments[0], moments[moments.len() - 1]);
+            let shown = |value: f64| {
+                sqluice_generator::moment_text(value as u64 * if days { 86_400 } else { 1 }, days)
+            };
+            let function = if days { "date" } else { "timestamp" };
+            // A year more at both ends: neither is a value.
+            let more = if days { 365.0 } else { 365.0 * 86_400.0 };
+            return Some(format!(
+                "distinct({function}('{}', '{}'))",
+                shown((first - more).max(1e6)),
+                shown(last + more)
+            ));
+        }
+        Some(numbers(&moments, Form::Moment { is_day: days }, self.rows, Some(self.different)))
+    }
+
+    /// UUIDs, addresses for mail, links.
+    fn known_form(&self) -> Option<String> {
+        if self.all(is_uuid) {
+            return Some(self.pooled("uuid4()"));
+        }
+        let mails = self.cells.iter().filter(|cell| cell.text().is_some_and(is_email)).count();
+        let links = self.cells.iter().filter(|cell| cell.text().is_some_and(is_url)).count();
+        let most = self.cells.len() * 95 / 100;
+        match () {
+            () if mails > most && self.is_unique => Some("distinct(email())".to_owned()),
+            () if mails > most => Some(self.pooled("email()")),
+            () if links > most && self.is_unique => Some("distinct(url())".to_owned()),
+            () if links > most => Some(self.pooled("url()")),
+            () => None,
+        }
+    }
+
+    fn pooled(&self, expression: &str) -> String {
+        if self.is_unique { expression.to_owned() } else { pool(self.different, self.rows, expression) }
+    }
+
+    /// Up to eight patterns, if nearly all texts have one of them.
+    fn patterns(&self) -> Option<String> {
+        let mut found: HashMap<String, (u64, HashSet<u64>)> = HashMap::new();
+        let mut others: Vec<&Cell> = Vec::new();
+        for cell in self.cells {
+            match cell.text().and_then(pattern) {
+                Some(pattern) => {
+                    let (count, hashes) = found.entry(pattern).or_default();
+                    *count += 1;
+                    hashes.extend(cell.hash());
+                }
+                None => others.push(cell),
+            }
+        }
+        let mut ranked: Vec<(String, u64, usize)> =
+            found.into_iter().map(|(pattern, (count, hashes))| (pattern, count, hashes.len())).collect();
+        ranked.sort_unstable_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+        let all = self.cells.len() as u64;
+        let common = self.common.min(all / 4).max(2);
+        ranked.truncate(PATTERNS_MAX);
+        ranked.retain(|(_, count, _)| *count >= common);
+        let covered: u64 = ranked.iter().map(|(_, count, _)| count).sum();
+        if ranked.is_empty() || covered * 100 < all * 95 {
+            return None;
+        }
+        if self.is_unique {
+            let [(pattern, ..)] = &ranked[..] else { return None };
+            let is_roomy = capacity(pattern) >= 4.0 * self.rows as f64;
+            return (covered == all && is_roomy).then(|| format!("distinct(pattern({}))", quoted(pattern)));
+        }
+        let known: HashSet<&String> = ranked.iter().map(|(pattern, ..)| pattern).collect();
+        others = self
+            .cells
+            .iter()
+            .copied()
+            .filter(|cell| cell.text().and_then(pattern).is_none_or(|pattern| !known.contains(&pattern)))
+            .collect();
+        let other_hashes: HashSet<u64> = others.iter().filter_map(|cell| cell.hash()).collect();
+        let sampled: usize =
+            ranked.iter().map(|(.., different)| different).sum::<usize>() + other_hashes.len();
+        let part = |count: u64| (self.rows as f64 * count as f64 / all as f64).max(1.0);
+        let different = |sampled_here: usize, count: u64| {
+            (self.different * sampled_here as f64 / sampled as f64).clamp(1.0, part(count))
+        };
+        let mut options: Vec<String> = ranked
+            .iter()
+            .map(|(pattern, count, here)| {
+                let made = format!("pattern({})", quoted(pattern));
+                format!("{}: {count}", limited(different(*here, *count), &made))
+            })
+            .collect();
+        if !others.is_empty() {
+            let count = others.len() as u64;
+            let made = self.of_lengths(&others, part(count) as u64, different(other_hashes.len(), count));
+            options.push(format!("{made}: {count}"));
+        }
+        match &options[..] {
+            [only] => Some(only.rsplit_once(": ").map_or(only.clone(), |(made, _)| made.to_owned())),
+            _ => Some(format!("shares({})", options.join(", "))),
+        }
+    }
+
+    /// Words or letters of the same lengths.
+    fn of_lengths(&self, cells: &[&Cell], rows: u64, different: f64) -> String {
+        let has_words = |cell: &&&Cell| matches!(cell, Cell::Text(bytes, ..) if bytes.contains(&b' '));
+        let lengths = lengths(cells, rows);
+        let is_prose = 2 * cells.iter().filter(has_words).count() > cells.len();
+        let made = if is_prose { format!("prose({lengths})") } else { format!("text({lengths})") };
+        let shortest = cells
+            .iter()
+            .filter_map(|cell| if let Cell::Text(_, count, _) = cell { Some(*count) } else { None })
+            .min();
+        let may_repeat = is_prose || shortest.unwrap_or(0) < 8;
+        match () {
+            () if self.is_unique => format!("numbered({made})"),
+            () if different < 0.98 * rows as f64 => {
+                limited(different, &if may_repeat { format!("numbered({made})") } else { made })
+            }
+            () if may_repeat => format!("numbered({made})"),
+            () => made,
+        }
+    }
+}
+
+/// The quantiles of the lengths of texts or blobs.
+pub(super) fn lengths(cells: &[&Cell], rows: u64) -> String {
+    let length = |cell: &&Cell| match cell {
+        Cell::Text(_, length, _) | Cell::Blob(_, length, _) => Some(f64::from(*length)),
+        _ => None,
+    };
+    let mut lengths: Vec<f64> = cells.iter().filter_map(length).collect();
+    lengths.sort_unstable_by(f64::total_cmp);
+    match (lengths.first(), lengths.last()) {
+        (Some(first), Some(last)) if first == last => format!("{first}"),
+        (Some(_), Some(_)) => numbers(&lengths, Form::Length, rows, None),
+        _ => "0".to_owned(),
+    }
+}
+
+/// An expression with a limited number of different values, if there are fewer than rows.
+pub(super) fn pool(different: f64, rows: u64, expression: &str) -> String {
+    if different >= 0.98 * rows as f64 { expression.to_owned() } else { limited(different, expression) }
+}
+
+fn limited(different: f64, expression: &str) -> String {
+    format!("pool({}, {expression})", (different.round() as u64).max(1))
+}
+
+/// A text with A, a and 9 in the place of letters and digits; `None`: it is long, or has other than simple punctuation.
+fn pattern(text: &str) -> Option<String> {
+    if text.is_empty() || text.chars().count() > PATTERN_CHARACTERS_MAX {
+        return None;
+    }
+    let mut pattern = String::new();
+    for character in text.chars() {
+        match character {
+            _ if character.is_numeric() => pattern.push('9'),
+            _ if character.is_uppercase() => pattern.push('A'),
+            _ if character.is_alphabetic() => pattern.push('a'),
+            '\\' => pattern.push_str("\\\\"),
+            ' '..='~' => pattern.push(character),
+            _ => return None,
+        }
+    }
+    Some(pattern)
+}
+
+/// The number of texts with a pattern.
+fn capacity(pattern: &str) -> f64 {
+    let of = |character| match character {
+        'A' | 'a' => 26.0,
+        '9' => 10.0,
+        _ => 1.0,
+    };
+    pattern.chars().map(of).product()
+}
+
+pub(super) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+fn is_email(text: &str) -> bool {
+    let parts = text.split_once('@');
+    parts.is_some_and(|(name, domain)| !name.is_empty() && domain.contains('.') && !text.contains(' '))
+}
+
+fn is_url(text: &str) -> bool {
+    text.starts_with("http://") || text.starts_with("https://")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expression(texts: &[&str], is_unique: bool) -> String {
+        let cell = |text: &&str| {
+            Cell::Text(
+                text.as_bytes().into(),
+                text.chars().count() as u32,
+                super::super::sketch::hash_bytes(text.as_bytes(), 0),
+            )
+        };
+        let cells: Vec<Cell> = texts.iter().map(cell).collect();
+        let different = texts.iter().collect::<HashSet<_>>().len() as f64;
+        let cells: Vec<&Cell> = cells.iter().collect();
+        Texts { cells: &cells, rows: texts.len() as u64, different, is_unique, common: 20 }.expression()
+    }
+
+    #[test]
+    fn letters_and_digits_become_a_pattern() {
+        assert_eq!(pattern("Ab-12 é'\\").as_deref(), Some("Aa-99 a'\\\\"));
+        assert_eq!(pattern("\u{200b}"), None);
+        let codes: Vec<String> = (0..40).map(|row| format!("AB-{row:04}")).collect();
+        let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
+        assert_eq!(expression(&codes, true), "distinct(pattern('AA-9999'))");
+        assert_eq!(expression(&codes, false), "pool(40, pattern('AA-9999'))");
+    }
+
+    #[test]
+    fn known_forms_have_functions_of_their_own() {
+        let uuids = ["550e8400-e29b-41d4-a716-446655440000", "550e8400-e29b-41d4-a716-446655440001"];
+        assert_eq!(expression(&uuids, false), "uuid4()");
+        assert_eq!(expression(&["a@b.org", "c@d.org"], true), "distinct(email())");
+        let days: Vec<String> =
+            (0..60).map(|row| format!("2024-{:02}-{:02}", 1 + row % 12, 1 + row % 28)).collect();
+        let days: Vec<&str> = days.iter().map(String::as_str).collect();
+        assert!(expression(&days, false).contains("quantiles('2024-"));
+    }
+}

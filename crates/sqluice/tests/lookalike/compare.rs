@@ -1,0 +1,242 @@
+//! Makes the look-alike of a database, and compares the two by SQL.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use sqluice::generate::Generate;
+use sqluice::options::WriteOptions;
+use sqluice::profile::{Profile, ProfileReport};
+use sqluice::progress::{Cancel, Silent};
+use sqluice::schema::{Column, Schema, Table, quoted};
+
+use crate::support::files::{Home, integrity, open};
+
+/// A database and its look-alike.
+pub(crate) struct Pair {
+    pub(crate) home: Home,
+    pub(crate) original: PathBuf,
+    pub(crate) like: PathBuf,
+    pub(crate) profile: ProfileReport,
+    schema: Schema,
+    connections: [Connection; 2],
+    differences: RefCell<Vec<String>>,
+}
+
+/// The profile of a database.
+pub(crate) fn profile(database: &Path) -> ProfileReport {
+    Profile::new(database).threads(2).run(&Silent, &Cancel::new()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Makes a database of a profile.
+pub(crate) fn generate(profile: &ProfileReport, target: &Path) {
+    let text = &profile.text;
+    let schema = profile.schema().unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let write = WriteOptions::new().threads(2).memory_bytes(32 << 20);
+    let prepared = Generate::new(target, schema).seed(7).write(write).prepare();
+    let prepared = prepared.unwrap_or_else(|error| panic!("{error}, {:?}\n{text}", error.hint_text()));
+    assert!(prepared.spec().notes.is_empty(), "{:?}\n{text}", prepared.spec().notes);
+    let made = prepared.run(&Silent, &Cancel::new());
+    made.unwrap_or_else(|error| panic!("{error}, {:?}\n{text}", error.hint_text()));
+}
+
+impl Pair {
+    /// The look-alike of `original.db` in a folder. SQLite finds it sound, and its foreign keys kept.
+    pub(crate) fn of(home: Home) -> Pair {
+        let (original, like) = (home.path("original.db"), home.path("like.db"));
+        let profile = profile(&original);
+        generate(&profile, &like);
+        let connections = [open(&original), open(&like)];
+        let text = &profile.text;
+        assert_eq!(integrity(&connections[1]), "ok", "{text}");
+        let orphans =
+            |connection: &Connection| number(connection, "SELECT count(*) FROM pragma_foreign_key_check");
+        assert_eq!(orphans(&connections[1]), 0.0, "{text}");
+        let schema = profile.schema().unwrap();
+        Pair { home, original, like, profile, schema, connections, differences: RefCell::default() }
+    }
+
+    /// Finds no difference.
+    pub(crate) fn assert_alike(&self) {
+        let differences = self.differences();
+        assert!(differences.is_empty(), "{differences:#?}\n{}", self.profile.text);
+    }
+
+    fn differ(&self, what: String) {
+        self.differences.borrow_mut().push(what);
+    }
+
+    /// Compares everything that a look-alike has in common with its original.
+    pub(crate) fn differences(&self) -> Vec<String> {
+        for table in &self.schema.tables {
+            self.same(&format!("SELECT count(*) FROM {}", quoted(&table.name)), 0.0, 0.0);
+            for column in &table.columns {
+                self.compare_column(table, column);
+            }
+            for reference in &table.references {
+                if let Some(parent) = self.schema.table(&reference.parent) {
+                    self.compare_children(table, &reference.columns, parent);
+                }
+            }
+        }
+        self.compare_joins();
+        self.differences.take()
+    }
+
+    /// Both results of a query of one number differ by at most that share, and that much besides.
+    fn same(&self, sql: &str, share: f64, more: f64) {
+        let [one, other] = [0, 1].map(|at| number(&self.connections[at], sql));
+        if (one - other).abs() > share * one.abs() + more {
+            self.differ(format!("{sql}: {one} in the original, {other} in its look-alike"));
+        }
+    }
+
+    fn compare_column(&self, table: &Table, column: &Column) {
+        if column.generated.is_some() {
+            return;
+        }
+        // Which parents have many rows is drawn anew.
+        let refers = table
+            .references
+            .iter()
+            .any(|reference| reference.columns.iter().any(|of| table.columns[*of].name == column.name));
+        let (table, column) = (quoted(&table.name), quoted(&column.name));
+        self.same(&format!("SELECT count(*) FROM {table} WHERE {column} IS NULL"), 0.05, 2.0);
+        self.same(&format!("SELECT count(DISTINCT {column}) FROM {table}"), 0.05, 1.0);
+        for (what, condition) in [
+            (column.clone(), format!("typeof({column}) IN ('integer', 'real')")),
+            (
+                format!("julianday({column})"),
+                format!(
+                    "typeof({column}) = 'text' AND julianday({column}) IS NOT NULL AND {column} LIKE '____-%'"
+                ),
+            ),
+            // Addresses are as long as those of the generator are.
+            (
+                format!("length({column})"),
+                format!(
+                    "typeof({column}) = 'blob' OR (typeof({column}) = 'text' AND {column} NOT LIKE '%@%' AND {column} NOT LIKE 'http%')"
+                ),
+            ),
+        ] {
+            let sql = format!("SELECT {what} FROM {table} WHERE ({condition}) ORDER BY 1");
+            let [one, other] = [0, 1].map(|at| numbers(&self.connections[at], &sql));
+            if one.len() >= 20 && !refers {
+                self.compare_quantiles(&sql, &one, &other);
+            }
+        }
+    }
+
+    /// Each tenth of the values ends where it ended, give or take 2% of the range, or of the rows.
+    fn compare_quantiles(&self, sql: &str, one: &[f64], other: &[f64]) {
+        let close = |count: usize| (count as f64 - one.len() as f64).abs() <= 0.05 * one.len() as f64 + 2.0;
+        if !close(other.len()) || other.is_empty() {
+            return self.differ(format!("{sql}: {} and {} values", one.len(), other.len()));
+        }
+        let at = |values: &[f64], share: f64| {
+            values[((values.len() - 1) as f64 * share.clamp(0.0, 1.0)).round() as usize]
+        };
+        let range = one[one.len() - 1] - one[0];
+        for tenth in 0..=10 {
+            let share = f64::from(tenth) / 10.0;
+            let found = at(other, share);
+            // Between two quantiles of a profile lie four values or more.
+            let ranks = 0.02 + 4.0 / one.len() as f64;
+            let (low, high) = (at(one, share - ranks) - 0.02 * range, at(one, share + ranks) + 0.02 * range);
+            if !(low..=high).contains(&found) {
+                let expected = at(one, share);
+                self.differ(format!("{sql}: quantile {share} is {expected}, and {found} in its look-alike: not from {low} to {high}"));
+            }
+        }
+    }
+
+    /// Rows a parent have one distribution (Kolmogorov and Smirnov's test, p > 1e-6).
+    fn compare_children(&self, table: &Table, columns: &[usize], parent: &Table) {
+        let child = quoted(&table.name);
+        let key: Vec<String> = columns.iter().map(|column| quoted(&table.columns[*column].name)).collect();
+        let some = key.iter().map(|column| format!("{column} IS NOT NULL")).collect::<Vec<_>>().join(" AND ");
+        let sql = format!("SELECT count(*) FROM {child} WHERE {some} GROUP BY {} ORDER BY 1", key.join(", "));
+        let parents = format!("SELECT count(*) FROM {}", quoted(&parent.name));
+        let counts = |at: usize| {
+            let connection = &self.connections[at];
+            let some = numbers(connection, &sql);
+            let without = (number(connection, &parents) as usize).saturating_sub(some.len());
+            [vec![0.0; without], some].concat()
+        };
+        let (one, other) = (counts(0), counts(1));
+        let distance = distance(&one, &other);
+        let size = (one.len() * other.len()) as f64 / (one.len() + other.len()) as f64;
+        if distance * size.sqrt() >= 2.693 {
+            self.differ(format!("{sql}: distance {distance}"));
+        }
+    }
+
+    /// Ten joins and more have as many rows, give or take 10%.
+    fn compare_joins(&self) {
+        let mut queries = Vec::new();
+        for table in &self.schema.tables {
+            let child = quoted(&table.name);
+            for reference in &table.references {
+                let [column] = reference.columns[..] else { continue };
+                let Some(parent) = self.schema.table(&reference.parent) else { continue };
+                let key = reference.parent_columns.first().cloned();
+                let key = key.or_else(|| Some(parent.columns[*parent.primary_key()?.first()?].name.clone()));
+                let Some(key) = key.map(|key| quoted(&key)) else { continue };
+                let (column, parent) = (quoted(&table.columns[column].name), quoted(&parent.name));
+                queries
+                    .push(format!("SELECT count(*) FROM {child} c JOIN {parent} p ON c.{column} = p.{key}"));
+                queries.push(self_join(&child, &column));
+                queries.push(format!("SELECT count(*) FROM {parent} p WHERE p.{key} NOT IN (SELECT {column} FROM {child} WHERE {column} IS NOT NULL)"));
+                let of_rows = format!(
+                    "SELECT count(*) AS n FROM {child} c JOIN {parent} p ON c.{column} = p.{key} GROUP BY p.{key}"
+                );
+                queries.push(format!("SELECT sum(n * n) FROM ({of_rows})"));
+            }
+            for column in &table.columns {
+                let column = quoted(&column.name);
+                let few =
+                    number(&self.connections[0], &format!("SELECT count(DISTINCT {column}) FROM {child}"));
+                if few <= 20.0 {
+                    queries.push(self_join(&child, &column));
+                }
+            }
+        }
+        queries.iter().for_each(|sql| self.same(sql, 0.1, 5.0));
+    }
+}
+
+/// The rows of `child a JOIN child b ON a.column = b.column`, without making them.
+fn self_join(child: &str, column: &str) -> String {
+    let groups = format!("SELECT count(*) AS n FROM {child} WHERE {column} IS NOT NULL GROUP BY {column}");
+    format!("SELECT sum(n * n) FROM ({groups})")
+}
+
+/// The largest difference of two cumulative distributions.
+fn distance(one: &[f64], other: &[f64]) -> f64 {
+    let share = |values: &[f64], up_to: f64| {
+        values.partition_point(|value| *value <= up_to) as f64 / values.len().max(1) as f64
+    };
+    let all = one.iter().chain(other);
+    all.map(|value| (share(one, *value) - share(other, *value)).abs()).fold(0.0, f64::max)
+}
+
+pub(crate) fn number(connection: &Connection, sql: &str) -> f64 {
+    let number = connection.query_row(sql, [], |row| row.get::<_, Option<f64>>(0));
+    number.unwrap_or_else(|error| panic!("{sql}: {error}")).unwrap_or(0.0)
+}
+
+fn numbers(connection: &Connection, sql: &str) -> Vec<f64> {
+    let mut statement = connection.prepare(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let rows = statement.query_map([], |row| row.get(0)).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+#[test]
+fn other_distributions_are_found_to_be_apart() {
+    let one: Vec<f64> = (0..1000).map(|row| f64::from(row % 10)).collect();
+    assert_eq!(distance(&one, &one), 0.0);
+    let mut sorted = one.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let more: Vec<f64> = sorted.iter().map(|value| value * 1.2).collect();
+    assert!(distance(&sorted, &more) * 500f64.sqrt() > 1.9);
+}

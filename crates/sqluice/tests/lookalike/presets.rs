@@ -1,0 +1,71 @@
+//! Look-alikes of databases that everybody knows: a shop, TPC-H, a time series.
+
+use sqluice::generate::{Generate, Preset};
+use sqluice::options::WriteOptions;
+use sqluice::progress::{Cancel, Silent};
+use sqluice::tpch::Tpch;
+
+use super::compare::{Pair, generate, number, profile};
+use crate::support::files::{Home, open};
+
+/// The database of a preset in a folder of its own.
+fn preset(name: &str, rows: u64) -> Home {
+    let home = Home::new();
+    let preset = Preset::find(name).unwrap();
+    let write = WriteOptions::new().threads(2).memory_bytes(32 << 20);
+    let mut made = Generate::new(home.path("original.db"), preset.schema().unwrap()).seed(3).write(write);
+    made.rows = preset.rows(&[(None, rows)]);
+    made.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
+    home
+}
+
+#[test]
+fn a_shop_has_a_look_alike() {
+    Pair::of(preset("shop", 4000)).assert_alike();
+}
+
+#[test]
+fn every_preset_has_a_look_alike() {
+    for name in ["user", "integers", "kv", "events"] {
+        Pair::of(preset(name, 3000)).assert_alike();
+    }
+}
+
+#[test]
+fn tpch_has_a_look_alike() {
+    let home = Home::new();
+    let write = WriteOptions::new().threads(2).memory_bytes(32 << 20);
+    let tpch = Tpch::new(home.path("original.db"), 0.01).write(write);
+    tpch.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
+    Pair::of(home).assert_alike();
+}
+
+#[test]
+fn a_look_alike_may_be_larger() {
+    let home = preset("shop", 500);
+    let report = profile(&home.path("original.db"));
+    let extent = sqluice::generate::Extent::new().scale(10.0);
+    let made = Generate::new(home.path("large.db"), report.schema().unwrap()).prepare_extent(&extent);
+    made.unwrap().run(&Silent, &Cancel::new()).unwrap();
+    let [small, large] = ["original.db", "large.db"].map(|name| open(&home.path(name)));
+    for table in ["customers", "orders", "items"] {
+        let sql = format!("SELECT count(*) FROM {table}");
+        assert_eq!(10.0 * number(&small, &sql), number(&large, &sql), "{table}");
+    }
+    assert_eq!(number(&large, "SELECT count(*) FROM pragma_foreign_key_check"), 0.0);
+}
+
+#[test]
+fn threads_change_neither_the_profile_nor_the_look_alike() {
+    let home = preset("shop", 2000);
+    let original = home.path("original.db");
+    let by = |threads: usize| {
+        let made = sqluice::profile::Profile::new(&original).threads(threads);
+        made.run(&Silent, &Cancel::new()).unwrap().text
+    };
+    assert_eq!(by(1), by(3));
+    let [one, two] = ["one.db", "two.db"].map(|name| home.path(name));
+    generate(&profile(&original), &one);
+    generate(&profile(&original), &two);
+    assert_eq!(std::fs::read(one).unwrap(), std::fs::read(two).unwrap());
+}
