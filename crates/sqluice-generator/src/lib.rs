@@ -57,7 +57,8 @@ mod table_spec;
 mod tests;
 mod vector;
 
-pub use functions::{FUNCTIONS, Function};
+pub use defaults::words_of_name;
+pub use functions::{FUNCTIONS, Function, is_first_name};
 pub use preset::{PRESETS, Preset};
 pub use preview::{Preview, PreviewValue};
 pub use spec::Spec;

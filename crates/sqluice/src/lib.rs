@@ -218,7 +218,7 @@
 //!
 //! From the bottom up; each uses only those above it in this list:
 //!
-//! * [`remote`]: URLs in the place of paths
+//! * [`remote`]: URLs in the place of paths; `personal`: whether a column looks personal
 //! * [`load`]: files of rows into a database; [`write`](mod@write): rows of the caller's own
 //! * [`generate`], [`tpch`]: test data
 //! * [`index`]: indexes of an existing database; [`check`]: whether a file is sound
@@ -260,6 +260,7 @@ pub mod index;
 #[cfg(feature = "load")]
 pub mod load;
 pub mod merge;
+mod personal;
 #[cfg(all(feature = "export", feature = "parquet"))]
 pub mod read;
 pub mod remote;

@@ -27,6 +27,7 @@ use super::comments::Comment;
 use super::parse::{Expr, ExprNode, Literal, parse};
 use checks::Bounds;
 use trial::Trial;
+pub use names::words as words_of_name;
 pub(super) use trial::broken_checks;
 
 /// What a schema suggests.

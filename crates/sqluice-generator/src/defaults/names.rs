@@ -196,7 +196,7 @@ fn lookup(table: &[(&str, &'static str)], words: &[String]) -> Option<&'static s
 }
 
 /// The words of a name, in small letters.
-pub(super) fn words(name: &str) -> Vec<String> {
+pub fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';
     for letter in name.chars() {

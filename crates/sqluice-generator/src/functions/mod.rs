@@ -40,6 +40,7 @@ use super::parse::{Argument, Expr, ExprNode, Literal};
 use super::vector::{RowRange, Vector};
 pub(crate) use calendar::shifted;
 pub(crate) use keys::group_of;
+pub use words::is_first_name;
 pub(crate) use moments::{Form, literal as moment, seconds};
 
 /// Up to this number of outcomes are drawn with 32 random bits, more with 64.

@@ -18,6 +18,11 @@ pub(super) const FIRST_NAMES: &[&str] = &[
     "Valentina", "Vera", "Victor", "Wanda", "Wei", "Yara", "Yusuf", "Zara", "Zoe",
 ];
 
+/// Whether a word is a first name that the generator makes.
+pub fn is_first_name(word: &str) -> bool {
+    FIRST_NAMES.contains(&word)
+}
+
 /// Last names.
 #[rustfmt::skip]
 pub(super) const LAST_NAMES: &[&str] = &[

@@ -1,0 +1,317 @@
+//! Whether a column looks personal: by its name, or by a sample of its values.
+//!
+//! ```text
+//!  email_2, customers.name, GeburtsDatum ── words ── names ──┐
+//!                                                            ├──> Personal { what, why }
+//!  a sample of values ── forms, check digits ── shares ──────┘
+//! ```
+//!
+//! Both are guesses, and whoever acts upon one reports it. In doubt a column looks personal: a needless mask costs
+//! little.
+//!
+//! Invariant: what is found depends on the name, or on the values in their order, alone.
+
+mod values;
+
+use sqluice_generator::words_of_name;
+pub(crate) use values::by_values;
+
+/// What a column that looks personal looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Personal {
+    /// With its article: "an e-mail address", "a person's name".
+    pub(crate) what: &'static str,
+    /// What the guess rests on.
+    pub(crate) why: Why,
+}
+
+/// What a guess rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The name of the column.
+    Name,
+    /// Its values.
+    Values,
+}
+
+const NAME: &str = "a person's name";
+const EMAIL: &str = "an e-mail address";
+const PHONE: &str = "a telephone number";
+const CARD: &str = "a payment card";
+const ACCOUNT: &str = "a bank account";
+const ADDRESS: &str = "a postal address";
+const SECRET: &str = "a secret";
+const NETWORK: &str = "a network address";
+const NUMBER: &str = "a number of a person";
+const FREE_TEXT: &str = "free text";
+const PLACE: &str = "a position on a map";
+
+/// Words that say it anywhere in a name: `email_2`, `phone_home`. Accents are left out.
+const ANYWHERE: &[(&str, &str)] = &[
+    (
+        "email emails mail emailaddress mailaddress courriel correo correoelectronico epost mailadresse emailadresse",
+        EMAIL,
+    ),
+    (
+        "phone telephone phonenumber phoneno mobile mobilephone cellphone msisdn fax telefon telefono telefone telefoon \
+         telefonnummer handynummer handy celular portable whatsapp",
+        PHONE,
+    ),
+    (
+        "firstname lastname surname givenname familyname middlename maidenname forename fullname vorname nachname \
+         familienname geburtsname prenom apellido apellidos apellidopaterno apellidomaterno cognome sobrenome voornaam \
+         achternaam nazwisko imie fornamn efternamn etternavn fornavn prijmeni nickname fname lname",
+        NAME,
+    ),
+    (
+        "ssn socialsecurity socialsecuritynumber nationalid nationalidnumber personalid taxid taxnumber taxpayerid tin nino \
+         nhsnumber passport passportno passportnumber driverlicense driverslicense driverslicence drivinglicence licenseplate \
+         licenceplate numberplate vin dni nif nie curp rfc codicefiscale cpf bsn pesel personnummer fodselsnummer rodnecislo \
+         aadhaar steuernummer steuerid sozialversicherungsnummer reisepass personalausweis ausweisnummer insurancenumber \
+         medicalrecordnumber mrn imei imsi",
+        NUMBER,
+    ),
+    (
+        "iban bankaccount accountnumber bankaccountnumber routingnumber sortcode kontonummer accountno bic swift",
+        ACCOUNT,
+    ),
+    (
+        "cardnumber creditcard creditcardnumber debitcard cardno ccnumber cvv cvc cvv2 kreditkarte cardholder",
+        CARD,
+    ),
+    (
+        "street streetname streetaddress streetno housenumber addressline addressline1 addressline2 address1 address2 \
+         postcode postalcode zipcode zip postleitzahl plz codepostal codigopostal cep strasse hausnummer rue calle \
+         direccion indirizzo endereco straat ulica gata homeaddress postaladdress anschrift",
+        ADDRESS,
+    ),
+    (
+        "birthdate birthday dateofbirth dob birthyear yearofbirth placeofbirth birthplace geburtsdatum geburtstag \
+         geburtsort naissance datenaissance nacimiento fechanacimiento nascita datadinascita nascimento datanascimento \
+         geboortedatum urodzenia fodselsdato fodelsedatum",
+        "a date of birth",
+    ),
+    (
+        "password passwd pwd passphrase passwort kennwort motdepasse contrasena senha wachtwoord haslo secret apikey \
+         accesskey privatekey accesstoken refreshtoken authtoken passwordhash otp totp pin",
+        SECRET,
+    ),
+    (
+        "ip ipaddr ipaddress ipv4 ipv6 clientip remoteip remoteaddr remoteaddress mac macaddress macaddr",
+        NETWORK,
+    ),
+    (
+        "latitude longitude lat lng lon latlng latlon geolocation gps coordinates coords breitengrad laengengrad",
+        PLACE,
+    ),
+    (
+        "gender ethnicity religion sexualorientation maritalstatus geschlecht nationality",
+        "a trait of a person",
+    ),
+    ("diagnosis diagnoses bloodtype bloodgroup allergies medication diagnose", "a state of health"),
+    ("salary wage income gehalt salaire salario", "an income"),
+];
+
+/// Words that say it at the end of a name: `user_comment`, but not `comment_count`.
+const AT_THE_END: &[(&str, &str)] = &[
+    (
+        "username userlogin loginname login usernick screenname displayname benutzername nutzername nomutilisateur",
+        "a user name",
+    ),
+    (
+        "contactname personname author employee customername holder ownername beneficiary signature sender recipient \
+         receiver cc bcc attendee",
+        NAME,
+    ),
+    ("tel cell mobil", PHONE),
+    ("address adresse adres shippingaddress billingaddress domicile wohnort postal adressezeile", ADDRESS),
+    ("token sessionid sessiontoken sessionkey cookie csrftoken credential credentials recoverycode", SECRET),
+    ("useragent deviceid devicetoken fingerprint advertisingid idfa", "a person's device"),
+    (
+        "note notes comment comments remark remarks message messages body bio biography aboutme feedback review \
+         freetext transcript biographie notiz notizen bemerkung bemerkungen kommentar nachricht \
+         commentaire comentario commento nota notas anmerkung messagebody messagetext",
+        FREE_TEXT,
+    ),
+    ("avatar portrait selfie facephoto profilepicture", "a picture of a person"),
+];
+
+/// Tables of people, whose `name` is a person's. `name` alone in `owner_name` is one, too.
+const PEOPLE: &str = "customer client user person people employee author actor artist contact member student pupil teacher \
+    staff patient driver passenger guest owner manager musician reader account doctor nurse subscriber recipient sender \
+    buyer seller lead candidate applicant attendee participant child parent spouse tenant resident voter donor player \
+    visitor profile kunde kunden benutzer mitarbeiter personen patienten cliente clientes usuario usuarios empleado \
+    persona personas klient medewerker gebruiker utilisateur utilisateurs employe personne personnes utente dipendente \
+    beneficiary holder emergency legal real billing shipping";
+
+/// Last words of names of what is said *about* something personal, which is not personal itself: `email_verified`.
+const ABOUT: &str = "verified confirmed count counts sent enabled disabled status state type kind at length valid is has can \
+    opens opened bounced optin optout opt required changed updated created expires expired expiry flag number_of template \
+    format provider domain id uuid version algorithm attempts retries limit quota size score server host port gateway queue folder";
+
+/// First words of names of facts: `is_phone_valid`.
+const ASKING: &str = "is has can num count";
+
+/// The word "name" in several languages.
+const NAMES: &str = "name nom nombre nome naam namn navn";
+
+/// Words before `name` of what has a name without being a person.
+const THINGS: &str = "file table column product item host domain city country state event class type field key project \
+    company brand category group role tag path folder bucket queue server service job task";
+
+/// What the name of a column says, in a table of that name.
+pub(crate) fn by_name(table: &str, column: &str) -> Option<Personal> {
+    let words: Vec<String> = words_of_name(column).iter().map(|word| plain(word)).collect();
+    let last = words.last()?;
+    let found = |what| Some(Personal { what, why: Why::Name });
+    let mut ends = (0..words.len()).map(|first| words[first..].concat());
+    let is_about = has(ABOUT, last) && ends.all(|end| said_by(ANYWHERE, &end).is_none());
+    if words.len() > 1 && (is_about || has(ASKING, &words[0])) {
+        return None;
+    }
+    let runs = (0..words.len()).flat_map(|first| (first + 1..=words.len()).map(move |end| (first, end)));
+    if let Some(what) =
+        runs.map(|(first, end)| words[first..end].concat()).find_map(|run| said_by(ANYWHERE, &run))
+    {
+        return found(what);
+    }
+    let end = (0..words.len()).map(|first| words[first..].concat()).find_map(|run| said_by(AT_THE_END, &run));
+    if let Some(what) = end {
+        return found(what);
+    }
+    if has(NAMES, last) {
+        let of: Vec<String> = match words.len() {
+            1 => words_of_name(table).iter().map(|word| plain(word)).collect(),
+            count => words[..count - 1].to_vec(),
+        };
+        let person = of.last().is_some_and(|word| has(PEOPLE, word) && !has(THINGS, word));
+        return if person { found(NAME) } else { None };
+    }
+    None
+}
+
+fn said_by(table: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
+    table.iter().find(|(words, _)| has(words, word)).map(|(_, what)| *what)
+}
+
+/// Whether a list has a word, or what it is the plural of.
+fn has(words: &str, word: &str) -> bool {
+    let singular = word.strip_suffix('s').unwrap_or(word);
+    words.split_whitespace().any(|one| one == word || one == singular)
+}
+
+/// A word without accents, and without a number at its end.
+fn plain(word: &str) -> String {
+    let plain: String = word
+        .chars()
+        .flat_map(|letter| {
+            let replaced = match letter {
+                'ä' | 'á' | 'à' | 'â' | 'ã' | 'å' | 'ą' => "a",
+                'é' | 'è' | 'ê' | 'ë' | 'ę' => "e",
+                'í' | 'ì' | 'î' | 'ï' => "i",
+                'ö' | 'ó' | 'ò' | 'ô' | 'õ' | 'ø' => "o",
+                'ü' | 'ú' | 'ù' | 'û' => "u",
+                'ç' | 'ć' | 'č' => "c",
+                'ñ' | 'ń' => "n",
+                'ł' => "l",
+                'ř' => "r",
+                'ś' | 'š' => "s",
+                'ž' | 'ż' | 'ź' => "z",
+                'ß' => "ss",
+                _ => return vec![letter],
+            };
+            replaced.chars().collect()
+        })
+        .collect();
+    let without = plain.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    if without.is_empty() || matches!(without, "ipv" | "cvv") { plain } else { without.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn what(table: &str, column: &str) -> Option<&'static str> {
+        by_name(table, column).map(|personal| {
+            assert_eq!(personal.why, Why::Name);
+            personal.what
+        })
+    }
+
+    #[test]
+    fn names_of_personal_columns_are_known_however_they_are_written() {
+        for (column, expected) in [
+            ("email", EMAIL),
+            ("EMail", EMAIL),
+            ("emailAddress", EMAIL),
+            ("work_email_2", EMAIL),
+            ("email2", EMAIL),
+            ("EMAIL_ADDRESS", EMAIL),
+            ("phone", PHONE),
+            ("PhoneHome", PHONE),
+            ("Handynummer", PHONE),
+            ("first_name", NAME),
+            ("LastName", NAME),
+            ("customer_name", NAME),
+            ("c_lastname", NAME),
+            ("Vorname", NAME),
+            ("prénom", NAME),
+            ("ssn", NUMBER),
+            ("passport_no", NUMBER),
+            ("tax_id", NUMBER),
+            ("IBAN", ACCOUNT),
+            ("card_number", CARD),
+            ("Straße", ADDRESS),
+            ("zip_code", ADDRESS),
+            ("shipping_address", ADDRESS),
+            ("birth_date", "a date of birth"),
+            ("GeburtsDatum", "a date of birth"),
+            ("password_hash", SECRET),
+            ("api_key", SECRET),
+            ("session_token", SECRET),
+            ("ip", NETWORK),
+            ("client_ip", NETWORK),
+            ("mac_address", NETWORK),
+            ("user_name", "a user name"),
+            ("login", "a user name"),
+            ("lat", PLACE),
+            ("notes", FREE_TEXT),
+            ("message_body", FREE_TEXT),
+        ] {
+            assert_eq!(what("t", column), Some(expected), "{column}");
+        }
+        assert_eq!(what("customers", "name"), Some(NAME));
+        assert_eq!(what("Kunden", "Name"), Some(NAME));
+    }
+
+    #[test]
+    fn names_of_other_things_raise_no_alarm() {
+        for column in [
+            "filename",
+            "file_name",
+            "table_name",
+            "product_name",
+            "ProductName",
+            "id",
+            "total",
+            "status",
+            "name",
+            "email_verified",
+            "email_count",
+            "is_phone_valid",
+            "comment_count",
+            "description_length",
+            "quantity",
+            "created_at",
+            "category",
+            "ship_date",
+            "description_id",
+            "latency",
+            "province_code",
+            "pinned",
+            "",
+        ] {
+            assert_eq!(what("product", column), None, "{column}");
+        }
+    }
+}
