@@ -26,8 +26,8 @@ use sqluice_core::schema::{Schema, Table};
 use super::comments::Comment;
 use super::parse::{Expr, ExprNode, Literal, parse};
 use checks::Bounds;
-use trial::Trial;
 pub use names::words as words_of_name;
+use trial::Trial;
 pub(super) use trial::broken_checks;
 
 /// What a schema suggests.
