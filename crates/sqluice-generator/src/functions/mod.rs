@@ -38,7 +38,7 @@ use super::generator::{Generate, Scope, Size};
 use super::names::{Context, Names};
 use super::parse::{Argument, Expr, ExprNode, Literal};
 use super::vector::{RowRange, Vector};
-pub(crate) use calendar::shifted;
+pub(crate) use calendar::{shifted, shifted_day};
 pub(crate) use keys::group_of;
 pub(crate) use moments::{Form, literal as moment, seconds};
 pub use words::is_first_name;

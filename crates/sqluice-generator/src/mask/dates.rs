@@ -10,11 +10,12 @@ use sqluice_core::batch::Value;
 
 use super::equality::{Equality, ValueHash};
 use super::key::MaskKey;
-use crate::functions::shifted;
+use crate::functions::shifted_day;
 use crate::random::below64;
 
 const DAY: i64 = 86_400;
-const DAY_BYTES: usize = "2000-01-01".len();
+/// A text that is a moment is not longer.
+const TEXT_BYTES_MAX: usize = 64;
 /// Integers from here on are milli-, micro- and nanoseconds: seconds would be of the year 5138 and later.
 const UNITS: [(u64, i64); 3] =
     [(100_000_000_000, 1000), (100_000_000_000_000, 1_000_000), (100_000_000_000_000_000, 1_000_000_000)];
@@ -37,7 +38,7 @@ impl Shift {
     #[inline]
     pub(super) fn days_of(&self, person: Value<'_>, equality: Equality, folded: &mut Vec<u8>) -> i64 {
         let hash = match person {
-            Value::Null => self.hash.of(Value::Blob(b"nobody"), equality, folded),
+            Value::Null => self.hash.of(Value::Blob(b"no person"), equality, folded),
             person => self.hash.of(person, equality, folded),
         };
         let drawn = below64(hash, 2 * self.days).cast_signed();
@@ -57,13 +58,17 @@ impl Shift {
             Value::Real(real) if real.abs() < JULIAN_MAX => put(Value::Real(real + days as f64)),
             Value::Real(real) if real.is_finite() => put(Value::Real(real + (days * DAY) as f64)),
             Value::Text(text) => {
-                let day = text.get(..DAY_BYTES).and_then(|day| std::str::from_utf8(day).ok());
-                let Some(moved) = day.and_then(|day| shifted(day, days)) else { return false };
-                // A digit right after the day makes it no day.
-                if text.get(DAY_BYTES).is_some_and(u8::is_ascii_alphanumeric) && text[DAY_BYTES] != b'T' {
+                let Some((day, rest)) = text.split_first_chunk() else { return false };
+                // What follows a day is a time or nothing, no digit of a longer number.
+                let ends = rest.first().is_none_or(|next| *next == b'T' || !next.is_ascii_alphanumeric());
+                let Some(moved) = shifted_day(day, days).filter(|_| ends && text.len() <= TEXT_BYTES_MAX)
+                else {
                     return false;
-                }
-                put(Value::Text(&[moved.as_bytes(), &text[DAY_BYTES..]].concat()));
+                };
+                let mut made = [0; TEXT_BYTES_MAX];
+                made[..moved.len()].copy_from_slice(&moved);
+                made[moved.len()..text.len()].copy_from_slice(rest);
+                put(Value::Text(&made[..text.len()]));
             }
             _ => return false,
         }

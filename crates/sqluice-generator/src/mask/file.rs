@@ -55,7 +55,7 @@ pub struct MaskColumn {
     recipe: Recipe,
 }
 
-/// What becomes of an old value.
+/// How a value is masked.
 #[derive(Clone, Debug)]
 pub(super) enum Recipe {
     Keep,
@@ -89,7 +89,7 @@ impl MaskFile {
     /// The masks that a schema's comments declare.
     ///
     /// # Errors
-    /// When a comment is malformed, or none is there.
+    /// When a comment is malformed, or none exists.
     pub fn new(schema: Schema) -> Result<MaskFile> {
         let made = comments(&schema.sql)
             .and_then(|comments| comments.iter().map(MaskColumn::new).collect::<Result<Vec<_>, _>>());

@@ -5,8 +5,8 @@
 //!                           └───── v3 ^=, v0 ^= ───┘         └─
 //! ```
 //!
-//! Whoever does not have the 128 bits of the key can't tell its results from random numbers: no dictionary of values finds
-//! what they become.
+//! Without the 128 bits of the key, its results can't be distinguished from random numbers: no dictionary of values finds what they
+//! become.
 
 /// A key.
 #[derive(Clone, Copy)]
