@@ -27,7 +27,7 @@ use crate::parse::{Argument, Expr, ExprNode, Literal, parse};
 /// Bits of the number of a value that differs from others.
 pub(super) const DISTINCT_BITS: u32 = 60;
 
-/// The fewest values of a function that can be told apart by chance.
+/// The fewest values of a function that are unlikely to meet by chance.
 const DISTINCT_MIN: u64 = 100_000_000_000_000_000;
 
 /// The most days of a shift.

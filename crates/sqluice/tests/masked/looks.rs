@@ -38,6 +38,19 @@ fn personal_columns_json_blobs_triggers_literals_and_small_formats_are_reported(
 }
 
 #[test]
+fn a_column_named_after_a_masked_key_is_reported_unless_it_follows_it() {
+    let lab = Lab::new(
+        "CREATE TABLE customers (id INTEGER PRIMARY KEY, customer_no_id TEXT UNIQUE);
+         CREATE TABLE orders (customer_id INT, customer INT REFERENCES customers, customer_no_id TEXT, id INT);
+         CREATE TABLE bad (text TEXT); INSERT INTO bad VALUES (CAST(x'ff' AS TEXT));",
+    );
+    let report =
+        lab.mask("CREATE TABLE customers (id /* gen: permute() */, customer_no_id /* gen: shape() */)");
+    let about: Vec<String> = report.mask.unwrap().remarks.into_iter().map(|remark| remark.about).collect();
+    assert_eq!(about, ["orders.customer_id", "orders.customer_no_id"]);
+}
+
+#[test]
 fn a_strict_copy_refuses_personal_columns_unless_they_are_known() {
     let lab = Lab::new(SOURCE);
     let masks = "CREATE TABLE customers (pin /* gen: shape() */, email /* gen: email() */)";

@@ -13,7 +13,7 @@ use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
 
 use super::super::Prepared;
 use super::columns::{Masks, column_names, lower};
-use super::report::{CopiedLiteral, MaskPlan, MaskWarning, Remark};
+use super::report::{CopiedLiteral, MaskPlan, MaskWarning, MaskedColumn, Remark};
 use super::{FullText, Masking};
 use crate::copy::virtual_table::VirtualTableSql;
 use crate::personal::{self, Personal, Why};
@@ -154,6 +154,12 @@ fn look_at_table(
             let (table, column) = (table.to_owned(), name.clone());
             plan.warnings.push(MaskWarning { table, column, what: what.to_owned(), by: by.to_owned() });
         }
+        if let Some(key) = key_named(masks, table, name) {
+            let what = format!(
+                "it may refer to {key}, which is masked, by its name: it gets no mask without a foreign key"
+            );
+            plan.remarks.push(Remark::new(&*about, what));
+        }
         if texts().any(is_json) {
             plan.remarks.push(Remark::new(&*about, "it holds JSON, which is copied as it is"));
         }
@@ -164,22 +170,43 @@ fn look_at_table(
     Ok(())
 }
 
-/// The first rows of a table, by columns.
+/// The masked key of another table that a column is named after: `customer_id` after `customers.id`.
+fn key_named(masks: &Masks, table: &str, column: &str) -> Option<String> {
+    let plain = |name: &str| name.to_ascii_lowercase().replace('_', "");
+    let named = plain(column);
+    let is_after = |key: &&MaskedColumn| {
+        let (of, key_column) = (plain(&key.table), plain(&key.column));
+        let one = of.strip_suffix('s').unwrap_or(&of);
+        let is_whole_name = key_column != "id" && key_column.ends_with("id") && named == key_column;
+        key.keeps_different
+            && !key.table.eq_ignore_ascii_case(table)
+            && (is_whole_name
+                || named == format!("{of}{key_column}")
+                || named == format!("{one}{key_column}"))
+    };
+    let key = masks.columns.iter().find(is_after)?;
+    Some(format!("{}.{}", key.table, key.column))
+}
+
+/// The first rows of a table, by columns. A value that can't be read ends the sample: the copy may not need to read it.
 fn sample(prepared: &Prepared, table: &str, names: &[String], cancel: &Cancel) -> Result<Vec<Sample>> {
     let Prepared { snapshot, schema, .. } = prepared;
     let mut samples: Vec<Sample> = names.iter().map(|_| Sample::default()).collect();
     let selection = Selection::default().limit(SAMPLE_ROWS);
-    let rows = Rows::of_table(snapshot, schema, table, &selection)?.with_secret_keys();
-    let mut source = rows.source(PART_BYTES, cancel)?;
-    while let Some(mut part) = source.next_part()? {
+    let Ok(rows) = Rows::of_table(snapshot, schema, table, &selection) else { return Ok(samples) };
+    let mut source = rows.with_secret_keys().source(PART_BYTES, cancel)?;
+    while let Ok(Some(mut part)) = source.next_part() {
         let mut take = |batch: &Batch<'_>| -> Result<(), Refused> {
             for (column, sample) in batch.columns.iter().zip(&mut samples) {
                 (0..batch.rows).for_each(|row| sample.add(column.get(row)));
             }
             Ok(())
         };
-        part.decode(&mut take)?;
+        if part.decode(&mut take).is_err() {
+            break;
+        }
     }
+    cancel.check()?;
     Ok(samples)
 }
 
