@@ -189,7 +189,8 @@ def command_page() -> str:
                 continue
             body = section_lines(section)
             if section.heading.startswith("Functions of"):
-                body = ["See [the generator language](generator.md#all-functions).", ""]
+                anchor = "masks" if section.heading.endswith("masks") else "all-functions"
+                body = [f"See [the generator language](generator.md#{anchor}).", ""]
             if body:
                 lines += [f"### {prose(section.heading) or 'More'} {{: #{verb}-{slug(section.heading)} }}", "", *body]
         if also:

@@ -72,17 +72,17 @@ pub(crate) struct Copy {
         value_name = "FILE",
         help_heading = "Masks",
         long_help = "Give columns other values. FILE is a schema file with the tables and columns to mask, each with a comment \
-                     such as -- gen: name() or -- gen: shape(). Columns that refer to a masked key get its mask"
+                     such as -- gen: name() or -- gen: shape(): the functions below, or those of generate that name no rows and no other columns. Columns that refer to a masked key get its mask"
     )]
     pub(crate) mask: Option<PathBuf>,
     /// File of the secret key, at least 16 bytes: the same key gives the same values [default: a random key, which is forgotten]
-    #[arg(long, value_name = "FILE", requires = "mask", help_heading = "Masks")]
+    #[arg(long, value_name = "FILE", requires = "mask", help_heading = "Masks", hide_short_help = true)]
     pub(crate) key_file: Option<PathBuf>,
     /// Refuse the copy if a column without a mask looks personal
-    #[arg(long, requires = "mask", help_heading = "Masks")]
+    #[arg(long, requires = "mask", help_heading = "Masks", hide_short_help = true)]
     pub(crate) strict_mask: bool,
-    /// Print the first rows of each masked table with their new values, and write nothing
-    #[arg(long, value_name = "ROWS", num_args = 0..=1, default_missing_value = "10", requires = "mask", help_heading = "Masks")]
+    /// Print the first N rows of each masked table with their new values, and write nothing
+    #[arg(long, value_name = "N", value_parser = numbers::count, requires = "mask", help_heading = "Masks", hide_short_help = true)]
     pub(crate) preview: Option<u64>,
     /// Page size of the copy in bytes: a power of two from 512 to 65536 [default: as in the source]
     #[arg(long, value_name = "BYTES", value_parser = page_size, help_heading = "The new file")]
@@ -160,7 +160,7 @@ fn long_help() -> String {
   As SQL for Cloudflare D1, in a folder:
     sqluice copy app.db app-d1 --for d1\n\n"
         .to_owned();
-    help += "Functions of masks, besides those of `sqluice generate` that name no rows or columns:\n";
+    help += "Functions of masks:\n";
     for function in MASK_FUNCTIONS {
         let _ = writeln!(help, "  {:32} {}", function.signature, function.about);
     }

@@ -58,20 +58,28 @@ impl Shift {
             Value::Real(real) if real.abs() < JULIAN_MAX => put(Value::Real(real + days as f64)),
             Value::Real(real) if real.is_finite() => put(Value::Real(real + (days * DAY) as f64)),
             Value::Text(text) => {
-                let Some((day, rest)) = text.split_first_chunk() else { return false };
-                // What follows a day is a time or nothing, no digit of a longer number.
-                let ends = rest.first().is_none_or(|next| *next == b'T' || !next.is_ascii_alphanumeric());
-                let Some(moved) = shifted_day(day, days).filter(|_| ends && text.len() <= TEXT_BYTES_MAX)
-                else {
+                let mut made = Vec::with_capacity(text.len());
+                if !Shift::text(text, days, &mut made) {
                     return false;
-                };
-                let mut made = [0; TEXT_BYTES_MAX];
-                made[..moved.len()].copy_from_slice(&moved);
-                made[moved.len()..text.len()].copy_from_slice(rest);
-                put(Value::Text(&made[..text.len()]));
+                }
+                put(Value::Text(&made));
             }
             _ => return false,
         }
+        true
+    }
+
+    /// Appends the text for the moment that many days later; `false`: it is no moment, and nothing is appended.
+    #[inline]
+    pub(super) fn text(old: &[u8], days: i64, out: &mut Vec<u8>) -> bool {
+        let Some((day, rest)) = old.split_first_chunk() else { return false };
+        // What follows a day is a time or nothing, no digit of a longer number.
+        let ends = rest.first().is_none_or(|next| *next == b'T' || !next.is_ascii_alphanumeric());
+        let Some(moved) = shifted_day(day, days).filter(|_| ends && old.len() <= TEXT_BYTES_MAX) else {
+            return false;
+        };
+        out.extend_from_slice(&moved);
+        out.extend_from_slice(rest);
         true
     }
 }

@@ -13,7 +13,7 @@ use sqluice_core::batch::{Bitmap, Column, Value, Values};
 use super::key::MaskKey;
 use super::siphash::SipKey;
 
-/// A collation of SQLite's own.
+/// A collation of SQLite's own, or what several of them find equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Collation {
     /// Bytes as they are.
@@ -23,9 +23,21 @@ pub enum Collation {
     NoCase,
     /// Without spaces at the end.
     RTrim,
+    /// What either of the last two finds equal.
+    NoCaseRTrim,
 }
 
 impl Collation {
+    /// What either finds equal.
+    #[must_use]
+    pub fn or(self, other: Collation) -> Collation {
+        match (self, other) {
+            (Collation::Binary, one) | (one, Collation::Binary) => one,
+            (one, other) if one == other => one,
+            _ => Collation::NoCaseRTrim,
+        }
+    }
+
     /// The collation of that name; `None`: it is not SQLite's own.
     pub fn of_name(name: &str) -> Option<Collation> {
         [("BINARY", Collation::Binary), ("NOCASE", Collation::NoCase), ("RTRIM", Collation::RTrim)]
@@ -63,13 +75,16 @@ impl Equality {
     /// The part of a text that comparisons look at, in the form that equal texts share; `folded` is used for it.
     #[inline]
     fn text<'t>(self, text: &'t [u8], folded: &'t mut Vec<u8>) -> &'t [u8] {
-        match self.collation {
-            Collation::Binary => text,
-            Collation::RTrim => {
+        let text = match self.collation {
+            Collation::RTrim | Collation::NoCaseRTrim => {
                 let end = text.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
                 &text[..end]
             }
-            Collation::NoCase => {
+            Collation::Binary | Collation::NoCase => text,
+        };
+        match self.collation {
+            Collation::Binary | Collation::RTrim => text,
+            Collation::NoCase | Collation::NoCaseRTrim => {
                 folded.clear();
                 folded.extend_from_slice(text);
                 // What follows a NUL does not count, but its length does.

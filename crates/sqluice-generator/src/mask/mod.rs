@@ -150,6 +150,20 @@ impl Mask {
                     }
                 });
             }
+            (Kind::Shift(shift), Values::Text(texts)) if !equality.numeric => {
+                let MaskSpace { vector, shape, folded, .. } = space;
+                vector.appended(VectorKind::Text, rows, |row, out| {
+                    if is_null(old, row) {
+                        return;
+                    }
+                    let (person, of) =
+                        person.map_or((Value::Null, equality), |(of, equality)| (of.get(row), equality));
+                    let days = shift.days_of(person, of, folded);
+                    if !Shift::text(texts.get(row), days, out) {
+                        self.shape.text(texts.get(row), shape, out);
+                    }
+                });
+            }
             (Kind::Permute(permute), Values::Int(ints)) => {
                 for (row, (slot, int)) in space.vector.ints(rows).iter_mut().zip(ints).enumerate() {
                     match permute.int(*int) {
@@ -245,4 +259,94 @@ fn is_null(column: &Column<'_>, row: usize) -> bool {
 fn out_of_range() -> Error {
     Error::input("a value lies outside of the range of its permute(a, b)")
         .hint("give a range that has all values, or none")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use sqluice_core::batch::{Bytes, Span, Spans};
+    use sqluice_core::schema::Schema;
+
+    fn mask(expression: &str, distinct: bool) -> Mask {
+        let sql = format!("CREATE TABLE t (a /* gen: {expression} */, b)");
+        let file = MaskFile::new(Schema::parse(sql, "m.sql".as_ref()).unwrap()).unwrap();
+        file.columns()[0].mask(&MaskKey::new([5; 16]).unwrap(), distinct).unwrap()
+    }
+
+    /// The new values, as text that says their class.
+    fn masked(mask: &Mask, old: &Column<'_>, rows: usize) -> Vec<String> {
+        let mut space = MaskSpace::default();
+        let person = Column::new(Values::Int(&[7; ROWS_MAX]));
+        let equality = Equality::default();
+        mask.fill((old, equality), Some((&person, equality)), rows, &mut space).unwrap();
+        let mixed = space.mixed_values();
+        let column = space.column(&mixed);
+        (0..rows).map(|row| format!("{:?}", column.get(row))).collect()
+    }
+
+    const EXPRESSIONS: [&str; 10] = [
+        "shape()",
+        "permute()",
+        "noise(0.2)",
+        "shift(10, b)",
+        "email()",
+        "choice('a', 'b', 3)",
+        "int(1, 1_000_000)",
+        "uuid4()",
+        "template('{digits(3)}-{city()}')",
+        "null(0.5, 'x')",
+    ];
+
+    proptest! {
+        #[test]
+        fn a_value_does_not_depend_on_the_rows_beside_it_or_on_how_its_column_lies(
+            ints in prop::collection::vec(any::<i64>(), 1..40),
+            texts in prop::collection::vec("[a-zA-Z0-9 é-]{0,12}|20[0-9]{2}-0[1-9]-1[0-9]", 1..40),
+            nulls in any::<u64>(),
+            which in 0..EXPRESSIONS.len(),
+        ) {
+            let mask = mask(EXPRESSIONS[which], false);
+            let bits = [nulls];
+            let validity = Some(Bitmap(&bits));
+            let is_null = |row: usize| nulls >> row & 1 == 0;
+
+            let typed = masked(&mask, &Column { values: Values::Int(&ints), validity }, ints.len());
+            let any: Vec<Value<'_>> = ints.iter().enumerate().map(|(row, int)| if is_null(row) { Value::Null } else { Value::Int(*int) }).collect();
+            prop_assert_eq!(&typed, &masked(&mask, &Column::new(Values::Any(&any)), any.len()));
+            for (row, new) in typed.iter().enumerate() {
+                prop_assert_eq!(new, &masked(&mask, &Column::new(Values::Any(&any[row..=row])), 1)[0]);
+                prop_assert!(!is_null(row) || new == "Null");
+            }
+
+            let data = texts.concat();
+            let mut start = 0;
+            let spans: Vec<Span> = texts.iter().map(|text| {
+                let span = Span { start, len: text.len() as u32 };
+                start += span.len;
+                span
+            }).collect();
+            let bytes = Bytes { data: data.as_bytes(), spans: Spans::Anywhere(&spans) };
+            let typed = masked(&mask, &Column { values: Values::Text(bytes), validity }, texts.len());
+            let any: Vec<Value<'_>> = texts.iter().enumerate().map(|(row, text)| if is_null(row) { Value::Null } else { Value::Text(text.as_bytes()) }).collect();
+            prop_assert_eq!(typed, masked(&mask, &Column::new(Values::Any(&any)), any.len()));
+        }
+    }
+
+    #[test]
+    fn functions_that_can_do_so_keep_different_values_different_on_request() {
+        let old: Vec<i64> = (0..1000).collect();
+        for expression in ["email()", "city()", "uuid4()", "hex(20)", "text(11, 11)", "name()"] {
+            let file = |sql: String| MaskFile::new(Schema::parse(sql, "m.sql".as_ref()).unwrap()).unwrap();
+            let masks = file(format!("CREATE TABLE t (a /* gen: {expression} */)"));
+            assert_eq!(masks.columns()[0].keeps(), Keeps::OnRequest, "{expression}");
+            let mut all: Vec<String> = Vec::new();
+            for chunk in old.chunks(500) {
+                all.extend(masked(&mask(expression, true), &Column::new(Values::Int(chunk)), chunk.len()));
+            }
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len(), 1000, "{expression}");
+        }
+    }
 }

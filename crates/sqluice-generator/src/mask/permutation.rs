@@ -11,6 +11,8 @@
 //!
 //! Invariant: different inputs give different outputs, of the same count or alphabets.
 
+use sqluice_core::splitmix::mix;
+
 use super::siphash::SipKey;
 use crate::random::{Key, below64};
 
@@ -43,13 +45,15 @@ impl Permutation {
         }
         let rows = ceil_root(count);
         let columns = count.div_ceil(rows);
+        let tweak = tweak(count);
         let mut walked = number;
         loop {
             let (mut left, mut right) = (walked / columns, walked % columns);
             for round in 0..ROUNDS {
-                left = add(left, below64(self.0.hash_words([count, 2 * round, right]), rows), rows);
-                right =
-                    add(right, below64(self.0.hash_words([count, 2 * round + 1, left]), columns), columns);
+                let [even, odd] = [2 * round, 2 * round + 1].map(|round| tweak | round << 32);
+                // Halves are below 2^32, as their alphabets are roots of the count.
+                left = add(left, below64(self.0.hash_words([even | right]), rows), rows);
+                right = add(right, below64(self.0.hash_words([odd | left]), columns), columns);
             }
             // At most the largest number and `columns` more, which is a root of it.
             walked = left.wrapping_mul(columns).wrapping_add(right);
@@ -120,6 +124,11 @@ fn add_stream(symbols: &mut [Symbol], stream: Key) {
 fn add(a: u64, b: u64, below: u64) -> u64 {
     let room = below - a;
     if b >= room { b - room } else { a + b }
+}
+
+/// Bits above those of a half and of a round, which differ from count to count.
+fn tweak(count: u64) -> u64 {
+    mix(count) << 36
 }
 
 /// The smallest number whose square is at least `count`.

@@ -148,10 +148,13 @@ fn indexes_of_all_kinds_are_those_of_the_new_rows() {
          CREATE INDEX computed ON t (upper(a), c);
          CREATE TABLE w (k TEXT, v, PRIMARY KEY (k)) WITHOUT ROWID;
          CREATE INDEX of_w ON w (v);
+         CREATE TABLE g (a TEXT, b AS (upper(a)) STORED, c INT);
+         CREATE INDEX of_g ON g (b);
          CREATE VIEW seen AS SELECT * FROM t WHERE a <> 'x';
          WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 500)
          INSERT INTO t (id, a, b, d) SELECT i * 3, 'Text' || i % 90, i, 'd' || i FROM n;
          INSERT INTO w SELECT d, a FROM t;
+         INSERT INTO g (rowid, a, c) SELECT id * 5, a, id FROM t;
          DELETE FROM t WHERE id > 1400; ANALYZE;",
     );
     let report = lab.mask(
@@ -161,7 +164,8 @@ fn indexes_of_all_kinds_are_those_of_the_new_rows() {
          );
          CREATE TABLE w (k, -- gen: text(12, 12)
            v  -- gen: shape()
-         )",
+         );
+         CREATE TABLE g (a /* gen: shape() */)",
     );
     assert!(report.mask.unwrap().dropped.contains(&"sqlite_stat4".to_owned()));
     let new = lab.new_one();
@@ -172,6 +176,12 @@ fn indexes_of_all_kinds_are_those_of_the_new_rows() {
     assert_eq!(count(&new, "SELECT seq = (SELECT max(id) FROM t) FROM sqlite_sequence"), 1);
     let statistics = "SELECT count(*) FROM sqlite_stat1";
     assert_eq!(count(&new, statistics), count(&lab.old(), statistics));
+    assert_eq!(count(&new, "SELECT count(*) FROM g WHERE b <> upper(a)"), 0);
+    assert_eq!(
+        texts(&new, "SELECT c FROM g ORDER BY rowid"),
+        texts(&lab.old(), "SELECT c FROM g ORDER BY rowid")
+    );
+    assert_eq!(texts(&new, "SELECT rowid FROM g"), texts(&lab.old(), "SELECT rowid FROM g"));
     let groups = "SELECT count(*) FROM t GROUP BY a ORDER BY 1";
     assert_eq!(texts(&new, groups), texts(&lab.old(), groups));
 }

@@ -129,6 +129,28 @@ fn values_that_are_equal_to_sqlite_stay_equal() {
 }
 
 #[test]
+fn joins_hold_between_columns_of_different_collations() {
+    let lab = Lab::new(
+        "CREATE TABLE people (id INTEGER PRIMARY KEY, mail TEXT UNIQUE COLLATE NOCASE);
+         CREATE TABLE visits (mail TEXT, again TEXT COLLATE RTRIM);
+         INSERT INTO people (mail) VALUES ('Ann@old.com'), ('bob@old.com');
+         INSERT INTO visits VALUES ('ANN@old.com', 'Ann@old.com  '), ('Ann@old.com', 'bob@old.com');",
+    );
+    let join = "SELECT count(*) FROM people JOIN visits ON people.mail = visits.mail";
+    for mask in ["email()", "hex(20)", "shape()"] {
+        let _ = std::fs::remove_file(lab.path("copy.db"));
+        lab.mask(&format!(
+            "CREATE TABLE people (mail /* gen: {mask} */);
+             CREATE TABLE visits (mail /* gen: {mask} */, again /* gen: {mask} */  )"
+        ));
+        let (old, new) = (lab.old(), lab.new_one());
+        assert_eq!((count(&old, join), count(&new, join)), (2, 2), "{mask}");
+        let other = "SELECT count(*) FROM people JOIN visits ON again = people.mail COLLATE RTRIM";
+        assert_eq!((count(&old, other), count(&new, other)), (2, 2), "{mask}");
+    }
+}
+
+#[test]
 fn the_same_key_gives_the_same_copy_whatever_the_threads_are_and_another_key_another_one() {
     let lab = Lab::new(
         "CREATE TABLE t (id INTEGER PRIMARY KEY, mail TEXT UNIQUE, at TEXT);

@@ -68,6 +68,14 @@ struct Resolving<'f> {
     distinct: HashSet<&'f str>,
 }
 
+/// The collations of columns with the same mask together.
+struct Collations<'f> {
+    /// By expression.
+    of: BTreeMap<&'f str, Collation>,
+    /// Of all columns that name persons.
+    person: Collation,
+}
+
 impl Masks {
     /// The masks that a file asks for.
     ///
@@ -287,6 +295,28 @@ impl<'f> Resolving<'f> {
         Ok(())
     }
 
+    /// What makes values equal that become one, in all columns with the same mask: a value of a column with NOCASE gets the same new value
+    /// in a column without.
+    fn collations(&self) -> Result<Collations<'f>> {
+        let mut collations = Collations { of: BTreeMap::new(), person: Collation::Binary };
+        for (&place, Chosen { mask, .. }) in self.chosen.iter().filter(|(_, chosen)| !chosen.mask.is_kept()) {
+            let collation = self.equality(self.origin(place), mask)?.collation;
+            let of = collations.of.entry(mask.expression()).or_insert(collation);
+            *of = of.or(collation);
+            let person = mask.person().and_then(|name| self.schema.tables[place.0].column(name));
+            if let Some(person) = person {
+                let collation = self.equality((place.0, person), mask)?.collation;
+                collations.person = collations.person.or(collation);
+            }
+        }
+        Ok(collations)
+    }
+
+    /// When values of a column that names persons are equal.
+    fn person_equality(&self, table: usize, column: usize, collation: Collation) -> Equality {
+        Equality { collation, numeric: self.schema.tables[table].columns[column].affinity.is_numeric() }
+    }
+
     /// The masks, with the key.
     fn masks(self, key: &MaskKey, of_virtual: Vec<&'f MaskColumn>) -> Result<Masks> {
         let mut masks = Masks {
@@ -295,6 +325,7 @@ impl<'f> Resolving<'f> {
             kept: HashSet::new(),
             columns: Vec::new(),
         };
+        let collations = self.collations()?;
         for (&place, Chosen { mask, parent }) in &self.chosen {
             let (table, column) = place;
             let declared = &self.schema.tables[table];
@@ -305,9 +336,10 @@ impl<'f> Resolving<'f> {
             };
             let person = mask.person().and_then(|name| declared.column(name));
             let person =
-                person.map(|person| Ok((person, self.equality((table, person), mask)?))).transpose()?;
+                person.map(|person| (person, self.person_equality(table, person, collations.person)));
             // A foreign key compares as its parent does.
             let equality = self.equality(self.origin(place), mask)?;
+            let equality = Equality { collation: collations.of[mask.expression()], ..equality };
             let of_table = masks.tables.entry(table).or_insert_with(|| TableMasks {
                 table: declared.name.clone(),
                 columns: vec![None; declared.columns.len()],
@@ -324,7 +356,8 @@ impl<'f> Resolving<'f> {
             });
         }
         for mask in of_virtual {
-            self.add_virtual(mask, key, &mut masks)?;
+            let collation = collations.of.get(mask.expression()).copied().unwrap_or_default();
+            self.add_virtual(mask, (key, Equality { collation, numeric: false }), &mut masks)?;
         }
         Ok(masks)
     }
@@ -364,7 +397,12 @@ impl<'f> Resolving<'f> {
         }
     }
 
-    fn add_virtual(&self, mask: &MaskColumn, key: &MaskKey, masks: &mut Masks) -> Result<()> {
+    fn add_virtual(
+        &self,
+        mask: &MaskColumn,
+        (key, equality): (&MaskKey, Equality),
+        masks: &mut Masks,
+    ) -> Result<()> {
         let others = || self.schema.others.iter().filter(|other| other.kind == "table");
         let Some(table) = others().find(|other| other.name.eq_ignore_ascii_case(&mask.table)) else {
             return Ok(());
@@ -391,7 +429,7 @@ impl<'f> Resolving<'f> {
             TableMasks { table: table.name.clone(), columns: vec![None; names.len()], masks_rowids: false }
         });
         let person = person.transpose()?;
-        of_table.columns[column] = Some(ColumnMask { mask: made, equality: Equality::default(), person });
+        of_table.columns[column] = Some(ColumnMask { mask: made, equality, person });
         masks.columns.push(MaskedColumn {
             table: table.name.clone(),
             column: names[column].clone(),
