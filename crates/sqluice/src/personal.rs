@@ -6,7 +6,7 @@
 //!  a sample of values ── forms, check digits ── shares ──────┘
 //! ```
 //!
-//! Both are guesses, and whoever acts upon one reports it. In doubt a column looks personal: a needless mask costs
+//! Both are guesses, and what acts upon one reports it. In doubt a column looks personal: a needless mask costs
 //! little.
 //!
 //! Invariant: what is found depends on the name, or on the values in their order, alone.

@@ -117,8 +117,8 @@ impl ValueHash {
     pub(super) fn of(&self, value: Value<'_>, equality: Equality, folded: &mut Vec<u8>) -> u64 {
         match equality.number(value) {
             Value::Null => 0,
-            Value::Int(int) => self.ints.hash_words([int.cast_unsigned()]),
-            Value::Real(real) => self.reals.hash_words([real.to_bits()]),
+            Value::Int(int) => self.ints.hash_words([int.cast_unsigned()])[0],
+            Value::Real(real) => self.reals.hash_words([real.to_bits()])[0],
             Value::Text(text) => self.texts.hash(equality.text(text, folded)),
             Value::Blob(blob) => self.blobs.hash(blob),
         }
@@ -135,7 +135,10 @@ impl ValueHash {
         hashes.clear();
         match column.values {
             Values::Int(ints) => {
-                hashes.extend(ints[..rows].iter().map(|int| self.ints.hash_words([int.cast_unsigned()])));
+                let (fours, rest) = ints[..rows].as_chunks::<4>();
+                hashes
+                    .extend(fours.iter().flat_map(|four| self.ints.hash_words(four.map(i64::cast_unsigned))));
+                hashes.extend(rest.iter().map(|int| self.ints.hash_words([int.cast_unsigned()])[0]));
             }
             Values::Text(texts) if !equality.numeric => {
                 let is_null =

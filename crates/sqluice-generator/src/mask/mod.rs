@@ -135,12 +135,21 @@ impl Mask {
             return Ok(());
         }
         match (&self.kind, old.values) {
-            (Kind::Made(made), _) => {
-                made.fill((old, equality), rows, space).map_err(|error| (None, error))?
+            (Kind::Made(made), values) => {
+                made.fill((old, equality), rows, space).map_err(|error| (None, error))?;
+                // Values of several classes have their NULLs among them.
+                if let Values::Any(values) = values
+                    && values[..rows].contains(&Value::Null)
+                {
+                    let present: Vec<bool> =
+                        values[..rows].iter().map(|value| *value != Value::Null).collect();
+                    space.vector.keep(&present);
+                }
             }
             (Kind::Shape, Values::Int(ints)) => {
-                let slots = space.vector.ints(rows).iter_mut();
-                slots.zip(ints).for_each(|(slot, int)| *slot = self.shape.int(*int));
+                let slots = space.vector.ints(rows);
+                slots.copy_from_slice(&ints[..rows]);
+                self.shape.ints(slots);
             }
             (Kind::Shape, Values::Text(texts)) if !equality.numeric => {
                 let MaskSpace { vector, shape, .. } = space;
@@ -165,13 +174,10 @@ impl Mask {
                 });
             }
             (Kind::Permute(permute), Values::Int(ints)) => {
-                for (row, (slot, int)) in space.vector.ints(rows).iter_mut().zip(ints).enumerate() {
-                    match permute.int(*int) {
-                        Some(placed) => *slot = placed,
-                        None if is_null(old, row) => *slot = 0,
-                        None => return Err((Some(row), out_of_range())),
-                    }
-                }
+                let slots = space.vector.ints(rows);
+                slots.copy_from_slice(&ints[..rows]);
+                let placed = permute.ints(slots, |row| !is_null(old, row));
+                placed.map_err(|row| (Some(row), out_of_range()))?;
             }
             _ => return self.each((old, equality), person, rows, space),
         }

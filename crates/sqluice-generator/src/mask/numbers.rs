@@ -4,7 +4,7 @@ use sqluice_core::batch::Value;
 
 use super::equality::{Equality, ValueHash};
 use super::key::MaskKey;
-use super::permutation::Permutation;
+use super::permutation::{LANES, Permutation, Rectangle};
 use crate::random::unit;
 
 /// Where `permute()` cuts the integers: what fits 32 bits still does.
@@ -17,34 +17,79 @@ const PLACES_MAX: u32 = 9;
 #[derive(Clone)]
 pub(super) struct Permute {
     permutation: Permutation,
-    /// The first and the last; `None`: all integers, in ranges that keep 32 bits and signs.
-    range: Option<(i64, i64)>,
+    /// The ranges that integers stay in: that of the user, or all integers, by sign and by whether 32 bits hold them.
+    ranges: Vec<Range>,
+}
+
+/// Integers from the first to the last.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    first: i64,
+    last: i64,
+    /// How many; the last of all 2^64 integers stays where it is.
+    of: Rectangle,
+}
+
+impl Range {
+    fn new((first, last): (i64, i64)) -> Range {
+        let more = last.wrapping_sub(first).cast_unsigned();
+        Range { first, last, of: Rectangle::new(more.saturating_add(1)) }
+    }
+
+    #[inline(always)]
+    fn has(&self, int: i64) -> bool {
+        self.first <= int && int <= self.last
+    }
+
+    #[inline(always)]
+    fn offset(&self, int: i64) -> u64 {
+        int.wrapping_sub(self.first).cast_unsigned()
+    }
 }
 
 impl Permute {
     pub(super) fn new(key: &MaskKey, range: Option<(i64, i64)>) -> Permute {
-        Permute { permutation: Permutation::new(key.derived("permute")), range }
+        let all = [(0, HALF - 1), (HALF, i64::MAX), (-HALF, -1), (i64::MIN, -HALF - 1)];
+        let ranges = range.map_or_else(|| all.map(Range::new).to_vec(), |range| vec![Range::new(range)]);
+        Permute { permutation: Permutation::new(key.derived("permute")), ranges }
     }
 
     /// `None`: it lies outside of the range.
     #[inline]
     pub(super) fn int(&self, int: i64) -> Option<i64> {
-        let (first, last) = match (self.range, int) {
-            (Some((first, last)), _) if !(first..=last).contains(&int) => return None,
-            (Some(range), _) => range,
-            (None, HALF..) => (HALF, i64::MAX),
-            (None, 0..) => (0, HALF - 1),
-            (None, ..0) if int >= -HALF => (-HALF, -1),
-            (None, _) => (i64::MIN, -HALF - 1),
+        let range = self.ranges.iter().find(|range| range.has(int))?;
+        let offset = range.offset(int);
+        let placed = match offset {
+            u64::MAX => offset,
+            offset => self.permutation.number(offset, &range.of),
         };
-        let offset = int.wrapping_sub(first).cast_unsigned();
-        let count = last.wrapping_sub(first).cast_unsigned().checked_add(1);
-        // The count of all integers is one more than a number can be: the last one stays where it is.
-        let placed = match count {
-            None if offset == u64::MAX => offset,
-            count => self.permutation.number(offset, count.unwrap_or(u64::MAX)),
-        };
-        Some(first.wrapping_add_unsigned(placed))
+        Some(range.first.wrapping_add_unsigned(placed))
+    }
+
+    /// Replaces integers, in place.
+    ///
+    /// # Errors
+    /// The place of the first that lies outside of the range, and for which `counts` is true.
+    pub(super) fn ints(&self, ints: &mut [i64], counts: impl Fn(usize) -> bool) -> Result<(), usize> {
+        let usual = &self.ranges[0];
+        for (chunk, ints) in ints.chunks_mut(LANES).enumerate() {
+            if let Ok(four) = <&mut [i64; LANES]>::try_from(&mut *ints)
+                && four.iter().all(|int| usual.has(*int) && usual.offset(*int) < u64::MAX)
+            {
+                let placed = self.permutation.numbers(four.map(|int| usual.offset(int)), [&usual.of; LANES]);
+                *four = placed.map(|placed| usual.first.wrapping_add_unsigned(placed));
+                continue;
+            }
+            for (at, int) in ints.iter_mut().enumerate() {
+                let row = chunk * LANES + at;
+                *int = match self.int(*int) {
+                    Some(placed) => placed,
+                    None if counts(row) => return Err(row),
+                    None => 0,
+                };
+            }
+        }
+        Ok(())
     }
 }
 
@@ -121,6 +166,12 @@ mod tests {
             placed.dedup();
             assert_eq!(placed.len(), 1000);
         }
+        let mut many: Vec<i64> = (-9..50).chain([HALF, i64::MIN]).collect();
+        let alone: Vec<i64> = many.iter().map(|int| all.int(*int).unwrap()).collect();
+        all.ints(&mut many, |_| true).unwrap();
+        assert_eq!(many, alone);
+        assert_eq!(permute.ints(&mut [1, 2, 3, 4, 15], |_| true), Err(4));
+        assert_eq!(permute.ints(&mut [1, 2, 3, 4, 15], |_| false), Ok(()));
         let whole = Permute::new(&key(), Some((i64::MIN, i64::MAX)));
         assert_eq!(whole.int(i64::MAX), Some(i64::MAX));
         assert_ne!(whole.int(5), Some(5));

@@ -10,13 +10,14 @@
 //! collation finds equal get values that it finds equal. So a key stays a key.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use sqluice_core::batch::Value;
 
 use super::alphabet::{character_of, symbol_of};
 use super::equality::Equality;
 use super::key::MaskKey;
-use super::permutation::{Permutation, Symbol};
+use super::permutation::{LANES, Permutation, Rectangle, Symbol};
 
 /// Whole reals up to this size are integers to the last digit.
 const WHOLE_MAX: u64 = 1 << 53;
@@ -27,18 +28,57 @@ pub(super) struct Shape {
     letters: Permutation,
     numbers: Permutation,
     blobs: Permutation,
+    /// Of integers with the same digits and sign, the smallest size and how many.
+    classes: Arc<[(u64, Rectangle)]>,
 }
+
+/// Classes of each sign: by digits, and those of 16 digits by whether a real can be each of them.
+const CLASSES: usize = 20;
 
 /// Space that is used again for every value.
 #[derive(Debug, Default)]
 pub(super) struct ShapeSpace {
     symbols: Vec<Symbol>,
+    numbers: Vec<u8>,
+    alphabets: Vec<u16>,
+    known: Option<Rectangle>,
+}
+
+/// The sizes of integers with that many digits more than one, of one side of [`WHOLE_MAX`].
+fn class(digits: u32, is_negative: bool, is_whole: bool) -> (u64, Rectangle) {
+    let least = match digits {
+        0 => u64::from(is_negative),
+        digits => 10_u64.pow(digits),
+    };
+    let end = i64::MAX.unsigned_abs() + u64::from(is_negative);
+    let most = 10_u64.checked_pow(digits + 1).map_or(end, |next| end.min(next - 1));
+    let (least, most) = match is_whole {
+        true => (least, most.min(WHOLE_MAX - 1)),
+        false => (least.max(WHOLE_MAX), most),
+    };
+    (least, Rectangle::new(most - least + 1))
 }
 
 impl Shape {
     pub(super) fn new(key: &MaskKey) -> Shape {
         let of = |class: &str| Permutation::new(key.derived(&format!("shape: {class}")));
-        Shape { letters: of("letters"), numbers: of("numbers"), blobs: of("blobs") }
+        // 16 digits are of both kinds; those of reals are the first.
+        let of_sign = |is_negative| {
+            (0..CLASSES as u32).map(move |class_of| match class_of {
+                0..=15 => class(class_of, is_negative, true),
+                _ => class(class_of - 1, is_negative, false),
+            })
+        };
+        let classes = of_sign(false).chain(of_sign(true)).collect();
+        Shape { letters: of("letters"), numbers: of("numbers"), blobs: of("blobs"), classes }
+    }
+
+    #[inline(always)]
+    fn class_of(&self, int: i64) -> &(u64, Rectangle) {
+        let size = int.unsigned_abs();
+        let digits = size.checked_ilog10().unwrap_or(0) as usize;
+        let of_sign = if int < 0 { CLASSES } else { 0 };
+        &self.classes[of_sign + digits + usize::from(size >= WHOLE_MAX)]
     }
 
     /// Gives `put` the value for another one. Text that is a number to its column is one here, too.
@@ -73,21 +113,20 @@ impl Shape {
     /// An integer of as many digits, and the same sign.
     #[inline]
     pub(super) fn int(&self, int: i64) -> i64 {
-        let size = int.unsigned_abs();
-        let digits = size.checked_ilog10().unwrap_or(0);
-        let least = match digits {
-            0 => u64::from(int < 0),
-            digits => 10_u64.pow(digits),
-        };
-        let end = i64::MAX.unsigned_abs() + u64::from(int < 0);
-        let most = 10_u64.checked_pow(digits + 1).map_or(end, |next| end.min(next - 1));
-        // Integers that a real can be stay among those.
-        let (least, most) = match size < WHOLE_MAX {
-            true => (least, most.min(WHOLE_MAX - 1)),
-            false => (least.max(WHOLE_MAX), most),
-        };
-        let placed = least + self.numbers.number(size - least, most - least + 1);
-        if int < 0 { 0_i64.wrapping_sub_unsigned(placed) } else { placed.cast_signed() }
+        let (least, of) = self.class_of(int);
+        with_sign(int, least + self.numbers.number(int.unsigned_abs() - least, of))
+    }
+
+    /// Replaces integers, in place.
+    pub(super) fn ints(&self, ints: &mut [i64]) {
+        let (fours, rest) = ints.as_chunks_mut::<LANES>();
+        for four in fours {
+            let classes = four.map(|int| self.class_of(int));
+            let offsets = std::array::from_fn(|lane| four[lane].unsigned_abs() - classes[lane].0);
+            let placed = self.numbers.numbers(offsets, classes.map(|(_, of)| of));
+            *four = std::array::from_fn(|lane| with_sign(four[lane], classes[lane].0 + placed[lane]));
+        }
+        rest.iter_mut().for_each(|int| *int = self.int(*int));
     }
 
     /// A real of as many digits, whose point is in the same place.
@@ -133,23 +172,20 @@ impl Shape {
     }
 
     fn ascii(&self, old: &[u8], space: &mut ShapeSpace, out: &mut Vec<u8>) {
-        space.symbols.clear();
+        let ShapeSpace { numbers, alphabets, known, .. } = space;
+        numbers.clear();
+        alphabets.clear();
         for &byte in old {
-            let (first, of) = match byte {
-                b'0'..=b'9' => (b'0', 10),
-                b'a'..=b'z' => (b'a', 26),
-                b'A'..=b'Z' => (b'A', 26),
-                _ => continue,
-            };
-            space.symbols.push(Symbol { number: u32::from(byte - first), of });
+            if let Some((first, of)) = letter(byte) {
+                numbers.push(byte - first);
+                alphabets.push(of);
+            }
         }
-        self.letters.symbols(&mut space.symbols);
-        let mut symbols = space.symbols.iter().map(|symbol| symbol.number as u8);
-        out.extend(old.iter().map(|&byte| match byte {
-            b'0'..=b'9' => b'0' + symbols.next().unwrap_or(0),
-            b'a'..=b'z' => b'a' + symbols.next().unwrap_or(0),
-            b'A'..=b'Z' => b'A' + symbols.next().unwrap_or(0),
-            _ => byte,
+        self.letters.letters(numbers, alphabets, known);
+        let mut numbers = numbers.iter();
+        out.extend(old.iter().map(|&byte| match letter(byte) {
+            Some((first, _)) => first + numbers.next().copied().unwrap_or(0),
+            None => byte,
         }));
     }
 
@@ -169,11 +205,30 @@ impl Shape {
 
     /// Appends as many bytes.
     pub(super) fn blob(&self, old: &[u8], space: &mut ShapeSpace, out: &mut Vec<u8>) {
-        space.symbols.clear();
-        space.symbols.extend(old.iter().map(|byte| Symbol { number: u32::from(*byte), of: 256 }));
-        self.blobs.symbols(&mut space.symbols);
-        out.extend(space.symbols.iter().map(|symbol| symbol.number as u8));
+        let ShapeSpace { numbers, alphabets, known, .. } = space;
+        numbers.clear();
+        numbers.extend_from_slice(old);
+        alphabets.clear();
+        alphabets.resize(old.len(), 256);
+        self.blobs.letters(numbers, alphabets, known);
+        out.extend_from_slice(numbers);
     }
+}
+
+/// The first letter or digit of the alphabet of an ASCII character, and how many it has.
+#[inline(always)]
+fn letter(byte: u8) -> Option<(u8, u16)> {
+    match byte {
+        b'0'..=b'9' => Some((b'0', 10)),
+        b'a'..=b'z' => Some((b'a', 26)),
+        b'A'..=b'Z' => Some((b'A', 26)),
+        _ => None,
+    }
+}
+
+#[inline(always)]
+fn with_sign(like: i64, size: u64) -> i64 {
+    if like < 0 { 0_i64.wrapping_sub_unsigned(size) } else { size.cast_signed() }
 }
 
 #[cfg(test)]
@@ -191,7 +246,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    fn class(character: char) -> (usize, char) {
+    fn kind(character: char) -> (usize, char) {
         let class = match character {
             _ if character.is_numeric() => '0',
             _ if character.is_lowercase() => 'a',
@@ -205,7 +260,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_text_keeps_its_format_and_differs_from_others(a in "\\PC{0,30}", b in "[a-cA-C0-2äÄ -]{0,4}", c in "[a-cA-C0-2äÄ -]{0,4}") {
-            prop_assert!(text(&a).chars().map(class).eq(a.chars().map(class)), "{} {}", a, text(&a));
+            prop_assert!(text(&a).chars().map(kind).eq(a.chars().map(kind)), "{} {}", a, text(&a));
             prop_assert_eq!(text(&b) == text(&c), b == c);
             prop_assert_eq!(text(&b).eq_ignore_ascii_case(&text(&c)), b.eq_ignore_ascii_case(&c));
             prop_assert_eq!(text(&b).trim_end_matches(' ') == text(&c).trim_end_matches(' '), b.trim_end_matches(' ') == c.trim_end_matches(' '));
@@ -216,6 +271,10 @@ mod tests {
             prop_assert_eq!(shape().int(a).to_string().len(), a.to_string().len());
             prop_assert_eq!(shape().int(b) == shape().int(c), b == c);
             prop_assert_eq!(shape().int(b) < 0, b < 0);
+            let mut many = [a, b, c, 0, a / 3, a / 1000];
+            let alone = many.map(|int| shape().int(int));
+            shape().ints(&mut many);
+            prop_assert_eq!(many, alone);
         }
 
         #[test]

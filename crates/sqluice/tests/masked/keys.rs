@@ -107,7 +107,7 @@ fn joins_keys_and_foreign_keys_hold_over_random_schemas() {
 fn values_that_are_equal_to_sqlite_stay_equal() {
     let lab = Lab::new(
         "CREATE TABLE t (id INTEGER PRIMARY KEY, n, c TEXT COLLATE NOCASE, r TEXT COLLATE RTRIM);
-         INSERT INTO t (n, c, r) VALUES (5, 'Ann', 'x'), (5.0, 'ANN', 'x  '), ('5', 'ann', 'X'), (7.5, 'anne', ' x');",
+         INSERT INTO t (n, c, r) VALUES (5, 'Ann', 'x'), (5.0, 'ANN', 'x  '), ('5', 'ann', 'y'), (7.5, 'anne', ' x');",
     );
     for mask in ["shape()", "email()", "choice('p': 1, 'q': 1, 'r': 1, 's')", "hex(30)"] {
         let _ = std::fs::remove_file(lab.path("copy.db"));
