@@ -86,9 +86,9 @@ impl Permutation {
         for round in 0..ROUNDS {
             let [even, odd] = [2 * round, 2 * round + 1].map(|round| round << 32);
             // Halves are below 2^32: they are roots of the count.
-            let hash = self.0.hash_words(from_fn(|lane| tweak[lane] | even | right[lane]));
+            let hash: [u64; LANES] = self.0.hash_words(from_fn(|lane| tweak[lane] | even | right[lane]));
             left = from_fn(|lane| add(left[lane], below64(hash[lane], rows[lane]), rows[lane]));
-            let hash = self.0.hash_words(from_fn(|lane| tweak[lane] | odd | left[lane]));
+            let hash: [u64; LANES] = self.0.hash_words(from_fn(|lane| tweak[lane] | odd | left[lane]));
             right = from_fn(|lane| add(right[lane], below64(hash[lane], columns[lane]), columns[lane]));
         }
         from_fn(|lane| left[lane] * columns[lane] + right[lane])
@@ -138,7 +138,7 @@ impl Permutation {
             }
         };
         for round in 0..ROUNDS {
-            add_all(left, of_left, self.0.hash_after(length | 2 * round, right));
+            add_all(left, of_left, self.0.hash_after(length | (2 * round), right));
             add_all(right, of_right, self.0.hash_after(length | (2 * round + 1), left));
         }
     }
@@ -165,7 +165,7 @@ impl Permutation {
         let length = (symbols.len() as u64) << 8;
         let (left, right) = symbols.split_at_mut(symbols.len() / 2);
         for round in 0..ROUNDS {
-            add_stream(left, self.hash_of(right, length | 2 * round));
+            add_stream(left, self.hash_of(right, length | (2 * round)));
             add_stream(right, self.hash_of(left, length | (2 * round + 1)));
         }
     }
