@@ -18,6 +18,7 @@ from pages import ROOT, programs
 COMMAND = ROOT / "docs" / "reference" / "command.md"
 GENERATOR = ROOT / "docs" / "reference" / "generator.md"
 BEGIN, END = "<!-- functions: made by site/reference.py -->", "<!-- end of functions -->"
+MASK_BEGIN, MASK_END = "<!-- mask functions: made by site/reference.py -->", "<!-- end of mask functions -->"
 
 HEADING = re.compile(r"^[A-Z][^.]*:$")
 ITEM = re.compile(r"^ {2,6}([-<\[]\S*(?: ?[^ ]+)*?)(?: {2,}(\S.*))?$")
@@ -188,7 +189,8 @@ def command_page() -> str:
                 continue
             body = section_lines(section)
             if section.heading.startswith("Functions of"):
-                body = ["See [the generator language](generator.md#all-functions).", ""]
+                anchor = "masks" if section.heading.endswith("masks") else "all-functions"
+                body = [f"See [the generator language](generator.md#{anchor}).", ""]
             if body:
                 lines += [f"### {prose(section.heading) or 'More'} {{: #{verb}-{slug(section.heading)} }}", "", *body]
         if also:
@@ -204,9 +206,9 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "more"
 
 
-def functions() -> list[tuple[str, str]]:
-    """The functions of the generator language: how each is called, and what it makes."""
-    lines = printed("generate", "--help").splitlines()
+def functions(command: str) -> list[tuple[str, str]]:
+    """The functions that a command's help lists: how each is called, and what it makes."""
+    lines = printed(command, "--help").splitlines()
     begin = next(number for number, line in enumerate(lines) if line.startswith("Functions of"))
     found: list[tuple[str, str]] = []
     for line in lines[begin + 1 :]:
@@ -220,12 +222,21 @@ def functions() -> list[tuple[str, str]]:
     return found
 
 
+def table(listed: list[tuple[str, str]]) -> str:
+    rows = "\n".join(f"| `{call}` | {prose(what)} |".replace("||", r"\|\|") for call, what in listed)
+    return f"| function | value |\n|---|---|\n{rows}"
+
+
+def replaced(text: str, begin: str, end: str, content: str) -> str:
+    """A text with other content between two marks."""
+    before, rest = text.split(begin)
+    return f"{before}{begin}\n\n{content}\n\n{end}{rest.split(end)[1]}"
+
+
 def generator_page() -> str:
     """docs/reference/generator.md, with the functions that the command knows."""
-    before, rest = GENERATOR.read_text().split(BEGIN)
-    after = rest.split(END)[1]
-    rows = "\n".join(f"| `{call}` | {prose(what)} |".replace("||", r"\|\|") for call, what in functions())
-    return f"{before}{BEGIN}\n\n| function | value |\n|---|---|\n{rows}\n\n{END}{after}"
+    page = replaced(GENERATOR.read_text(), BEGIN, END, table(functions("generate")))
+    return replaced(page, MASK_BEGIN, MASK_END, table(functions("copy")))
 
 
 def main(arguments: list[str]) -> int:

@@ -278,6 +278,9 @@ def copy(
     application_id: int | None = None,
     interior_first: bool = False,
     purpose: Literal["http", "datasette", "turso", "d1", "mobile"] | None = None,
+    mask: str | os.PathLike[str] | None = None,
+    key_file: Path | None = None,
+    strict_mask: bool = False,
     overwrite: bool = False,
     threads: int | None = None,
     memory: int = MEMORY,
@@ -296,7 +299,12 @@ def copy(
     reads the source twice, not possible with auto_vacuum. purpose: chooses settings, which the report lists; "datasette" writes a file for
     its option inspect-file beside the copy, "d1" a folder of SQL files within the limits of Cloudflare D1. busy_limit: seconds that
     the copy may keep others from committing, which it does in all journal modes but WAL.
+
+    mask: statements whose comments say which columns get other values, such as `email -- gen: email()`, or the path of a file that has them.
+    key_file: the secret key, at least 16 bytes: the same key gives the same values; without it, a random key is made and forgotten.
+    strict_mask: refuses to copy a column without a mask that looks personal, which the report lists otherwise.
     """
+    mask_sql, mask_file = schema_given(mask)
     args = {
         "compact": compact,
         "page_size": page_size,
@@ -310,6 +318,10 @@ def copy(
         "application_id": application_id,
         "interior_first": interior_first,
         "purpose": purpose,
+        "mask": mask_sql,
+        "mask_file": mask_file,
+        "key_file": None if key_file is None else os.fspath(key_file),
+        "strict_mask": strict_mask,
         "busy_limit": None if busy_limit is None else float(busy_limit),
     }
     options = write_options(

@@ -301,6 +301,60 @@ class ChosenSetting:
 
 
 @dataclass(frozen=True, slots=True)
+class MaskedColumn:
+    """A column that was masked."""
+
+    table: str
+    column: str
+    mask: str
+    keeps_different: bool
+    """Whether different values stay different."""
+    follows: str | None = None
+    """The column that it refers to and is masked like."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaskWarning:
+    """A column without a mask that looks personal."""
+
+    table: str
+    column: str
+    what: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class MaskRemark:
+    """Something that masks do not change."""
+
+    about: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedLiteral:
+    """Values in the text of an object of the schema, which is copied."""
+
+    object: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MaskReport:
+    """What was masked, and what was not."""
+
+    random_key: bool
+    columns: tuple[MaskedColumn, ...]
+    warnings: tuple[MaskWarning, ...]
+    remarks: tuple[MaskRemark, ...]
+    literals: tuple[CopiedLiteral, ...]
+    rebuilt: tuple[str, ...]
+    """Full-text tables that were made again."""
+    dropped: tuple[str, ...]
+    """Tables of statistics that were left out because they have values."""
+
+
+@dataclass(frozen=True, slots=True)
 class CopyReport:
     """What was copied."""
 
@@ -337,6 +391,8 @@ class CopyReport:
     """The settings that follow from the purpose."""
     files: tuple[str, ...] = ()
     """Files that were written besides the copy; of "d1", all that are in its folder."""
+    mask: MaskReport | None = None
+    """What was masked, and what was not (`mask=...`)."""
 
     def __repr__(self) -> str:
         return (

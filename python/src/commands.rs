@@ -8,7 +8,7 @@ use serde::Serialize;
 use sqluice::archive::{Compression, Layout, Pack, Selection, Unpack};
 use sqluice::check::{Check, Unverified};
 use sqluice::convert::Convert;
-use sqluice::copy::{AutoVacuum, Copy, JournalMode, Purpose};
+use sqluice::copy::{AutoVacuum, Copy, JournalMode, MaskFile, Masking, Purpose, read_key};
 use sqluice::error::{Error, Result, Setting, message};
 use sqluice::export::{Export, FileFormat};
 use sqluice::generate::{Extent, Generate, Preset};
@@ -499,10 +499,27 @@ pub(crate) struct CopyArgs {
     application_id: Option<i32>,
     interior_first: bool,
     purpose: Option<String>,
+    mask: Option<String>,
+    mask_file: Option<PathBuf>,
+    key_file: Option<PathBuf>,
+    strict_mask: bool,
     busy_limit: Option<f64>,
 }
 
 impl CopyArgs {
+    fn masking(&self) -> Result<Option<Masking>> {
+        let file = match (&self.mask, &self.mask_file) {
+            (Some(sql), _) => MaskFile::new(Schema::parse(sql.clone(), Path::new("mask"))?)?,
+            (None, Some(file)) => MaskFile::read(file)?,
+            (None, None) => return Ok(None),
+        };
+        let masking = Masking::new(file)?.strict(self.strict_mask);
+        Ok(Some(match &self.key_file {
+            Some(key) => masking.key(read_key(key)?),
+            None => masking,
+        }))
+    }
+
     fn purpose(&self) -> Result<Option<Purpose>> {
         match self.purpose.as_deref() {
             None => Ok(None),
@@ -549,6 +566,7 @@ pub(crate) fn copy(
         let (journal_mode, auto_vacuum, purpose) =
             (args.journal_mode()?, args.auto_vacuum()?, args.purpose()?);
         let copy = Copy::new(source, target)
+            .mask(args.masking()?)
             .compact(args.compact)
             .page_size(args.page_size.map(options::page_size).transpose()?)
             .tables(args.tables)

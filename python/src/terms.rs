@@ -66,7 +66,7 @@ impl Function {
             Compress => "compress=True",
             AddColumns | Analyze | Compact | Dates | EmptyAsText | Force | ForeignKeys | Full
             | InteriorFirst | KeepRowids | Lossy | Overwrite | OverwriteReject | Pad | RewriteReferences
-            | SkipBadFiles | Strict | StrictQuotes | Tree | WithoutRowid => {
+            | SkipBadFiles | Strict | StrictMask | StrictQuotes | Tree | WithoutRowid => {
                 return Some(format!("{name}=True"));
             }
             Quote if value == Some("none") => "quote=\"\"",

@@ -157,6 +157,44 @@ def test_every_option_is_an_argument_of_that_name() -> None:
     assert (terms["force"], terms["busy_limit"][1]) == (["force=True"] * len(terms["force"]), "busy_limit=A")
 
 
+MASK = "CREATE TABLE customer (id, -- gen: permute()\n name -- gen: name()\n)"
+
+
+def test_a_masked_copy_has_other_people_and_the_same_joins(shop: Path, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_bytes(os.urandom(32))
+    file = tmp_path / "mask.sql"
+    file.write_text(MASK)
+    report = sqluice.copy(shop, tmp_path / "a.db", mask=MASK, key_file=key)
+    assert report.mask is not None and not report.mask.random_key
+    assert [(column.column, column.mask, column.follows) for column in report.mask.columns] == [
+        ("id", "permute()", None),
+        ("name", "name()", None),
+        ("customer", "permute()", "customer.id"),
+    ]
+    sqluice.copy(shop, tmp_path / "b.db", mask=file, key_file=key)
+    assert (tmp_path / "a.db").read_bytes() == (tmp_path / "b.db").read_bytes()
+    sales = "SELECT count(*) FROM sale GROUP BY name ORDER BY 1"
+    assert query(tmp_path / "a.db", sales) == query(shop, sales)
+    assert sound(tmp_path / "a.db")
+    assert not {name for (name,) in query(tmp_path / "a.db", "SELECT name FROM customer")} & {"Ann", "Bob"}
+    assert sqluice.copy(shop, tmp_path / "c.db").mask is None
+
+
+def test_masks_that_cannot_be_are_errors_with_a_place_and_a_hint(shop: Path, tmp_path: Path) -> None:
+    with pytest.raises(sqluice.InputError, match="mask:1:31: table customer has no column nam") as failed:
+        sqluice.copy(shop, tmp_path / "a.db", mask="CREATE TABLE customer (nam /* gen: name() */)")
+    assert "did you mean name" in str(failed.value)
+    with pytest.raises(sqluice.UsageError, match="customer.name has no mask and looks like"):
+        sqluice.copy(shop, tmp_path / "a.db", mask="CREATE TABLE customer (id /* gen: permute() */)", strict_mask=True)
+    short = tmp_path / "short"
+    short.write_bytes(b"short")
+    with pytest.raises(sqluice.UsageError, match="is too short") as failed:
+        sqluice.copy(shop, tmp_path / "a.db", mask=MASK, key_file=short)
+    assert "key_file" in str(failed.value) and "--key" not in str(failed.value)
+    assert not (tmp_path / "a.db").exists()
+
+
 INTERRUPTED = """
 import signal, sys, sqluice
 # A test run in the background would ignore it.

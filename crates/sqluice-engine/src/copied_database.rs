@@ -126,12 +126,19 @@ pub struct CopiedPiece<'a> {
     pub tree: &'a StoredTree,
     /// What changes of its entries.
     pub changes: Changes<'a>,
+    /// Whether it was made for this copy: its full leaves hold no deleted bytes.
+    pub is_new: bool,
 }
 
 impl<'a> CopiedPiece<'a> {
     /// A tree, as it is.
     pub fn new(snapshot: &'a Snapshot, tree: &'a StoredTree) -> CopiedPiece<'a> {
-        CopiedPiece { snapshot, tree, changes: Changes::default() }
+        CopiedPiece { snapshot, tree, changes: Changes::default(), is_new: false }
+    }
+
+    /// A tree that was made for this copy.
+    pub fn of_new(snapshot: &'a Snapshot, tree: &'a StoredTree) -> CopiedPiece<'a> {
+        CopiedPiece { is_new: true, ..CopiedPiece::new(snapshot, tree) }
     }
 }
 
@@ -321,12 +328,12 @@ impl<'a> CopiedPiece<'a> {
         (compact, part_bytes): (bool, usize),
         around: (&'a dyn Progress, &'a Cancel),
     ) -> Result<Piece<'a>> {
-        let CopiedPiece { snapshot, tree, changes } = self;
+        let CopiedPiece { snapshot, tree, changes, is_new } = self;
         let view = snapshot.view(around.0, around.1);
         let scanned = snapshot.tree(tree.root_page, tree.kind);
         let scan = Scan::in_parts_of(&mut view.pages(), scanned, part_bytes);
         let scan = scan.map_err(|error| view.failed(error))?;
-        let takes_leaves = !compact && same_layout(snapshot.geometry(), target);
+        let takes_leaves = (*is_new || !compact) && same_layout(snapshot.geometry(), target);
         Ok(Piece { what, scan, view, takes_leaves, changes: changes.clone() })
     }
 }
@@ -514,7 +521,7 @@ impl Copying<'_, '_> {
         let share = settings.sort_bytes / 4 * 3;
         let layout = Layout { order: Order::Record(order), rowid: false, number: false };
         let sorter = Sorter::new(layout, share / settings.workers, &spill);
-        for CopiedPiece { snapshot, tree, changes } in tree.pieces() {
+        for CopiedPiece { snapshot, tree, changes, .. } in tree.pieces() {
             let position = TreePosition {
                 root_page: tree.root_page,
                 geometry: snapshot.geometry(),

@@ -52,16 +52,8 @@ pub(crate) fn write(
     }
     let mut phases = Phases::new(progress, phase);
     let mut run = NewRun { plan, rejects: rejects.as_mut(), phases: &mut phases, cancel };
-    let (direct, staged) = divide(schema, plan, jobs);
-    let staging = work.staging_schema()?;
-    let staging = staging.map(|schema| run.stage(&schema, staged)).transpose()?;
-    let mut file = run.pages(schema, &plan.tables, direct, work.is_needed(), &mut *output)?;
+    let mut file = run.whole(schema, jobs, &mut *output)?;
     if let (true, Some(path)) = (work.is_needed(), output.path()) {
-        phases.time("sqlite");
-        let staged = staging.as_ref().map(|staging| staging.file.path());
-        let stored = work.finish(path, staged, progress, cancel)?;
-        let staged = staging.as_ref().map_or(&[][..], |staging| &staging.tables);
-        take_over(schema, plan, &mut file.tables, staged, &stored);
         ReadBack { page_count: file.page_count, checksum: file.checksum } =
             output::read_back(path, plan.geometry(), progress, cancel)?;
     }
@@ -72,6 +64,22 @@ pub(crate) fn write(
     let checksum = file.checksum.to_hex();
     let report = Report::of(plan, &file.tables, file.page_count, described, started, phases);
     Ok(Report { checksum, replaced, ..report })
+}
+
+/// Writes what `plan` says to a temporary file, which is neither synced nor renamed: its target is the database that the file is needed
+/// for.
+///
+/// # Errors
+/// As those of a run.
+pub(crate) fn write_scratch(
+    plan: &Plan,
+    schema: &Schema,
+    jobs: Vec<Job<'_>>,
+    scratch: &mut Scratch,
+    phases: &mut Phases<'_>,
+    cancel: &Cancel,
+) -> Result<()> {
+    NewRun { plan, rejects: None, phases, cancel }.whole(schema, jobs, scratch).map(drop)
 }
 
 /// Adds what SQLite did: the tables that it filled, with the rows that were `staged` for each and those that it `stored`, and
@@ -142,6 +150,24 @@ struct Staging {
 }
 
 impl NewRun<'_, '_> {
+    /// Writes the database, and has SQLite do what is left.
+    fn whole(&mut self, schema: &Schema, jobs: Vec<Job<'_>>, output: &mut dyn Output) -> Result<File> {
+        let NewRun { plan, cancel, .. } = *self;
+        let work = Work { schema, plan };
+        let (direct, staged) = divide(schema, plan, jobs);
+        let staging = work.staging_schema()?;
+        let staging = staging.map(|schema| self.stage(&schema, staged)).transpose()?;
+        let mut file = self.pages(schema, &plan.tables, direct, work.is_needed(), output)?;
+        if let (true, Some(path)) = (work.is_needed(), output.path()) {
+            self.phases.time("sqlite");
+            let staged = staging.as_ref().map(|staging| staging.file.path());
+            let stored = work.finish(path, staged, self.phases.progress(), cancel)?;
+            let staged = staging.as_ref().map_or(&[][..], |staging| &staging.tables);
+            take_over(schema, plan, &mut file.tables, staged, &stored);
+        }
+        Ok(file)
+    }
+
     /// Writes rows where SQLite can read them.
     fn stage(&mut self, schema: &Schema, jobs: Vec<Job<'_>>) -> Result<Staging> {
         let target = self.plan.target.as_deref().map(output::place).transpose()?;

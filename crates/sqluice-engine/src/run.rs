@@ -19,6 +19,8 @@ use sqluice_core::remote;
 use sqluice_core::schema::Schema;
 
 use crate::options::WriteOptions;
+use crate::output::Scratch;
+use crate::phases::Phases;
 use crate::pipeline::Job;
 use crate::plan::Plan;
 use crate::reject::RejectFile;
@@ -167,6 +169,22 @@ pub fn write(
             existing_database::write(plan, schema, jobs, rejects, phase, progress, cancel)
         }
     }
+}
+
+/// Writes what `plan` says, the tables of `schema` in their order, with the rows of `jobs`, to a temporary file: the target of the plan
+/// is the database that it is needed for.
+///
+/// # Errors
+/// When a row can't be stored or the file can't be written.
+pub fn write_scratch(
+    plan: &Plan,
+    schema: &Schema,
+    jobs: Vec<Job<'_>>,
+    scratch: &mut Scratch,
+    phases: &mut Phases<'_>,
+    cancel: &Cancel,
+) -> Result<()> {
+    new_database::write_scratch(plan, schema, jobs, scratch, phases, cancel)
 }
 
 #[cfg(test)]

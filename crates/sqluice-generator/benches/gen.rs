@@ -7,8 +7,10 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use sqluice_core::batch::{Bytes, Column, Span, Spans, Values};
 use sqluice_core::schema::Schema;
 use sqluice_core::source::Source;
+use sqluice_generator::mask::{Equality, MaskFile, MaskKey, MaskSpace};
 use sqluice_generator::{FUNCTIONS, Function, Preset, Spec};
 
 const ROUNDS: usize = 7;
@@ -45,6 +47,10 @@ fn measure(name: &str, table: &Spec) {
 }
 
 fn main() {
+    // `-- mask`: these alone.
+    if std::env::args().any(|argument| argument == "mask") {
+        return masks();
+    }
     let more = [
         "7",
         "choice(0, 1)",
@@ -74,4 +80,59 @@ fn main() {
     }
     let user = Spec::new(&Preset::find("user").unwrap().schema().unwrap()).unwrap();
     measure("the user table", &user);
+    masks();
+}
+
+/// Masks of a thousand old values, again and again.
+fn masks() {
+    let ints: Vec<i64> = (0..1000).map(|row| row * 7919 % 1_000_003).collect();
+    let mails: Vec<String> = ints.iter().map(|int| format!("person.{int}@mail.example")).collect();
+    let days: Vec<String> = ints
+        .iter()
+        .map(|int| format!("20{:02}-{:02}-{:02} 12:34:56", int % 30, int % 12 + 1, int % 28 + 1))
+        .collect();
+    for (kind, expressions) in [
+        ("integers", &["permute()", "shape()", "noise(0.1)", "int(1, 1000)", "email()"][..]),
+        ("addresses", &["shape()", "email()", "hex(20)", "choice('a', 'b')", "sentence()"]),
+        ("moments", &["shift(30, b)", "shape()"]),
+    ] {
+        for expression in expressions {
+            let sql = format!("CREATE TABLE t (a /* gen: {expression} */, b)");
+            let file = MaskFile::new(Schema::parse(sql, Path::new("bench")).unwrap()).unwrap();
+            let mask = file.columns()[0].mask(&MaskKey::new([1; 16]).unwrap(), false).unwrap();
+            let texts = if kind == "moments" { &days } else { &mails };
+            let data = texts.concat();
+            let mut start = 0;
+            let span = |text: &String| {
+                let span = Span { start, len: text.len() as u32 };
+                start += span.len;
+                span
+            };
+            let spans: Vec<Span> = texts.iter().map(span).collect();
+            let old = match kind {
+                "integers" => Values::Int(&ints),
+                _ => Values::Text(Bytes { data: data.as_bytes(), spans: Spans::Anywhere(&spans) }),
+            };
+            let (old, person) = (Column::new(old), Column::new(Values::Int(&ints)));
+            let mut space = MaskSpace::default();
+            let mut once = || {
+                let (old, person) = ((&old, Equality::default()), Some((&person, Equality::default())));
+                mask.fill(old, person, ints.len(), &mut space).unwrap();
+                black_box(&space);
+            };
+            let mut rounds: Vec<Duration> = (0..ROUNDS)
+                .map(|_| {
+                    let started = Instant::now();
+                    (0..1000).for_each(|_| once());
+                    started.elapsed()
+                })
+                .collect();
+            rounds.sort_unstable();
+            let median = rounds[ROUNDS / 2].as_secs_f64() * 1e3;
+            println!(
+                "mask of {kind}: {expression:32} {:8.1} M values/s  {median:8.1} ns/value",
+                1e3 / median
+            );
+        }
+    }
 }

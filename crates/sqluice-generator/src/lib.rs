@@ -15,6 +15,7 @@
 //! * `generator`: what makes the values of a column; `names`: columns that expressions name; `functions`: those of the language
 //! * `sqlite_rows`: rows for SQLite; `table`, `table_spec`: a table and what fills it
 //! * `defaults`: what the schema suggests; `spec`: what fills all tables; `parents`: foreign keys that hold
+//! * `mask`: values in the place of others
 //! * `preset`, `preview`: schemas at hand, rows to look at
 //!
 //! # Functions
@@ -43,6 +44,7 @@ mod defaults;
 mod functions;
 mod generator;
 mod literal;
+pub mod mask;
 mod names;
 pub mod parents;
 mod parse;
@@ -58,7 +60,9 @@ mod tests;
 mod vector;
 
 pub use defaults::words_of_name;
-pub use functions::{FUNCTIONS, Function, is_first_name, moment_of_text, moment_text};
+pub use functions::{
+    FUNCTIONS, Function, MASK_FUNCTIONS, MaskFunction, is_first_name, moment_of_text, moment_text,
+};
 pub use preset::{PRESETS, Preset};
 pub use preview::{Preview, PreviewValue};
 pub use spec::{Spec, stated_rows};

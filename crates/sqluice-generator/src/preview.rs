@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
 use serde::Serialize;
+use sqluice_core::batch::Value;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::{Schema, Table, quoted};
 
@@ -42,6 +43,28 @@ pub enum PreviewValue {
     Text(String),
     /// A blob, as a literal of SQL.
     Blob(String),
+}
+
+impl Preview {
+    /// Rows of a table with these columns.
+    pub fn new(table: impl Into<String>, columns: Vec<String>, rows: Vec<Vec<PreviewValue>>) -> Preview {
+        Preview { table: table.into(), columns, rows }
+    }
+}
+
+impl From<Value<'_>> for PreviewValue {
+    fn from(value: Value<'_>) -> PreviewValue {
+        match value {
+            Value::Null => PreviewValue::Null,
+            Value::Int(int) => PreviewValue::Int(int),
+            Value::Real(real) => PreviewValue::Real(real),
+            Value::Text(text) => PreviewValue::Text(String::from_utf8_lossy(text).into_owned()),
+            Value::Blob(blob) => {
+                let digits: String = blob.iter().map(|byte| format!("{byte:02x}")).collect();
+                PreviewValue::Blob(format!("x'{digits}'"))
+            }
+        }
+    }
 }
 
 impl fmt::Display for PreviewValue {
@@ -101,16 +124,13 @@ fn select(
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let value = |column| {
-            Ok(match row.get_ref(column)? {
-                ValueRef::Null => PreviewValue::Null,
-                ValueRef::Integer(int) => PreviewValue::Int(int),
-                ValueRef::Real(real) => PreviewValue::Real(real),
-                ValueRef::Text(text) => PreviewValue::Text(String::from_utf8_lossy(text).into_owned()),
-                ValueRef::Blob(blob) => {
-                    let digits: String = blob.iter().map(|byte| format!("{byte:02x}")).collect();
-                    PreviewValue::Blob(format!("x'{digits}'"))
-                }
-            })
+            Ok(PreviewValue::from(match row.get_ref(column)? {
+                ValueRef::Null => Value::Null,
+                ValueRef::Integer(int) => Value::Int(int),
+                ValueRef::Real(real) => Value::Real(real),
+                ValueRef::Text(text) => Value::Text(text),
+                ValueRef::Blob(blob) => Value::Blob(blob),
+            }))
         };
         found.push((0..columns.len()).map(value).collect::<rusqlite::Result<_>>()?);
     }

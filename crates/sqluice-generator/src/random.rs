@@ -38,6 +38,11 @@ impl Key {
         Key(state)
     }
 
+    /// The key of a stream that begins at a place of the caller's.
+    pub(crate) fn of_word(word: u64) -> Key {
+        Key(word)
+    }
+
     /// The key of the `index`th thing within this one.
     pub(crate) fn child(self, index: u64) -> Key {
         Key(mix(self.0 ^ mix(index.wrapping_add(SECRET))))

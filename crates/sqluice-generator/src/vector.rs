@@ -113,6 +113,18 @@ impl Vector {
         (&self.offsets, &mut self.bytes)
     }
 
+    /// Strings that `write` appends one after another, one for each row.
+    pub(crate) fn appended(&mut self, kind: Class, rows: usize, mut write: impl FnMut(usize, &mut Vec<u8>)) {
+        self.begin(kind(Layout::Offsets), rows);
+        self.bytes.clear();
+        self.offsets.clear();
+        self.offsets.push(0);
+        for row in 0..rows {
+            write(row, &mut self.bytes);
+            self.offsets.push(self.bytes.len() as u32);
+        }
+    }
+
     /// Parts of `data`.
     pub(crate) fn anywhere(&mut self, kind: Class, data: &[u8], rows: usize) -> &mut [Span] {
         self.begin(kind(Layout::Anywhere), rows);
@@ -157,6 +169,17 @@ impl Vector {
             }
             *word &= bits;
         }
+    }
+
+    /// Makes those NULL whose bit is not set, besides those that are already.
+    pub(crate) fn keep_bits(&mut self, Bitmap(bits): Bitmap<'_>) {
+        let words = self.rows.div_ceil(64);
+        if !self.has_nulls {
+            self.validity.clear();
+            self.validity.resize(words, u64::MAX);
+            self.has_nulls = true;
+        }
+        self.validity.iter_mut().zip(&bits[..words]).for_each(|(word, bits)| *word &= bits);
     }
 
     /// Makes this hold value `row` of `children[picked[row]]`: integers or reals if the children do, else mixed.

@@ -2,6 +2,7 @@
 
 mod copy;
 mod export;
+mod mask;
 mod merge;
 
 use std::process::ExitCode;
@@ -25,6 +26,8 @@ enum Part {
     Copy(copy::Settings),
     /// Eight databases into one
     Merge(merge::Settings),
+    /// A shop to a masked copy
+    Mask(mask::Settings),
     /// TPC-H's lineitem to CSV, NDJSON and Parquet files
     Export(export::Settings),
 }
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
     let Arguments { part } = Arguments::parse();
     compare(|runner| match part {
         Part::Copy(settings) => copy::run(&settings, runner),
+        Part::Mask(settings) => mask::run(&settings, runner),
         Part::Merge(settings) => merge::run(&settings, runner),
         Part::Export(settings) => export::run(&settings, runner),
     })

@@ -1,10 +1,12 @@
 //! The arguments of `copy`.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
 use sqluice::copy;
+use sqluice::r#gen::MASK_FUNCTIONS;
 use sqluice_format::page::PageSize;
 
 use super::page_size;
@@ -22,26 +24,18 @@ use crate::numbers;
 /// SOURCE and TARGET may be URLs: s3://bucket/name, gs://bucket/name or az://container/name, and SOURCE also https://host/name. A source at
 /// a URL is fetched to a temporary file first. A target in an object store is uploaded as it is written and appears only once complete.
 ///
+/// With --mask, columns that a file names get other values, by a secret key: a person gets the same new name in every table, and keys,
+/// joins and constraints hold. No byte of an old value of these columns is in the copy.
+///
 /// If TARGET is SOURCE, the copy replaces it, as VACUUM does; no other program may use the database meanwhile.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   sqluice copy app.db backup.db
   sqluice copy app.db app.db
   sqluice copy app.db shared.db --exclude-table users
+  sqluice copy app.db safe.db --mask mask.sql
   sqluice copy app.db s3://bucket/site.db --for http")]
-#[command(after_long_help = "Examples:
-  A backup:
-    sqluice copy app.db backup.db
-  Without the bytes of deleted rows, with larger pages:
-    sqluice copy app.db small.db --compact --page-size 16384
-  In place, as VACUUM does:
-    sqluice copy app.db app.db
-  Without a table:
-    sqluice copy app.db shared.db --exclude-table users
-  For readers that fetch ranges over a network:
-    sqluice copy app.db s3://bucket/site.db --for http
-  As SQL for Cloudflare D1, in a folder:
-    sqluice copy app.db app-d1 --for d1")]
+#[command(after_long_help = long_help())]
 pub(crate) struct Copy {
     /// The database to copy
     #[arg(value_name = "SOURCE")]
@@ -72,6 +66,24 @@ pub(crate) struct Copy {
     /// Copy even if views, triggers or foreign keys refer to objects that are left out
     #[arg(long, help_heading = "Selection")]
     pub(crate) force: bool,
+    /// Give columns other values: a schema file whose gen: comments say which, and how
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Masks",
+        long_help = "Give columns other values. FILE is a schema file with the tables and columns to mask, each with a comment \
+                     such as -- gen: name() or -- gen: shape(): the functions below, or those of generate that name no rows and no other columns. Columns that refer to a masked key get its mask"
+    )]
+    pub(crate) mask: Option<PathBuf>,
+    /// File of the secret key, at least 16 bytes: the same key gives the same values [default: a random key, which is forgotten]
+    #[arg(long, value_name = "FILE", requires = "mask", help_heading = "Masks", hide_short_help = true)]
+    pub(crate) key_file: Option<PathBuf>,
+    /// Refuse the copy if a column without a mask looks personal
+    #[arg(long, requires = "mask", help_heading = "Masks", hide_short_help = true)]
+    pub(crate) strict_mask: bool,
+    /// Print the first N rows of each masked table with their new values, and write nothing
+    #[arg(long, value_name = "N", value_parser = numbers::count, requires = "mask", help_heading = "Masks", hide_short_help = true)]
+    pub(crate) preview: Option<u64>,
     /// Page size of the copy in bytes: a power of two from 512 to 65536 [default: as in the source]
     #[arg(long, value_name = "BYTES", value_parser = page_size, help_heading = "The new file")]
     pub(crate) page_size: Option<PageSize>,
@@ -127,6 +139,32 @@ pub(crate) struct Copy {
     /// Print the plan, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// All examples, and the functions that masks have besides.
+fn long_help() -> String {
+    let mut help = "Examples:
+  A backup:
+    sqluice copy app.db backup.db
+  Without the bytes of deleted rows, with larger pages:
+    sqluice copy app.db small.db --compact --page-size 16384
+  In place, as VACUUM does:
+    sqluice copy app.db app.db
+  Without a table:
+    sqluice copy app.db shared.db --exclude-table users
+  Without the people in it, as comments in mask.sql say (-- gen: email()):
+    sqluice copy app.db safe.db --mask mask.sql --preview 5
+    sqluice copy app.db safe.db --mask mask.sql --strict-mask
+  For readers that fetch ranges over a network:
+    sqluice copy app.db s3://bucket/site.db --for http
+  As SQL for Cloudflare D1, in a folder:
+    sqluice copy app.db app-d1 --for d1\n\n"
+        .to_owned();
+    help += "Functions of masks:\n";
+    for function in MASK_FUNCTIONS {
+        let _ = writeln!(help, "  {:32} {}", function.signature, function.about);
+    }
+    help
 }
 
 /// What a copy is for.

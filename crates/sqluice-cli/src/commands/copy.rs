@@ -1,9 +1,11 @@
 //! `sqluice copy`.
 
-use sqluice::copy::{self, ChosenSetting, CopyReport, Purpose};
+use sqluice::copy::{self, ChosenSetting, CopyReport, MaskFile, MaskPlan, Masking, Purpose, read_key};
+use sqluice::error::Error;
 use sqluice::options::WriteOptions;
 use sqluice::progress::Cancel;
 
+use super::generate::print_preview;
 use super::{print_phases, replaced};
 use crate::Exit;
 use crate::args::Copy;
@@ -31,8 +33,12 @@ pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         .application_id(args.application_id)
         .interior_first(args.interior_first)
         .purpose(args.purpose.map(Into::into))
-        .write(write)
-        .connect(cancel)?;
+        .mask(masking(args)?)
+        .write(write);
+    if let Some(rows) = args.preview {
+        return print_preview(&copy.preview(rows, cancel)?, printer);
+    }
+    let copy = copy.connect(cancel)?;
     if args.dry_run {
         let plan = copy.plan(cancel)?;
         if printer.is_json() {
@@ -52,6 +58,34 @@ pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         summarize(&report, printer);
     }
     Ok(Exit::SUCCESS)
+}
+
+/// How the copy is masked.
+fn masking(args: &Copy) -> Result<Option<Masking>, Error> {
+    let Some(file) = &args.mask else { return Ok(None) };
+    let masking = Masking::new(MaskFile::read(file)?)?.strict(args.strict_mask);
+    Ok(Some(match &args.key_file {
+        Some(key) => masking.key(read_key(key)?),
+        None => masking,
+    }))
+}
+
+fn summarize_masks(plan: &MaskPlan, printer: &Printer) {
+    let columns = counted(plan.columns.len() as u64, "column");
+    match plan.random_key {
+        true => printer.note(&format!("  {columns} masked with a random key, which is forgotten")),
+        false => printer.note(&format!("  {columns} masked; the same key gives the same values")),
+    }
+    plan.columns.iter().for_each(|column| printer.detail(&format!("  {column}")));
+    plan.rebuilt
+        .iter()
+        .for_each(|table| printer.note(&format!("  table {table} was made again of the new rows")));
+    plan.dropped
+        .iter()
+        .for_each(|table| printer.note(&format!("  left out: table {table}, which has samples of values")));
+    plan.warnings.iter().for_each(|warning| printer.warn(&format!("warning: {warning}")));
+    plan.remarks.iter().for_each(|remark| printer.note(&format!("  not masked: {remark}")));
+    plan.literals.iter().for_each(|literal| printer.note(&format!("  {literal}")));
 }
 
 fn summarize(report: &CopyReport, printer: &Printer) {
@@ -93,6 +127,7 @@ fn summarize(report: &CopyReport, printer: &Printer) {
         _ => {}
     }
     replaced::summarize(report.replaced.as_ref(), Some(target), printer);
+    report.mask.iter().for_each(|plan| summarize_masks(plan, printer));
     for table in tables.iter().filter(|table| table.sorted) {
         printer.note(&format!("  table {} was out of order and was sorted", table.name));
     }

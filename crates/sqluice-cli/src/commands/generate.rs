@@ -131,7 +131,7 @@ fn count(rows: &RowCount) -> Option<(Option<String>, u64)> {
 const WIDTH_MAX: usize = 40;
 
 /// Prints a table for each table, its columns below each other.
-fn print_preview(previews: &[Preview], printer: &Printer) -> anyhow::Result<Exit> {
+pub(super) fn print_preview(previews: &[Preview], printer: &Printer) -> anyhow::Result<Exit> {
     if printer.is_json() {
         printer.json(&previews)?;
         return Ok(Exit::SUCCESS);

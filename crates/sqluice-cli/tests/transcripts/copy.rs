@@ -263,3 +263,75 @@ Copied 2,002 rows of 2 tables to statements: [..]
     run(folder, ["copy", "shop.db", "t.db", "--for", "turso", "--page-size", "8192"])
         .failed(2, "--page-size 8192 is not possible in a copy for turso");
 }
+
+const MASK: &str = "CREATE TABLE customer (\n  id,   -- gen: permute()\n  name  -- gen: shape()\n);\n";
+
+#[test]
+fn a_masked_copy_is_planned_previewed_made_and_reported() {
+    let folder = folder();
+    let folder = folder.path();
+    shop(folder);
+    fs::write(folder.join("mask.sql"), MASK).unwrap();
+    fs::write(folder.join("key"), "a key that only the tests have").unwrap();
+    let masked = ["copy", "shop.db", "safe.db", "--mask", "mask.sql", "--key-file", "key"];
+    let with = |more: &[&str]| run(folder, masked.iter().chain(more).copied()).ok();
+    let ran = with(&["--dry-run"]);
+    let expected = "\
+shop.db to safe.db: [..] MB
+the source is in journal mode delete: other processes can read it meanwhile, and wait with their commits
+pages of 4096 bytes
+table customer: made of masked rows
+table orders: made of masked rows
+index by_day: made of the entries of masked rows
+masked with a key of yours: the same key gives the same values
+mask customer.id: permute(); different values stay different
+mask customer.name: shape(); different values stay different
+mask orders.customer: permute(), as customer.id, which it refers to; different values stay different
+";
+    assert!(matches(&ran.stdout, expected), "{ran:?}");
+    let ran = with(&["--preview", "1"]);
+    assert!(ran.stdout.starts_with("customer\n") && !ran.stdout.contains("Ann"), "{ran:?}");
+    assert_eq!(names(folder), ["key", "mask.sql", "shop.db"]);
+
+    let ran = with(&[]);
+    let expected = "\
+Copied 2,002 rows of 2 tables and 1 index to safe.db: [..] (source: [..]) in [..]s ([..] rows/s)
+  3 columns masked; the same key gives the same values
+";
+    assert!(ran.stderr.starts_with("Copied") && matches(&ran.stderr, expected), "{ran:?}");
+    let (rows, sales, _) = content(&folder.join("safe.db"));
+    assert!(rows == 2000 && !sales.contains("Ann") && !sales.contains("Bob"));
+    assert_eq!(integrity(&folder.join("safe.db")), "ok");
+
+    let random = ["copy", "shop.db", "other.db", "--mask", "mask.sql", "--json"];
+    let report = run(folder, random).ok().json();
+    assert_eq!(report["mask"]["random_key"], true);
+    assert_eq!(report["mask"]["columns"][2]["follows"], "customer.id");
+}
+
+#[test]
+fn mistakes_in_masks_are_reported_in_the_words_of_the_command() {
+    let folder = folder();
+    let folder = folder.path();
+    shop(folder);
+    fs::write(folder.join("mask.sql"), "CREATE TABLE orders (id /* gen: permute() */)").unwrap();
+    fs::write(folder.join("key"), "short").unwrap();
+    let copy = ["copy", "shop.db", "safe.db", "--mask", "mask.sql"];
+    let ran = run(folder, copy.iter().chain(&["--strict-mask"]).copied());
+    assert!(
+        ran.stderr
+            .starts_with("error: customer.name has no mask and looks like a person's name, by its name\n"),
+        "{ran:?}"
+    );
+    let ran = run(folder, copy.iter().chain(&["--key-file", "key"]).copied());
+    assert!(
+        ran.stderr.starts_with("error: the key in key is too short\n") && ran.stderr.contains("--key-file"),
+        "{ran:?}"
+    );
+    let ran = run(folder, ["copy", "shop.db", "safe.db", "--strict-mask"]);
+    assert_eq!(ran.code(), Some(2), "{ran:?}");
+    assert_eq!(names(folder), ["key", "mask.sql", "shop.db"]);
+    // Without the flag it is a warning.
+    let ran = run(folder, copy).ok();
+    assert!(ran.stderr.contains("warning: customer.name has no mask"), "{ran:?}");
+}

@@ -94,6 +94,8 @@ settings! {
     KeepCommon = "keep_common",
     /// Rowids stay as they are.
     KeepRowids = "keep_rowids",
+    /// The file that has the secret key of a masked copy.
+    KeyFile = "key_file",
     /// A plain table of names and bytes.
     Kv = "kv",
     /// Records that are read at most.
@@ -104,6 +106,8 @@ settings! {
     Like = "like",
     /// What SQLite's conversions may lose.
     Lossy = "lossy",
+    /// The masks of a masked copy.
+    Mask = "mask",
     /// Bad rows that are accepted.
     MaxRejects = "max_rejects",
     /// Memory for buffers.
@@ -166,6 +170,8 @@ settings! {
     Stdout = "stdout",
     /// STRICT tables.
     Strict = "strict",
+    /// Personal columns without a mask end a masked copy.
+    StrictMask = "strict_mask",
     /// A quote inside an unquoted field is malformed.
     StrictQuotes = "strict_quotes",
     /// The table that rows go to.

@@ -276,6 +276,15 @@ impl Table {
         ["rowid", "_rowid_", "oid"].into_iter().find(free).filter(|_| !self.without_rowid)
     }
 
+    /// The table with one more column, for rows that bring their rowids: it is the rowid, and no record holds it.
+    #[must_use]
+    pub fn with_rowid_column(&self, name: &str) -> Table {
+        let mut table = self.clone();
+        table.rowid_alias = Some(table.columns.len());
+        table.columns.push(Column { generated: Some(Generated::Virtual), ..Column::new(name, "INTEGER") });
+        table
+    }
+
     /// The columns of the PRIMARY KEY.
     pub fn primary_key(&self) -> Option<Vec<usize>> {
         if let Some(alias) = self.rowid_alias {

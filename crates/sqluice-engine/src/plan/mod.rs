@@ -341,7 +341,11 @@ impl TablePlan {
         let indexes: Vec<IndexPlan> =
             table.indexes.iter().map(|index| IndexPlan::new(index, table)).collect();
         let stored = |column: &Column| column.generated == Some(Generated::Stored);
-        let checked = |column: &Column| column.generated.is_some() && (column.not_null || table.strict);
+        let checked = |(index, column): (usize, &Column)| {
+            column.generated.is_some()
+                && (column.not_null || table.strict)
+                && table.rowid_alias != Some(index)
+        };
         let unique = table.rowid_alias.is_some()
             || table.clustered.is_some()
             || table.indexes.iter().any(|index| index.unique);
@@ -349,7 +353,9 @@ impl TablePlan {
         let by_order = |key: &Index| key.order().is_none();
         let (write_path, why) = match () {
             () if table.columns.iter().any(stored) => (WritePath::Sqlite, "SQLite computes a STORED column"),
-            () if table.columns.iter().any(checked) => (WritePath::Sqlite, "SQLite checks what it computes"),
+            () if table.columns.iter().enumerate().any(checked) => {
+                (WritePath::Sqlite, "SQLite checks what it computes")
+            }
             () if table.clustered.as_ref().is_some_and(by_order) => {
                 (WritePath::Sqlite, "only SQLite knows the order of its key")
             }

@@ -56,6 +56,16 @@ pub(crate) fn shifted(text: &str, steps: i64) -> Option<String> {
     String::from_utf8(written.to_vec()).ok()
 }
 
+/// The day that many days after another one; years from 1 to 9999.
+pub(crate) fn shifted_day(day: &[u8; DAY_BYTES], days: i64) -> Option<[u8; DAY_BYTES]> {
+    let moment = parse(day)?.checked_add_signed(days.checked_mul(DAY.into())?)?;
+    let (first, last) = (day_number(1, 1, 1), day_number(9999, 12, 31));
+    let mut written = [0; SECOND_BYTES + SLACK];
+    write(moment.clamp(first * u64::from(DAY), last * u64::from(DAY)), &mut written);
+    let is_in_range = (first..=last).contains(&(moment / u64::from(DAY)));
+    written.first_chunk().copied().filter(|_| is_in_range)
+}
+
 /// Days since 0000-03-01 in the Gregorian calendar. Years that begin in March end with the day that only some have.
 fn day_number(year: u64, month: u64, day: u64) -> u64 {
     let year = year - u64::from(month <= 2);

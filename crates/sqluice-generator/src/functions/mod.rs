@@ -42,7 +42,7 @@ use super::generator::{Generate, Scope, Size};
 use super::names::{Context, Names};
 use super::parse::{Argument, Expr, ExprNode, Literal};
 use super::vector::{RowRange, Vector};
-pub(crate) use calendar::shifted;
+pub(crate) use calendar::{shifted, shifted_day};
 pub use calendar::{moment_of_text, moment_text};
 pub(crate) use keys::group_of;
 pub(crate) use moments::{Form, literal as moment, seconds};
@@ -125,6 +125,54 @@ pub const FUNCTIONS: &[Function] = &[
     sql::SQL,
 ];
 
+/// The functions that masks have besides, in the order in which they are explained.
+pub const MASK_FUNCTIONS: &[MaskFunction] = &[
+    MaskFunction {
+        name: "shape",
+        signature: "shape()",
+        about: "the old value with other letters and digits: case, length and everything else stay, and different values stay different",
+        example: "shape()",
+    },
+    MaskFunction {
+        name: "permute",
+        signature: "permute(a, b)",
+        about: "another integer from a to b, of those up to 2^31 or beyond if none are given; different ones stay different",
+        example: "permute(1, 999_999)",
+    },
+    MaskFunction {
+        name: "noise",
+        signature: "noise(share)",
+        about: "a number that differs from the old one by at most that share of it, with as many decimal places",
+        example: "noise(0.1)",
+    },
+    MaskFunction {
+        name: "shift",
+        signature: "shift(days, column)",
+        about: "a moment that many days earlier or later at most, by the same number of days for all moments of the person that a column of the row names",
+        example: "shift(30, customer)",
+    },
+    MaskFunction {
+        name: "keep",
+        signature: "keep()",
+        about: "the old value: the column is known, and needs no mask",
+        example: "keep()",
+    },
+];
+
+/// A function that makes a value of an old one.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct MaskFunction {
+    /// Its name.
+    pub name: &'static str,
+    /// How it is called.
+    pub signature: &'static str,
+    /// What it gives.
+    pub about: &'static str,
+    /// A call.
+    pub example: &'static str,
+}
+
 /// A function of the generator language.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
@@ -205,6 +253,12 @@ fn size_of_all(parts: &[Arc<dyn Generate>]) -> Size {
 }
 
 fn unknown(name: &str, at: usize) -> Fault {
+    if let Some(mask) = MASK_FUNCTIONS.iter().find(|mask| mask.name.eq_ignore_ascii_case(name)) {
+        return Fault::new(at, format!("{} is for masks, and stands alone there", mask.name)).hint(format!(
+            "a mask has an old value to work on, which a table that is made up does not: {}",
+            mask.about
+        ));
+    }
     let all = FUNCTIONS.iter().map(|function| function.name);
     let lower = name.to_ascii_lowercase();
     let hint = match similar::nearest(&lower, all.clone()) {

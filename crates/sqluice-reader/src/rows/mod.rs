@@ -209,6 +209,23 @@ impl Rows {
         Some(Rows { name: self.name.clone(), columns, reading, limit: self.limit, is_query: false })
     }
 
+    /// The same rows; errors do not say which keys they have.
+    #[must_use]
+    pub fn with_secret_keys(mut self) -> Rows {
+        if let Reading::Pages(rows) = &self.reading {
+            let rows = TreeRows {
+                snapshot: Arc::clone(&rows.snapshot),
+                table: rows.table.clone(),
+                columns: rows.columns.clone(),
+                layout: rows.layout.with_columns(&Vec::from_iter(0..rows.columns.len())),
+                shows_keys: false,
+                ..**rows
+            };
+            self.reading = Reading::Pages(Arc::new(rows));
+        }
+        self
+    }
+
     /// How the rows are read.
     pub fn read_path(&self) -> ReadPath {
         match self.reading {
@@ -366,6 +383,7 @@ fn by_pages(
         },
         layout,
         part: (0, 1),
+        shows_keys: true,
         key_columns: table.clustered.as_ref().map_or(0, |clustered| clustered.key_columns),
     }))
 }

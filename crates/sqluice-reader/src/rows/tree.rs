@@ -25,6 +25,8 @@ pub(super) struct TreeRows {
     pub(super) layout: Layout,
     /// Which share of the pages is read, and of how many.
     pub(super) part: (u32, u32),
+    /// Whether errors say which row they are about.
+    pub(super) shows_keys: bool,
     /// Leading columns of the record that are the PRIMARY KEY of a WITHOUT ROWID table.
     pub(super) key_columns: usize,
 }
@@ -67,6 +69,9 @@ impl TreeRows {
 
     /// The row of that number within a part, for messages.
     fn describe(&self, part: usize, row: usize, part_bytes: usize) -> String {
+        if !self.shows_keys {
+            return format!("table {}", self.table);
+        }
         let mut left = row;
         let mut found = String::new();
         let each = |rowid: i64, record: &[u8]| {

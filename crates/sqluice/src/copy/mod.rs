@@ -13,10 +13,13 @@
 //! the rollback modes they wait with their commits. Tables keep their rowids, and `sqlite_schema` its order and its text. Leaves that
 //! are full are taken as they are, others are written anew, and the order of all indexes is verified on the way.
 //!
+//! A copy may be **masked** ([`Masking`]): columns that a file names get other values.
+//!
 //! With the source itself as the target, the copy takes its place, as after VACUUM: no other process may use the database meanwhile.
 
 #[cfg(feature = "export")]
 mod inspect_file;
+mod mask;
 mod options;
 mod plan;
 mod purpose;
@@ -24,13 +27,17 @@ mod report;
 mod selection;
 #[cfg(feature = "export")]
 mod sql_pieces;
+mod virtual_table;
 
+use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress, Silent};
 use sqluice_core::remote::is_url;
 use sqluice_core::schema::Schema;
+use sqluice_core::schema::index::Index;
 use sqluice_engine::copied_database::{self, CopiedObject, CopiedPiece, CopyJob, TreeContent};
 use sqluice_engine::options::WriteOptions;
 #[cfg(feature = "export")]
@@ -42,14 +49,20 @@ use sqluice_format::page::Geometry;
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
+pub use mask::{
+    CopiedLiteral, MaskFile, MaskKey, MaskPlan, MaskWarning, MaskedColumn, Masking, Remark, read_key,
+};
+use mask::{FullText, MaskedTables, Masks, is_sample, sequences};
 pub use options::{AutoVacuum, Copy, JournalMode};
 pub use plan::{CopyPlan, PlannedTree};
 use purpose::Settled;
 pub use purpose::{ChosenSetting, Purpose};
 pub use report::{CopiedIndex, CopiedTable, CopyReport};
 use selection::Selection;
+pub(crate) use virtual_table::VirtualTableSql;
 
 use crate::remote;
+use sqluice_generator::Preview;
 use sqluice_platform::identity::is_same;
 
 /// What both the plan and the run begin with.
@@ -60,6 +73,14 @@ struct Prepared {
     schema: Schema,
     objects: Vec<StoredObject>,
     selection: Selection,
+    masked: Option<Masked>,
+}
+
+/// What a masked copy has besides.
+struct Masked {
+    masks: Masks,
+    full_text: Vec<FullText>,
+    plan: MaskPlan,
 }
 
 impl Copy {
@@ -87,6 +108,19 @@ impl Copy {
         let mode = copy.mode(prepared.snapshot.journal_mode() == "wal");
         let header = copy.header(&prepared.snapshot, mode)?;
         Ok(CopyPlan::new(&prepared, &header, mode))
+    }
+
+    /// The first rows of each masked table, `rows` at most, with their new values. Without a file for the key these are others in each run.
+    ///
+    /// # Errors
+    /// As [`Copy::plan`].
+    pub fn preview(&self, rows: u64, cancel: &Cancel) -> Result<Vec<Preview>> {
+        let prepared = Copy::prepare(Settled::new(self)?, None, &Silent, cancel)?;
+        match &prepared.masked {
+            Some(masked) => mask::preview(&prepared, &masked.masks, rows, cancel),
+            None => Err(Error::usage("only rows of a masked copy are shown")
+                .hint(message!["name a file of masks: ", Setting::Mask.to("FILE")])),
+        }
     }
 
     /// Copies.
@@ -124,33 +158,76 @@ impl Copy {
         was_wal: bool,
         (progress, cancel): (&dyn Progress, &Cancel),
     ) -> Result<CopyReport> {
-        let Prepared { snapshot, schema, objects, selection, .. } = prepared;
+        let Prepared { snapshot, schema, objects, selection, masked, .. } = prepared;
         let header = self.header(snapshot, self.mode(was_wal))?;
+        let made = match masked {
+            Some(Masked { masks, .. }) => {
+                let around = (progress, cancel);
+                Some(MaskedTables::make((self, prepared, masks), &header, around)?)
+            }
+            None => None,
+        };
+        let full_text = masked.as_ref().map_or(&[][..], |masked| &masked.full_text);
+        let shadows = if full_text.is_empty() { HashSet::new() } else { snapshot.shadow_tables()? };
+        let is_made_again = |object: &StoredObject| {
+            let lower = object.table.to_ascii_lowercase();
+            full_text
+                .iter()
+                .any(|table| table.name.eq_ignore_ascii_case(&lower) || table.owns(&lower, &shadows))
+        };
+        let is_left_out =
+            |object: &StoredObject| masked.is_some() && (is_sample(&object.name) || is_made_again(object));
         let copied: Vec<CopiedObject<'_>> = objects
             .iter()
-            .filter(|object| selection.has(object))
+            .filter(|object| selection.has(object) && !is_left_out(object))
             .map(|object| {
-                let piece = object.tree.as_ref().map(|tree| CopiedPiece::new(snapshot, tree));
-                let tree = piece.map_or(TreeContent::None, |piece| TreeContent::Copied(vec![piece]));
-                CopiedObject { object, tree, keep: selection.keep(object, snapshot.header()) }
+                let tree = self.content(prepared, made.as_ref(), object)?;
+                Ok(CopiedObject { object, tree, keep: selection.keep(object, snapshot.header()) })
             })
-            .collect();
+            .collect::<Result<_>>()?;
+        let finish = |path: &Path| FullText::finish(full_text, snapshot, path, cancel);
         let job = CopyJob {
             schema,
             objects: &copied,
             source_bytes: (snapshot.bytes(), snapshot.used_bytes()),
             header,
             target: &self.target,
-            compact: self.compact,
+            compact: self.compact || masked.is_some(),
             interior_first: self.interior_first,
             auto_vacuum: self.auto_vacuum_of(snapshot).number(),
             replaced: exclusive.is_some().then_some(&**snapshot),
             exclusive,
-            finish: None,
+            finish: (!full_text.is_empty()).then_some(&finish),
             options: &self.write,
         };
-        let made = copied_database::copy(&job, progress, cancel)?;
-        Ok(CopyReport::new(prepared, &copied, &made, header.geometry))
+        let written = copied_database::copy(&job, progress, cancel)?;
+        let report = CopyReport::new(prepared, &copied, &written, header.geometry);
+        Ok(match &made {
+            Some(made) => report.after(&made.phases),
+            None => report,
+        })
+    }
+
+    /// What the tree of an object is made of.
+    fn content<'a>(
+        &self,
+        Prepared { snapshot, schema, masked, .. }: &'a Prepared,
+        made: Option<&'a MaskedTables>,
+        object: &'a StoredObject,
+    ) -> Result<TreeContent<'a>> {
+        let Some(tree) = &object.tree else { return Ok(TreeContent::None) };
+        let (Some(made), Some(masked)) = (made, masked) else {
+            return Ok(TreeContent::Copied(vec![CopiedPiece::new(snapshot, tree)]));
+        };
+        if object.name.eq_ignore_ascii_case("sqlite_sequence") {
+            return Ok(TreeContent::Sequences(masked_sequences(snapshot, &masked.masks, made)?));
+        }
+        if !masked.masks.has(schema, &object.table) {
+            return Ok(TreeContent::Copied(vec![CopiedPiece::new(snapshot, tree)]));
+        }
+        let (snapshot, object) = made.object(object)?;
+        let piece = object.tree.as_ref().map(|tree| CopiedPiece::of_new(snapshot, tree));
+        Ok(piece.map_or(TreeContent::None, |piece| TreeContent::Copied(vec![piece])))
     }
 
     /// `exclusive` has the source, if the copy is to take its place.
@@ -183,12 +260,18 @@ impl Copy {
         let objects = snapshot.objects(cancel)?;
         let schema = snapshot.schema()?;
         let selection = Selection::new(&this, &snapshot, &schema, &objects)?;
-        Ok(Prepared { settled, snapshot: Arc::new(snapshot), schema, objects, selection })
+        let snapshot = Arc::new(snapshot);
+        let mut prepared = Prepared { settled, snapshot, schema, objects, selection, masked: None };
+        if let Some(masking) = &this.mask {
+            prepared.masked = Some(Masked::new(masking, &prepared, cancel)?);
+        }
+        Ok(prepared)
     }
 
     /// Refuses a target that exists and may not be replaced. To be called before the source is read: looking at a file that is read would
     /// end its locks.
     fn refuse_target(&self) -> Result<()> {
+        self.refuse_masked()?;
         if self.is_in_place() {
             return self.refuse_statements_in_place();
         }
@@ -204,6 +287,18 @@ impl Copy {
                 .hint(message!["name another file, or replace this one: ", Setting::Overwrite]));
         }
         self.wanted().refuse()
+    }
+
+    /// Refuses what a masked copy can't be.
+    fn refuse_masked(&self) -> Result<()> {
+        match self.purpose {
+            _ if self.mask.is_none() => Ok(()),
+            _ if self.is_in_place() => Err(Error::usage("a masked copy can't replace its source")
+                .hint("name another file: the source has what the masks hide")),
+            Some(Purpose::D1) => Err(Error::usage("statements for D1 can't be masked")
+                .hint("make a masked copy, and the statements of that")),
+            _ => Ok(()),
+        }
     }
 
     fn refuse_statements_in_place(&self) -> Result<()> {
@@ -287,7 +382,8 @@ impl Copy {
             write_version: version,
             read_version: version,
             schema_cookie: source.schema_cookie.wrapping_add(1),
-            schema_format: source.schema_format.clamp(1, 4),
+            // What is made anew is in the newest format.
+            schema_format: if self.mask.is_some() { 4 } else { source.schema_format.clamp(1, 4) },
             default_cache_size: source.default_cache_size,
             text_encoding: source.used_text_encoding(),
             user_version: self.user_version.map_or(source.user_version, i32::cast_unsigned),
@@ -300,4 +396,61 @@ impl Copy {
     fn auto_vacuum_of(&self, snapshot: &Snapshot) -> AutoVacuum {
         self.auto_vacuum.unwrap_or_else(|| AutoVacuum::of(snapshot.header()))
     }
+}
+
+impl Masked {
+    /// Resolves masks, and looks for what they do not follow.
+    fn new(masking: &Masking, prepared: &Prepared, cancel: &Cancel) -> Result<Masked> {
+        let Prepared { snapshot, schema, objects, selection, .. } = prepared;
+        refuse_old_descending(snapshot, schema)?;
+        let masks = Masks::new(masking, snapshot, schema)?;
+        let copied: Vec<&StoredObject> = objects.iter().filter(|object| selection.has(object)).collect();
+        let full_text = FullText::all(&copied, &masks)?;
+        let plan = mask::look(prepared, masking, &masks, &full_text, cancel)?;
+        if let (true, [first, others @ ..]) = (masking.strict, &plan.warnings[..]) {
+            let more = match others.len() {
+                0 => String::new(),
+                count => format!(", and {count} more"),
+            };
+            let columns = others.iter().map(|other| format!("{}.{}", other.table, other.column));
+            let hint = std::iter::once("mask it, or say that it may be copied: -- gen: keep()".to_owned())
+                .chain(
+                    (!others.is_empty())
+                        .then(|| format!("the others: {}", columns.collect::<Vec<_>>().join(", "))),
+                );
+            return Err(Error::usage(format!("{first}{more}")).hint(hint.collect::<Vec<_>>().join("; ")));
+        }
+        Ok(Masked { masks, full_text, plan })
+    }
+}
+
+/// Refuses a format in which descending indexes ascend: what is made anew descends.
+fn refuse_old_descending(snapshot: &Snapshot, schema: &Schema) -> Result<()> {
+    let descends = |index: &Index| index.columns.iter().any(|column| column.descending);
+    let mut indexes = schema.tables.iter().flat_map(|table| table.clustered.iter().chain(&table.indexes));
+    match (snapshot.header().schema_format, indexes.find(|index| descends(index))) {
+        (0..4, Some(index)) => {
+            let message = format!(
+                "index {} is DESC, and ascends in the old format of {}",
+                index.name,
+                snapshot.name().display()
+            );
+            Err(Error::input(message).hint("VACUUM brings a database to the new format"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What SQLite knows of AUTOINCREMENT: where rowids are masked, what the new ones say.
+fn masked_sequences(snapshot: &Snapshot, masks: &Masks, made: &MaskedTables) -> Result<Vec<(String, i64)>> {
+    let new = made.sequences()?;
+    let old = sequences(&snapshot.connection())?;
+    let of = |(name, number): (String, i64)| match masks.has_rowids_of(&name) {
+        true => {
+            let new = new.get(&name.to_ascii_lowercase()).copied().unwrap_or(0);
+            (name, new)
+        }
+        false => (name, number),
+    };
+    Ok(old.into_iter().map(of).collect())
 }

@@ -10,7 +10,7 @@ use sqluice_engine::options::WriteOptions;
 use sqluice_format::database::Header;
 use sqluice_format::page::PageSize;
 
-use super::Purpose;
+use super::{Masking, Purpose};
 
 /// A copy of a database.
 #[derive(Clone, Debug)]
@@ -48,6 +48,8 @@ pub struct Copy {
     pub interior_first: bool,
     /// What the copy is for, which chooses settings; `None`: nothing in particular.
     pub purpose: Option<Purpose>,
+    /// Which columns get other values; `None`: the copy has those of the source. All pages of a masked copy are packed again.
+    pub mask: Option<Masking>,
     /// Threads, memory, temporary space, whether a database at the target is replaced, how long to wait for the source.
     pub write: WriteOptions,
 }
@@ -111,6 +113,7 @@ impl Copy {
             application_id: None,
             interior_first: false,
             purpose: None,
+            mask: None,
             write: WriteOptions::default(),
         }
     }
@@ -162,6 +165,8 @@ setters! { Copy:
     application_id(id: impl Into<Option<i32>>) = id.into();
     /// Places all interior pages after page 1. Not with auto_vacuum.
     interior_first(interior_first: bool) = interior_first;
+    /// Gives columns other values.
+    mask(masking: impl Into<Option<Masking>>) = masking.into();
     /// Sets threads, memory, temporary space, whether a database at the target is replaced, and how long to wait for the source.
     write(options: WriteOptions) = options;
 }

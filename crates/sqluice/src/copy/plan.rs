@@ -8,7 +8,7 @@ use sqluice_core::size::Bytes;
 use sqluice_format::database::Header;
 use sqluice_reader::StoredObject;
 
-use super::{AutoVacuum, ChosenSetting, JournalMode, Prepared, Purpose};
+use super::{AutoVacuum, ChosenSetting, JournalMode, MaskPlan, Prepared, Purpose};
 
 /// What will be done.
 #[derive(Clone, Debug, Serialize)]
@@ -52,6 +52,9 @@ pub struct CopyPlan {
     pub left_out: Vec<String>,
     /// What will not work in the copy because of what is left out.
     pub broken: Vec<String>,
+    /// What is masked, and what is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mask: Option<MaskPlan>,
 }
 
 /// How a table or an index is copied.
@@ -68,9 +71,9 @@ pub struct PlannedTree {
 
 impl CopyPlan {
     pub(super) fn new(prepared: &Prepared, header: &Header, mode: JournalMode) -> CopyPlan {
-        let Prepared { settled, snapshot, objects, selection, .. } = prepared;
+        let Prepared { settled, snapshot, schema, objects, selection, masked } = prepared;
         let copy = &settled.copy;
-        let is_relocated = !copy.compact && header.geometry == snapshot.geometry();
+        let is_relocated = !copy.compact && masked.is_none() && header.geometry == snapshot.geometry();
         let by_leaves = if is_relocated { "full leaves as they are, others anew" } else { "all leaves anew" };
         let (kept, left_out): (Vec<&StoredObject>, Vec<_>) =
             objects.iter().partition(|object| selection.has(object));
@@ -79,6 +82,16 @@ impl CopyPlan {
             if copy.purpose == Some(Purpose::D1) {
                 let how =
                     if object.kind == "table" { "INSERT statements" } else { "CREATE INDEX, after all rows" };
+                let (kind, name) = (object.kind.clone(), object.name.clone());
+                return Some(PlannedTree { kind, name, how: how.to_owned() });
+            }
+            let masks = masked.as_ref().map(|masked| &masked.masks);
+            if masks.is_some_and(|masks| masks.has(schema, &object.table)) {
+                let how = if object.kind == "table" {
+                    "made of masked rows"
+                } else {
+                    "made of the entries of masked rows"
+                };
                 let (kind, name) = (object.kind.clone(), object.name.clone());
                 return Some(PlannedTree { kind, name, how: how.to_owned() });
             }
@@ -108,6 +121,7 @@ impl CopyPlan {
             trees: trees.collect(),
             left_out: left_out.into_iter().map(StoredObject::describe).collect(),
             broken: selection.broken().to_vec(),
+            mask: masked.as_ref().map(|masked| masked.plan.clone()),
         }
     }
 }
@@ -155,6 +169,7 @@ impl fmt::Display for CopyPlan {
         for object in &self.left_out {
             writeln!(f, "left out: {object}")?;
         }
-        self.broken.iter().try_for_each(|broken| writeln!(f, "will not work: {broken}"))
+        self.broken.iter().try_for_each(|broken| writeln!(f, "will not work: {broken}"))?;
+        self.mask.iter().try_for_each(|mask| mask.fmt(f))
     }
 }

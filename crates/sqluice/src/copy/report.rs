@@ -13,7 +13,7 @@ use sqluice_engine::report::PhaseReport;
 use sqluice_format::page::Geometry;
 use sqluice_reader::StoredObject;
 
-use super::{ChosenSetting, Prepared, Purpose};
+use super::{ChosenSetting, MaskPlan, Prepared, Purpose};
 #[cfg(feature = "export")]
 use super::{Copy, inspect_file};
 
@@ -76,6 +76,9 @@ pub struct CopyReport {
     /// Files that were written besides the target, or in it if it is a folder of statements.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<PathBuf>,
+    /// What was masked, and what was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mask: Option<MaskPlan>,
 }
 
 /// A table that was copied.
@@ -177,7 +180,15 @@ impl CopyReport {
             purpose: copy.purpose,
             chosen: settled.chosen.clone(),
             files: Vec::new(),
+            mask: prepared.masked.as_ref().map(|masked| masked.plan.clone()),
         }
+    }
+
+    /// The report of a copy that began with other phases.
+    pub(super) fn after(mut self, phases: &[PhaseReport]) -> CopyReport {
+        self.seconds += phases.iter().map(|phase| phase.seconds).sum::<f64>();
+        self.phases.splice(0..0, phases.iter().cloned());
+        self
     }
 
     /// Writes the files beside the copy that its purpose wants.

@@ -42,7 +42,7 @@ const HEAD: &[u8] = b"PRAGMA defer_foreign_keys = TRUE;\n";
 /// Writes the files.
 pub(super) fn write(prepared: &Prepared, progress: &dyn Progress, cancel: &Cancel) -> Result<CopyReport> {
     let started = Instant::now();
-    let Prepared { settled, snapshot, schema, objects, selection } = prepared;
+    let Prepared { settled, snapshot, schema, objects, selection, .. } = prepared;
     let copy = &settled.copy;
     let kept: Vec<&StoredObject> = objects.iter().filter(|object| selection.has(object)).collect();
     refuse_unfit(&kept, schema)?;

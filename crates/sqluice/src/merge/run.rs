@@ -203,7 +203,7 @@ impl<'r> Run<'r> {
             };
             let left_out = left_out.get(&(member.source, table)).cloned();
             changes.left_out = Cow::Owned(left_out.unwrap_or_default());
-            Some(CopiedPiece { snapshot: &sources[member.source].snapshot, tree, changes })
+            Some(CopiedPiece { changes, ..CopiedPiece::new(&sources[member.source].snapshot, tree) })
         });
         pieces.collect()
     }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::quoted;
-use sqluice_core::schema::token::{self, Token, TokenKind, same};
+use sqluice_core::schema::token::same;
 use sqluice_core::sqlite_error::failed;
 use sqluice_engine::options::OnConflict;
 
@@ -17,6 +17,7 @@ use super::Merge;
 use super::inserted::not_inserted;
 use super::sources::{Shared, Source};
 use super::tables::differently;
+use crate::copy::VirtualTableSql;
 
 /// A virtual table that is made again.
 #[derive(Clone, Debug)]
@@ -59,7 +60,7 @@ pub(super) fn rebuilt(
             let mut tables = shared.iter().filter(|shared| shared.kind == "table");
             tables.any(|shared| shared.name.eq_ignore_ascii_case(name) && shared.members.len() > 1)
         };
-        let made = Statement::of(&sql);
+        let made = VirtualTableSql::of(&sql);
         let external = made.option("content").filter(|content| !content.is_empty());
         let follows = made.module.eq_ignore_ascii_case("fts5") && external.as_deref().is_some_and(is_shared);
         if table.members.len() == 1 && !follows {
@@ -117,35 +118,6 @@ pub(super) fn owner(object: &Shared, sources: &[Source]) -> String {
     let owners =
         names.filter(|name| lower.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('_')));
     owners.max_by_key(String::len).unwrap_or(lower)
-}
-
-/// A CREATE VIRTUAL TABLE statement.
-struct Statement {
-    module: String,
-    /// The arguments that are an option, such as `content = 'notes'`: its name and its value.
-    options: Vec<(String, String)>,
-}
-
-impl Statement {
-    fn of(sql: &str) -> Statement {
-        let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
-        let using = tokens.iter().position(|token| token.is_word(sql, "USING"));
-        let module = using.and_then(|using| tokens.get(using + 1)?.name(sql)).unwrap_or_default();
-        let options = tokens.windows(3).filter(|some| some[1].is_symbol(sql, "=")).filter_map(|some| {
-            let value = &some[2];
-            let text = match value.kind {
-                TokenKind::Word | TokenKind::QuotedName => value.name(sql)?,
-                _ => value.text(sql).trim_matches('\'').replace("''", "'"),
-            };
-            Some((some[0].name(sql)?, text))
-        });
-        Statement { module, options: options.collect() }
-    }
-
-    fn option(&self, name: &str) -> Option<String> {
-        let mut options = self.options.iter();
-        options.find(|(option, _)| option.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone())
-    }
 }
 
 /// Whether SQLite has anything to do once the pages are written.

@@ -1,0 +1,293 @@
+//! What a user writes: a schema file whose `gen:` comments say how columns are masked.
+//!
+//! ```sql
+//! CREATE TABLE customers (
+//!   name,   -- gen: name()
+//!   phone   -- gen: shape()
+//! );
+//! ```
+//!
+//! It needs no more than the tables and columns that are masked, and these need no types.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::schema::Schema;
+use sqluice_core::schema::token::tokens;
+
+use super::Mask;
+use super::key::MaskKey;
+use crate::Fault;
+use crate::comments::{Comment, comments};
+use crate::functions::{MASK_FUNCTIONS, MaskFunction, compile};
+use crate::generator::{Class, Generate, World};
+use crate::parse::{Argument, Expr, ExprNode, Literal, parse};
+
+/// Bits of the number of a value that differs from others.
+pub(super) const DISTINCT_BITS: u32 = 60;
+
+/// The fewest values of a function that are unlikely to meet by chance.
+const DISTINCT_MIN: u64 = 100_000_000_000_000_000;
+
+/// The most days of a shift.
+const DAYS_MAX: i64 = 36_525;
+
+/// Functions that know rows or other columns, which an old value does not.
+const OF_ROWS: &[&str] = &["row", "uuid7", "permutation", "distinct", "ascending", "ref", "sql"];
+
+/// A file of masks.
+#[derive(Clone, Debug)]
+pub struct MaskFile {
+    schema: Arc<Schema>,
+    columns: Vec<MaskColumn>,
+}
+
+/// The mask of a column.
+#[derive(Clone, Debug)]
+pub struct MaskColumn {
+    /// The table, as written.
+    pub table: String,
+    /// The column, as written.
+    pub column: String,
+    at: usize,
+    expression: String,
+    recipe: Recipe,
+}
+
+/// How a value is masked.
+#[derive(Clone, Debug)]
+pub(super) enum Recipe {
+    Keep,
+    Shape,
+    Permute(Option<(i64, i64)>),
+    Noise(f64),
+    Shift { days: u64, person: Option<String> },
+    Made(Arc<dyn Generate>),
+}
+
+/// Whether different values stay different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// Always.
+    Different,
+    /// Where a key asks for it, but for two values in 2^60 pairs.
+    OnRequest,
+    /// No: two values may become one.
+    Nothing,
+}
+
+impl MaskFile {
+    /// Reads a file of masks.
+    ///
+    /// # Errors
+    /// When it can't be read, or a comment is malformed.
+    pub fn read(file: &Path) -> Result<MaskFile> {
+        MaskFile::new(Schema::read(file)?)
+    }
+
+    /// The masks that a schema's comments declare.
+    ///
+    /// # Errors
+    /// When a comment is malformed, or none exists.
+    pub fn new(schema: Schema) -> Result<MaskFile> {
+        let made = comments(&schema.sql)
+            .and_then(|comments| comments.iter().map(MaskColumn::new).collect::<Result<Vec<_>, _>>());
+        let columns = made.map_err(|fault| fault.in_file(&schema))?;
+        if columns.is_empty() {
+            return Err(Error::input("no column has a mask")
+                .at(Place::file(&schema.file))
+                .hint("a mask is a comment on the line of its column: -- gen: shape()"));
+        }
+        Ok(MaskFile { schema: Arc::new(schema), columns })
+    }
+
+    /// The columns with a mask, in their order.
+    pub fn columns(&self) -> &[MaskColumn] {
+        &self.columns
+    }
+
+    /// Where a mask stands.
+    pub fn place(&self, column: &MaskColumn) -> Place {
+        Place::in_text(&self.schema.file, &self.schema.sql, column.at)
+    }
+}
+
+impl MaskColumn {
+    fn new(comment: &Comment<'_>) -> Result<MaskColumn, Fault> {
+        refuse_rows(comment)?;
+        let expr = parse(comment.text, comment.start)?;
+        let recipe = Recipe::new(&expr)?;
+        let (table, column) = (comment.table.clone(), comment.column.clone());
+        Ok(MaskColumn { table, column, at: expr.at.start, expression: expr.to_string(), recipe })
+    }
+
+    /// The expression.
+    pub fn expression(&self) -> &str {
+        &self.expression
+    }
+
+    /// Whether the column is kept as it is.
+    pub fn is_kept(&self) -> bool {
+        matches!(self.recipe, Recipe::Keep)
+    }
+
+    /// The column that names the person, in `shift`.
+    pub fn person(&self) -> Option<&str> {
+        match &self.recipe {
+            Recipe::Shift { person, .. } => person.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Whether different values stay different.
+    pub fn keeps(&self) -> Keeps {
+        let Recipe::Made(generator) = &self.recipe else {
+            return match self.recipe {
+                Recipe::Keep | Recipe::Shape | Recipe::Permute(_) => Keeps::Different,
+                _ => Keeps::Nothing,
+            };
+        };
+        let world = World { seed: 0, rows: Vec::new() };
+        let is_wide = match generator.domain() {
+            Some(domain) => {
+                domain.is_endless() || domain.count(&world).is_ok_and(|count| count >= DISTINCT_MIN)
+            }
+            None => self.expression == "uuid4()",
+        };
+        if is_wide { Keeps::OnRequest } else { Keeps::Nothing }
+    }
+
+    /// Whether a value may become NULL.
+    pub fn makes_nulls(&self) -> bool {
+        matches!(&self.recipe, Recipe::Made(generator) if generator.nullable())
+    }
+
+    /// Whether values become text or blobs, whatever they were.
+    pub fn makes_strings(&self) -> bool {
+        matches!(&self.recipe, Recipe::Made(generator) if matches!(generator.class(), Class::Text | Class::Blob))
+    }
+
+    /// The mask with a key; `None`: values are kept. `distinct`: different values must stay different, which [`MaskColumn::keeps`] allows.
+    pub fn mask(&self, key: &MaskKey, distinct: bool) -> Option<Mask> {
+        Mask::new(&self.recipe, &self.expression, key, distinct)
+    }
+}
+
+/// Refuses functions that need more than an old value.
+fn refuse_rows(comment: &Comment<'_>) -> Result<(), Fault> {
+    let tokens: Vec<_> = tokens(comment.text).into_iter().filter(|token| !token.is_comment()).collect();
+    for pair in tokens.windows(2).filter(|pair| pair[1].is_symbol(comment.text, "(")) {
+        let is = |name: &&&str| pair[0].is_word(comment.text, name);
+        if let Some(name) = OF_ROWS.iter().find(is) {
+            let message = format!("{name}: a mask knows the old value alone, no rows and no other columns");
+            let hint = "permute() and shape() keep different values different; email(), choice() and the like depend on the old value";
+            return Err(Fault::new(comment.start + pair[0].at.start, message).hint(hint));
+        }
+    }
+    Ok(())
+}
+
+impl Recipe {
+    fn new(expr: &Expr) -> Result<Recipe, Fault> {
+        let ExprNode::Call { name, arguments } = &expr.node else { return Ok(Recipe::Made(compile(expr)?)) };
+        let Some(function) = MASK_FUNCTIONS.iter().find(|function| function.name.eq_ignore_ascii_case(name))
+        else {
+            return Ok(Recipe::Made(compile(expr)?));
+        };
+        let call = Call { function, arguments, expr };
+        match function.name {
+            "keep" => call.takes(0..=0).map(|()| Recipe::Keep),
+            "shape" => call.takes(0..=0).map(|()| Recipe::Shape),
+            "permute" => call.permute(),
+            "noise" => call.noise(),
+            _ => call.shift(),
+        }
+    }
+}
+
+/// A call of a function that masks alone have.
+struct Call<'a> {
+    function: &'a MaskFunction,
+    arguments: &'a [Argument],
+    expr: &'a Expr,
+}
+
+impl Call<'_> {
+    fn fault(&self, at: usize, message: &str) -> Fault {
+        let MaskFunction { name, signature, about, example, .. } = self.function;
+        Fault::new(at, format!("{name}: {message}"))
+            .hint(format!("{signature}: {about}, for example {example}"))
+    }
+
+    fn takes(&self, count: std::ops::RangeInclusive<usize>) -> Result<(), Fault> {
+        let given = self.arguments.len();
+        if let Some(weight) = self.arguments.iter().find_map(|argument| argument.weight.as_ref()) {
+            return Err(self.fault(weight.at, "takes no weights, only choice does"));
+        }
+        if count.contains(&given) {
+            return Ok(());
+        }
+        let takes = match (count.start(), count.end()) {
+            (0, 0) => "takes no arguments".to_owned(),
+            (least, most) if least == most => format!("takes {least} arguments"),
+            (least, most) => format!("takes {least} to {most} arguments"),
+        };
+        Err(self.fault(self.expr.at.start, &format!("{takes}, and got {given}")))
+    }
+
+    fn wrong(&self, index: usize, expected: &str) -> Fault {
+        let value = &self.arguments[index].value;
+        self.fault(value.at.start, &format!("argument {} is {expected}, not {value}", index + 1))
+    }
+
+    fn int(&self, index: usize) -> Result<i64, Fault> {
+        match self.arguments[index].value.node {
+            ExprNode::Literal(Literal::Int(int)) => Ok(int),
+            _ => Err(self.wrong(index, "a whole number")),
+        }
+    }
+
+    fn permute(&self) -> Result<Recipe, Fault> {
+        self.takes(0..=2)?;
+        match self.arguments.len() {
+            0 => Ok(Recipe::Permute(None)),
+            2 => {
+                let (first, last) = (self.int(0)?, self.int(1)?);
+                if first >= last {
+                    return Err(self.wrong(1, &format!("more than {first}")));
+                }
+                Ok(Recipe::Permute(Some((first, last))))
+            }
+            _ => Err(self.fault(self.expr.at.start, "takes both ends of a range, or none")),
+        }
+    }
+
+    fn noise(&self) -> Result<Recipe, Fault> {
+        self.takes(1..=1)?;
+        let share = match self.arguments[0].value.node {
+            ExprNode::Literal(Literal::Real(real)) => real,
+            ExprNode::Literal(Literal::Int(int)) => int as f64,
+            _ => f64::NAN,
+        };
+        if share > 0.0 && share <= 1.0 {
+            Ok(Recipe::Noise(share))
+        } else {
+            Err(self.wrong(0, "above 0 and at most 1"))
+        }
+    }
+
+    fn shift(&self) -> Result<Recipe, Fault> {
+        self.takes(1..=2)?;
+        let days = match self.int(0)? {
+            days @ 1..=DAYS_MAX => days.cast_unsigned(),
+            _ => return Err(self.wrong(0, &format!("from 1 to {DAYS_MAX}"))),
+        };
+        let person = match self.arguments.get(1).map(|argument| &argument.value.node) {
+            None => None,
+            Some(ExprNode::Column { of: None, name }) => Some(name.clone()),
+            Some(_) => return Err(self.wrong(1, "a column of the row")),
+        };
+        Ok(Recipe::Shift { days, person })
+    }
+}

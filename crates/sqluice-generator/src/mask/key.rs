@@ -1,0 +1,101 @@
+//! The secret key of a masked copy, and the keys that are derived from it.
+//!
+//! ```text
+//!  key file, or 32 random bytes ──> SHA-256(label, key) ──> a key for each purpose
+//! ```
+//!
+//! Invariant: no message, plan or report shows a key, or anything that it could be computed from.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+use sqluice_core::error::{Error, Result};
+
+use super::siphash::SipKey;
+use crate::random::Key;
+
+/// The secret of a masked copy. The same key gives the same masks.
+#[derive(Clone)]
+pub struct MaskKey {
+    secret: Vec<u8>,
+    is_random: bool,
+}
+
+impl MaskKey {
+    /// The fewest bytes of a key.
+    pub const BYTES_MIN: usize = 16;
+
+    /// Random bytes of the operating system, which are forgotten with the copy.
+    ///
+    /// # Errors
+    /// When the system has none.
+    pub fn random() -> Result<MaskKey> {
+        let mut secret = vec![0; 32];
+        match getrandom::fill(&mut secret) {
+            Ok(()) => Ok(MaskKey { secret, is_random: true }),
+            Err(error) => Err(Error::input("the system gives no random bytes for a key").because(error)),
+        }
+    }
+
+    /// A key of at least [`MaskKey::BYTES_MIN`] bytes; `None`: these are fewer.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Option<MaskKey> {
+        let secret = bytes.into();
+        (secret.len() >= MaskKey::BYTES_MIN).then_some(MaskKey { secret, is_random: false })
+    }
+
+    /// Whether it is a random one, which is forgotten.
+    pub fn is_random(&self) -> bool {
+        self.is_random
+    }
+
+    /// The key for a purpose.
+    pub(super) fn derived(&self, label: &str) -> SipKey {
+        let digest = self.digest(label);
+        SipKey::new(std::array::from_fn(|at| digest[at]))
+    }
+
+    /// A stream of random words for a purpose.
+    pub(super) fn stream(&self, label: &str) -> Key {
+        let digest = self.digest(label);
+        Key::of_word(u64::from_le_bytes(std::array::from_fn(|at| digest[at])))
+    }
+
+    fn digest(&self, label: &str) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        // The length keeps label and secret apart.
+        hash.update((label.len() as u64).to_le_bytes());
+        hash.update(label.as_bytes());
+        hash.update(&self.secret);
+        hash.finalize().into()
+    }
+}
+
+impl fmt::Debug for MaskKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_random { "a random key" } else { "a key of the user's" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_long_and_say_nothing_of_themselves() {
+        assert!(MaskKey::new("0123456789abcde").is_none());
+        let key = MaskKey::new("0123456789abcdef").unwrap();
+        assert!(!format!("{key:?}").contains("0123"));
+        assert!(MaskKey::random().unwrap().is_random() && !key.is_random());
+    }
+
+    #[test]
+    fn purposes_and_secrets_have_keys_of_their_own() {
+        let keys = ["0123456789abcdef", "0123456789abcdeg"].map(|secret| MaskKey::new(secret).unwrap());
+        let all = keys.iter().flat_map(|key| ["a", "b", "ab"].map(|label| key.derived(label).hash(b"x")));
+        let mut all: Vec<u64> = all.collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 6);
+        assert_eq!(keys[0].derived("a").hash(b"x"), keys[0].clone().derived("a").hash(b"x"));
+    }
+}

@@ -1,0 +1,358 @@
+//! Masks: values in the place of old ones, each a function of a secret key and the old value.
+//!
+//! ```text
+//!  mask.sql ── comments, parse ──> MaskFile: an expression for each column
+//!                                       │  and a key
+//!  batch of old values ──> Mask ────────┴──> batch of new ones
+//!
+//!    equality    equal values (5 and 5.0, 'a' and 'A' of NOCASE) ──> one hash of 64 bits
+//!    functions   email(), choice(...): made for the row whose number is the hash
+//!    shape, permute                    a keyed permutation: different values stay different
+//!    shift, noise                      moved by what the hash of a person, or of the value, says
+//! ```
+//!
+//! * NULL stays NULL.
+//! * Neither table nor column is a part of the hash, but the expression is: two columns with the same expression give equal values
+//!   equal ones. So joins hold.
+//! * Where a key asks for it, functions whose values can be numbered without an end number them by the hash: different values get
+//!   different ones, but for two that share a hash of 60 bits.
+//!
+//! Invariant: what a value becomes depends on the key, the expression and the value alone (and on the person, in `shift`): not on its row,
+//! other rows or threads.
+//!
+//! Modules, from the bottom up: `siphash`, `key`: secrets; `equality`: which values are equal; `permutation`, `alphabet`, `shape`,
+//! `numbers`, `dates`: what values become; `file`: what a user writes.
+
+mod alphabet;
+mod dates;
+mod equality;
+mod file;
+mod key;
+mod numbers;
+mod permutation;
+mod shape;
+mod siphash;
+
+use std::sync::Arc;
+
+use sqluice_core::batch::{Bitmap, Column, ROWS_MAX, Value, Values};
+use sqluice_core::error::Error;
+
+pub use equality::{Collation, Equality};
+pub use file::{Keeps, MaskColumn, MaskFile};
+pub use key::MaskKey;
+
+use crate::generator::{Generate, Scope, World};
+use crate::random::{Key, below64};
+use crate::vector::{Vector, VectorKind};
+use dates::Shift;
+use equality::ValueHash;
+use file::Recipe;
+use numbers::{Noise, Permute};
+use shape::{Shape, ShapeSpace};
+
+/// Makes new values of old ones.
+#[derive(Clone)]
+pub struct Mask {
+    shape: Shape,
+    kind: Kind,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Shape,
+    Permute(Permute),
+    Noise(Noise),
+    Shift(Shift),
+    Made(Made),
+}
+
+/// Values of the generator language.
+#[derive(Clone)]
+struct Made {
+    hash: ValueHash,
+    stream: Key,
+    generator: Arc<dyn Generate>,
+    /// Whether different values get different ones.
+    distinct: bool,
+}
+
+/// The new values of a column, in space that is used again for the next rows.
+#[derive(Default)]
+pub struct MaskSpace {
+    vector: Vector,
+    hashes: Vec<u64>,
+    folded: Vec<u8>,
+    text: Vec<u8>,
+    shape: ShapeSpace,
+}
+
+impl MaskSpace {
+    /// What [`MaskSpace::column`] needs.
+    pub fn mixed_values(&self) -> Vec<Value<'_>> {
+        self.vector.mixed_values()
+    }
+
+    /// The new values.
+    pub fn column<'a>(&'a self, mixed: &'a [Value<'a>]) -> Column<'a> {
+        self.vector.column(mixed)
+    }
+}
+
+impl Mask {
+    /// `None`: the values are kept.
+    fn new(recipe: &Recipe, expression: &str, key: &MaskKey, distinct: bool) -> Option<Mask> {
+        let kind = match recipe {
+            Recipe::Keep => return None,
+            Recipe::Shape => Kind::Shape,
+            Recipe::Permute(range) => Kind::Permute(Permute::new(key, *range)),
+            Recipe::Noise(share) => Kind::Noise(Noise::new(key, *share)),
+            Recipe::Shift { days, .. } => Kind::Shift(Shift::new(key, *days)),
+            Recipe::Made(generator) => Kind::Made(Made {
+                hash: ValueHash::new(key, expression),
+                stream: key.stream(&format!("stream: {expression}")),
+                generator: Arc::clone(generator),
+                distinct,
+            }),
+        };
+        Some(Mask { shape: Shape::new(key), kind })
+    }
+
+    /// Makes the new values of `rows` old ones, at most [`ROWS_MAX`]. `person` has the column that names whose values they are.
+    ///
+    /// # Errors
+    /// When a value can't be masked: its row, if it is known.
+    pub fn fill(
+        &self,
+        (old, equality): (&Column<'_>, Equality),
+        person: Option<(&Column<'_>, Equality)>,
+        rows: usize,
+        space: &mut MaskSpace,
+    ) -> Result<(), (Option<usize>, Error)> {
+        debug_assert!(rows <= ROWS_MAX);
+        if let Values::Null = old.values {
+            space.vector.null(rows);
+            return Ok(());
+        }
+        match (&self.kind, old.values) {
+            (Kind::Made(made), values) => {
+                made.fill((old, equality), rows, space).map_err(|error| (None, error))?;
+                // Values of several classes have their NULLs among them.
+                if let Values::Any(values) = values
+                    && values[..rows].contains(&Value::Null)
+                {
+                    let present: Vec<bool> =
+                        values[..rows].iter().map(|value| *value != Value::Null).collect();
+                    space.vector.keep(&present);
+                }
+            }
+            (Kind::Shape, Values::Int(ints)) => {
+                let slots = space.vector.ints(rows);
+                slots.copy_from_slice(&ints[..rows]);
+                self.shape.ints(slots);
+            }
+            (Kind::Shape, Values::Text(texts)) if !equality.numeric => {
+                let MaskSpace { vector, shape, .. } = space;
+                vector.appended(VectorKind::Text, rows, |row, out| {
+                    if !is_null(old, row) {
+                        self.shape.text(texts.get(row), shape, out);
+                    }
+                });
+            }
+            (Kind::Shift(shift), Values::Text(texts)) if !equality.numeric => {
+                let MaskSpace { vector, shape, folded, .. } = space;
+                vector.appended(VectorKind::Text, rows, |row, out| {
+                    if is_null(old, row) {
+                        return;
+                    }
+                    let (person, of) =
+                        person.map_or((Value::Null, equality), |(of, equality)| (of.get(row), equality));
+                    let days = shift.days_of(person, of, folded);
+                    if !Shift::text(texts.get(row), days, out) {
+                        self.shape.text(texts.get(row), shape, out);
+                    }
+                });
+            }
+            (Kind::Permute(permute), Values::Int(ints)) => {
+                let slots = space.vector.ints(rows);
+                slots.copy_from_slice(&ints[..rows]);
+                let placed = permute.ints(slots, |row| !is_null(old, row));
+                placed.map_err(|row| (Some(row), out_of_range()))?;
+            }
+            _ => return self.each((old, equality), person, rows, space),
+        }
+        if let Some(validity) = old.validity {
+            space.vector.keep_bits(validity);
+        }
+        Ok(())
+    }
+
+    /// Value by value, whatever their classes are.
+    fn each(
+        &self,
+        (old, equality): (&Column<'_>, Equality),
+        person: Option<(&Column<'_>, Equality)>,
+        rows: usize,
+        MaskSpace { vector, folded, text, shape, .. }: &mut MaskSpace,
+    ) -> Result<(), (Option<usize>, Error)> {
+        vector.values();
+        for row in 0..rows {
+            let value = old.get(row);
+            let number = equality.number(value);
+            match (&self.kind, number) {
+                (_, Value::Null) => vector.push(Value::Null),
+                (Kind::Permute(permute), Value::Int(int)) => {
+                    let placed = permute.int(int).ok_or_else(|| (Some(row), out_of_range()))?;
+                    vector.push(match value {
+                        Value::Real(_) => Value::Real(placed as f64),
+                        _ => Value::Int(placed),
+                    });
+                }
+                (Kind::Noise(noise), Value::Int(_) | Value::Real(_)) => {
+                    let number = if let Value::Real(_) = value { value } else { number };
+                    vector.push(noise.number(number, equality).unwrap_or(Value::Null));
+                }
+                (Kind::Shift(shift), _) => {
+                    let (person, of) =
+                        person.map_or((Value::Null, equality), |(of, equality)| (of.get(row), equality));
+                    let days = shift.days_of(person, of, folded);
+                    if !Shift::moment(value, days, &mut |moment| vector.push(moment)) {
+                        self.shape.value(value, equality, shape, text, &mut |value| vector.push(value));
+                    }
+                }
+                _ => self.shape.value(value, equality, shape, text, &mut |value| vector.push(value)),
+            }
+        }
+        vector.settle();
+        Ok(())
+    }
+}
+
+impl Made {
+    fn fill(
+        &self,
+        (old, equality): (&Column<'_>, Equality),
+        rows: usize,
+        MaskSpace { vector, hashes, folded, .. }: &mut MaskSpace,
+    ) -> Result<(), Error> {
+        self.hash.fill(old, rows, equality, (hashes, folded));
+        let world = World { seed: 0, rows: Vec::new() };
+        let at = Scope::new(self.stream, &world);
+        match self.generator.domain().filter(|_| self.distinct) {
+            Some(domain) if domain.is_endless() => {
+                hashes.iter_mut().for_each(|hash| *hash >>= 64 - file::DISTINCT_BITS);
+                domain.nth(at, hashes, vector)
+            }
+            Some(domain) => {
+                let count = domain.count(&world)?;
+                hashes.iter_mut().for_each(|hash| *hash = below64(*hash, count));
+                domain.nth(at, hashes, vector)
+            }
+            None => {
+                // Functions add to numbers of rows, which are smaller.
+                hashes.iter_mut().for_each(|hash| *hash >>= 2);
+                self.generator.fill_at(at, hashes, vector)
+            }
+        }
+    }
+}
+
+#[inline]
+fn is_null(column: &Column<'_>, row: usize) -> bool {
+    column.validity.is_some_and(|validity: Bitmap<'_>| !validity.get(row))
+}
+
+fn out_of_range() -> Error {
+    Error::input("a value lies outside of the range of its permute(a, b)")
+        .hint("give a range that has all values, or none")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use sqluice_core::batch::{Bytes, Span, Spans};
+    use sqluice_core::schema::Schema;
+
+    fn mask(expression: &str, distinct: bool) -> Mask {
+        let sql = format!("CREATE TABLE t (a /* gen: {expression} */, b)");
+        let file = MaskFile::new(Schema::parse(sql, "m.sql".as_ref()).unwrap()).unwrap();
+        file.columns()[0].mask(&MaskKey::new([5; 16]).unwrap(), distinct).unwrap()
+    }
+
+    /// The new values, as text that says their class.
+    fn masked(mask: &Mask, old: &Column<'_>, rows: usize) -> Vec<String> {
+        let mut space = MaskSpace::default();
+        let person = Column::new(Values::Int(&[7; ROWS_MAX]));
+        let equality = Equality::default();
+        mask.fill((old, equality), Some((&person, equality)), rows, &mut space).unwrap();
+        let mixed = space.mixed_values();
+        let column = space.column(&mixed);
+        (0..rows).map(|row| format!("{:?}", column.get(row))).collect()
+    }
+
+    const EXPRESSIONS: [&str; 10] = [
+        "shape()",
+        "permute()",
+        "noise(0.2)",
+        "shift(10, b)",
+        "email()",
+        "choice('a', 'b', 3)",
+        "int(1, 1_000_000)",
+        "uuid4()",
+        "template('{digits(3)}-{city()}')",
+        "null(0.5, 'x')",
+    ];
+
+    proptest! {
+        #[test]
+        fn a_value_does_not_depend_on_the_rows_beside_it_or_on_how_its_column_lies(
+            ints in prop::collection::vec(any::<i64>(), 1..40),
+            texts in prop::collection::vec("[a-zA-Z0-9 é-]{0,12}|20[0-9]{2}-0[1-9]-1[0-9]", 1..40),
+            nulls in any::<u64>(),
+            which in 0..EXPRESSIONS.len(),
+        ) {
+            let mask = mask(EXPRESSIONS[which], false);
+            let bits = [nulls];
+            let validity = Some(Bitmap(&bits));
+            let is_null = |row: usize| nulls >> row & 1 == 0;
+
+            let typed = masked(&mask, &Column { values: Values::Int(&ints), validity }, ints.len());
+            let any: Vec<Value<'_>> = ints.iter().enumerate().map(|(row, int)| if is_null(row) { Value::Null } else { Value::Int(*int) }).collect();
+            prop_assert_eq!(&typed, &masked(&mask, &Column::new(Values::Any(&any)), any.len()));
+            for (row, new) in typed.iter().enumerate() {
+                prop_assert_eq!(new, &masked(&mask, &Column::new(Values::Any(&any[row..=row])), 1)[0]);
+                prop_assert!(!is_null(row) || new == "Null");
+            }
+
+            let data = texts.concat();
+            let mut start = 0;
+            let spans: Vec<Span> = texts.iter().map(|text| {
+                let span = Span { start, len: text.len() as u32 };
+                start += span.len;
+                span
+            }).collect();
+            let bytes = Bytes { data: data.as_bytes(), spans: Spans::Anywhere(&spans) };
+            let typed = masked(&mask, &Column { values: Values::Text(bytes), validity }, texts.len());
+            let any: Vec<Value<'_>> = texts.iter().enumerate().map(|(row, text)| if is_null(row) { Value::Null } else { Value::Text(text.as_bytes()) }).collect();
+            prop_assert_eq!(typed, masked(&mask, &Column::new(Values::Any(&any)), any.len()));
+        }
+    }
+
+    #[test]
+    fn functions_that_can_do_so_keep_different_values_different_on_request() {
+        let old: Vec<i64> = (0..1000).collect();
+        for expression in ["email()", "city()", "uuid4()", "hex(20)", "text(11, 11)", "name()"] {
+            let file = |sql: String| MaskFile::new(Schema::parse(sql, "m.sql".as_ref()).unwrap()).unwrap();
+            let masks = file(format!("CREATE TABLE t (a /* gen: {expression} */)"));
+            assert_eq!(masks.columns()[0].keeps(), Keeps::OnRequest, "{expression}");
+            let mut all: Vec<String> = Vec::new();
+            for chunk in old.chunks(500) {
+                all.extend(masked(&mask(expression, true), &Column::new(Values::Int(chunk)), chunk.len()));
+            }
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len(), 1000, "{expression}");
+        }
+    }
+}

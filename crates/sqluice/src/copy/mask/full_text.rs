@@ -1,0 +1,170 @@
+//! Full-text tables, which are made again: what they keep of their text is never copied.
+//!
+//! | content | rows |
+//! |---|---|
+//! | of its own | those of the source, with their new values |
+//! | another table or view | `rebuild`, from the copy |
+//! | none | refused: the words are those of the source, and the text is not there |
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags};
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::{Cancel, Silent};
+use sqluice_core::schema::quoted;
+use sqluice_core::sqlite_error::failed;
+use sqluice_reader::{Snapshot, StoredObject};
+
+use super::columns::{Masks, TableMasks, column_names};
+use super::insert::Insertion;
+use super::source::Masking;
+use crate::copy::virtual_table::VirtualTableSql;
+
+/// A full-text table that is made again.
+pub(in crate::copy) struct FullText {
+    pub(in crate::copy) name: String,
+    sql: String,
+    /// `fts5`, or one that FTS5 followed.
+    is_fts5: bool,
+    /// Whether the text is in another table or view.
+    is_external: bool,
+    masks: Option<TableMasks>,
+}
+
+impl FullText {
+    /// The full-text tables among the objects that are copied.
+    ///
+    /// # Errors
+    /// When one does not keep its text.
+    pub(in crate::copy) fn all(objects: &[&StoredObject], masks: &Masks) -> Result<Vec<FullText>> {
+        let mut all = Vec::new();
+        for object in objects.iter().filter(|object| object.kind == "table" && object.tree.is_none()) {
+            let sql = object.sql.clone().unwrap_or_default();
+            let made = VirtualTableSql::of(&sql);
+            let module = made.module.to_ascii_lowercase();
+            let of_table = masks.virtual_tables.get(&object.name.to_ascii_lowercase());
+            if !matches!(&*module, "fts3" | "fts4" | "fts5") {
+                if of_table.is_some() {
+                    let message = format!(
+                        "table {} is a virtual table of {module}, which no mask can change",
+                        object.name
+                    );
+                    return Err(Error::input(message).hint(message![
+                        "leave it out: ",
+                        Setting::Table,
+                        " names others"
+                    ]));
+                }
+                continue;
+            }
+            let content = made.option("content");
+            let has_no_text = content.as_deref().is_some_and(|content| content.trim().is_empty());
+            if has_no_text {
+                let message = format!(
+                    "full-text table {} has the words of the source, and not their text",
+                    object.name
+                );
+                return Err(Error::input(message).hint("leave it out, and fill it again afterwards"));
+            }
+            if content.is_some() && of_table.is_some() {
+                let message = format!("the text of {} is in another table", object.name);
+                return Err(Error::input(message).hint("mask the columns of that table"));
+            }
+            all.push(FullText {
+                name: object.name.clone(),
+                sql,
+                is_fts5: module == "fts5",
+                is_external: content.is_some(),
+                masks: of_table.cloned(),
+            });
+        }
+        Ok(all)
+    }
+
+    /// Whether it has its text itself.
+    pub(super) fn keeps_text(&self) -> bool {
+        !self.is_external
+    }
+
+    /// Whether a table is one of those that this one keeps its data in, by its name in small letters, among the names of such tables.
+    pub(in crate::copy) fn owns(&self, shadow: &str, shadows: &HashSet<String>) -> bool {
+        shadows.contains(shadow)
+            && shadow.strip_prefix(&self.name.to_ascii_lowercase()).is_some_and(|rest| rest.starts_with('_'))
+    }
+
+    /// Makes the tables in the file at a path.
+    ///
+    /// # Errors
+    /// When SQLite can't make one.
+    pub(in crate::copy) fn finish(
+        tables: &[FullText],
+        source: &Snapshot,
+        path: &Path,
+        cancel: &Cancel,
+    ) -> Result<()> {
+        let path = std::path::absolute(path).map_err(|error| Error::read(path, error))?;
+        let cannot = |error| failed(error, "open the new file");
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(&path, flags).map_err(cannot)?;
+        let stop = cancel.clone();
+        connection.progress_handler(1000, Some(move || stop.check().is_err())).map_err(cannot)?;
+        connection
+            .execute_batch(
+                "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;
+                 PRAGMA secure_delete = ON; PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = ON; BEGIN",
+            )
+            .map_err(cannot)?;
+        for table in tables {
+            table.make(&connection, source, cancel)?;
+        }
+        connection.execute_batch("COMMIT").map_err(|error| failed(error, "write the new file"))?;
+        connection.close().map_err(|(_, error)| failed(error, "close the new file"))?;
+        cancel.check()
+    }
+
+    fn make(&self, to: &Connection, source: &Snapshot, cancel: &Cancel) -> Result<()> {
+        let cannot = |error| failed(error, &format!("make table {}", self.name));
+        to.execute_batch(&self.sql).map_err(cannot)?;
+        let name = quoted(&self.name);
+        let from = source.connection();
+        if self.is_fts5 {
+            self.configure(&from, to).map_err(cannot)?;
+        }
+        if self.is_external {
+            return to
+                .execute_batch(&format!("INSERT INTO {name} ({name}) VALUES ('rebuild')"))
+                .map_err(cannot);
+        }
+        let columns = column_names(&from, &self.name);
+        let masks = self.masks.clone().unwrap_or_else(|| TableMasks {
+            table: self.name.clone(),
+            columns: vec![None; columns.len()],
+            masks_rowids: false,
+        });
+        let rowid = columns.len();
+        let masking = Masking { masks, read: (0..=rowid).collect(), columns: rowid + 1, shows_keys: false };
+        let listed: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
+        let listed = format!("{}, rowid", listed.join(", "));
+        let places = vec!["?"; rowid + 1].join(", ");
+        let insertion = Insertion { table: &self.name, masking: &masking, progress: &Silent, cancel };
+        let select = format!("SELECT {listed} FROM {name}");
+        insertion.copy(&from, &select, to, &format!("INSERT INTO {name} ({listed}) VALUES ({places})"))
+    }
+
+    /// Gives the new table the settings of the old one.
+    fn configure(&self, from: &Connection, to: &Connection) -> rusqlite::Result<()> {
+        let config =
+            format!("SELECT k, v FROM {} WHERE k <> 'version'", quoted(&format!("{}_config", self.name)));
+        let Ok(mut config) = from.prepare(&config) else { return Ok(()) };
+        let settings = config.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let settings: Vec<(String, Value)> = settings.collect::<rusqlite::Result<_>>()?;
+        let name = quoted(&self.name);
+        let mut set = to.prepare(&format!("INSERT INTO {name} ({name}, rank) VALUES (?1, ?2)"))?;
+        for setting in settings {
+            set.execute(setting)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! Rows of a table that SQLite stores, with their new values.
+
+use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
+use rusqlite::{Connection, Statement, params_from_iter};
+use sqluice_core::batch::{Batch, Column, Value, Values};
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::sqlite_error::{failed, said};
+
+use super::source::{Masking, Spaces};
+
+/// Rows that are masked together.
+const BATCH: usize = 256;
+
+/// Rows on their way from one connection to another.
+pub(super) struct Insertion<'a> {
+    /// The table, for messages.
+    pub(super) table: &'a str,
+    pub(super) masking: &'a Masking,
+    pub(super) progress: &'a dyn Progress,
+    pub(super) cancel: &'a Cancel,
+}
+
+impl Insertion<'_> {
+    /// Copies the rows that `select` returns, which has the columns that are read, by `insert`, which takes them.
+    ///
+    /// # Errors
+    /// When a row can't be read, masked or stored.
+    pub(super) fn copy(&self, from: &Connection, select: &str, to: &Connection, insert: &str) -> Result<()> {
+        let cannot_read = |error| failed(error, &format!("read table {}", self.table));
+        let mut select = from.prepare(select).map_err(cannot_read)?;
+        let mut insert =
+            to.prepare(insert).map_err(|error| failed(error, &format!("fill table {}", self.table)))?;
+        let columns = select.column_count();
+        let mut rows = select.query([]).map_err(cannot_read)?;
+        let mut old: Vec<Vec<Owned>> = vec![Vec::new(); columns];
+        let mut spaces = Spaces::new();
+        loop {
+            let row = rows.next().map_err(cannot_read)?;
+            let is_last = row.is_none();
+            if let Some(row) = row {
+                for (column, values) in old.iter_mut().enumerate() {
+                    values.push(row.get(column).map_err(|_| self.unreadable())?);
+                }
+            }
+            let count = old.first().map_or(0, Vec::len);
+            if count > 0 && (is_last || count == BATCH) {
+                self.cancel.check()?;
+                self.store(&old, count, &mut spaces, &mut insert)?;
+                self.progress.advance(Amount { rows: count as u64, bytes: 0 });
+                old.iter_mut().for_each(Vec::clear);
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    fn unreadable(&self) -> Error {
+        Error::input(format!("table {} has text that is not valid Unicode", self.table))
+            .hint("SQLite keeps any bytes as text: UPDATE such rows first")
+    }
+
+    fn store(
+        &self,
+        old: &[Vec<Owned>],
+        rows: usize,
+        spaces: &mut Spaces,
+        insert: &mut Statement<'_>,
+    ) -> Result<()> {
+        let values: Vec<Vec<Value<'_>>> =
+            old.iter().map(|values| values.iter().map(borrowed).collect()).collect();
+        let columns = values.iter().map(|values| Column::new(Values::Any(values))).collect();
+        let stored = self.masking.apply(&Batch { rows, columns }, spaces, |batch| {
+            for row in 0..batch.rows {
+                let given = self.masking.read.iter().map(|&column| given(batch.columns[column].get(row)));
+                insert.execute(params_from_iter(given)).map_err(|error| self.refused(error))?;
+            }
+            Ok(())
+        });
+        stored.map_err(|refused| refused.first().1)
+    }
+
+    /// What SQLite says names the constraint and no value.
+    fn refused(&self, error: rusqlite::Error) -> Error {
+        Error::input(format!("a masked row of table {} can't be stored: {}", self.table, said(error)))
+            .hint("choose masks whose values keep the constraints of the table")
+    }
+}
+
+fn borrowed(value: &Owned) -> Value<'_> {
+    match value {
+        Owned::Null => Value::Null,
+        Owned::Integer(int) => Value::Int(*int),
+        Owned::Real(real) => Value::Real(*real),
+        Owned::Text(text) => Value::Text(text.as_bytes()),
+        Owned::Blob(blob) => Value::Blob(blob),
+    }
+}
+
+fn given(value: Value<'_>) -> ToSqlOutput<'_> {
+    ToSqlOutput::Borrowed(match value {
+        Value::Null => ValueRef::Null,
+        Value::Int(int) => ValueRef::Integer(int),
+        Value::Real(real) => ValueRef::Real(real),
+        Value::Text(text) => ValueRef::Text(text),
+        Value::Blob(blob) => ValueRef::Blob(blob),
+    })
+}

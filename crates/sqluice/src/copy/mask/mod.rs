@@ -1,0 +1,119 @@
+//! Masked copies: copies whose columns have other values where a file says so.
+//!
+//! ```text
+//!  source ──┬── rows of masked tables ── mask ── new rows ──> temporary database     on all cores; sorted where keys changed
+//!           │                                                     │
+//!           ├── trees of other tables ────────────────────────────┼──> copy          every leaf and interior page anew
+//!           │                                                     │
+//!           └── full-text tables ── made again by SQLite ─────────┴──> copy          of the new rows
+//! ```
+//!
+//! * The temporary database has the masked tables with their indexes, and nothing that was not masked.
+//! * A column that refers to a masked key is masked as that key is, so that joins and foreign keys hold.
+//! * Statistics that have samples of values are left out; what SQLite knows of AUTOINCREMENT is made anew.
+//!
+//! Invariant: no message, plan or report has a value of a masked column, or a key.
+//!
+//! Modules, from the bottom up: `report`: what is said; `columns`: which columns are masked, and how; `source`: new rows of old ones;
+//! `look`: what masks do not follow; `insert`: rows through SQLite; `tables`: the temporary database; `full_text`: full-text tables;
+//! `preview`: the first rows.
+
+mod columns;
+mod full_text;
+mod insert;
+mod look;
+mod preview;
+mod report;
+mod source;
+mod tables;
+
+use std::path::Path;
+
+use sqluice_core::error::{Error, Result, Setting, message};
+pub use sqluice_generator::mask::{MaskFile, MaskKey};
+
+pub(super) use columns::Masks;
+pub(super) use full_text::FullText;
+pub(super) use look::{is_sample, look};
+pub(super) use preview::preview;
+pub use report::{CopiedLiteral, MaskPlan, MaskWarning, MaskedColumn, Remark};
+pub(super) use tables::{MaskedTables, sequences};
+
+/// The most bytes of a file that has a key.
+const KEY_BYTES_MAX: u64 = 1 << 20;
+
+/// How a copy is masked.
+///
+/// ```
+/// use sqluice::copy::{Copy, MaskFile, Masking};
+/// use sqluice::progress::{Cancel, Silent};
+/// use sqluice::schema::Schema;
+///
+/// # use sqluice::generate::Generate;
+/// # let folder = tempfile::tempdir()?;
+/// # let [db, safe] = ["people.db", "safe.db"].map(|name| folder.path().join(name));
+/// # let schema = Schema::parse("CREATE TABLE people (id INTEGER PRIMARY KEY, email TEXT UNIQUE)", "schema.sql".as_ref())?;
+/// # Generate::new(&db, schema).rows(1000).prepare()?.run(&Silent, &Cancel::new())?;
+/// let masks = Schema::parse("CREATE TABLE people (email -- gen: email()\n)", "mask.sql".as_ref())?;
+/// let masking = Masking::new(MaskFile::new(masks)?)?.strict(true);
+/// let report = Copy::new(&db, &safe).mask(masking).run(&Silent, &Cancel::new())?;
+/// assert_eq!(report.mask.unwrap().columns[0].mask, "email()");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Masking {
+    /// What is masked, and how.
+    pub file: MaskFile,
+    /// The secret that new values are made with.
+    pub key: MaskKey,
+    /// Whether personal columns without a mask are an error.
+    pub strict: bool,
+}
+
+impl Masking {
+    /// Masks as a file says, with a random key that is forgotten.
+    ///
+    /// # Errors
+    /// When the system has no random bytes.
+    pub fn new(file: MaskFile) -> Result<Masking> {
+        Ok(Masking { file, key: MaskKey::random()?, strict: false })
+    }
+
+    /// Masks with that key.
+    #[must_use]
+    pub fn key(self, key: MaskKey) -> Masking {
+        Masking { key, ..self }
+    }
+
+    /// Refuses to copy personal columns without a mask.
+    #[must_use]
+    pub fn strict(self, strict: bool) -> Masking {
+        Masking { strict, ..self }
+    }
+}
+
+/// Reads the file of a key.
+///
+/// # Errors
+/// When it can't be read, or is too short for a secret.
+pub fn read_key(file: &Path) -> Result<MaskKey> {
+    let bytes = std::fs::metadata(file).map_err(|error| Error::read(file, error))?.len();
+    if bytes > KEY_BYTES_MAX {
+        return Err(Error::usage(format!("{} is too large for a key", file.display()))
+            .hint("a key is a file of some random bytes, such as 32"));
+    }
+    let bytes = std::fs::read(file).map_err(|error| Error::read(file, error))?;
+    MaskKey::new(bytes).ok_or_else(|| {
+        Error::usage(format!("the key in {} is too short", file.display())).hint(message![
+            format!(
+                "{} has at least {} random bytes: head -c 32 /dev/urandom > ",
+                file.display(),
+                MaskKey::BYTES_MIN
+            ),
+            format!("{}; without ", file.display()),
+            Setting::KeyFile,
+            ", a random key is made and forgotten"
+        ])
+    })
+}

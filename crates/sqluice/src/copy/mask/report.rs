@@ -1,0 +1,133 @@
+//! What plan and report of a masked copy say.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// What is masked, and what is not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct MaskPlan {
+    /// Whether the key is a random one, which is forgotten.
+    pub random_key: bool,
+    /// The masked columns, in the order of the schema.
+    pub columns: Vec<MaskedColumn>,
+    /// Columns without a mask that look personal.
+    pub warnings: Vec<MaskWarning>,
+    /// What else a reader of the copy may learn.
+    pub remarks: Vec<Remark>,
+    /// Values in the text of the schema, which is copied as it is.
+    pub literals: Vec<CopiedLiteral>,
+    /// Full-text tables that are made again.
+    pub rebuilt: Vec<String>,
+    /// Tables of statistics that are left out because they have values.
+    pub dropped: Vec<String>,
+}
+
+/// A column that is masked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct MaskedColumn {
+    /// The table.
+    pub table: String,
+    /// The column.
+    pub column: String,
+    /// The expression.
+    pub mask: String,
+    /// Whether different values stay different.
+    pub keeps_different: bool,
+    /// The column that it refers to and is masked like, as `customers.id`; `None`: it has a mask of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follows: Option<String>,
+}
+
+/// A column without a mask that looks personal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct MaskWarning {
+    /// The table.
+    pub table: String,
+    /// The column.
+    pub column: String,
+    /// What it looks like, such as `an e-mail address`.
+    pub what: String,
+    /// What that rests on: `name` or `values`.
+    pub by: String,
+}
+
+/// Something that masks do not change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Remark {
+    /// A column as `table.column`, or an object such as `trigger log`.
+    pub about: String,
+    /// What there is to know.
+    pub what: String,
+}
+
+/// Values in the text of an object of the schema.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct CopiedLiteral {
+    /// The object, such as `table orders`.
+    pub object: String,
+    /// The values, as written.
+    pub values: Vec<String>,
+}
+
+impl Remark {
+    pub(super) fn new(about: impl Into<String>, what: impl Into<String>) -> Remark {
+        Remark { about: about.into(), what: what.into() }
+    }
+}
+
+impl fmt::Display for MaskedColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MaskedColumn { table, column, mask, keeps_different, follows } = self;
+        write!(f, "mask {table}.{column}: {mask}")?;
+        if let Some(parent) = follows {
+            write!(f, ", as {parent}, which it refers to")?;
+        }
+        if *keeps_different {
+            f.write_str("; different values stay different")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for MaskWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MaskWarning { table, column, what, by } = self;
+        write!(f, "{table}.{column} has no mask and looks like {what}, by its {by}")
+    }
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.about, self.what)
+    }
+}
+
+impl fmt::Display for CopiedLiteral {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the text of {} is copied, with {}", self.object, self.values.join(", "))
+    }
+}
+
+/// As `--dry-run` prints it: a line each.
+impl fmt::Display for MaskPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.random_key {
+            true => writeln!(f, "masked with a random key, which is forgotten")?,
+            false => writeln!(f, "masked with a key of yours: the same key gives the same values")?,
+        }
+        self.columns.iter().try_for_each(|column| writeln!(f, "{column}"))?;
+        self.rebuilt.iter().try_for_each(|table| writeln!(f, "table {table}: made again of the new rows"))?;
+        self.dropped
+            .iter()
+            .try_for_each(|table| writeln!(f, "left out: table {table}, which has samples of values"))?;
+        self.warnings.iter().try_for_each(|warning| writeln!(f, "warning: {warning}"))?;
+        self.remarks.iter().try_for_each(|remark| writeln!(f, "not masked: {remark}"))?;
+        self.literals.iter().try_for_each(|literal| writeln!(f, "{literal}"))
+    }
+}

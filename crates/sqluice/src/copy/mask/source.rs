@@ -1,0 +1,172 @@
+//! The rows of a masked table, with their new values.
+//!
+//! ```text
+//!  batch of the reader   | first column with a value | ... | rowid |
+//!                                   │ mask           │ as it is  │
+//!  batch for the engine  | first column              | ... computed columns: NULL | rowid |
+//! ```
+
+use std::sync::Arc;
+
+use sqluice_core::batch::{Batch, Column, Value};
+use sqluice_core::error::Result;
+use sqluice_core::progress::Amount;
+use sqluice_core::schema::Table;
+use sqluice_core::source::{BadRow, Part, Refused, Sink, Source};
+use sqluice_generator::mask::MaskSpace;
+
+use super::columns::TableMasks;
+
+/// How a batch of old rows becomes one of new rows.
+pub(super) struct Masking {
+    pub(super) masks: TableMasks,
+    /// The columns that are read, by their numbers in the table; the rowid is that after the last.
+    pub(super) read: Vec<usize>,
+    /// The columns of the new batch.
+    pub(super) columns: usize,
+    /// Whether errors may say which row they are about.
+    pub(super) shows_keys: bool,
+}
+
+/// Spaces for the masked columns of a batch.
+pub(super) type Spaces = Vec<MaskSpace>;
+
+impl Masking {
+    /// For the rows of a table, whose last column is the rowid if `with_rowid`.
+    pub(super) fn new(masks: &TableMasks, table: &Table, with_rowid: bool) -> Masking {
+        let given = (0..table.columns.len()).filter(|&column| table.columns[column].generated.is_none());
+        let rowid = with_rowid.then_some(table.columns.len());
+        let key = table.rowid_alias.map(|alias| vec![alias]).or_else(|| {
+            let clustered = table.clustered.as_ref()?;
+            Some(
+                clustered
+                    .columns
+                    .iter()
+                    .filter_map(|column| match column.value {
+                        sqluice_core::schema::index::Indexed::Column(column) => Some(column),
+                        _ => None,
+                    })
+                    .collect(),
+            )
+        });
+        Masking {
+            masks: masks.clone(),
+            read: given.chain(rowid).collect(),
+            columns: table.columns.len() + usize::from(with_rowid),
+            shows_keys: !key.unwrap_or_default().iter().any(|&column| masks.has(column)),
+        }
+    }
+
+    /// The place of a column among those that are read.
+    fn place(&self, column: usize) -> Option<usize> {
+        self.read.iter().position(|&read| read == column)
+    }
+
+    /// Makes the new values of a batch in `spaces`.
+    fn fill(&self, batch: &Batch<'_>, spaces: &mut Spaces) -> Result<(), Refused> {
+        spaces.resize_with(self.read.len(), MaskSpace::default);
+        for (place, (&column, space)) in self.read.iter().zip(spaces).enumerate() {
+            let Some(Some(mask)) = self.masks.columns.get(column) else { continue };
+            let person = mask
+                .person
+                .and_then(|(person, equality)| Some((batch.columns.get(self.place(person)?)?, equality)));
+            let old = (&batch.columns[place], mask.equality);
+            mask.mask.fill(old, person, batch.rows, space).map_err(|(row, error)| {
+                let at = row.filter(|_| self.shows_keys).map(|row| (row, place));
+                let error = match at {
+                    Some(_) => error,
+                    None => error.with_words(format!(" (table {})", self.masks.table)),
+                };
+                Refused::Stop { at, error }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Makes the new batch of an old one, and gives it to `give`.
+    pub(super) fn apply<T>(
+        &self,
+        batch: &Batch<'_>,
+        spaces: &mut Spaces,
+        give: impl FnOnce(&Batch<'_>) -> Result<T, Refused>,
+    ) -> Result<T, Refused> {
+        self.fill(batch, spaces)?;
+        let mixed: Vec<Vec<Value<'_>>> = spaces.iter().map(MaskSpace::mixed_values).collect();
+        let mut columns = vec![Column::NULL; self.columns];
+        for (place, &column) in self.read.iter().enumerate() {
+            columns[column] = match self.masks.has(column) {
+                true => spaces[place].column(&mixed[place]),
+                false => batch.columns[place],
+            };
+        }
+        give(&Batch { rows: batch.rows, columns })
+    }
+}
+
+/// Rows with their new values.
+pub(super) struct MaskedRows<'s> {
+    pub(super) inner: Box<dyn Source + 's>,
+    pub(super) masking: Arc<Masking>,
+}
+
+impl Source for MaskedRows<'_> {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        let part = self.inner.next_part()?;
+        Ok(part.map(|inner| -> Box<dyn Part> {
+            Box::new(MaskedPart { inner, masking: Arc::clone(&self.masking) })
+        }))
+    }
+
+    fn total(&self) -> Option<Amount> {
+        self.inner.total()
+    }
+}
+
+struct MaskedPart {
+    inner: Box<dyn Part>,
+    masking: Arc<Masking>,
+}
+
+impl Part for MaskedPart {
+    fn first_row(&self) -> u64 {
+        self.inner.first_row()
+    }
+
+    fn input_bytes(&self) -> u64 {
+        self.inner.input_bytes()
+    }
+
+    fn is_typed(&self) -> bool {
+        self.inner.is_typed()
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let mut masking = MaskingSink { masking: &self.masking, spaces: Spaces::new(), sink };
+        self.inner.decode(&mut masking)
+    }
+}
+
+/// Takes old rows, and gives new ones.
+struct MaskingSink<'a> {
+    masking: &'a Masking,
+    spaces: Spaces,
+    sink: &'a mut dyn Sink,
+}
+
+impl Sink for MaskingSink<'_> {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        let MaskingSink { masking, spaces, sink } = self;
+        masking.apply(batch, spaces, |batch| sink.rows(batch)).map_err(|refused| {
+            let (at, error) = refused.first();
+            // The reader knows the columns that it has read.
+            let at = at.and_then(|(row, column)| {
+                Some((row, masking.place(column).unwrap_or(column.min(masking.read.len() - 1))))
+            });
+            Refused::Stop { at: at.filter(|_| masking.shows_keys), error }
+        })
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        self.sink.bad_row(bad)
+    }
+}

@@ -1,0 +1,308 @@
+//! The masked tables with their indexes, in temporary databases from which the copy takes their trees.
+//!
+//! | table | rows |
+//! |---|---|
+//! | plain | read and encoded on all cores; sorted if its rowid or PRIMARY KEY is masked |
+//! | with stored or checked computed columns; of a database in UTF-16 | inserted by SQLite |
+//!
+//! Indexes that SQLite must compute are built by SQLite. Foreign keys are not checked: rows refer to what they did.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use rusqlite::{Connection, OpenFlags};
+use sqluice_core::error::{Error, Result, message};
+use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::schema::{Generated, Table, quoted};
+use sqluice_core::sqlite_error::failed;
+use sqluice_engine::encode::Conversions;
+use sqluice_engine::options::WriteOptions;
+use sqluice_engine::output::{Scratch, place, temp_dir as temp_dir_of};
+use sqluice_engine::phases::{PhaseReport, Phases};
+use sqluice_engine::pipeline::Job;
+use sqluice_engine::plan::Plan;
+use sqluice_engine::run;
+use sqluice_format::database::{Header, encoding_name};
+use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
+use sqluice_reader::snapshot::ReadOptions;
+use sqluice_reader::{Snapshot, StoredObject};
+
+use super::super::{Copy, Prepared};
+use super::columns::{Masks, TableMasks};
+use super::insert::Insertion;
+use super::source::{MaskedRows, Masking};
+
+/// The text encoding UTF-8 in the header.
+const UTF_8: u32 = 1;
+
+/// Tables that were made, and the files that they are in.
+pub(in crate::copy) struct MaskedTables {
+    files: Vec<Made>,
+    pub(in crate::copy) phases: Vec<PhaseReport>,
+}
+
+struct Made {
+    snapshot: Arc<Snapshot>,
+    objects: Vec<StoredObject>,
+    _file: Scratch,
+}
+
+/// What making them takes.
+struct Making<'a> {
+    copy: &'a Copy,
+    prepared: &'a Prepared,
+    masks: &'a Masks,
+    header: &'a Header,
+    cancel: &'a Cancel,
+}
+
+impl MaskedTables {
+    /// Makes the masked tables of a copy with that header.
+    ///
+    /// # Errors
+    /// When a row can't be read, or its new values can't be stored.
+    pub(in crate::copy) fn make(
+        (copy, prepared, masks): (&Copy, &Prepared, &Masks),
+        header: &Header,
+        (progress, cancel): (&dyn Progress, &Cancel),
+    ) -> Result<MaskedTables> {
+        let making = Making { copy, prepared, masks, header, cancel };
+        progress.phase("mask", None);
+        let mut phases = Phases::new(progress, "mask");
+        let (encoded, inserted) = making.divide();
+        let mut files = Vec::new();
+        if !encoded.is_empty() {
+            files.push(making.encode(&encoded, &mut phases)?);
+        }
+        if !inserted.is_empty() {
+            phases.begin("insert", None);
+            files.push(making.insert(&inserted, progress)?);
+        }
+        Ok(MaskedTables { files, phases: phases.finish() })
+    }
+
+    /// The tree of a table or an index of a masked table.
+    ///
+    /// # Errors
+    /// When it was not made.
+    pub(in crate::copy) fn object(&self, object: &StoredObject) -> Result<(&Snapshot, &StoredObject)> {
+        let found = self.files.iter().find_map(|Made { snapshot, objects, .. }| {
+            let is_it = |other: &&StoredObject| {
+                other.kind == object.kind && other.name.eq_ignore_ascii_case(&object.name)
+            };
+            objects.iter().find(is_it).map(|made| (&**snapshot, made))
+        });
+        found.ok_or_else(|| Error::input(format!("{} was not made", object.describe())))
+    }
+
+    /// The largest rowids of AUTOINCREMENT tables that were made, by their names in small letters.
+    ///
+    /// # Errors
+    /// When they can't be read.
+    pub(in crate::copy) fn sequences(&self) -> Result<HashMap<String, i64>> {
+        let mut all = HashMap::new();
+        for Made { snapshot, .. } in &self.files {
+            all.extend(sequences(&snapshot.connection())?);
+        }
+        Ok(all.into_iter().map(|(name, number)| (name.to_ascii_lowercase(), number)).collect())
+    }
+}
+
+/// The rows of `sqlite_sequence`, if the database has it.
+pub(in crate::copy) fn sequences(connection: &Connection) -> Result<Vec<(String, i64)>> {
+    let read = || -> rusqlite::Result<Vec<(String, i64)>> {
+        let mut has = connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_sequence'")?;
+        if !has.exists([])? {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT name, CAST(seq AS INTEGER) FROM sqlite_sequence WHERE typeof(name) = 'text' ORDER BY rowid";
+        let mut rows = connection.prepare(sql)?;
+        rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    };
+    read().map_err(|error| failed(error, "read sqlite_sequence"))
+}
+
+impl<'a> Making<'a> {
+    /// The tables that are encoded, and those that SQLite inserts into; with the indexes that are copied.
+    fn divide(&self) -> (Vec<(Table, &'a TableMasks)>, Vec<(Table, &'a TableMasks)>) {
+        let Making { prepared, masks, .. } = self;
+        let mut divided = (Vec::new(), Vec::new());
+        for (&number, masks) in &masks.tables {
+            let declared = &prepared.schema.tables[number];
+            let is_kept = |name: &str| {
+                let found = prepared.objects.iter().find(|object| object.name.eq_ignore_ascii_case(name));
+                found.is_some_and(|object| prepared.selection.has(object))
+            };
+            if !is_kept(&declared.name) {
+                continue;
+            }
+            let mut table = declared.clone();
+            table.indexes.retain(|index| is_kept(&index.name));
+            let is_inserted = self.header.text_encoding != UTF_8 || is_for_sqlite(&table);
+            let list = if is_inserted { &mut divided.1 } else { &mut divided.0 };
+            list.push((table, masks));
+        }
+        divided
+    }
+
+    fn scratch(&self) -> Result<Scratch> {
+        let Copy { target, write, .. } = self.copy;
+        Scratch::create(&self.folder()?, &place(target)?)
+            .map_err(|error| error.about(&write_place(write, target)))
+    }
+
+    fn folder(&self) -> Result<std::path::PathBuf> {
+        let Copy { target, write, .. } = self.copy;
+        temp_dir_of(write.temp_dir.as_deref(), Some(target), write.destination.as_ref())
+    }
+
+    fn open(&self, file: Scratch) -> Result<Made> {
+        let mut options = ReadOptions::new();
+        options.pending_byte = Some(self.copy.write.tuning.pending_byte);
+        let snapshot = Snapshot::begin(file.path(), &options, self.cancel)?;
+        let objects = snapshot.objects(self.cancel)?;
+        Ok(Made { snapshot: Arc::new(snapshot), objects, _file: file })
+    }
+
+    /// Encodes tables.
+    fn encode(&self, tables: &[(Table, &TableMasks)], phases: &mut Phases<'_>) -> Result<Made> {
+        let Making { copy, prepared, header, cancel, .. } = self;
+        let mut schema = prepared.schema.clone();
+        schema.others.clear();
+        schema.tables = tables.iter().map(|(table, _)| with_rowids(table)).collect();
+        let names: Vec<&String> = schema
+            .tables
+            .iter()
+            .flat_map(|table| {
+                std::iter::once(&table.name).chain(table.indexes.iter().map(|index| &index.name))
+            })
+            .collect();
+        schema.objects.retain(|(_, name)| names.contains(&name));
+        let mut options = WriteOptions::new()
+            .threads(copy.write.threads)
+            .memory_bytes(copy.write.memory_bytes)
+            .page_size(header.geometry.page_size())
+            .temp_dir(self.folder()?)
+            .foreign_keys(false);
+        options.tuning = copy.write.tuning;
+        let mut plan = Plan::new(&schema, Some(copy.target.clone()), &options)?;
+        for (number, (_, masks)) in tables.iter().enumerate() {
+            if masks.masks_rowids {
+                plan.sort_rows((number, &schema.tables[number]), false, "its rowid is masked", &options)?;
+            }
+        }
+        let mut jobs = Vec::new();
+        for ((declared, masks), table) in tables.iter().zip(&schema.tables) {
+            let source = Box::new(self.rows(declared, masks)?);
+            jobs.push(Job { table, conversions: Conversions::All, source });
+        }
+        let mut file = self.scratch()?;
+        let written = run::write_scratch(&plan, &schema, jobs, &mut file, phases, &cancel.child());
+        written.map_err(explained)?;
+        self.open(file)
+    }
+
+    /// The rows of a table, with their new values.
+    fn rows(&self, table: &Table, masks: &TableMasks) -> Result<MaskedRows<'static>> {
+        let Making { prepared: Prepared { snapshot, schema, .. }, cancel, .. } = self;
+        let rowid = rowid_column(table);
+        let masking = Masking::new(masks, table, rowid.is_some());
+        let names = masking.read.iter().map(|&column| match table.columns.get(column) {
+            Some(column) => column.name.clone(),
+            None => rowid.unwrap_or_default().to_owned(),
+        });
+        let selection = Selection::default().columns(names.collect::<Vec<_>>());
+        let mut rows = Rows::of_table(snapshot, schema, &table.name, &selection)?;
+        if !masking.shows_keys {
+            rows = rows.with_secret_keys();
+        }
+        Ok(MaskedRows { inner: rows.source(PART_BYTES, cancel)?, masking: Arc::new(masking) })
+    }
+
+    /// Has SQLite insert the rows of tables.
+    fn insert(&self, tables: &[(Table, &TableMasks)], progress: &dyn Progress) -> Result<Made> {
+        let Making { prepared, header, cancel, .. } = self;
+        let file = self.scratch()?;
+        let connection = open(file.path(), header, cancel)?;
+        for (table, masks) in tables {
+            let cannot = |error| failed(error, &format!("make table {}", table.name));
+            connection.execute_batch(&table.sql).map_err(cannot)?;
+            let rowid = rowid_column(table);
+            let masking = Masking::new(masks, table, rowid.is_some());
+            let columns = masking.read.iter().map(|&column| match table.columns.get(column) {
+                Some(column) => quoted(&column.name),
+                None => rowid.unwrap_or_default().to_owned(),
+            });
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            let name = quoted(&table.name);
+            let not_indexed = if table.without_rowid { "" } else { " NOT INDEXED" };
+            let select = format!("SELECT {columns} FROM {name}{not_indexed}");
+            let places = vec!["?"; masking.read.len()].join(", ");
+            let insert = format!("INSERT OR ABORT INTO {name} ({columns}) VALUES ({places})");
+            let insertion = Insertion { table: &table.name, masking: &masking, progress, cancel };
+            insertion.copy(&prepared.snapshot.connection(), &select, &connection, &insert)?;
+            for index in table.indexes.iter().filter_map(|index| index.sql.as_deref()) {
+                connection.execute_batch(index).map_err(cannot)?;
+            }
+        }
+        let cannot = |error| failed(error, "write a temporary database");
+        connection.execute_batch("COMMIT").map_err(cannot)?;
+        connection.close().map_err(|(_, error)| cannot(error))?;
+        cancel.check()?;
+        self.open(file)
+    }
+}
+
+/// The place that an error about a temporary file names.
+fn write_place(write: &WriteOptions, target: &Path) -> std::path::PathBuf {
+    write.temp_dir.clone().unwrap_or_else(|| target.to_owned())
+}
+
+/// Whether only SQLite can store the rows of a table.
+fn is_for_sqlite(table: &Table) -> bool {
+    let is_stored = |generated: Option<Generated>| generated == Some(Generated::Stored);
+    let is_checked = |not_null: bool| not_null || table.strict;
+    let by_order = table.clustered.as_ref().is_some_and(|key| key.order().is_none());
+    let mut columns = table.columns.iter().filter(|column| column.generated.is_some());
+    by_order || columns.any(|column| is_stored(column.generated) || is_checked(column.not_null))
+}
+
+/// The name of the rowid, where no column of the table is it.
+fn rowid_column(table: &Table) -> Option<&'static str> {
+    table.rowid_name().filter(|_| table.rowid_alias.is_none() && !table.without_rowid)
+}
+
+/// The table as the engine gets it: with its rowid as a column, if no column is it.
+fn with_rowids(table: &Table) -> Table {
+    rowid_column(table).map_or_else(|| table.clone(), |name| table.with_rowid_column(name))
+}
+
+/// The temporary database, with pages and text like those of the copy, in a transaction.
+fn open(path: &Path, header: &Header, cancel: &Cancel) -> Result<Connection> {
+    let cannot = |error| failed(error, "make a temporary database");
+    let path = std::path::absolute(path).map_err(|error| Error::read(path, error))?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(&path, flags).map_err(cannot)?;
+    let stop = cancel.clone();
+    connection.progress_handler(1000, Some(move || stop.check().is_err())).map_err(cannot)?;
+    let set = format!(
+        "PRAGMA page_size = {}; PRAGMA encoding = '{}'; PRAGMA locking_mode = EXCLUSIVE;
+         PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE;
+         PRAGMA secure_delete = ON; PRAGMA foreign_keys = OFF; BEGIN",
+        header.geometry.page_bytes(),
+        encoding_name(header.text_encoding)
+    );
+    connection.execute_batch(&set).map_err(cannot)?;
+    Ok(connection)
+}
+
+/// What can be done about rows that can't be stored.
+fn explained(error: Error) -> Error {
+    let hint = "choose masks whose values the table can store: those of its types, keys and constraints";
+    let hint = match error.remedy() {
+        None => hint.into(),
+        Some(known) => message![known, "; ", hint],
+    };
+    error.hint(hint)
+}

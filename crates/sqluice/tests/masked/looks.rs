@@ -1,0 +1,65 @@
+//! What masks do not follow is said.
+
+use super::{Lab, masking};
+use sqluice::progress::{Cancel, Silent};
+
+const SOURCE: &str = "CREATE TABLE customers (id INTEGER PRIMARY KEY, email TEXT, ref TEXT, extra TEXT, photo BLOB, pin TEXT,
+      state TEXT DEFAULT 'Geheimrat' CHECK (state <> '0151-123456'));
+    CREATE TABLE log (id INTEGER PRIMARY KEY, line TEXT);
+    CREATE INDEX vip ON customers (ref) WHERE state = 'Kaiserin';
+    CREATE TRIGGER kept AFTER UPDATE ON customers BEGIN INSERT INTO log (line) VALUES (old.email); END;
+    INSERT INTO customers (email, ref, extra, photo, pin) VALUES ('ann@old.com', 'bob@old.com', '{\"a\": 1}', x'0102', '123');
+    INSERT INTO log (line) VALUES ('nothing');";
+
+#[test]
+fn personal_columns_json_blobs_triggers_literals_and_small_formats_are_reported() {
+    let lab = Lab::new(SOURCE);
+    let copy = lab.copy(masking("CREATE TABLE customers (pin /* gen: shape() */)"));
+    let plan = copy.plan(&Cancel::new()).unwrap();
+    let mask = plan.mask.as_ref().unwrap();
+    let warned: Vec<(&str, &str)> =
+        mask.warnings.iter().map(|warning| (warning.column.as_str(), warning.by.as_str())).collect();
+    assert!(warned.contains(&("email", "name")) && warned.contains(&("ref", "values")), "{warned:?}");
+    let text = plan.to_string();
+    for said in [
+        "mask customers.pin: shape(); different values stay different",
+        "not masked: customers.extra: it holds JSON",
+        "not masked: customers.photo: it holds blobs",
+        "not masked: customers.pin: values of its forms are at most 1000 each",
+        "not masked: trigger kept: it writes to log",
+        "the text of table customers is copied, with 'Geheimrat', '0151-123456'",
+        "the text of index vip is copied, with 'Kaiserin'",
+        "table customers: made of masked rows",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert!(!text.contains("ann@") && !text.contains("bob@"), "{text}");
+    assert!(!lab.path("copy.db").exists());
+}
+
+#[test]
+fn a_column_named_after_a_masked_key_is_reported_unless_it_follows_it() {
+    let lab = Lab::new(
+        "CREATE TABLE customers (id INTEGER PRIMARY KEY, customer_no_id TEXT UNIQUE);
+         CREATE TABLE orders (customer_id INT, customer INT REFERENCES customers, customer_no_id TEXT, id INT);
+         CREATE TABLE bad (text TEXT); INSERT INTO bad VALUES (CAST(x'ff' AS TEXT));",
+    );
+    let report =
+        lab.mask("CREATE TABLE customers (id /* gen: permute() */, customer_no_id /* gen: shape() */)");
+    let about: Vec<String> = report.mask.unwrap().remarks.into_iter().map(|remark| remark.about).collect();
+    assert_eq!(about, ["orders.customer_id", "orders.customer_no_id"]);
+}
+
+#[test]
+fn a_strict_copy_refuses_personal_columns_unless_they_are_known() {
+    let lab = Lab::new(SOURCE);
+    let masks = "CREATE TABLE customers (pin /* gen: shape() */, email /* gen: email() */)";
+    let strict = |sql: &str| lab.copy(masking(sql).strict(true)).run(&Silent, &Cancel::new());
+    let error = strict(masks).unwrap_err();
+    assert_eq!(error.message(), "customers.ref has no mask and looks like an e-mail address, by its values");
+    assert!(error.hint_text().unwrap().contains("keep()"));
+    assert!(!lab.path("copy.db").exists());
+    let known = masks.replace(")\0", "").replace("email /*", "ref /* gen: keep() */, email /*");
+    strict(&known).unwrap();
+    lab.assert_sound();
+}
