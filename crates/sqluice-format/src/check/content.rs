@@ -174,14 +174,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     }
 
     /// Whether what the fields hold is right for all rows with the same header.
-    fn fields_fit(
-        &mut self,
-        walk: &Walk<'_>,
-        table: &Table,
-        number: u32,
-        cell: &Cell,
-        start: &[u8],
-    ) -> bool {
+    fn fields_fit(&mut self, walk: &Walk<'_>, table: &Table, number: u32, cell: &Cell, start: &[u8]) -> bool {
         let mut fit = true;
         for (i, field) in table.fields.iter().enumerate() {
             let class = walk.fields.class(i).unwrap_or_else(|| field.default.class());

@@ -47,7 +47,8 @@ impl Fields {
     #[inline]
     pub(super) fn read(&mut self, start: &[u8], payload: u64) -> Result<(), RecordError> {
         let word = short_header(start).unwrap_or(0);
-        self.at = if word == 0 { HEADERS } else { (word.wrapping_mul(SPREAD) >> (64 - HEADERS.ilog2())) as usize };
+        self.at =
+            if word == 0 { HEADERS } else { (word.wrapping_mul(SPREAD) >> (64 - HEADERS.ilog2())) as usize };
         let header = &mut self.headers[self.at];
         if word != 0 && header.word == word && header.payload == payload {
             return Ok(());
