@@ -107,9 +107,9 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// A header of at most 8 bytes, zeros behind it.
 #[inline]
 fn short_header(start: &[u8]) -> Option<u64> {
-    let word = u64::from_le_bytes(*start.first_chunk()?);
-    let bytes = u32::from(word as u8);
-    (2..=8).contains(&bytes).then(|| word & u64::MAX >> (64 - 8 * bytes))
+    let word = u64::from_be_bytes(*start.first_chunk()?);
+    let bytes = word >> 56;
+    (2..=8).contains(&bytes).then(|| word & u64::MAX << (64 - 8 * bytes))
 }
 
 impl Header {

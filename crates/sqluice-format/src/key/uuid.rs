@@ -30,8 +30,9 @@ const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 const ALONE: u64 = 0;
 const FIRST_TYPE: u64 = 1;
 
-/// A byte of 1 in each place.
+/// A byte of 1 in each place, and the lower half of each byte.
 const EACH: u64 = u64::MAX / 0xff;
+const HALVES: u64 = EACH * 0x0f;
 
 impl KeyOrder {
     /// Whether records may be keys that begin with a UUID.
@@ -134,8 +135,8 @@ fn uuid(text: &[u8; TEXT_BYTES]) -> Option<[u64; 2]> {
         let four = |at: usize| u32::from_be_bytes([text[at], text[at + 1], text[at + 2], text[at + 3]]);
         let digits = u64::from(four(first)) << 32 | u64::from(four(second));
         // Letters have a bit that digits lack, and count from 1.
-        let values = (digits & EACH * 0x0f) + (digits >> 6 & EACH) * 9;
-        wrong |= values & EACH * 0xf0 | (as_digits(values & EACH * 0x0f) ^ digits);
+        let values = (digits & HALVES) + (digits >> 6 & EACH) * 9;
+        wrong |= values & !HALVES | (as_digits(values & HALVES) ^ digits);
         packed(values)
     });
     let [a, b, c, d] = eight;
@@ -174,5 +175,5 @@ fn packed(values: u64) -> u64 {
 fn unpacked(packed: u64) -> u64 {
     let fours = (packed | packed << 16) & 0x0000_ffff_0000_ffff;
     let pairs = (fours | fours << 8) & 0x00ff_00ff_00ff_00ff;
-    (pairs | pairs << 4) & EACH * 0x0f
+    (pairs | pairs << 4) & HALVES
 }

@@ -17,6 +17,7 @@
 //!
 //! With the source itself as the target, the copy takes its place, as after VACUUM: no other process may use the database meanwhile.
 
+mod by_sqlite;
 #[cfg(feature = "export")]
 mod inspect_file;
 mod mask;
@@ -49,6 +50,7 @@ use sqluice_format::page::Geometry;
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
+pub(crate) use by_sqlite::in_new_file;
 pub use mask::{
     CopiedLiteral, MaskFile, MaskKey, MaskPlan, MaskWarning, MaskedColumn, Masking, Remark, read_key,
 };

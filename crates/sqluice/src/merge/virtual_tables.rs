@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use rusqlite::types::ToSqlOutput;
-use rusqlite::{Connection, OpenFlags, params_from_iter};
+use rusqlite::{Connection, params_from_iter};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::quoted;
@@ -17,7 +17,7 @@ use super::Merge;
 use super::inserted::not_inserted;
 use super::sources::{Shared, Source};
 use super::tables::differently;
-use crate::copy::VirtualTableSql;
+use crate::copy::{VirtualTableSql, in_new_file};
 
 /// A virtual table that is made again.
 #[derive(Clone, Debug)]
@@ -133,27 +133,15 @@ pub(super) fn finish(
     path: &Path,
     cancel: &Cancel,
 ) -> Result<()> {
-    let path = std::path::absolute(path).map_err(|error| Error::read(path, error))?;
-    let cannot = |error| failed(error, "open the new file");
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(&path, flags).map_err(cannot)?;
-    let stop = cancel.clone();
-    connection.progress_handler(1000, Some(move || stop.check().is_err())).map_err(cannot)?;
-    connection
-        .execute_batch(
-            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;
-             PRAGMA secure_delete = ON; PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = ON; BEGIN",
-        )
-        .map_err(cannot)?;
-    for table in tables {
-        table.make(&connection, merge.write.on_conflict, sources, cancel)?;
-    }
-    if merge.write.analyze {
-        connection.execute_batch("ANALYZE main").map_err(|error| failed(error, "run ANALYZE"))?;
-    }
-    connection.execute_batch("COMMIT").map_err(|error| failed(error, "write the new file"))?;
-    connection.close().map_err(|(_, error)| failed(error, "close the new file"))?;
-    cancel.check()
+    in_new_file(path, cancel, |connection| {
+        for table in tables {
+            table.make(connection, merge.write.on_conflict, sources, cancel)?;
+        }
+        match merge.write.analyze {
+            true => connection.execute_batch("ANALYZE main").map_err(|error| failed(error, "run ANALYZE")),
+            false => Ok(()),
+        }
+    })
 }
 
 impl VirtualTable {

@@ -9,8 +9,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use rusqlite::Connection;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags};
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Silent};
 use sqluice_core::schema::quoted;
@@ -20,6 +20,7 @@ use sqluice_reader::{Snapshot, StoredObject};
 use super::columns::{Masks, TableMasks, column_names};
 use super::insert::Insertion;
 use super::source::Masking;
+use crate::copy::by_sqlite::in_new_file;
 use crate::copy::virtual_table::VirtualTableSql;
 
 /// A full-text table that is made again.
@@ -104,24 +105,9 @@ impl FullText {
         path: &Path,
         cancel: &Cancel,
     ) -> Result<()> {
-        let path = std::path::absolute(path).map_err(|error| Error::read(path, error))?;
-        let cannot = |error| failed(error, "open the new file");
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = Connection::open_with_flags(&path, flags).map_err(cannot)?;
-        let stop = cancel.clone();
-        connection.progress_handler(1000, Some(move || stop.check().is_err())).map_err(cannot)?;
-        connection
-            .execute_batch(
-                "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;
-                 PRAGMA secure_delete = ON; PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = ON; BEGIN",
-            )
-            .map_err(cannot)?;
-        for table in tables {
-            table.make(&connection, source, cancel)?;
-        }
-        connection.execute_batch("COMMIT").map_err(|error| failed(error, "write the new file"))?;
-        connection.close().map_err(|(_, error)| failed(error, "close the new file"))?;
-        cancel.check()
+        in_new_file(path, cancel, |connection| {
+            tables.iter().try_for_each(|table| table.make(connection, source, cancel))
+        })
     }
 
     fn make(&self, to: &Connection, source: &Snapshot, cancel: &Cancel) -> Result<()> {
