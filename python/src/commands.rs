@@ -16,7 +16,7 @@ use sqluice::index::Index;
 use sqluice::input::{self, Encoding};
 use sqluice::load::{FileKind, Format, Load, NameFrom};
 use sqluice::merge::Merge;
-use sqluice::profile::{Profile, ReadOptions};
+use sqluice::profile::Profile;
 use sqluice::progress::{Cancel, Progress};
 use sqluice::report::Report;
 use sqluice::schema::Schema;
@@ -271,42 +271,6 @@ pub(crate) fn generate(
         generate.rows = rows;
         let prepared = generate.prepare_extent(&Extent::new().scale(args.rows_scale))?;
         Ok(Noted::new(prepared.run(progress, cancel)?, Function::Generate, Vec::new()))
-    })?;
-    as_json(py, &report)
-}
-
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct ProfileArgs {
-    keep_common: u64,
-    no_values: bool,
-    tables: Vec<String>,
-    exclude_tables: Vec<String>,
-    threads: Option<usize>,
-    busy_timeout: f64,
-    busy_limit: Option<f64>,
-}
-
-/// Describes a database.
-#[pyfunction]
-pub(crate) fn profile(
-    py: Python<'_>,
-    source: PathBuf,
-    args: ProfileArgs,
-    progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<String> {
-    let report = run(py, Function::Read, progress, |progress, cancel| {
-        let mut read = ReadOptions::new();
-        read.busy_timeout = options::seconds(args.busy_timeout)?;
-        read.busy_limit = args.busy_limit.map(options::seconds).transpose()?;
-        Profile::new(source)
-            .keep_common(args.keep_common)
-            .no_values(args.no_values)
-            .tables(args.tables)
-            .exclude_tables(args.exclude_tables)
-            .threads(args.threads)
-            .read(read)
-            .run(progress, cancel)
     })?;
     as_json(py, &report)
 }

@@ -11,7 +11,7 @@
 //!
 //! * `terms`: settings as parameters; `errors`: exceptions; `options`
 //! * `source`, `run`: the channel, and both of its ends; `arrow`, `rows`: what rows come from
-//! * `read`, `commands`, `places`, `write`, `spool`: runs; `blobs`, `entities`: stores
+//! * `read`, `commands`, `profile`, `places`, `write`, `spool`: runs; `blobs`, `entities`: stores
 //!
 //! Invariant: Python is called by the calling thread alone, so what is bound to a thread can be read, such as a cursor of `sqlite3`.
 
@@ -25,6 +25,7 @@ mod entities;
 mod errors;
 mod options;
 mod places;
+mod profile;
 mod read;
 mod rows;
 mod run;
@@ -41,11 +42,13 @@ mod _sqluice {
     #[pymodule_export]
     use crate::blobs::Blobs;
     #[pymodule_export]
-    use crate::commands::{check, copy, expand, export, generate, index, load, merge, pack, profile, unpack};
+    use crate::commands::{check, copy, expand, export, generate, index, load, merge, pack, unpack};
     #[pymodule_export]
     use crate::entities::{Entities, Kind};
     #[pymodule_export]
     use crate::places::{count_pages, merge_placed, place, places, remove_leftovers};
+    #[pymodule_export]
+    use crate::profile::profile;
     #[pymodule_export]
     use crate::read::Reading;
     #[pymodule_export]

@@ -221,7 +221,7 @@
 //! * [`remote`]: URLs in the place of paths; `personal`: whether a column looks personal
 //! * [`load`]: files of rows into a database; [`write`](mod@write): rows of the caller's own
 //! * [`generate`], [`tpch`]: test data
-//! * [`profile`]: what a database is like, as a schema that the generator reads; with [`generate`]: databases like it
+//! * [`profile`]: what a database is like, as a schema that the generator reads
 //! * [`index`]: indexes of an existing database; [`check`]: whether a file is sound
 //! * [`copy`]: a database, or some of its tables, as a new file without free pages
 //! * [`merge`]: several databases as one

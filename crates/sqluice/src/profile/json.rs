@@ -31,7 +31,7 @@ struct Member {
 /// The expression for texts that are all objects.
 pub(super) fn object(texts: &Texts<'_>) -> Option<String> {
     let starts = |cell: &&Cell| matches!(cell, Cell::Text(bytes, ..) if bytes.first() == Some(&b'{'));
-    if texts.is_unique || !texts.cells.iter().all(|cell| starts(&cell)) {
+    if texts.is_unique || !texts.cells.iter().all(starts) {
         return None;
     }
     let sample: Vec<&str> = texts
