@@ -97,7 +97,7 @@ fn is_card(text: &str) -> bool {
             single => single,
         })
         .sum();
-    sum % 10 == 0
+    sum.is_multiple_of(10)
 }
 
 /// Whether a text is a telephone number: seven to fifteen digits that begin with a plus or have separators, and are no date.

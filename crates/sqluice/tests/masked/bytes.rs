@@ -12,8 +12,8 @@ use rusqlite::types::Value;
 use super::{Lab, masking};
 use sqluice::progress::{Cancel, Silent};
 
-/// Bytes of a canary that are looked for.
-const WINDOW: usize = 12;
+/// Bytes of a canary that are looked for: twelve letters, also of UTF-16. Fewer would be met by chance.
+const WINDOW: usize = 24;
 
 /// Databases that are tried.
 fn databases() -> u64 {
@@ -30,7 +30,8 @@ struct Canaries {
 
 impl Canaries {
     fn text(&mut self, rng: &mut Rng, length: usize) -> String {
-        let text: String = (0..length.max(WINDOW)).map(|_| rng.alphabetic()).collect();
+        let letters = length.max(WINDOW);
+        let text: String = (0..letters).map(|_| rng.alphabetic()).collect();
         let bytes = match self.utf16 {
             true => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
             false => text.clone().into_bytes(),
@@ -194,7 +195,7 @@ fn full_text(
     let module = pick(rng, &["fts5(s, other)", "fts4(s, other)"]);
     connection.execute_batch(&format!("CREATE VIRTUAL TABLE own{table} USING {module}")).unwrap();
     for row in 1..20 {
-        let values = (row, canaries.text(rng, 15), canaries.text(rng, 15));
+        let values = (row, canaries.text(rng, 30), canaries.text(rng, 30));
         connection
             .execute(&format!("INSERT INTO own{table} (rowid, s, other) VALUES (?1, ?2, ?3)"), values)
             .unwrap();
@@ -227,8 +228,10 @@ fn no_byte_of_a_masked_copy_has_a_canary() {
         let mut source = std::fs::read(&lab.source).unwrap();
         source.extend(std::fs::read(lab.path("source.db-wal")).unwrap_or_default());
         assert!(canaries.found(&source).len() > 10, "seed {seed}: the source has no canaries");
-        let found = canaries.found(&std::fs::read(lab.path("copy.db")).unwrap());
-        assert!(found.is_empty(), "seed {seed}: canaries at {found:?}: {masks}");
+        let copied = std::fs::read(lab.path("copy.db")).unwrap();
+        let found = canaries.found(&copied);
+        let near: Vec<&[u8]> = found.iter().map(|at| &copied[*at..(at + WINDOW).min(copied.len())]).collect();
+        assert!(found.is_empty(), "seed {seed}: canaries at {found:?}, {near:?}: {masks}");
         assert_eq!(
             sqluice_testkit::names(lab.folder.path())
                 .iter()
