@@ -12,7 +12,7 @@ use rusqlite::types::Value;
 use super::{Lab, masking};
 use sqluice::progress::{Cancel, Silent};
 
-/// Bytes of a canary that are looked for.
+/// Letters or bytes of a canary that are looked for: fewer would be met by chance.
 const WINDOW: usize = 12;
 
 /// Databases that are tried.
@@ -23,7 +23,7 @@ fn databases() -> u64 {
 /// Canaries, and the first of the bytes that give them away.
 #[derive(Default)]
 struct Canaries {
-    windows: HashSet<[u8; WINDOW]>,
+    windows: HashSet<Vec<u8>>,
     numbers: HashSet<[u8; 8]>,
     utf16: bool,
 }
@@ -42,7 +42,7 @@ impl Canaries {
     }
 
     fn blob(&mut self, rng: &mut Rng, length: usize) -> Vec<u8> {
-        let bytes: Vec<u8> = (0..length.max(WINDOW)).map(|_| rng.u8(..)).collect();
+        let bytes: Vec<u8> = (0..length.max(self.window())).map(|_| rng.u8(..)).collect();
         self.add(&bytes);
         bytes
     }
@@ -59,17 +59,23 @@ impl Canaries {
         real
     }
 
+    /// Bytes of these.
+    fn window(&self) -> usize {
+        if self.utf16 { 2 * WINDOW } else { WINDOW }
+    }
+
     /// Parts from all over a value: it may be cut into pages anywhere.
     fn add(&mut self, bytes: &[u8]) {
-        for at in (0..=bytes.len() - WINDOW).step_by(97).chain([bytes.len() - WINDOW]) {
-            self.windows.insert(bytes[at..at + WINDOW].try_into().unwrap());
+        let last = bytes.len() - self.window().min(bytes.len());
+        for at in (0..=last).step_by(96).chain([last]) {
+            self.windows.insert(bytes[at..(at + self.window()).min(bytes.len())].to_vec());
         }
     }
 
     /// The places of canaries in a file.
     fn found(&self, file: &[u8]) -> Vec<usize> {
         let mut found: Vec<usize> = file
-            .windows(WINDOW)
+            .windows(self.window())
             .enumerate()
             .filter(|(_, window)| self.windows.contains(*window))
             .map(|(at, _)| at)
@@ -194,7 +200,7 @@ fn full_text(
     let module = pick(rng, &["fts5(s, other)", "fts4(s, other)"]);
     connection.execute_batch(&format!("CREATE VIRTUAL TABLE own{table} USING {module}")).unwrap();
     for row in 1..20 {
-        let values = (row, canaries.text(rng, 15), canaries.text(rng, 15));
+        let values = (row, canaries.text(rng, 30), canaries.text(rng, 30));
         connection
             .execute(&format!("INSERT INTO own{table} (rowid, s, other) VALUES (?1, ?2, ?3)"), values)
             .unwrap();
@@ -227,8 +233,11 @@ fn no_byte_of_a_masked_copy_has_a_canary() {
         let mut source = std::fs::read(&lab.source).unwrap();
         source.extend(std::fs::read(lab.path("source.db-wal")).unwrap_or_default());
         assert!(canaries.found(&source).len() > 10, "seed {seed}: the source has no canaries");
-        let found = canaries.found(&std::fs::read(lab.path("copy.db")).unwrap());
-        assert!(found.is_empty(), "seed {seed}: canaries at {found:?}: {masks}");
+        let copied = std::fs::read(lab.path("copy.db")).unwrap();
+        let found = canaries.found(&copied);
+        let near: Vec<&[u8]> =
+            found.iter().map(|at| &copied[*at..(at + canaries.window()).min(copied.len())]).collect();
+        assert!(found.is_empty(), "seed {seed}: canaries at {found:?}, {near:?}: {masks}");
         assert_eq!(
             sqluice_testkit::names(lab.folder.path())
                 .iter()

@@ -159,9 +159,8 @@ impl Sink for MaskingSink<'_> {
         masking.apply(batch, spaces, |batch| sink.rows(batch)).map_err(|refused| {
             let (at, error) = refused.first();
             // The reader knows the columns that it has read.
-            let at = at.and_then(|(row, column)| {
-                Some((row, masking.place(column).unwrap_or(column.min(masking.read.len() - 1))))
-            });
+            let of_read = |column: usize| masking.place(column).unwrap_or(column.min(masking.read.len() - 1));
+            let at = at.map(|(row, column)| (row, of_read(column)));
             Refused::Stop { at: at.filter(|_| masking.shows_keys), error }
         })
     }

@@ -48,6 +48,9 @@ struct Made {
     _file: Scratch,
 }
 
+/// A table with the indexes that are copied, and its masks.
+type Declared<'a> = (Table, &'a TableMasks);
+
 /// What making them takes.
 struct Making<'a> {
     copy: &'a Copy,
@@ -125,7 +128,7 @@ pub(in crate::copy) fn sequences(connection: &Connection) -> Result<Vec<(String,
 
 impl<'a> Making<'a> {
     /// The tables that are encoded, and those that SQLite inserts into; with the indexes that are copied.
-    fn divide(&self) -> (Vec<(Table, &'a TableMasks)>, Vec<(Table, &'a TableMasks)>) {
+    fn divide(&self) -> (Vec<Declared<'a>>, Vec<Declared<'a>>) {
         let Making { prepared, masks, .. } = self;
         let mut divided = (Vec::new(), Vec::new());
         for (&number, masks) in &masks.tables {
@@ -149,7 +152,7 @@ impl<'a> Making<'a> {
     fn scratch(&self) -> Result<Scratch> {
         let Copy { target, write, .. } = self.copy;
         Scratch::create(&self.folder()?, &place(target)?)
-            .map_err(|error| error.about(&write_place(write, target)))
+            .map_err(|error| error.about(write_place(write, target)))
     }
 
     fn folder(&self) -> Result<std::path::PathBuf> {
@@ -166,7 +169,7 @@ impl<'a> Making<'a> {
     }
 
     /// Encodes tables.
-    fn encode(&self, tables: &[(Table, &TableMasks)], phases: &mut Phases<'_>) -> Result<Made> {
+    fn encode(&self, tables: &[Declared<'_>], phases: &mut Phases<'_>) -> Result<Made> {
         let Making { copy, prepared, header, cancel, .. } = self;
         let mut schema = prepared.schema.clone();
         schema.others.clear();
@@ -221,7 +224,7 @@ impl<'a> Making<'a> {
     }
 
     /// Has SQLite insert the rows of tables.
-    fn insert(&self, tables: &[(Table, &TableMasks)], progress: &dyn Progress) -> Result<Made> {
+    fn insert(&self, tables: &[Declared<'_>], progress: &dyn Progress) -> Result<Made> {
         let Making { prepared, header, cancel, .. } = self;
         let file = self.scratch()?;
         let connection = open(file.path(), header, cancel)?;
