@@ -53,7 +53,10 @@ fn a_table_that_does_not_exist_is_refused() {
     let folder = folder.path();
     shop(folder);
     let refused = run(folder, ["profile", "shop.db", "--exclude-table", "items"]);
-    assert_eq!(refused.stderr, "error: shop.db has no table or view items\nhint: did you mean item?\n");
+    assert_eq!(
+        refused.stderr,
+        "error: shop.db has no table or view items\n\nhint: did you mean item? There are: item\n"
+    );
 }
 
 #[test]

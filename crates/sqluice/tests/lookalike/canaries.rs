@@ -52,7 +52,7 @@ impl Canaries {
             }
             Shape::Real => Some(Value::Real(self.reals[random.below(3)])),
             Shape::Blob => Some(Value::Blob(self.blobs[random.below(3)].clone())),
-            Shape::Category | Shape::Price | Shape::Day | Shape::Second | Shape::LaterDay => None,
+            Shape::Category | Shape::Price | Shape::Day | Shape::Second => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Makes the look-alike of a database, and compares the two by SQL.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::Connection;
 use sqluice::generate::Generate;
@@ -14,10 +14,9 @@ use crate::support::files::{Home, integrity, open};
 
 /// A database and its look-alike.
 pub(crate) struct Pair {
-    pub(crate) home: Home,
-    pub(crate) original: PathBuf,
-    pub(crate) like: PathBuf,
-    pub(crate) profile: ProfileReport,
+    /// Removed with it.
+    _home: Home,
+    profile: ProfileReport,
     schema: Schema,
     connections: [Connection; 2],
     differences: RefCell<Vec<String>>,
@@ -53,7 +52,7 @@ impl Pair {
             |connection: &Connection| number(connection, "SELECT count(*) FROM pragma_foreign_key_check");
         assert_eq!(orphans(&connections[1]), 0.0, "{text}");
         let schema = profile.schema().unwrap();
-        Pair { home, original, like, profile, schema, connections, differences: RefCell::default() }
+        Pair { _home: home, profile, schema, connections, differences: RefCell::default() }
     }
 
     /// Finds no difference.

@@ -25,7 +25,6 @@ pub(crate) enum Shape {
     Blob,
     Flag,
     Mixed,
-    LaterDay,
 }
 
 const SHAPES: [Shape; 15] = [
@@ -75,7 +74,7 @@ pub(crate) fn value(shape: Shape, random: &mut Random, row: u64) -> Value {
         Shape::Stepped => Value::Integer(random.below(60) as i64 * 25 + 5),
         Shape::Price => Value::Real(random.below(20_000) as f64 / 100.0),
         Shape::Real => Value::Real(random.below(1 << 30) as f64 / 7.0),
-        Shape::Day | Shape::LaterDay => Value::Text(day(random)),
+        Shape::Day => Value::Text(day(random)),
         Shape::Second => Value::Text(format!(
             "{} {:02}:{:02}:{:02}",
             day(random),
@@ -119,8 +118,7 @@ fn declared(shape: Shape, is_strict: bool) -> &'static str {
         | Shape::Code
         | Shape::Codes
         | Shape::Words
-        | Shape::Mail
-        | Shape::LaterDay => "TEXT",
+        | Shape::Mail => "TEXT",
         Shape::Number | Shape::Skewed | Shape::Stepped | Shape::Flag => "INTEGER",
         Shape::Price | Shape::Real => "REAL",
         Shape::Blob => "BLOB",
