@@ -182,7 +182,7 @@ def test_a_masked_copy_has_other_people_and_the_same_joins(shop: Path, tmp_path:
 
 
 def test_masks_that_cannot_be_are_errors_with_a_place_and_a_hint(shop: Path, tmp_path: Path) -> None:
-    with pytest.raises(sqluice.InputError, match="mask:1:31: table customer has no column nam") as failed:
+    with pytest.raises(sqluice.InputError, match="mask:1:36: table customer has no column nam") as failed:
         sqluice.copy(shop, tmp_path / "a.db", mask="CREATE TABLE customer (nam /* gen: name() */)")
     assert "did you mean name" in str(failed.value)
     with pytest.raises(sqluice.UsageError, match="customer.name has no mask and looks like"):
