@@ -10,7 +10,7 @@
 use sqluice_core::schema::{Reference, Schema, Table};
 
 use super::describe::{Described, Made, share};
-use super::numbers::{Form, blurred};
+use super::numbers::{ENOUGH, Form, blurred};
 use super::parents::row_counts;
 use super::sample::Cell;
 use super::sketch::Counts;
@@ -215,8 +215,13 @@ impl<'d> Keys<'d> {
         let span = i128::from(most) - i128::from(least);
         let step = span / i128::from(values.max(2) - 1);
         let fits = |int: &i64| step > 0 && (i128::from(*int) - i128::from(least)) % step == 0;
-        let is_regular =
-            step > 0 && span == step * i128::from(values - 1) && ints.iter().all(fits) && step < 1 << 40;
+        // Of few keys, the step and the first are those of two of them, unless they count from 1.
+        let is_said = values >= ENOUGH as u64 || (step == 1 && least == 1);
+        let is_regular = is_said
+            && step > 0
+            && span == step * i128::from(values - 1)
+            && ints.iter().all(fits)
+            && step < 1 << 40;
         if is_ordered && is_regular {
             let first = i128::from(least) - step;
             let scaled = if step == 1 { "row()".to_owned() } else { format!("row() * {step}") };

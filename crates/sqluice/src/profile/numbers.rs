@@ -53,8 +53,8 @@ pub(super) fn form_of_reals(values: &[f64]) -> Form {
     (0..=6).find(|places| has(*places)).map_or(Form::Real, Form::Decimal)
 }
 
-/// How many values there must be for their quantiles to say nothing of one of them.
-const ENOUGH: usize = 20;
+/// How many values there must be for their quantiles, or for what they are multiples of, to say nothing of one of them.
+pub(super) const ENOUGH: usize = 20;
 
 /// The expression for numbers: a sample of them, sorted, of a column with `rows` of them; `different`: how many of
 /// those differ, if that matters.
@@ -90,8 +90,12 @@ pub(super) fn blurred(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
     (step > form.unit()).then(|| vec![low, if low < high { high } else { low + step }])
 }
 
-/// How far all integers are apart, and the least that is not negative, if that is more than one.
+/// How far all integers are apart, and the least that is not negative, if that is more than one. Of few different ones it would be the
+/// difference of two.
 fn step_of(sorted: &[f64]) -> Option<(f64, f64)> {
+    if sorted.chunk_by(|one, other| one == other).count() < ENOUGH {
+        return None;
+    }
     let mut step = 0_u64;
     for pair in sorted.windows(2) {
         let (mut one, mut other) = (step, (pair[1] - pair[0]) as u64);
@@ -105,7 +109,7 @@ fn step_of(sorted: &[f64]) -> Option<(f64, f64)> {
     }
     let first = sorted.first()?;
     let large = sorted.iter().any(|value| value.abs() > 9e15);
-    (step > 1 && sorted.len() >= 20 && !large).then(|| (step as f64, first.rem_euclid(step as f64)))
+    (step > 1 && !large).then(|| (step as f64, first.rem_euclid(step as f64)))
 }
 
 fn quantiles(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> String {
@@ -303,6 +307,12 @@ mod tests {
         assert_eq!(numbers(&values, Form::Int, 10_000, Some(10_000.0)), "int_quantiles(-0.5, 9950.5)");
         let few = sorted((0..10_000).map(|row| f64::from(row % 100)));
         assert_eq!(numbers(&few, Form::Int, 10_000, Some(100.0)), "int_quantiles(-0.5, 99.5)");
+    }
+
+    #[test]
+    fn the_step_of_few_different_values_is_not_shown() {
+        let two = sorted((0..40).map(|row| if row % 2 == 0 { 1.0 } else { 1_251_006_314_445.0 }));
+        assert!(!numbers(&two, Form::Int, 40, Some(2.0)).contains('*'));
     }
 
     #[test]
