@@ -168,16 +168,17 @@ struct Facts {
 impl Facts {
     fn of(db: &Path) -> anyhow::Result<Facts> {
         let connection = Connection::open(db)?;
-        let tables = "SELECT name, (SELECT count(*) FROM pragma_table_info(name)) FROM sqlite_schema WHERE type = 'table'";
+        let tables = "SELECT s.name, (SELECT count(*) FROM pragma_table_info(s.name)) FROM sqlite_schema s WHERE type = 'table'";
         let mut tables = connection.prepare(tables)?;
         let tables = tables.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let mut values = 0;
+        let mut values = 0_u64;
         for table in tables {
             let (name, columns): (String, i64) = table?;
             let rows: i64 =
                 connection.query_row(&format!("SELECT count(*) FROM \"{name}\""), [], |row| row.get(0))?;
             values += (rows * columns).cast_unsigned();
         }
+        ensure!(values > 0, "{} has no values", db.display());
         let sql =
             "SELECT count(*), (SELECT count(*) FROM orders JOIN customers ON customers.id = customer_id),
             (SELECT total(quantity) FROM items) FROM customers";
