@@ -15,8 +15,8 @@ use crate::numbers;
 /// other. The file is text to read and edit; `sqluice generate new.db FILE` generates a database like the original.
 ///
 /// A value of the database appears in the file only if its column has few distinct values and does not look personal, and the value
-/// occurs in at least --keep-common rows. Literals in the schema itself, such as those of a CHECK, are always part of it. The head of the
-/// file lists what it shows.
+/// occurs in at least --keep-common rows. Integer keys at equal steps show where they begin and end. Literals in the schema itself, such as
+/// those of a CHECK, are always part of it. The head of the file lists what it shows.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   sqluice profile prod.db > shop.sql

@@ -13,6 +13,7 @@ pub mod cells;
 pub mod chain;
 pub mod columns;
 pub mod project;
+pub mod scan;
 
 use crate::batch::Batch;
 use crate::error::{Error, Place, Result};

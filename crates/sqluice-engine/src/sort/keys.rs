@@ -134,7 +134,8 @@ impl Form {
 
     /// The prefix of an item with this key.
     pub(super) fn prefix(self, order: &Order, key: &[u64]) -> u128 {
-        self.decode_with_prefix(order, key, &mut { Decoded::NONE })
+        let mut decoded = Decoded::NONE;
+        self.decode_with_prefix(order, key, &mut decoded)
     }
 
     /// The prefix of an item with this key, and the place before it.

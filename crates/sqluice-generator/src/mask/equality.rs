@@ -8,7 +8,7 @@
 //! ```
 
 use sqluice_core::affinity::{self, Affinity};
-use sqluice_core::batch::{Bitmap, Column, Value, Values};
+use sqluice_core::batch::{Column, Value, Values};
 
 use super::key::MaskKey;
 use super::siphash::SipKey;
@@ -97,6 +97,12 @@ impl Equality {
     }
 }
 
+/// Whether a row of a column is NULL by its validity.
+#[inline]
+pub(super) fn is_null(column: &Column<'_>, row: usize) -> bool {
+    column.validity.is_some_and(|validity| !validity.get(row))
+}
+
 /// Hashes values: equal ones get the same 64 bits.
 #[derive(Clone)]
 pub(super) struct ValueHash {
@@ -141,10 +147,8 @@ impl ValueHash {
                 hashes.extend(rest.iter().map(|int| self.ints.hash_words([int.cast_unsigned()])[0]));
             }
             Values::Text(texts) if !equality.numeric => {
-                let is_null =
-                    |row| column.validity.is_some_and(|Bitmap(bits)| bits[row / 64] >> (row % 64) & 1 == 0);
                 for row in 0..rows {
-                    let hash = match is_null(row) {
+                    let hash = match is_null(column, row) {
                         true => 0,
                         false => self.texts.hash(equality.text(texts.get(row), folded)),
                     };

@@ -35,7 +35,7 @@ mod siphash;
 
 use std::sync::Arc;
 
-use sqluice_core::batch::{Bitmap, Column, ROWS_MAX, Value, Values};
+use sqluice_core::batch::{Column, ROWS_MAX, Value, Values};
 use sqluice_core::error::Error;
 
 pub use equality::{Collation, Equality};
@@ -46,7 +46,7 @@ use crate::generator::{Generate, Scope, World};
 use crate::random::{Key, below64};
 use crate::vector::{Vector, VectorKind};
 use dates::Shift;
-use equality::ValueHash;
+use equality::{ValueHash, is_null};
 use file::Recipe;
 use numbers::{Noise, Permute};
 use shape::{Shape, ShapeSpace};
@@ -257,11 +257,6 @@ impl Made {
     }
 }
 
-#[inline]
-fn is_null(column: &Column<'_>, row: usize) -> bool {
-    column.validity.is_some_and(|validity: Bitmap<'_>| !validity.get(row))
-}
-
 fn out_of_range() -> Error {
     Error::input("a value lies outside of the range of its permute(a, b)")
         .hint("give a range that has all values, or none")
@@ -271,7 +266,7 @@ fn out_of_range() -> Error {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use sqluice_core::batch::{Bytes, Span, Spans};
+    use sqluice_core::batch::{Bitmap, Bytes, Span, Spans};
     use sqluice_core::schema::Schema;
 
     fn mask(expression: &str, distinct: bool) -> Mask {

@@ -1,4 +1,4 @@
-//! What SQLite adds to a new file once its pages are written.
+//! What SQLite writes into files that have no other user: a new file whose pages are written, a temporary database.
 
 use std::path::Path;
 
@@ -6,6 +6,7 @@ use rusqlite::{Connection, OpenFlags};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_core::sqlite_error::failed;
+use sqluice_format::database::{Header, encoding_name};
 
 /// Calls `make` in one transaction in the new file at a path, which has no name yet that anyone knows.
 ///
@@ -16,20 +17,40 @@ pub(crate) fn in_new_file(
     cancel: &Cancel,
     make: impl FnOnce(&Connection) -> Result<()>,
 ) -> Result<()> {
+    let set = "PRAGMA secure_delete = ON; PRAGMA trusted_schema = ON";
+    let connection = begin(path, set, cancel, "open the new file")?;
+    make(&connection)?;
+    connection.execute_batch("COMMIT").map_err(|error| failed(error, "write the new file"))?;
+    connection.close().map_err(|(_, error)| failed(error, "close the new file"))?;
+    cancel.check()
+}
+
+/// A temporary database with pages and text like those of a database with this header, in a transaction.
+///
+/// # Errors
+/// When SQLite can't make it.
+pub(crate) fn begin_temporary(path: &Path, header: &Header, cancel: &Cancel) -> Result<Connection> {
+    let set = format!(
+        "PRAGMA page_size = {}; PRAGMA encoding = '{}'; PRAGMA secure_delete = ON; PRAGMA temp_store = FILE",
+        header.geometry.page_bytes(),
+        encoding_name(header.used_text_encoding())
+    );
+    begin(path, &set, cancel, "make a temporary database")
+}
+
+/// Begins a transaction in a file that has no other user. `what` is what can't be done otherwise.
+fn begin(path: &Path, set: &str, cancel: &Cancel, what: &str) -> Result<Connection> {
     let path = std::path::absolute(path).map_err(|error| Error::read(path, error))?;
-    let cannot = |error| failed(error, "open the new file");
+    let cannot = |error| failed(error, what);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(&path, flags).map_err(cannot)?;
     let stop = cancel.clone();
     connection.progress_handler(1000, Some(move || stop.check().is_err())).map_err(cannot)?;
     connection
-        .execute_batch(
-            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;
-             PRAGMA secure_delete = ON; PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = ON; BEGIN",
-        )
+        .execute_batch(&format!(
+            "{set}; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;
+             PRAGMA foreign_keys = OFF; BEGIN"
+        ))
         .map_err(cannot)?;
-    make(&connection)?;
-    connection.execute_batch("COMMIT").map_err(|error| failed(error, "write the new file"))?;
-    connection.close().map_err(|(_, error)| failed(error, "close the new file"))?;
-    cancel.check()
+    Ok(connection)
 }

@@ -50,7 +50,7 @@ use sqluice_format::page::Geometry;
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
-pub(crate) use by_sqlite::in_new_file;
+pub(crate) use by_sqlite::{begin_temporary, in_new_file};
 pub use mask::{
     CopiedLiteral, MaskFile, MaskKey, MaskPlan, MaskWarning, MaskedColumn, Masking, Remark, read_key,
 };

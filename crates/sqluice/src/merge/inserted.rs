@@ -1,22 +1,20 @@
 //! Tables whose rows SQLite inserts, into a temporary database: what trees can't be made of trees for.
 
-use std::path::Path;
-
 use rusqlite::types::{ToSqlOutput, Value};
-use rusqlite::{Connection, OpenFlags, ffi, params_from_iter};
+use rusqlite::{Connection, ffi, params_from_iter};
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::{Table, quoted};
 use sqluice_core::sqlite_error::failed;
 use sqluice_engine::options::{OnConflict, WriteOptions};
 use sqluice_engine::output::{Scratch, place, temp_dir as temp_dir_of};
-use sqluice_format::database::encoding_name;
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
 use super::Merge;
 use super::sources::{Shared, Source};
 use super::tables::{Member, MergedTable, Method};
+use crate::copy::begin_temporary;
 
 /// Rows between two reports of progress.
 const REPORTED_ROWS: u64 = 4096;
@@ -54,7 +52,7 @@ pub(super) fn insert(
     let WriteOptions { temp_dir, destination, .. } = &merge.write;
     let folder = temp_dir_of(temp_dir.as_deref(), Some(&merge.target), destination.as_ref())?;
     let file = Scratch::create(&folder, &target)?;
-    let connection = open(file.path(), sources, cancel)?;
+    let connection = begin_temporary(file.path(), sources[0].snapshot.header(), cancel)?;
     let mut left_out = vec![0; tables.len()];
     for (merged, left_out) in tables.iter().zip(&mut left_out).filter(|(merged, _)| is_inserted(merged)) {
         let filling = Filling { merge, sources, shared, merged, connection: &connection, progress, cancel };
@@ -69,26 +67,6 @@ pub(super) fn insert(
     let snapshot = Snapshot::begin(file.path(), &options, cancel)?;
     let objects = snapshot.objects(cancel)?;
     Ok(Some(InsertedTables { snapshot, objects, left_out, _file: file }))
-}
-
-/// The temporary database, with pages and text like those of the result, in a transaction.
-fn open(path: &Path, sources: &[Source], cancel: &Cancel) -> Result<Connection> {
-    let cannot = |error| failed(error, "make a temporary database");
-    let path = std::path::absolute(path).map_err(|error| Error::read(path, error))?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(&path, flags).map_err(cannot)?;
-    let stop = cancel.clone();
-    connection.progress_handler(1000, Some(move || stop.check().is_err())).map_err(cannot)?;
-    let header = sources[0].snapshot.header();
-    let encoding = encoding_name(header.used_text_encoding());
-    let page_size = header.geometry.page_bytes();
-    let set = format!(
-        "PRAGMA page_size = {page_size}; PRAGMA encoding = '{encoding}'; PRAGMA locking_mode = EXCLUSIVE;
-         PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE;
-         PRAGMA foreign_keys = OFF; BEGIN"
-    );
-    connection.execute_batch(&set).map_err(cannot)?;
-    Ok(connection)
 }
 
 /// A table that is filled.

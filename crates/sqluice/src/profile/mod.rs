@@ -19,7 +19,8 @@
 //! sketches and sample for each thread. The result depends on the database alone, not on threads.
 //!
 //! Invariant: a value of the database is in the text only if its column has few different values and does not look personal, and the
-//! value occurs in at least `keep_common` rows; or if it stands in the schema. Quantiles are no values.
+//! value occurs in at least `keep_common` rows; or if it stands in the schema. Quantiles are no values. Of integer keys without gaps, or with
+//! the same gap everywhere, the first and the last are known.
 //!
 //! Modules, from the bottom up: `options`: what is asked and returned; `sketch`, `sample`, `scan`: what is known of a table; `numbers`,
 //! `texts`, `json`, `parents`: expressions; `describe`, `keys`, `relations`: columns; `statements`, `schema_file`: the text.

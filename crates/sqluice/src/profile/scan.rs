@@ -6,13 +6,10 @@
 //!
 //! Every row is looked at for its NULLs, its kinds of values, and how often they occur; all else is taken from the sample.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-
 use sqluice_core::batch::{Batch, Column, Value, Values};
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Amount, Cancel, Progress};
-use sqluice_core::source::{Part, Refused, Source};
+use sqluice_core::source::{Part, Refused, scan};
 use sqluice_reader::rows::{PART_BYTES, Rows};
 
 use super::sample::Sample;
@@ -177,12 +174,6 @@ impl TableFacts {
     }
 }
 
-/// Hands out parts with their numbers.
-struct Parts {
-    source: Box<dyn Source>,
-    next: u32,
-}
-
 /// Reads all rows.
 ///
 /// # Errors
@@ -194,44 +185,23 @@ pub(super) fn scan(
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Result<TableFacts> {
-    let source = rows.source(PART_BYTES, cancel)?;
+    let mut source = rows.source(PART_BYTES, cancel)?;
     progress.phase(&format!("profile {}", rows.name()), source.total());
-    let parts = Mutex::new(Parts { source, next: 0 });
-    let has_failed = AtomicBool::new(false);
-    let next_part = || -> Result<Option<(u32, Box<dyn Part>)>> {
-        cancel.check()?;
-        if has_failed.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        let mut parts = parts.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(part) = parts.source.next_part()? else { return Ok(None) };
-        parts.next += 1;
-        Ok(Some((parts.next - 1, part)))
+    let begin = || (TableFacts::new(wanted), Vec::new());
+    let look = |(facts, hashes): &mut (TableFacts, Vec<u64>), number: u64, part: &mut dyn Part| {
+        let before = facts.rows;
+        let mut take = |batch: &Batch<'_>| -> std::result::Result<(), Refused> {
+            facts.add(batch, wanted, number as u32, (facts.rows - before) as u32, hashes);
+            Ok(())
+        };
+        part.decode(&mut take)?;
+        progress.advance(Amount { rows: facts.rows - before, bytes: part.input_bytes() });
+        Ok(())
     };
-    let work = || -> Result<TableFacts> {
-        let mut facts = TableFacts::new(wanted);
-        let mut hashes = Vec::new();
-        while let Some((number, mut part)) = next_part()? {
-            let before = facts.rows;
-            let mut take = |batch: &Batch<'_>| -> std::result::Result<(), Refused> {
-                let first = (facts.rows - before) as u32;
-                facts.add(batch, wanted, number, first, &mut hashes);
-                Ok(())
-            };
-            part.decode(&mut take).inspect_err(|_| has_failed.store(true, Ordering::Relaxed))?;
-            progress.advance(Amount { rows: facts.rows - before, bytes: part.input_bytes() });
-        }
-        Ok(facts)
-    };
-    let all: Vec<Result<TableFacts>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        let panicked = |_| Err(sqluice_core::error::Error::target("a thread panicked"));
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
-    });
+    let (all, read) = scan::scan(&mut *source, threads, cancel, begin, look);
+    read?;
     let mut facts = TableFacts::new(wanted);
-    for some in all {
-        facts.merge(some?);
-    }
+    all.into_iter().for_each(|(some, _)| facts.merge(some));
     facts.sample.sort();
     Ok(facts)
 }

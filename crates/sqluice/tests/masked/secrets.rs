@@ -27,7 +27,7 @@ fn people() -> Lab {
 fn a_dictionary_of_the_old_values_finds_nothing_without_the_key() {
     let lab = people();
     lab.mask(MASKS);
-    // Whoever has the program and all old values, and guesses the key.
+    // An attacker has the program and all old values, and guesses the key.
     for guess in ["0000000000000000", "the key of the testt", "The key of the tests", "the key of the tests "]
     {
         let mut copy = lab.copy(masking_with(MASKS, guess));

@@ -106,12 +106,7 @@ pub fn read_key(file: &Path) -> Result<MaskKey> {
     let bytes = std::fs::read(file).map_err(|error| Error::read(file, error))?;
     MaskKey::new(bytes).ok_or_else(|| {
         Error::usage(format!("the key in {} is too short", file.display())).hint(message![
-            format!(
-                "{} has at least {} random bytes: head -c 32 /dev/urandom > ",
-                file.display(),
-                MaskKey::BYTES_MIN
-            ),
-            format!("{}; without ", file.display()),
+            format!("a key has at least {} random bytes; without ", MaskKey::BYTES_MIN),
             Setting::KeyFile,
             ", a random key is made and forgotten"
         ])

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 use sqluice_core::error::{Error, Result, message};
 use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::schema::{Generated, Table, quoted};
@@ -23,12 +23,12 @@ use sqluice_engine::phases::{PhaseReport, Phases};
 use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::run;
-use sqluice_format::database::{Header, encoding_name};
+use sqluice_format::database::Header;
 use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
-use super::super::{Copy, Prepared};
+use super::super::{Copy, Prepared, begin_temporary};
 use super::columns::{Masks, TableMasks};
 use super::insert::Insertion;
 use super::source::{MaskedRows, Masking};
@@ -227,7 +227,7 @@ impl<'a> Making<'a> {
     fn insert(&self, tables: &[Declared<'_>], progress: &dyn Progress) -> Result<Made> {
         let Making { prepared, header, cancel, .. } = self;
         let file = self.scratch()?;
-        let connection = open(file.path(), header, cancel)?;
+        let connection = begin_temporary(file.path(), header, cancel)?;
         for (table, masks) in tables {
             let cannot = |error| failed(error, &format!("make table {}", table.name));
             connection.execute_batch(&table.sql).map_err(cannot)?;
@@ -279,25 +279,6 @@ fn rowid_column(table: &Table) -> Option<&'static str> {
 /// The table as the engine gets it: with its rowid as a column, if no column is it.
 fn with_rowids(table: &Table) -> Table {
     rowid_column(table).map_or_else(|| table.clone(), |name| table.with_rowid_column(name))
-}
-
-/// The temporary database, with pages and text like those of the copy, in a transaction.
-fn open(path: &Path, header: &Header, cancel: &Cancel) -> Result<Connection> {
-    let cannot = |error| failed(error, "make a temporary database");
-    let path = std::path::absolute(path).map_err(|error| Error::read(path, error))?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(&path, flags).map_err(cannot)?;
-    let stop = cancel.clone();
-    connection.progress_handler(1000, Some(move || stop.check().is_err())).map_err(cannot)?;
-    let set = format!(
-        "PRAGMA page_size = {}; PRAGMA encoding = '{}'; PRAGMA locking_mode = EXCLUSIVE;
-         PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE;
-         PRAGMA secure_delete = ON; PRAGMA foreign_keys = OFF; BEGIN",
-        header.geometry.page_bytes(),
-        encoding_name(header.text_encoding)
-    );
-    connection.execute_batch(&set).map_err(cannot)?;
-    Ok(connection)
 }
 
 /// What can be done about rows that can't be stored.
