@@ -1,5 +1,7 @@
 //! What tests of several crates share. It uses no other crate of the workspace, so that tests of the lowest may use it.
 //!
+//! * `effort`: how hard this run tries.
+//! * `own_process`: tests that change their whole process.
 //! * `skip`: a test that cannot run here says so, and fails in CI.
 //! * `sqlite`: SQLite's verdict on a database, by the library and by the system's shell.
 //! * `tables`: random tables of all kinds, made by SQLite.
@@ -8,6 +10,8 @@
 
 #[cfg(target_os = "linux")]
 pub mod disk;
+pub mod effort;
+pub mod own_process;
 pub mod skip;
 pub mod sqlite;
 pub mod system;
@@ -18,11 +22,13 @@ use std::path::Path;
 
 use proptest::test_runner::Config;
 
-/// The number of cases that a property test tries, and no file of failures. `PROPTEST_CASES` scales the number: 256 is once.
-pub fn cases(by_default: u32) -> Config {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u64>().ok());
-    let cases = (u64::from(by_default) * asked.unwrap_or(256) / 256).max(1);
-    Config { cases: cases as u32, failure_persistence: None, max_shrink_iters: 400, ..Config::default() }
+use crate::effort::tries;
+
+/// Returns the settings of a property test: at full effort so many cases, a quarter of them at quick, eighty times as many at soak. Failures
+/// are not kept in files.
+pub fn cases(full: u32) -> Config {
+    let cases = tries(full.div_ceil(4), full, full * 80);
+    Config { cases, failure_persistence: None, max_shrink_iters: 400, ..Config::default() }
 }
 
 /// The names in a folder, sorted.

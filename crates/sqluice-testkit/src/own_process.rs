@@ -1,0 +1,61 @@
+//! Tests that change or measure their whole process: SQLite's lock byte, environment variables, signals, peak memory.
+//!
+//! The test program starts itself again for such a test alone, so that the other tests of the program never see the change.
+
+use std::any::type_name_of_val;
+use std::process::{Command, Stdio};
+
+/// Names the test that runs in a process of its own.
+const NAME: &str = "SQLUICE_OWN_PROCESS";
+
+/// Runs the body of a test in a process of its own. The closure must stand directly in the test function.
+///
+/// ```ignore
+/// #[test]
+/// fn a_test_that_moves_the_lock_byte() {
+///     in_own_process(|| move_the_lock_byte());
+/// }
+/// ```
+///
+/// # Panics
+/// When the body panics, or the process ends in another way before its end.
+#[track_caller]
+pub fn in_own_process<F: FnOnce()>(body: F) {
+    // `program::module::test::{{closure}}`: the harness knows the test by the part between.
+    let path = type_name_of_val(&body);
+    let (_, test) = path.split_once("::").expect("a path");
+    let test = test.trim_end_matches("::{{closure}}");
+    if std::env::var(NAME).is_ok_and(|name| name == test) {
+        return body();
+    }
+    let program = std::env::current_exe().expect("the file of this test program");
+    let ran = Command::new(program)
+        .args(["--exact", test, "--test-threads=1", "--nocapture"])
+        .env(NAME, test)
+        .stdin(Stdio::null())
+        .output()
+        .expect("this test program starts again");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&ran.stdout), text(&ran.stderr));
+    print!("{out}");
+    eprint!("{err}");
+    assert!(ran.status.success(), "{test} in its own process: {}", ran.status);
+    // An unknown name runs no test and succeeds.
+    assert!(out.contains("1 passed"), "{test} ran no test in its own process");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_body_runs_in_another_process() {
+        in_own_process(|| assert!(std::env::args().any(|argument| argument == "--exact")));
+    }
+
+    #[test]
+    #[should_panic(expected = "in its own process")]
+    fn a_body_that_panics_fails_its_test() {
+        in_own_process(|| panic!("as intended"));
+    }
+}
