@@ -6,21 +6,8 @@ export PATH := $(CARGO_HOME)/bin:$(PATH):/usr/sbin:/sbin
 CARGO ?= cargo
 ARGS ?=
 
-# For `make soak`.
-SQLUICE_KILLS ?= 2000
-SQLUICE_TRIES ?= 5000
-PROPTEST_CASES ?= 20000
-SQLUICE_CSV_CASES ?= 100000
-SQLUICE_COPIES ?= 1000
-SQLUICE_MERGES ?= 3000
-SQLUICE_LOOKALIKES ?= 3000
-SQLUICE_CANARIES ?= 1000
-SQLUICE_MASKS ?= 1000
-SQLUICE_TPCH_SCALE ?= 0.2
-SQLUICE_MEMORY_MIB ?= 1000
-
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test docs docs-test docs-update lint platforms features semver fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-lookalike bench-python bench-distributed bench-size profile mutants install clean
+.PHONY: help setup demo test checks stale-checks release-checks docs docs-test docs-update lint platforms features feature-pairs semver fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-lookalike bench-python bench-distributed bench-size profile mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,30 +17,30 @@ demo: ## A small first load, then 100 million rows: made, checked, looked at (DE
 	$(CARGO) build --release --locked -p sqluice-cli
 	@tools/demo
 
-# Tests come last, all of them whatever fails: their closing lines hold the counts. Property tests try the same cases each time here, so
-# that a change fails for what it did; `make soak`, and cargo by itself, try others.
-test: export PROPTEST_RNG_SEED ?= 1
-test: setup lint ## Everything a change must pass: formatting, clippy, the docs, all tests
-	tools/remote --setup
-	tools/rust-tests --workspace --locked
-	tools/dependant
-	tools/docs build
-	SQLUICE_BUILD='--workspace --lib --tests' tools/python python/tests site/tests
+test: ## Everything a change must pass: formatting, clippy, the docs, all tests (SQLUICE_EFFORT=full tries harder)
+	@tools/test
+
+checks: ## The checks that only some changes can break, if their inputs have changed; renews their hashes, to be committed (ARGS=site for some)
+	@tools/checks run $(ARGS)
+
+stale-checks: ## The same, and renews nothing
+	@tools/checks test $(ARGS)
+
+release-checks: ## What a change of formats, system calls, dependencies or the API must pass as well, and every release: hours
+	@tools/release-checks $(ARGS)
 
 docs: ## The documentation site, in target/site: warnings are errors, and links are checked
 	@tools/setup docs
-	$(CARGO) doc --workspace --no-deps --locked
+	$(CARGO) doc --workspace --no-deps --locked --lib --examples
 	tools/docs build
 	@echo "open target/site/index.html"
 
 docs-test: ## Runs every command and code block of README and site, and looks at the site in Chromium (part of make test)
 	@tools/setup test
-	tools/remote --setup
 	tools/docs test $(ARGS)
 
 docs-update: ## Rewrites the output that README and site show, with that of a run (ARGS=WORD for some pages)
 	@tools/setup test
-	tools/remote --setup
 	tools/docs update $(ARGS)
 
 distributed: ## Tests with Ray, Spark and Dask (ARGS='-k dask' for some)
@@ -83,18 +70,19 @@ packages: ## The static command, its Debian package and the wheel: built, checke
 
 lint: ## Formatting, clippy and the docs, warnings as errors
 	@tools/setup build
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --workspace --no-deps --locked
+	@tools/lint
 
 platforms: ## macOS compiled and linked, Windows by tests under wine (ARGS=windows for one of them)
 	@tools/setup build
 	tools/platforms $(ARGS)
 
-features: ## Every two features together, each alone, all and none: they compile without warnings
+features: ## No feature, each alone, all of them: they compile without warnings
 	@tools/setup build
-	@$(CARGO) hack --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-hack
-	$(CARGO) hack clippy --locked -p sqluice -p sqluice-sources -p sqluice-stores -p sqluice-writers --feature-powerset --depth 2 --exclude-features default -- -D warnings
+	tools/features
+
+feature-pairs: ## The same, and every two features together
+	@tools/setup build
+	tools/features pairs
 
 semver: ## The public API beside that of the last release (ARGS=revision for another)
 	@tools/setup build
@@ -107,13 +95,13 @@ fuzz: ## Fuzz targets against their slow twins, ten minutes each (ARGS='60 csv' 
 setup: ## Install what the tests need and this machine lacks
 	@tools/setup test
 
-soak: setup ## The tests with many more kills, tries, random cases and rows (an hour or more)
-	tools/remote --setup
-	PROPTEST_CASES=$(SQLUICE_CSV_CASES) $(CARGO) test --release --locked -p sqluice-sources --lib csv
-	SQLUICE_KILLS=$(SQLUICE_KILLS) SQLUICE_TRIES=$(SQLUICE_TRIES) PROPTEST_CASES=$(PROPTEST_CASES) SQLUICE_COPIES=$(SQLUICE_COPIES) SQLUICE_MERGES=$(SQLUICE_MERGES) \
-		SQLUICE_LOOKALIKES=$(SQLUICE_LOOKALIKES) SQLUICE_CANARIES=$(SQLUICE_CANARIES) SQLUICE_MASKS=$(SQLUICE_MASKS) \
-		SQLUICE_TPCH_SCALE=$(SQLUICE_TPCH_SCALE) SQLUICE_MEMORY_MIB=$(SQLUICE_MEMORY_MIB) $(CARGO) test --workspace --locked --no-fail-fast
-	SQLUICE_DATASETS=20 SQLUICE_FAULTS=100 SQLUICE_DRIVERS=100 tools/distributed python/tests/distributed python/tests/test_distributed.py
+soak: export SQLUICE_EFFORT = soak
+soak: setup ## The tests with many more kills, tries, random cases and rows: hours
+	tools/environment
+	tools/rust-tests --workspace --locked
+	tools/python python/tests
+	@tools/setup distributed
+	tools/distributed
 
 bench-billion: ## One billion rows beside the bare disk and SQLite (ARGS='--rows 100M' for fewer)
 	@tools/setup build

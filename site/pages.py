@@ -70,7 +70,7 @@ def store() -> Iterator[dict[str, str]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = target() / "remote" / "venv" / "bin" / "moto_server"
+    server = target() / "python" / "venv" / "bin" / "moto_server"
     process = subprocess.Popen([server, "-H", "127.0.0.1", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     try:

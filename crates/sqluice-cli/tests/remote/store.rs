@@ -85,13 +85,13 @@ fn started() -> Option<(Life, String)> {
     Some((Life::Process(process), address.to_string()))
 }
 
-/// The program, if `tools/remote` has installed it.
+/// The program, if `tools/environment` has installed it.
 #[track_caller]
 fn program() -> Option<PathBuf> {
     let target = Path::new(SQLUICE).parent().and_then(Path::parent).unwrap();
-    let program = target.join("remote/venv/bin/moto_server");
+    let program = target.join("python/venv/bin/moto_server");
     if !program.exists() {
-        skipped("moto is not installed: run tools/remote");
+        skipped("moto is not installed: run tools/environment");
         return None;
     }
     Some(program)
