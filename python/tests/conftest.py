@@ -14,12 +14,14 @@ from sqluice import _errors, _report
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from effort import tries  # noqa: E402
+
 settings.register_profile(
     "sqluice",
     database=None,
     deadline=None,
     derandomize="PROPTEST_RNG_SEED" in os.environ,
-    max_examples=60,
+    max_examples=tries(20, 60, 2_000),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 settings.load_profile("sqluice")

@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow
 import pytest
 import sqluice
+from effort import tries
 from hypothesis import given
 from hypothesis import strategies as st
 from sqluice.distributed import Hash, Job, Parts, Range, Shard, read_manifest
@@ -273,15 +274,11 @@ time.sleep(60)
 """
 
 
-def rounds() -> int:
-    return int(os.environ.get("SQLUICE_DRIVERS", "8"))
-
-
 @pytest.mark.parametrize("mode", ["one", "set"])
 def test_a_driver_that_is_killed_leaves_no_half_of_a_target(tmp_path: Path, mode: str) -> None:
     chance = random.Random(5)
     seen = set()
-    for lap in range(rounds()):
+    for lap in range(tries(3, 8, 100)):
         folder = tmp_path / str(lap)
         folder.mkdir()
         target = folder / ("all" if mode == "set" else "t.db")
@@ -494,7 +491,7 @@ def test_a_second_round_whose_workers_are_killed_is_complete(tmp_path: Path) -> 
     chance = random.Random(7)
     each = 30_000
     shares = [table(range(task * each, task * each + each), x=["some text"] * each) for task in range(3)]
-    for lap in range(int(os.environ.get("SQLUICE_FAULTS", "3"))):
+    for lap in range(tries(1, 3, 100)):
         target = tmp_path / f"{lap}.db"
         job = Job(target, "t", primary_key="id", second_round=True)
         job.begin()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -97,13 +98,15 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 db, how = sys.argv[1:]
 def rows():
     for n in itertools.count():
-        if n == 200_000:
+        if n == 50_000:
             print("ready", flush=True)
         yield (n, f"text {n}")
 try:
     if how == "generate":
-        print("ready", flush=True)
-        sqluice.generate(db, "CREATE TABLE t (a TEXT /* gen: hex(16) */); CREATE INDEX i ON t (a)", rows=20_000_000)
+        # The first report comes from the midst of the run.
+        told = iter([lambda: print("ready", flush=True)])
+        schema = "CREATE TABLE t (a TEXT /* gen: hex(16) */); CREATE INDEX i ON t (a)"
+        sqluice.generate(db, schema, rows=20_000_000, progress=lambda _: next(told, lambda: None)())
     elif how == "append":
         sqluice.write(db, rows(), "t", if_exists="append")
     else:
@@ -121,12 +124,10 @@ def test_ctrl_c_ends_a_run_and_leaves_what_was_there(db: Path, how: str) -> None
         before = query(db, "SELECT * FROM t")
     process = subprocess.Popen([sys.executable, "-c", INTERRUPTED, db, how], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    time.sleep(0.5)
-    sent = time.monotonic()
+    time.sleep(random.uniform(0, 0.3))
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert out == "interrupted\n", err
-    assert time.monotonic() - sent < 20
     if before is None:
         assert os.listdir(db.parent) == []
     else:

@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 import sqluice.ray
+from effort import tries
 
 ROWS = 40_000
 
 
 def rounds() -> int:
-    return int(os.environ.get("SQLUICE_FAULTS", "3"))
+    return tries(1, 3, 100)
 
 
 def check(db: Path) -> None:
