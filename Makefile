@@ -96,7 +96,7 @@ setup: ## Install what the tests need and this machine lacks
 	@tools/setup test
 
 soak: export SQLUICE_EFFORT = soak
-soak: setup ## The tests with many more kills, tries, random cases and rows: hours
+soak: setup ## The tests with many more kills, tries, random cases and rows: hours (SQLUICE_EFFORT=soak)
 	tools/environment
 	tools/rust-tests --workspace --locked
 	tools/python python/tests
@@ -149,7 +149,7 @@ bench-distributed: ## Ray and Spark beside sinks that count and their own SQLite
 
 profile: ## Instructions a row and a byte, by stage, of fixed inputs, beside those recorded (ARGS='csv user' for some, ARGS=--record to write them)
 	@tools/setup profile
-	tools/profile $(ARGS)
+	@tools/step profile tools/profile $(ARGS)
 
 bench-size: ## Sizes of what is released, the command's start-up time, the number of dependencies (after `make packages`)
 	bench/size

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from blocks import Page, agree, blocks
 from pages import PAGES, ROOT, name, not_run, run
+from recording import PICTURE, picture
 
 # The only reasons to leave a block out.
 REASONS = ("needs a published release", "needs a container engine", "builds for minutes", "needs a network", "needs Ray", "needs Spark", "needs Dask", "runs for minutes", "needs a store")
@@ -31,6 +34,15 @@ def test_a_page_has_no_rust_block_that_cargo_does_not_run(page: Path) -> None:
 def test_a_block_that_is_not_run_has_one_of_the_known_reasons() -> None:
     others = [line for line in not_run() if not line.split(": ", 1)[1].startswith(REASONS)]
     assert not others
+
+
+def test_the_reference_is_what_the_command_prints() -> None:
+    made = subprocess.run([sys.executable, ROOT / "site" / "reference.py", "--check"], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+
+
+def test_the_picture_of_a_terminal_shows_what_the_page_shows() -> None:
+    assert PICTURE.read_text() == picture(), "run `tools/docs update`"
 
 
 def test_every_link_of_the_readmes_leads_somewhere() -> None:

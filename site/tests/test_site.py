@@ -8,8 +8,6 @@ from __future__ import annotations
 import functools
 import http.server
 import shutil
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,7 +18,6 @@ from urllib.parse import unquote, urldefrag, urlsplit
 import pytest
 from browser import Browser, browser
 from pages import ROOT, target
-from recording import PICTURE, picture
 
 SITE = target() / "site"
 SCREENSHOTS = target() / "docs" / "screenshots"
@@ -179,12 +176,3 @@ def test_every_link_of_the_site_leads_somewhere() -> None:
             elif anchor and to in pages and unquote(anchor) not in pages[to].anchors and not anchor.startswith("__"):
                 missing.append(f"{page.relative_to(SITE)}: {link}")
     assert missing == []
-
-
-def test_the_reference_is_what_the_command_prints() -> None:
-    made = subprocess.run([sys.executable, ROOT / "site" / "reference.py", "--check"], capture_output=True, text=True)
-    assert made.returncode == 0, made.stderr
-
-
-def test_the_picture_of_a_terminal_shows_what_the_page_shows() -> None:
-    assert PICTURE.read_text() == picture(), "run `tools/docs update`"
