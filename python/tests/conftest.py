@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 import sqluice
+from effort import tries
 from hypothesis import HealthCheck, settings
 from sqluice import _errors, _report
 
 sys.path.insert(0, str(Path(__file__).parent))
-
-from effort import tries  # noqa: E402
 
 settings.register_profile(
     "sqluice",

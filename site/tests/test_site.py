@@ -17,7 +17,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 from browser import Browser, browser
-from pages import ROOT, target
+from pages import target
 
 SITE = target() / "site"
 SCREENSHOTS = target() / "docs" / "screenshots"
