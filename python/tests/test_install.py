@@ -1,4 +1,7 @@
-"""The package as people get it: from the repository, as a wheel, as a source distribution."""
+"""The package and the command as people get them: from the repository, as a wheel, as a source distribution, by `cargo install`.
+
+The check `install` of tools/checks runs these tests, in the profile for development: it is quicker to build.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,6 @@ print(report.rows, report.tables[0].write_path, sqluice.check(db).sound)
 
 
 def run(*command: str | Path, cwd: Path = REPOSITORY) -> str:
-    # The build of the tests is at hand, and quicker than one for release.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment |= {"MATURIN_PEP517_ARGS": "--profile dev", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     environment.setdefault("CARGO_TARGET_DIR", str(REPOSITORY / "target"))
@@ -63,3 +65,11 @@ def test_a_wheel_is_built_of_the_source_distribution(python: Path, tmp_path: Pat
     assert "-abi3-" in wheel.name
     run(python, "-m", "pip", "install", "--no-index", wheel)
     assert_works(python, tmp_path)
+
+
+def test_cargo_installs_the_command(tmp_path: Path) -> None:
+    command = [os.environ.get("CARGO", "cargo"), "install", "--locked", "--debug", "--path", "crates/sqluice-cli", "--root", tmp_path]
+    run(*command)
+    (tmp_path / "in.csv").write_text("id,name\n1,Ann\n")
+    run(tmp_path / "bin/sqluice", "load", tmp_path / "t.db", tmp_path / "in.csv")
+    assert "1 row" in run(tmp_path / "bin/sqluice", "info", tmp_path / "t.db")
