@@ -212,7 +212,7 @@ except KeyboardInterrupt:
 
 def test_ctrl_c_ends_a_copy_and_leaves_what_was_there(tmp_path: Path) -> None:
     source = tmp_path / "source.db"
-    rows = tries(50_000, 300_000, 1_000_000)
+    rows = tries(200_000, 500_000, 1_000_000)
     sqluice.generate(source, preset="user", rows=rows)
     for target in (tmp_path / "copy.db", source):
         process = subprocess.Popen([sys.executable, "-c", INTERRUPTED, source, target], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -6,9 +6,11 @@ The check `install` of tools/checks runs these tests, in the profile for develop
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 import tarfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -72,4 +74,5 @@ def test_cargo_installs_the_command(tmp_path: Path) -> None:
     run(*command)
     (tmp_path / "in.csv").write_text("id,name\n1,Ann\n")
     run(tmp_path / "bin/sqluice", "load", tmp_path / "t.db", tmp_path / "in.csv")
-    assert "1 row" in run(tmp_path / "bin/sqluice", "info", tmp_path / "t.db")
+    with closing(sqlite3.connect(tmp_path / "t.db")) as db:
+        assert db.execute('SELECT * FROM "in"').fetchall() == [(1, "Ann")]

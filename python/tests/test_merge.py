@@ -199,7 +199,7 @@ except KeyboardInterrupt:
 
 def test_ctrl_c_ends_a_merge_and_leaves_what_was_there(tmp_path: Path) -> None:
     one, two = tmp_path / "one.db", tmp_path / "two.db"
-    rows = tries(50_000, 200_000, 500_000)
+    rows = tries(100_000, 200_000, 500_000)
     sqluice.generate(one, preset="user", rows=rows)
     with closing(sqlite3.connect(one)) as db:
         db.execute("VACUUM INTO ?", (str(two),))
