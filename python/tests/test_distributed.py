@@ -258,12 +258,12 @@ def test_a_set_has_all_rows_and_says_where(tmp_path: Path, partition: Hash | Ran
 DRIVER = """
 import sys, time, pyarrow
 from sqluice.distributed import Job
-target, mode, when = sys.argv[1:]
+target, mode, when, each = sys.argv[1:4] + [int(sys.argv[4])]
 job = Job(target, "t", mode=mode, primary_key="id", index="area")
 job.begin()
 shards = []
 for task in range(4):
-    ids = range(task * 20_000, task * 20_000 + 20_000)
+    ids = range(task * each, task * each + each)
     shards += job.write([pyarrow.record_batch({"id": list(ids), "area": [f"area {n % 7}" for n in ids]})], task)
 print("written", flush=True)
 if when == "before":
@@ -278,12 +278,13 @@ time.sleep(60)
 def test_a_driver_that_is_killed_leaves_no_half_of_a_target(tmp_path: Path, mode: str) -> None:
     chance = random.Random(5)
     seen = set()
+    each = tries(5_000, 20_000, 20_000)
     for lap in range(tries(3, 8, 100)):
         folder = tmp_path / str(lap)
         folder.mkdir()
         target = folder / ("all" if mode == "set" else "t.db")
         when = ["before", "during", "after"][lap % 3]
-        with subprocess.Popen([sys.executable, "-c", DRIVER, target, mode, when], stdout=subprocess.PIPE, text=True) as driver:
+        with subprocess.Popen([sys.executable, "-c", DRIVER, target, mode, when, str(each)], stdout=subprocess.PIPE, text=True) as driver:
             assert driver.stdout is not None
             assert driver.stdout.readline() == "written\n"
             if when == "during":
@@ -297,7 +298,7 @@ def test_a_driver_that_is_killed_leaves_no_half_of_a_target(tmp_path: Path, mode
         assert not is_there or when != "before"
         if is_there:
             files = [target] if mode == "one" else sorted(target.glob("*.db"))
-            assert sum(len(content(file)[1]) for file in files) == 80_000
+            assert sum(len(content(file)[1]) for file in files) == 4 * each
         elif mode == "set":
             assert not target.exists()
         # The next run removes what was left, and makes it.
