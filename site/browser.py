@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import select
 import subprocess
 import time
 from collections.abc import Iterator
@@ -102,10 +103,10 @@ class Browser:
         self.call("Page.navigate", url=url)
         deadline = time.monotonic() + SECONDS_MAX
         while not self._loaded:
-            if time.monotonic() > deadline:
+            left = deadline - time.monotonic()
+            if b"\0" not in self._unread and not (left > 0 and select.select([self._of], [], [], left)[0]):
                 raise TimeoutError(url)
-            time.sleep(0.005)
-            self.value("1")
+            self._read()
 
     def value(self, expression: str) -> Any:
         """What JavaScript on the page evaluates to."""
