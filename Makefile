@@ -7,7 +7,6 @@ CARGO ?= cargo
 ARGS ?=
 
 # For `make soak`.
-SQLUICE_KILLS ?= 2000
 SQLUICE_TRIES ?= 5000
 PROPTEST_CASES ?= 20000
 SQLUICE_CSV_CASES ?= 100000
@@ -110,7 +109,7 @@ setup: ## Install what the tests need and this machine lacks
 soak: setup ## The tests with many more kills, tries, random cases and rows (an hour or more)
 	tools/remote --setup
 	PROPTEST_CASES=$(SQLUICE_CSV_CASES) $(CARGO) test --release --locked -p sqluice-sources --lib csv
-	SQLUICE_KILLS=$(SQLUICE_KILLS) SQLUICE_TRIES=$(SQLUICE_TRIES) PROPTEST_CASES=$(PROPTEST_CASES) SQLUICE_COPIES=$(SQLUICE_COPIES) SQLUICE_MERGES=$(SQLUICE_MERGES) \
+	SQLUICE_EFFORT=soak SQLUICE_TRIES=$(SQLUICE_TRIES) PROPTEST_CASES=$(PROPTEST_CASES) SQLUICE_COPIES=$(SQLUICE_COPIES) SQLUICE_MERGES=$(SQLUICE_MERGES) \
 		SQLUICE_LOOKALIKES=$(SQLUICE_LOOKALIKES) SQLUICE_CANARIES=$(SQLUICE_CANARIES) SQLUICE_MASKS=$(SQLUICE_MASKS) \
 		SQLUICE_TPCH_SCALE=$(SQLUICE_TPCH_SCALE) SQLUICE_MEMORY_MIB=$(SQLUICE_MEMORY_MIB) $(CARGO) test --workspace --locked --no-fail-fast
 	SQLUICE_DATASETS=20 SQLUICE_FAULTS=100 SQLUICE_DRIVERS=100 tools/distributed python/tests/distributed python/tests/test_distributed.py

@@ -60,7 +60,11 @@ fn run_blind(folder: &Path, args: &[&str]) -> Option<Ran> {
     }
     let hidden = "mount -t tmpfs none /proc && exec \"$0\" \"$@\"";
     let mut command = program("unshare");
-    command.args(["--mount", "sh", "-c", hidden, SQLUICE]).args(args).current_dir(folder).env(WAITS, IMPATIENT);
+    command
+        .args(["--mount", "sh", "-c", hidden, SQLUICE])
+        .args(args)
+        .current_dir(folder)
+        .env(WAITS, IMPATIENT);
     let ran = finish(&mut command);
     if ran.stderr.starts_with("error: ") || ran.status.success() {
         return Some(ran);
@@ -434,9 +438,8 @@ fn of_two_runs_that_overwrite_both_succeed_and_one_result_remains() {
     for _ in 0..tries(2, 5, 50) {
         let folder = folder();
         Left::StaleWal.make(folder.path());
-        let children = ["300k", "400k"].map(|rows| {
-            spawn(sqluice(folder.path()).args(overwrite(rows)).env(WAITS, PATIENT))
-        });
+        let children = ["300k", "400k"]
+            .map(|rows| spawn(sqluice(folder.path()).args(overwrite(rows)).env(WAITS, PATIENT)));
         for child in children {
             end(child).ok();
         }

@@ -7,8 +7,8 @@ use std::process::{Child, Stdio};
 
 use crate::support::strace::{calls, inject, strace};
 use crate::support::{
-    Ran, Random, SQLUICE, WAITS, end, folder, generate, integrity, names, program, run, send, spawn, spawn_as_is,
-    sqluice, start, wait_for_writes, wait_until, written_bytes,
+    Ran, Random, SQLUICE, WAITS, end, folder, generate, integrity, names, program, run, send, spawn,
+    spawn_as_is, sqluice, start, wait_for_writes, wait_until, written_bytes,
 };
 
 /// Starts the command, and waits until it listens to signals.
@@ -43,7 +43,12 @@ fn interrupted_when(
 fn calls_of_threads(folder: &Path, call: &str, file: &str, args: &[&str]) -> Vec<usize> {
     let log = tempfile::NamedTempFile::new().unwrap();
     let trace = format!("trace={call}");
-    strace(folder, &["--seccomp-bpf", "-y", "-s", "0", "-e", &trace, "-o", log.path().to_str().unwrap()], args).ok();
+    strace(
+        folder,
+        &["--seccomp-bpf", "-y", "-s", "0", "-e", &trace, "-o", log.path().to_str().unwrap()],
+        args,
+    )
+    .ok();
     let log = fs::read_to_string(log.path()).unwrap();
     let mut counts = std::collections::BTreeMap::new();
     for call in calls(&log).iter().filter(|call| call.args.contains(file)) {
@@ -138,7 +143,9 @@ fn asked_to_stop_check_stops() {
     run(folder, generate("x.db", "1M")).ok();
     let read = fs::read(folder.join("x.db")).unwrap();
     let whole = calls_of_threads(folder, "pread64", "/x.db", &["check", "x.db", "-j1"]);
-    for (signal, flags) in [("INT", &[][..]), ("TERM", &["--full"]), ("HUP", &["--json"]), ("INT", &["--full"])] {
+    for (signal, flags) in
+        [("INT", &[][..]), ("TERM", &["--full"]), ("HUP", &["--json"]), ("INT", &["--full"])]
+    {
         // At any read but the last ones, after which nothing is left to do.
         let nth = 1 + (whole[0] as f64 * 0.8 * random.fraction()) as usize;
         let args = [&["check", "x.db", "-j1"], flags].concat();
@@ -181,7 +188,10 @@ fn what_nohup_started_outlives_its_terminal() {
     let folder = folder();
     let folder = folder.path();
     let mut command = program("sh");
-    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", SQLUICE]).args(generate("x.db", "1M")).current_dir(folder);
+    command
+        .args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", SQLUICE])
+        .args(generate("x.db", "1M"))
+        .current_dir(folder);
     let mut child = spawn(&mut command);
     wait_for_writes(folder, "x.db", &mut child);
     send(&child, "HUP");
@@ -250,7 +260,8 @@ fn without_a_terminal_progress_is_a_line_now_and_then_if_verbose_and_need_not_be
     let folder = folder.path();
     // Long enough for a line.
     let discard = ["generate", "--discard", "--preset", "user", "--rows", "100B"];
-    let started = |args: &[&str]| spawn(sqluice(folder).args([&discard[..], args].concat()).env(WAITS, "0.01"));
+    let started =
+        |args: &[&str]| spawn(sqluice(folder).args([&discard[..], args].concat()).env(WAITS, "0.01"));
     let mut talking = started(&["-v"]);
     let mut silent = started(&[]);
     let mut unheard = started(&["-v"]);

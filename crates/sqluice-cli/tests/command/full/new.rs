@@ -11,7 +11,8 @@ use sqluice_testkit::disk::Disk;
 use sqluice_testkit::skip::skipped;
 
 use crate::support::{
-    Ran, checksum, end, finish, folder, generate, integrity, names, run, spawn, sqluice, sqluice_with_file_limit,
+    Ran, checksum, end, finish, folder, generate, integrity, names, run, spawn, sqluice,
+    sqluice_with_file_limit,
 };
 
 const FULL: &str = "\

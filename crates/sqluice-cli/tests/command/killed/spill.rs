@@ -8,7 +8,8 @@ use std::process::Child;
 use sqluice_testkit::effort::tries;
 
 use crate::support::{
-    Random, end, folder, integrity, kill_when, names, run, send, start, tell, temporaries, wait_until, written_bytes,
+    Random, end, folder, integrity, kill_when, names, run, send, start, tell, temporaries, wait_until,
+    written_bytes,
 };
 
 /// About 20 MB of entries for each index, beyond what the run has to sort with.
@@ -90,7 +91,10 @@ fn a_run_that_is_killed_while_it_spills_leaves_no_target_and_no_temporary_space(
         // While entries go to temporary space, and, every third time, while pages are made of them.
         let is_merging = round % 3 == 2;
         let ran = kill_when(child, || match is_merging {
-            true => spilled_bytes(id, &temp) > 0 && written_bytes(folder, "big.db") > (whole_bytes as f64 * part) as u64,
+            true => {
+                spilled_bytes(id, &temp) > 0
+                    && written_bytes(folder, "big.db") > (whole_bytes as f64 * part) as u64
+            }
             false => spilled_bytes(id, &temp) > (most_bytes as f64 * 0.9 * part) as u64,
         });
         assert_eq!(names(&temp), [""; 0], "round {round}");
@@ -110,7 +114,9 @@ fn a_run_that_is_killed_while_it_spills_leaves_no_target_and_no_temporary_space(
         }
         assert!(round < 20 * wanted, "too late {too_late} times");
     }
-    tell(&format!("{spilling_kills} kills while spilling, {merging_kills} while merging, {too_late} too late"));
+    tell(&format!(
+        "{spilling_kills} kills while spilling, {merging_kills} while merging, {too_late} too late"
+    ));
 }
 
 #[test]

@@ -375,8 +375,12 @@ fn without_rename_that_replaces_nothing_an_existing_target_is_not_replaced_eithe
     // Somebody else makes the target while the run is held up before it gives the name.
     let folder = folder();
     let folder = folder.path();
-    let mut held =
-        start_and_stop(folder, "fsync", &["-e", "trace=fsync,renameat2", "-e", "inject=renameat2:error=ENOSYS"], &generate("x.db", "1k"));
+    let mut held = start_and_stop(
+        folder,
+        "fsync",
+        &["-e", "trace=fsync,renameat2", "-e", "inject=renameat2:error=ENOSYS"],
+        &generate("x.db", "1k"),
+    );
     wait_for_writes(folder, "x.db", &mut held);
     fs::write(folder.join("x.db"), "precious").unwrap();
     go_on(held).failed(1, "x.db already exists");

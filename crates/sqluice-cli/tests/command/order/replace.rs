@@ -61,7 +61,17 @@ fn record(left: Left) -> Recorded {
     let read = |name: &String| (name.clone(), fs::read(folder.path().join(name)).unwrap());
     let before: BTreeMap<_, _> = files.iter().map(read).collect();
     let log = tempfile::NamedTempFile::new().unwrap();
-    let flags = ["--seccomp-bpf", "-y", "-x", "-s", "10000000", "-e", "trace=%desc,%file", "-o", log.path().to_str().unwrap()];
+    let flags = [
+        "--seccomp-bpf",
+        "-y",
+        "-x",
+        "-s",
+        "10000000",
+        "-e",
+        "trace=%desc,%file",
+        "-o",
+        log.path().to_str().unwrap(),
+    ];
     strace(folder.path(), &flags, &overwrite()).ok();
     let moments = moments(&fs::read_to_string(log.path()).unwrap(), folder.path(), files);
     Recorded { before, moments }

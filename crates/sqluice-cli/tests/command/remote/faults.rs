@@ -1,13 +1,12 @@
 //! Connections that break, requests that are refused, runs that end early: no object appears.
 
-use std::process::{Child, Stdio};
-use std::sync::Arc;
+use std::process::Child;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Condvar, Mutex};
 
 use crate::http::{Answer, Request};
 use crate::store::{Deed, Store};
-use crate::support::{Ran, end, folder, names, send};
+use crate::support::{Limit, Ran, end, finish, folder, names, send, spawn, wait_until};
 
 const GENERATE: [&str; 7] =
     ["generate", "s3://bucket/x.db", "--preset", "user", "--rows", "1500k", "--memory=120MiB"];
@@ -28,7 +27,7 @@ fn assert_leaves_nothing(
         return;
     };
     let folder = folder();
-    let ran = Ran::from(store.sqluice(folder.path()).args(GENERATE).output().unwrap());
+    let ran = finish(store.sqluice(folder.path()).args(GENERATE));
     assert_eq!(ran.code(), Some(1), "{ran:?}");
     assert!(ran.stderr.contains(message) && ran.stderr.contains("s3://bucket/x.db"), "{message}: {ran:?}");
     assert_eq!(store.get("x.db"), None);
@@ -78,11 +77,11 @@ fn requests_that_fail_for_a_while_are_sent_again() {
         return;
     };
     let folder = folder();
-    let ran = Ran::from(store.sqluice(folder.path()).args(GENERATE).output().unwrap());
+    let ran = finish(store.sqluice(folder.path()).args(GENERATE));
     assert!(ran.status.success(), "{ran:?}");
     assert_eq!(failed.load(Ordering::Relaxed), 4);
     let file = [&GENERATE[..1], &["x.db"], &GENERATE[2..]].concat();
-    assert!(Ran::from(store.sqluice(folder.path()).args(file).output().unwrap()).status.success());
+    assert!(finish(store.sqluice(folder.path()).args(file)).status.success());
     assert!(store.get("x.db").unwrap() == std::fs::read(folder.path().join("x.db")).unwrap());
 }
 
@@ -94,62 +93,100 @@ fn an_upload_whose_last_answer_is_lost_is_complete() {
         return;
     };
     let folder = folder();
-    let ran = Ran::from(store.sqluice(folder.path()).args(GENERATE).output().unwrap());
+    let ran = finish(store.sqluice(folder.path()).args(GENERATE));
     assert!(ran.status.success(), "{ran:?}");
     assert!(store.get("x.db").unwrap().starts_with(b"SQLite format 3\0"));
 }
 
 #[test]
 fn an_object_that_appears_meanwhile_is_kept() {
-    let made = Arc::new(std::sync::OnceLock::<String>::new());
-    let at = Arc::clone(&made);
+    type Another = Box<dyn Fn(&Request) + Send + Sync>;
+    let made = Arc::new(std::sync::OnceLock::<Another>::new());
+    let by = Arc::clone(&made);
     let Some(store) = Store::with(move |request| {
-        if let (Some(2), Some(address)) = (request.part(), at.get()) {
-            let other = Request { body: b"other".to_vec(), ..Request::new("PUT", "/bucket/x.db") };
-            crate::http::send(address, &other);
+        if let (Some(2), Some(another)) = (request.part(), by.get()) {
+            another(&Request { body: b"other".to_vec(), ..crate::store::owner("PUT", "/bucket/x.db") });
         }
         Deed::Pass
     }) else {
         return;
     };
-    made.set(store.before.clone()).unwrap();
+    assert!(made.set(Box::new(store.of_another())).is_ok());
     let folder = folder();
-    let ran = Ran::from(store.sqluice(folder.path()).args(GENERATE).output().unwrap());
+    let ran = finish(store.sqluice(folder.path()).args(GENERATE));
     assert!(ran.code() == Some(1) && ran.stderr.contains("already exists"), "{ran:?}");
     assert_eq!(store.get("x.db").unwrap(), b"other");
     assert!(!store.has_uploads());
 }
 
-/// Starts a run that waits in its upload, after part 2.
-fn waiting(store: &Store, folder: &std::path::Path) -> Child {
-    let args = [&GENERATE[..5], &["20M", "--memory=120MiB"]].concat();
-    let mut command = store.sqluice(folder);
-    let child = command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let started = Instant::now();
-    while !store.parts().contains(&3) {
-        assert!(started.elapsed() < Duration::from_secs(60), "no part is uploaded");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    child
+/// A gate before which requests wait, and how many do.
+#[derive(Default)]
+struct Gate {
+    state: Mutex<(bool, usize)>,
+    changed: Condvar,
 }
 
-fn slow() -> Option<Store> {
-    Store::with(|request| {
+impl Gate {
+    fn pass(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.1 += 1;
+        self.changed.notify_all();
+        let mut state = self.changed.wait_while(state, |state| !state.0).unwrap();
+        state.1 -= 1;
+        self.changed.notify_all();
+    }
+
+    /// Lets all requests pass, and waits until those that stood before it have.
+    fn open(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.0 = true;
+        self.changed.notify_all();
+        drop(self.changed.wait_while(state, |state| state.1 > 0).unwrap());
+    }
+
+    fn close(&self) {
+        self.state.lock().unwrap().0 = false;
+    }
+
+    fn has_waiting(&self) -> bool {
+        self.state.lock().unwrap().1 > 0
+    }
+}
+
+/// A store where all parts but the first three stand before a gate.
+fn gated() -> Option<(Store, Arc<Gate>)> {
+    let gate = Arc::new(Gate::default());
+    let before = Arc::clone(&gate);
+    let store = Store::with(move |request| {
         if request.part().is_some_and(|part| part > 3) {
-            std::thread::sleep(Duration::from_secs(2));
+            before.pass();
         }
         Deed::Pass
-    })
+    })?;
+    Some((store, gate))
+}
+
+/// Starts a run that waits in its upload: a part stands before the gate.
+fn waiting(store: &Store, gate: &Gate, folder: &std::path::Path) -> Child {
+    let args = [&GENERATE[..5], &["3M", "--memory=120MiB"]].concat();
+    let mut child = spawn(store.sqluice(folder).args(args));
+    assert!(wait_until(&mut child, || gate.has_waiting()), "it ended before part 4");
+    child
 }
 
 #[test]
 fn a_kill_leaves_no_object() {
-    let Some(store) = slow() else { return };
+    let Some((store, gate)) = gated() else { return };
     let folder = folder();
-    let mut child = waiting(&store, folder.path());
+    let mut child = waiting(&store, &gate, folder.path());
     child.kill().unwrap();
-    child.wait().unwrap();
-    std::thread::sleep(Duration::from_secs(3));
+    end(child);
+    // What was sent before is uploaded now.
+    gate.open();
+    let limit = Limit::new();
+    while store.open_requests() > 0 {
+        limit.pause("the answer to the last request");
+    }
     assert_eq!(store.get("x.db"), None);
     assert_eq!(names(folder.path()), [""; 0]);
 }
@@ -160,18 +197,18 @@ fn a_kill_leaves_no_object() {
     ignore = "signals are those of Unix, and wine sends no console events to programs without a console"
 )]
 fn asked_to_stop_a_run_gives_its_upload_up() {
-    let Some(store) = slow() else { return };
+    let Some((store, gate)) = gated() else { return };
     for signal in ["INT", "TERM"] {
         let folder = folder();
-        store.requests.lock().unwrap().clear();
-        let child = waiting(&store, folder.path());
-        let asked = Instant::now();
+        gate.close();
+        let child = waiting(&store, &gate, folder.path());
         send(&child, signal);
         let ran = end(child);
         assert_eq!(ran.code(), Some(130), "{ran:?}");
-        assert!(asked.elapsed() < Duration::from_secs(15), "{:?}", asked.elapsed());
         assert_eq!(store.get("x.db"), None);
         assert!(!store.has_uploads());
         assert_eq!(names(folder.path()), [""; 0]);
+        gate.open();
+        store.requests.lock().unwrap().clear();
     }
 }

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use crate::http::{Answer, serve, serve_file};
-use crate::store::{Store, with_credentials};
-use crate::support::{Ran, folder, names, run, sqluice, tell};
+use crate::store::{QUICKLY, Store, with_credentials};
+use crate::support::{Ran, WAITS, finish, folder, names, peak_bytes, run, sqluice, tell};
 
 #[track_caller]
 fn succeeds(command: &mut std::process::Command) -> Ran {
-    let ran = Ran::from(command.output().unwrap());
+    let ran = finish(command);
     assert!(ran.status.success(), "{command:?}: {ran:?}");
     ran
 }
@@ -113,11 +113,8 @@ fn a_pattern_means_objects() {
         store.put(key, rows.as_bytes());
     }
     let rows = |pattern: &str| {
-        let ran = store
-            .sqluice(folder)
-            .args(["load", "x.db", pattern, "--table", "t", "--overwrite", "-y", "--json"])
-            .output();
-        Ran::from(ran.unwrap())
+        let args = ["load", "x.db", pattern, "--table", "t", "--overwrite", "-y", "--json"];
+        finish(store.sqluice(folder).args(args))
     };
     for (pattern, expected) in [
         ("s3://bucket/in/a-*.csv", 2),
@@ -139,7 +136,7 @@ fn a_pattern_means_objects() {
 fn only_the_bytes_of_the_columns_that_are_loaded_are_fetched() {
     let home = folder();
     let folder = home.path();
-    table(folder, 400_000);
+    table(folder, 150_000);
     let bytes = export(folder, "t.parquet");
     let all = bytes.len();
     let seen: Arc<Mutex<Vec<Range<usize>>>> = Arc::default();
@@ -214,7 +211,7 @@ fn what_is_missing_or_changes_is_an_error() {
     let home = folder();
     let folder = home.path();
     let fails = |source: &str, message: &str| {
-        let ran = Ran::from(store.sqluice(folder).args(["load", "x.db", source]).output().unwrap());
+        let ran = finish(store.sqluice(folder).args(["load", "x.db", source]));
         assert_eq!(ran.code(), Some(1), "{ran:?}");
         assert!(ran.stderr.contains(message), "{message}: {ran:?}");
         assert!(!folder.join("x.db").exists());
@@ -248,13 +245,8 @@ fn what_is_missing_or_changes_is_an_error() {
     fails(&format!("http://{changing}/x.csv"), "has changed since it was opened");
     let mut command = sqluice(folder);
     with_credentials(&mut command);
-    let ran = Ran::from(
-        command
-            .env("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-            .args(["load", "x.db", "s3://bucket/x.csv"])
-            .output()
-            .unwrap(),
-    );
+    command.env("AWS_ENDPOINT_URL", "http://127.0.0.1:1").env(WAITS, QUICKLY);
+    let ran = finish(command.args(["load", "x.db", "s3://bucket/x.csv"]));
     assert!(ran.code() == Some(1) && ran.stderr.contains("AWS_ENDPOINT_URL"), "{ran:?}");
 }
 
@@ -263,9 +255,9 @@ fn what_is_missing_or_changes_is_an_error() {
 fn a_stream_takes_little_memory() {
     let home = folder();
     let folder = home.path();
-    // 256 MB, of which all lines are alike.
+    // 128 MB, of which all lines are alike.
     let line = b"1234567890123456789012345678901\n";
-    let lines = 8 << 20;
+    let lines = 4 << 20;
     let url = serve(move |request| {
         let bytes = line.len() * lines;
         let range = request.header("range").unwrap().strip_prefix("bytes=").unwrap();
@@ -279,31 +271,12 @@ fn a_stream_takes_little_memory() {
                 .with("etag", "\"e\""),
         )
     });
-    let mut child = sqluice(folder)
-        .args([
-            "load",
-            "x.db",
-            &format!("http://{url}/x.csv"),
-            "--no-header",
-            "--memory",
-            "64MiB",
-            "--threads",
-            "2",
-            "-q",
-        ])
-        .spawn()
-        .unwrap();
-    let (mut peak, path) = (0, format!("/proc/{}/status", child.id()));
-    while child.try_wait().unwrap().is_none() {
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-        peak = peak.max(kib.unwrap_or(0) << 10);
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    assert!(child.wait().unwrap().success());
-    tell(&format!("a stream of 256 MB with 64 MiB: {peak} bytes resident"));
-    assert!(peak < (64 << 20) + (48 << 20), "{peak}");
+    let url = format!("http://{url}/x.csv");
+    let mut command = sqluice(folder);
+    command.args(["load", "x.db", &url, "--no-header", "--memory", "24MiB", "--threads", "1", "-q"]);
+    let peak = peak_bytes(&mut command);
+    tell(&format!("a stream of 128 MB with 24 MiB: {peak} bytes resident"));
+    assert!(peak < (24 << 20) + (48 << 20), "{peak}");
     let rows = run(folder, ["info", "x.db", "--json"]);
     assert!(rows.status.success());
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::http::{Answer, serve, serve_file};
-use crate::store::{Deed, KEY_ID, SECRET, Store};
-use crate::support::{Ran, folder};
+use crate::store::{Deed, KEY_ID, QUICKLY, SECRET, Store};
+use crate::support::{Ran, WAITS, finish, folder};
 
 const TOKEN: &str = "token-of-the-session-0123456789";
 const USER: &str = "user-of-the-server";
@@ -18,7 +18,7 @@ fn assert_says_no_secret(command: &dyn Fn() -> Command, args: &[&str]) -> Ran {
     let mut last = None;
     for flags in [&[][..], &["--json"], &["--verbose"], &["--dry-run"], &["--dry-run", "--json"]] {
         let ran =
-            Ran::from(command().env("AWS_SESSION_TOKEN", TOKEN).args(args).args(flags).output().unwrap());
+            finish(command().env("AWS_SESSION_TOKEN", TOKEN).env(WAITS, QUICKLY).args(args).args(flags));
         for secret in [SECRET, KEY_ID, TOKEN, USER, PASSWORD, SIGNATURE, "Authorization"] {
             assert!(!ran.stdout.contains(secret) && !ran.stderr.contains(secret), "{secret} in {ran:?}");
         }

@@ -63,7 +63,8 @@ impl Kills {
         assert!(kills < 20 * self.wanted + 50, "too early or too late each time: {}", self.histogram());
         let of = |counts: &BTreeMap<Phase, usize>, phase| counts.get(&phase).copied().unwrap_or(0);
         let others = self.wanted.div_ceil(3);
-        let other = [Phase::Opening, Phase::Publishing].into_iter().find(|&phase| of(&self.aimed, phase) < others);
+        let other =
+            [Phase::Opening, Phase::Publishing].into_iter().find(|&phase| of(&self.aimed, phase) < others);
         let writing = (of(&self.seen, Phase::Writing) < self.wanted).then_some(Phase::Writing);
         // In turn, so that each phase meets each state of what a test prepares.
         let aim = if kills % 2 == 0 { writing.or(other) } else { other.or(writing) };
@@ -95,12 +96,13 @@ impl Kills {
         }
         child.kill().unwrap();
         let is_done = end(child).status.success();
-        let reached = match temporaries(folder, self.target).first().map(|path| fs::metadata(path).unwrap().len()) {
-            None if is_done || aim > Phase::Opening => Phase::Done,
-            None | Some(0) => Phase::Opening,
-            Some(bytes) if bytes >= self.whole_bytes => Phase::Publishing,
-            Some(_) => Phase::Writing,
-        };
+        let reached =
+            match temporaries(folder, self.target).first().map(|path| fs::metadata(path).unwrap().len()) {
+                None if is_done || aim > Phase::Opening => Phase::Done,
+                None | Some(0) => Phase::Opening,
+                Some(bytes) if bytes >= self.whole_bytes => Phase::Publishing,
+                Some(_) => Phase::Writing,
+            };
         *self.seen.entry(reached).or_default() += 1;
         reached
     }

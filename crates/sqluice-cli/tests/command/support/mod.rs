@@ -1,6 +1,7 @@
 //! What the tests of the command share: running it, and looking at what it left.
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "some of it is for tests of Linux"))]
 
 #[cfg(target_os = "linux")] // strace, which records calls, is a program of Linux.
 pub(crate) mod disk;
@@ -15,13 +16,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Output};
 
+pub(crate) use process::{
+    Limit, SQLUICE, WAITS, children, end, finish, kill_when, output, peak_bytes, program, run, send, signal,
+    spawn, spawn_as_is, sqluice, sqluice_with_file_limit, start, wait_until,
+};
 use serde_json::Value;
 use sqluice::error::Setting;
 use sqluice::splitmix::SplitMix64;
-pub(crate) use process::{
-    Limit, SQLUICE, WAITS, children, end, finish, kill_when, output, program, run, send, signal, spawn, spawn_as_is, sqluice,
-    sqluice_with_file_limit, start, wait_until,
-};
 pub(crate) use sqluice_testkit::names;
 pub(crate) use sqluice_testkit::skip::tell;
 pub(crate) use sqluice_testkit::sqlite::integrity_of as integrity;

@@ -128,6 +128,22 @@ pub(crate) fn children(id: u32) -> Vec<u32> {
     said.split_whitespace().filter_map(|child| child.parse().ok()).collect()
 }
 
+/// Runs a command to its end, which must be a good one, and returns the most bytes of memory that it had.
+pub(crate) fn peak_bytes(command: &mut Command) -> u64 {
+    let mut child = spawn(command);
+    let (path, mut peak) = (format!("/proc/{}/status", child.id()), 0);
+    wait_until(&mut child, || {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        peak = peak.max(kib.unwrap_or(0) << 10);
+        thread::sleep(Duration::from_millis(5));
+        false
+    });
+    end(child).ok();
+    peak
+}
+
 /// Sends a signal to a process; `false`: no such process exists. Windows has only KILL.
 pub(crate) fn signal(id: u32, signal: &str) -> bool {
     let (program, id) = (if cfg!(windows) { "taskkill" } else { "kill" }, id.to_string());
