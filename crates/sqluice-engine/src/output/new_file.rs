@@ -30,7 +30,8 @@ use super::replace::Old;
 use super::wanted::{Wanted, exists};
 use super::{Output, Replaced, explained, leftover, shared};
 
-/// How long to wait for processes that still write to a shared file. The locks of one that a network has cut off end sooner. The wait is scaled by [`waits`].
+/// How long to wait for processes that still write to a shared file. The locks of one that a network has cut off end sooner. The wait is
+/// scaled by [`waits`].
 const WRITERS_WAIT: Duration = Duration::from_secs(120);
 
 /// A new file that gets its name when it is whole.

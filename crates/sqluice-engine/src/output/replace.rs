@@ -106,7 +106,9 @@ impl Old {
     /// Takes it for us alone; `None` when it is gone by now.
     pub(super) fn lock(&self) -> Result<Option<Locked>> {
         match fs::symlink_metadata(&self.path) {
-            Ok(metadata) if metadata.is_file() => self.waiting(waits::scaled(WAIT_AFTER), || self.try_lock()).map(Some),
+            Ok(metadata) if metadata.is_file() => {
+                self.waiting(waits::scaled(WAIT_AFTER), || self.try_lock()).map(Some)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             _ => Err(Error::target(format!("{} is no longer the file that it was", self.name.display()))
                 .hint("another process changed it during the run: look at it, and run again")),

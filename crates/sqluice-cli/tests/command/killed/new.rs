@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use sqluice_testkit::effort::tries;
 use sqluice_testkit::system::{fifo, symlink};
 
-use crate::support::kills::{Kills, Phase, leave_temporary};
+use crate::support::kills::{Kills, leave_temporary};
 use crate::support::old::{Content, LEFT, content};
 use crate::support::{
     end, folder, generate, integrity, names, run, start, tell, temporaries, wait_for_writes,
@@ -73,7 +73,6 @@ fn a_killed_run_leaves_no_target_and_the_next_run_clears_what_it_left() {
     while let Some(aim) = kills.next() {
         let reached = kills.kill(aim, folder, start(folder, args));
         if folder.join("big.db").exists() {
-            assert_eq!(reached, Phase::Done);
             assert_eq!(integrity(&folder.join("big.db")), "ok");
             fs::remove_file(folder.join("big.db")).unwrap();
         }

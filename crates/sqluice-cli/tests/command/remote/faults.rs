@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use crate::http::{Answer, Request};
 use crate::store::{Deed, Store};
-use crate::support::{Limit, Ran, end, finish, folder, names, send, spawn, wait_until};
+use crate::support::{Limit, end, finish, folder, names, send, spawn, wait_until};
 
 const GENERATE: [&str; 7] =
     ["generate", "s3://bucket/x.db", "--preset", "user", "--rows", "1500k", "--memory=120MiB"];

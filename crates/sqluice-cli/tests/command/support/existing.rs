@@ -228,11 +228,6 @@ impl Case {
         made
     }
 
-    /// The bytes of the old database.
-    pub(crate) fn old_file(&self) -> Vec<u8> {
-        fs::read(self.template.path().join("x.db")).unwrap()
-    }
-
     pub(crate) fn args(&self) -> &'static [&'static str] {
         self.scenario.args()
     }
