@@ -299,15 +299,15 @@ fn asked_to_stop_export_leaves_nothing() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "300k")).ok();
-    for (call, flags) in [
-        ("write", &["--to", "x.csv"][..]),
-        ("write", &["--to", "x.parquet"]),
-        ("pread64", &["--to", "x.csv", "--query", "SELECT * FROM user ORDER BY random()"]),
+    for flags in [
+        &["--to", "x.csv"][..],
+        &["--to", "x.parquet"],
+        &["--to", "x.csv", "--query", "SELECT * FROM user ORDER BY random()"],
     ] {
         let args = [&["export", "x.db", "-j1"], flags].concat();
-        let calls = calls_of_threads(folder, call, folder.to_str().unwrap(), &args);
+        let reads = calls_of_threads(folder, "pread64", "/x.db", &args);
         fs::remove_file(folder.join(flags[1])).unwrap();
-        let ran = inject(folder, call, "signal=INT", calls[0].div_ceil(2), &args);
+        let ran = inject(folder, "pread64", "signal=INT", reads[0].div_ceil(2), &args);
         assert_interrupted(&ran);
         assert_eq!(names(folder), ["x.db"]);
     }
