@@ -22,6 +22,7 @@ use sqluice::options::{IfExists, OnConflict, WriteOptions};
 use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 use sqluice_format::page::PENDING_BYTE;
+use sqluice_testkit::effort::tries;
 
 use crate::support::files::{Home, assert_sound, integrity};
 use crate::support::load::plain;
@@ -568,8 +569,12 @@ proptest! {
 #[test]
 fn rows_after_the_last_one_of_plain_tables_equal_the_same_by_sql_in_all_page_sizes_and_journal_modes() {
     let mut random = Random(7);
-    for page_bytes in [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536] {
-        for journal in ["DELETE", "TRUNCATE", "PERSIST", "WAL"] {
+    for (size, page_bytes) in [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536].into_iter().enumerate() {
+        for (mode, journal) in ["DELETE", "TRUNCATE", "PERSIST", "WAL"].into_iter().enumerate() {
+            // At quick, each size is combined with one mode.
+            if (size + mode) % tries(4, 1, 1) != 0 {
+                continue;
+            }
             let rows = random.pick(&[0, 1, 5, 40, 300, 1500]);
             let key = random.pick(&[Key::Rowid, Key::None, Key::Autoincrement]);
             let old = Old {

@@ -33,15 +33,15 @@ type Write = fn(&Path);
 
 /// The files, and the rows that they have; `None`: they are refused, with the setting that allows more.
 const CASES: [(&str, Write, Option<u64>); 6] = [
-    ("a long string of a dictionary", |path| dictionary(path, 200 << 20, 3), None),
-    ("a long string", |path| plain(path, 200 << 20), None),
+    ("a long string of a dictionary", |path| dictionary(path, 120 << 20, 3), None),
+    ("a long string", |path| plain(path, 120 << 20), None),
     ("a page that says it has 2 GB", says_2_gb, None),
     (
         "one string again and again, without what it shares with the one before",
-        |path| prefixes(path, 1 << 20, 300),
-        Some(300),
+        |path| prefixes(path, 1 << 20, 150),
+        Some(150),
     ),
-    ("the same, of longer strings", |path| prefixes(path, 40 << 20, 20), None),
+    ("the same, of longer strings", |path| prefixes(path, 40 << 20, 4), None),
     ("one string of a dictionary again and again", |path| dictionary(path, 1 << 20, 300), Some(300)),
 ];
 
