@@ -238,7 +238,7 @@ fn trees_around_every_full_level_make_a_database() {
             assert_eq!(report.trees[1].rows, leaves as u64);
             let home = Home::new();
             assert_eq!(integrity(&home.open_with(&bytes)), "ok");
-            assert_eq!(support::rows(&bytes, report.trees[1].root_page), rows);
+            assert_eq!(crate::support::rows(&bytes, report.trees[1].root_page), rows);
         }
     }
     let (bytes, rows) = of_leaves(2 * 34 + 1, 1 << 60);
