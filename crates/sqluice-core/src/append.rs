@@ -76,6 +76,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
         #[test]
         fn the_start_is_appended_and_nothing_else(before in ".{0,5}", from in prop::collection::vec(any::<u8>(), 0..60), len in 0..60_usize) {
             let len = len.min(from.len());

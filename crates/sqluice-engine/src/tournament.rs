@@ -141,6 +141,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
         #[test]
         fn streams_are_merged_in_order_the_earlier_stream_first(
             mut streams in prop::collection::vec(prop::collection::vec(0u32..60, 0..40), 1..20),

@@ -133,6 +133,8 @@ mod tests {
     use super::{Masks, mask, masks, plain, plain_string_ends, string_ends};
 
     proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
         #[test]
         fn ends_of_strings_are_those_of_the_plain_loop(
             block in prop::collection::vec(prop_oneof![Just(b'"'), Just(b'\\'), 0..0x21u8, any::<u8>()], 16),

@@ -7,6 +7,7 @@
 //! * `tables`: random tables of all kinds, made by SQLite.
 //! * `disk`: small file systems of their own.
 //! * `system`: what systems do in different ways.
+//! * `wait`: waiting for other threads and processes, with a limit.
 
 #[cfg(target_os = "linux")]
 pub mod disk;
@@ -16,6 +17,7 @@ pub mod skip;
 pub mod sqlite;
 pub mod system;
 pub mod tables;
+pub mod wait;
 
 use std::fs;
 use std::path::Path;
@@ -24,10 +26,13 @@ use proptest::test_runner::Config;
 
 use crate::effort::tries;
 
-/// Returns the settings of a property test: at full effort so many cases, a quarter of them at quick, eighty times as many at soak. Failures
-/// are not kept in files.
+/// Returns the settings of a property test: at full effort so many cases, a quarter of them at quick, eighty times as many at soak.
 pub fn cases(full: u32) -> Config {
-    let cases = tries(full.div_ceil(4), full, full * 80);
+    config(tries(full.div_ceil(4), full, full * 80))
+}
+
+/// Returns the settings of a property test with so many cases. Failures are not kept in files.
+pub fn config(cases: u32) -> Config {
     Config { cases, failure_persistence: None, max_shrink_iters: 400, ..Config::default() }
 }
 

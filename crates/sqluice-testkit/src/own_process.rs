@@ -1,6 +1,7 @@
 //! Tests that change or measure their whole process: SQLite's lock byte, environment variables, signals, peak memory.
 //!
-//! The test program starts itself again for such a test alone, so that the other tests of the program never see the change.
+//! The test program starts itself again for such a test alone, so that the other tests of the program never see the change. A test that
+//! needs a second process, to kill it or to write beside it, starts the program again for another test ([`test_of`]).
 
 use std::any::type_name_of_val;
 use std::process::{Command, Stdio};
@@ -28,13 +29,8 @@ pub fn in_own_process<F: FnOnce()>(body: F) {
     if std::env::var(NAME).is_ok_and(|name| name == test) {
         return body();
     }
-    let program = std::env::current_exe().expect("the file of this test program");
-    let ran = Command::new(program)
-        .args(["--exact", test, "--test-threads=1", "--nocapture"])
-        .env(NAME, test)
-        .stdin(Stdio::null())
-        .output()
-        .expect("this test program starts again");
+    let ran =
+        again(test).env(NAME, test).stdin(Stdio::null()).output().expect("this test program starts again");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&ran.stdout), text(&ran.stderr));
     print!("{out}");
@@ -42,6 +38,26 @@ pub fn in_own_process<F: FnOnce()>(body: F) {
     assert!(ran.status.success(), "{test} in its own process: {}", ran.status);
     // An unknown name runs no test and succeeds.
     assert!(out.contains("1 passed"), "{test} ran no test in its own process");
+}
+
+/// Returns the command that runs another test of a module, alone, in a process that the caller starts, waits for or kills. The module is
+/// `module_path!()`.
+///
+/// # Panics
+/// When the file of this test program is unknown.
+pub fn test_of(module: &str, name: &str) -> Command {
+    let path = match module.split_once("::") {
+        Some((_, module)) => format!("{module}::{name}"),
+        None => name.to_owned(),
+    };
+    again(&path)
+}
+
+/// Returns the command that starts this test program again for one test.
+fn again(test: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("the file of this test program"));
+    command.args(["--exact", test, "--test-threads=1", "--nocapture"]);
+    command
 }
 
 #[cfg(test)]

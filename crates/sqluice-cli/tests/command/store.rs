@@ -126,7 +126,7 @@ impl Store {
     pub(crate) fn with(deed: impl Fn(&Request) -> Deed + Send + Sync + 'static) -> Option<Store> {
         static MOTO: LazyLock<Option<Moto>> = LazyLock::new(started);
         let Some(moto) = &*MOTO else {
-            skipped("moto is not installed: run tools/remote");
+            skipped("moto is not installed: run tools/environment");
             return None;
         };
         let bucket = format!("{BUCKET}-{}", BUCKETS.fetch_add(1, Ordering::Relaxed));

@@ -49,6 +49,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
         #[test]
         fn keys_come_in_order_and_once(
             few in prop::collection::vec(-9..9_i64, 0..3000),

@@ -197,6 +197,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
         #[test]
         fn values_share_a_hash_where_sqlite_finds_them_equal(a in value(), b in value(), collation in 0..3_usize) {
             let name = ["BINARY", "NOCASE", "RTRIM"][collation];

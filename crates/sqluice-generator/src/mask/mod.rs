@@ -300,6 +300,8 @@ mod tests {
     ];
 
     proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
         #[test]
         fn a_value_does_not_depend_on_the_rows_beside_it_or_on_how_its_column_lies(
             ints in prop::collection::vec(any::<i64>(), 1..40),

@@ -258,6 +258,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
         #[test]
         fn a_text_keeps_its_format_and_differs_from_others(a in "\\PC{0,30}", b in "[a-cA-C0-2äÄ -]{0,4}", c in "[a-cA-C0-2äÄ -]{0,4}") {
             prop_assert!(text(&a).chars().map(kind).eq(a.chars().map(kind)), "{} {}", a, text(&a));

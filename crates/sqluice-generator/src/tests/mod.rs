@@ -134,6 +134,8 @@ fn expressions() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #![proptest_config(sqluice_testkit::cases(256))]
+
     #[test]
     fn a_row_is_the_same_whatever_rows_are_made_with_it(
         expression in expressions(), seed: u64, first in 0u64..1 << 40, count in 1usize..300, batch in 1usize..300,

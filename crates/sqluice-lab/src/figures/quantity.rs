@@ -163,7 +163,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(512))]
+        #![proptest_config(sqluice_testkit::cases(512))]
 
         #[test]
         fn what_is_printed_is_what_was_measured_to_a_half_percent(value in 1e-3f64..1e15) {

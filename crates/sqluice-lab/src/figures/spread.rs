@@ -60,7 +60,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(256))]
+        #![proptest_config(sqluice_testkit::cases(256))]
 
         #[test]
         fn half_of_the_samples_lie_on_either_side_of_the_median(samples in prop::collection::vec(-1e9f64..1e9, 1..40)) {

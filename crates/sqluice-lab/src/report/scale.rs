@@ -67,7 +67,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(512))]
+        #![proptest_config(sqluice_testkit::cases(512))]
 
         #[test]
         fn the_longer_of_two_bars_is_the_larger_figure(bars in prop::collection::vec(1e-12f64..1e15, 1..30)) {

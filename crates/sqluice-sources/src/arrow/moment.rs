@@ -119,6 +119,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
         #[test]
         fn a_moment_is_what_sqlite_calls_it(seconds in -63_000_000_000..260_000_000_000i64) {
             let mut text = String::new();

@@ -1,14 +1,9 @@
 //! What is converted, and what never is. SQLite prints dates, and says what a date is.
 
 use proptest::prelude::*;
-use proptest::test_runner::Config;
 use rusqlite::Connection;
 
 use super::{Conversion, Convert, Converted, Fault};
-
-fn config(cases: u32) -> Config {
-    Config { failure_persistence: None, cases: Config::default().cases.min(cases), ..Config::default() }
-}
 
 fn conversion(asked: &[Convert]) -> Conversion {
     let asked: Vec<_> = asked.iter().map(|convert| ("c".to_owned(), convert.clone())).collect();
@@ -69,7 +64,7 @@ fn format_of(pieces: &[String]) -> (String, String) {
 }
 
 proptest! {
-    #![proptest_config(config(256))]
+    #![proptest_config(sqluice_testkit::cases(256))]
 
     #[test]
     fn a_date_that_sqlite_prints_in_a_format_is_read_back(

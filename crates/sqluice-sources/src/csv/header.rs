@@ -117,6 +117,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
         #[test]
         fn names_exist_and_differ_and_none_changes_without_need(
             names in prop::collection::vec(

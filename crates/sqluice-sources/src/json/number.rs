@@ -257,6 +257,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
         #[test]
         fn a_float_is_the_nearest_one(text in "-?(0|[1-9][0-9]{0,18})\\.[0-9]{1,20}([eE][+-]?[0-9]{1,3})?") {
             match read(&text) {

@@ -206,6 +206,8 @@ mod tests {
     }
 
     proptest::proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
         #[test]
         fn lengths_are_read_as_they_are_written(
             lengths in proptest::collection::vec(proptest::prop_oneof![0..9_i32, 0..i32::MAX, proptest::strategy::Just(1 << 20)], 0..700),

@@ -28,7 +28,7 @@ fn rows(source: &mut TpchTable) -> (Vec<Vec<String>>, Vec<u64>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(sqluice_testkit::cases(8))]
 
     #[test]
     fn a_table_is_the_same_in_any_number_of_parts(

@@ -240,6 +240,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
         #[test]
         fn numbers_below_are_counted(mut numbers in proptest::collection::vec(0u64..50, 0..300), number in 0u64..52) {
             numbers.sort_unstable();

@@ -224,6 +224,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
         #[test]
         fn the_last_of_each_key_comes_in_the_order_of_keys(
             prefix in "[a-c]{0,12}",

@@ -63,6 +63,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
         #[test]
         fn every_row_is_there_once(payloads in proptest::collection::vec(0usize..20_000, 0..200)) {
             let geometry = Geometry::new(PageSize::DEFAULT, 0).unwrap();

@@ -97,6 +97,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
         #[test]
         fn files_one_after_the_other_are_seen_as_one(rowids in prop::collection::vec(0..9i64, 0..6), cut in 0..6usize) {
             let cut = cut.min(rowids.len());

@@ -278,6 +278,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
         #[test]
         fn lines_that_are_split_equal_what_the_slow_parser_reads((text, dialect) in sample()) {
             let limits = Limits { field_bytes_max: usize::MAX, record_bytes_max: usize::MAX };

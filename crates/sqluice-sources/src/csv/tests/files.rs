@@ -55,6 +55,8 @@ fn chain(
 }
 
 proptest! {
+    #![proptest_config(sqluice_testkit::cases(256))]
+
     #[test]
     fn files_in_a_chain_are_one_file(
         files in prop::collection::vec(prop::collection::vec(select(vec!["1\n", "x", "\r\n", "\n", "2,3\n", "\"\n\"\n"]), 0..8), 0..5),

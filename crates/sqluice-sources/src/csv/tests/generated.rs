@@ -10,6 +10,7 @@ use super::super::{Delimiter, Given, Sniffed, sniff};
 use sqluice_core::splitmix::SplitMix64;
 
 use super::sampled;
+use sqluice_testkit::effort::tries;
 
 const DELIMITERS: [&str; 8] = [",", "\t", ";", "|", "^", "~", "¦", "||"];
 
@@ -313,14 +314,9 @@ fn faults(written: &Written, sniffed: &Sniffed) -> Vec<&'static str> {
     checks.into_iter().filter(|(_, right)| !right).map(|(name, _)| name).collect()
 }
 
-/// PROPTEST_CASES asks for more.
-fn cases() -> u64 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(400)
-}
-
 #[test]
 fn ninety_nine_of_a_hundred_unambiguous_files_are_recognised() {
-    let cases = cases().max(200);
+    let cases = tries(200, 400, 20_000);
     let mut wrong = Vec::new();
     let mut quiet = 0;
     let mut kinds: HashSet<String> = HashSet::new();

@@ -232,13 +232,6 @@ fn of_dialect(setup: Setup, dialect: Dialect) -> Setup {
     Setup { options: CsvOptions { dialect, ..setup.options }, ..setup }
 }
 
-/// PROPTEST_CASES asks for more.
-fn config() -> ProptestConfig {
-    let cases =
-        if std::env::var_os("PROPTEST_CASES").is_some() { ProptestConfig::default().cases } else { 2000 };
-    ProptestConfig::with_cases(cases)
-}
-
 /// csv-core goes on with a comment after a CR that no LF follows.
 fn comments_end_with_lf(input: &[u8], dialect: Dialect) -> bool {
     let cr = |(at, &byte): (usize, &u8)| byte == b'\r' && input.get(at + 1) != Some(&b'\n');
@@ -246,7 +239,7 @@ fn comments_end_with_lf(input: &[u8], dialect: Dialect) -> bool {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(sqluice_testkit::cases(2000))]
 
     #[test]
     fn rubble_is_read_as_the_slow_parser_reads_it(

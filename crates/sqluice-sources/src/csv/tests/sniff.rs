@@ -114,7 +114,7 @@ fn recognised_given(file: &str, given: Given<'_>) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(sqluice_testkit::cases(2000))]
 
     #[test]
     fn a_file_with_a_header_over_numbers_is_recognised(

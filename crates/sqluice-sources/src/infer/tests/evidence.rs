@@ -18,7 +18,7 @@ fn conclude(values: &[&str]) -> Inferred {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(sqluice_testkit::cases(20_000))]
 
     #[test]
     fn the_conclusion_is_that_of_the_slow_rules(values in column()) {
@@ -57,6 +57,8 @@ proptest! {
 }
 
 proptest! {
+    #![proptest_config(sqluice_testkit::cases(256))]
+
     #[test]
     fn more_values_move_the_conclusion_only_towards_text_unless_the_first_point_shows_that_they_are_no_codes(
         values in column(),

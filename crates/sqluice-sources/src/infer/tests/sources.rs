@@ -102,6 +102,8 @@ fn watch(guess: Inferred, sample: &[&str]) -> Watch {
 }
 
 proptest! {
+    #![proptest_config(sqluice_testkit::cases(256))]
+
     #[test]
     fn any_number_of_threads_sees_the_same(
         parts in prop::collection::vec(column(), 0..12),

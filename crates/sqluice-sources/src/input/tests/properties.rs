@@ -131,7 +131,7 @@ fn slow(encoding: &'static Encoding, bytes: &[u8]) -> (String, Option<Place>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1000), ..ProptestConfig::default() })]
+    #![proptest_config(sqluice_testkit::cases(1000))]
 
     #[test]
     fn plain_text_is_read_as_it_was(text in text(), wrap in wrap(), sizes in sizes()) {

@@ -76,12 +76,8 @@ fn record() -> impl Strategy<Value = String> {
     })
 }
 
-fn cases() -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
-}
-
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(sqluice_testkit::cases(256))]
 
     #[test]
     fn lines_are_what_serde_json_reads(

@@ -1,7 +1,0 @@
-//! Checks of sound and damaged databases.
-
-#[path = "../support/mod.rs"]
-mod support;
-
-mod planted_faults;
-mod sound;

@@ -1,0 +1,4 @@
+//! Checks of sound and damaged databases.
+
+mod planted_faults;
+mod sound;

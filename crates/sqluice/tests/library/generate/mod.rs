@@ -1,0 +1,6 @@
+//! Generated databases.
+
+mod presets;
+mod schemas;
+mod tpch;
+mod tpch_preset;

@@ -1,0 +1,130 @@
+//! Memory is bounded by the setting, not by the input.
+//!
+//! Each case is a process of its own: this program again, with the case in its environment. What counts is `VmHWM`, the most
+//! that was resident at a time, code and all, against the memory that the load may take and [`BESIDES_BYTES`].
+
+#![cfg(all(feature = "load", target_os = "linux"))] // It reads the peak of memory in /proc.
+
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use crate::support::files::Home;
+use crate::support::load::{feed, gzip, plain, run, schema};
+use sqluice::load::Load;
+use sqluice::options::WriteOptions;
+use sqluice_testkit::effort::tries;
+use sqluice_testkit::own_process::test_of;
+
+/// Names the case to the process that is to run it.
+const CASE: &str = "SQLUICE_MEMORY_CASE";
+
+/// What a process takes besides: its code and stacks, samples, blocks that are read ahead and decompressed, the allocator's
+/// losses.
+const BESIDES_BYTES: u64 = 32 << 20;
+
+/// How the input arrives.
+#[derive(Clone, Copy, PartialEq)]
+enum From {
+    Path,
+    Pipe,
+    Gzip,
+}
+
+/// How its rows are handled.
+#[derive(Clone, Copy, PartialEq)]
+enum Rows {
+    Declared,
+    /// And guessed wrong: the last row makes a column TEXT.
+    Inferred,
+    Rejected,
+}
+
+const CASES: [(&str, From, Rows); 8] = [
+    ("declared, path", From::Path, Rows::Declared),
+    ("declared, pipe", From::Pipe, Rows::Declared),
+    ("declared, gzip", From::Gzip, Rows::Declared),
+    ("inferred, path", From::Path, Rows::Inferred),
+    ("inferred, pipe", From::Pipe, Rows::Inferred),
+    ("inferred, gzip", From::Gzip, Rows::Inferred),
+    ("rejected, path", From::Path, Rows::Rejected),
+    ("rejected, gzip", From::Gzip, Rows::Rejected),
+];
+
+#[test]
+fn memory_is_bounded_whatever_the_size_of_the_input() {
+    if let Ok(case) = std::env::var(CASE) {
+        return child(&case);
+    }
+    for (case, from, rows) in CASES {
+        let home = Home::new();
+        put(&home.path("t.csv"), from, rows);
+        for memory_mib in
+            if from == From::Pipe { vec![32] } else { tries(vec![32], vec![32, 64], vec![32, 64]) }
+        {
+            let child = test_of(module_path!(), "memory_is_bounded_whatever_the_size_of_the_input")
+                .current_dir(home.path(""))
+                .env(CASE, format!("{case};{memory_mib}"))
+                .output()
+                .unwrap();
+            assert!(child.status.success(), "{case}: {}", String::from_utf8_lossy(&child.stdout));
+            let peak: u64 = std::fs::read_to_string(home.path("peak")).unwrap().parse().unwrap();
+            let allowed = (memory_mib << 20) + BESIDES_BYTES;
+            assert!(peak < allowed, "{case}, {memory_mib} MiB: {peak} bytes at most, {allowed} allowed");
+        }
+    }
+}
+
+/// How often a block of a mebibyte is repeated.
+fn blocks(rows: Rows) -> usize {
+    let mib = tries(50, 50, 1000);
+    if rows == Rows::Rejected { mib / 20 } else { mib }
+}
+
+/// Writes the input, in blocks that are all the same.
+fn put(path: &Path, from: From, rows: Rows) {
+    let (header, row, last) = match rows {
+        Rows::Rejected => ("a\n", "x\n", ""),
+        _ => ("a,b,c,d\n", "1234567,some text or other,17.25,2024-02-29\n", "x,,,\n"),
+    };
+    let block = row.repeat((1 << 20) / row.len()).into_bytes();
+    let packed = |bytes: &[u8]| if from == From::Gzip { gzip(bytes) } else { bytes.to_vec() };
+    let (header, block, last) = (packed(header.as_bytes()), packed(&block), packed(last.as_bytes()));
+    let write = move |out: &mut std::fs::File| {
+        let mut out = BufWriter::new(out);
+        out.write_all(&header).unwrap();
+        (0..blocks(rows)).for_each(|_| out.write_all(&block).unwrap());
+        out.write_all(&last).unwrap();
+    };
+    match from {
+        From::Pipe => feed(path, write),
+        From::Path | From::Gzip => write(&mut std::fs::File::create(path).unwrap()),
+    }
+}
+
+/// Loads the file, and notes the most that was resident.
+fn child(case: &str) {
+    let (case, memory_mib) = case.split_once(';').unwrap();
+    let (.., rows) = *CASES.iter().find(|(name, ..)| *name == case).unwrap();
+    let memory_bytes = memory_mib.parse::<u64>().unwrap() << 20;
+    let target = format!("{memory_mib}.db");
+    let schema = match rows {
+        Rows::Declared => Some(schema("CREATE TABLE t (a TEXT, b TEXT, c REAL, d TEXT)")),
+        Rows::Inferred => None,
+        Rows::Rejected => Some(schema("CREATE TABLE t (a INTEGER NOT NULL) STRICT")),
+    };
+    let mut load = Load::new(&target, ["t.csv"])
+        .format(plain())
+        .schema(schema)
+        // All of them are bad.
+        .rejects_max(u64::MAX - 1)
+        .write(WriteOptions::new().threads(2).memory_bytes(memory_bytes));
+    load.reject = (rows == Rows::Rejected).then(|| "/dev/null".into());
+    let report = run(load).unwrap();
+    let expected = blocks(rows) as u64 * (1 << 20) / 2;
+    assert!(report.rejected == if rows == Rows::Rejected { expected } else { 0 });
+    std::fs::remove_file(target).unwrap();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+    let peak: u64 = peak.unwrap().trim().parse().unwrap();
+    std::fs::write("peak", (peak << 10).to_string()).unwrap();
+}

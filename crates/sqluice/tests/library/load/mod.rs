@@ -1,0 +1,19 @@
+//! Loads of files: types, formats, keys, bad rows, existing tables, several files.
+
+mod arrow;
+mod bad_files;
+mod columnar_memory;
+mod columnar_refused;
+mod columnar_writers;
+mod converted;
+mod estimates;
+mod existing;
+mod files;
+mod json;
+mod keys;
+mod many_files;
+mod memory;
+mod ourairports;
+mod rejects;
+mod requests;
+mod types;

@@ -1,0 +1,149 @@
+//! Rare values of a database are in neither its profile nor its look-alike.
+
+use rusqlite::Connection;
+use rusqlite::types::Value;
+
+use super::compare::{generate, profile};
+use super::schemas::{Shape, make};
+use crate::support::Random;
+use crate::support::files::Home;
+use sqluice_testkit::effort::tries;
+
+/// Values that nothing else makes, each in at most 19 rows.
+struct Canaries {
+    texts: Vec<String>,
+    ints: Vec<i64>,
+    reals: Vec<f64>,
+    blobs: Vec<Vec<u8>>,
+}
+
+impl Canaries {
+    fn new(seed: u64) -> Canaries {
+        Canaries {
+            texts: (0..4)
+                .map(|number| format!("Zqx{number} Wvfk{seed:04} Jpbm"))
+                .chain([format!("qzxv{seed:04}@wvkj.example.net")])
+                .collect(),
+            ints: (0..3).map(|number| 0x0123_4567_89ab + (seed as i64) * 7919 + number * 104_729).collect(),
+            reals: (0..3)
+                .map(|number| 31_415.926_535_897 + seed as f64 * 1.000_37 + f64::from(number))
+                .collect(),
+            blobs: (0..3)
+                .map(|number| {
+                    [b"\xca\xfa\x11\xee".as_slice(), &seed.to_be_bytes()[4..], &[number, 0xd0, 0x0d]].concat()
+                })
+                .collect(),
+        }
+    }
+
+    /// One that a column of that shape may have.
+    fn of(&self, random: &mut Random, shape: Shape) -> Option<Value> {
+        match shape {
+            Shape::Words | Shape::Code | Shape::Codes | Shape::Mail => {
+                Some(Value::Text(self.texts[random.below(self.texts.len())].clone()))
+            }
+            Shape::Mixed => Some(Value::Text(self.texts[random.below(self.texts.len())].clone())),
+            Shape::Number | Shape::Skewed | Shape::Stepped | Shape::Flag => {
+                Some(Value::Integer(self.ints[random.below(3)]))
+            }
+            Shape::Real => Some(Value::Real(self.reals[random.below(3)])),
+            Shape::Blob => Some(Value::Blob(self.blobs[random.below(3)].clone())),
+            Shape::Category | Shape::Price | Shape::Day | Shape::Second => None,
+        }
+    }
+
+    /// The bytes that must be nowhere.
+    fn needles(&self) -> Vec<Vec<u8>> {
+        let texts = self.texts.iter().map(|text| text.as_bytes().to_vec());
+        // As records have them: the six bytes of an integer, the eight of a real.
+        let ints = self.ints.iter().map(|int| int.to_be_bytes()[2..].to_vec());
+        let spelled = self.ints.iter().map(|int| int.to_string().into_bytes());
+        let reals = self.reals.iter().map(|real| real.to_be_bytes().to_vec());
+        let real_texts = self.reals.iter().map(|real| format!("{real}").into_bytes());
+        texts
+            .chain(ints)
+            .chain(spelled)
+            .chain(reals)
+            .chain(real_texts)
+            .chain(self.blobs.iter().cloned())
+            .collect()
+    }
+}
+
+fn contains(bytes: &[u8], needle: &[u8]) -> bool {
+    bytes.windows(needle.len()).any(|window| window == needle)
+}
+
+#[test]
+fn rare_values_appear_neither_in_a_profile_nor_in_any_byte_of_a_look_alike() {
+    let mut planted = 0;
+    for seed in 0..tries(12, 60, 1000) {
+        let home = Home::new();
+        let original = home.path("original.db");
+        let canaries = Canaries::new(seed);
+        let mut left = 19;
+        let connection = Connection::open(&original).unwrap();
+        make(&connection, &mut Random(seed ^ 0xca4a), |random, shape| {
+            if left == 0 || random.below(40) > 0 {
+                return None;
+            }
+            let value = canaries.of(random, shape)?;
+            left -= 1;
+            planted += 1;
+            Some(value)
+        });
+        drop(connection);
+        let report = profile(&original);
+        generate(&report, &home.path("like.db"));
+        let (before, like) =
+            (std::fs::read(&original).unwrap(), std::fs::read(home.path("like.db")).unwrap());
+        for needle in canaries.needles() {
+            let shown = String::from_utf8_lossy(&needle).into_owned();
+            assert!(!contains(report.text.as_bytes(), &needle), "seed {seed}: {shown:?} in\n{}", report.text);
+            assert!(
+                !contains(&like, &needle),
+                "seed {seed}: {shown:?} in the look-alike of\n{}",
+                report.text
+            );
+        }
+        assert!(
+            left == 19 || canaries.needles().iter().any(|needle| contains(&before, needle)),
+            "the search finds nothing"
+        );
+    }
+    assert!(planted > 100, "{planted}");
+}
+
+#[test]
+fn personal_columns_and_profiles_without_values_show_none() {
+    let home = Home::new();
+    let original = home.path("original.db");
+    let connection = Connection::open(&original).unwrap();
+    connection
+        .execute_batch(
+            "CREATE TABLE person (id INTEGER PRIMARY KEY, last_name TEXT, state TEXT);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+             INSERT INTO person SELECT i, CASE i % 2 WHEN 0 THEN 'Xylander' ELSE 'Quarternook' END, CASE i % 3 WHEN 0 THEN 'open' ELSE 'shut' END FROM n;",
+        )
+        .unwrap();
+    let report = profile(&original);
+    assert!(report.text.contains("shares('shut': 267, 'open': 133)"), "{}", report.text);
+    assert!(!report.text.contains("Xylander") && !report.text.contains("Quarternook"), "{}", report.text);
+    assert!(report.text.contains("person.last_name: a person's name, by its name"), "{}", report.text);
+    let none = sqluice::profile::Profile::new(&original).no_values(true);
+    let none = none.run(&sqluice::progress::Silent, &sqluice::progress::Cancel::new()).unwrap();
+    assert!(!none.text.contains("open") && !none.text.contains("shut"), "{}", none.text);
+}
+
+#[test]
+fn comments_and_literals_of_the_schema_are_dropped_and_listed() {
+    let home = Home::new();
+    let original = home.path("original.db");
+    let connection = Connection::open(&original).unwrap();
+    connection
+        .execute_batch("CREATE TABLE t (a TEXT DEFAULT 'Bartholomew', -- ask Wendeline\n b INT); INSERT INTO t VALUES ('x', 1);")
+        .unwrap();
+    let report = profile(&original);
+    assert!(!report.text.contains("Wendeline"), "{}", report.text);
+    assert_eq!(report.literals, ["'Bartholomew'"]);
+}

@@ -1,0 +1,7 @@
+//! Look-alikes: a database, its profile, and a database that is made of that. SQLite compares the two.
+
+mod canaries;
+mod compare;
+mod presets;
+mod random;
+mod schemas;

@@ -1,0 +1,16 @@
+//! Rows to new databases, beside what SQLite makes of them.
+
+mod affinity_oracle;
+mod by_sqlite;
+mod encoder;
+mod insert;
+mod lock_page;
+mod lock_page_real;
+mod plans;
+mod refused_rows;
+mod rows;
+mod same_bytes;
+mod schema;
+#[cfg(feature = "serde")]
+mod structs;
+mod whole_files;

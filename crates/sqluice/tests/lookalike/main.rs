@@ -1,9 +1,0 @@
-//! Look-alikes: a database, its profile, and a database that is made of that. SQLite compares the two.
-
-mod canaries;
-mod compare;
-mod presets;
-mod random;
-mod schemas;
-#[path = "../support/mod.rs"]
-mod support;
