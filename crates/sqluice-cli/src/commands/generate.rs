@@ -10,6 +10,7 @@ use sqluice::profile::Profile;
 use sqluice::progress::Cancel;
 use sqluice::report::Report;
 use sqluice::schema::Schema;
+#[cfg(feature = "tpch")]
 use sqluice::tpch::Tpch;
 
 use super::{
@@ -103,6 +104,7 @@ fn scale(args: &Generate) -> Result<Option<f64>, Error> {
     }
 }
 
+#[cfg(feature = "tpch")]
 fn tpch(
     args: &Generate,
     target: Option<PathBuf>,
@@ -118,6 +120,11 @@ fn tpch(
     replaced::confirm(prepared.plan().wanted(), args.write.yes, [], printer, cancel)?;
     let report = prepared.run(&*printer.progress(), cancel)?;
     print_report(&report, printer)
+}
+
+#[cfg(not(feature = "tpch"))]
+fn tpch(_: &Generate, _: Option<PathBuf>, _: f64, _: &Printer, _: &Cancel) -> anyhow::Result<Exit> {
+    Err(Error::without_feature("this build has no preset tpch", "tpch").into())
 }
 
 fn count(rows: &RowCount) -> Option<(Option<String>, u64)> {
