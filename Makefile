@@ -25,10 +25,9 @@ SQLUICE_MEMORY_MIB ?= 1000
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## A small first load, then 100 million rows: made, checked, looked at (DEMO_ROWS=1e9 for more)
+demo: ## A small command, a first load, then 100 million rows: made, checked, looked at (DEMO_ROWS=1e9 for more)
 	@tools/setup build
-	$(CARGO) build --release --locked -p sqluice-cli
-	@tools/demo
+	@CARGO='$(CARGO)' tools/demo
 
 # Tests come last, all of them whatever fails: their closing lines hold the counts. Property tests try the same cases each time here, so
 # that a change fails for what it did; `make soak`, and cargo by itself, try others.
@@ -91,10 +90,12 @@ platforms: ## macOS compiled and linked, Windows by tests under wine (ARGS=windo
 	@tools/setup build
 	tools/platforms $(ARGS)
 
-features: ## Every two features together, each alone, all and none: they compile without warnings
+features: ## Every two features together, each alone, all and none: they compile without warnings, and name what they lack
 	@tools/setup build
 	@$(CARGO) hack --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-hack
 	$(CARGO) hack clippy --locked -p sqluice -p sqluice-sources -p sqluice-stores -p sqluice-writers --feature-powerset --depth 2 --exclude-features default -- -D warnings
+	$(CARGO) hack clippy --locked -p sqluice-cli --each-feature --exclude-features default -- -D warnings
+	$(CARGO) test --locked -p sqluice-cli --no-default-features lacking
 
 semver: ## The public API beside that of the last release (ARGS=revision for another)
 	@tools/setup build

@@ -25,7 +25,9 @@ pub(crate) fn rendered(message: &Message) -> String {
 pub(crate) fn hint(error: &Error) -> Option<String> {
     let hint = rendered(error.remedy()?);
     Some(match error.missing_feature() {
-        Some(_) => format!("{hint}: `make install` in its repository installs the command with every feature"),
+        Some(_) => {
+            format!("{hint}: `make install` in its repository installs the command with every feature")
+        }
         None => hint,
     })
 }

@@ -13,6 +13,7 @@ mod generate;
 mod help;
 mod index;
 mod lab;
+mod lacking;
 mod load_converted;
 mod load_format;
 mod load_json;
