@@ -24,8 +24,9 @@ fn urls_of_files_and_databases_need_the_feature_cloud() {
     }
     lacks(&[("in.csv", "a\n1\n")], "load s3://bucket/x.db in.csv", &what("s3://bucket/x.db"), "cloud");
     lacks(&[], "generate s3://bucket/x.db --preset user --rows 3", &what("s3://bucket/x.db"), "cloud");
-    lacks(&[], "check s3://bucket/x.db", &what("s3://bucket/x.db"), "cloud");
-    lacks(&[], "info https://example.org/x.db?key=secret", &what("https://example.org/x.db"), "cloud");
+    lacks(&[], "export s3://bucket/x.db --to x.csv", &what("s3://bucket/x.db"), "cloud");
+    lacks(&[], "merge x.db 's3://bucket/*.db'", &what("s3://bucket/*.db"), "cloud");
+    lacks(&[], "copy https://example.org/x.db?key=secret y.db", &what("https://example.org/x.db"), "cloud");
 }
 
 #[cfg(not(feature = "parquet"))]
