@@ -12,10 +12,9 @@ ARGS ?=
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## A small first load, then 100 million rows: made, checked, looked at (DEMO_ROWS=1e9 for more)
+demo: ## A small command, a first load, then 100 million rows: made, checked, looked at (DEMO_ROWS=1e9 for more)
 	@tools/setup build
-	$(CARGO) build --release --locked -p sqluice-cli
-	@tools/demo
+	@CARGO='$(CARGO)' tools/demo
 
 test: ## Everything a change must pass: formatting, clippy, the docs, all tests (SQLUICE_EFFORT=full tries harder)
 	@tools/test

@@ -76,7 +76,7 @@ impl Fault {
             kind: error.kind().name(),
             message: terms::rendered(error.what()),
             causes: Vec::new(),
-            hint: error.remedy().map(terms::rendered),
+            hint: terms::hint(error),
             path: error.path().map(shown),
             file: place.map(|place| shown(&place.file)),
             line: place.and_then(|place| place.line),

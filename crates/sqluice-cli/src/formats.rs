@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use sqluice::error::Error;
 use sqluice::export::FileFormat;
 use sqluice::load::FileKind;
+#[cfg(feature = "parquet")]
 use sqluice::source::arrow::{DecimalAs, TimestampAs};
 use sqluice::source::csv::Delimiter;
 
@@ -109,6 +110,7 @@ impl From<Format> for FileFormat {
     }
 }
 
+#[cfg(feature = "parquet")]
 impl From<Decimal> for DecimalAs {
     fn from(what: Decimal) -> DecimalAs {
         match what {
@@ -119,6 +121,7 @@ impl From<Decimal> for DecimalAs {
     }
 }
 
+#[cfg(feature = "parquet")]
 impl From<Timestamp> for TimestampAs {
     fn from(what: Timestamp) -> TimestampAs {
         match what {

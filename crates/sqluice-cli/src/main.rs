@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    #[cfg(feature = "parquet")]
     sqluice::source::arrow::silence_reader_panics();
     sqluice_cli::run(std::env::args_os()).into()
 }

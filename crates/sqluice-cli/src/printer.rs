@@ -180,8 +180,8 @@ impl Printer {
         for cause in chain {
             text += &format!("\n  caused by: {cause}");
         }
-        if let Some(hint) = engine.and_then(Error::remedy) {
-            text += &format!("\n\n{} {}", self.paint("1;36", "hint:"), terms::rendered(hint));
+        if let Some(hint) = engine.and_then(terms::hint) {
+            text += &format!("\n\n{} {hint}", self.paint("1;36", "hint:"));
         }
         self.say(&text);
         exit

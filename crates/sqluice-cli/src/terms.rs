@@ -21,6 +21,17 @@ pub(crate) fn rendered(message: &Message) -> String {
     message.render(flag)
 }
 
+/// The hint of an error. A command that lacks a cargo feature is built again by its repository's Makefile, with every feature.
+pub(crate) fn hint(error: &Error) -> Option<String> {
+    let hint = rendered(error.remedy()?);
+    Some(match error.missing_feature() {
+        Some(_) => {
+            format!("{hint}: `make install` in its repository installs the command with every feature")
+        }
+        None => hint,
+    })
+}
+
 /// An error without its hint: the place and the message.
 pub(crate) fn error(error: &(dyn StdError + 'static)) -> String {
     match error.downcast_ref::<Error>() {

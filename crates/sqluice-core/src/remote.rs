@@ -78,8 +78,8 @@ pub fn without_secrets(path: &Path) -> PathBuf {
 /// The error for a URL where URLs are not supported.
 pub fn not_supported(path: &Path) -> Error {
     let name = without_secrets(path);
-    Error::usage(format!("{} is a URL, and this build reads and writes only files", name.display()))
-        .hint("build it with the feature cloud")
+    let what = format!("{} is a URL, and this build reads and writes only files", name.display());
+    Error::without_feature(what, "cloud")
 }
 
 #[cfg(test)]

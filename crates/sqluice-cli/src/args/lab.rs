@@ -3,7 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
+#[cfg(feature = "lab")]
 use sqluice_lab::Scale;
+
+/// A scale that a build without the lab never looks at.
+#[cfg(not(feature = "lab"))]
+type Scale = String;
 
 /// Measure published ways to fill SQLite on this machine
 ///

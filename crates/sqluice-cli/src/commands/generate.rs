@@ -10,6 +10,7 @@ use sqluice::profile::Profile;
 use sqluice::progress::Cancel;
 use sqluice::report::Report;
 use sqluice::schema::Schema;
+#[cfg(feature = "tpch")]
 use sqluice::tpch::Tpch;
 
 use super::{
@@ -24,8 +25,12 @@ use crate::table::{Align, Table};
 pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let (target, schema) = files(args)?;
     refuse_page_size(&args.write, target.as_deref())?;
-    if let Some(scale) = scale(args)? {
-        return tpch(args, target, scale, printer, cancel);
+    if args.preset.as_deref() == Some("tpch") {
+        return tpch(args, target, printer, cancel);
+    }
+    if args.scale.is_some() {
+        let error = Error::usage("only the preset tpch has a scale").hint("--rows says how many rows");
+        return Err(error.into());
     }
     let counts: Vec<_> = args.rows.iter().filter_map(count).collect();
     let (schema, rows) = match (&args.preset, schema) {
@@ -90,26 +95,17 @@ fn print_report(report: &Report, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-/// The scale of TPC-H, if that is asked for.
-fn scale(args: &Generate) -> Result<Option<f64>, Error> {
-    match (args.preset.as_deref(), args.scale) {
-        (Some("tpch"), None) => Err(Error::usage("the scale of TPC-H is missing")
-            .hint("--scale 1 is 8.7 million rows and 1.3 GB, --scale 0.01 a hundredth of that")),
-        (Some("tpch"), scale) => Ok(scale),
-        (_, Some(_)) => {
-            Err(Error::usage("only the preset tpch has a scale").hint("--rows says how many rows"))
-        }
-        (_, None) => Ok(None),
-    }
-}
-
+#[cfg(feature = "tpch")]
 fn tpch(
     args: &Generate,
     target: Option<PathBuf>,
-    scale: f64,
     printer: &Printer,
     cancel: &Cancel,
 ) -> anyhow::Result<Exit> {
+    let scale = args.scale.ok_or_else(|| {
+        Error::usage("the scale of TPC-H is missing")
+            .hint("--scale 1 is 8.7 million rows and 1.3 GB, --scale 0.01 a hundredth of that")
+    })?;
     let tpch = Tpch::without_target(scale).target(target).write(args.write.options()).connect(cancel)?;
     let prepared = tpch.prepare()?;
     if args.write.dry_run {
@@ -118,6 +114,11 @@ fn tpch(
     replaced::confirm(prepared.plan().wanted(), args.write.yes, [], printer, cancel)?;
     let report = prepared.run(&*printer.progress(), cancel)?;
     print_report(&report, printer)
+}
+
+#[cfg(not(feature = "tpch"))]
+fn tpch(_: &Generate, _: Option<PathBuf>, _: &Printer, _: &Cancel) -> anyhow::Result<Exit> {
+    Err(Error::without_feature("this build has no preset tpch", "tpch").into())
 }
 
 fn count(rows: &RowCount) -> Option<(Option<String>, u64)> {

@@ -11,6 +11,7 @@ use sqluice::options::IfExists;
 use sqluice::progress::Cancel;
 use sqluice::report::{SkippedFile, padded_in_words, recognised_in_words};
 use sqluice::schema::Schema;
+#[cfg(feature = "parquet")]
 use sqluice::source::arrow::ArrowOptions;
 use sqluice::source::csv::Delimiter;
 use sqluice::source::json::RecordsPath;
@@ -47,7 +48,6 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         .strict(args.strict)
         .add_columns(args.add_columns)
         .limit(args.limit)
-        .arrow(ArrowOptions::new().decimal(args.decimal.into()).timestamp(args.timestamp.into()))
         .lossy(args.lossy)
         .overwrite_reject(args.overwrite_reject)
         .rejects_max(args.max_rejects.unwrap_or(u64::MAX))
@@ -57,6 +57,10 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         .uniques(&args.unique)
         .without_rowid(args.without_rowid)
         .write(write);
+    #[cfg(feature = "parquet")]
+    {
+        load.arrow = ArrowOptions::new().decimal(args.decimal.into()).timestamp(args.timestamp.into());
+    }
     load.table.clone_from(&args.table);
     load.columns.clone_from(&args.columns);
     load.reject.clone_from(&args.reject);

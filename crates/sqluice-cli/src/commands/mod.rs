@@ -1,5 +1,6 @@
 //! One file a verb: arguments in, the engine's call, its report out.
 
+#[cfg(feature = "lab")]
 mod advise;
 mod check;
 mod columns;
@@ -9,6 +10,7 @@ mod export;
 mod generate;
 mod index;
 mod info;
+#[cfg(feature = "lab")]
 mod lab;
 mod load;
 mod man;
@@ -45,8 +47,14 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         Command::Index(args) => index::run(args, printer, cancel),
         Command::Pack(args) => pack::run(args, printer, cancel),
         Command::Unpack(args) => unpack::run(args, printer, cancel),
+        #[cfg(feature = "lab")]
         Command::Lab(args) => lab::run(args, printer, cancel),
+        #[cfg(feature = "lab")]
         Command::Advise(args) => advise::run(args, printer, cancel),
+        #[cfg(not(feature = "lab"))]
+        Command::Lab(_) => Err(Error::without_feature("this build has no command lab", "lab").into()),
+        #[cfg(not(feature = "lab"))]
+        Command::Advise(_) => Err(Error::without_feature("this build has no command advise", "lab").into()),
         Command::Check(args) => check::run(args, printer, cancel),
         Command::Info(args) => info::run(args, printer, cancel),
         Command::Completions(args) => completions::run(args, printer),

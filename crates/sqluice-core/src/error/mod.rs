@@ -112,6 +112,7 @@ struct Inner {
     place: Option<Place>,
     record: Option<(String, u64)>,
     hint: Option<Message>,
+    feature: Option<&'static str>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     refuted: Option<Assumption>,
     duplicate: Option<Duplicate>,
@@ -166,6 +167,7 @@ impl Error {
             place: None,
             record: None,
             hint: None,
+            feature: None,
             source: None,
             refuted: None,
             duplicate: None,
@@ -209,6 +211,13 @@ impl Error {
     /// The request is at fault.
     pub fn usage(message: impl Into<Message>) -> Error {
         Error::new(ErrorKind::Usage, message)
+    }
+
+    /// The request needs a cargo feature that this build lacks: `what` says what it needs, and the hint names the feature.
+    pub fn without_feature(what: impl Into<Message>, feature: &'static str) -> Error {
+        let mut error = Error::usage(what).hint(format!("build it with the feature {feature}"));
+        error.0.feature = Some(feature);
+        error
     }
 
     /// The caller's [`Cancel`](crate::progress::Cancel) stopped the run.
@@ -344,6 +353,11 @@ impl Error {
     /// What the user can do about it.
     pub fn remedy(&self) -> Option<&Message> {
         self.0.hint.as_ref()
+    }
+
+    /// The cargo feature that the request needs, if this build lacks it.
+    pub fn missing_feature(&self) -> Option<&'static str> {
+        self.0.feature
     }
 
     /// [`Error::remedy`] in the terms of Rust.

@@ -27,12 +27,7 @@ use sqluice_core::error::{Error, Place, Result};
 
 use super::bound::MemoryBound;
 use super::damaged::{BoxedError, read_damaged};
-
-/// What a file begins with.
-pub const FILE_MAGIC: &[u8] = b"ARROW1";
-
-/// What a stream begins with: no length of old streams.
-pub const STREAM_MAGIC: &[u8] = &[0xff; 4];
+use crate::input::magic::ARROW_STREAM;
 
 /// What a file ends with: the length of its footer, and the magic again.
 const TAIL_BYTES: u64 = 10;
@@ -212,7 +207,7 @@ impl<R: Read + Seek> Reader<R> {
     fn block(&mut self, block: &Block) -> Result<Vec<u8>, BoxedError> {
         self.go_to(u64::try_from(block.offset())?)?;
         let mut metadata = self.take(u64::try_from(block.metaDataLength())?)?;
-        let before = if metadata.starts_with(STREAM_MAGIC) { 8 } else { 4 };
+        let before = if metadata.starts_with(ARROW_STREAM) { 8 } else { 4 };
         if metadata.len() < before {
             return Err("a message is too short".into());
         }

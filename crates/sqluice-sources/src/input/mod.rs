@@ -25,6 +25,7 @@ mod decoded;
 mod encoding;
 mod file;
 pub mod foreign;
+pub mod magic;
 mod names;
 mod peek;
 mod position;

@@ -42,12 +42,8 @@ use sqluice_core::source::{Part, Sink, Source};
 use sqluice_platform::positioned::Positioned;
 
 use self::pages::{Group, PageMemory};
-pub use self::refused::ENCRYPTED_MAGIC;
 use self::views::Texts;
 use super::arrow::{ArrowOptions, ArrowRows, BoxedError, MemoryBound, read_damaged};
-
-/// What a file begins and ends with.
-pub const MAGIC: &[u8] = b"PAR1";
 
 /// Rows of a part at most.
 const PART_ROWS: u64 = 128 << 10;

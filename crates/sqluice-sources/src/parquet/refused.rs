@@ -6,9 +6,7 @@ use sqluice_core::error::Error;
 
 use super::FilePart;
 use super::thrift::{INTS, STRUCT, Thrift, Wanted};
-
-/// What an encrypted file begins and ends with, if its footer is encrypted, too.
-pub const ENCRYPTED_MAGIC: &[u8] = b"PARE";
+use crate::input::magic::ENCRYPTED_PARQUET;
 
 /// The last of the converted types, of the physical ones, and of the ways to compress.
 const CONVERTED_TYPE_MAX: i64 = 21;
@@ -27,7 +25,7 @@ pub(super) fn why(input: &FilePart) -> Option<Error> {
         Some(buffer)
     };
     let tail = read(tail_at, 8)?;
-    if tail.ends_with(ENCRYPTED_MAGIC) {
+    if tail.ends_with(ENCRYPTED_PARQUET) {
         return Some(encrypted());
     }
     let length = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));

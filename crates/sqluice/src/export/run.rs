@@ -100,7 +100,8 @@ impl FileRun<'_> {
             FileFormat::Arrow => self.arrow(wanted, &names, &nulled, &mut out),
             #[cfg(not(feature = "parquet"))]
             FileFormat::Parquet | FileFormat::Arrow => {
-                Err(Error::usage(format!("{} is not built in", wanted.format.words())))
+                let what = format!("this build does not write {}", wanted.format.words());
+                Err(Error::without_feature(what, "parquet"))
             }
         }?;
         let nulled = names.into_iter().zip(nulled.counts()).filter(|(_, count)| *count > 0).collect();

@@ -13,12 +13,8 @@
 use std::path::Path;
 
 use sqluice_core::error::{Error, Result, Setting, message};
-#[cfg(feature = "parquet")]
-use sqluice_sources::arrow::ipc;
-use sqluice_sources::input::{InputFile, foreign};
+use sqluice_sources::input::{InputFile, foreign, magic};
 use sqluice_sources::json::Layout;
-#[cfg(feature = "parquet")]
-use sqluice_sources::parquet;
 
 use super::options::{FileKind, Format};
 use super::request::Request;
@@ -115,7 +111,6 @@ fn of_longer_head(input: &mut InputFile, path: &Path, load: &Request) -> Result<
 
 /// Of a file that begins with `head`; `None`: more of it decides, unless `no_more` exists.
 fn of_content(head: &[u8], no_more: bool, path: &Path, asked: Option<FileKind>) -> Option<FileFormat> {
-    #[cfg(feature = "parquet")]
     if let (None, Some(format)) = (asked, of_magic(head, path)) {
         return Some(format);
     }
@@ -139,13 +134,12 @@ fn of_content(head: &[u8], no_more: bool, path: &Path, asked: Option<FileKind>) 
 }
 
 /// The columnar format that a file's first bytes or its name say.
-#[cfg(feature = "parquet")]
 fn of_magic(head: &[u8], path: &Path) -> Option<FileFormat> {
-    let is_stream = head.starts_with(ipc::STREAM_MAGIC);
-    let is_parquet = head.starts_with(parquet::MAGIC) || head.starts_with(parquet::ENCRYPTED_MAGIC);
+    let is_stream = head.starts_with(magic::ARROW_STREAM);
+    let is_parquet = head.starts_with(magic::PARQUET) || head.starts_with(magic::ENCRYPTED_PARQUET);
     match extension(path).as_deref() {
         _ if is_parquet => Some(FileFormat::Parquet),
-        _ if head.starts_with(ipc::FILE_MAGIC) || is_stream => Some(FileFormat::Arrow),
+        _ if head.starts_with(magic::ARROW_FILE) || is_stream => Some(FileFormat::Arrow),
         Some("parquet" | "pq") => Some(FileFormat::Parquet),
         Some("arrow" | "arrows" | "feather" | "ipc") => Some(FileFormat::Arrow),
         _ => None,

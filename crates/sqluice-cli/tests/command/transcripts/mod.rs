@@ -9,6 +9,7 @@ mod generate;
 mod help;
 mod index;
 mod lab;
+mod lacking;
 mod load_converted;
 mod load_format;
 mod load_json;

@@ -5,6 +5,7 @@ use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::progress::Silent;
 use sqluice_sources::arrow::{MemoryBound, declared_type, ipc};
 use sqluice_sources::infer::Evidence;
+use sqluice_sources::input::magic::ARROW_FILE;
 use sqluice_sources::json::unique_names;
 use sqluice_sources::parquet::ParquetFile;
 
@@ -45,7 +46,7 @@ pub(super) fn open(
             (ColumnarKind::Parquet(Box::new(parquet)), schema, Some(rows))
         }
         _ => {
-            let is_file = file.input.sample(ipc::FILE_MAGIC.len())?.text.starts_with(ipc::FILE_MAGIC);
+            let is_file = file.input.sample(ARROW_FILE.len())?.text.starts_with(ARROW_FILE);
             let (schema, mut batches) = ipc::read(part, is_file, &name, options.memory)?;
             let mut seen = 0;
             let all = loop {

@@ -70,8 +70,8 @@ fn open_file(path: &Path, mut input: InputFile, load: &Request, rows_max: u64) -
         FileFormat::Parquet | FileFormat::Arrow => columnar::open(file, format, load, rows_max)?,
         #[cfg(not(feature = "parquet"))]
         FileFormat::Parquet | FileFormat::Arrow => {
-            let message = format!("{} is {}, which this build does not read", file.name(), format.words());
-            return Err(Error::usage(message).hint("build it with the feature parquet"));
+            let what = format!("{} is {}, which this build does not read", file.name(), format.words());
+            return Err(Error::without_feature(what, "parquet"));
         }
     };
     file.find_conversions(load)?;
