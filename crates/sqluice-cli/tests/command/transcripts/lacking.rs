@@ -1,5 +1,5 @@
 //! A command that was built without a feature names the feature where it is needed, and leaves nothing. Each test runs in builds without its
-//! feature: `cargo test -p sqluice-cli --no-default-features --test transcripts lacking`.
+//! feature: `cargo test -p sqluice-cli --no-default-features --test command lacking`.
 
 /// The command with these files and arguments fails because the build has no `feature`.
 #[cfg(not(all(feature = "cloud", feature = "lab", feature = "parquet", feature = "tpch")))]
