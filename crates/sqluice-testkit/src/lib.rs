@@ -26,12 +26,12 @@ use proptest::test_runner::Config;
 
 use crate::effort::tries;
 
-/// Returns the settings of a property test: at full effort so many cases, a quarter of them at quick, eighty times as many at soak.
+/// Returns the settings of a property test that tries `full` cases at full effort, a quarter of them at quick, and 80 times as many at soak.
 pub fn cases(full: u32) -> Config {
     config(tries(full.div_ceil(4), full, full * 80))
 }
 
-/// Returns the settings of a property test with so many cases. Failures are not kept in files.
+/// Returns the settings of a property test with this number of cases. Failures are not kept in files.
 pub fn config(cases: u32) -> Config {
     Config { cases, failure_persistence: None, max_shrink_iters: 400, ..Config::default() }
 }
