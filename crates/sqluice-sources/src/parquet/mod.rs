@@ -230,7 +230,8 @@ impl ParquetFile {
             constant @ ColumnFrom::Constant(_) => constant,
         });
         let rows_of = ArrowRows::new(self.name.clone(), read.len(), columns.collect(), as_text, options);
-        let shared = Shared { file: self.clone(), read, memory: options.memory, rows: rows_of };
+        let kinds = views::kinds(&self.metadata, &read);
+        let shared = Shared { file: self.clone(), read, kinds, memory: options.memory, rows: rows_of };
         ParquetSource { shared: Arc::new(shared), group: 0, row: 0, rows_done: 0, numbers: rows }
     }
 }
@@ -283,6 +284,8 @@ struct Shared {
     file: ParquetFile,
     /// The columns that are read, ascending.
     read: Vec<usize>,
+    /// Their types.
+    kinds: Vec<DataType>,
     memory: MemoryBound,
     rows: ArrowRows,
 }
@@ -410,7 +413,7 @@ impl ParquetPart {
         texts: Texts,
         sink: &mut dyn Sink,
     ) -> Result<(), Stopped> {
-        let Shared { file, read, memory, rows } = &*self.shared;
+        let Shared { file, read, kinds, memory, rows } = &*self.shared;
         let held = Arc::new(PageMemory::new(*memory, batch_rows));
         let stopped = |error| held.refused().map_or(Stopped::Damaged(error), Stopped::TooLarge);
         let count = self.rows.end - self.rows.start - *done;
@@ -436,8 +439,8 @@ impl ParquetPart {
         let first_row = self.first_row + *done;
         let mut next = first_row;
         while let Some(batch) = read_damaged(|| reader.next().transpose()).map_err(stopped)? {
-            let texts_are_blobs = texts == Texts::AsBlobs;
-            rows.give_texts(&batch, next, texts_are_blobs, sink).map_err(Stopped::Failed)?;
+            let kinds = (texts == Texts::AsBlobs).then_some(kinds.as_slice());
+            rows.give_as(kinds, &batch, next, sink).map_err(Stopped::Failed)?;
             next += batch.num_rows() as u64;
             *done += batch.num_rows() as u64;
             held.next_batch();

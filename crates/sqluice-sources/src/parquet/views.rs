@@ -2,7 +2,7 @@
 //!
 //! Texts and blobs are read as views, which point into the pages that they were read from: a string of a dictionary is stored once, however
 //! many rows have it. The reader refuses a page with text that is not UTF-8 as a whole. Then the column is read again as blobs, so that the
-//! rows with such text can be distinguished from the others: texts as views, and blobs, to be distinguished from them, as large ones.
+//! rows with such text can be distinguished from the others. [`kinds`] says which of the blobs are texts.
 
 use std::sync::Arc;
 
@@ -42,6 +42,12 @@ pub(super) fn levels(
     parquet_to_arrow_field_levels(schema, mask, Some(&fields))
 }
 
+/// The types that the columns `read` of a file mean, however their texts are read.
+pub(super) fn kinds(metadata: &ArrowReaderMetadata, read: &[usize]) -> Vec<DataType> {
+    let fields = metadata.schema().fields();
+    read.iter().map(|field| type_as_views(fields[*field].data_type(), Texts::Checked)).collect()
+}
+
 fn as_views(field: &FieldRef, texts: Texts) -> FieldRef {
     Arc::new(field.as_ref().clone().with_data_type(type_as_views(field.data_type(), texts)))
 }
@@ -53,10 +59,7 @@ fn type_as_views(data_type: &DataType, texts: Texts) -> DataType {
             Texts::Checked => DataType::Utf8View,
             Texts::AsBlobs => DataType::BinaryView,
         },
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => match texts {
-            Texts::Checked => DataType::BinaryView,
-            Texts::AsBlobs => DataType::LargeBinary,
-        },
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => DataType::BinaryView,
         DataType::Dictionary(_, values) => type_as_views(values, texts),
         DataType::List(field) => DataType::List(of(field)),
         DataType::LargeList(field) => DataType::LargeList(of(field)),
