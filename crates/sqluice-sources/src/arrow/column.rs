@@ -262,6 +262,11 @@ fn values<'a>(
     })
 }
 
+/// Returns whether values of a type are texts.
+pub(super) fn is_text(kind: &DataType) -> bool {
+    matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
 /// Texts, if the type says that these are some: those of an array of bytes are checked.
 fn texts<'a>(
     array: &'a dyn Array,
@@ -269,16 +274,14 @@ fn texts<'a>(
     places: impl ExactSizeIterator<Item = Option<usize>> + Clone,
     room: usize,
 ) -> Result<Option<Owned<'a>>, Refusal> {
-    let spanned = match (kind, array.data_type()) {
-        (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, stored) => match stored {
-            DataType::Utf8 => spans(array.as_string::<i32>(), places, room)?,
-            DataType::LargeUtf8 => spans(array.as_string::<i64>(), places, room)?,
-            DataType::Utf8View => views(array.as_string_view(), places, room)?,
-            DataType::Binary => checked(spans(array.as_binary::<i32>(), places, room)?)?,
-            DataType::LargeBinary => checked(spans(array.as_binary::<i64>(), places, room)?)?,
-            DataType::BinaryView => checked_views(array.as_binary_view(), places, room)?,
-            _ => return Ok(None),
-        },
+    let spanned = match array.data_type() {
+        _ if !is_text(kind) => return Ok(None),
+        DataType::Utf8 => spans(array.as_string::<i32>(), places, room)?,
+        DataType::LargeUtf8 => spans(array.as_string::<i64>(), places, room)?,
+        DataType::Utf8View => views(array.as_string_view(), places, room)?,
+        DataType::Binary => checked(spans(array.as_binary::<i32>(), places, room)?)?,
+        DataType::LargeBinary => checked(spans(array.as_binary::<i64>(), places, room)?)?,
+        DataType::BinaryView => checked_views(array.as_binary_view(), places, room)?,
         _ => return Ok(None),
     };
     Ok(Some(Owned::text(spanned)))

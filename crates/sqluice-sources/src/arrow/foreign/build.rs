@@ -223,10 +223,10 @@ impl This<'_> {
         built(array.and_then(|array| array.with_precision_and_scale(digits, scale)), self.level)
     }
 
-    /// Offsets, which ascend, and their buffer.
-    fn offsets<O: OffsetSizeTrait>(&self) -> Result<(OffsetBuffer<O>, Buffer), Fault> {
+    /// Offsets, which ascend.
+    fn offsets<O: OffsetSizeTrait>(&self) -> Result<OffsetBuffer<O>, Fault> {
         let buffer = self.node.offsets(self.from, self.len).map_err(|message| self.whole(message))?;
-        let offsets = ScalarBuffer::<O>::new(buffer.clone(), 0, self.len + 1);
+        let offsets = ScalarBuffer::<O>::new(buffer, 0, self.len + 1);
         let zero = O::usize_as(0);
         let ascend = offsets.windows(2).fold(true, |ascend, pair| ascend & (pair[0] <= pair[1]));
         if !ascend || offsets[0] < zero {
@@ -236,12 +236,18 @@ impl This<'_> {
                 format!("its offsets are {:?} and {:?}", offsets[at], offsets[(at + 1).min(self.len)]);
             return Err(self.level.fault(at, message));
         }
-        Ok((OffsetBuffer::new(offsets), buffer))
+        Ok(OffsetBuffer::new(offsets))
     }
 
     fn bytes<T: ByteArrayType>(self) -> Built {
-        let (offsets, buffer) = self.offsets::<T::Offset>()?;
-        let data = self.node.data(&buffer).map_err(|message| self.whole(message))?;
+        let offsets = self.offsets::<T::Offset>()?;
+        let data = self.node.data().map_err(|message| self.whole(message))?;
+        if offsets[self.len].as_usize() > data.len() {
+            let beyond = |slot: &usize| offsets[slot + 1].as_usize() > data.len();
+            let slot = (0..self.len).find(beyond).unwrap_or(0);
+            let message = format!("it ends at byte {:?} of {}", offsets[slot + 1], data.len());
+            return Err(self.level.fault(slot, message));
+        }
         built(GenericByteArray::<T>::try_new(offsets, data, self.nulls.clone()), self.level)
     }
 
@@ -273,7 +279,7 @@ impl This<'_> {
     }
 
     fn list<O: OffsetSizeTrait>(self, field: &FieldRef, dictionaries: &mut Dictionaries) -> Built {
-        let (offsets, _) = self.offsets::<O>()?;
+        let offsets = self.offsets::<O>()?;
         let (first, last) = (offsets[0].as_usize(), offsets[self.len].as_usize());
         let edges = |each: Each<'_>| {
             for slot in (0..self.len).filter(|slot| !self.is_null(*slot)) {

@@ -18,6 +18,9 @@ mod build;
 mod level;
 #[allow(unsafe_code, reason = "the interface is pointers")]
 mod raw;
+#[cfg(test)]
+#[allow(unsafe_code, reason = "the arrays of the tests are pointers, too")]
+mod tests;
 
 use std::sync::Arc;
 

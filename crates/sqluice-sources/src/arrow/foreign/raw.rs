@@ -18,17 +18,17 @@ use arrow_schema::{DataType, UnionMode};
 
 /// An array as the interface lays it out.
 #[repr(C)]
-struct Raw {
-    length: i64,
-    null_count: i64,
-    offset: i64,
-    n_buffers: i64,
-    n_children: i64,
-    buffers: *mut *const c_void,
-    children: *mut *mut Raw,
-    dictionary: *mut Raw,
-    release: Option<unsafe extern "C" fn(*mut Raw)>,
-    private_data: *mut c_void,
+pub(super) struct Raw {
+    pub(super) length: i64,
+    pub(super) null_count: i64,
+    pub(super) offset: i64,
+    pub(super) n_buffers: i64,
+    pub(super) n_children: i64,
+    pub(super) buffers: *mut *const c_void,
+    pub(super) children: *mut *mut Raw,
+    pub(super) dictionary: *mut Raw,
+    pub(super) release: Option<unsafe extern "C" fn(*mut Raw)>,
+    pub(super) private_data: *mut c_void,
 }
 
 /// An array, one of its children, or its dictionary.
@@ -226,13 +226,17 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The bytes of text or binary data, to the end of the last of the values whose `offsets` these are.
-    pub(super) fn data(self, offsets: &Buffer) -> Result<Buffer, String> {
-        let last = match self.entry_bytes(1) {
-            4 => offsets.as_slice().last_chunk().map(|last| i64::from(i32::from_ne_bytes(*last))),
-            _ => offsets.as_slice().last_chunk().map(|last| i64::from_ne_bytes(*last)),
+    /// The bytes of text or binary data, as far as the last offset of the whole array says.
+    pub(super) fn data(self) -> Result<Buffer, String> {
+        let offset = match self.length() {
+            0 => Buffer::default(),
+            last => self.entries(1, last, 1)?,
         };
-        let last = last.unwrap_or(0);
+        let last = match *offset.as_slice() {
+            [] => 0,
+            [a, b, c, d] => i32::from_ne_bytes([a, b, c, d]).into(),
+            _ => offset.as_slice().first_chunk().map_or(0, |last| i64::from_ne_bytes(*last)),
+        };
         let len = usize::try_from(last).ok().filter(|len| isize::try_from(*len).is_ok());
         let len = len.ok_or_else(|| format!("its last offset is {last}"))?;
         // SAFETY: a buffer of data is as long as the last offset says.
