@@ -17,9 +17,9 @@ from twin import query
 ARRAYS = int(os.environ.get("SQLUICE_FOREIGN_ARRAYS", "60"))
 
 
-def not_utf8(pa: Any, values: list[bytes | None], kind: Any = None) -> Any:
+def not_utf8(pa: Any, values: list[bytes | None]) -> Any:
     """A text column with these bytes, which nothing has checked."""
-    return pa.array(values, pa.binary()).view(pa.string()).cast(kind or pa.string(), safe=False)
+    return pa.array(values, pa.binary()).view(pa.string())
 
 
 def test_text_that_is_not_utf8_is_an_error_with_its_row_and_column(db: Path) -> None:
@@ -78,30 +78,27 @@ def contradictions(pa: Any) -> dict[str, Any]:
     ints, texts = pa.array([1, 2, 3, 4]), pa.array(["a", "b", "c"])
     view = words(32, 1) + b"a" + b"\0" * 11
     far = words(32, 20) + b"beyo" + words(32, 0, 90)
-    dense = [pa.py_buffer(words(8, 0, 0, 0)), pa.py_buffer(words(32, 0, 9, 1))]
     return {
         "text": make(pa.string(), 3, [None, pa.py_buffer(words(32, 0, 3, 1, 4)), pa.py_buffer(b"abcd")]),
         "list": make(pa.list_(pa.int64()), 3, [None, pa.py_buffer(words(32, 0, 3, 1, 4))], children=[ints]),
         "short child": make(pa.list_(pa.int64()), 3, [None, pa.py_buffer(words(32, 0, 2, 9, 9))], children=[ints]),
         "list view": make(pa.list_view(pa.int64()), 3, [None, pa.py_buffer(words(32, 0, 2, 1)), pa.py_buffer(words(32, 1, 9, 1))], children=[ints]),
-        "key": make(pa.dictionary(pa.int8(), pa.string()), 3, [None, pa.py_buffer(words(8, 0, 7, 1))], children=[]) if False else pa.DictionaryArray.from_arrays(pa.array([0, 7, 1], pa.int8()), texts, safe=False),
+        "key": pa.DictionaryArray.from_arrays(pa.array([0, 7, 1], pa.int8()), texts, safe=False),
         "view": make(pa.string_view(), 3, [None, pa.py_buffer(view + far + view), pa.py_buffer(b"x" * 50)]),
-        "union": make(pa.dense_union([pa.field("x", pa.int64())]), 3, dense, children=[ints]),
+        "union": pa.UnionArray.from_dense(pa.array([0, 0, 0], pa.int8()), pa.array([0, 9, 1], pa.int32()), [ints]),
     }
 
 
 def test_buffers_that_contradict_each_other_are_an_error_with_row_and_column(db: Path) -> None:
     pa = need("pyarrow")
     for name, column in contradictions(pa).items():
-        if name == "short child":
-            assert column.validate() is None or True
         within = pa.StructArray.from_arrays([column], ["inner"])
         for data in (pa.table({"n": [1, 2, 3], name: column}), pa.table({"n": [1, 2, 3], name: within})):
             with pytest.raises(sqluice.InputError, match="contradicts itself") as raised:
                 sqluice.write(db, data, "t")
             assert not db.exists()
-            if "validate" not in str(raised.value.__cause__ or ""):
-                assert raised.value.row in (None, 2), name
+            # What pyarrow itself finds has no row.
+            assert raised.value.row == (None if raised.value.__cause__ else 2), name
 
 
 def test_an_error_names_the_batch_and_its_row(db: Path) -> None:
@@ -140,10 +137,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: plain(one) for name, one in value.items()}
     return [plain(one) for one in value] if isinstance(value, list) else value
-
-
-def stored(value: Any) -> Any:
-    return json.dumps(plain(value)) if isinstance(value, (dict, list)) else value
 
 
 def same(found: Any, expected: Any) -> bool:

@@ -231,7 +231,8 @@ impl ParquetFile {
         });
         let rows_of = ArrowRows::new(self.name.clone(), read.len(), columns.collect(), as_text, options);
         let kinds = views::kinds(&self.metadata, &read);
-        let shared = Shared { file: self.clone(), read, kinds, memory: options.memory, rows: rows_of };
+        let texts = views::first_reading(&self.metadata, &read, &kinds);
+        let shared = Shared { file: self.clone(), read, kinds, texts, memory: options.memory, rows: rows_of };
         ParquetSource { shared: Arc::new(shared), group: 0, row: 0, rows_done: 0, numbers: rows }
     }
 }
@@ -286,6 +287,8 @@ struct Shared {
     read: Vec<usize>,
     /// Their types.
     kinds: Vec<DataType>,
+    /// How their texts are read first.
+    texts: Texts,
     memory: MemoryBound,
     rows: ArrowRows,
 }
@@ -374,7 +377,7 @@ impl Part for ParquetPart {
             .map(|number| u64::try_from(number).unwrap_or_default());
         let row_bytes = (bytes / rows.max(1)).max(1);
         let mut batch_rows = (BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS);
-        let mut texts = Texts::Checked;
+        let mut texts = self.shared.texts;
         let mut done = 0;
         loop {
             match self.decode_from(&mut done, batch_rows, texts, sink) {
@@ -413,7 +416,7 @@ impl ParquetPart {
         texts: Texts,
         sink: &mut dyn Sink,
     ) -> Result<(), Stopped> {
-        let Shared { file, read, kinds, memory, rows } = &*self.shared;
+        let Shared { file, read, kinds, memory, rows, .. } = &*self.shared;
         let held = Arc::new(PageMemory::new(*memory, batch_rows));
         let stopped = |error| held.refused().map_or(Stopped::Damaged(error), Stopped::TooLarge);
         let count = self.rows.end - self.rows.start - *done;

@@ -470,6 +470,17 @@ impl This<'_> {
         {
             return Err(self.level.fault(slot, format!("its offset is {}", offsets[slot])));
         }
+        if let Some(offsets) = &offsets {
+            for (index, (id, _)) in fields.iter().enumerate() {
+                let values = self.node.child(index).length();
+                let beyond = |slot: &usize| ids[*slot] == id && offsets[*slot] as usize >= values;
+                if let Some(slot) = (0..self.len).find(beyond) {
+                    let message =
+                        format!("its offset is {}, and its child has {values} values", offsets[slot]);
+                    return Err(self.level.fault(slot, message));
+                }
+            }
+        }
         let mut moved = offsets.as_ref().map(|offsets| offsets.to_vec());
         let mut children = Vec::new();
         for (index, (id, field)) in fields.iter().enumerate() {

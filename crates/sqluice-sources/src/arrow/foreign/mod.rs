@@ -30,7 +30,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use sqluice_core::error::{Error, Result};
 
-use self::build::{Dictionaries, build, plain, plain_field};
+use self::build::{Dictionaries, build, plain_field};
 use self::level::Level;
 use self::raw::Node;
 use super::damaged::read_damaged;
@@ -51,6 +51,7 @@ pub struct ForeignBatches {
     kind: DataType,
     schema: SchemaRef,
     dictionaries: Dictionaries,
+    /// Batches so far that have rows.
     batches: u64,
     rows: u64,
 }
@@ -90,12 +91,11 @@ impl ForeignBatches {
     /// or valid, and each buffer must have the bytes that the layout of its type asks for.
     #[allow(unsafe_code, reason = "the promise is the caller's")]
     pub unsafe fn import(&mut self, array: FFI_ArrowArray) -> Result<RecordBatch> {
-        self.batches += 1;
         self.dictionaries.rewind();
         // SAFETY: as the caller says.
         let rows = unsafe { imported(array, &self.kind, "", &mut self.dictionaries) };
         let batch = rows.and_then(|rows| self.batch(&rows)).map_err(|fault| {
-            let batch = self.batches;
+            let batch = self.batches + 1;
             let place = match fault.row {
                 Some(row) if batch > 1 => {
                     format!("row {}, row {} of batch {batch}", self.rows + row as u64 + 1, row + 1)
@@ -106,6 +106,7 @@ impl ForeignBatches {
             fault.error(&place, self.rows)
         })?;
         self.rows += batch.num_rows() as u64;
+        self.batches += u64::from(batch.num_rows() > 0);
         Ok(batch)
     }
 
@@ -141,11 +142,6 @@ pub unsafe fn import_column(
         let place = fault.row.map(|row| format!("row {}", first_row + row as u64 + 1));
         fault.error(place.as_deref().unwrap_or("all rows"), first_row)
     })
-}
-
-/// The type that an imported array of this type has: text is binary data.
-pub fn imported_type(kind: &DataType) -> DataType {
-    plain(kind)
 }
 
 #[allow(unsafe_code, reason = "the promise is the caller's")]
