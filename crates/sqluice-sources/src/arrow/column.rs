@@ -124,19 +124,19 @@ fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn Array, Vec<O
             resolved(dictionary.values(), places.collect())
         }
         DataType::RunEndEncoded(_, _) => {
-            let mut values = array;
+            let mut values = None;
             let places = places.iter().map(|at| {
                 at.map(|at| {
                     let (of_runs, at) = run(array, at);
-                    values = of_runs;
+                    values = Some(of_runs);
                     at
                 })
             });
             let places = places.collect();
-            match values.data_type() {
-                // No row: the values are never read.
-                DataType::RunEndEncoded(_, _) => (values, places),
-                _ => resolved(values, places),
+            match values {
+                // No row has a value.
+                None => (array, places),
+                Some(values) => resolved(values, places),
             }
         }
         DataType::Union(_, _) => {
