@@ -71,6 +71,9 @@ def understand(
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         if columns is not None:
             raise UsageError("Arrow data says itself what its columns are", hint="select or rename them there, and leave columns= out")
+        if _is_of_pyarrow(data) and hasattr(data, "read_next_batch"):
+            # Each batch says whether its buffers are long enough; a stream of the C interface does not.
+            return Data(lambda: (data.schema.empty_table(), data), False)
         about = next((n for n in (getattr(data, "num_rows", None), getattr(data, "height", None)) if isinstance(n, int)), None)
         if about and hasattr(data, "iter_slices"):
             # Asked for all of a frame that is in several chunks, polars copies it into one; of a slice it copies no more than that.
@@ -109,6 +112,22 @@ def refuse_objects(data: Any) -> None:
         if _has_objects(dtype):
             message = f"column {name}: polars does not give away the Python objects of a column of type Object"
             raise InputError(message, hint="convert it to a type of its own, such as polars.String", column=name)
+
+
+def refuse_short_buffers(data: Any) -> None:
+    """Refuses data of pyarrow whose buffers are shorter than its lengths: Arrow's C interface does not say how long they are."""
+    validate = getattr(data, "validate", None) if _is_of_pyarrow(data) else None
+    if validate is None:
+        return
+    try:
+        validate()
+    except ValueError as error:
+        hint = "the program that made it has a fault: validate(full=True) says more"
+        raise InputError(f"the Arrow data contradicts itself: {error}", hint=hint) from error
+
+
+def _is_of_pyarrow(data: Any) -> bool:
+    return type(data).__module__.partition(".")[0] == "pyarrow"
 
 
 def _has_objects(dtype: Any) -> bool:

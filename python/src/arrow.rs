@@ -6,28 +6,30 @@
 //!  an iterable of such ──> one after another, all with the columns of the first
 //! ```
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
+use arrow_array::ArrayRef;
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray, make_array};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyIterator};
 use sqluice::error::Error;
+use sqluice::source::arrow::foreign::{ForeignBatches, import_column};
 
 use crate::errors::{raised, usage};
 use crate::run::Feed;
 use crate::source::Piece;
 
-/// Record batches, without the GIL.
-type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
+/// Arrays of structs, without the GIL.
+type Arrays = Box<dyn Iterator<Item = Result<FFI_ArrowArray, ArrowError>> + Send>;
 
 /// Record batches of Python's.
 pub(crate) struct ArrowFeed {
     pub(crate) schema: SchemaRef,
-    current: Batches,
+    pub(crate) batches: ForeignBatches,
+    current: Arrays,
     /// Others that come after it.
     more: Option<Py<PyIterator>>,
 }
@@ -37,16 +39,21 @@ impl ArrowFeed {
     pub(crate) fn new(first: &Bound<'_, PyAny>, more: Option<&Bound<'_, PyAny>>) -> PyResult<ArrowFeed> {
         let (schema, current) = read(first)?;
         let more = more.map(|more| more.try_iter()).transpose()?.map(Bound::unbind);
-        Ok(ArrowFeed { schema, current, more })
+        Ok(ArrowFeed { batches: ForeignBatches::new(&schema), schema, current, more })
     }
 }
 
 impl Feed for ArrowFeed {
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<Piece>> {
         loop {
-            let current = &mut self.current;
-            if let Some(batch) = py.detach(|| current.next()) {
-                let batch = batch.map_err(|error| broken(py, error))?;
+            let (current, batches) = (&mut self.current, &mut self.batches);
+            let next = py.detach(|| {
+                let array = current.next()?.map_err(broken);
+                // SAFETY: what `read` has returned is of the schema, which is that of the first data.
+                Some(array.and_then(|array| unsafe { batches.import(array) }))
+            });
+            if let Some(batch) = next {
+                let batch = batch.map_err(|error| raised(py, &error))?;
                 if batch.num_rows() > 0 {
                     return Ok(Some(Piece::Batch(batch)));
                 }
@@ -54,7 +61,7 @@ impl Feed for ArrowFeed {
             }
             let next = self.more.as_ref().and_then(|more| more.clone_ref(py).into_bound(py).next());
             let Some(next) = next.transpose()? else { return Ok(None) };
-            let (schema, batches) = read(&next)?;
+            let (schema, arrays) = read(&next)?;
             let types = |schema: &SchemaRef| {
                 let fields = schema.fields().iter();
                 fields.map(|field| (field.name().clone(), field.data_type().clone())).collect::<Vec<_>>()
@@ -62,55 +69,64 @@ impl Feed for ArrowFeed {
             if types(&schema) != types(&self.schema) {
                 return Err(usage(py, "a batch has other columns than the first"));
             }
-            self.current = batches;
+            self.current = arrays;
         }
     }
 }
 
-/// The schema and the batches of something.
-fn read(data: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Batches)> {
+/// The schema and the arrays of structs of something. The arrays are of the schema's type.
+fn read(data: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Arrays)> {
     let py = data.py();
     py.import("sqluice._rows")?.getattr("refuse_objects")?.call1((data,))?;
+    ask(data)?;
     if data.hasattr("__arrow_c_stream__")? {
         let capsule = data.call_method0("__arrow_c_stream__")?;
         let stream = pointer::<FFI_ArrowArrayStream>(&capsule, c"arrow_array_stream")?;
         // SAFETY: the capsule's name says what it points to, and it lives until the end of this function. The stream is
         // moved out of it, which leaves a released one behind, as the interface wants it.
         let stream = unsafe { Stream::from_raw(stream) };
-        let stream = stream.map_err(|error| broken(py, error))?;
+        let stream = stream.map_err(|error| raised(py, &broken(error)))?;
         return Ok((stream.schema.clone(), Box::new(stream)));
     }
-    let rows = array(data)?;
-    let Some(rows) = rows.as_any().downcast_ref::<StructArray>() else {
+    let (schema, array) = capsules(data)?;
+    if !matches!(DataType::try_from(&schema), Ok(DataType::Struct(_))) {
         return Err(usage(py, "an Arrow array is one column, and no table"));
-    };
-    if rows.null_count() > 0 {
-        return Err(usage(py, "an Arrow array of structs has rows that are NULL as a whole"));
     }
-    let batch = batch_of(rows.clone()).map_err(|error| broken(py, error))?;
-    Ok((batch.schema(), Box::new(std::iter::once(Ok(batch)))))
+    let schema = Schema::try_from(&schema).map_err(|error| raised(py, &broken(error)))?;
+    Ok((Arc::new(schema), Box::new(std::iter::once(Ok(array)))))
 }
 
-/// The array that something has.
-pub(crate) fn array(data: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+/// The array that something has, a column called `name`, and its type. The first value has number `first_row`, counted from 0.
+pub(crate) fn array(data: &Bound<'_, PyAny>, name: &str, first_row: u64) -> PyResult<(ArrayRef, DataType)> {
     let py = data.py();
+    ask(data)?;
+    let (schema, array) = capsules(data)?;
+    let kind = DataType::try_from(&schema).map_err(|error| raised(py, &broken(error)))?;
+    // SAFETY: the array is of the type that comes with it.
+    let array = py.detach(|| unsafe { import_column(array, &kind, name, first_row) });
+    Ok((array.map_err(|error| raised(py, &error))?, kind))
+}
+
+/// Asks data that knows the sizes of its buffers whether they suffice: the C interface does not say them.
+fn ask(data: &Bound<'_, PyAny>) -> PyResult<()> {
+    data.py().import("sqluice._rows")?.getattr("refuse_short_buffers")?.call1((data,)).map(drop)
+}
+
+/// The type and the array of something.
+fn capsules(data: &Bound<'_, PyAny>) -> PyResult<(FFI_ArrowSchema, FFI_ArrowArray)> {
     let capsules = data.call_method0("__arrow_c_array__")?;
     let (schema, array): (Bound<'_, PyAny>, Bound<'_, PyAny>) = capsules.extract()?;
     let schema = pointer::<FFI_ArrowSchema>(&schema, c"arrow_schema")?;
     let array = pointer::<FFI_ArrowArray>(&array, c"arrow_array")?;
-    // SAFETY: the capsules' names say what they point to, and they live until the end of this function. The schema is read
-    // and stays the capsule's, the array is moved out of its own.
-    let array = unsafe {
-        DataType::try_from(&*schema).and_then(|kind| imported(FFI_ArrowArray::from_raw(array), kind))
-    };
-    array.map_err(|error| broken(py, error))
+    // SAFETY: the capsules' names say what they point to, and they live until the end of this function. Both are moved out of them,
+    // which leaves released ones behind.
+    Ok(unsafe { (FFI_ArrowSchema::from_raw(schema), FFI_ArrowArray::from_raw(array)) })
 }
 
-/// A stream of record batches. The reader of the Arrow crate refuses columns of nulls that have a buffer, as polars exports them.
+/// A stream of record batches.
 struct Stream {
     stream: FFI_ArrowArrayStream,
     schema: SchemaRef,
-    kind: DataType,
 }
 
 impl Stream {
@@ -133,12 +149,12 @@ impl Stream {
             return Err(ArrowError::CDataInterface("it is one column, and no table".to_owned()));
         }
         let schema = Arc::new(Schema::try_from(&schema)?);
-        Ok(Stream { stream, schema, kind })
+        Ok(Stream { stream, schema })
     }
 }
 
 impl Iterator for Stream {
-    type Item = Result<RecordBatch, ArrowError>;
+    type Item = Result<FFI_ArrowArray, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut array = FFI_ArrowArray::empty();
@@ -151,25 +167,8 @@ impl Iterator for Stream {
         if array.is_released() {
             return None;
         }
-        // SAFETY: an array of a stream has the type that the stream's schema says.
-        let rows = unsafe { imported(array, self.kind.clone()) };
-        let batch = rows.and_then(|rows| {
-            let rows = rows.as_any().downcast_ref::<StructArray>().cloned();
-            batch_of(rows.ok_or_else(released)?)?.with_schema(self.schema.clone())
-        });
-        Some(batch)
+        Some(Ok(array))
     }
-}
-
-/// The columns of an array of structs.
-fn batch_of(rows: StructArray) -> Result<RecordBatch, ArrowError> {
-    let count = rows.len();
-    let (fields, columns, nulls) = rows.into_parts();
-    if nulls.is_some_and(|nulls| nulls.null_count() > 0) {
-        return Err(ArrowError::InvalidArgumentError("some rows are NULL as a whole".to_owned()));
-    }
-    let options = RecordBatchOptions::new().with_row_count(Some(count));
-    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
 }
 
 fn released() -> ArrowError {
@@ -187,78 +186,12 @@ fn last_error(stream: &mut FFI_ArrowArrayStream, status: c_int) -> ArrowError {
     ArrowError::CDataInterface(message.unwrap_or_else(|| format!("error {status}")))
 }
 
-/// An array of the C interface.
-///
-/// # Safety
-/// The array must be one of this type.
-unsafe fn imported(mut array: FFI_ArrowArray, kind: DataType) -> Result<ArrayRef, ArrowError> {
-    // SAFETY: as the caller says; `Raw` has the layout of the C interface.
-    unsafe { without_buffers_of_nulls((&raw mut array).cast(), &kind) };
-    // SAFETY: as the caller says.
-    unsafe { from_ffi_and_data_type(array, kind) }.map(make_array)
-}
-
-/// An array as the C interface lays it out.
-#[repr(C)]
-struct Raw {
-    length: i64,
-    null_count: i64,
-    offset: i64,
-    n_buffers: i64,
-    n_children: i64,
-    buffers: *mut *const c_void,
-    children: *mut *mut Raw,
-    dictionary: *mut Raw,
-    release: Option<unsafe extern "C" fn(*mut Raw)>,
-    private_data: *mut c_void,
-}
-
-/// Takes the buffers of arrays of nulls off, which have none by the interface: polars gives them one. Who made the array frees what is
-/// its own, whatever these fields say.
-///
-/// # Safety
-/// The array must be one of this type.
-unsafe fn without_buffers_of_nulls(array: *mut Raw, kind: &DataType) {
-    // SAFETY: as the caller says.
-    let array = unsafe { &mut *array };
-    let of_children: Vec<&DataType> = match kind {
-        DataType::Null => {
-            array.n_buffers = 0;
-            return;
-        }
-        DataType::List(field)
-        | DataType::LargeList(field)
-        | DataType::ListView(field)
-        | DataType::LargeListView(field)
-        | DataType::FixedSizeList(field, _)
-        | DataType::Map(field, _) => vec![field.data_type()],
-        DataType::Struct(fields) => fields.iter().map(|field| field.data_type()).collect(),
-        DataType::Union(fields, _) => fields.iter().map(|(_, field)| field.data_type()).collect(),
-        DataType::RunEndEncoded(ends, values) => vec![ends.data_type(), values.data_type()],
-        DataType::Dictionary(_, values) if !array.dictionary.is_null() => {
-            // SAFETY: the dictionary of an array of this type has the type of its values.
-            unsafe { without_buffers_of_nulls(array.dictionary, values) };
-            return;
-        }
-        _ => return,
-    };
-    if array.children.is_null() {
-        return;
-    }
-    for (index, kind) in
-        of_children.into_iter().enumerate().take(usize::try_from(array.n_children).unwrap_or(0))
-    {
-        // SAFETY: `index` is below the number of children, which have these types.
-        unsafe { without_buffers_of_nulls(*array.children.add(index), kind) };
-    }
-}
-
 /// What a capsule of that name points to.
 fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
     let capsule = capsule.cast::<PyCapsule>()?;
     Ok(capsule.pointer_checked(Some(name))?.as_ptr().cast())
 }
 
-fn broken(py: Python<'_>, error: ArrowError) -> PyErr {
-    raised(py, &Error::input("the Arrow data can't be read").because(error))
+fn broken(error: ArrowError) -> Error {
+    Error::input("the Arrow data can't be read").because(error)
 }

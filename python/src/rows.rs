@@ -271,9 +271,10 @@ impl RowFeed {
         index: usize,
     ) -> PyResult<(ColumnOfPython, usize)> {
         if column.hasattr("__arrow_c_array__")? {
-            let array = crate::arrow::array(column)?;
+            let name = self.names.get(index).map_or("", String::as_str);
+            let (array, kind) = crate::arrow::array(column, name, self.done)?;
             let rows = array.len();
-            return Ok((ColumnOfPython::Arrow(array), rows));
+            return Ok((ColumnOfPython::Arrow(array, kind), rows));
         }
         let (cells, rows) = self.cells(py, column, index)?;
         Ok((ColumnOfPython::Cells(cells), rows))

@@ -34,7 +34,8 @@ pub(crate) struct RowsOfPython {
 /// A column of rows of Python. Those of a frame may be Arrow's, beside others that are not.
 pub(crate) enum ColumnOfPython {
     Cells(Cells),
-    Arrow(ArrayRef),
+    /// The array as it was imported, and the type that it means.
+    Arrow(ArrayRef, DataType),
 }
 
 impl ColumnOfPython {
@@ -42,7 +43,7 @@ impl ColumnOfPython {
     fn bytes(&self) -> usize {
         match self {
             ColumnOfPython::Cells(cells) => cells.bytes(),
-            ColumnOfPython::Arrow(array) => array.to_data().get_slice_memory_size().unwrap_or(0),
+            ColumnOfPython::Arrow(array, _) => array.to_data().get_slice_memory_size().unwrap_or(0),
         }
     }
 
@@ -50,9 +51,9 @@ impl ColumnOfPython {
     pub(crate) fn found(&self) -> FoundColumn {
         match self {
             ColumnOfPython::Cells(cells) => FoundColumn { seen: cells.seen(), arrow: None },
-            ColumnOfPython::Arrow(array) => {
-                let declared = declared_type(array.data_type(), ArrowOptions::default()).unwrap_or_default();
-                FoundColumn { seen: Seen::of_declared(declared), arrow: Some(array.data_type().clone()) }
+            ColumnOfPython::Arrow(_, kind) => {
+                let declared = declared_type(kind, ArrowOptions::default()).unwrap_or_default();
+                FoundColumn { seen: Seen::of_declared(declared), arrow: Some(kind.clone()) }
             }
         }
     }
@@ -181,14 +182,14 @@ impl RowPart {
         let Goal { filled, columns: declared, options } = &*self.goal;
         let cells = columns.iter().map(|column| match column {
             ColumnOfPython::Cells(cells) => cells.mixed(from, count),
-            ColumnOfPython::Arrow(_) => Vec::new(),
+            ColumnOfPython::Arrow(_, _) => Vec::new(),
         });
         let mixed: Vec<Vec<Value<'_>>> = cells.collect();
         let slices = columns.iter().map(|column| match column {
             ColumnOfPython::Cells(_) => None,
-            ColumnOfPython::Arrow(array) => Some(array.slice(from, count)),
+            ColumnOfPython::Arrow(array, kind) => Some((array.slice(from, count), kind)),
         });
-        let slices: Vec<Option<ArrayRef>> = slices.collect();
+        let slices: Vec<Option<(ArrayRef, &DataType)>> = slices.collect();
         let mut converted: Vec<Option<OneColumn<'_>>> = Vec::new();
         let mut fault: Option<BadValue> = None;
         for (column, source) in filled.iter().enumerate() {
@@ -196,12 +197,12 @@ impl RowPart {
                 ColumnFrom::Field(field) => slices[*field].as_ref(),
                 ColumnFrom::Constant(_) => None,
             };
-            let Some(slice) = slice else {
+            let Some((slice, kind)) = slice else {
                 converted.push(None);
                 continue;
             };
             let (name, as_text) = &declared[column];
-            match OneColumn::new(slice, name, *as_text, *options) {
+            match OneColumn::new(slice, kind, name, *as_text, *options) {
                 Ok(values) => converted.push(Some(values)),
                 Err(found) => {
                     converted.push(None);
@@ -219,7 +220,7 @@ impl RowPart {
             (_, Some(converted)) => converted.column(),
             (ColumnFrom::Field(field), None) => match &columns[*field] {
                 ColumnOfPython::Cells(cells) => cells.column(from, count, &mixed[*field]),
-                ColumnOfPython::Arrow(_) => Column::NULL,
+                ColumnOfPython::Arrow(_, _) => Column::NULL,
             },
             (ColumnFrom::Constant(_), None) => Column::new(Values::Any(&constant[..count])),
         });

@@ -2,22 +2,24 @@
 //!
 //! ```text
 //!  rows of Python    a word: how many rows     a column, a column, ...     again and again
-//!                                              a column of Arrow's is an IPC stream with its length before it
+//!                                              a column of Arrow's is two IPC streams, each with its length before it: without
+//!                                              batches, for the type of the data; as it was imported, with text as binary data
 //!  rows of Arrow     an IPC stream
 //! ```
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read as _, Seek, SeekFrom, Write as _};
+use std::io::{BufReader, BufWriter, Cursor, Read as _, Seek, SeekFrom, Write as _};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
-use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use sqluice::error::{Assumption, Error, Result};
 use sqluice::source::Source;
+use sqluice::source::arrow::foreign::ForeignBatches;
 use sqluice::source::cells::{Cells, read_word, write_word};
 use sqluice::write::PreparedWrite;
 
@@ -45,8 +47,19 @@ struct Waiting {
 
 enum Content {
     Nothing,
-    Rows { file: BufWriter<File>, names: Vec<String>, found: Vec<FoundColumn> },
-    Arrow { stream: Box<StreamWriter<BufWriter<File>>>, schema: SchemaRef, names: Vec<String>, ended: bool },
+    Rows {
+        file: BufWriter<File>,
+        names: Vec<String>,
+        found: Vec<FoundColumn>,
+    },
+    /// The schema and the types are those of the data; what waits has text as binary data.
+    Arrow {
+        stream: Box<StreamWriter<BufWriter<File>>>,
+        schema: SchemaRef,
+        kinds: Vec<DataType>,
+        names: Vec<String>,
+        ended: bool,
+    },
 }
 
 #[pymethods]
@@ -68,7 +81,9 @@ impl Spool {
             }
             Given::Arrow(first, more) => {
                 let feed = ArrowFeed::new(&first, more.as_ref())?;
-                self.waiting().expect_arrow(&feed.schema).map_err(|error| raised(py, &error))?;
+                self.waiting()
+                    .expect_arrow(&feed.schema, &feed.batches)
+                    .map_err(|error| raised(py, &error))?;
                 Box::new(feed)
             }
         };
@@ -121,14 +136,15 @@ impl Waiting {
         }
     }
 
-    fn expect_arrow(&mut self, given: &SchemaRef) -> Result<()> {
+    fn expect_arrow(&mut self, given: &SchemaRef, batches: &ForeignBatches) -> Result<()> {
         match &self.content {
             Content::Nothing => {
-                let stream = StreamWriter::try_new(self.file()?, given).map_err(broken)?;
+                let stream = StreamWriter::try_new(self.file()?, batches.schema()).map_err(broken)?;
                 let (stream, schema) = (Box::new(stream), given.clone());
+                let kinds = batches.kinds().to_vec();
                 let fields = schema.fields().iter();
                 let (names, notes) = column_names(fields.map(|field| field.name().clone()).collect());
-                self.content = Content::Arrow { stream, schema, names, ended: false };
+                self.content = Content::Arrow { stream, schema, kinds, names, ended: false };
                 self.notes = notes;
                 Ok(())
             }
@@ -149,9 +165,8 @@ impl Waiting {
                 }
                 Ok(())
             }
-            (Content::Arrow { stream, schema, .. }, Piece::Batch(batch)) => {
+            (Content::Arrow { stream, .. }, Piece::Batch(batch)) => {
                 self.rows += batch.num_rows() as u64;
-                let batch = RecordBatch::try_new(schema.clone(), batch.columns().to_vec()).map_err(broken)?;
                 stream.write(&batch).map_err(broken)
             }
             _ => Err(mixed()),
@@ -187,7 +202,7 @@ impl Waiting {
                 let rows = SpooledRows { from, columns, left };
                 Ok(Box::new(RowSource::new(rows, prepared.filled(index), args.arrow()?)))
             }
-            Content::Arrow { stream, schema, ended, .. } => {
+            Content::Arrow { stream, kinds, ended, .. } => {
                 if !*ended {
                     stream.finish().map_err(broken)?;
                     stream.flush().map_err(broken)?;
@@ -196,7 +211,7 @@ impl Waiting {
                 let from = again(stream.get_ref().get_ref()).map_err(failed)?;
                 let batches = StreamReader::try_new(from, None).map_err(broken)?;
                 let batches = batches.map(|batch| batch.map_err(broken));
-                Ok(of_arrow(batches, schema.fields().len(), prepared, index, args.arrow()?))
+                Ok(of_arrow(batches, kinds, prepared, index, args.arrow()?))
             }
         }
     }
@@ -214,15 +229,20 @@ fn write_column(column: &ColumnOfPython, to: &mut BufWriter<File>) -> Result<()>
             write_word(to, 0).map_err(failed)?;
             cells.write(to).map_err(failed)
         }
-        ColumnOfPython::Arrow(array) => {
-            let field = Field::new("values", array.data_type().clone(), true);
-            let schema = Arc::new(Schema::new(vec![field]));
+        ColumnOfPython::Arrow(array, kind) => {
+            let schema =
+                |kind: &DataType| Arc::new(Schema::new(vec![Field::new("values", kind.clone(), true)]));
+            let of_type = StreamWriter::try_new(Vec::new(), &schema(kind)).map_err(broken)?;
+            let schema = schema(array.data_type());
             let batch = RecordBatch::try_new(schema.clone(), vec![Arc::clone(array)]).map_err(broken)?;
             let mut stream = StreamWriter::try_new(Vec::new(), &schema).map_err(broken)?;
             stream.write(&batch).map_err(broken)?;
-            let bytes = stream.into_inner().map_err(broken)?;
-            write_word(to, bytes.len() as u64).map_err(failed)?;
-            to.write_all(&bytes).map_err(failed)
+            for stream in [of_type, stream] {
+                let bytes = stream.into_inner().map_err(broken)?;
+                write_word(to, bytes.len() as u64).map_err(failed)?;
+                to.write_all(&bytes).map_err(failed)?;
+            }
+            Ok(())
         }
     }
 }
@@ -233,12 +253,18 @@ fn read_column(from: &mut BufReader<File>) -> std::io::Result<ColumnOfPython> {
     if bytes == 0 {
         return Cells::read(from).map(ColumnOfPython::Cells);
     }
+    let of_type = read_stream(from, bytes)?;
+    let bytes = read_word(from)? as usize;
+    let batch = read_stream(from, bytes)?.next().transpose().map_err(std::io::Error::other)?;
+    let batch = batch.ok_or(std::io::ErrorKind::UnexpectedEof)?;
+    let kind = of_type.schema().field(0).data_type().clone();
+    Ok(ColumnOfPython::Arrow(Arc::clone(batch.column(0)), kind))
+}
+
+fn read_stream(from: &mut BufReader<File>, bytes: usize) -> std::io::Result<StreamReader<Cursor<Vec<u8>>>> {
     let mut stream = vec![0; bytes];
     from.read_exact(&mut stream)?;
-    let mut stream = StreamReader::try_new(stream.as_slice(), None).map_err(std::io::Error::other)?;
-    let batch = stream.next().transpose().map_err(std::io::Error::other)?;
-    let batch = batch.ok_or(std::io::ErrorKind::UnexpectedEof)?;
-    Ok(ColumnOfPython::Arrow(Arc::clone(batch.column(0))))
+    StreamReader::try_new(Cursor::new(stream), None).map_err(std::io::Error::other)
 }
 
 /// Rows of Python that waited.

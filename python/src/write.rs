@@ -131,10 +131,10 @@ impl TableArgs {
     }
 }
 
-/// Record batches as a source for a table that is prepared; `index` is that of its rows.
+/// Record batches, whose fields mean the types `kinds`, as a source for a table that is prepared; `index` is that of its rows.
 pub(crate) fn of_arrow(
     batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
-    fields: usize,
+    kinds: &[DataType],
     prepared: &PreparedWrite,
     index: usize,
     options: ArrowOptions,
@@ -142,8 +142,8 @@ pub(crate) fn of_arrow(
     let (table, filled) = prepared.filled(index);
     let as_text = table.columns.iter().map(|column| column.affinity == Affinity::Text);
     let as_text: Vec<bool> = as_text.collect();
-    let rows = ArrowRows::new(PathBuf::new(), fields, filled.to_vec(), &as_text, options);
-    Box::new(Numbered(ArrowSource::new(Box::new(batches), rows, 0..u64::MAX)))
+    let rows = ArrowRows::new(PathBuf::new(), kinds.len(), filled.to_vec(), &as_text, options);
+    Box::new(Numbered(ArrowSource::new(Box::new(batches), rows.kinds(kinds), 0..u64::MAX)))
 }
 
 /// The names that columns get: as in files, no two are the same and none is empty. Also the notes about names that changed.
@@ -266,8 +266,9 @@ impl Writing {
                 let (names, notes) = column_names(fields.iter().map(|field| field.name().clone()).collect());
                 let found = self.table.types_of(&names, &fields, self.arrow);
                 let (prepared, _) = self.prepare(py, found)?;
+                let kinds = feed.batches.kinds().to_vec();
                 let source = |pieces, prepared: &PreparedWrite| {
-                    of_arrow(Batches(pieces), fields.len(), prepared, 0, self.arrow)
+                    of_arrow(Batches(pieces), &kinds, prepared, 0, self.arrow)
                 };
                 let done = self.run(py, &mut feed, prepared, source, progress)?;
                 self.ended(py, done, again, notes)

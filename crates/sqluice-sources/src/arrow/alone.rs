@@ -1,6 +1,7 @@
 //! One array as a column, beside others that are no arrays: a data frame may have both.
 
 use arrow_array::Array;
+use arrow_schema::DataType;
 use sqluice_core::batch::Column;
 use sqluice_core::error::Error;
 
@@ -20,18 +21,20 @@ pub struct BadValue {
 }
 
 impl<'a> OneColumn<'a> {
-    /// Those of the column `name`; `as_text`: that has TEXT affinity.
+    /// Those of the column `name`; `as_text`: that has TEXT affinity. Their type is `kind`: that of the array, or the type of an array that
+    /// was [imported](super::foreign::import_column).
     ///
     /// # Errors
     /// The first value that SQLite can't have.
     pub fn new(
         array: &'a dyn Array,
+        kind: &DataType,
         name: &str,
         as_text: bool,
         options: ArrowOptions,
     ) -> Result<OneColumn<'a>, BadValue> {
         // It is in memory already.
-        match convert(array, Wanted { as_text, views_are_texts: false, options }, usize::MAX) {
+        match convert(array, Wanted { as_text, kind, options }, usize::MAX) {
             Ok(converted) => Ok(OneColumn(converted)),
             Err(Refusal::Fault(Fault { row, message, hint })) => {
                 let error = Error::input(format!("column {name}: {message}"));

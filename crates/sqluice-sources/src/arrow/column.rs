@@ -3,6 +3,7 @@
 //! ```text
 //!  Int64, Float64                  as they lie there
 //!  Utf8, Binary, and large ones    spans of the array's own bytes; of a dictionary or of runs, too
+//!  text that nothing has checked   the same, once it is known to be UTF-8
 //!  views                           spans of themselves where all are short, else copied
 //!  other integers, floats, bool    widened
 //!  all else                        written as text
@@ -70,11 +71,11 @@ pub(super) struct Fault {
 
 /// What a column is to become.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct Wanted<'a> {
     /// It has TEXT affinity.
     pub(super) as_text: bool,
-    /// Views of bytes are texts, which may not be UTF-8.
-    pub(super) views_are_texts: bool,
+    /// The type that its values mean: that of the array, or text where the array has bytes that may not be UTF-8.
+    pub(super) kind: &'a DataType,
     pub(super) options: ArrowOptions,
 }
 
@@ -123,19 +124,19 @@ fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn Array, Vec<O
             resolved(dictionary.values(), places.collect())
         }
         DataType::RunEndEncoded(_, _) => {
-            let mut values = array;
+            let mut values = None;
             let places = places.iter().map(|at| {
                 at.map(|at| {
                     let (of_runs, at) = run(array, at);
-                    values = of_runs;
+                    values = Some(of_runs);
                     at
                 })
             });
             let places = places.collect();
-            match values.data_type() {
-                // No row: the values are never read.
-                DataType::RunEndEncoded(_, _) => (values, places),
-                _ => resolved(values, places),
+            match values {
+                // No row has a value.
+                None => (array, places),
+                Some(values) => resolved(values, places),
             }
         }
         DataType::Union(_, _) => {
@@ -148,11 +149,20 @@ fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn Array, Vec<O
     }
 }
 
+/// The type of the values that a dictionary or runs have.
+fn of_values(kind: &DataType) -> &DataType {
+    match kind {
+        DataType::Dictionary(_, values) => of_values(values),
+        DataType::RunEndEncoded(_, values) => of_values(values.data_type()),
+        _ => kind,
+    }
+}
+
 /// An array as a column. Otherwise the first value that SQLite can't have, or that its texts and blobs
 /// have more than `room` bytes.
 pub(super) fn convert<'a>(
     array: &'a dyn Array,
-    wanted: Wanted,
+    wanted: Wanted<'_>,
     room: usize,
 ) -> Result<Converted<'a>, Refusal> {
     let rows = array.len();
@@ -165,15 +175,7 @@ pub(super) fn convert<'a>(
         DataType::Float64 => {
             Some(Owned::Reals(Cow::Borrowed(&array.as_primitive::<Float64Type>().values()[..rows])))
         }
-        DataType::Utf8 if array.null_count() == 0 => {
-            Some(Owned::text(spans(array.as_string::<i32>(), every(), room)?))
-        }
-        DataType::LargeUtf8 if array.null_count() == 0 => {
-            Some(Owned::text(spans(array.as_string::<i64>(), every(), room)?))
-        }
-        DataType::Utf8View if array.null_count() == 0 => {
-            Some(Owned::text(views(array.as_string_view(), every(), room)?))
-        }
+        _ if array.null_count() == 0 => texts(array, wanted.kind, every(), room)?,
         _ => None,
     };
     if let Some(values) = direct {
@@ -182,6 +184,7 @@ pub(super) fn convert<'a>(
         return Ok(Converted { bytes: values.bytes(room)?, values, validity });
     }
     let (array, places) = resolved(array, (0..rows).map(Some).collect());
+    let wanted = Wanted { kind: of_values(wanted.kind), ..wanted };
     let values = values(array, &places, wanted, room)?;
     let bytes = values.bytes(room)?;
     let nulls = places.iter().any(Option::is_none);
@@ -202,9 +205,12 @@ fn validity(places: impl Iterator<Item = Option<usize>>) -> Vec<u64> {
 fn values<'a>(
     array: &'a dyn Array,
     places: &[Option<usize>],
-    Wanted { as_text, views_are_texts, options }: Wanted,
+    Wanted { as_text, kind, options }: Wanted<'_>,
     room: usize,
 ) -> Result<Owned<'a>, Refusal> {
+    if let Some(texts) = texts(array, kind, places.iter().copied(), room)? {
+        return Ok(texts);
+    }
     Ok(match array.data_type() {
         DataType::Null => Owned::Null,
         DataType::Boolean => {
@@ -223,19 +229,8 @@ fn values<'a>(
         DataType::Float16 => reals::<Float16Type>(array, places),
         DataType::Float32 => reals::<Float32Type>(array, places),
         DataType::Float64 => reals::<Float64Type>(array, places),
-        DataType::Utf8 => Owned::text(spans(array.as_string::<i32>(), places.iter().copied(), room)?),
-        DataType::LargeUtf8 => Owned::text(spans(array.as_string::<i64>(), places.iter().copied(), room)?),
         DataType::Binary => Owned::blobs(spans(array.as_binary::<i32>(), places.iter().copied(), room)?),
         DataType::LargeBinary => Owned::blobs(spans(array.as_binary::<i64>(), places.iter().copied(), room)?),
-        DataType::Utf8View => Owned::text(views(array.as_string_view(), places.iter().copied(), room)?),
-        DataType::BinaryView if views_are_texts => {
-            let views = array.as_binary_view();
-            written(places, room, |at, out| {
-                let text = utf8(views.value(at))?;
-                out.push_str(text);
-                Ok(())
-            })?
-        }
         DataType::BinaryView => Owned::blobs(views(array.as_binary_view(), places.iter().copied(), room)?),
         DataType::FixedSizeBinary(_) => {
             let binaries = array.as_fixed_size_binary();
@@ -260,11 +255,81 @@ fn values<'a>(
             })
         })?,
         _ => written(places, room, |at, out| {
-            let mut out = Json::new(out, room, views_are_texts);
-            json(array, at, &mut out);
+            let mut out = Json::new(out, room);
+            json(array, kind, at, &mut out);
             out.fault.map_or(Ok(()), Err)
         })?,
     })
+}
+
+/// Returns whether values of a type are texts.
+pub(super) fn is_text(kind: &DataType) -> bool {
+    matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+/// Texts, if the type says that these are some: those of an array of bytes are checked.
+fn texts<'a>(
+    array: &'a dyn Array,
+    kind: &DataType,
+    places: impl ExactSizeIterator<Item = Option<usize>> + Clone,
+    room: usize,
+) -> Result<Option<Owned<'a>>, Refusal> {
+    let spanned = match array.data_type() {
+        _ if !is_text(kind) => return Ok(None),
+        DataType::Utf8 => spans(array.as_string::<i32>(), places, room)?,
+        DataType::LargeUtf8 => spans(array.as_string::<i64>(), places, room)?,
+        DataType::Utf8View => views(array.as_string_view(), places, room)?,
+        DataType::Binary => checked(spans(array.as_binary::<i32>(), places, room)?)?,
+        DataType::LargeBinary => checked(spans(array.as_binary::<i64>(), places, room)?)?,
+        DataType::BinaryView => checked_views(array.as_binary_view(), places, room)?,
+        _ => return Ok(None),
+    };
+    Ok(Some(Owned::text(spanned)))
+}
+
+/// Bytes as texts, if they are UTF-8. They are looked at together, unless there are others between them that no row has.
+fn checked(spanned: Spanned<'_>) -> Result<Spanned<'_>, Fault> {
+    let (data, spans) = &spanned;
+    let present = || {
+        spans
+            .iter()
+            .filter(|span| span.len > 0)
+            .map(|span| span.start as usize..(span.start + span.len) as usize)
+    };
+    let start = present().map(|span| span.start).min().unwrap_or(0);
+    let end = present().map(|span| span.end).max().unwrap_or(0);
+    let bytes: usize = present().map(|span| span.len()).sum();
+    // A character must not begin in one text and end in the next.
+    let is_boundary = |at: usize| data.get(at).is_none_or(|byte| byte & 0xc0 != 0x80);
+    let all = &data[start..end];
+    let is_utf8 = all.len() <= bytes
+        && (all.is_ascii()
+            || simdutf8::basic::from_utf8(all).is_ok()
+                && present()
+                    .all(|span| is_boundary(span.start) && (span.end == end || is_boundary(span.end))));
+    if !is_utf8 {
+        for (row, span) in spans.iter().enumerate() {
+            let text = &data[span.start as usize..(span.start + span.len) as usize];
+            utf8(text).map_err(|message| Fault::new(row, message))?;
+        }
+    }
+    Ok(spanned)
+}
+
+/// As [`checked`] of views.
+fn checked_views<'a>(
+    array: &'a GenericByteViewArray<BinaryViewType>,
+    places: impl ExactSizeIterator<Item = Option<usize>> + Clone,
+    room: usize,
+) -> Result<Spanned<'a>, Refusal> {
+    let all = places.clone().flatten().fold(0, |all, at| all | array.views()[at]);
+    let spanned = views(array, places, room)?;
+    // The bytes of a short text stand in the view behind its length, and zeros follow.
+    let is_ascii = (all >> 32) & (u128::MAX / 0xff * 0x80) == 0;
+    match spanned.0 {
+        Cow::Borrowed(_) if is_ascii => Ok(spanned),
+        _ => Ok(checked(spanned)?),
+    }
 }
 
 /// Writes an integer or a decimal.

@@ -15,6 +15,9 @@
 //! | lists, structs, maps, unions | TEXT | JSON, in which NaN and infinities are null |
 //! | dictionaries, runs | as their values | |
 //!
+//! Batches are taken as valid, as safe Rust makes them, and as `ipc` and Parquet's reader do, which check what they read. Arrays of the C
+//! interface come through [`foreign`], which checks them.
+//!
 //! A date or timestamp beyond the years 0 to 9999 makes its row a bad one, also within lists, structs and maps.
 
 mod access;
@@ -22,6 +25,7 @@ mod alone;
 mod bound;
 mod column;
 mod damaged;
+pub mod foreign;
 pub mod ipc;
 mod moment;
 mod nested;

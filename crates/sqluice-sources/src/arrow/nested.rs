@@ -9,7 +9,7 @@ use std::fmt::Write;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::{DataType, IntervalUnit, TimeUnit};
+use arrow_schema::{DataType, FieldRef, IntervalUnit, TimeUnit};
 
 use super::access::{key, run, utf8};
 use super::moment;
@@ -21,14 +21,23 @@ pub(super) struct Json<'a> {
     pub(super) fault: Option<String>,
     /// Where nothing more is written, because it is refused for its length.
     end: usize,
-    /// Views of bytes are texts, which may not be UTF-8.
-    views_are_texts: bool,
 }
 
 impl<'a> Json<'a> {
     /// Appends to `text`, which becomes at most one value longer than `bytes_max`.
-    pub(super) fn new(text: &'a mut String, bytes_max: usize, views_are_texts: bool) -> Json<'a> {
-        Json { text, fault: None, end: bytes_max, views_are_texts }
+    pub(super) fn new(text: &'a mut String, bytes_max: usize) -> Json<'a> {
+        Json { text, fault: None, end: bytes_max }
+    }
+
+    /// Writes bytes that should be a text.
+    fn text_of(&mut self, bytes: &[u8]) {
+        match utf8(bytes) {
+            Ok(text) => string(text, self.text),
+            Err(fault) => {
+                self.fault.get_or_insert(fault);
+                string(&String::from_utf8_lossy(bytes), self.text);
+            }
+        }
     }
 
     fn is_full(&self) -> bool {
@@ -42,59 +51,68 @@ pub(super) fn beyond(array: &dyn Array, at: usize) -> String {
     format!("{value} of type {} is beyond the years 0 to 9999", array.data_type())
 }
 
-/// Writes value `at`.
-pub(super) fn json(array: &dyn Array, at: usize, out: &mut Json<'_>) {
+/// Writes value `at`, which has the type `kind`: that of the array, or text where the array has bytes that may not be UTF-8, or a map
+/// where it has lists of entries.
+pub(super) fn json(array: &dyn Array, kind: &DataType, at: usize, out: &mut Json<'_>) {
     if array.is_null(at) {
         return out.text.push_str("null");
     }
-    match array.data_type() {
-        DataType::Null => out.text.push_str("null"),
-        DataType::Boolean => out.text.push_str(if array.as_boolean().value(at) { "true" } else { "false" }),
-        DataType::Float16 => float(f64::from(array.as_primitive::<Float16Type>().value(at)), out.text),
-        DataType::Float32 => {
+    match (kind, array.data_type()) {
+        (DataType::Null, _) => out.text.push_str("null"),
+        (DataType::Boolean, _) => {
+            out.text.push_str(if array.as_boolean().value(at) { "true" } else { "false" });
+        }
+        (DataType::Float16, _) => float(f64::from(array.as_primitive::<Float16Type>().value(at)), out.text),
+        (DataType::Float32, _) => {
             let real = array.as_primitive::<Float32Type>().value(at);
             match real.is_finite() {
                 true => _ = write!(out.text, "{real:?}"),
                 false => out.text.push_str("null"),
             }
         }
-        DataType::Float64 => float(array.as_primitive::<Float64Type>().value(at), out.text),
-        DataType::Utf8 => string(array.as_string::<i32>().value(at), out.text),
-        DataType::LargeUtf8 => string(array.as_string::<i64>().value(at), out.text),
-        DataType::Utf8View => string(array.as_string_view().value(at), out.text),
-        DataType::Binary => hex(array.as_binary::<i32>().value(at), out.text),
-        DataType::LargeBinary => hex(array.as_binary::<i64>().value(at), out.text),
-        DataType::BinaryView if out.views_are_texts => {
-            let bytes = array.as_binary_view().value(at);
-            if let Err(fault) = utf8(bytes) {
-                out.fault.get_or_insert(fault);
-            }
-            string(&String::from_utf8_lossy(bytes), out.text);
+        (DataType::Float64, _) => float(array.as_primitive::<Float64Type>().value(at), out.text),
+        (_, DataType::Utf8) => string(array.as_string::<i32>().value(at), out.text),
+        (_, DataType::LargeUtf8) => string(array.as_string::<i64>().value(at), out.text),
+        (_, DataType::Utf8View) => string(array.as_string_view().value(at), out.text),
+        (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, stored) => match stored {
+            DataType::Binary => out.text_of(array.as_binary::<i32>().value(at)),
+            DataType::LargeBinary => out.text_of(array.as_binary::<i64>().value(at)),
+            _ => out.text_of(array.as_binary_view().value(at)),
+        },
+        (DataType::Binary, DataType::Binary) => hex(array.as_binary::<i32>().value(at), out.text),
+        (_, DataType::LargeBinary) => hex(array.as_binary::<i64>().value(at), out.text),
+        (_, DataType::BinaryView) => hex(array.as_binary_view().value(at), out.text),
+        (DataType::FixedSizeBinary(_), _) => hex(array.as_fixed_size_binary().value(at), out.text),
+        (DataType::List(field), _) => list(&array.as_list::<i32>().value(at), field, out),
+        (DataType::LargeList(field), _) => list(&array.as_list::<i64>().value(at), field, out),
+        (DataType::ListView(field), _) => list(&array.as_list_view::<i32>().value(at), field, out),
+        (DataType::LargeListView(field), _) => list(&array.as_list_view::<i64>().value(at), field, out),
+        (DataType::FixedSizeList(field, _), _) => {
+            list(&array.as_fixed_size_list().value(at), field, out);
         }
-        DataType::BinaryView => hex(array.as_binary_view().value(at), out.text),
-        DataType::FixedSizeBinary(_) => hex(array.as_fixed_size_binary().value(at), out.text),
-        DataType::List(_) => list(&array.as_list::<i32>().value(at), out),
-        DataType::LargeList(_) => list(&array.as_list::<i64>().value(at), out),
-        DataType::ListView(_) => list(&array.as_list_view::<i32>().value(at), out),
-        DataType::LargeListView(_) => list(&array.as_list_view::<i64>().value(at), out),
-        DataType::FixedSizeList(_, _) => list(&array.as_fixed_size_list().value(at), out),
-        DataType::Struct(fields) => {
+        (DataType::Struct(fields), _) => {
             let columns = array.as_struct().columns();
-            let members = fields.iter().zip(columns);
-            members_of(members.map(|(field, column)| (field.name().as_str(), column)), at, out);
+            let kinds = fields.iter().map(|field| (field.name().as_str(), field.data_type()));
+            members_of(kinds.zip(columns).map(|((name, kind), column)| (name, kind, column)), at, out);
         }
-        DataType::Map(_, _) => map(&array.as_map().value(at), out),
-        DataType::Dictionary(_, _) => {
+        (DataType::Map(entries, _), DataType::Map(_, _)) => {
+            map(&array.as_map().value(at), entries, out);
+        }
+        (DataType::Map(entries, _), _) => map(array.as_list::<i32>().value(at).as_struct(), entries, out),
+        (DataType::Dictionary(_, kind), _) => {
             let dictionary = array.as_any_dictionary();
-            json(dictionary.values(), key(dictionary, at), out);
+            json(dictionary.values(), kind, key(dictionary, at), out);
         }
-        DataType::RunEndEncoded(_, _) => {
+        (DataType::RunEndEncoded(_, field), _) => {
             let (values, at) = run(array, at);
-            json(values, at, out);
+            json(values, field.data_type(), at, out);
         }
-        DataType::Union(_, _) => {
+        (DataType::Union(fields, _), _) => {
             let union = array.as_union();
-            json(union.child(union.type_id(at)), union.value_offset(at), out);
+            let id = union.type_id(at);
+            let kind = fields.iter().find(|(known, _)| *known == id).map(|(_, field)| field.data_type());
+            let child = union.child(id);
+            json(child, kind.unwrap_or(child.data_type()), union.value_offset(at), out);
         }
         _ => scalar_in_json(array, at, out),
     }
@@ -194,7 +212,7 @@ pub(super) fn raw(array: &dyn Array, at: usize) -> Option<i64> {
     })
 }
 
-fn list(values: &ArrayRef, out: &mut Json<'_>) {
+fn list(values: &ArrayRef, field: &FieldRef, out: &mut Json<'_>) {
     out.text.push('[');
     for at in 0..values.len() {
         if out.is_full() {
@@ -203,19 +221,19 @@ fn list(values: &ArrayRef, out: &mut Json<'_>) {
         if at > 0 {
             out.text.push(',');
         }
-        json(values, at, out);
+        json(values, field.data_type(), at, out);
     }
     out.text.push(']');
 }
 
 /// Writes a row as an object.
 pub(super) fn members_of<'a>(
-    members: impl Iterator<Item = (&'a str, &'a ArrayRef)>,
+    members: impl Iterator<Item = (&'a str, &'a DataType, &'a ArrayRef)>,
     at: usize,
     out: &mut Json<'_>,
 ) {
     out.text.push('{');
-    for (index, (name, column)) in members.enumerate() {
+    for (index, (name, kind, column)) in members.enumerate() {
         if out.is_full() {
             return;
         }
@@ -224,12 +242,16 @@ pub(super) fn members_of<'a>(
         }
         string(name, out.text);
         out.text.push(':');
-        json(column, at, out);
+        json(column, kind, at, out);
     }
     out.text.push('}');
 }
 
-fn map(entries: &arrow_array::StructArray, out: &mut Json<'_>) {
+fn map(entries: &arrow_array::StructArray, kind: &FieldRef, out: &mut Json<'_>) {
+    let kind = match kind.data_type() {
+        DataType::Struct(fields) => [fields[0].data_type(), fields[1].data_type()],
+        _ => [&DataType::Null; 2],
+    };
     out.text.push('{');
     for at in 0..entries.len() {
         if out.is_full() {
@@ -238,16 +260,19 @@ fn map(entries: &arrow_array::StructArray, out: &mut Json<'_>) {
         if at > 0 {
             out.text.push(',');
         }
+        if entries.is_null(at) || entries.column(0).is_null(at) {
+            out.fault.get_or_insert_with(|| "a map has an entry or a key that is NULL".to_owned());
+        }
         let mut key = String::new();
-        let mut of_key = Json::new(&mut key, out.end, out.views_are_texts);
-        json(entries.column(0), at, &mut of_key);
+        let mut of_key = Json::new(&mut key, out.end);
+        json(entries.column(0), kind[0], at, &mut of_key);
         out.fault = out.fault.take().or(of_key.fault);
         match key.starts_with('"') {
             true => out.text.push_str(&key),
             false => string(&key, out.text),
         }
         out.text.push(':');
-        json(entries.column(1), at, out);
+        json(entries.column(1), kind[1], at, out);
     }
     out.text.push('}');
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_schema::DataType;
 use sqluice_core::batch::{Batch, Column, ROWS_MAX};
 use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::progress::Amount;
@@ -29,6 +30,7 @@ pub struct ArrowRows {
     /// What fills the columns of the table.
     pub columns: Vec<Filled>,
     as_text: Vec<bool>,
+    kinds: Option<Vec<DataType>>,
     options: ArrowOptions,
 }
 
@@ -45,7 +47,15 @@ impl ArrowRows {
         as_text: &[bool],
         options: ArrowOptions,
     ) -> ArrowRows {
-        ArrowRows { file, columns: Filled::all(columns, fields), as_text: as_text.to_vec(), options }
+        let columns = Filled::all(columns, fields);
+        ArrowRows { file, columns, as_text: as_text.to_vec(), kinds: None, options }
+    }
+
+    /// Sets the types that the fields of the batches mean, where the batches have text as binary data that may not be UTF-8, as those
+    /// of [`ForeignBatches`](super::foreign::ForeignBatches): a text that is not makes its row a bad one.
+    pub fn kinds(mut self, kinds: &[DataType]) -> ArrowRows {
+        self.kinds = Some(kinds.to_vec());
+        self
     }
 
     pub(crate) fn place(&self) -> Place {
@@ -54,15 +64,15 @@ impl ArrowRows {
 
     /// Gives all rows of a batch, the first of which has number `first_row`, to the sink.
     pub(crate) fn give(&self, batch: &RecordBatch, first_row: u64, sink: &mut dyn Sink) -> Result<()> {
-        self.give_texts(batch, first_row, false, sink)
+        self.give_as(self.kinds.as_deref(), batch, first_row, sink)
     }
 
-    /// Gives all rows of a batch whose views of bytes may be texts: those that are not UTF-8 make bad rows.
-    pub(crate) fn give_texts(
+    /// Gives all rows of a batch whose fields mean these types.
+    pub(crate) fn give_as(
         &self,
+        kinds: Option<&[DataType]>,
         batch: &RecordBatch,
         first_row: u64,
-        views_are_texts: bool,
         sink: &mut dyn Sink,
     ) -> Result<()> {
         let (mut from, mut rows_max) = (0, ROWS_MAX);
@@ -70,9 +80,9 @@ impl ArrowRows {
             let rows = rows_max.min(batch.num_rows() - from);
             let mut some = Slice {
                 rows: self,
+                kinds,
                 batch: batch.slice(from, rows),
                 first_row: first_row + from as u64,
-                views_are_texts,
                 done: 0,
                 overfull: false,
             };
@@ -91,15 +101,21 @@ impl ArrowRows {
 /// Rows of a batch.
 struct Slice<'r> {
     rows: &'r ArrowRows,
+    kinds: Option<&'r [DataType]>,
     batch: RecordBatch,
     /// The number of the first.
     first_row: u64,
-    /// Views of bytes are texts, which may not be UTF-8.
-    views_are_texts: bool,
     /// How many of them are given, bad ones included.
     done: usize,
     /// The next ones are too large to be given together.
     overfull: bool,
+}
+
+impl Slice<'_> {
+    /// The type that a field means.
+    fn kind(&self, field: usize) -> &DataType {
+        self.kinds.map_or_else(|| self.batch.column(field).data_type(), |kinds| &kinds[field])
+    }
 }
 
 impl give::GivenRows for Slice<'_> {
@@ -119,7 +135,7 @@ impl give::GivenRows for Slice<'_> {
             };
             let wanted = Wanted {
                 as_text: as_text.get(column) == Some(&true),
-                views_are_texts: self.views_are_texts,
+                kind: self.kind(*field),
                 options: *options,
             };
             match convert(&**batch.column(*field), wanted, bytes_max - bytes) {
@@ -162,15 +178,16 @@ impl give::GivenRows for Slice<'_> {
     fn refused(&mut self, row: usize, _: usize, error: Error) -> BadRow {
         let number = self.first_row + row as u64 + 1;
         let schema = self.batch.schema();
+        let kinds = (0..self.batch.num_columns()).map(|field| self.kind(field));
         let names = schema.fields().iter().map(|field| field.name().as_str());
-        self.done = row + 1;
         let mut raw = String::new();
         let bytes_max = self.rows.options.memory.row_bytes();
         members_of(
-            names.zip(self.batch.columns()),
+            names.zip(kinds).zip(self.batch.columns()).map(|((name, kind), column)| (name, kind, column)),
             row,
-            &mut Json::new(&mut raw, bytes_max, self.views_are_texts),
+            &mut Json::new(&mut raw, bytes_max),
         );
+        self.done = row + 1;
         let error = error.with_words(format!(" (row {number})")).at(self.rows.place());
         BadRow { error, raw: raw.into_bytes() }
     }

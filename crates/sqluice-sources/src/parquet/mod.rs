@@ -226,7 +226,9 @@ impl ParquetFile {
             constant @ ColumnFrom::Constant(_) => constant,
         });
         let rows_of = ArrowRows::new(self.name.clone(), read.len(), columns.collect(), as_text, options);
-        let shared = Shared { file: self.clone(), read, memory: options.memory, rows: rows_of };
+        let kinds = views::kinds(&self.metadata, &read);
+        let texts = views::first_reading(&self.metadata, &read, &kinds);
+        let shared = Shared { file: self.clone(), read, kinds, texts, memory: options.memory, rows: rows_of };
         ParquetSource { shared: Arc::new(shared), group: 0, row: 0, rows_done: 0, numbers: rows }
     }
 }
@@ -279,6 +281,10 @@ struct Shared {
     file: ParquetFile,
     /// The columns that are read, ascending.
     read: Vec<usize>,
+    /// Their types.
+    kinds: Vec<DataType>,
+    /// How their texts are read first.
+    texts: Texts,
     memory: MemoryBound,
     rows: ArrowRows,
 }
@@ -367,7 +373,7 @@ impl Part for ParquetPart {
             .map(|number| u64::try_from(number).unwrap_or_default());
         let row_bytes = (bytes / rows.max(1)).max(1);
         let mut batch_rows = (BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS);
-        let mut texts = Texts::Checked;
+        let mut texts = self.shared.texts;
         let mut done = 0;
         loop {
             match self.decode_from(&mut done, batch_rows, texts, sink) {
@@ -406,7 +412,7 @@ impl ParquetPart {
         texts: Texts,
         sink: &mut dyn Sink,
     ) -> Result<(), Stopped> {
-        let Shared { file, read, memory, rows } = &*self.shared;
+        let Shared { file, read, kinds, memory, rows, .. } = &*self.shared;
         let held = Arc::new(PageMemory::new(*memory, batch_rows));
         let stopped = |error| held.refused().map_or(Stopped::Damaged(error), Stopped::TooLarge);
         let count = self.rows.end - self.rows.start - *done;
@@ -432,8 +438,8 @@ impl ParquetPart {
         let first_row = self.first_row + *done;
         let mut next = first_row;
         while let Some(batch) = read_damaged(|| reader.next().transpose()).map_err(stopped)? {
-            let texts_are_blobs = texts == Texts::AsBlobs;
-            rows.give_texts(&batch, next, texts_are_blobs, sink).map_err(Stopped::Failed)?;
+            let kinds = (texts == Texts::AsBlobs).then_some(kinds.as_slice());
+            rows.give_as(kinds, &batch, next, sink).map_err(Stopped::Failed)?;
             next += batch.num_rows() as u64;
             *done += batch.num_rows() as u64;
             held.next_batch();

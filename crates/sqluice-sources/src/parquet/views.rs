@@ -2,14 +2,14 @@
 //!
 //! Texts and blobs are read as views, which point into the pages that they were read from: a string of a dictionary is stored once, however
 //! many rows have it. The reader refuses a page with text that is not UTF-8 as a whole. Then the column is read again as blobs, so that the
-//! rows with such text can be distinguished from the others: texts as views, and blobs, to be distinguished from them, as large ones.
+//! rows with such text can be distinguished from the others. [`kinds`] says which of the blobs are texts.
 
 use std::sync::Arc;
 
 use arrow_schema::{DataType, FieldRef, Fields};
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
-use parquet::basic::Type;
+use parquet::basic::{ConvertedType, Type};
 use parquet::errors::ParquetError;
 use parquet::schema::types::{SchemaDescriptor, Type as Node};
 
@@ -42,6 +42,43 @@ pub(super) fn levels(
     parquet_to_arrow_field_levels(schema, mask, Some(&fields))
 }
 
+/// The types that the columns `read` of a file mean, however their texts are read.
+pub(super) fn kinds(metadata: &ArrowReaderMetadata, read: &[usize]) -> Vec<DataType> {
+    let fields = metadata.schema().fields();
+    read.iter().map(|field| type_as_views(fields[*field].data_type(), Texts::Checked)).collect()
+}
+
+/// How the columns `read`, which mean the types `kinds`, can be read first. The reader checks strings that are marked as UTF-8 alone: those
+/// that are marked as JSON, or have no mark and are texts by the Arrow schema of the file, are taken as they are.
+pub(super) fn first_reading(metadata: &ArrowReaderMetadata, read: &[usize], kinds: &[DataType]) -> Texts {
+    let schema = metadata.parquet_schema();
+    let is_unchecked = |leaf: usize| {
+        let column = schema.column(leaf);
+        let root = read.binary_search(&schema.get_column_root_idx(leaf));
+        column.physical_type() == Type::BYTE_ARRAY
+            && column.converted_type() != ConvertedType::UTF8
+            && root.is_ok_and(|root| has_text(&kinds[root]))
+    };
+    match (0..schema.num_columns()).any(is_unchecked) {
+        true => Texts::AsBlobs,
+        false => Texts::Checked,
+    }
+}
+
+fn has_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Utf8View => true,
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _) => has_text(field.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_text(field.data_type())),
+        _ => false,
+    }
+}
+
 fn as_views(field: &FieldRef, texts: Texts) -> FieldRef {
     Arc::new(field.as_ref().clone().with_data_type(type_as_views(field.data_type(), texts)))
 }
@@ -53,10 +90,7 @@ fn type_as_views(data_type: &DataType, texts: Texts) -> DataType {
             Texts::Checked => DataType::Utf8View,
             Texts::AsBlobs => DataType::BinaryView,
         },
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => match texts {
-            Texts::Checked => DataType::BinaryView,
-            Texts::AsBlobs => DataType::LargeBinary,
-        },
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => DataType::BinaryView,
         DataType::Dictionary(_, values) => type_as_views(values, texts),
         DataType::List(field) => DataType::List(of(field)),
         DataType::LargeList(field) => DataType::LargeList(of(field)),
@@ -94,7 +128,7 @@ fn without_texts(node: &Node) -> Result<Node, ParquetError> {
 
 /// Whether a string of bytes is a decimal or a text is said by marks; the first must stay.
 fn is_text(node: &Node) -> bool {
-    use parquet::basic::{ConvertedType, LogicalType};
+    use parquet::basic::LogicalType;
     let info = node.get_basic_info();
     match info.logical_type_ref() {
         Some(LogicalType::Decimal { .. }) => false,

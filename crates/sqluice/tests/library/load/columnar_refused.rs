@@ -270,6 +270,36 @@ fn write_column(
 }
 
 #[test]
+fn a_text_that_is_marked_as_json_or_is_one_by_the_arrow_schema_alone_has_to_be_utf8_too() {
+    let texts = ["\"a\"", "caf\u{0}", "\"é\""].map(|text| match text {
+        "caf\u{0}" => ByteArray::from(b"\"caf\xe9\"".to_vec()),
+        text => ByteArray::from(text),
+    });
+    let arrow = Schema::new(vec![Field::new("s", DataType::Utf8, false)]);
+    let arrow = KeyValue::new(ARROW_SCHEMA_META_KEY.to_owned(), parquet::arrow::encode_arrow_schema(&arrow));
+    for (schema, hint) in [
+        ("message m { required binary s (JSON); }", None),
+        ("message m { required binary s; }", Some(vec![arrow])),
+    ] {
+        for dictionary in [true, false] {
+            let home = Home::new();
+            let properties = WriterProperties::builder()
+                .set_dictionary_enabled(dictionary)
+                .set_key_value_metadata(hint.clone())
+                .build();
+            write_column(&home.path("x.dat"), schema, properties, |column| {
+                column.typed::<ByteArrayType>().write_batch(&texts, None, None).unwrap();
+            });
+            let error = load(&home, |load| load).unwrap_err();
+            assert!(error.contains("column s: byte 4 of a text, 0xe9"), "{error}");
+            assert!(error.contains("(row 2)"), "{error}");
+            let db = load(&home, |load| load.reject(home.path("r.csv"))).unwrap();
+            assert_eq!(told(&db, "SELECT rowid, s FROM x"), ["1 '\"a\"'", "3 '\"é\"'"]);
+        }
+    }
+}
+
+#[test]
 fn a_text_that_is_not_utf8_makes_its_row_a_bad_one() {
     for dictionary in [true, false] {
         let home = Home::new();

@@ -1,0 +1,180 @@
+//! Arrow from other libraries, through [its C data interface](https://arrow.apache.org/docs/format/CDataInterface.html).
+//!
+//! ```text
+//!  FFI_ArrowArray ──> raw: buffers ──> build: checked ──> RecordBatch, its text as binary data ──> ArrowRows: UTF-8, row by row
+//!                                        │
+//!                                        └── level: the row of a fault
+//! ```
+//!
+//! The Arrow crate takes such arrays without a look at their content. An offset that runs backward, a key beyond its dictionary or
+//! text that is not UTF-8 would then be undefined behaviour. Here a fault of a buffer's content is an error that names column and row.
+//!
+//! Invariant: every array is made by a constructor that checks its parts. None has text: what its text is, is checked where
+//! rows are converted, on all cores, and a row that has bytes that are not UTF-8 is a bad row, as in files.
+//!
+//! Legal and left alone: bytes that belong to no row, such as values under a NULL.
+
+mod build;
+mod level;
+#[allow(unsafe_code, reason = "the interface is pointers")]
+mod raw;
+#[cfg(test)]
+#[allow(unsafe_code, reason = "the arrays of the tests are pointers, too")]
+mod tests;
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::ffi::FFI_ArrowArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{DataType, Schema, SchemaRef};
+use sqluice_core::error::{Error, Result};
+
+use self::build::{Dictionaries, build, plain_field};
+use self::level::Level;
+use self::raw::Node;
+use super::damaged::read_damaged;
+
+/// What is wrong with an array.
+#[derive(Debug)]
+struct Fault {
+    /// The column, and what within it.
+    column: String,
+    /// The first row that has the fault, counted from 0.
+    row: Option<usize>,
+    message: String,
+}
+
+/// The record batches of another library, one after another.
+pub struct ForeignBatches {
+    kinds: Vec<DataType>,
+    kind: DataType,
+    schema: SchemaRef,
+    dictionaries: Dictionaries,
+    /// Batches so far that have rows.
+    batches: u64,
+    rows: u64,
+}
+
+impl ForeignBatches {
+    /// Batches that have this schema.
+    pub fn new(schema: &Schema) -> ForeignBatches {
+        let fields = schema.fields();
+        let plain: Vec<_> = fields.iter().map(plain_field).collect();
+        ForeignBatches {
+            kinds: fields.iter().map(|field| field.data_type().clone()).collect(),
+            kind: DataType::Struct(fields.clone()),
+            schema: Arc::new(Schema::new(plain)),
+            dictionaries: Dictionaries::default(),
+            batches: 0,
+            rows: 0,
+        }
+    }
+
+    /// The schema of the batches as they are imported: text is binary data.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The types that the columns have in the other library, for [`ArrowRows::kinds`](super::ArrowRows::kinds).
+    pub fn kinds(&self) -> &[DataType] {
+        &self.kinds
+    }
+
+    /// Imports the next batch.
+    ///
+    /// # Errors
+    /// Content that contradicts itself. The error names the row among all rows so far, counted from 1, and the batch.
+    ///
+    /// # Safety
+    /// `array` must be an array of the C interface, an array of structs with the fields of the schema. Each of its pointers must be NULL
+    /// or valid, and each buffer must have the bytes that the layout of its type asks for.
+    #[allow(unsafe_code, reason = "the promise is the caller's")]
+    pub unsafe fn import(&mut self, array: FFI_ArrowArray) -> Result<RecordBatch> {
+        self.dictionaries.rewind();
+        // SAFETY: as the caller says.
+        let rows = unsafe { imported(array, &self.kind, "", &mut self.dictionaries) };
+        let batch = rows.and_then(|rows| self.batch(&rows)).map_err(|fault| {
+            let batch = self.batches + 1;
+            let place = match fault.row {
+                Some(row) if batch > 1 => {
+                    format!("row {}, row {} of batch {batch}", self.rows + row as u64 + 1, row + 1)
+                }
+                Some(row) => format!("row {}", row + 1),
+                None => format!("batch {batch}"),
+            };
+            fault.error(&place, self.rows)
+        })?;
+        self.rows += batch.num_rows() as u64;
+        self.batches += u64::from(batch.num_rows() > 0);
+        Ok(batch)
+    }
+
+    fn batch(&self, rows: &ArrayRef) -> Result<RecordBatch, Fault> {
+        let fault = |message: String| Fault { column: String::new(), row: None, message };
+        let rows = rows.as_struct();
+        if let Some(row) = (0..rows.len()).find(|row| rows.is_null(*row)) {
+            return Err(Fault { row: Some(row), ..fault("the row is NULL as a whole".to_owned()) });
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), rows.columns().to_vec(), &options)
+            .map_err(|error| fault(error.to_string()))
+    }
+}
+
+/// Imports an array that is one column, called `name`; `first_row` is the number of its first row, counted from 0.
+///
+/// # Errors
+/// Content that contradicts itself.
+///
+/// # Safety
+/// As for [`ForeignBatches::import`]: `array` must be of the type `kind`.
+#[allow(unsafe_code, reason = "the promise is the caller's")]
+pub unsafe fn import_column(
+    array: FFI_ArrowArray,
+    kind: &DataType,
+    name: &str,
+    first_row: u64,
+) -> Result<ArrayRef> {
+    // SAFETY: as the caller says.
+    let array = unsafe { imported(array, kind, name, &mut Dictionaries::default()) };
+    array.map_err(|fault| {
+        let place = fault.row.map(|row| format!("row {}", first_row + row as u64 + 1));
+        fault.error(place.as_deref().unwrap_or("all rows"), first_row)
+    })
+}
+
+#[allow(unsafe_code, reason = "the promise is the caller's")]
+unsafe fn imported(
+    array: FFI_ArrowArray,
+    kind: &DataType,
+    name: &str,
+    dictionaries: &mut Dictionaries,
+) -> Result<ArrayRef, Fault> {
+    let owner = Arc::new(array);
+    let whole = |message: String| Fault { column: name.to_owned(), row: None, message };
+    if owner.is_released() {
+        return Err(whole("the array is released".to_owned()));
+    }
+    // SAFETY: as the caller says, and it is not released.
+    let node = unsafe { Node::root(&owner, kind) };
+    node.check().map_err(whole)?;
+    let rows = Level::rows(node.length());
+    let edges = |each: level::Each<'_>| (0..node.length()).for_each(|row| each(row, row..row + 1));
+    let column = rows.child(name, node.length(), &edges);
+    let read = read_damaged(|| Ok::<_, Error>(build(node, 0, node.length(), &column, dictionaries)));
+    read.map_err(|error| whole(error.to_string()))?
+}
+
+impl Fault {
+    fn error(self, place: &str, rows_before: u64) -> Error {
+        let Fault { column, row, message } = self;
+        let column = if column.is_empty() { String::new() } else { format!("column {column}: ") };
+        let error = Error::input(format!("the Arrow data contradicts itself: {column}{message} ({place})"))
+            .hint("the library that made it has a fault; of pyarrow's data, validate(full=True) says more");
+        match row {
+            Some(row) => error.of_record("", rows_before + row as u64 + 1),
+            None => error,
+        }
+    }
+}

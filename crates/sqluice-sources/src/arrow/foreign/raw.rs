@@ -1,0 +1,318 @@
+//! Arrays as [the C data interface](https://arrow.apache.org/docs/format/CDataInterface.html) lays them out, and their buffers.
+//!
+//! ```text
+//!  length, null count, offset | buffers: pointers without sizes | children | dictionary
+//! ```
+//!
+//! The interface gives a pointer for each buffer and no size: that follows from the type, the length and the offset, and for text
+//! also from the last offset. [`Node::root`] is unsafe for this reason. All other functions trust nothing else that the array says.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::slice;
+use std::sync::Arc;
+
+use arrow_array::ffi::FFI_ArrowArray;
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
+use arrow_schema::{DataType, UnionMode};
+
+/// An array as the interface lays it out.
+#[repr(C)]
+pub(super) struct Raw {
+    pub(super) length: i64,
+    pub(super) null_count: i64,
+    pub(super) offset: i64,
+    pub(super) n_buffers: i64,
+    pub(super) n_children: i64,
+    pub(super) buffers: *mut *const c_void,
+    pub(super) children: *mut *mut Raw,
+    pub(super) dictionary: *mut Raw,
+    pub(super) release: Option<unsafe extern "C" fn(*mut Raw)>,
+    pub(super) private_data: *mut c_void,
+}
+
+/// An array, one of its children, or its dictionary.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'a> {
+    raw: &'a Raw,
+    kind: &'a DataType,
+    owner: &'a Arc<FFI_ArrowArray>,
+}
+
+/// The validity bitmap is the first buffer of every array that has one.
+const VALIDITY: usize = 0;
+
+impl<'a> Node<'a> {
+    /// The outermost array.
+    ///
+    /// # Safety
+    /// `owner` must be an array of the C interface and of the type `kind`, and not released. Each of its pointers must be NULL or
+    /// valid, and each buffer must have the bytes that the layout of the type asks for, by the length, the offset and, for text and binary
+    /// data, the last offset.
+    pub(super) unsafe fn root(owner: &'a Arc<FFI_ArrowArray>, kind: &'a DataType) -> Node<'a> {
+        // SAFETY: both types have the layout that the interface defines.
+        let raw = unsafe { &*Arc::as_ptr(owner).cast::<Raw>() };
+        Node { raw, kind, owner }
+    }
+
+    /// The type of the values.
+    pub(super) fn kind(self) -> &'a DataType {
+        self.kind
+    }
+
+    /// The array that all buffers belong to.
+    pub(super) fn owner(self) -> &'a Arc<FFI_ArrowArray> {
+        self.owner
+    }
+
+    /// Compares the array's form with its type: its length, and how many buffers and children it has.
+    pub(super) fn check(self) -> Result<(), String> {
+        let Raw { length, offset, n_buffers, n_children, buffers, children, dictionary, .. } = *self.raw;
+        if length < 0
+            || offset < 0
+            || length.checked_add(offset).is_none_or(|end| end > isize::MAX as i64 / 64)
+        {
+            return Err(format!("its length is {length} and its offset {offset}"));
+        }
+        let has = |number: i64, expected: usize| usize::try_from(number) == Ok(expected);
+        let variadic = matches!(self.kind, DataType::Utf8View | DataType::BinaryView);
+        let expected = self.expected_buffers();
+        // Some libraries give arrays of nulls a buffer, which nothing reads.
+        let fits = match self.kind {
+            DataType::Null => true,
+            _ if variadic => n_buffers >= expected as i64,
+            _ => has(n_buffers, expected),
+        };
+        if !fits {
+            return Err(format!("it has {n_buffers} buffers, and {} has {expected}", self.kind));
+        }
+        if buffers.is_null() && expected > 0 {
+            return Err("its list of buffers is missing".to_owned());
+        }
+        let expected = self.child_kinds().len();
+        if !has(n_children, expected) {
+            return Err(format!("it has {n_children} children, and {} has {expected}", self.kind));
+        }
+        if expected > 0
+            && (children.is_null() || (0..expected).any(|index| self.child_pointer(index).is_none()))
+        {
+            return Err("a child is missing".to_owned());
+        }
+        if dictionary.is_null() == matches!(self.kind, DataType::Dictionary(_, _)) {
+            return Err("the dictionary is missing, or there is one too many".to_owned());
+        }
+        Ok(())
+    }
+
+    /// How many buffers an array of the type has; with views, at least.
+    fn expected_buffers(self) -> usize {
+        use DataType::*;
+        match self.kind {
+            Null | RunEndEncoded(_, _) => 0,
+            Struct(_) | FixedSizeList(_, _) | Union(_, UnionMode::Sparse) => 1,
+            Utf8 | LargeUtf8 | Binary | LargeBinary => 3,
+            Utf8View | BinaryView | ListView(_) | LargeListView(_) => 3,
+            _ => 2,
+        }
+    }
+
+    /// The types of the children.
+    fn child_kinds(self) -> Vec<&'a DataType> {
+        use DataType::*;
+        match self.kind {
+            List(field)
+            | LargeList(field)
+            | ListView(field)
+            | LargeListView(field)
+            | FixedSizeList(field, _)
+            | Map(field, _) => vec![field.data_type()],
+            Struct(fields) => fields.iter().map(|field| field.data_type()).collect(),
+            Union(fields, _) => fields.iter().map(|(_, field)| field.data_type()).collect(),
+            RunEndEncoded(ends, values) => vec![ends.data_type(), values.data_type()],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The number of bytes of an entry of a buffer.
+    fn entry_bytes(self, buffer: usize) -> usize {
+        use DataType::*;
+        match (self.kind, buffer) {
+            (Utf8 | Binary | List(_) | Map(_, _), 1) | (ListView(_), 1 | 2) => size_of::<i32>(),
+            (LargeUtf8 | LargeBinary | LargeList(_), 1) | (LargeListView(_), 1 | 2) => size_of::<i64>(),
+            (Utf8View | BinaryView, 1) => size_of::<u128>(),
+            (FixedSizeBinary(bytes), 1) => usize::try_from(*bytes).unwrap_or(0),
+            (Union(_, _), 0) => size_of::<i8>(),
+            (Union(_, UnionMode::Dense), 1) => size_of::<i32>(),
+            (Dictionary(keys, _), 1) => keys.primitive_width().unwrap_or(0),
+            (other, 1) => other.primitive_width().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// The number of values.
+    pub(super) fn length(self) -> usize {
+        usize::try_from(self.raw.length).unwrap_or(0)
+    }
+
+    /// The position of the first value in the buffers.
+    pub(super) fn offset(self) -> usize {
+        usize::try_from(self.raw.offset).unwrap_or(0)
+    }
+
+    /// A child. [`Node::check`] must have found it.
+    pub(super) fn child(self, index: usize) -> Node<'a> {
+        let raw = self.child_pointer(index).expect("the array was checked");
+        // SAFETY: a pointer of the array that is not NULL is valid, as the caller of `root` says, and lives as long as the owner.
+        Node { raw: unsafe { &*raw.as_ptr() }, kind: self.child_kinds()[index], owner: self.owner }
+    }
+
+    fn child_pointer(self, index: usize) -> Option<NonNull<Raw>> {
+        assert!(i64::try_from(index).is_ok_and(|index| index < self.raw.n_children));
+        // SAFETY: the list has `n_children` pointers.
+        NonNull::new(unsafe { *self.raw.children.add(index) })
+    }
+
+    /// The dictionary. [`Node::check`] must have found it.
+    pub(super) fn dictionary(self) -> Node<'a> {
+        let DataType::Dictionary(_, kind) = self.kind else { unreachable!("the array was checked") };
+        let raw = NonNull::new(self.raw.dictionary).expect("the array was checked");
+        // SAFETY: as for a child.
+        Node { raw: unsafe { &*raw.as_ptr() }, kind, owner: self.owner }
+    }
+
+    fn pointer(self, buffer: usize) -> Option<NonNull<u8>> {
+        assert!(i64::try_from(buffer).is_ok_and(|buffer| buffer < self.raw.n_buffers));
+        // SAFETY: the list has `n_buffers` pointers.
+        NonNull::new(unsafe { *self.raw.buffers.add(buffer) }.cast_mut().cast())
+    }
+
+    /// Bytes of a buffer.
+    ///
+    /// # Safety
+    /// The buffer must have them.
+    unsafe fn bytes(self, buffer: usize, start: usize, len: usize) -> Result<Buffer, String> {
+        if len == 0 {
+            return Ok(Buffer::default());
+        }
+        let Some(pointer) = self.pointer(buffer) else {
+            return Err(format!("its buffer {buffer} is missing"));
+        };
+        // SAFETY: the buffer has these bytes, as the caller says, until its owner is dropped.
+        Ok(unsafe { Buffer::from_custom_allocation(pointer.add(start), len, Arc::clone(self.owner) as _) })
+    }
+
+    /// Entries of a buffer whose entries have a fixed size: `len` of them from value `from` on. They are aligned.
+    pub(super) fn entries(self, buffer: usize, from: usize, len: usize) -> Result<Buffer, String> {
+        let width = self.entry_bytes(buffer);
+        let bytes = len.checked_mul(width).ok_or("it is too long")?;
+        let start = (self.offset() + from).checked_mul(width).ok_or("it is too long")?;
+        // SAFETY: `from` and `len` are within the array's length, so the buffer has these entries.
+        let entries = unsafe { self.bytes(buffer, start, bytes)? };
+        let align = if matches!(self.kind, DataType::FixedSizeBinary(_)) { 1 } else { width.clamp(1, 16) };
+        Ok(match entries.as_ptr().align_offset(align) {
+            0 => entries,
+            _ => Buffer::from_slice_ref(entries.as_slice()),
+        })
+    }
+
+    /// The offsets of `len` values, one more than these.
+    pub(super) fn offsets(self, from: usize, len: usize) -> Result<Buffer, String> {
+        match len {
+            // An array without values may lack its buffers.
+            0 => {
+                Ok(Buffer::from_slice_ref([0u8; size_of::<i64>()]).slice_with_length(0, self.entry_bytes(1)))
+            }
+            _ => self.entries(1, from, len + 1),
+        }
+    }
+
+    /// The bytes of text or binary data, as far as the last offset of the whole array says.
+    pub(super) fn data(self) -> Result<Buffer, String> {
+        let offset = match self.length() {
+            0 => Buffer::default(),
+            last => self.entries(1, last, 1)?,
+        };
+        let last = match *offset.as_slice() {
+            [] => 0,
+            [a, b, c, d] => i32::from_ne_bytes([a, b, c, d]).into(),
+            _ => offset.as_slice().first_chunk().map_or(0, |last| i64::from_ne_bytes(*last)),
+        };
+        let len = usize::try_from(last).ok().filter(|len| isize::try_from(*len).is_ok());
+        let len = len.ok_or_else(|| format!("its last offset is {last}"))?;
+        // SAFETY: a buffer of data is as long as the last offset says.
+        unsafe { self.bytes(2, 0, len) }
+    }
+
+    /// The buffers that views point into.
+    pub(super) fn view_data(self) -> Result<Vec<Buffer>, String> {
+        let buffers = usize::try_from(self.raw.n_buffers).unwrap_or(0);
+        let count = buffers - self.expected_buffers();
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        // SAFETY: the last buffer has the sizes of the others.
+        let sizes = unsafe { self.bytes(buffers - 1, 0, count * size_of::<i64>())? };
+        let sizes = sizes.chunks_exact(size_of::<i64>()).map(|size| size.try_into().map(i64::from_ne_bytes));
+        let buffers = sizes.zip(2..).map(|(size, buffer)| {
+            let size = size.unwrap_or(-1);
+            let size = usize::try_from(size).map_err(|_| format!("its buffer {buffer} has {size} bytes"))?;
+            // SAFETY: the buffer has as many bytes as its size says.
+            unsafe { self.bytes(buffer, 0, size) }
+        });
+        buffers.collect()
+    }
+
+    fn bits_of(self, buffer: usize, from: usize, len: usize) -> Result<BooleanBuffer, String> {
+        if len == 0 {
+            return Ok(BooleanBuffer::new_unset(0));
+        }
+        let first = self.offset() + from;
+        let (start, skipped) = (first / 8, first % 8);
+        // SAFETY: the buffer has a bit for each value.
+        let bytes = unsafe { self.bytes(buffer, start, (skipped + len).div_ceil(8))? };
+        Ok(BooleanBuffer::new(bytes, skipped, len))
+    }
+
+    /// The values of an array of booleans.
+    pub(super) fn booleans(self, from: usize, len: usize) -> Result<BooleanBuffer, String> {
+        assert_eq!(self.kind, &DataType::Boolean);
+        self.bits_of(1, from, len)
+    }
+
+    /// Which of some values are NULL.
+    pub(super) fn nulls(self, from: usize, len: usize) -> Result<Option<NullBuffer>, String> {
+        if matches!(self.kind, DataType::Null | DataType::Union(_, _) | DataType::RunEndEncoded(_, _)) {
+            return Ok(None);
+        }
+        let declared = self.raw.null_count;
+        if self.pointer(VALIDITY).is_none() {
+            return match declared {
+                ..=0 => Ok(None),
+                _ => Err(format!("it has {declared} NULLs, and nothing says where")),
+            };
+        }
+        let nulls = NullBuffer::new(self.bits_of(VALIDITY, from, len)?);
+        let is_whole = from == 0 && len == self.length();
+        if is_whole && declared >= 0 && declared != nulls.null_count() as i64 {
+            let found = nulls.null_count();
+            return Err(format!("it has {found} NULLs by its bitmap, and {declared} by its count"));
+        }
+        Ok(Some(nulls).filter(|nulls| nulls.null_count() > 0))
+    }
+
+    /// Numbers that tell the array's content from any other while its owner lives: its lengths and where its buffers are.
+    pub(super) fn identity(self, numbers: &mut Vec<usize>) -> Result<(), String> {
+        self.check()?;
+        let buffers = usize::try_from(self.raw.n_buffers).unwrap_or(0);
+        numbers.extend([self.length(), self.offset(), self.raw.null_count as usize, buffers]);
+        if !self.raw.buffers.is_null() {
+            // SAFETY: the list has so many pointers.
+            let buffers = unsafe { slice::from_raw_parts(self.raw.buffers, buffers) };
+            numbers.extend(buffers.iter().map(|buffer| buffer.addr()));
+        }
+        if matches!(self.kind, DataType::Dictionary(_, _)) {
+            self.dictionary().identity(numbers)?;
+        }
+        (0..self.child_kinds().len()).try_for_each(|index| self.child(index).identity(numbers))
+    }
+}
