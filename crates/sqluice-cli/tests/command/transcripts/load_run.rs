@@ -131,7 +131,7 @@ fn where_no_terminal_is_progress_is_hidden_or_with_verbose_a_line_now_and_then()
     let [plain, quiet, lines] = lines;
     assert!(plain.is_empty() && quiet.is_empty(), "{plain:?} {quiet:?}");
     assert!(
-        !lines.is_empty() && lines.iter().all(|line| matches(line, "load: [..] rows  [..] rows/s  [..]B")),
+        !lines.is_empty() && lines.iter().all(|line| matches(line, "load: [..] rows  [..] rows/s[..]")),
         "{lines:?}"
     );
 }

@@ -241,7 +241,7 @@ fn no_byte_of_a_masked_copy_has_a_canary() {
             "seed {seed}: something is left beside the copy"
         );
     }
-    assert!(of_kinds.iter().all(|count| *count > 2), "{of_kinds:?}");
+    assert!(of_kinds.iter().all(|count| *count > tries(0, 2, 2)), "{of_kinds:?}");
 }
 
 #[test]
