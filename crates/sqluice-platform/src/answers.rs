@@ -94,3 +94,21 @@ pub enum Fault {
     /// Links are not made here.
     NoLinks,
 }
+
+/// The other processes that have a file open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Users {
+    /// The name of one of them, such as `process 4711 (sqlite3)`.
+    pub seen: Option<String>,
+    /// Why another one may have been overlooked; `None`: all processes were looked at.
+    pub unseen: Option<Unseen>,
+}
+
+/// Why a process that has a file open may be overlooked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unseen {
+    /// Some processes of this machine are hidden, for this reason: a sentence.
+    Processes(&'static str),
+    /// The file system is shared with other machines.
+    Machines,
+}

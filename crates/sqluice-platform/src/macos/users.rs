@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::path::Path;
 
-use crate::answers::Identity;
+use crate::answers::{Identity, Unseen, Users};
 
 /// Asks what file a descriptor is of (`PROC_PIDFDVNODEINFO` of `libproc.h`).
 const FILE_OF_DESCRIPTOR: i32 = 1;
@@ -16,10 +16,20 @@ struct FileOfDescriptor {
     file: libc::vnode_info,
 }
 
-pub(crate) fn find(_: &Path, identity: Identity) -> Option<String> {
+pub(crate) fn find(path: &Path, identity: Identity) -> Users {
     let own = std::process::id().cast_signed();
-    let user = processes().into_iter().find(|process| *process != own && has_open(*process, identity))?;
-    Some(format!("process {user} ({})", name(user)))
+    let user = processes().into_iter().find(|process| *process != own && has_open(*process, identity));
+    Users { seen: user.map(|user| format!("process {user} ({})", name(user))), unseen: hidden(path) }
+}
+
+/// Why a process may be overlooked.
+fn hidden(path: &Path) -> Option<Unseen> {
+    let is_local = rustix::fs::statfs(path).is_ok_and(|about| about.f_flags & libc::MNT_LOCAL as u32 != 0);
+    match is_local {
+        false => Some(Unseen::Machines),
+        true if rustix::process::geteuid().is_root() => None,
+        true => Some(Unseen::Processes("processes of other users cannot be looked at")),
+    }
 }
 
 /// All processes.
