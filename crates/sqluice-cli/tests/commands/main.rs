@@ -5,6 +5,7 @@
 mod support;
 
 mod damaged;
+mod in_place;
 mod overwrite;
 mod pack;
 mod readers;

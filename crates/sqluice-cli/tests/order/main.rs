@@ -6,5 +6,6 @@
 mod support;
 
 mod existing;
+mod in_place;
 mod new;
 mod replace;

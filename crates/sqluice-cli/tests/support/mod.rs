@@ -7,6 +7,8 @@ pub(crate) mod disk;
 pub(crate) mod existing;
 pub(crate) mod old;
 pub(crate) mod strace;
+#[cfg(target_os = "linux")] // `unshare`, which makes containers, is a program of Linux.
+pub(crate) mod unseen;
 
 use std::ffi::OsStr;
 use std::fs;
