@@ -340,3 +340,39 @@ fn a_new_database_is_private_until_it_is_finished() {
         assert_eq!(mode_of("x.db"), mode);
     }
 }
+
+#[test]
+fn a_wal_database_at_rest_in_a_read_only_folder_is_read() {
+    for left in [Left::Wal, Left::StaleWal] {
+        let (folder, elsewhere) = (open_folder(), open_folder());
+        left.make(folder.path());
+        let path = folder.path().join("x.db");
+        if left == Left::Wal {
+            fs::remove_file(folder.path().join("x.db-wal")).unwrap();
+        }
+        set_mode(elsewhere.path(), 0o777);
+        let target = elsewhere.path().join("copy.db");
+        let before = fs::read(&path).unwrap();
+        let [source, target] = [&path, &target].map(|path| path.to_str().unwrap());
+        for args in [
+            vec!["copy", source, target],
+            vec!["merge", target, source, "--overwrite"],
+            vec!["export", source, "old", "--to", "-", "--format", "csv"],
+            vec!["export", source, "--query", "SELECT count(*) FROM old", "--to", "-", "--format", "csv"],
+            vec!["profile", source],
+        ] {
+            let Some(ran) = as_nobody(elsewhere.path(), &args) else { return };
+            if left == Left::StaleWal {
+                // Its newest rows are in the log.
+                assert_ne!(ran.code(), Some(0), "{args:?}: {ran:?}");
+                continue;
+            }
+            ran.ok();
+            if args[0] != "export" && args[0] != "profile" {
+                assert_eq!(content(Path::new(target)), Content::Old, "{args:?}");
+            }
+        }
+        assert!(fs::read(&path).unwrap() == before, "{left:?}");
+        assert_eq!(names(folder.path()).len(), 1 + usize::from(left == Left::StaleWal), "{left:?}");
+    }
+}
