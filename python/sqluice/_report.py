@@ -680,6 +680,8 @@ class ExportReport:
     threads: int
     seconds: float
     files: tuple[ExportedFile, ...]
+    removed: tuple[str, ...] = ()
+    """Temporary files of killed runs, which were removed."""
 
     @property
     def rows(self) -> int:

@@ -54,7 +54,8 @@ impl AtRest {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             other => other?,
         };
-        let is_wal = Header::from_bytes(&before.header).is_ok_and(|header| header.read_version == WAL_VERSION);
+        let is_wal =
+            Header::from_bytes(&before.header).is_ok_and(|header| header.read_version == WAL_VERSION);
         Ok(is_wal.then_some(AtRest { descriptor, before }))
     }
 
@@ -91,7 +92,9 @@ mod tests {
         let path = folder.path().join("x.db");
         let set = |mode: &str| {
             let connection = Connection::open(&path).unwrap();
-            connection.execute_batch(&format!("PRAGMA journal_mode = {mode}; CREATE TABLE IF NOT EXISTS t (a)")).unwrap();
+            connection
+                .execute_batch(&format!("PRAGMA journal_mode = {mode}; CREATE TABLE IF NOT EXISTS t (a)"))
+                .unwrap();
         };
         set("delete");
         assert!(AtRest::find(&path).unwrap().is_none());

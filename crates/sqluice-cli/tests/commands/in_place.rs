@@ -35,7 +35,9 @@ fn as_nobody(folder: &Path, args: &[&str]) -> Option<Ran> {
         .current_dir(folder)
         .output();
     if !can.is_ok_and(|tried| tried.status.success()) {
-        skipped("cannot run the command as another user (are you root, and may others enter the folder of the build?)");
+        skipped(
+            "cannot run the command as another user (are you root, and may others enter the folder of the build?)",
+        );
         return None;
     }
     Some(Ran::from(command.args(args).output().unwrap()))
@@ -64,14 +66,20 @@ fn a_database_that_others_may_have_open_unseen_is_changed_by_one_transaction() {
             let Some(mut command) = contained(folder.path(), &args) else { return };
             let ran = Ran::from(command.output().unwrap()).ok();
             let at = format!("{left:?} {args:?}");
-            assert!(ran.stderr.contains("  x.db was replaced by one transaction, not by a rename: others may have it open, and"), "{at}: {ran:?}");
+            assert!(
+                ran.stderr.contains(
+                    "  x.db was replaced by one transaction, not by a rename: others may have it open, and"
+                ),
+                "{at}: {ran:?}"
+            );
             assert_eq!(fs::metadata(&path).unwrap().ino(), inode, "{at}");
             assert_eq!(names(folder.path()), ["x.db"], "{at}");
             if args[0] == "generate" {
                 assert_eq!(content(&path), Content::New(3000), "{at}");
             } else {
                 let connection = Connection::open(&path).unwrap();
-                let rows: i64 = connection.query_row("SELECT count(*) FROM old", [], |row| row.get(0)).unwrap();
+                let rows: i64 =
+                    connection.query_row("SELECT count(*) FROM old", [], |row| row.get(0)).unwrap();
                 let expected = match args[0] {
                     "merge" if left != Left::Empty => 2 * ROWS,
                     _ => ROWS,
@@ -81,7 +89,8 @@ fn a_database_that_others_may_have_open_unseen_is_changed_by_one_transaction() {
             assert_eq!(journal_mode(&path), if left.is_wal() { "wal" } else { "delete" }, "{at}");
             let json = [&args[..], &["--json"]].concat();
             if args[0] == "generate" {
-                let report = Ran::from(contained(folder.path(), &json).unwrap().output().unwrap()).ok().json();
+                let report =
+                    Ran::from(contained(folder.path(), &json).unwrap().output().unwrap()).ok().json();
                 assert_eq!(report["replacement"]["method"], "transaction", "{at}: {report}");
                 assert_eq!(report["checksum"], serde_json::Value::Null, "{at}: {report}");
             }
@@ -95,9 +104,18 @@ fn the_plan_says_how_a_database_will_be_replaced() {
     let more = more.path().join("more.db");
     make_more(&more);
     for (args, line) in [
-        (COPY.to_vec(), "x.db is replaced by one transaction, not by a rename: others may have it open, and "),
-        (vec!["merge", "x.db", more.to_str().unwrap()], "x.db is replaced by one transaction, not by a rename: "),
-        ([&generate("x.db", "3")[..], &["--overwrite"]].concat(), "-- replaced by one transaction, not by a rename: "),
+        (
+            COPY.to_vec(),
+            "x.db is replaced by one transaction, not by a rename: others may have it open, and ",
+        ),
+        (
+            vec!["merge", "x.db", more.to_str().unwrap()],
+            "x.db is replaced by one transaction, not by a rename: ",
+        ),
+        (
+            [&generate("x.db", "3")[..], &["--overwrite"]].concat(),
+            "-- replaced by one transaction, not by a rename: ",
+        ),
     ] {
         let plan = |folder: &Path, flags: &[&str]| {
             let args = [&args[..], flags, &["--dry-run"]].concat();
@@ -241,7 +259,12 @@ fn a_page_size_that_one_transaction_cannot_change_is_refused_before_the_work() {
     let Some(mut command) = contained(folder.path(), &args) else { return };
     let ran = Ran::from(command.output().unwrap())
         .failed(1, "x.db is in journal mode wal, in which its pages of 4096 bytes cannot get another size");
-    assert!(ran.stderr.contains("keep the size (--page-size 4096), or, if no other process has it open: --assume-unused"), "{ran:?}");
+    assert!(
+        ran.stderr.contains(
+            "keep the size (--page-size 4096), or, if no other process has it open: --assume-unused"
+        ),
+        "{ran:?}"
+    );
     for hint in [&["--page-size", "4096"][..], &["--page-size", "8192", "--assume-unused"]] {
         let args = [&COPY[..], hint].concat();
         Ran::from(contained(folder.path(), &args).unwrap().output().unwrap()).ok();
@@ -256,7 +279,8 @@ fn a_page_size_that_one_transaction_cannot_change_is_refused_before_the_work() {
         Ran::from(contained(folder.path(), &args).unwrap().output().unwrap()).ok();
         let path = folder.path().join("x.db");
         assert_eq!(rows_and_mode(&path), Ok((ROWS, "delete".to_owned())));
-        let size: i64 = Connection::open(&path).unwrap().query_row("PRAGMA page_size", [], |row| row.get(0)).unwrap();
+        let size: i64 =
+            Connection::open(&path).unwrap().query_row("PRAGMA page_size", [], |row| row.get(0)).unwrap();
         assert_eq!(size.to_string(), bytes);
     }
 }
@@ -327,7 +351,10 @@ fn a_new_database_is_private_until_it_is_finished() {
     let folder = folder();
     let mode_of = |name: &str| fs::metadata(folder.path().join(name)).unwrap().mode() & 0o777;
     // What SQLite gives a new database.
-    Connection::open(folder.path().join("of_sqlite.db")).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+    Connection::open(folder.path().join("of_sqlite.db"))
+        .unwrap()
+        .execute_batch("CREATE TABLE t (a)")
+        .unwrap();
     let mut child = crate::support::start(folder.path(), generate("x.db", "2M"));
     let temporary = crate::support::wait_for_writes(folder.path(), "x.db", &mut child);
     let mode = fs::metadata(&temporary).map(|about| about.mode() & 0o777);

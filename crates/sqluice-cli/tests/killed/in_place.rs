@@ -112,7 +112,8 @@ fn a_killed_run_in_place_leaves_the_old_content_or_the_new_in_its_journal_mode()
             let Some(ran) = run(by, measured.path(), &args) else { continue };
             ran.ok();
             let seconds = began.elapsed().as_secs_f64();
-            for (left, round) in LEFT.into_iter().flat_map(|left| (0..rounds).map(move |round| (left, round))) {
+            for (left, round) in LEFT.into_iter().flat_map(|left| (0..rounds).map(move |round| (left, round)))
+            {
                 let at = format!("{what:?} by {by:?}, {left:?}, round {round}");
                 let folder = open_folder();
                 let folder = folder.path();
@@ -151,5 +152,7 @@ fn a_killed_run_in_place_leaves_the_old_content_or_the_new_in_its_journal_mode()
             }
         }
     }
-    tell(&format!("{kills} kills of runs in place: {left_behind} left a temporary file, {new} the new content"));
+    tell(&format!(
+        "{kills} kills of runs in place: {left_behind} left a temporary file, {new} the new content"
+    ));
 }

@@ -284,10 +284,12 @@ fn whatever_a_power_failure_leaves_is_the_old_database_or_the_new_one() {
         replay(&recorded.before, &ops, &left.content()).unwrap_or_else(|error| panic!("{left:?}: {error}"));
         if left.is_wal() {
             let stays_in_wal_mode = |database: &Path, is_done: bool| {
-                let is_lost = !is_done && content(database) == Content::Old && journal_mode(database) != "wal";
+                let is_lost =
+                    !is_done && content(database) == Content::Old && journal_mode(database) != "wal";
                 is_lost.then(|| "the old database is no longer in WAL mode".to_owned())
             };
-            replay_for(&recorded.before, &ops, &stays_in_wal_mode).unwrap_or_else(|error| panic!("{left:?}: {error}"));
+            replay_for(&recorded.before, &ops, &stays_in_wal_mode)
+                .unwrap_or_else(|error| panic!("{left:?}: {error}"));
         }
     }
 }

@@ -170,13 +170,14 @@ pub(crate) fn rows_and_mode(database: &Path) -> Result<(i64, String), String> {
         let connection = Connection::open(database)?;
         let sound = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;
         let sql = "SELECT count(*), ifnull(max(i), 0), total(t = printf('%0100d', i)) FROM old";
-        let numbers = connection.query_row(sql, [], |row| {
-            Ok([row.get(0)?, row.get(1)?, row.get::<_, f64>(2)? as i64])
-        })?;
+        let numbers = connection
+            .query_row(sql, [], |row| Ok([row.get(0)?, row.get(1)?, row.get::<_, f64>(2)? as i64]))?;
         Ok((sound, numbers, connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?))
     };
     match read().map_err(|error| error.to_string())? {
-        (sound, [rows, last, right], mode) if sound == "ok" && rows == last && rows == right => Ok((rows, mode)),
+        (sound, [rows, last, right], mode) if sound == "ok" && rows == last && rows == right => {
+            Ok((rows, mode))
+        }
         other => Err(format!("{other:?}")),
     }
 }

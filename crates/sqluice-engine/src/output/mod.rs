@@ -32,8 +32,8 @@ pub(crate) use read_back::{ReadBack, read_back};
 pub use replaced::{Replaced, ReplacedTable};
 pub use scratch::Scratch;
 pub(crate) use shared::SharedRun;
-pub(crate) use transfer::set_versions;
 pub use shared::create_shared;
+pub(crate) use transfer::set_versions;
 pub use wanted::Wanted;
 pub use whole_file::WholeFile;
 

@@ -217,10 +217,13 @@ impl Old {
         connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = EXTRA")?;
         let is_wal = journal_mode(&connection, "")? == "wal";
         if is_wal {
-            let busy: i64 =
-                connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-            if busy != 0 {
-                return Err(self::busy("its log is in use"));
+            // It is locked now. If another run has replaced it before, the log of that name is the new one's.
+            if identity::of_link(&self.path).ok() != before {
+                return Err(busy("it was replaced"));
+            }
+            let blocked: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+            if blocked != 0 {
+                return Err(busy("its log is in use"));
             }
         } else {
             journal_mode(&connection, " = MEMORY")?;

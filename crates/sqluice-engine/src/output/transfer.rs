@@ -58,7 +58,8 @@ pub(super) struct Into<'a> {
 /// When SQLite can't write, or `cancel` is set: the old content stays then.
 pub(super) fn transfer(from: &Path, into: Into<'_>, cancel: &Cancel) -> Result<()> {
     let Into { connection, name, is_wal, takes_mode } = into;
-    let cannot = |error| explained(Error::target(format!("cannot replace {}", name.display())).about(name), error);
+    let cannot =
+        |error| explained(Error::target(format!("cannot replace {}", name.display())).about(name), error);
     let becomes_wal = match versions(from).map_err(cannot)? == WAL {
         wanted if takes_mode || wanted => wanted,
         _ => is_wal,

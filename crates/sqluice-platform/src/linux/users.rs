@@ -13,8 +13,22 @@ const WHOLE_MACHINE: &str = "pid:[4026531836]";
 /// File systems that other machines, or the host of a virtual machine, may share (`statfs(2)`): NFS, SMB (two versions), CIFS, FUSE, 9P,
 /// Ceph, AFS (two versions), Coda, GFS2, OCFS2, Lustre, GPFS, VirtualBox, VMware.
 const SHARED: [u32; 16] = [
-    0x6969, 0x517b, 0xfe53_4d42, 0xff53_4d42, 0x6573_5546, 0x0102_1997, 0x00c3_6400, 0x5346_414f, 0x6b41_4653,
-    0x7375_7245, 0x0116_1970, 0x7461_636f, 0x0bd0_0bd0, 0x4750_4653, 0x786f_4256, 0xbacb_acbc,
+    0x6969,
+    0x517b,
+    0xfe53_4d42,
+    0xff53_4d42,
+    0x6573_5546,
+    0x0102_1997,
+    0x00c3_6400,
+    0x5346_414f,
+    0x6b41_4653,
+    0x7375_7245,
+    0x0116_1970,
+    0x7461_636f,
+    0x0bd0_0bd0,
+    0x4750_4653,
+    0x786f_4256,
+    0xbacb_acbc,
 ];
 
 pub(crate) fn find(path: &Path, identity: Identity) -> Users {
@@ -72,7 +86,10 @@ fn has_open(process: &Path, name: &OsStr, identity: Identity) -> io::Result<bool
     for descriptor in descriptors.flatten().map(|entry| entry.path()) {
         match fs::read_link(&descriptor) {
             // The name first: to look at a file may take for ever when its server is gone.
-            Ok(to) if is_named(&to, name) && identity::of_path(&descriptor).is_ok_and(|file| file == identity) => {
+            Ok(to)
+                if is_named(&to, name)
+                    && identity::of_path(&descriptor).is_ok_and(|file| file == identity) =>
+            {
                 return Ok(true);
             }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),

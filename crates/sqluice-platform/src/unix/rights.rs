@@ -87,7 +87,8 @@ fn is_of_one_user(group: u32, user: u32) -> bool {
     }) else {
         return false;
     };
-    let number_of = |name: &str| users.iter().find(|(known, ..)| *known == name).map(|(_, number, _)| *number);
+    let number_of =
+        |name: &str| users.iter().find(|(known, ..)| *known == name).map(|(_, number, _)| *number);
     (group == "0" || number_of(name).is_some_and(|number| number == user))
         && members.split(',').filter(|name| !name.is_empty()).all(|name| number_of(name).is_some_and(is_ours))
         && users.iter().all(|(_, number, of)| *of != group || is_ours(number))

@@ -17,7 +17,8 @@ const USERS_MAX: usize = 16;
 pub(crate) fn find(path: &Path, _: Identity) -> Users {
     let own = std::process::id();
     let user = users(path).unwrap_or_default().into_iter().find(|user| user.Process.dwProcessId != own);
-    let name = |user: RM_PROCESS_INFO| format!("process {} ({})", user.Process.dwProcessId, text(&user.strAppName));
+    let name =
+        |user: RM_PROCESS_INFO| format!("process {} ({})", user.Process.dwProcessId, text(&user.strAppName));
     // A file that somebody has open can't be replaced: the rename fails.
     Users { seen: user.map(name), unseen: None }
 }

@@ -88,8 +88,7 @@ impl Merge {
         // Looked at before it is locked: closing a file ends its locks.
         let before = if keeps { self.held_before(cancel)? } else { None };
         // Released when all of it is read, and so after the snapshot.
-        let exclusive =
-            keeps.then(|| Exclusive::take(&self.target, &self.write, cancel)).transpose()?;
+        let exclusive = keeps.then(|| Exclusive::take(&self.target, &self.write, cancel)).transpose()?;
         let mut report = run::run(self, exclusive, progress, cancel)?;
         report.before = before;
         let seconds = started.elapsed().as_secs_f64();
