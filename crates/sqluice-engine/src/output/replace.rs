@@ -166,9 +166,10 @@ impl Old {
 
     /// Refuses pages of another size where they have to be written in one transaction that can't change the size.
     pub(super) fn refuse_page_size(&self, page_bytes: usize) -> Result<()> {
-        match (self.wal_page_bytes.filter(|old| *old != page_bytes), self.replacement()) {
-            (Some(old), Replacement::Transaction { why }) => Err(self.other_page_size(old, &why)),
-            _ => Ok(()),
+        let Some(old) = self.wal_page_bytes.filter(|old| *old != page_bytes) else { return Ok(()) };
+        match self.replacement() {
+            Replacement::Transaction { why } => Err(self.other_page_size(old, &why)),
+            Replacement::Rename => Ok(()),
         }
     }
 
@@ -221,7 +222,8 @@ impl Old {
             if identity::of_link(&self.path).ok() != before {
                 return Err(busy("it was replaced"));
             }
-            let blocked: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+            let blocked: i64 =
+                connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
             if blocked != 0 {
                 return Err(busy("its log is in use"));
             }
