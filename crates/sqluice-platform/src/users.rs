@@ -11,7 +11,7 @@
 use std::path::Path;
 
 use crate::answers::Identity;
-pub use crate::answers::{Unseen, Users};
+pub use crate::answers::{Unseen, User, Users};
 use crate::system;
 
 /// Looks for other processes that have the file at `path` open, also after the file has lost that name.
@@ -28,7 +28,7 @@ mod tests {
     fn a_file_that_nobody_else_has_open_has_no_users() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let users = find(file.path(), identity::of_path(file.path()).unwrap());
-        assert_eq!(users.seen, None, "our own descriptor does not count");
+        assert_eq!(users.seen, [], "our own descriptor does not count");
     }
 
     #[test]
@@ -40,7 +40,7 @@ mod tests {
         let identity = identity::of_path(&path).unwrap();
         let mut other = std::process::Command::new("tail").args(["-f"]).arg(&path).spawn().unwrap();
         let started = std::time::Instant::now();
-        let seen = || find(&path, identity).seen;
+        let seen = || find(&path, identity).seen.first().map(|user| user.name.clone());
         while seen().is_none() && started.elapsed().as_secs() < 20 {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }

@@ -276,11 +276,14 @@ fn who_has_a_rollback_database_open_and_idle_is_seen_though_there_is_no_lock() {
 }
 
 #[test]
-#[cfg_attr(windows, ignore = "an open database is not replaced on Windows")]
+#[cfg(unix)] // An open database is not replaced on Windows.
 fn who_has_a_rollback_database_open_unseen_keeps_reading_it_and_cannot_write() {
     let folder = folder();
     Left::Rollback.make(folder.path());
     let path = folder.path().join("x.db");
+    // Only we and root can open it.
+    let only_owner = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    fs::set_permissions(&path, only_owner).unwrap();
     let idle = Connection::open(&path).unwrap();
     let count =
         |connection: &Connection, sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));

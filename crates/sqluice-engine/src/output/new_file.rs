@@ -174,13 +174,8 @@ impl Output for NewFile {
         given.map_err(|error| self.failed("create", error))?;
         durable::sync(&self.file).map_err(|error| self.failed("write", error))?;
         let temporary = self.temporary.as_ref().expect("commit happens once");
-        let new = NewContent {
-            temporary,
-            place: &self.place,
-            folder: &self.folder,
-            page_bytes: self.page_bytes,
-            takes_mode: self.exclusive.is_some(),
-        };
+        let new =
+            NewContent { temporary, place: &self.place, folder: &self.folder, page_bytes: self.page_bytes };
         let replacement = match (&self.exclusive, &self.old) {
             (Some(exclusive), _) => Some(exclusive.give_way(new, &self.cancel)?),
             (None, Some(old)) => match old.lock_after(&self.cancel)? {

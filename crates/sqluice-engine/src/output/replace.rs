@@ -49,7 +49,7 @@ use sqluice_platform::identity::{self, Identity};
 use sqluice_platform::names::{self, Folder};
 use sqluice_platform::positioned::Positioned;
 use sqluice_platform::rights::{self, Rights};
-use sqluice_platform::users::{self, Unseen, Users};
+use sqluice_platform::users::{self, Unseen, User, Users};
 
 use super::place::TargetPath;
 use super::transfer::{Into, ROLLBACK, transfer};
@@ -106,8 +106,6 @@ pub(super) struct NewContent<'a> {
     pub(super) folder: &'a Folder,
     /// Bytes of its pages.
     pub(super) page_bytes: usize,
-    /// Whether the old file gets the journal mode of the new one even if that is a rollback mode.
-    pub(super) takes_mode: bool,
 }
 
 impl Old {
@@ -146,13 +144,13 @@ impl Old {
     /// How it will be replaced, as far as it is known before it is locked.
     pub(super) fn replacement(&self) -> Replacement {
         let users = self.users().map_or(Users::default(), |(_, users)| users);
-        self.replacement_beside(&Users { seen: None, ..users })
+        self.replacement_beside(&Users { seen: Vec::new(), ..users })
     }
 
     /// How it is replaced beside these users.
     fn replacement_beside(&self, users: &Users) -> Replacement {
-        let why = match (&users.seen, users.unseen) {
-            (Some(user), _) => format!("{user} has it open"),
+        let why = match (users.seen.first(), users.unseen) {
+            (Some(user), _) => format!("{} has it open", user.name),
             (None, None) => return Replacement::Rename,
             (None, Some(_)) if self.assume_unused => return Replacement::Rename,
             (None, Some(Unseen::Machines)) => "other machines may have it open".to_owned(),
@@ -188,12 +186,12 @@ impl Old {
 
     /// Lets SQLite bring it in order, and makes sure that no other process uses it.
     pub(super) fn recover(&self, cancel: &Cancel) -> Result<()> {
-        self.waiting(self.busy_timeout, cancel, || self.try_lock()).map(drop)
+        self.waiting(self.busy_timeout, cancel).map(drop)
     }
 
     /// Takes it for us alone, before the work.
     pub(super) fn lock_before(&self, cancel: &Cancel) -> Result<Locked> {
-        self.waiting(self.busy_timeout, cancel, || self.try_lock())
+        self.waiting(self.busy_timeout, cancel)
     }
 
     /// Takes it for us alone, when the new file is whole; `None` when it is gone by now.
@@ -201,7 +199,7 @@ impl Old {
         match fs::symlink_metadata(&self.path) {
             Ok(metadata) if metadata.is_file() => {
                 let wait = self.busy_timeout.max(WAIT_AFTER);
-                self.waiting(wait, cancel, || self.try_lock()).map(Some)
+                self.waiting(wait, cancel).map(Some)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             _ => Err(Error::target(format!("{} is no longer the file that it was", self.name.display()))
@@ -209,9 +207,10 @@ impl Old {
         }
     }
 
-    fn try_lock(&self) -> rusqlite::Result<Locked> {
-        // Before anything is locked, and again when no process can begin to use it.
-        let before = self.refuse_users()?;
+    fn try_lock(&self, stayed: &mut Option<Vec<User>>) -> rusqlite::Result<Locked> {
+        // Before anything is locked.
+        let before = self.refuse_users(stayed)?;
+        self.finish_journal()?;
         let connection = self.open()?;
         // Set before anything is read, this locking mode keeps all locks, and needs no shared memory in WAL mode. A connection that
         // has read a database in WAL mode holds a lock as long as it is open, and so is in the way.
@@ -232,18 +231,31 @@ impl Old {
         }
         connection.execute_batch("BEGIN EXCLUSIVE")?;
         // Another run may have replaced it between our opening and our locking it.
-        match self.refuse_users()? == before {
+        match identity::of_link(&self.path).ok() == before {
             true => Ok(Locked { connection: Arc::new(Mutex::new(connection)), is_wal, old: self.clone() }),
             false => Err(busy("it was replaced")),
         }
     }
 
-    /// Makes sure that no other process has it open; returns which file has the name.
-    fn refuse_users(&self) -> rusqlite::Result<Option<Identity>> {
-        match self.users() {
-            None => Ok(None),
-            Some((_, Users { seen: Some(user), .. })) => Err(busy(&format!("{user} has it open"))),
-            Some((identity, _)) => Ok(Some(identity)),
+    /// Lets SQLite roll a hot journal back, and remove it: in the locking mode of the run it would only cut it.
+    fn finish_journal(&self) -> rusqlite::Result<()> {
+        let mut journal = self.path.clone().into_os_string();
+        journal.push("-journal");
+        match fs::metadata(journal).is_ok_and(|about| about.len() > 0) {
+            true => self.open()?.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses a process that has had it open since the first attempt, whose users are in `stayed` from then on. Whoever has come since
+    /// opens it for a moment, or waits for the lock. Returns which file has the name.
+    fn refuse_users(&self, stayed: &mut Option<Vec<User>>) -> rusqlite::Result<Option<Identity>> {
+        let Some((identity, users)) = self.users() else { return Ok(None) };
+        let mut still = stayed.take().unwrap_or_else(|| users.seen.clone());
+        still.retain(|user| users.seen.contains(user));
+        match stayed.insert(still).first() {
+            Some(user) => Err(busy(&format!("{} has it open", user.name))),
+            None => Ok(Some(identity)),
         }
     }
 
@@ -263,16 +275,12 @@ impl Old {
         Ok(connection)
     }
 
-    /// Tries until no other process is in the way, or `wait` is over.
-    fn waiting<T>(
-        &self,
-        wait: Duration,
-        cancel: &Cancel,
-        attempt: impl Fn() -> rusqlite::Result<T>,
-    ) -> Result<T> {
+    /// Tries to lock it until no other process is in the way, or `wait` is over.
+    fn waiting(&self, wait: Duration, cancel: &Cancel) -> Result<Locked> {
         let started = Instant::now();
+        let mut stayed = None;
         loop {
-            match attempt() {
+            match self.try_lock(&mut stayed) {
                 Err(error) if is_busy(&error) && started.elapsed() < wait => {
                     cancel.check()?;
                     std::thread::sleep(AGAIN);
@@ -352,11 +360,9 @@ impl Locked {
         if let Some(old) = self.old.wal_page_bytes.filter(|old| self.is_wal && *old != new.page_bytes) {
             return Err(self.old.other_page_size(old, why));
         }
-        let NewContent { temporary, takes_mode, .. } = new;
         let mut connection = self.lock();
-        let into =
-            Into { connection: &mut connection, name: &self.old.name, is_wal: self.is_wal, takes_mode };
-        transfer(temporary, into, cancel)
+        let into = Into { connection: &mut connection, name: &self.old.name, is_wal: self.is_wal };
+        transfer(new.temporary, into, cancel)
     }
 
     fn clear_and_rename(&self, new: NewContent<'_>, old_file: &mut Option<File>) -> io::Result<()> {

@@ -48,22 +48,17 @@ pub(super) struct Into<'a> {
     pub(super) name: &'a Path,
     /// Whether it is in WAL mode.
     pub(super) is_wal: bool,
-    /// Whether it gets the journal mode of the new one.
-    pub(super) takes_mode: bool,
 }
 
-/// Writes the pages of the database at `from` into another one, and commits. `from` is in a rollback mode afterwards.
+/// Writes the pages of the database at `from` into another one, commits, and gives it the journal mode of the first. `from` is in a rollback mode afterwards.
 ///
 /// # Errors
 /// When SQLite can't write, or `cancel` is set: the old content stays then.
 pub(super) fn transfer(from: &Path, into: Into<'_>, cancel: &Cancel) -> Result<()> {
-    let Into { connection, name, is_wal, takes_mode } = into;
+    let Into { connection, name, is_wal } = into;
     let cannot =
         |error| explained(Error::target(format!("cannot replace {}", name.display())).about(name), error);
-    let becomes_wal = match versions(from).map_err(cannot)? == WAL {
-        wanted if takes_mode || wanted => wanted,
-        _ => is_wal,
-    };
+    let becomes_wal = versions(from).map_err(cannot)? == WAL;
     // SQLite reads it without a log beside it.
     set_versions(from, ROLLBACK).map_err(cannot)?;
     let failed = |error| failed(error, &format!("replace {}", name.display()));

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::{fs, io};
 
-use crate::answers::{Identity, Unseen, Users};
+use crate::answers::{Identity, Unseen, User, Users};
 use crate::unix::identity;
 
 /// The namespace of the processes of the whole machine (`PROC_PID_INIT_INO` of the kernel).
@@ -32,21 +32,22 @@ const SHARED: [u32; 16] = [
 ];
 
 pub(crate) fn find(path: &Path, identity: Identity) -> Users {
-    let mut users = Users { seen: None, unseen: hidden(path) };
+    let mut users = Users { seen: Vec::new(), unseen: hidden(path) };
     let (Some(name), Ok(processes)) = (path.file_name(), fs::read_dir("/proc")) else { return users };
-    let own = std::process::id().to_string();
+    let own = std::process::id();
     for process in processes.flatten() {
-        let id = process.file_name().into_string().unwrap_or_default();
-        if !id.bytes().all(|byte| byte.is_ascii_digit()) || id == own {
-            continue;
-        }
-        match has_open(&process.path(), name, identity) {
-            Ok(false) => {}
-            Ok(true) => {
+        let id = process.file_name().to_str().and_then(|id| id.parse::<u32>().ok());
+        let Some(id) = id.filter(|id| *id != own) else { continue };
+        match descriptors(&process.path(), name, identity) {
+            Ok(descriptors) if descriptors.is_empty() => {}
+            Ok(descriptors) => {
                 let command = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
-                users.seen = Some(format!("process {id} ({})", command.trim_end()));
-                return users;
+                let name = format!("process {id} ({})", command.trim_end());
+                let user = |descriptor| User { process: id, descriptor, name: name.clone() };
+                users.seen.extend(descriptors.into_iter().map(user));
             }
+            // The first process only starts others.
+            Err(_) if id == 1 => {}
             Err(_) => {
                 let why = "processes of other users cannot be looked at";
                 users.unseen = users.unseen.or(Some(Unseen::Processes(why)));
@@ -72,31 +73,30 @@ fn hidden(path: &Path) -> Option<Unseen> {
     }
 }
 
-/// Whether a process has the file open.
+/// The descriptors of the file that a process has.
 ///
 /// # Errors
-/// When it can't be looked at.
-fn has_open(process: &Path, name: &OsStr, identity: Identity) -> io::Result<bool> {
-    let descriptors = match fs::read_dir(process.join("fd")) {
+/// When the process can't be looked at.
+fn descriptors(process: &Path, name: &OsStr, identity: Identity) -> io::Result<Vec<u32>> {
+    let listed = match fs::read_dir(process.join("fd")) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
         // It has ended.
-        Err(_) => return Ok(false),
-        Ok(descriptors) => descriptors,
+        Err(_) => return Ok(Vec::new()),
+        Ok(listed) => listed,
     };
-    for descriptor in descriptors.flatten().map(|entry| entry.path()) {
-        match fs::read_link(&descriptor) {
+    let mut found = Vec::new();
+    for entry in listed.flatten() {
+        let link = entry.path();
+        match fs::read_link(&link) {
             // The name first: to look at a file may take for ever when its server is gone.
-            Ok(to)
-                if is_named(&to, name)
-                    && identity::of_path(&descriptor).is_ok_and(|file| file == identity) =>
-            {
-                return Ok(true);
+            Ok(to) if is_named(&to, name) && identity::of_path(&link).is_ok_and(|file| file == identity) => {
+                found.extend(entry.file_name().to_str().and_then(|number| number.parse::<u32>().ok()));
             }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
             _ => {}
         }
     }
-    Ok(false)
+    Ok(found)
 }
 
 /// Whether a link of `/proc` is of a file that has this name, or had it.

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::path::Path;
 
-use crate::answers::{Identity, Unseen, Users};
+use crate::answers::{Identity, Unseen, User, Users};
 
 /// Asks what file a descriptor is of (`PROC_PIDFDVNODEINFO` of `libproc.h`).
 const FILE_OF_DESCRIPTOR: i32 = 1;
@@ -18,8 +18,16 @@ struct FileOfDescriptor {
 
 pub(crate) fn find(path: &Path, identity: Identity) -> Users {
     let own = std::process::id().cast_signed();
-    let user = processes().into_iter().find(|process| *process != own && has_open(*process, identity));
-    Users { seen: user.map(|user| format!("process {user} ({})", name(user))), unseen: hidden(path) }
+    let others = processes().into_iter().filter(|process| *process != own);
+    let seen = others.flat_map(|process| {
+        let user = move |descriptor: i32| User {
+            process: process.cast_unsigned(),
+            descriptor: descriptor.cast_unsigned(),
+            name: format!("process {process} ({})", name(process)),
+        };
+        descriptors(process, identity).into_iter().map(user)
+    });
+    Users { seen: seen.collect(), unseen: hidden(path) }
 }
 
 /// Why a process may be overlooked.
@@ -44,7 +52,8 @@ fn processes() -> Vec<i32> {
     })
 }
 
-fn has_open(process: i32, identity: Identity) -> bool {
+/// The descriptors of a file that a process has.
+fn descriptors(process: i32, identity: Identity) -> Vec<i32> {
     let descriptors: Vec<libc::proc_fdinfo> = list(|buffer, bytes| {
         // SAFETY: the call writes at most `bytes` bytes to the buffer, or returns a number if it is null.
         #[allow(unsafe_code, reason = "no safe call exists")]
@@ -53,7 +62,10 @@ fn has_open(process: i32, identity: Identity) -> bool {
         }
     });
     let files = descriptors.iter().filter(|open| open.proc_fdtype == libc::PROX_FDTYPE_VNODE.cast_unsigned());
-    files.filter_map(|open| file_of(process, open.proc_fd)).any(|file| file == identity)
+    files
+        .map(|open| open.proc_fd)
+        .filter(|descriptor| file_of(process, *descriptor) == Some(identity))
+        .collect()
 }
 
 fn file_of(process: i32, descriptor: i32) -> Option<Identity> {
