@@ -50,7 +50,8 @@ pub(super) struct Into<'a> {
     pub(super) is_wal: bool,
 }
 
-/// Writes the pages of the database at `from` into another one, commits, and gives it the journal mode of the first. `from` is in a rollback mode afterwards.
+/// Writes the pages of the database at `from` into another one, commits, and gives it the journal mode of the first. `from` is in a
+/// rollback mode afterwards.
 ///
 /// # Errors
 /// When SQLite can't write, or `cancel` is set: the old content stays then.
@@ -62,8 +63,9 @@ pub(super) fn transfer(from: &Path, into: Into<'_>, cancel: &Cancel) -> Result<(
     // SQLite reads it without a log beside it.
     set_versions(from, ROLLBACK).map_err(cannot)?;
     let failed = |error| failed(error, &format!("replace {}", name.display()));
-    write_pages(from, connection, is_wal, cancel).map_err(failed)?;
-    cancel.check()?;
+    if !write_pages(from, connection, is_wal, cancel).map_err(failed)? {
+        return Err(Error::interrupted());
+    }
     if becomes_wal != is_wal {
         set_mode(connection, if becomes_wal { "WAL" } else { "DELETE" }).map_err(|error| {
             let what = format!("{} has its new content, but still its old journal mode", name.display());
@@ -75,8 +77,8 @@ pub(super) fn transfer(from: &Path, into: Into<'_>, cancel: &Cancel) -> Result<(
     Ok(())
 }
 
-/// Commits the pages of the database at `from`, unless `cancel` is set.
-fn write_pages(from: &Path, into: &mut Connection, is_wal: bool, cancel: &Cancel) -> rusqlite::Result<()> {
+/// Writes the pages of the database at `from`, and commits; `false`: `cancel` was set before.
+fn write_pages(from: &Path, into: &mut Connection, is_wal: bool, cancel: &Cancel) -> rusqlite::Result<bool> {
     if !into.is_autocommit() {
         into.execute_batch("ROLLBACK")?;
     }
@@ -89,13 +91,13 @@ fn write_pages(from: &Path, into: &mut Connection, is_wal: bool, cancel: &Cancel
     let backup = Backup::new(&source, into)?;
     while cancel.check().is_ok() {
         match backup.step(STEP_PAGES)? {
-            StepResult::Done => break,
+            StepResult::Done => return Ok(true),
             StepResult::More => {}
             // No other process has a lock on either: a program that looks at all files may have one for a moment.
             _ => std::thread::sleep(AGAIN),
         }
     }
-    Ok(())
+    Ok(false)
 }
 
 fn set_mode(connection: &Connection, mode: &str) -> rusqlite::Result<()> {
