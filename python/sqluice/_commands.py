@@ -67,6 +67,7 @@ def load(
     temp_dir: Path | None = None,
     page_size: int | None = None,
     busy_timeout: float = 5.0,
+    assume_unused: bool = False,
     foreign_keys: bool | None = None,
     analyze: bool = False,
     progress: bool | Callback = False,
@@ -136,6 +137,7 @@ def load(
         page_size=page_size,
         overwrite=overwrite,
         busy_timeout=busy_timeout,
+        assume_unused=assume_unused,
         foreign_keys=foreign_keys,
         analyze=analyze,
         on_conflict=on_conflict,
@@ -174,6 +176,7 @@ def generate(
     temp_dir: Path | None = None,
     page_size: int | None = None,
     busy_timeout: float = 5.0,
+    assume_unused: bool = False,
     foreign_keys: bool | None = None,
     analyze: bool = False,
     progress: bool | Callback = False,
@@ -207,6 +210,7 @@ def generate(
         page_size=page_size,
         overwrite=overwrite,
         busy_timeout=busy_timeout,
+        assume_unused=assume_unused,
         foreign_keys=foreign_keys,
         analyze=analyze,
         if_exists="append" if append else "fail",
@@ -286,11 +290,13 @@ def copy(
     memory: int = MEMORY,
     temp_dir: Path | None = None,
     busy_timeout: float = 5.0,
+    assume_unused: bool = False,
     busy_limit: float | None = None,
     progress: bool | Callback = False,
 ) -> CopyReport:
     """Copies a database, or some of its tables, to a new file without free pages, as `sqluice copy` does. With the source itself as the
-    target, the copy replaces it, as VACUUM does.
+    target, the copy replaces it, as VACUUM does. assume_unused: by a rename even if others could have it open unseen; otherwise
+    the pages are written into it in one transaction then.
 
     compact: packs all pages anew, so that no deleted bytes are copied. tables, exclude_tables: tables and views, with their indexes and
     triggers. no_indexes: leaves indexes out that make nothing unique. force: copies although views, triggers or foreign keys need what is
@@ -325,7 +331,12 @@ def copy(
         "busy_limit": None if busy_limit is None else float(busy_limit),
     }
     options = write_options(
-        threads=threads, memory=memory, temp_dir=temp_dir, overwrite=overwrite, busy_timeout=busy_timeout
+        threads=threads,
+        memory=memory,
+        temp_dir=temp_dir,
+        overwrite=overwrite,
+        busy_timeout=busy_timeout,
+        assume_unused=assume_unused,
     )
     with used(source, busy_timeout), used(target, busy_timeout), Watched(progress) as notify:
         return of_json(CopyReport, _sqluice.copy(os.fspath(source), os.fspath(target), args, options, notify))
@@ -349,6 +360,7 @@ def merge(
     memory: int = MEMORY,
     temp_dir: Path | None = None,
     busy_timeout: float = 5.0,
+    assume_unused: bool = False,
     busy_limit: float | None = None,
     progress: bool | Callback = False,
 ) -> MergeReport:
@@ -361,7 +373,8 @@ def merge(
     databases share some; rewrite_references: lets foreign keys follow these. add_columns: adds columns that a table lacks in some
     databases. source_column: a column that is added to every table, with the name of the database. compact: packs all pages anew.
     analyze: makes statistics, which are dropped otherwise. busy_limit: seconds that the merge may keep others from committing to a
-    source, which it does in all journal modes but WAL.
+    source, which it does in all journal modes but WAL. assume_unused: a target is replaced by a rename even if others could have it open
+    unseen; otherwise the pages are written into it in one transaction then.
     """
     args = {
         "keep_rowids": keep_rowids,
@@ -379,6 +392,7 @@ def merge(
         temp_dir=temp_dir,
         overwrite=overwrite,
         busy_timeout=busy_timeout,
+        assume_unused=assume_unused,
         analyze=analyze,
         on_conflict=on_conflict,
     )
@@ -413,6 +427,7 @@ def pack(
     temp_dir: Path | None = None,
     page_size: int | None = None,
     busy_timeout: float = 5.0,
+    assume_unused: bool = False,
     progress: bool | Callback = False,
 ) -> PackReport:
     """Packs a folder into a database: an SQLite Archive (`sqlar`), or keys and blobs (`kv`)."""
@@ -423,6 +438,7 @@ def pack(
         page_size=page_size,
         overwrite=overwrite,
         busy_timeout=busy_timeout,
+        assume_unused=assume_unused,
         if_exists=if_exists,
     )
     with used(db, busy_timeout), Watched(progress) as notify:

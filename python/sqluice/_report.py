@@ -7,7 +7,7 @@ import json
 import types
 import typing
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 T = TypeVar("T")
 
@@ -139,6 +139,16 @@ class Replaced:
 
 
 @dataclass(frozen=True, slots=True)
+class Replacement:
+    """How a database file gave way to a new one."""
+
+    method: Literal["rename", "transaction"]
+    """`transaction`: its pages were written into the old file, because others could have that open unseen."""
+    why: str | None = None
+    """The reason for a transaction."""
+
+
+@dataclass(frozen=True, slots=True)
 class Skipped:
     """Something that was left out without being asked for."""
 
@@ -221,6 +231,10 @@ class Report:
     """What was left out: files that could not be loaded."""
     replaced: Replaced | None = None
     """What the database held that was replaced (`overwrite=True`)."""
+    replacement: Replacement | None = None
+    """How it was replaced, or the database that the result took the place of."""
+    removed: tuple[str, ...] = ()
+    """Temporary files of killed runs, which were removed."""
 
     def __repr__(self) -> str:
         rate = f"{self.rows / self.seconds:,.0f} rows/s" if self.seconds else "at once"
@@ -386,6 +400,10 @@ class CopyReport:
     """Of all pages, in hexadecimal; None: SQLite wrote them."""
     replaced: Replaced | None = None
     """What the database held that was replaced (`overwrite=True`)."""
+    replacement: Replacement | None = None
+    """How it was replaced, or the database that the result took the place of."""
+    removed: tuple[str, ...] = ()
+    """Temporary files of killed runs, which were removed."""
     purpose: str | None = None
     chosen: tuple[ChosenSetting, ...] = ()
     """The settings that follow from the purpose."""
@@ -488,6 +506,10 @@ class MergeReport:
     """Of all pages, in hexadecimal; None: SQLite wrote some of them."""
     replaced: Replaced | None = None
     """What the database held that was replaced (`overwrite=True`)."""
+    replacement: Replacement | None = None
+    """How it was replaced, or the database that the result took the place of."""
+    removed: tuple[str, ...] = ()
+    """Temporary files of killed runs, which were removed."""
     before: Replaced | None = None
     """What the target held before, if it existed and was added to."""
 
@@ -658,6 +680,8 @@ class ExportReport:
     threads: int
     seconds: float
     files: tuple[ExportedFile, ...]
+    removed: tuple[str, ...] = ()
+    """Temporary files of killed runs, which were removed."""
 
     @property
     def rows(self) -> int:

@@ -71,6 +71,7 @@ def write_options(
     page_size: int | None = None,
     overwrite: bool = False,
     busy_timeout: float = 5.0,
+    assume_unused: bool = False,
     foreign_keys: bool | None = None,
     analyze: bool = False,
     on_conflict: str = "abort",
@@ -86,6 +87,7 @@ def write_options(
         "page_size": page_size,
         "overwrite": overwrite,
         "busy_timeout": float(busy_timeout),
+        "assume_unused": assume_unused,
         "foreign_keys": foreign_keys,
         "analyze": analyze,
         "on_conflict": on_conflict,
@@ -119,6 +121,7 @@ def write(
     temp_dir: Path | None = None,
     page_size: int | None = None,
     busy_timeout: float = 5.0,
+    assume_unused: bool = False,
     foreign_keys: bool | None = None,
     analyze: bool = False,
     progress: bool | Callback = False,
@@ -146,6 +149,8 @@ def write(
         `replace` the earlier.
     first_rowid: the rowid of the first row of a new table without an INTEGER PRIMARY KEY.
     overwrite: a whole database of that name is replaced.
+    assume_unused: a database is replaced by a rename even if others could have it open unseen; otherwise its pages are written in one
+        transaction then.
     threads, memory: threads, one a core; bytes for buffers, besides the rows that are read ahead.
     progress: True shows a bar on standard error; a callable gets a `Progress` some times a second.
     """
@@ -171,6 +176,7 @@ def write(
             page_size=page_size,
             overwrite=overwrite,
             busy_timeout=busy_timeout,
+            assume_unused=assume_unused,
             foreign_keys=foreign_keys,
             analyze=analyze,
             on_conflict=on_conflict,

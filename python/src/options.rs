@@ -19,6 +19,7 @@ pub(crate) struct Options {
     page_size: Option<u32>,
     overwrite: bool,
     busy_timeout: f64,
+    assume_unused: bool,
     foreign_keys: Option<bool>,
     analyze: bool,
     on_conflict: String,
@@ -53,6 +54,7 @@ impl Options {
             .page_size(page_size)
             .overwrite(self.overwrite)
             .busy_timeout(busy_timeout)
+            .assume_unused(self.assume_unused)
             .foreign_keys(self.foreign_keys)
             .analyze(self.analyze)
             .on_conflict(on_conflict)

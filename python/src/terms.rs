@@ -64,9 +64,9 @@ impl Function {
             Kv => "layout=\"kv\"",
             Compress if value == Some("none") => "compress=False",
             Compress => "compress=True",
-            AddColumns | Analyze | Compact | Dates | EmptyAsText | Force | ForeignKeys | Full
-            | InteriorFirst | KeepRowids | Lossy | Overwrite | OverwriteReject | Pad | RewriteReferences
-            | SkipBadFiles | Strict | StrictMask | StrictQuotes | Tree | WithoutRowid => {
+            AddColumns | Analyze | AssumeUnused | Compact | Dates | EmptyAsText | Force | ForeignKeys
+            | Full | InteriorFirst | KeepRowids | Lossy | Overwrite | OverwriteReject | Pad
+            | RewriteReferences | SkipBadFiles | Strict | StrictMask | StrictQuotes | Tree | WithoutRowid => {
                 return Some(format!("{name}=True"));
             }
             Quote if value == Some("none") => "quote=\"\"",

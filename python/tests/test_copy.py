@@ -109,7 +109,8 @@ def test_a_selection_must_break_nothing_unless_forced(shop: Path, tmp_path: Path
 
 def test_in_place_it_is_a_vacuum(shop: Path) -> None:
     before, size = content(shop), shop.stat().st_size
-    sqluice.copy(shop, shop)
+    report = sqluice.copy(shop, shop, assume_unused=True)
+    assert report.replacement == sqluice.Replacement("rename") and report.removed == ()
     assert content(shop) == before and sound(shop)
     assert shop.stat().st_size * 4 < size
     assert os.listdir(shop.parent) == [shop.name]

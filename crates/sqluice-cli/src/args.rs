@@ -134,6 +134,9 @@ pub(crate) struct Write {
     /// How long to wait for a database that another program has locked: seconds, or such as 500ms or 2min
     #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration, help_heading = "Writing", hide_short_help = true)]
     pub(crate) busy_timeout: Duration,
+    /// Replace a database by a rename even if others could have it open unseen [default: write its pages in one transaction then]
+    #[arg(long, help_heading = "Writing", hide_short_help = true)]
+    pub(crate) assume_unused: bool,
     /// Number of worker threads [default: one per core]
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Resources", hide_short_help = true)]
     pub(crate) threads: Option<u16>,
@@ -154,6 +157,7 @@ impl Write {
             .page_size(self.page_size.unwrap_or(PageSize::DEFAULT))
             .overwrite(self.overwrite)
             .busy_timeout(self.busy_timeout)
+            .assume_unused(self.assume_unused)
             .foreign_keys(self.foreign_keys.then_some(true))
             .analyze(self.analyze);
         options.temp_dir.clone_from(&self.temp_dir);

@@ -9,8 +9,6 @@
 //!
 //! An attempt takes every index to be in the order that it declares. One that is not is sorted by the next attempt.
 
-use std::fs::OpenOptions;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,7 +21,6 @@ use sqluice_core::schema::Schema;
 use sqluice_core::schema::index::Index;
 use sqluice_core::schema::{self, Table};
 use sqluice_core::sqlite_error::failed;
-use sqluice_format::database;
 use sqluice_format::database::{Header, write_schema_records};
 use sqluice_format::key::KeyOrder;
 use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry};
@@ -31,12 +28,13 @@ use sqluice_format::record;
 use sqluice_format::scan::Scan;
 use sqluice_format::value::Value;
 use sqluice_platform::names;
-use sqluice_platform::positioned::Positioned;
 use sqluice_reader::{Snapshot, StoredObject, StoredTree};
 
 use crate::existing::entries::{self, TreePosition};
 use crate::options::{OnConflict, WriteOptions};
-use crate::output::{self, Created, Discard, Exclusive, Output, ReadBack, Replaced, Scratch, Wanted};
+use crate::output::{
+    self, Created, Discard, Exclusive, Output, ReadBack, Replaced, Replacement, Scratch, Wanted,
+};
 use crate::phases::{PhaseReport, Phases};
 use crate::pipeline::{
     self, Appender, Changes, CopyTree, IndexJob, Keep, KeyNames, Piece, SAMPLES_OF_PART, Settings, TreeCopy,
@@ -168,6 +166,10 @@ pub struct Copied {
     pub output: &'static str,
     /// The database that was replaced.
     pub replaced: Option<Replaced>,
+    /// How it was replaced.
+    pub replacement: Option<Replacement>,
+    /// The temporary files of killed runs, which were removed.
+    pub removed: Vec<PathBuf>,
     /// What the time went into.
     pub phases: Vec<PhaseReport>,
     /// Worker threads.
@@ -238,7 +240,7 @@ fn attempt(
         (wanted.continues, wanted.estimated_bytes) = (Some(placed.file), None);
     }
     let folder = (job.auto_vacuum > 0 || job.finish.is_some()).then_some(&*settings.temp_dir);
-    let Created { output: mut file, replaced } =
+    let Created { output: mut file, replaced, mut removed } =
         output::create(&wanted, geometry, job.exclusive.as_ref(), folder, cancel)?;
     let mut copying = Copying { job, header: job.header, settings: &settings, phases: &mut phases, cancel };
     if job.auto_vacuum > 0 || job.finish.is_some() {
@@ -246,7 +248,7 @@ fn attempt(
         copying.header = Header { write_version: 1, read_version: 1, ..job.header };
     }
     let with_versions = |path: &Path| {
-        set_versions(path, &job.header).map_err(|error| {
+        output::set_versions(path, [job.header.write_version, job.header.read_version]).map_err(|error| {
             let what = format!("cannot write {}", job.target.display());
             output::explained(Error::target(what).about(job.target), error)
         })
@@ -273,6 +275,7 @@ fn attempt(
         }
     } else {
         let mut scratch = Scratch::create(&settings.temp_dir, &place)?;
+        removed.extend(scratch.removed().iter().cloned());
         let WrittenPages { trees, .. } = copying.pages(sorts, None, &mut scratch)?;
         phases.begin("sqlite", None);
         let to = file.path().expect("a new file has a path until it has its name");
@@ -289,13 +292,16 @@ fn attempt(
     if let (Some(snapshot), false) = (job.replaced, names::OPEN_FILES_ARE_REPLACED) {
         snapshot.close_file();
     }
-    file.commit()?;
+    let replacement = file.commit()?;
+    let by_sqlite = matches!(replacement, Some(Replacement::Transaction { .. }));
     Ok(Copied {
         trees,
         pages,
-        checksum,
-        output,
+        checksum: checksum.filter(|_| !by_sqlite),
+        output: if by_sqlite { "sqlite" } else { output },
         replaced,
+        replacement,
+        removed,
         phases: phases.finish(),
         threads: settings.workers,
         seconds: started.elapsed().as_secs_f64(),
@@ -574,10 +580,4 @@ fn vacuum_into(from: &Path, to: &Path, auto_vacuum: u8, cancel: &Cancel) -> Resu
     let pages = vacuum().map_err(|error| failed(error, "write the copy"));
     cancel.check()?;
     pages
-}
-
-/// Gives a database that nothing has open the journal mode of a header: SQLite's statement would leave a log beside it.
-fn set_versions(path: &Path, header: &Header) -> io::Result<()> {
-    let file = OpenOptions::new().write(true).open(path)?;
-    file.write_all_at(&[header.write_version, header.read_version], database::VERSIONS_AT as u64)
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
+use serde::Serialize;
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
 
@@ -15,11 +16,11 @@ pub trait Output: Send {
     /// When they can't be written. Nothing may follow then but dropping the output, which leaves things as they were.
     fn write(&mut self, offset: u64, pages: &[&[u8]]) -> Result<()>;
 
-    /// Makes what was written durable, and the target.
+    /// Makes what was written durable, and the target. Returns how a file that had the name was replaced.
     ///
     /// # Errors
     /// When it can't be: things are as they were, then.
-    fn commit(self: Box<Self>) -> Result<()>;
+    fn commit(self: Box<Self>) -> Result<Option<Replacement>>;
 
     /// The path of the file until it has its name, if any. When page 1 is written, SQLite may open it by this path and change
     /// it, and must close it before the commit; nothing is written by [`Output::write`] after that.
@@ -29,6 +30,29 @@ pub trait Output: Send {
 
     /// How pages get to the disk, for the report.
     fn describe(&self) -> &'static str;
+}
+
+/// How a database file gives way to a new one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "method", rename_all = "lowercase")]
+pub enum Replacement {
+    /// The new file gets the name.
+    Rename,
+    /// SQLite writes the pages of the new file into the old one, in one transaction: whoever has the file open goes on with the new
+    /// content.
+    Transaction {
+        /// The reason: somebody may have the file open.
+        why: String,
+    },
+}
+
+impl fmt::Display for Replacement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Replacement::Rename => f.write_str("by a rename"),
+            Replacement::Transaction { why } => write!(f, "by one transaction, not by a rename: {why}"),
+        }
+    }
 }
 
 /// A place for a database that is no file of this machine.

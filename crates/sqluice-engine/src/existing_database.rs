@@ -55,8 +55,9 @@ pub(crate) fn write(
     existing.set_foreign_keys(plan.foreign_keys)?;
     // A run that was killed when it made a new file may have left it.
     let place = output::place(target)?;
+    let mut removed = Vec::new();
     for folder in plan.temp_dir.iter().chain([&place.folder]) {
-        output::remove_stale(folder, &place.file_name);
+        removed.extend(output::remove_stale(folder, &place.file_name));
     }
     let mut phases = Phases::new(progress, phase);
     let mut transaction = existing.begin(cancel)?;
@@ -79,7 +80,8 @@ pub(crate) fn write(
     drop(existing);
 
     let about = ExistingReport { journal_mode_before, journal_mode_after, pages_before, pages_written };
-    Ok(Report { existing: Some(about), ..Report::of(plan, &tables, pages, output, started, phases) })
+    let existing = Some(about);
+    Ok(Report { existing, removed, ..Report::of(plan, &tables, pages, output, started, phases) })
 }
 
 /// Fails if the schema is no longer the one that the plan was made for.

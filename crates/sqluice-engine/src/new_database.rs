@@ -11,7 +11,7 @@ use sqluice_format::database::{Header, SchemaEntry, write_schema};
 use sqluice_format::page::{DATABASE_HEADER_BYTES, PageKind};
 
 use crate::options::{OnConflict, WritePath};
-use crate::output::{self, Created, Discard, Output, ReadBack, Scratch};
+use crate::output::{self, Discard, Output, ReadBack, Replacement, Scratch};
 use crate::phases::Phases;
 use crate::pipeline::{self, Appender, Job, Pages, Settings, Written, WrittenTree, append_empty_leaf};
 use crate::plan::{Plan, TablePlan};
@@ -33,22 +33,21 @@ pub(crate) fn write(
 ) -> Result<Report> {
     let started = Instant::now();
     let work = Work { schema, plan };
-    let mut replaced = None;
+    let (mut replaced, mut removed) = (None, Vec::new());
     let mut output: Box<dyn Output> = match plan.wanted() {
         Some(wanted) => {
             let folder = plan.temp_dir()?;
             let folder = work.is_needed().then_some(&*folder);
-            let Created { output, replaced: old } =
-                output::create(&wanted, plan.geometry(), None, folder, cancel)?;
-            replaced = old;
-            output
+            let created = output::create(&wanted, plan.geometry(), None, folder, cancel)?;
+            (replaced, removed) = (created.replaced, created.removed);
+            created.output
         }
         None if work.is_needed() => return Err(nowhere(plan)),
         None => Box::new(Discard),
     };
     // A run that was killed may have left files in it, even if this one does not use the folder.
     if let (Some(folder), Some(target)) = (&plan.temp_dir, &plan.target) {
-        output::remove_stale(folder, &output::place(target)?.file_name);
+        removed.extend(output::remove_stale(folder, &output::place(target)?.file_name));
     }
     let mut phases = Phases::new(progress, phase);
     let mut run = NewRun { plan, rejects: rejects.as_mut(), phases: &mut phases, cancel };
@@ -60,10 +59,13 @@ pub(crate) fn write(
     cancel.check()?;
     phases.begin("sync", None);
     let described = output.describe();
-    RejectFile::finish_around(rejects, || output.commit())?;
-    let checksum = file.checksum.to_hex();
+    let replacement = RejectFile::finish_around(rejects, || output.commit())?;
     let report = Report::of(plan, &file.tables, file.page_count, described, started, phases);
-    Ok(Report { checksum, replaced, ..report })
+    let report = Report { replaced, removed, ..report };
+    Ok(match &replacement {
+        Some(Replacement::Transaction { .. }) => Report { output: "sqlite", replacement, ..report },
+        _ => Report { checksum: file.checksum.to_hex(), replacement, ..report },
+    })
 }
 
 /// Writes what `plan` says to a temporary file, which is neither synced nor renamed: its target is the database that the file is needed

@@ -55,6 +55,9 @@ pub struct WriteOptions {
     pub first_rowid: i64,
     /// How long to wait for a database that is in use.
     pub busy_timeout: Duration,
+    /// Whether a database that is replaced has no users but those that are seen: it is replaced by a rename even where others could have it
+    /// open unseen. Such a user would keep reading the old content.
+    pub assume_unused: bool,
     /// Sizes and limits that only tests change.
     #[doc(hidden)]
     pub tuning: Tuning,
@@ -109,6 +112,7 @@ impl Default for WriteOptions {
             if_exists: IfExists::Refuse,
             first_rowid: 1,
             busy_timeout: Duration::from_secs(5),
+            assume_unused: false,
             tuning: Tuning::DEFAULT,
         }
     }
@@ -154,6 +158,8 @@ setters! { WriteOptions:
     first_rowid(rowid: i64) = rowid;
     /// Sets how long to wait for a database that is in use.
     busy_timeout(timeout: Duration) = timeout;
+    /// Replaces a database by a rename even where others could have it open unseen.
+    assume_unused(assume: bool) = assume;
 }
 
 /// How a row is handled whose PRIMARY KEY or UNIQUE key an earlier row has

@@ -191,14 +191,15 @@ impl RejectFile {
 
     /// Commits the file around the commit of a database, unless nearly all rows of an input are bad. A file with rows is committed
     /// first, so that a row missing from the database is in the file, whatever happens; an empty one after it.
-    pub(crate) fn finish_around(
+    pub(crate) fn finish_around<T>(
         mut rejects: Option<RejectFile>,
-        commit: impl FnOnce() -> Result<()>,
-    ) -> Result<()> {
+        commit: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
         rejects.as_ref().map_or(Ok(()), RejectFile::judge)?;
         rejects.take_if(|rejects| rejects.rows() > 0).map_or(Ok(()), RejectFile::finish)?;
-        commit()?;
-        rejects.map_or(Ok(()), RejectFile::finish)
+        let committed = commit()?;
+        rejects.map_or(Ok(()), RejectFile::finish)?;
+        Ok(committed)
     }
 
     fn name(&mut self) -> io::Result<()> {
@@ -208,6 +209,9 @@ impl RejectFile {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             synced => synced,
         };
+        if let Some(Unnamed { place, .. }) = &self.unnamed {
+            output::rights_of_file(&place.path()).give(self.file.get_ref())?;
+        }
         unless_special(durable::sync(self.file.get_ref()))?;
         let Some(Unnamed { temporary, place }) = &self.unnamed else { return Ok(()) };
         match self.overwrite {

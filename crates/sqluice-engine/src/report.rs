@@ -9,7 +9,7 @@ use serde::Serialize;
 use sqluice_core::error::{Message, Setting};
 
 use crate::options::{Action, OnConflict, WritePath};
-use crate::output::Replaced;
+use crate::output::{Replaced, Replacement};
 pub use crate::phases::PhaseReport;
 use crate::phases::Phases;
 use crate::pipeline::{Written, WrittenTree};
@@ -36,7 +36,7 @@ pub struct Report {
     /// Bytes of the file.
     pub bytes: u64,
     /// The checksum of all pages, in hexadecimal: see [`checksum`](sqluice_core::checksum). Empty for a database that existed before,
-    /// which is not read as a whole.
+    /// which is not read as a whole, and where one transaction has replaced a database.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub checksum: String,
     /// How pages got to the disk: `direct`, `buffered` or `discarded`, or by `sqlite`.
@@ -45,6 +45,12 @@ pub struct Report {
     pub existing: Option<ExistingReport>,
     /// The content of the database that was replaced.
     pub replaced: Option<Replaced>,
+    /// How it was replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<Replacement>,
+    /// The temporary files of killed runs, which were removed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<PathBuf>,
     /// Worker threads.
     pub threads: usize,
     /// Seconds, from the look at the input to the durable file.
@@ -148,6 +154,8 @@ impl Report {
             output,
             existing: None,
             replaced: None,
+            replacement: None,
+            removed: Vec::new(),
             threads: plan.threads,
             seconds: started.elapsed().as_secs_f64(),
             phases: phases.finish(),

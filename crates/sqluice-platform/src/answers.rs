@@ -94,3 +94,32 @@ pub enum Fault {
     /// Links are not made here.
     NoLinks,
 }
+
+/// The other processes that have a file open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Users {
+    /// Those that were seen.
+    pub seen: Vec<User>,
+    /// Why another one may have been overlooked; `None`: all processes were looked at.
+    pub unseen: Option<Unseen>,
+}
+
+/// A process that has a file open, by one of its descriptors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// The number of the process.
+    pub process: u32,
+    /// The descriptor; 0 where the system does not say it.
+    pub descriptor: u32,
+    /// The name of the process, such as `process 4711 (sqlite3)`.
+    pub name: String,
+}
+
+/// Why a process that has a file open may be overlooked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unseen {
+    /// Some processes of this machine are hidden, for this reason: a sentence.
+    Processes(&'static str),
+    /// The file system is shared with other machines.
+    Machines,
+}

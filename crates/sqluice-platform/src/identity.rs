@@ -31,6 +31,14 @@ pub fn of_file(file: &File) -> io::Result<Identity> {
     system::identity::of_file(file)
 }
 
+/// The number of names of an open file: hard links.
+///
+/// # Errors
+/// When it can't be asked.
+pub fn name_count(file: &File) -> io::Result<u64> {
+    system::identity::name_count(file)
+}
+
 /// Whether both paths exist and lead to the same file.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     of_path(one).is_ok_and(|one| of_path(other).is_ok_and(|other| one == other))
@@ -52,6 +60,8 @@ mod tests {
         assert!(is_same(&at("a"), &at("c")) && !is_same(&at("a"), &at("b")) && !is_same(&at("x"), &at("x")));
         let open = File::open(at("a")).unwrap();
         assert_eq!(of_file(&open).unwrap(), of_path(&at("c")).unwrap());
+        let count = |name: &str| name_count(&File::open(at(name)).unwrap()).unwrap();
+        assert_eq!(["a", "b", "c"].map(count), [2, 1, 2]);
         fs::rename(at("b"), at("d")).unwrap();
         assert_eq!(of_link(&at("d")).unwrap(), of_path(&at("d")).unwrap());
         assert_ne!(of_file(&open).unwrap(), of_path(&at("d")).unwrap());

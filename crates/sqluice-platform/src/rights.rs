@@ -1,10 +1,16 @@
 //! Who may use a file.
 
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
 use crate::system;
+
+/// The permissions that SQLite gives a new database, but for those of the umask.
+const OF_DATABASE: u32 = 0o644;
+
+/// The permissions that most programs give a new file, but for those of the umask.
+const OF_FILE: u32 = 0o666;
 
 /// Owner and permissions of a file. On Windows a new file has those of its folder, and this is empty.
 #[derive(Clone, Debug)]
@@ -14,6 +20,16 @@ impl Rights {
     /// Those of a file.
     pub fn of(metadata: &Metadata) -> Rights {
         Rights(system::rights::Rights::of(metadata))
+    }
+
+    /// Those that SQLite gives a new database.
+    pub fn of_new_database() -> Rights {
+        Rights(system::rights::Rights::of_new(OF_DATABASE, system::tree::umask()))
+    }
+
+    /// Those that most programs give a new file.
+    pub fn of_new_file() -> Rights {
+        Rights(system::rights::Rights::of_new(OF_FILE, system::tree::umask()))
     }
 
     /// Gives them to another file, the owner as far as the process may.
@@ -31,4 +47,73 @@ impl Rights {
 /// When it may not.
 pub fn check_write(path: &Path) -> io::Result<()> {
     system::rights::check_write(path)
+}
+
+/// Options that create a file which only its owner may read and write.
+pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    system::rights::private(options)
+}
+
+/// Whether somebody else than this user and root may open the file at `path`: another owner, a group, or everyone, as far as the folders
+/// above it let them in. On Windows this is unknown, and `false`.
+///
+/// # Errors
+/// When the file or a folder can't be asked.
+pub fn may_others_open(path: &Path) -> io::Result<bool> {
+    system::rights::may_others_open(path)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn others_may_open_what_its_mode_and_all_folders_above_it_let_them() {
+        let outer = tempfile::tempdir().unwrap();
+        let inner = outer.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        let file = inner.join("x.db");
+        fs::write(&file, "").unwrap();
+        let set = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        for (mode, folder, above, expected) in [
+            (0o600, 0o755, 0o755, false),
+            (0o644, 0o755, 0o755, true),
+            (0o602, 0o701, 0o711, true),
+            (0o644, 0o700, 0o755, false),
+            (0o644, 0o755, 0o700, false),
+            (0o644, 0o644, 0o755, false),
+        ] {
+            set(&file, mode);
+            set(&inner, folder);
+            set(outer.path(), above);
+            // Without the right to enter a folder only root can ask.
+            match may_others_open(&file) {
+                Ok(found) => assert_eq!(found, expected, "{mode:o} {folder:o} {above:o}"),
+                Err(error) => assert_eq!((error.kind(), folder), (io::ErrorKind::PermissionDenied, 0o644)),
+            }
+        }
+        set(outer.path(), 0o755);
+        set(&inner, 0o755);
+        set(&file, 0o600);
+        if std::os::unix::fs::chown(&file, Some(65534), None).is_ok() {
+            assert!(may_others_open(&file).unwrap(), "its owner is somebody else");
+        }
+    }
+
+    #[test]
+    fn a_private_file_gets_the_rights_of_a_new_database() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        let file = private(OpenOptions::new().write(true).create_new(true)).open(&path).unwrap();
+        assert_eq!(mode(), 0o600);
+        Rights::of_new_database().give(&file).unwrap();
+        let Some(umask) = system::tree::umask() else { return };
+        assert_eq!(mode(), 0o644 & !umask);
+        Rights::of_new_file().give(&file).unwrap();
+        assert_eq!(mode(), 0o666 & !umask);
+    }
 }

@@ -2,18 +2,54 @@
 //!
 //! | system | how | not seen |
 //! |---|---|---|
-//! | Linux | `/proc`, as `lsof` does | processes of others, unless we are root, and of other containers |
+//! | Linux | `/proc`, as `lsof` does | processes of others, unless we are root, and those outside of our container |
 //! | macOS | `libproc`, as `lsof` does | processes of others, unless we are root |
 //! | Windows | the Restart Manager | none on this machine; an open file can't be replaced anyway |
 //!
-//! Processes of other machines are never seen.
+//! Processes of other machines are never seen. [`Users::unseen`] says why somebody may have been overlooked.
 
 use std::path::Path;
 
 use crate::answers::Identity;
+pub use crate::answers::{Unseen, User, Users};
 use crate::system;
 
-/// Names another process that has the file at `path` open, as `process 4711 (sqlite3)`.
-pub fn find(path: &Path, identity: Identity) -> Option<String> {
+/// Looks for other processes that have the file at `path` open, also after the file has lost that name.
+pub fn find(path: &Path, identity: Identity) -> Users {
     system::users::find(path, identity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity;
+
+    #[test]
+    fn a_file_that_nobody_else_has_open_has_no_users() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let users = find(file.path(), identity::of_path(file.path()).unwrap());
+        assert_eq!(users.seen, [], "our own descriptor does not count");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")] // `tail` holds a file open.
+    fn another_process_is_named_also_when_the_file_has_lost_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        std::fs::write(&path, "x").unwrap();
+        let identity = identity::of_path(&path).unwrap();
+        let mut other = std::process::Command::new("tail").args(["-f"]).arg(&path).spawn().unwrap();
+        let started = std::time::Instant::now();
+        let seen = || find(&path, identity).seen.first().map(|user| user.name.clone());
+        while seen().is_none() && started.elapsed().as_secs() < 20 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let expected = Some(format!("process {} (tail)", other.id()));
+        let with_name = seen();
+        std::fs::remove_file(&path).unwrap();
+        let without_name = seen();
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert_eq!((with_name, without_name), (expected.clone(), expected));
+    }
 }

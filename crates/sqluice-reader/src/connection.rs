@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
-use sqluice_core::error::{Error, Setting, message};
+use sqluice_core::database_path::immutable_uri;
+use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 use sqluice_core::sqlite_error::said;
 
@@ -28,15 +29,39 @@ pub fn begin(path: &Path, busy_timeout: Duration, cancel: &Cancel) -> rusqlite::
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(connection)
     };
-    use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
     match read(OpenFlags::SQLITE_OPEN_READ_ONLY) {
         // A hot journal, or a log without its index: a connection that may write brings them in order.
-        Err(error) if matches!(error.sqlite_error_code(), Some(ReadOnly | CannotOpen)) => {
+        Err(error) if is_unopened(&error) => {
             drop(read(OpenFlags::SQLITE_OPEN_READ_WRITE)?);
             read(OpenFlags::SQLITE_OPEN_READ_ONLY)
         }
         other => other,
     }
+}
+
+/// A connection in a read transaction of a database that is at rest, without locks.
+///
+/// # Errors
+/// What SQLite says.
+pub(crate) fn begin_at_rest(path: &Path, cancel: &Cancel) -> Result<Connection> {
+    let uri = immutable_uri(path)?;
+    let read = || -> rusqlite::Result<Connection> {
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(uri, flags)?;
+        let cancel = cancel.clone();
+        connection.progress_handler(CANCEL_STEPS, Some(move || cancel.check().is_err()))?;
+        connection.execute_batch("PRAGMA cell_size_check = ON; BEGIN")?;
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(connection)
+    };
+    read().map_err(|error| unreadable(path, error))
+}
+
+/// Whether SQLite could not open a file, or not write what it needs beside it.
+pub(crate) fn is_unopened(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
+    matches!(error.sqlite_error_code(), Some(ReadOnly | CannotOpen))
 }
 
 /// The error for the database `name`, which SQLite can't read.

@@ -10,6 +10,7 @@
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
 //! * [`descriptor`]: files that stay open as long as any part of the process reads them
+//! * [`at_rest`]: files that are read without locks
 //! * [`connection`]: read transactions; [`dbpage`]: pages through SQLite
 //! * [`pages`]: pages of a file that does not change, for any number of threads
 //! * [`snapshot`]: one committed state of a database; [`catalogue`]: its objects, and the B-tree of each
@@ -17,6 +18,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod at_rest;
 pub mod catalogue;
 pub mod connection;
 pub mod dbpage;

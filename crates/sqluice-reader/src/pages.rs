@@ -26,6 +26,7 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_platform::positioned::Positioned;
 
+use crate::at_rest::AtRest;
 use crate::connection::unreadable;
 use crate::dbpage;
 use crate::descriptor::Descriptor;
@@ -52,6 +53,8 @@ pub struct FileView<'a> {
     pub file_bytes: u64,
     /// How long it may be read.
     pub limit: Option<Limit>,
+    /// What shows that it has changed, if it is read without locks.
+    pub at_rest: Option<&'a AtRest>,
     /// Receives the number of bytes that are read.
     pub progress: &'a dyn Progress,
     /// Ends the reading.
@@ -115,6 +118,15 @@ impl<'a> FileView<'a> {
     /// A reader for one thread.
     pub fn pages(self) -> FilePages<'a> {
         FilePages { view: self, windows: Vec::new() }
+    }
+
+    /// Refuses what was read if it took too long, or if the file has changed.
+    ///
+    /// # Errors
+    /// When one of these is so.
+    pub fn check(&self) -> Result<()> {
+        self.limit.map_or(Ok(()), |limit| limit.check(self.path))?;
+        self.at_rest.map_or(Ok(()), |at_rest| at_rest.check(self.path))
     }
 
     /// Why a tree could not be read.
@@ -219,11 +231,8 @@ impl FilePages<'_> {
 
     #[cold]
     fn fill(&mut self, at: u64, bytes: u64) -> Result<usize> {
-        let FileView { file, log, path, file_bytes, limit, progress, cancel } = self.view;
+        let FileView { file, log, path, file_bytes, progress, cancel, .. } = self.view;
         cancel.check()?;
-        if let Some(limit) = limit {
-            limit.check(path)?;
-        }
         let follows = self.windows.iter().position(|window| window.end() == at && !window.bytes().is_empty());
         let index = follows.unwrap_or_else(|| {
             if self.windows.len() < WINDOWS {
@@ -252,6 +261,10 @@ impl FilePages<'_> {
                 window.buffer.set_len(0);
                 return Err(error);
             }
+        }
+        if let Err(error) = self.view.check() {
+            self.windows[index].buffer.set_len(0);
+            return Err(error);
         }
         progress.advance(Amount { rows: 0, bytes: wanted });
         Ok(index)

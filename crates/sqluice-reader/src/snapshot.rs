@@ -2,6 +2,7 @@
 //!
 //! * A read transaction of SQLite is held from the first page to the last: in rollback mode no process can commit meanwhile, in
 //!   WAL mode nothing is copied into the file that this state does not know.
+//! * A database in WAL mode in a read-only folder is read without locks, if it has no log (`at_rest`).
 //! * A hot journal is rolled back first, by a connection that may write; where that can't be, the database is refused.
 //! * In WAL mode the newest version of a page may be in the log. Pages that have any frame in the log are asked of SQLite, which
 //!   knows the last frame of its transaction; the log is read only for the numbers of its pages, so frames that were appended since,
@@ -31,7 +32,8 @@ use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry, PageSize};
 use sqluice_platform::paths::canonical;
 use sqluice_platform::positioned::Positioned;
 
-use crate::connection::{begin, no_database, unreadable};
+use crate::at_rest::AtRest;
+use crate::connection::{begin, begin_at_rest, is_unopened, no_database, unreadable};
 use crate::dbpage;
 use crate::descriptor::{Descriptor, no_file};
 use crate::pages::{FileView, Limit, Log, ViewedFile};
@@ -78,6 +80,8 @@ pub struct Snapshot {
     /// A bit for each page that has a frame in the log.
     in_log: Vec<u64>,
     limit: Option<Limit>,
+    /// What shows that the file has changed, if it is read without locks.
+    at_rest: Option<AtRest>,
     /// What removes the file, if it is a temporary one: closed after the connection and the descriptor.
     fetched: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -95,10 +99,20 @@ impl Snapshot {
         // SQLite keeps the log beside the file itself, not beside a link to it; and an absolute path is never taken for a URI.
         let path = canonical(name).map_err(|error| Error::read(name, error))?;
         let descriptor = Descriptor::open(&path).map_err(|error| Error::read(name, error))?;
-        let connection =
-            begin(&path, options.busy_timeout, cancel).map_err(|error| unreadable(name, error))?;
-        let connection = Arc::new(Mutex::new(connection));
-        Snapshot::of_transaction(connection, descriptor, name, path, options)
+        let error = match begin(&path, options.busy_timeout, cancel) {
+            Ok(connection) => {
+                let connection = Arc::new(Mutex::new(connection));
+                return Snapshot::of_transaction(connection, descriptor, name, path, options);
+            }
+            Err(error) => error,
+        };
+        let at_rest = if is_unopened(&error) { AtRest::find(&path).ok().flatten() } else { None };
+        let Some(at_rest) = at_rest else { return Err(unreadable(name, error)) };
+        let connection = Arc::new(Mutex::new(begin_at_rest(&path, cancel)?));
+        let mut snapshot = Snapshot::of_transaction(connection, descriptor, name, path, options)?;
+        at_rest.check(name)?;
+        (snapshot.at_rest, snapshot.journal_mode, snapshot.limit) = (Some(at_rest), "wal".to_owned(), None);
+        Ok(snapshot)
     }
 
     /// Begins to read a database that was fetched from `name` to a temporary file at `path`, which exists as long as `file`.
@@ -126,7 +140,7 @@ impl Snapshot {
         self.fetched.is_some()
     }
 
-    /// A database that `connection` has in an exclusive transaction, in a rollback mode.
+    /// A database that `connection` has in an exclusive transaction, in a rollback mode or with an empty log.
     ///
     /// # Errors
     /// When it can't be read.
@@ -184,6 +198,7 @@ impl Snapshot {
             journal_mode,
             in_log,
             limit,
+            at_rest: None,
             fetched: None,
         };
         snapshot.read_header(options.pending_byte)?;
@@ -318,6 +333,7 @@ impl Snapshot {
             path: &self.name,
             file_bytes: self.bytes(),
             limit: self.limit,
+            at_rest: self.at_rest.as_ref(),
             progress,
             cancel,
         }

@@ -88,7 +88,7 @@ mod cloud {
     use sqluice_core::error::{Error, Result};
     use sqluice_core::progress::{Amount, Cancel, Progress};
     use sqluice_core::remote::RemoteFile;
-    use sqluice_engine::output::{Destination, NewObject, Output, Scratch, place};
+    use sqluice_engine::output::{Destination, NewObject, Output, Replacement, Scratch, place};
     use sqluice_reader::Snapshot;
     use sqluice_reader::snapshot::ReadOptions;
     use sqluice_remote::{Object, Upload, UploadOptions};
@@ -185,8 +185,8 @@ mod cloud {
             Ok(())
         }
 
-        fn commit(self: Box<Self>) -> Result<()> {
-            self.0.finish()
+        fn commit(self: Box<Self>) -> Result<Option<Replacement>> {
+            self.0.finish().map(|()| None)
         }
 
         fn describe(&self) -> &'static str {

@@ -133,6 +133,9 @@ pub(crate) struct Copy {
     /// How long to wait for a database that another program has locked: seconds, or such as 500ms or 2min
     #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration, help_heading = "Writing", hide_short_help = true)]
     pub(crate) busy_timeout: Duration,
+    /// Replace a database by a rename even if others could have it open unseen [default: write its pages in one transaction then]
+    #[arg(long, help_heading = "Writing", hide_short_help = true)]
+    pub(crate) assume_unused: bool,
     /// How long the commits of other programs may wait; after that, the copy ends with an error [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = numbers::duration, help_heading = "Writing", hide_short_help = true)]
     pub(crate) busy_limit: Option<Duration>,

@@ -17,7 +17,8 @@ pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         .threads(args.threads.map(usize::from))
         .memory_bytes(args.memory)
         .overwrite(args.overwrite)
-        .busy_timeout(args.busy_timeout);
+        .busy_timeout(args.busy_timeout)
+        .assume_unused(args.assume_unused);
     write.temp_dir.clone_from(&args.temp_dir);
     let copy = copy::Copy::new(&args.source, &args.target)
         .compact(args.compact)
@@ -126,7 +127,8 @@ fn summarize(report: &CopyReport, printer: &Printer) {
         )),
         _ => {}
     }
-    replaced::summarize(report.replaced.as_ref(), Some(target), printer);
+    replaced::summarize(report.replaced.as_ref(), report.replacement.as_ref(), Some(target), printer);
+    replaced::summarize_removed(&report.removed, printer);
     report.mask.iter().for_each(|plan| summarize_masks(plan, printer));
     for table in tables.iter().filter(|table| table.sorted) {
         printer.note(&format!("  table {} was out of order and was sorted", table.name));

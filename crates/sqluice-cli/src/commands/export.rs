@@ -6,6 +6,7 @@ use sqluice::error::Error;
 use sqluice::export::{self, ExportReport, ReadOptions};
 use sqluice::progress::Cancel;
 
+use super::replaced::summarize_removed;
 use crate::Exit;
 use crate::args::Export;
 use crate::printer::Printer;
@@ -89,6 +90,7 @@ fn summarize(report: &ExportReport, printer: &Printer) {
             printer.note(&format!("note: {path}: {note}"));
         }
     }
+    summarize_removed(&report.removed, printer);
     if report.fetched {
         printer.detail(&format!("  {} was fetched to a temporary file", report.source.display()));
     }

@@ -26,6 +26,7 @@ pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::R
         .memory_bytes(args.memory)
         .overwrite(args.overwrite)
         .busy_timeout(args.busy_timeout)
+        .assume_unused(args.assume_unused)
         .analyze(args.analyze)
         .on_conflict(args.on_conflict.map(Into::into).unwrap_or_default());
     write.temp_dir.clone_from(&args.temp_dir);
@@ -78,7 +79,8 @@ fn summarize(args: &Merge, report: &MergeReport, printer: &Printer) {
             rate(report.rows, *seconds)
         ),
     );
-    replaced::summarize(report.replaced.as_ref(), Some(target), printer);
+    replaced::summarize(report.replaced.as_ref(), report.replacement.as_ref(), Some(target), printer);
+    replaced::summarize_removed(&report.removed, printer);
     for source in &report.fetched {
         printer.detail(&format!("  {} was fetched to a temporary file", source.display()));
     }

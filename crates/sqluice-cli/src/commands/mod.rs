@@ -179,7 +179,9 @@ fn print_phases(phases: &[PhaseReport], printer: &Printer) {
 
 /// Prints what was done to other rows than those that were written: replaced databases, repeated keys, bad rows.
 fn print_side_effects(report: &Report, rejects: Option<&Path>, printer: &Printer) {
-    replaced::summarize(report.replaced.as_ref(), report.target.as_deref(), printer);
+    let (replaced, replacement) = (report.replaced.as_ref(), report.replacement.as_ref());
+    replaced::summarize(replaced, replacement, report.target.as_deref(), printer);
+    replaced::summarize_removed(&report.removed, printer);
     print_conflicts(report, printer);
     match rejects {
         Some(file) if report.rejected > 0 => {

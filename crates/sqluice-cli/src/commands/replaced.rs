@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use sqluice::error::Error;
-use sqluice::output::{Replaced, ReplacedTable, Wanted};
+use sqluice::output::{Replaced, ReplacedTable, Replacement, Wanted};
 use sqluice::progress::Cancel;
 
 use crate::printer::Printer;
@@ -33,7 +33,7 @@ pub(super) fn confirm<'p>(
         return Ok(());
     }
     let Some(wanted) = wanted.filter(|wanted| wanted.replaces) else { return Ok(()) };
-    let Some(replaced) = wanted.recover_replaced()?.filter(|replaced| !replaced.is_empty()) else {
+    let Some(replaced) = wanted.recover_replaced(cancel)?.filter(|replaced| !replaced.is_empty()) else {
         return Ok(());
     };
     printer.ask(&question(wanted.path, &replaced));
@@ -96,9 +96,25 @@ fn summary(replaced: &Replaced) -> String {
     format!("{}, {rows}", counted(tables.len() as u64, "table"))
 }
 
-/// Reports what was replaced.
-pub(super) fn summarize(replaced: Option<&Replaced>, target: Option<&Path>, printer: &Printer) {
-    let (Some(replaced), Some(target)) = (replaced, target) else { return };
+/// Reports which temporary files of killed runs were removed.
+pub(super) fn summarize_removed(removed: &[PathBuf], printer: &Printer) {
+    for path in removed {
+        printer.note(&format!("  removed {}, which a killed run had left", path.display()));
+    }
+}
+
+/// Reports what was replaced, and how.
+pub(super) fn summarize(
+    replaced: Option<&Replaced>,
+    replacement: Option<&Replacement>,
+    target: Option<&Path>,
+    printer: &Printer,
+) {
+    let Some(target) = target else { return };
+    if let Some(how @ Replacement::Transaction { .. }) = replacement {
+        printer.note(&format!("  {} was replaced {how}", target.display()));
+    }
+    let Some(replaced) = replaced else { return };
     printer.note(&format!("  replaced {}, which held {}", target.display(), summary(replaced)));
     for table in replaced.tables.iter().take(TABLES_MAX) {
         printer.detail(&format!("    {}: {}", table.name, rows(table)));

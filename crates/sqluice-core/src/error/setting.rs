@@ -34,6 +34,8 @@ settings! {
     Append = "append",
     /// `PRAGMA application_id`.
     ApplicationId = "application_id",
+    /// A database that is replaced has no users but those that are seen.
+    AssumeUnused = "assume_unused",
     /// Whether a database gives free pages back.
     AutoVacuum = "auto_vacuum",
     /// Columns of booleans.

@@ -171,6 +171,7 @@ impl Transaction<'_> {
             path: existing.name(),
             file_bytes,
             limit: None,
+            at_rest: None,
             progress,
             cancel: self.cancel(),
         }

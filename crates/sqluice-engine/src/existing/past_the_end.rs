@@ -7,7 +7,7 @@ use std::path::Path;
 use sqluice_core::error::{Error, Result};
 use sqluice_platform::durable;
 
-use crate::output::{Direct, Output, explained};
+use crate::output::{Direct, Output, Replacement, explained};
 
 /// Writes pages past the end of a file, and keeps the last: SQLite must write that one itself, or it would not know the number
 /// of pages.
@@ -46,8 +46,8 @@ impl Output for PastTheEnd<'_> {
         self.direct.write(self.file, offset, pages).map_err(|error| cannot_write(self.name, error))
     }
 
-    fn commit(self: Box<Self>) -> Result<()> {
-        self.finish().map(drop)
+    fn commit(self: Box<Self>) -> Result<Option<Replacement>> {
+        self.finish().map(|_| None)
     }
 
     fn describe(&self) -> &'static str {

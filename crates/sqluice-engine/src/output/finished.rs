@@ -17,7 +17,7 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 use sqluice_platform::positioned::Positioned;
 
-use super::{Destination, NewObject, Output, Replaced, Scratch, TargetPath, Wanted};
+use super::{Destination, NewObject, Output, Replaced, Replacement, Scratch, TargetPath, Wanted};
 
 /// Bytes of a finished file that are read at once.
 const READ_BYTES: usize = 4 << 20;
@@ -105,7 +105,7 @@ impl Output for Finished {
         Some(self.file.path())
     }
 
-    fn commit(self: Box<Self>) -> Result<()> {
+    fn commit(self: Box<Self>) -> Result<Option<Replacement>> {
         let path = self.file.path();
         let unreadable = |error| Error::read(path, error);
         let file = File::open(path).map_err(unreadable)?;

@@ -14,6 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sqluice_platform::locks::{Lock, try_lock};
+use sqluice_platform::rights::{self, Rights};
 use sqluice_platform::{identity, locks, paths};
 
 /// A file name has at most 255 bytes: of a longer target name only this number goes into the temporary one.
@@ -27,14 +28,15 @@ fn prefix(target: &OsStr) -> OsString {
     prefix
 }
 
-/// Creates and locks a temporary file for `target` in `folder`.
+/// Creates and locks a temporary file for `target` in `folder`, which only its owner may read: what becomes of it gets other rights last.
 pub(crate) fn create(folder: &Path, target: &OsStr) -> io::Result<(File, PathBuf)> {
     let process = std::process::id();
     for attempt in 0.. {
         let mut name = prefix(target);
         name.push(format!("{process}-{attempt}"));
         let path = folder.join(name);
-        let file = match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
+        let mut options = OpenOptions::new();
+        let file = match rights::private(options.read(true).write(true).create_new(true)).open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             Err(error) => return Err(error),
@@ -50,11 +52,12 @@ pub(crate) fn create(folder: &Path, target: &OsStr) -> io::Result<(File, PathBuf
     unreachable!("the loop ends by returning")
 }
 
-/// Removes the temporary files of `target` that belong to no living process. What can't be removed stays: it does not
-/// stand in the way.
-pub(crate) fn remove_stale(folder: &Path, target: &OsStr) {
+/// Removes the temporary files of `target` that belong to no living process, and returns their paths. What can't be removed stays: it does
+/// not stand in the way.
+pub(crate) fn remove_stale(folder: &Path, target: &OsStr) -> Vec<PathBuf> {
     let prefix = prefix(target);
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut removed = Vec::new();
+    let Ok(entries) = std::fs::read_dir(folder) else { return removed };
     for entry in entries.flatten() {
         if !entry.file_name().as_encoded_bytes().starts_with(prefix.as_encoded_bytes()) {
             continue;
@@ -63,10 +66,17 @@ pub(crate) fn remove_stale(folder: &Path, target: &OsStr) {
         // Whatever else has such a name is not waited for, nor followed.
         let Ok(file) = locks::open(&path) else { continue };
         let unlocked = try_lock(&file).is_ok_and(|lock| lock == Lock::Taken);
-        if unlocked && is_still_at(&file, &path) {
-            let _ = std::fs::remove_file(&path);
+        if unlocked && is_still_at(&file, &path) && std::fs::remove_file(&path).is_ok() {
+            removed.push(path);
         }
     }
+    removed.sort();
+    removed
+}
+
+/// The rights that a temporary file gets with the name `target`: those of the file that it replaces, or those of any new file.
+pub(crate) fn rights_of_file(target: &Path) -> Rights {
+    target.metadata().map_or_else(|_| Rights::of_new_file(), |metadata| Rights::of(&metadata))
 }
 
 /// Whether a file that is open still has this name.

@@ -12,6 +12,7 @@ mod replace;
 mod replaced;
 mod scratch;
 mod shared;
+mod transfer;
 mod wanted;
 mod whole_file;
 
@@ -19,12 +20,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use crate::destination::{Destination, NewObject, Output};
+pub use crate::destination::{Destination, NewObject, Output, Replacement};
 pub(crate) use direct::Direct;
 pub use exclusive::Exclusive;
 pub(crate) use finished::exists_at;
 pub(crate) use free_space::refuse_growth;
-pub(crate) use leftover::{create as create_temporary, remove_stale};
+pub(crate) use leftover::{create as create_temporary, remove_stale, rights_of_file};
 pub use new_file::NewFile;
 pub use place::{TargetPath, place};
 pub(crate) use read_back::{ReadBack, read_back};
@@ -32,6 +33,7 @@ pub use replaced::{Replaced, ReplacedTable};
 pub use scratch::Scratch;
 pub(crate) use shared::SharedRun;
 pub use shared::create_shared;
+pub(crate) use transfer::set_versions;
 pub use wanted::Wanted;
 pub use whole_file::WholeFile;
 
@@ -44,6 +46,8 @@ pub(crate) struct Created {
     pub(crate) output: Box<dyn Output>,
     /// What it replaces.
     pub(crate) replaced: Option<Replaced>,
+    /// The temporary files that killed runs had left, which were removed.
+    pub(crate) removed: Vec<PathBuf>,
 }
 
 /// Begins the database that is wanted, of pages of `geometry`: a file, one that replaces what `exclusive` has, or an object. An object that
@@ -61,22 +65,21 @@ pub(crate) fn create(
         let start = geometry.offset(geometry.lock_page());
         let lock_page = start..start + page_bytes as u64;
         let output = wanted.create_at(destination, lock_page, sqlite_folder, cancel)?;
-        return Ok(Created { output, replaced });
+        return Ok(Created { output, replaced, removed: Vec::new() });
     }
     let file = match exclusive {
-        Some(exclusive) => NewFile::create_instead_of(exclusive, wanted, page_bytes)?,
-        None => NewFile::create(wanted, page_bytes)?,
+        Some(exclusive) => NewFile::create_instead_of(exclusive, wanted, page_bytes, cancel)?,
+        None => NewFile::create(wanted, page_bytes, cancel)?,
     };
-    let replaced = file.replaced().cloned();
-    Ok(Created { output: Box::new(file), replaced })
+    let (replaced, removed) = (file.replaced().cloned(), file.removed().to_vec());
+    Ok(Created { output: Box::new(file), replaced, removed })
 }
 
-/// Removes what runs that were killed have left beside `target`. A run that writes there does this itself.
-pub fn remove_leftovers(target: &Path) {
+/// Removes the temporary files that killed runs have left beside `target`, and returns their paths. A run that writes there does this
+/// itself.
+pub fn remove_leftovers(target: &Path) -> Vec<PathBuf> {
     // What can't be a target has none.
-    if let Ok(place) = place(target) {
-        remove_stale(&place.folder, &place.file_name);
-    }
+    place(target).map_or(Vec::new(), |place| remove_stale(&place.folder, &place.file_name))
 }
 
 /// The folder for temporary files of a database at `target`: `given`, or that of the target, or that of the system.
@@ -101,8 +104,8 @@ impl Output for Discard {
         Ok(())
     }
 
-    fn commit(self: Box<Self>) -> Result<()> {
-        Ok(())
+    fn commit(self: Box<Self>) -> Result<Option<Replacement>> {
+        Ok(None)
     }
 
     fn describe(&self) -> &'static str {

@@ -1,9 +1,10 @@
 //! A database that is written beside its name and gets it when it is whole.
 //!
 //! ```text
-//!  create   .NAME.sqluice-tmp-...  locked
+//!  create   .NAME.sqluice-tmp-...  locked, for its owner alone
 //!  write    pages 2..N in order, 1 MiB or more at a time, past the page cache (O_DIRECT) where the file system can
 //!  write    page 1, which makes it a database
+//!  chmod    to what SQLite gives a database, or to what the replaced one has
 //!  fsync    the file
 //!  rename   to NAME: over the database that is to be replaced (`replace.rs`), or else unless something has that name
 //!  fsync    the folder
@@ -19,16 +20,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::Cancel;
 use sqluice_core::waits;
 use sqluice_platform::durable;
 use sqluice_platform::names::{Folder, rename_to_new};
+use sqluice_platform::rights::Rights;
 
 use super::direct::Direct;
 use super::exclusive::Exclusive;
 use super::place::{TargetPath, place};
-use super::replace::Old;
+use super::replace::{NewContent, Old};
 use super::wanted::{Wanted, exists};
-use super::{Output, Replaced, explained, leftover, shared};
+use super::{Output, Replaced, Replacement, explained, leftover, shared};
 
 /// How long to wait for processes that still write to a shared file. The locks of one that a network has cut off end sooner. The wait is
 /// scaled by [`waits`].
@@ -45,11 +48,15 @@ pub struct NewFile {
     /// That, if it was taken for us alone before.
     exclusive: Option<Arc<Exclusive>>,
     replaced: Option<Replaced>,
+    /// What killed runs had left.
+    removed: Vec<PathBuf>,
     /// Open from the start: where that is not permitted, it is known before anything is written.
     folder: Folder,
     file: File,
     temporary: Option<PathBuf>,
     direct: Direct,
+    page_bytes: usize,
+    cancel: Cancel,
 }
 
 impl NewFile {
@@ -58,10 +65,11 @@ impl NewFile {
     /// # Errors
     /// When its name is taken by something that may not be replaced, or is in use; when a `-journal` or `-wal` exists
     /// without a database; when the folder is not writable or lacks the space.
-    pub fn create(wanted: &Wanted<'_>, page_bytes: usize) -> Result<NewFile> {
+    pub fn create(wanted: &Wanted<'_>, page_bytes: usize, cancel: &Cancel) -> Result<NewFile> {
         let place = place(wanted.path)?;
-        leftover::remove_stale(&place.folder, &place.file_name);
+        let removed = leftover::remove_stale(&place.folder, &place.file_name);
         let old = wanted.refuse_at(&place)?;
+        old.as_ref().map_or(Ok(()), |old| old.refuse_page_size(page_bytes))?;
         let cannot_create = |error| cannot_create(&place.folder, error);
         let folder = Folder::open(&place.folder).map_err(cannot_create)?;
         let (file, temporary) = match wanted.continues {
@@ -69,13 +77,22 @@ impl NewFile {
             None => leftover::create(&place.folder, &place.file_name).map_err(cannot_create)?,
         };
         let direct = Direct::new(&file, page_bytes);
-        let temporary = Some(temporary);
-        let (name, replaced) = (wanted.path.to_owned(), None);
-        let exclusive = None;
-        let mut new = NewFile { name, place, old, exclusive, replaced, folder, file, temporary, direct };
+        let mut new = NewFile {
+            name: wanted.path.to_owned(),
+            place,
+            old,
+            exclusive: None,
+            replaced: None,
+            removed,
+            folder,
+            file,
+            temporary: Some(temporary),
+            direct,
+            page_bytes,
+            cancel: cancel.clone(),
+        };
         if let Some(old) = &new.old {
-            old.pass_on_permissions(&new.file).map_err(|error| new.failed("create", error))?;
-            old.recover()?;
+            old.recover(cancel)?;
             new.replaced = Some(Replaced::read(&new.place));
         }
         Ok(new)
@@ -89,26 +106,34 @@ impl NewFile {
         exclusive: &Arc<Exclusive>,
         wanted: &Wanted<'_>,
         page_bytes: usize,
+        cancel: &Cancel,
     ) -> Result<NewFile> {
         let place = exclusive.place().clone();
-        leftover::remove_stale(&place.folder, &place.file_name);
+        let removed = leftover::remove_stale(&place.folder, &place.file_name);
         wanted.refuse_too_little(&place, true)?;
+        exclusive.old().refuse_page_size(page_bytes)?;
         let cannot_create = |error| cannot_create(&place.folder, error);
         let folder = Folder::open(&place.folder).map_err(cannot_create)?;
         let (file, temporary) = leftover::create(&place.folder, &place.file_name).map_err(cannot_create)?;
-        let new = NewFile {
+        Ok(NewFile {
             name: wanted.path.to_owned(),
             direct: Direct::new(&file, page_bytes),
             place,
             old: Some(exclusive.old().clone()),
             exclusive: Some(Arc::clone(exclusive)),
             replaced: None,
+            removed,
             folder,
             file,
             temporary: Some(temporary),
-        };
-        exclusive.old().pass_on_permissions(&new.file).map_err(|error| new.failed("create", error))?;
-        Ok(new)
+            page_bytes,
+            cancel: cancel.clone(),
+        })
+    }
+
+    /// The temporary files that killed runs had left, which were removed.
+    pub fn removed(&self) -> &[PathBuf] {
+        &self.removed
     }
 
     /// The content of the database that it replaces.
@@ -142,28 +167,34 @@ impl Output for NewFile {
         self.temporary.as_deref()
     }
 
-    fn commit(mut self: Box<Self>) -> Result<()> {
+    fn commit(mut self: Box<Self>) -> Result<Option<Replacement>> {
+        // Until here only its owner may read it.
+        let given = match &self.old {
+            Some(old) => old.pass_on_permissions(&self.file),
+            None => Rights::of_new_database().give(&self.file),
+        };
+        given.map_err(|error| self.failed("create", error))?;
         durable::sync(&self.file).map_err(|error| self.failed("write", error))?;
         let temporary = self.temporary.as_ref().expect("commit happens once");
-        let locked = match &self.exclusive {
-            None => self.old.as_ref().map(Old::lock).transpose()?.flatten(),
-            Some(_) => None,
+        let new =
+            NewContent { temporary, place: &self.place, folder: &self.folder, page_bytes: self.page_bytes };
+        let replacement = match (&self.exclusive, &self.old) {
+            (Some(exclusive), _) => Some(exclusive.give_way(new, &self.cancel)?),
+            (None, Some(old)) => match old.lock_after(&self.cancel)? {
+                Some(locked) => Some(locked.give_way(new, &self.cancel)?),
+                None => None,
+            },
+            (None, None) => None,
         };
-        // Closed when all is done.
-        let _gone = match (locked, &self.exclusive) {
-            (Some(locked), _) => Some(locked.give_way(temporary, &self.place, &self.folder)?),
-            (None, Some(exclusive)) => {
-                exclusive.give_way(temporary, &self.folder)?;
-                None
-            }
-            (None, None) => {
-                self.take_free_name(temporary)?;
-                None
-            }
-        };
+        match &replacement {
+            // The temporary file is removed.
+            Some(Replacement::Transaction { .. }) => return Ok(replacement),
+            Some(Replacement::Rename) => {}
+            None => self.take_free_name(temporary)?,
+        }
         self.temporary = None;
         // The file is whole and has its name: what is left is to make the name as durable as the content.
-        self.folder.sync().map_err(|error| {
+        let synced = self.folder.sync().map_err(|error| {
             let what =
                 format!("{} is complete, but its name is not known to be on disk", self.name.display());
             let hint = match self.old {
@@ -171,7 +202,8 @@ impl Output for NewFile {
                 Some(_) => "check the disk; after a power failure the old file may be back",
             };
             Error::target(what).about(&self.name).because(error).hint(hint)
-        })
+        });
+        synced.map(|()| replacement)
     }
 
     // Direct writes have left nothing of what they replaced in the page cache, and the commit's fsync covers what others

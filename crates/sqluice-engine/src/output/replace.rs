@@ -3,56 +3,69 @@
 //! ```text
 //!  before the work                              when the new file is whole and synced
 //!  ---------------                              -------------------------------------
-//!  it is a file, empty or begins as a           open     through SQLite: rolls a hot journal back, reads the log
-//!     database does                             leave    WAL mode, which copies the log into it and removes the log
-//!  recover  through SQLite: no hot journal      lock     BEGIN EXCLUSIVE: no process reads or writes it, or has it open
-//!     is left, and no log                       remove   -journal, -wal, -shm: by now they hold nothing
-//!  lock     exclusively, and let go:            fsync    the folder: they are gone before the new file exists
-//!     no process uses it                        rename   the new file over it
-//!                                               fsync    the folder
-//!                                               close    the old one, which has no name any more
+//!  it is a file of one name, empty or           lock     as before; a copy in place has kept the lock since
+//!     begins as a database does                 look     for users again, of whom there may be some by now
+//!  lock     EXCLUSIVE, through SQLite: rolls    a rename, if nobody can have it open
+//!     a hot journal back, copies the log          remove   -journal, -wal, -shm: by now they hold nothing
+//!     into the file                               fsync    the folder: they are gone before the new file exists
+//!  look     for users that hold no lock           rename   the new file over it
+//!  let go   unless it is read meanwhile           fsync    the folder
+//!                                               or a transaction (`transfer`): its pages into the old file
+//!                                               close    the old one
 //! ```
 //!
 //! Invariant: the name is that of the old database or of the new one at every moment, and never the new one beside the
 //! journal or log of the old: SQLite would roll that into it silently.
 //!
+//! Invariant: the journal mode of the old database is not touched. In WAL mode the lock is that of `locking_mode = EXCLUSIVE`, whose index
+//! of the log is in memory; the log is empty (`wal_checkpoint(TRUNCATE)`) before it is removed.
+//!
 //! * SQLite removes a journal or a log without syncing the folder. A power failure could bring it back beside the new
 //!   file, if the folder was not synced between the two.
 //! * Closing any descriptor of a file drops all locks that this process has on it. So the old file is read here only
 //!   before SQLite opens it.
-//! * SQLite makes the first page of an empty file when it locks it. This connection keeps its journal in memory: what it
-//!   removes when it closes would be the journal of the new file.
-//! * Until the rename every step is one of SQLite's own or undoes nothing: a killed run leaves the old database, at
-//!   worst in rollback mode when it was in WAL mode. A run that fails here puts that back.
+//! * SQLite makes the first page of an empty file when it locks it. In a rollback mode this connection keeps its journal in memory, and in
+//!   WAL mode it leaves the log alone when it closes: what it removes then would be the journal or log of the new file.
+//! * Until the rename every step is one of SQLite's own or undoes nothing: a killed run leaves the old database in its mode.
 //! * Where an open file can't be replaced (Windows), the old database is closed before the rename, which fails if another process has it open.
-//! * A process that merely has it open holds a lock in WAL mode. In rollback mode no process does, so `users::find` looks for them. A
-//!   process that it can't see keeps reading the old database; SQLite refuses its writes (`SQLITE_READONLY_DBMOVED`).
+//! * A process that merely has it open holds a lock in WAL mode once it has read. In rollback mode no process does, so `users::find` looks
+//!   for them. Where it can't see all, and others may open the file, nothing is renamed: who has it open would keep reading the old file.
+//! * A process that opened the old file just before the rename waits for the lock. It finds that file in a rollback mode: in
+//!   WAL mode it would write to the log of the new one. SQLite refuses its writes (`SQLITE_READONLY_DBMOVED`).
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
-use sqluice_core::error::{Error, Result};
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::Cancel;
 use sqluice_core::waits;
-use sqluice_format::database::MAGIC;
+use sqluice_format::database::{Header, MAGIC, VERSIONS_AT};
+use sqluice_format::page::DATABASE_HEADER_BYTES;
 use sqluice_platform::identity::{self, Identity};
 use sqluice_platform::names::{self, Folder};
+use sqluice_platform::positioned::Positioned;
 use sqluice_platform::rights::{self, Rights};
-use sqluice_platform::users;
+use sqluice_platform::users::{self, Unseen, User, Users};
 
-use super::explained;
 use super::place::TargetPath;
+use super::transfer::{Into, ROLLBACK, transfer};
+use super::{Replacement, explained};
+use crate::options::WriteOptions;
 
-/// What lies beside a database and belongs to it, or would belong to any other of its name.
+/// The sidecar files of a database.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
 
-/// How long to wait for another process that uses the old database, before the work and after it: by then the run has
-/// something to lose. Both are scaled by [`waits`].
-const WAIT_BEFORE: Duration = Duration::from_secs(1);
+/// How long to wait at least for another process that uses the old database, when the new one is whole: by then the run has something to
+/// lose. The wait is scaled by [`waits`].
 const WAIT_AFTER: Duration = Duration::from_secs(10);
+
+/// The time until the lock is tried again. Programs that open a database for a moment leave gaps that are short.
+const AGAIN: Duration = Duration::from_millis(5);
 
 /// The old database.
 #[derive(Clone, Debug)]
@@ -61,25 +74,67 @@ pub(super) struct Old {
     name: PathBuf,
     path: PathBuf,
     rights: Rights,
+    /// Bytes of a page if it is in WAL mode, in which they can't change.
+    wal_page_bytes: Option<usize>,
+    busy_timeout: Duration,
+    assume_unused: bool,
+}
+
+/// How a database is taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WaitOptions {
+    /// How long to wait for other processes.
+    pub(super) busy_timeout: Duration,
+    /// Whether no process has it open but those that are seen.
+    pub(super) assume_unused: bool,
+}
+
+impl WaitOptions {
+    /// Those of a run.
+    pub(super) fn of(options: &WriteOptions) -> WaitOptions {
+        WaitOptions { busy_timeout: options.busy_timeout, assume_unused: options.assume_unused }
+    }
+}
+
+/// A new file that is whole and synced, and takes the place of the old one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewContent<'a> {
+    /// Where it is.
+    pub(super) temporary: &'a Path,
+    /// Where the old one is.
+    pub(super) place: &'a TargetPath,
+    /// The folder of both.
+    pub(super) folder: &'a Folder,
+    /// Bytes of its pages.
+    pub(super) page_bytes: usize,
 }
 
 impl Old {
     /// Checks that the file at `path` may be replaced, without changing anything.
-    pub(super) fn find(name: &Path, path: PathBuf, metadata: &Metadata) -> Result<Old> {
+    pub(super) fn find(name: &Path, path: PathBuf, options: WaitOptions) -> Result<Old> {
+        let cannot_read =
+            |error| explained(Error::target(format!("cannot read {}", name.display())).about(name), error);
+        let metadata = fs::symlink_metadata(&path).map_err(cannot_read)?;
         if !metadata.is_file() {
             return Err(Error::target(format!("{} is not a file, and is not replaced", name.display()))
                 .hint("name another file"));
         }
-        let cannot_read =
-            |error| explained(Error::target(format!("cannot read {}", name.display())).about(name), error);
         rights::check_write(&path).map_err(|_| read_only(name))?;
         let mut start = Vec::new();
         let file = File::open(&path).map_err(cannot_read)?;
-        file.take(MAGIC.len() as u64).read_to_end(&mut start).map_err(cannot_read)?;
-        if !start.is_empty() && start != MAGIC {
+        (&file).take(DATABASE_HEADER_BYTES as u64).read_to_end(&mut start).map_err(cannot_read)?;
+        if !start.is_empty() && !start.starts_with(MAGIC) {
             return Err(no_database(name));
         }
-        Ok(Old { name: name.to_owned(), path, rights: Rights::of(metadata) })
+        match identity::name_count(&file).map_err(cannot_read)? {
+            0 | 1 => {}
+            names => return Err(several_names(name, names)),
+        }
+        let header = Header::from_bytes(&start).ok().filter(|header| header.read_version == 2);
+        let wal_page_bytes = header.map(|header| header.geometry.page_bytes());
+        let WaitOptions { busy_timeout, assume_unused } = options;
+        let (name, rights) = (name.to_owned(), Rights::of(&metadata));
+        Ok(Old { name, path, rights, wal_page_bytes, busy_timeout, assume_unused })
     }
 
     /// Gives the new file the owner and permissions of the old one, the owner as far as we may.
@@ -87,27 +142,65 @@ impl Old {
         self.rights.give(to)
     }
 
-    /// Lets SQLite bring it in order, and makes sure that no other process uses it.
-    pub(super) fn recover(&self) -> Result<()> {
-        self.waiting(waits::scaled(WAIT_BEFORE), || {
-            self.refuse_users()?;
-            let connection = self.open()?;
-            if journal_mode(&connection, "")? != "wal" {
-                return connection.execute_batch("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE; ROLLBACK");
-            }
-            // The last one to close it copies the log into it. Asked for before anything is read, this locking mode
-            // takes a lock that a process does not hold by merely having it open.
-            drop(connection);
-            let connection = self.open()?;
-            connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE; SELECT count(*) FROM sqlite_schema")
-        })
+    /// How it will be replaced, as far as it is known before it is locked.
+    pub(super) fn replacement(&self) -> Replacement {
+        let users = self.users().map_or(Users::default(), |(_, users)| users);
+        self.replacement_beside(&Users { seen: Vec::new(), ..users })
     }
 
-    /// Takes it for us alone; `None` when it is gone by now.
-    pub(super) fn lock(&self) -> Result<Option<Locked>> {
+    /// How it is replaced beside these users.
+    fn replacement_beside(&self, users: &Users) -> Replacement {
+        let why = match (users.seen.first(), users.unseen) {
+            (Some(user), _) => format!("{} has it open", user.name),
+            (None, None) => return Replacement::Rename,
+            (None, Some(_)) if self.assume_unused => return Replacement::Rename,
+            (None, Some(Unseen::Machines)) => "other machines may have it open".to_owned(),
+            (None, Some(Unseen::Processes(why))) => match rights::may_others_open(&self.path) {
+                Ok(false) => return Replacement::Rename,
+                _ => format!("others may have it open, and {why}"),
+            },
+        };
+        Replacement::Transaction { why }
+    }
+
+    /// Refuses pages of another size where they have to be written in one transaction that can't change the size.
+    pub(super) fn refuse_page_size(&self, page_bytes: usize) -> Result<()> {
+        let Some(old) = self.wal_page_bytes.filter(|old| *old != page_bytes) else { return Ok(()) };
+        match self.replacement() {
+            Replacement::Transaction { why } => Err(self.other_page_size(old, &why)),
+            Replacement::Rename => Ok(()),
+        }
+    }
+
+    fn other_page_size(&self, old: usize, why: &str) -> Error {
+        let message = format!(
+            "{} is in journal mode wal, in which its pages of {old} bytes cannot get another size",
+            self.name.display()
+        );
+        Error::target(message).because(format!("it cannot be replaced by a rename: {why}")).hint(message![
+            "keep the size (",
+            Setting::PageSize.to(old.to_string()),
+            "), or, if no other process has it open: ",
+            Setting::AssumeUnused
+        ])
+    }
+
+    /// Lets SQLite bring it in order, and makes sure that no other process uses it.
+    pub(super) fn recover(&self, cancel: &Cancel) -> Result<()> {
+        self.waiting(self.busy_timeout, cancel).map(drop)
+    }
+
+    /// Takes it for us alone, before the work.
+    pub(super) fn lock_before(&self, cancel: &Cancel) -> Result<Locked> {
+        self.waiting(self.busy_timeout, cancel)
+    }
+
+    /// Takes it for us alone, when the new file is whole; `None` when it is gone by now.
+    pub(super) fn lock_after(&self, cancel: &Cancel) -> Result<Option<Locked>> {
         match fs::symlink_metadata(&self.path) {
             Ok(metadata) if metadata.is_file() => {
-                self.waiting(waits::scaled(WAIT_AFTER), || self.try_lock()).map(Some)
+                let wait = self.busy_timeout.max(waits::scaled(WAIT_AFTER));
+                self.waiting(wait, cancel).map(Some)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             _ => Err(Error::target(format!("{} is no longer the file that it was", self.name.display()))
@@ -115,34 +208,62 @@ impl Old {
         }
     }
 
-    fn try_lock(&self) -> rusqlite::Result<Locked> {
-        // Before anything is changed, and again when no process can begin to use it.
-        let before = self.refuse_users()?;
+    fn try_lock(&self, stayed: &mut Option<Vec<User>>) -> rusqlite::Result<Locked> {
+        // Before anything is locked.
+        let before = self.refuse_users(stayed)?;
+        self.finish_journal()?;
         let connection = self.open()?;
-        let was_wal = journal_mode(&connection, "")? == "wal";
-        let connection = Arc::new(Mutex::new(connection));
-        let locked = Locked { connection, was_wal, name: self.name.clone() };
-        // Another run may have replaced it between our opening and our locking it.
-        let begun = locked.begin().and_then(|()| self.refuse_users()).and_then(|now| match now == before {
-            true => Ok(()),
-            false => Err(busy("it was replaced")),
-        });
-        match begun {
-            Ok(()) => Ok(locked),
-            Err(error) => {
-                locked.release();
-                Err(error)
+        // Set before anything is read, this locking mode keeps all locks, and needs no shared memory in WAL mode. A connection that
+        // has read a database in WAL mode holds a lock as long as it is open, and so is in the way.
+        connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = EXTRA")?;
+        let is_wal = journal_mode(&connection, "")? == "wal";
+        if is_wal {
+            // It is locked now. If another run has replaced it before, the log of that name is the new one's.
+            if identity::of_link(&self.path).ok() != before {
+                return Err(busy("it was replaced"));
             }
+            let blocked: i64 =
+                connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+            if blocked != 0 {
+                return Err(busy("its log is in use"));
+            }
+        } else {
+            journal_mode(&connection, " = MEMORY")?;
+        }
+        connection.execute_batch("BEGIN EXCLUSIVE")?;
+        // Another run may have replaced it between our opening and our locking it.
+        match identity::of_link(&self.path).ok() == before {
+            true => Ok(Locked { connection: Arc::new(Mutex::new(connection)), is_wal, old: self.clone() }),
+            false => Err(busy("it was replaced")),
         }
     }
 
-    /// Makes sure that no other process has it open; returns which file has the name.
-    fn refuse_users(&self) -> rusqlite::Result<Option<Identity>> {
-        let Ok(identity) = identity::of_link(&self.path) else { return Ok(None) };
-        match users::find(&self.path, identity) {
-            Some(user) => Err(busy(&format!("{user} has it open"))),
+    /// Lets SQLite roll a hot journal back, and remove it: in the locking mode of the run it would only cut it.
+    fn finish_journal(&self) -> rusqlite::Result<()> {
+        let mut journal = self.path.clone().into_os_string();
+        journal.push("-journal");
+        match fs::metadata(journal).is_ok_and(|about| about.len() > 0) {
+            true => self.open()?.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses a process that has had it open since the first attempt, whose users are in `stayed` from then on. Whoever has come since
+    /// opens it for a moment, or waits for the lock. Returns which file has the name.
+    fn refuse_users(&self, stayed: &mut Option<Vec<User>>) -> rusqlite::Result<Option<Identity>> {
+        let Some((identity, users)) = self.users() else { return Ok(None) };
+        let mut still = stayed.take().unwrap_or_else(|| users.seen.clone());
+        still.retain(|user| users.seen.contains(user));
+        match stayed.insert(still).first() {
+            Some(user) => Err(busy(&format!("{} has it open", user.name))),
             None => Ok(Some(identity)),
         }
+    }
+
+    /// The file that has the name, and who uses it.
+    fn users(&self) -> Option<(Identity, Users)> {
+        let identity = identity::of_link(&self.path).ok()?;
+        Some((identity, users::find(&self.path, identity)))
     }
 
     fn open(&self) -> rusqlite::Result<Connection> {
@@ -155,13 +276,15 @@ impl Old {
         Ok(connection)
     }
 
-    /// Tries until no other process is in the way, or `wait` is over.
-    fn waiting<T>(&self, wait: Duration, attempt: impl Fn() -> rusqlite::Result<T>) -> Result<T> {
+    /// Tries to lock it until no other process is in the way, or `wait` is over.
+    fn waiting(&self, wait: Duration, cancel: &Cancel) -> Result<Locked> {
         let started = Instant::now();
+        let mut stayed = None;
         loop {
-            match attempt() {
+            match self.try_lock(&mut stayed) {
                 Err(error) if is_busy(&error) && started.elapsed() < wait => {
-                    std::thread::sleep(Duration::from_millis(20));
+                    cancel.check()?;
+                    std::thread::sleep(AGAIN);
                 }
                 other => return other.map_err(|error| self.failed(error)),
             }
@@ -192,8 +315,8 @@ impl Old {
 #[derive(Debug)]
 pub(super) struct Locked {
     connection: Arc<Mutex<Connection>>,
-    was_wal: bool,
-    name: PathBuf,
+    is_wal: bool,
+    old: Old,
 }
 
 impl Locked {
@@ -206,48 +329,57 @@ impl Locked {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it was in WAL mode.
-    pub(super) fn was_wal(&self) -> bool {
-        self.was_wal
+    /// Whether it is in WAL mode.
+    pub(super) fn is_wal(&self) -> bool {
+        self.is_wal
     }
 
-    fn begin(&self) -> rusqlite::Result<()> {
-        let connection = self.lock();
-        if self.was_wal {
-            journal_mode(&connection, " = DELETE")?;
+    /// The old database, not locked.
+    pub(super) fn old(&self) -> &Old {
+        &self.old
+    }
+
+    /// Replaces the old database, and closes it.
+    pub(super) fn give_way(&self, new: NewContent<'_>, cancel: &Cancel) -> Result<Replacement> {
+        // Processes that came since may wait for the lock.
+        let users = self.old.users().map_or(Users::default(), |(_, users)| users);
+        let replacement = self.old.replacement_beside(&users);
+        let mut old_file = None;
+        let replaced = match &replacement {
+            Replacement::Rename => self.clear_and_rename(new, &mut old_file).map_err(|error| {
+                let what = Error::target(format!("cannot replace {}", self.old.name.display()));
+                explained(what.about(&self.old.name), error)
+            }),
+            Replacement::Transaction { why } => self.transfer(new, why, cancel),
+        };
+        // Before the other descriptor of its file.
+        self.close();
+        replaced.map(|()| replacement)
+    }
+
+    fn transfer(&self, new: NewContent<'_>, why: &str, cancel: &Cancel) -> Result<()> {
+        if let Some(old) = self.old.wal_page_bytes.filter(|old| self.is_wal && *old != new.page_bytes) {
+            return Err(self.old.other_page_size(old, why));
         }
-        journal_mode(&connection, " = MEMORY")?;
-        connection.execute_batch("BEGIN EXCLUSIVE")?;
-        match &*journal_mode(&connection, "")? {
-            "memory" => Ok(()),
-            _ => Err(busy("another process put it in WAL mode")),
+        let mut connection = self.lock();
+        let into = Into { connection: &mut connection, name: &self.old.name, is_wal: self.is_wal };
+        transfer(new.temporary, into, cancel)
+    }
+
+    fn clear_and_rename(&self, new: NewContent<'_>, old_file: &mut Option<File>) -> io::Result<()> {
+        let NewContent { temporary, place, folder, .. } = new;
+        let path = place.path();
+        let identity = identity::of_link(&path)?;
+        if self.is_wal && names::OPEN_FILES_ARE_REPLACED {
+            *old_file = Some(OpenOptions::new().write(true).open(&path)?);
         }
-    }
-
-    /// Gives the file `temporary` the name of the old database, which is gone then, but for us.
-    pub(super) fn give_way(self, temporary: &Path, place: &TargetPath, folder: &Folder) -> Result<Gone> {
-        match self.clear_and_rename(temporary, place, folder) {
-            // From here on this connection must do nothing that SQLite would do by name.
-            Ok(()) => Ok(Gone { _connection: self.connection }),
-            Err(error) => {
-                let failed = self.not_replaced(error);
-                self.release();
-                Err(failed)
-            }
+        // From here on this connection must do nothing that SQLite would do by name.
+        let leaves_log = self.lock().set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        leaves_log.map_err(io::Error::other)?;
+        if !names::OPEN_FILES_ARE_REPLACED {
+            // The rename alone keeps other processes away from now on, for it fails where one has the file open.
+            self.close();
         }
-    }
-
-    /// As [`Locked::give_way`], for what is released later, if this fails.
-    pub(super) fn give_way_later(&self, temporary: &Path, place: &TargetPath, folder: &Folder) -> Result<()> {
-        self.clear_and_rename(temporary, place, folder).map_err(|error| self.not_replaced(error))
-    }
-
-    fn not_replaced(&self, error: io::Error) -> Error {
-        let what = Error::target(format!("cannot replace {}", self.name.display())).about(&self.name);
-        explained(what, error)
-    }
-
-    fn clear_and_rename(&self, temporary: &Path, place: &TargetPath, folder: &Folder) -> io::Result<()> {
         for suffix in SIBLINGS {
             match fs::remove_file(place.sibling(suffix)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -255,35 +387,23 @@ impl Locked {
             }
         }
         folder.sync()?;
-        if !names::OPEN_FILES_ARE_REPLACED {
-            self.close();
+        names::rename_over(temporary, &path)?;
+        if let Some(old_file) = old_file {
+            let users = users::find(&path, identity);
+            if users != Users::default() {
+                // It has no name, and the new one is in its place: what can't be written does no harm to that.
+                let _ = old_file.write_all_at(&ROLLBACK, VERSIONS_AT as u64);
+            }
         }
-        names::rename_over(temporary, &place.path())
+        Ok(())
     }
 
-    /// Closes the file of the connection: from here on the rename alone keeps other processes away, for it fails where one has the file open.
+    /// Closes the file of the connection.
     fn close(&self) {
         if let Ok(nothing) = Connection::open_in_memory() {
             *self.lock() = nothing;
         }
     }
-
-    /// Lets go of a database that stays, in the mode that it was in, if no other process prevents it.
-    pub(super) fn release(&self) {
-        let connection = self.lock();
-        let _ = connection.execute_batch("ROLLBACK");
-        if self.was_wal {
-            // By way of a mode that has a journal: the change is a transaction.
-            let _ = journal_mode(&connection, " = DELETE");
-            let _ = journal_mode(&connection, " = WAL");
-        }
-    }
-}
-
-/// The old database, which has no name any more. Dropped, it touches no file that has one.
-#[derive(Debug)]
-pub(super) struct Gone {
-    _connection: Arc<Mutex<Connection>>,
 }
 
 /// Sets the journal mode, if `set` does, and returns it. Reads the schema first, and so recovers what is to be recovered.
@@ -302,6 +422,13 @@ fn busy(why: &str) -> rusqlite::Error {
 fn no_database(name: &Path) -> Error {
     Error::target(format!("{} is not a SQLite database, and is not replaced", name.display()))
         .hint("name another file, or remove this one yourself if it is no longer needed")
+}
+
+fn several_names(name: &Path, names: u64) -> Error {
+    let name = name.display();
+    Error::target(format!("{name} has {names} names (hard links), and is not replaced"))
+        .because("the new database would have one of them, and the old one the others")
+        .hint(format!("remove the others (find them: find . -samefile {name}), or name another file"))
 }
 
 fn read_only(name: &Path) -> Error {

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use sqluice_core::error::{Error, Result};
 use sqluice_platform::positioned::Positioned;
 
-use super::{Output, TargetPath, explained, leftover};
+use super::{Output, Replacement, TargetPath, explained, leftover};
 
 /// A temporary file for a target: what a killed run leaves of it, the next run for that target removes.
 #[derive(Debug)]
 pub struct Scratch {
     file: File,
     path: PathBuf,
+    removed: Vec<PathBuf>,
 }
 
 impl Scratch {
@@ -21,14 +22,19 @@ impl Scratch {
     /// # Errors
     /// When nothing can be created in it.
     pub fn create(folder: &Path, target: &TargetPath) -> Result<Scratch> {
-        leftover::remove_stale(folder, &target.file_name);
+        let removed = leftover::remove_stale(folder, &target.file_name);
         let (file, path) = leftover::create(folder, &target.file_name).map_err(|error| {
             explained(
                 Error::target(format!("cannot create a file in {}", folder.display())).about(folder),
                 error,
             )
         })?;
-        Ok(Scratch { file, path })
+        Ok(Scratch { file, path, removed })
+    }
+
+    /// The temporary files that killed runs had left, which were removed.
+    pub fn removed(&self) -> &[PathBuf] {
+        &self.removed
     }
 
     /// Where it is.
@@ -55,8 +61,8 @@ impl Output for Scratch {
         Some(&self.path)
     }
 
-    fn commit(self: Box<Self>) -> Result<()> {
-        Ok(())
+    fn commit(self: Box<Self>) -> Result<Option<Replacement>> {
+        Ok(None)
     }
 
     fn describe(&self) -> &'static str {

@@ -25,7 +25,7 @@ use sqluice_platform::locks::{Lock, try_lock, try_lock_shared};
 
 use super::direct::Direct;
 use super::leftover::is_still_at;
-use super::{Output, explained};
+use super::{Output, Replacement, explained};
 
 /// How often the lock is tried again.
 const AGAIN: Duration = Duration::from_millis(50);
@@ -99,8 +99,9 @@ impl Output for SharedRun {
         self.direct.write(&self.file, offset, pages).map_err(|error| failed("write", &self.path, error))
     }
 
-    fn commit(self: Box<Self>) -> Result<()> {
-        durable::sync(&self.file).map_err(|error| failed("write", &self.path, error))
+    fn commit(self: Box<Self>) -> Result<Option<Replacement>> {
+        durable::sync(&self.file).map_err(|error| failed("write", &self.path, error))?;
+        Ok(None)
     }
 
     fn describe(&self) -> &'static str {

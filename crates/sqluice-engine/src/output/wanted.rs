@@ -4,13 +4,16 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::Cancel;
 
 use crate::options::WriteOptions;
 
 use super::place::{TargetPath, place};
-use super::{Destination, Replaced, explained, free_space, replace};
+use super::replace::{Old, WaitOptions};
+use super::{Destination, Replaced, Replacement, explained, free_space};
 
 /// A database file that is wanted.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +30,10 @@ pub struct Wanted<'a> {
     pub destination: Option<&'a Arc<dyn Destination>>,
     /// Bytes of memory of the run.
     pub memory_bytes: u64,
+    /// How long to wait for processes that use a database that is replaced.
+    pub busy_timeout: Duration,
+    /// Whether no process has such a database open but those that are seen.
+    pub assume_unused: bool,
 }
 
 impl<'a> Wanted<'a> {
@@ -45,6 +52,8 @@ impl<'a> Wanted<'a> {
             continues: None,
             destination,
             memory_bytes: options.memory_bytes,
+            busy_timeout: options.busy_timeout,
+            assume_unused: options.assume_unused,
         }
     }
 }
@@ -80,18 +89,32 @@ impl Wanted<'_> {
     ///
     /// # Errors
     /// As [`NewFile::create`](super::NewFile::create) for the database that is replaced: it may be in use.
-    pub fn recover_replaced(&self) -> Result<Option<Replaced>> {
+    pub fn recover_replaced(&self, cancel: &Cancel) -> Result<Option<Replaced>> {
         if let Some(destination) = self.destination {
             return self.refuse_at_destination(&**destination);
         }
         let place = place(self.path)?;
         let Some(old) = self.refuse_at(&place)? else { return Ok(None) };
-        old.recover()?;
+        old.recover(cancel)?;
         Ok(Some(Replaced::read(&place)))
     }
 
+    /// How a database that has the name will be replaced; `None`: none has it. `page_bytes` is the size of the new pages, if it is known. To
+    /// be asked before SQLite opens the database.
+    ///
+    /// # Errors
+    /// As [`Wanted::refuse`]; when it can't be replaced by pages of that size.
+    pub fn replacement(&self, page_bytes: Option<usize>) -> Result<Option<Replacement>> {
+        if self.destination.is_some() {
+            return Ok(None);
+        }
+        let Some(old) = self.refuse_at(&place(self.path)?)? else { return Ok(None) };
+        page_bytes.map_or(Ok(()), |bytes| old.refuse_page_size(bytes))?;
+        Ok(Some(old.replacement()))
+    }
+
     /// Refuses like [`Wanted::refuse`]; returns the old database that is to be replaced, if any.
-    pub(super) fn refuse_at(&self, place: &TargetPath) -> Result<Option<replace::Old>> {
+    pub(super) fn refuse_at(&self, place: &TargetPath) -> Result<Option<Old>> {
         let path = place.path();
         let old = match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_dir() => {
@@ -99,7 +122,10 @@ impl Wanted<'_> {
                     Error::target(format!("{} is a folder", self.path.display())).hint("name a file in it")
                 );
             }
-            Ok(metadata) if self.replaces => Some(replace::Old::find(self.path, path, &metadata)?),
+            Ok(_) if self.replaces => {
+                let Wanted { busy_timeout, assume_unused, .. } = *self;
+                Some(Old::find(self.path, path, WaitOptions { busy_timeout, assume_unused })?)
+            }
             Ok(_) => return Err(exists(self.path)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 place.refuse_siblings()?;

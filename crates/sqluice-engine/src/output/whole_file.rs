@@ -31,6 +31,7 @@ pub struct WholeFile {
     written: u64,
     block: AlignedBuffer,
     direct: Direct,
+    removed: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -44,7 +45,7 @@ impl WholeFile {
     fn of(name: &Path, file: File, unnamed: Option<Unnamed>, overwrite: bool) -> WholeFile {
         let direct = if unnamed.is_some() { Direct::new(&file, BLOCK_BYTES) } else { Direct::never() };
         let (name, block) = (name.to_owned(), AlignedBuffer::default());
-        WholeFile { name, file, unnamed, overwrite, written: 0, block, direct }
+        WholeFile { name, file, unnamed, overwrite, written: 0, block, direct, removed: Vec::new() }
     }
 
     /// Begins the file.
@@ -59,11 +60,18 @@ impl WholeFile {
         }
         let place = place(path)?;
         WholeFile::refuse(path, overwrite)?;
-        leftover::remove_stale(&place.folder, &place.file_name);
+        let removed = leftover::remove_stale(&place.folder, &place.file_name);
         let folder = Folder::open(&place.folder).map_err(failed)?;
         let (file, temporary) = leftover::create(&place.folder, &place.file_name).map_err(failed)?;
         let unnamed = Some(Unnamed { temporary, place, folder });
-        Ok(WholeFile::of(path, file, unnamed, overwrite))
+        let mut whole = WholeFile::of(path, file, unnamed, overwrite);
+        whole.removed = removed;
+        Ok(whole)
+    }
+
+    /// The temporary files that killed runs had left, which were removed.
+    pub fn removed(&self) -> &[PathBuf] {
+        &self.removed
     }
 
     /// Refuses a name that is taken, unless it may be taken over.
@@ -126,6 +134,8 @@ impl WholeFile {
         }
         let failed = |what, error| cannot(what, &self.name, error);
         let Some(Unnamed { temporary, place, folder }) = &self.unnamed else { return Ok(()) };
+        let given = leftover::rights_of_file(&place.path()).give(&self.file);
+        given.map_err(|error| failed("create", error))?;
         durable::sync(&self.file).map_err(|error| failed("write", error))?;
         let renamed = match self.overwrite {
             true => rename_over(temporary, &place.path()),

@@ -21,7 +21,7 @@ pub use existing::ExpectedRows;
 use crate::options::{
     Action, CHUNKS_PER_WORKER_MAX, CHUNKS_PER_WORKER_MIN, OnConflict, WriteOptions, WritePath,
 };
-use crate::output::{self, Destination, Replaced, Wanted};
+use crate::output::{self, Destination, Replaced, Replacement, Wanted};
 
 /// The plan of a run; see the module's description.
 #[derive(Clone, Debug, Serialize)]
@@ -34,6 +34,9 @@ pub struct Plan {
     pub replaces: bool,
     /// The content of that file, which will be lost; set by [`Plan::look_at_replaced`].
     pub replaced: Option<Replaced>,
+    /// How that file will be replaced; set by [`Plan::look_at_replaced`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<Replacement>,
     /// The database of that name that the rows go into; `None`: a new one is created.
     pub existing: Option<ExistingPlan>,
     /// Bytes of a page.
@@ -77,6 +80,12 @@ pub struct Plan {
     /// Bytes that the run may take.
     #[serde(skip)]
     pub memory_bytes: u64,
+    /// How long to wait for processes that use a database that is replaced.
+    #[serde(skip)]
+    pub busy_timeout: Duration,
+    /// Whether such a database has no users but those that are seen.
+    #[serde(skip)]
+    pub assume_unused: bool,
 }
 
 /// An existing database.
@@ -171,6 +180,7 @@ impl Plan {
             target,
             replaces,
             replaced: None,
+            replacement: None,
             existing: None,
             page_bytes: options.page_size.bytes(),
             threads: memory.threads,
@@ -195,6 +205,8 @@ impl Plan {
             foreign_keys: options.foreign_keys.unwrap_or(true),
             pending_byte: options.tuning.pending_byte,
             memory_bytes: options.memory_bytes,
+            busy_timeout: options.busy_timeout,
+            assume_unused: options.assume_unused,
         })
     }
 
@@ -244,10 +256,19 @@ impl Plan {
 
     /// The new file that will be written, so that an existing one can be checked before.
     pub fn wanted(&self) -> Option<Wanted<'_>> {
-        let Plan { replaces, estimated_bytes, memory_bytes, .. } = *self;
+        let Plan { replaces, estimated_bytes, memory_bytes, busy_timeout, assume_unused, .. } = *self;
         let path = self.target.as_deref().filter(|_| self.existing.is_none())?;
         let destination = self.destination.as_ref();
-        Some(Wanted { path, replaces, estimated_bytes, continues: None, destination, memory_bytes })
+        Some(Wanted {
+            path,
+            replaces,
+            estimated_bytes,
+            continues: None,
+            destination,
+            memory_bytes,
+            busy_timeout,
+            assume_unused,
+        })
     }
 
     /// Refuses what the run would refuse because of an existing file or too little room. Nothing is changed.
@@ -264,12 +285,14 @@ impl Plan {
         }
     }
 
-    /// Adds the content of the database that is replaced. Nothing is changed.
+    /// Adds the content of the database that is replaced, and how it will be replaced. Nothing is changed.
     ///
     /// # Errors
-    /// As [`Wanted::refuse`].
+    /// As [`Wanted::refuse`] and [`Wanted::replacement`].
     pub fn look_at_replaced(&mut self) -> Result<()> {
-        self.replaced = self.wanted().map(|wanted| wanted.look_at_replaced()).transpose()?.flatten();
+        let Some(wanted) = self.wanted() else { return Ok(()) };
+        (self.replacement, self.replaced) =
+            (wanted.replacement(Some(self.page_bytes))?, wanted.look_at_replaced()?);
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use sqluice_core::schema::token;
 use sqluice_core::size::Bytes;
 
 use super::{Action, ExistingPlan, OnConflict, Plan, TablePlan};
-use crate::output::{Replaced, ReplacedTable};
+use crate::output::{Replaced, ReplacedTable, Replacement};
 
 impl TablePlan {
     fn write_sources(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -99,6 +99,9 @@ impl fmt::Display for Plan {
             Some(target) if self.replaces => {
                 writeln!(f, "-- target   {} (replaces the old one)", in_line(&target.display()))?;
                 self.replaced.iter().try_for_each(|replaced| write_replaced(replaced, f))?;
+                if let Some(how @ Replacement::Transaction { .. }) = &self.replacement {
+                    writeln!(f, "-- replaced {}", in_line(how))?;
+                }
             }
             Some(target) => writeln!(f, "-- target   {} (new)", in_line(&target.display()))?,
             None => writeln!(f, "-- target   none: pages are made and thrown away")?,

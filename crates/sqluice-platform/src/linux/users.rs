@@ -1,33 +1,107 @@
 //! Processes and their descriptors, as `/proc` lists them.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
-use crate::answers::Identity;
+use crate::answers::{Identity, Unseen, User, Users};
 use crate::unix::identity;
 
-pub(crate) fn find(path: &Path, identity: Identity) -> Option<String> {
-    let name = path.file_name()?;
-    let own = std::process::id().to_string();
-    for process in fs::read_dir("/proc").ok()?.flatten() {
-        let id = process.file_name().into_string().unwrap_or_default();
-        if id.bytes().all(|byte| byte.is_ascii_digit())
-            && id != own
-            && has_open(&process.path(), name, identity)
-        {
-            let command = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
-            return Some(format!("process {id} ({})", command.trim_end()));
+/// The namespace of the processes of the whole machine (`PROC_PID_INIT_INO` of the kernel).
+const WHOLE_MACHINE: &str = "pid:[4026531836]";
+
+/// File systems that other machines, or the host of a virtual machine, may share (`statfs(2)`): NFS, SMB (two versions), CIFS, FUSE, 9P,
+/// Ceph, AFS (two versions), Coda, GFS2, OCFS2, Lustre, GPFS, VirtualBox, VMware.
+const SHARED: [u32; 16] = [
+    0x6969,
+    0x517b,
+    0xfe53_4d42,
+    0xff53_4d42,
+    0x6573_5546,
+    0x0102_1997,
+    0x00c3_6400,
+    0x5346_414f,
+    0x6b41_4653,
+    0x7375_7245,
+    0x0116_1970,
+    0x7461_636f,
+    0x0bd0_0bd0,
+    0x4750_4653,
+    0x786f_4256,
+    0xbacb_acbc,
+];
+
+pub(crate) fn find(path: &Path, identity: Identity) -> Users {
+    let mut users = Users { seen: Vec::new(), unseen: hidden(path) };
+    let (Some(name), Ok(processes)) = (path.file_name(), fs::read_dir("/proc")) else { return users };
+    let own = std::process::id();
+    for process in processes.flatten() {
+        let id = process.file_name().to_str().and_then(|id| id.parse::<u32>().ok());
+        let Some(id) = id.filter(|id| *id != own) else { continue };
+        match descriptors(&process.path(), name, identity) {
+            Ok(descriptors) if descriptors.is_empty() => {}
+            Ok(descriptors) => {
+                let command = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
+                let name = format!("process {id} ({})", command.trim_end());
+                let user = |descriptor| User { process: id, descriptor, name: name.clone() };
+                users.seen.extend(descriptors.into_iter().map(user));
+            }
+            // The first process only starts others.
+            Err(_) if id == 1 => {}
+            Err(_) => {
+                let why = "processes of other users cannot be looked at";
+                users.unseen = users.unseen.or(Some(Unseen::Processes(why)));
+            }
         }
     }
-    None
+    users
 }
 
-fn has_open(process: &Path, name: &OsStr, identity: Identity) -> bool {
-    let Ok(descriptors) = fs::read_dir(process.join("fd")) else { return false };
-    descriptors.flatten().map(|entry| entry.path()).any(|descriptor| {
-        // The name first: to look at a file may take for ever when its server is gone.
-        fs::read_link(&descriptor).is_ok_and(|to| to.file_name() == Some(name))
-            && identity::of_path(&descriptor).is_ok_and(|file| file == identity)
-    })
+/// Why not all processes are in `/proc`, or none of other machines.
+fn hidden(path: &Path) -> Option<Unseen> {
+    // Constants of the system have other types on other processors.
+    #[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast, reason = "the numbers have 32 bits")]
+    let shared = rustix::fs::statfs(path).is_ok_and(|about| SHARED.contains(&(about.f_type as u32)));
+    match fs::read_link("/proc/self/ns/pid") {
+        _ if shared => Some(Unseen::Machines),
+        Err(_) => Some(Unseen::Processes("/proc does not show which processes run")),
+        Ok(namespace) if namespace.as_os_str() != WHOLE_MACHINE => {
+            Some(Unseen::Processes("processes outside of this container are not seen"))
+        }
+        Ok(_) if !Path::new("/proc/1").exists() => Some(Unseen::Processes("/proc hides processes of others")),
+        Ok(_) => None,
+    }
+}
+
+/// The descriptors of the file that a process has.
+///
+/// # Errors
+/// When the process can't be looked at.
+fn descriptors(process: &Path, name: &OsStr, identity: Identity) -> io::Result<Vec<u32>> {
+    let listed = match fs::read_dir(process.join("fd")) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
+        // It has ended.
+        Err(_) => return Ok(Vec::new()),
+        Ok(listed) => listed,
+    };
+    let mut found = Vec::new();
+    for entry in listed.flatten() {
+        let link = entry.path();
+        match fs::read_link(&link) {
+            // The name first: to look at a file may take for ever when its server is gone.
+            Ok(to) if is_named(&to, name) && identity::of_path(&link).is_ok_and(|file| file == identity) => {
+                found.extend(entry.file_name().to_str().and_then(|number| number.parse::<u32>().ok()));
+            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a link of `/proc` is of a file that has this name, or had it.
+fn is_named(link: &Path, name: &OsStr) -> bool {
+    let Some(file_name) = link.file_name().map(OsStr::as_encoded_bytes) else { return false };
+    let name = name.as_encoded_bytes();
+    file_name == name || file_name.strip_suffix(b" (deleted)") == Some(name)
 }

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::path::Path;
 
-use crate::answers::Identity;
+use crate::answers::{Identity, Unseen, User, Users};
 
 /// Asks what file a descriptor is of (`PROC_PIDFDVNODEINFO` of `libproc.h`).
 const FILE_OF_DESCRIPTOR: i32 = 1;
@@ -16,10 +16,28 @@ struct FileOfDescriptor {
     file: libc::vnode_info,
 }
 
-pub(crate) fn find(_: &Path, identity: Identity) -> Option<String> {
+pub(crate) fn find(path: &Path, identity: Identity) -> Users {
     let own = std::process::id().cast_signed();
-    let user = processes().into_iter().find(|process| *process != own && has_open(*process, identity))?;
-    Some(format!("process {user} ({})", name(user)))
+    let others = processes().into_iter().filter(|process| *process != own);
+    let seen = others.flat_map(|process| {
+        let user = move |descriptor: i32| User {
+            process: process.cast_unsigned(),
+            descriptor: descriptor.cast_unsigned(),
+            name: format!("process {process} ({})", name(process)),
+        };
+        descriptors(process, identity).into_iter().map(user)
+    });
+    Users { seen: seen.collect(), unseen: hidden(path) }
+}
+
+/// Why a process may be overlooked.
+fn hidden(path: &Path) -> Option<Unseen> {
+    let is_local = rustix::fs::statfs(path).is_ok_and(|about| about.f_flags & libc::MNT_LOCAL as u32 != 0);
+    match is_local {
+        false => Some(Unseen::Machines),
+        true if rustix::process::geteuid().is_root() => None,
+        true => Some(Unseen::Processes("processes of other users cannot be looked at")),
+    }
 }
 
 /// All processes.
@@ -34,7 +52,8 @@ fn processes() -> Vec<i32> {
     })
 }
 
-fn has_open(process: i32, identity: Identity) -> bool {
+/// The descriptors of a file that a process has.
+fn descriptors(process: i32, identity: Identity) -> Vec<i32> {
     let descriptors: Vec<libc::proc_fdinfo> = list(|buffer, bytes| {
         // SAFETY: the call writes at most `bytes` bytes to the buffer, or returns a number if it is null.
         #[allow(unsafe_code, reason = "no safe call exists")]
@@ -43,7 +62,10 @@ fn has_open(process: i32, identity: Identity) -> bool {
         }
     });
     let files = descriptors.iter().filter(|open| open.proc_fdtype == libc::PROX_FDTYPE_VNODE.cast_unsigned());
-    files.filter_map(|open| file_of(process, open.proc_fd)).any(|file| file == identity)
+    files
+        .map(|open| open.proc_fd)
+        .filter(|descriptor| file_of(process, *descriptor) == Some(identity))
+        .collect()
 }
 
 fn file_of(process: i32, descriptor: i32) -> Option<Identity> {

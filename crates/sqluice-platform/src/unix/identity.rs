@@ -22,3 +22,7 @@ pub(crate) fn of_link(path: &Path) -> io::Result<Identity> {
 pub(crate) fn of_file(file: &File) -> io::Result<Identity> {
     file.metadata().map(|metadata| of(&metadata))
 }
+
+pub(crate) fn name_count(file: &File) -> io::Result<u64> {
+    file.metadata().map(|metadata| metadata.nlink())
+}

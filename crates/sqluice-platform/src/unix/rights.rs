@@ -1,28 +1,39 @@
 //! Mode, owner and group.
 
-use std::fs::{File, Metadata, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use rustix::fs::Access;
 
+/// Only the owner may read and write.
+const PRIVATE: u32 = 0o600;
+
 #[derive(Clone, Debug)]
 pub(crate) struct Rights {
     mode: u32,
-    owner: u32,
-    group: u32,
+    /// The owner and the group; `None`: those of the process.
+    owner: Option<(u32, u32)>,
 }
 
 impl Rights {
     pub(crate) fn of(metadata: &Metadata) -> Rights {
-        Rights { mode: metadata.permissions().mode() & 0o7777, owner: metadata.uid(), group: metadata.gid() }
+        let owner = Some((metadata.uid(), metadata.gid()));
+        Rights { mode: metadata.permissions().mode() & 0o7777, owner }
+    }
+
+    /// Where the umask is unknown, only the owner gets rights.
+    pub(crate) fn of_new(mode: u32, umask: Option<u32>) -> Rights {
+        Rights { mode: umask.map_or(PRIVATE, |umask| mode & !umask), owner: None }
     }
 
     pub(crate) fn give(&self, to: &File) -> io::Result<()> {
         // In this order: a new owner takes some bits of the mode away.
-        if std::os::unix::fs::fchown(to, Some(self.owner), Some(self.group)).is_err() {
-            let _ = std::os::unix::fs::fchown(to, None, Some(self.group));
+        if let Some((owner, group)) = self.owner
+            && std::os::unix::fs::fchown(to, Some(owner), Some(group)).is_err()
+        {
+            let _ = std::os::unix::fs::fchown(to, None, Some(group));
         }
         to.set_permissions(Permissions::from_mode(self.mode))
     }
@@ -30,4 +41,55 @@ impl Rights {
 
 pub(crate) fn check_write(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(path, Access::WRITE_OK)?)
+}
+
+pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    options.mode(PRIVATE)
+}
+
+pub(crate) fn may_others_open(path: &Path) -> io::Result<bool> {
+    let path = fs::canonicalize(path)?;
+    let me = rustix::process::geteuid().as_raw();
+    // Bits of others: to read or write the file, to enter the folders above it.
+    let steps = path.ancestors().zip(std::iter::once(0o6).chain(std::iter::repeat(0o1)));
+    for (path, bits) in steps {
+        let about = fs::metadata(path)?;
+        let mode = about.mode();
+        let is_open = ![0, me].contains(&about.uid())
+            || mode & bits != 0
+            || (mode & (bits << 3) != 0 && !is_of_one_user(about.gid(), me));
+        if !is_open {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a group has no member but this user and root: it is root's, or has the name of the user and no other member.
+fn is_of_one_user(group: u32, user: u32) -> bool {
+    let of_system = |file| fs::read_to_string(Path::new("/etc").join(file)).unwrap_or_default();
+    let (users, groups) = (of_system("passwd"), of_system("group"));
+    // name:password:number:group:...
+    let users: Vec<(&str, &str, &str)> = users
+        .lines()
+        .filter_map(|line| {
+            let mut fields = line.split(':');
+            Some((fields.next()?, fields.nth(1)?, fields.next()?))
+        })
+        .collect();
+    let (user, group) = (user.to_string(), group.to_string());
+    let is_ours = |number: &str| number == "0" || number == user;
+    // name:password:number:members
+    let Some((name, members)) = groups.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (name, number) = (fields.next()?, fields.nth(1)?);
+        (number == group).then_some((name, fields.next().unwrap_or_default()))
+    }) else {
+        return false;
+    };
+    let number_of =
+        |name: &str| users.iter().find(|(known, ..)| *known == name).map(|(_, number, _)| *number);
+    (group == "0" || number_of(name).is_some_and(|number| number == user))
+        && members.split(',').filter(|name| !name.is_empty()).all(|name| number_of(name).is_some_and(is_ours))
+        && users.iter().all(|(_, number, of)| *of != group || is_ours(number))
 }

@@ -28,10 +28,19 @@ fn opened(path: &Path, flags: u32) -> io::Result<File> {
 }
 
 pub(crate) fn of_file(file: &File) -> io::Result<Identity> {
+    let about = about(file)?;
+    let number = u64::from(about.nFileIndexHigh) << 32 | u64::from(about.nFileIndexLow);
+    Ok(Identity { device: about.dwVolumeSerialNumber.into(), number })
+}
+
+pub(crate) fn name_count(file: &File) -> io::Result<u64> {
+    about(file).map(|about| about.nNumberOfLinks.into())
+}
+
+fn about(file: &File) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
     let mut about = BY_HANDLE_FILE_INFORMATION::default();
     // SAFETY: the handle is open as long as `file`, and the call fills the structure.
     #[allow(unsafe_code, reason = "no safe call exists")]
     unless_zero(unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut about) })?;
-    let number = u64::from(about.nFileIndexHigh) << 32 | u64::from(about.nFileIndexLow);
-    Ok(Identity { device: about.dwVolumeSerialNumber.into(), number })
+    Ok(about)
 }

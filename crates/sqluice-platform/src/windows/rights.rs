@@ -1,6 +1,6 @@
 //! A new file has the rights of its folder; here only a file that is read-only is known.
 
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
@@ -9,6 +9,10 @@ pub(crate) struct Rights;
 
 impl Rights {
     pub(crate) fn of(_: &Metadata) -> Rights {
+        Rights
+    }
+
+    pub(crate) fn of_new(_: u32, _: Option<u32>) -> Rights {
         Rights
     }
 
@@ -24,4 +28,12 @@ pub(crate) fn check_write(path: &Path) -> io::Result<()> {
         true => Err(io::ErrorKind::PermissionDenied.into()),
         false => Ok(()),
     }
+}
+
+pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+pub(crate) fn may_others_open(_: &Path) -> io::Result<bool> {
+    Ok(false)
 }

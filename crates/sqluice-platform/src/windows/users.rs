@@ -9,15 +9,21 @@ use windows_sys::Win32::System::RestartManager::{
 
 use super::machine::text;
 use super::paths::wide;
-use crate::answers::Identity;
+use crate::answers::{Identity, User, Users};
 
 /// Processes that are asked for.
 const USERS_MAX: usize = 16;
 
-pub(crate) fn find(path: &Path, _: Identity) -> Option<String> {
+pub(crate) fn find(path: &Path, _: Identity) -> Users {
     let own = std::process::id();
-    let user = users(path)?.into_iter().find(|user| user.Process.dwProcessId != own)?;
-    Some(format!("process {} ({})", user.Process.dwProcessId, text(&user.strAppName)))
+    let others = users(path).unwrap_or_default().into_iter();
+    let others = others.filter(|user| user.Process.dwProcessId != own).map(|user| User {
+        process: user.Process.dwProcessId,
+        descriptor: 0,
+        name: format!("process {} ({})", user.Process.dwProcessId, text(&user.strAppName)),
+    });
+    // A file that somebody has open can't be replaced: the rename fails.
+    Users { seen: others.collect(), unseen: None }
 }
 
 fn users(path: &Path) -> Option<Vec<RM_PROCESS_INFO>> {

@@ -83,7 +83,7 @@ impl Query {
         cancel: &Cancel,
     ) -> Result<()> {
         let connection = self.snapshot.connection();
-        let limit = self.snapshot.view(&Silent, cancel).limit;
+        let view = self.snapshot.view(&Silent, cancel);
         let mut statement = connection.prepare(&self.sql).map_err(refused)?;
         check(&statement)?;
         let columns = statement.column_count();
@@ -99,7 +99,7 @@ impl Query {
             left = left.saturating_sub(1);
             if row.is_none() || block.is_full() {
                 cancel.check()?;
-                limit.map_or(Ok(()), |limit| limit.check(self.snapshot.name()))?;
+                view.check()?;
                 bytes += block.bytes;
                 if block.rows > 0 {
                     blocks.push(std::mem::replace(&mut block, Block::new(columns)));

@@ -15,7 +15,8 @@
 //!
 //! A copy may be **masked** ([`Masking`]): columns that a file names get other values.
 //!
-//! With the source itself as the target, the copy takes its place, as after VACUUM: no other process may use the database meanwhile.
+//! With the source itself as the target, the copy takes its place, as after VACUUM: no other process may use the database meanwhile. Where
+//! others could have it open unseen, its pages are written into the file by one transaction, instead of a rename ([`Replacement`]).
 
 mod by_sqlite;
 #[cfg(feature = "export")]
@@ -43,10 +44,10 @@ use sqluice_engine::copied_database::{self, CopiedObject, CopiedPiece, CopyJob, 
 use sqluice_engine::options::WriteOptions;
 #[cfg(feature = "export")]
 use sqluice_engine::output::WholeFile;
-use sqluice_engine::output::{Exclusive, Wanted, temp_dir as temp_dir_of};
+use sqluice_engine::output::{Exclusive, Replacement, Wanted, temp_dir as temp_dir_of};
 use sqluice_engine::plan::Memory;
 use sqluice_format::database::Header;
-use sqluice_format::page::Geometry;
+use sqluice_format::page::{Geometry, PageSize};
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
@@ -105,11 +106,13 @@ impl Copy {
         }
         let settled = Settled::new(self)?;
         settled.copy.refuse_target()?;
+        // Asked before the source is read: looking at its file would end its locks.
+        let replacement = settled.copy.replacement()?;
         let prepared = Copy::prepare(settled, None, &Silent, cancel)?;
         let copy = &prepared.settled.copy;
         let mode = copy.mode(prepared.snapshot.journal_mode() == "wal");
         let header = copy.header(&prepared.snapshot, mode)?;
-        Ok(CopyPlan::new(&prepared, &header, mode))
+        Ok(CopyPlan::new(&prepared, &header, mode, replacement))
     }
 
     /// The first rows of each masked table, `rows` at most, with their new values. Without a file for the key these are others in each run.
@@ -138,14 +141,17 @@ impl Copy {
         settled.copy.refuse_target()?;
         progress.phase("lock", None);
         // Released when all of it is read, and so after the snapshot.
-        let exclusive = self.is_in_place().then(|| Exclusive::take(&self.source)).transpose()?.map(Arc::new);
-        let was_wal = exclusive.as_ref().is_some_and(|exclusive| exclusive.was_wal());
+        let exclusive = match self.is_in_place() {
+            true => Some(Arc::new(Exclusive::take(&self.source, &self.write, cancel)?)),
+            false => None,
+        };
+        let is_wal = exclusive.as_ref().is_some_and(|exclusive| exclusive.is_wal());
         let prepared = Copy::prepare(settled, exclusive.as_deref(), progress, cancel)?;
         #[cfg(feature = "export")]
         if self.purpose == Some(Purpose::D1) {
             return sql_pieces::write(&prepared, progress, cancel);
         }
-        let report = prepared.settled.copy.write_file(&prepared, exclusive, was_wal, (progress, cancel))?;
+        let report = prepared.settled.copy.write_file(&prepared, exclusive, is_wal, (progress, cancel))?;
         drop(prepared);
         #[cfg(feature = "export")]
         let report = report.finish(self, cancel)?;
@@ -157,11 +163,11 @@ impl Copy {
         &self,
         prepared: &Prepared,
         exclusive: Option<Arc<Exclusive>>,
-        was_wal: bool,
+        is_wal: bool,
         (progress, cancel): (&dyn Progress, &Cancel),
     ) -> Result<CopyReport> {
         let Prepared { snapshot, schema, objects, selection, masked, .. } = prepared;
-        let header = self.header(snapshot, self.mode(was_wal))?;
+        let header = self.header(snapshot, self.mode(is_wal))?;
         let made = match masked {
             Some(Masked { masks, .. }) => {
                 let around = (progress, cancel);
@@ -349,6 +355,15 @@ impl Copy {
     /// Whether the copy takes the place of the source.
     pub fn is_in_place(&self) -> bool {
         is_same(&self.source, &self.target)
+    }
+
+    /// How a file that has the name of the target will be replaced, if one has it.
+    fn replacement(&self) -> Result<Option<Replacement>> {
+        if self.purpose == Some(Purpose::D1) || !(self.is_in_place() || self.write.overwrite) {
+            return Ok(None);
+        }
+        let wanted = Wanted { replaces: true, ..self.wanted() };
+        wanted.replacement(self.page_size.map(PageSize::bytes))
     }
 
     /// The file that is wanted.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use sqluice_core::size::Bytes;
+use sqluice_engine::output::Replacement;
 use sqluice_format::database::Header;
 use sqluice_reader::StoredObject;
 
@@ -30,6 +31,9 @@ pub struct CopyPlan {
     pub source_journal_mode: String,
     /// Whether the copy takes the place of the source, which no other process may use meanwhile.
     pub in_place: bool,
+    /// How the file that has the name of the target will be replaced, if one has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<Replacement>,
     /// Whether other processes can commit to the source while it is copied.
     pub others_can_commit: bool,
     /// Bytes of a page of the copy.
@@ -70,7 +74,12 @@ pub struct PlannedTree {
 }
 
 impl CopyPlan {
-    pub(super) fn new(prepared: &Prepared, header: &Header, mode: JournalMode) -> CopyPlan {
+    pub(super) fn new(
+        prepared: &Prepared,
+        header: &Header,
+        mode: JournalMode,
+        replacement: Option<Replacement>,
+    ) -> CopyPlan {
         let Prepared { settled, snapshot, schema, objects, selection, masked } = prepared;
         let copy = &settled.copy;
         let is_relocated = !copy.compact && masked.is_none() && header.geometry == snapshot.geometry();
@@ -111,6 +120,7 @@ impl CopyPlan {
             source_bytes: snapshot.bytes(),
             source_journal_mode: snapshot.journal_mode().to_owned(),
             in_place: copy.is_in_place(),
+            replacement,
             others_can_commit: snapshot.lets_others_commit() && !copy.is_in_place(),
             page_bytes: header.geometry.page_bytes(),
             journal_mode: mode,
@@ -141,6 +151,9 @@ impl fmt::Display for CopyPlan {
         };
         let others = if self.fetched { "what others do to it meanwhile is not seen" } else { others };
         writeln!(f, "the source is in journal mode {}: {others}", self.source_journal_mode)?;
+        if let Some(how @ Replacement::Transaction { .. }) = &self.replacement {
+            writeln!(f, "{} is replaced {how}", self.target.display())?;
+        }
         match self.purpose {
             Some(Purpose::D1) => writeln!(f, "for d1: files of SQL statements in a folder")?,
             _ => writeln!(f, "pages of {} bytes", self.page_bytes)?,

@@ -8,7 +8,7 @@ use sqluice_core::error::Result;
 #[cfg(feature = "export")]
 use sqluice_core::progress::Cancel;
 use sqluice_engine::copied_database::{Copied, CopiedObject};
-use sqluice_engine::output::Replaced;
+use sqluice_engine::output::{Replaced, Replacement};
 use sqluice_engine::report::PhaseReport;
 use sqluice_format::page::Geometry;
 use sqluice_reader::StoredObject;
@@ -67,6 +67,12 @@ pub struct CopyReport {
     pub broken: Vec<String>,
     /// The database that was replaced.
     pub replaced: Option<Replaced>,
+    /// How it was replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<Replacement>,
+    /// The temporary files of killed runs, which were removed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<PathBuf>,
     /// What the copy is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purpose: Option<Purpose>,
@@ -177,6 +183,8 @@ impl CopyReport {
             left_out: left_out.map(StoredObject::describe).collect(),
             broken: selection.broken().to_vec(),
             replaced: None,
+            replacement: None,
+            removed: Vec::new(),
             purpose: copy.purpose,
             chosen: settled.chosen.clone(),
             files: Vec::new(),
@@ -218,6 +226,8 @@ impl CopyReport {
             seconds: made.seconds,
             phases: made.phases.clone(),
             replaced: made.replaced.clone(),
+            replacement: made.replacement.clone(),
+            removed: made.removed.clone(),
             ..CopyReport::begun(prepared)
         };
         for (CopiedObject { object, .. }, tree) in copied.iter().zip(&made.trees) {

@@ -1,7 +1,7 @@
 //! Where the bytes of a file go.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sqluice_core::error::{Error, Result};
 use sqluice_engine::output::WholeFile;
@@ -54,6 +54,14 @@ impl Out {
         match self {
             Out::File(file) => file.bytes(),
             Out::Stdout { bytes, .. } => *bytes,
+        }
+    }
+
+    /// The temporary files that killed runs had left, which were removed.
+    pub(super) fn removed(&self) -> &[PathBuf] {
+        match self {
+            Out::File(file) => file.removed(),
+            Out::Stdout { .. } => &[],
         }
     }
 

@@ -26,6 +26,9 @@ pub struct ExportReport {
     pub seconds: f64,
     /// The files, in the order of their tables.
     pub files: Vec<ExportedFile>,
+    /// The temporary files of killed runs, which were removed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<PathBuf>,
 }
 
 /// What was written to a file.

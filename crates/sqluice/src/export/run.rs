@@ -60,6 +60,7 @@ impl Export {
                 }
             }
         }
+        let removed = written.iter().flat_map(Out::removed).cloned().collect();
         written.into_iter().try_for_each(Out::finish)?;
         Ok(ExportReport {
             source: prepared.snapshot.name().to_owned(),
@@ -69,6 +70,7 @@ impl Export {
             threads: prepared.threads,
             seconds: started.elapsed().as_secs_f64(),
             files,
+            removed,
         })
     }
 }

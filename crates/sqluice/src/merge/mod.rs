@@ -33,7 +33,7 @@ use std::time::Instant;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress, Silent};
 use sqluice_core::remote::is_url;
-use sqluice_engine::output::{Exclusive, Replaced, Wanted};
+use sqluice_engine::output::{Exclusive, Replaced, Replacement, Wanted};
 use sqluice_engine::plan::Memory;
 use sqluice_engine::report::PhaseReport;
 
@@ -64,10 +64,12 @@ impl Merge {
             return self.clone().connect(cancel)?.plan(cancel);
         }
         self.refuse()?;
+        // Asked before the target is read: looking at its file would end its locks.
+        let replacement = self.replacement()?;
         let sources = sources::open(self, None, (&Silent, cancel))?;
         let shared = sources::shared(&sources)?;
         let design = Design::new(self, &sources, &shared, cancel)?;
-        Ok(MergePlan::new(self, &sources, &shared, &design))
+        Ok(MergePlan { replacement, ..MergePlan::new(self, &sources, &shared, &design) })
     }
 
     /// Merges.
@@ -84,9 +86,9 @@ impl Merge {
         let started = Instant::now();
         let keeps = self.keeps_target();
         // Looked at before it is locked: closing a file ends its locks.
-        let before = if keeps { self.held_before()? } else { None };
+        let before = if keeps { self.held_before(cancel)? } else { None };
         // Released when all of it is read, and so after the snapshot.
-        let exclusive = keeps.then(|| Exclusive::take(&self.target)).transpose()?;
+        let exclusive = keeps.then(|| Exclusive::take(&self.target, &self.write, cancel)).transpose()?;
         let mut report = run::run(self, exclusive, progress, cancel)?;
         report.before = before;
         let seconds = started.elapsed().as_secs_f64();
@@ -102,8 +104,16 @@ impl Merge {
     }
 
     /// What the target holds, if it is the first of the sources.
-    fn held_before(&self) -> Result<Option<Replaced>> {
-        Wanted { replaces: true, ..self.wanted() }.recover_replaced()
+    fn held_before(&self, cancel: &Cancel) -> Result<Option<Replaced>> {
+        Wanted { replaces: true, ..self.wanted() }.recover_replaced(cancel)
+    }
+
+    /// How a file that has the name of the target will be replaced, if one has it.
+    fn replacement(&self) -> Result<Option<Replacement>> {
+        match self.keeps_target() || self.write.overwrite {
+            true => Wanted { replaces: true, ..self.wanted() }.replacement(None),
+            false => Ok(None),
+        }
     }
 
     /// Whether the target is the first of the sources. A file of no bytes is a database without tables, and none of them.

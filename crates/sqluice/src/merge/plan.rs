@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use sqluice_core::size::{Bytes, grouped};
+use sqluice_engine::output::Replacement;
 
 use super::Merge;
 use super::design::Design;
@@ -20,6 +21,9 @@ pub struct MergePlan {
     pub target: PathBuf,
     /// Whether it is the first of the sources, and no other process may use it meanwhile.
     pub adds_to_target: bool,
+    /// How the file that has the name of the target will be replaced, if one has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<Replacement>,
     /// The sources, in order.
     pub sources: Vec<PathBuf>,
     /// Those of them that were fetched to temporary files first.
@@ -88,6 +92,7 @@ impl MergePlan {
             target: merge.target.clone(),
             fetched: sources::fetched(sources),
             adds_to_target: merge.adds_to_target(),
+            replacement: None,
             sources: sources.iter().map(|source| source.snapshot.name().to_owned()).collect(),
             source_bytes: sources.iter().map(|source| source.snapshot.bytes()).sum(),
             keeps_waiting: waiting.map(|source| source.snapshot.name().to_owned()).collect(),
@@ -152,6 +157,9 @@ impl fmt::Display for MergePlan {
                 "{} is the first of them and is replaced: no other process may use it",
                 self.target.display()
             )?;
+        }
+        if let Some(how @ Replacement::Transaction { .. }) = &self.replacement {
+            writeln!(f, "{} is replaced {how}", self.target.display())?;
         }
         match self.keeps_waiting.len() {
             0 => writeln!(f, "other processes can write to the sources meanwhile, and their logs grow")?,

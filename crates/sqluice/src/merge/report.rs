@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use sqluice_engine::copied_database::Copied;
-use sqluice_engine::output::Replaced;
+use sqluice_engine::output::{Replaced, Replacement};
 use sqluice_engine::report::PhaseReport;
 use sqluice_format::page::Geometry;
 
@@ -61,6 +61,12 @@ pub struct MergeReport {
     pub left_out: Vec<String>,
     /// The database that was replaced.
     pub replaced: Option<Replaced>,
+    /// How it was replaced, or the target that was added to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<Replacement>,
+    /// The temporary files of killed runs, which were removed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<PathBuf>,
     /// What the target held before, if it existed and was added to.
     pub before: Option<Replaced>,
 }
@@ -177,6 +183,8 @@ impl MergeReport {
             virtual_tables: design.virtual_tables.iter().map(|table| table.name.clone()).collect(),
             left_out: design.left_out.clone(),
             replaced: made.replaced.clone(),
+            replacement: made.replacement.clone(),
+            removed: made.removed.clone(),
             before: None,
         };
         for (place, tree) in design.written.iter().zip(&made.trees) {

@@ -64,7 +64,7 @@ pub(super) fn run(
         .map(|(&place, object)| Ok(CopiedObject { object, tree: run.tree(place, &left_out)?, keep: None }))
         .collect::<Result<_>>()?;
     let schema = design.schema(&sources);
-    let header = run.header(exclusive.as_ref().is_some_and(Exclusive::was_wal));
+    let header = run.header(exclusive.as_ref().is_some_and(Exclusive::is_wal));
     let source_bytes = sources.iter().map(|source| source.snapshot.bytes()).sum();
     let used_bytes = sources.iter().map(|source| source.snapshot.used_bytes()).sum();
     let finish = |path: &std::path::Path| {
@@ -129,9 +129,9 @@ fn with_remedy(merge: &Merge, design: &Design<'_>, mut error: Error) -> Error {
 }
 
 impl<'r> Run<'r> {
-    fn header(&self, was_wal: bool) -> Header {
+    fn header(&self, is_wal: bool) -> Header {
         let first = self.sources[0].snapshot.header();
-        let version = if was_wal { 2 } else { 1 };
+        let version = if is_wal { 2 } else { 1 };
         let sqlite_version = u32::try_from(rusqlite::version_number()).unwrap_or_default();
         Header {
             write_version: version,

@@ -2,6 +2,7 @@
 //! that they write.
 
 mod damaged;
+mod in_place;
 mod overwrite;
 mod pack;
 mod readers;

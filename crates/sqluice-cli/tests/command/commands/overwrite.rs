@@ -20,6 +20,11 @@ fn overwrite(rows: &str) -> Vec<&str> {
     [&generate("x.db", rows)[..], &["--overwrite"]].concat()
 }
 
+/// The same, if nobody uses it within a moment.
+fn overwrite_now(rows: &str) -> Vec<&str> {
+    [&overwrite(rows)[..], &["--busy-timeout", "50ms"]].concat()
+}
+
 /// Asserts that a run was refused because of somebody who is called like this.
 #[track_caller]
 fn assert_in_use(ran: &Ran, by: &str) {
@@ -253,9 +258,9 @@ fn a_database_that_somebody_uses_is_not_replaced() {
         let connection = Connection::open(&path).unwrap();
         connection.execute_batch(use_it).unwrap();
         let before = names(folder.path());
-        assert_in_use(&run_impatient(folder.path(), overwrite("3")), &this_process());
+        assert_in_use(&run_impatient(folder.path(), overwrite_now("3")), &this_process());
         // What SQLite's locks show by themselves.
-        if let Some(ran) = run_blind(folder.path(), &overwrite("3")) {
+        if let Some(ran) = run_blind(folder.path(), &overwrite_now("3")) {
             assert_in_use(&ran, LOCKED);
         }
         assert_eq!(names(folder.path()), before, "{left:?} {use_it}");
@@ -276,7 +281,7 @@ fn who_has_a_rollback_database_open_and_idle_is_seen_though_there_is_no_lock() {
     Left::Rollback.make(folder.path());
     let path = folder.path().join("x.db");
     let idle = Connection::open(&path).unwrap();
-    assert_in_use(&run_impatient(folder.path(), overwrite("3")), &this_process());
+    assert_in_use(&run_impatient(folder.path(), overwrite_now("3")), &this_process());
     drop(idle);
     // Another file of that name does not matter.
     let elsewhere = crate::support::folder();
@@ -286,11 +291,14 @@ fn who_has_a_rollback_database_open_and_idle_is_seen_though_there_is_no_lock() {
 }
 
 #[test]
-#[cfg_attr(windows, ignore = "an open database is not replaced on Windows")]
+#[cfg(unix)] // An open database is not replaced on Windows.
 fn who_has_a_rollback_database_open_unseen_keeps_reading_it_and_cannot_write() {
     let folder = folder();
     Left::Rollback.make(folder.path());
     let path = folder.path().join("x.db");
+    // Only we and root can open it.
+    let only_owner = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    fs::set_permissions(&path, only_owner).unwrap();
     let idle = Connection::open(&path).unwrap();
     let count =
         |connection: &Connection, sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));

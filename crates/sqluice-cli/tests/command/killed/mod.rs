@@ -4,6 +4,9 @@ mod copy;
 #[cfg(target_os = "linux")] // strace, which kills the command at a call, is a program of Linux.
 mod existing;
 mod export;
+#[cfg(target_os = "linux")]
+// Containers, in which a run sees no other process, are made by a program of Linux.
+mod in_place;
 mod merge;
 mod new;
 mod spill;

@@ -2,5 +2,6 @@
 //! one that is changed in place.
 
 mod existing;
+mod in_place;
 mod new;
 mod replace;

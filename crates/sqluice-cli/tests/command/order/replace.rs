@@ -22,14 +22,17 @@ use crate::support::old::{Content, LEFT, Left, content, journal_mode};
 use sqluice_testkit::effort::tries;
 
 use crate::support::strace::{Call, calls, inject, strace, strings};
-use crate::support::{Random, folder, generate, names, run, temporaries};
+use crate::support::{Ran, Random, folder, generate, names, run, temporaries};
 
 const ROWS: &str = "3k";
 const NEW: Content = Content::New(3000);
 
+/// What a judge finds wrong with a folder after a power failure, if anything; the second argument says whether the run was done.
+pub(crate) type Judge<'j> = dyn Fn(&Path, bool) -> Option<String> + 'j;
+
 /// What a system call does to the folder. Files have numbers, since their names change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Op {
+pub(crate) enum Op {
     Create { name: String, file: usize },
     Write { file: usize, offset: usize, bytes: Vec<u8> },
     Truncate { file: usize, length: usize },
@@ -41,24 +44,29 @@ enum Op {
 
 /// A call that matters, to be found again: it is the `nth` of that name in its thread.
 #[derive(Clone, Debug)]
-struct Moment {
-    call: String,
-    nth: usize,
-    op: Op,
+pub(crate) struct Moment {
+    pub(crate) call: String,
+    pub(crate) nth: usize,
+    pub(crate) op: Op,
 }
 
 /// A folder before a run, and what the run did to it.
-struct Recorded {
-    before: BTreeMap<String, Vec<u8>>,
-    moments: Vec<Moment>,
+pub(crate) struct Recorded {
+    pub(crate) before: BTreeMap<String, Vec<u8>>,
+    pub(crate) moments: Vec<Moment>,
 }
 
 /// Runs `generate --overwrite` in a folder with an old database.
 fn record(left: Left) -> Recorded {
     let folder = folder();
     left.make(folder.path());
-    let files = names(folder.path());
-    let read = |name: &String| (name.clone(), fs::read(folder.path().join(name)).unwrap());
+    record_in(folder.path(), |flags| strace(folder.path(), flags, &overwrite()))
+}
+
+/// What a run does to the files of a folder, which `strace` runs with these flags.
+pub(crate) fn record_in(folder: &Path, strace: impl FnOnce(&[&str]) -> Ran) -> Recorded {
+    let files = names(folder);
+    let read = |name: &String| (name.clone(), fs::read(folder.join(name)).unwrap());
     let before: BTreeMap<_, _> = files.iter().map(read).collect();
     let log = tempfile::NamedTempFile::new().unwrap();
     let flags = [
@@ -72,8 +80,8 @@ fn record(left: Left) -> Recorded {
         "-o",
         log.path().to_str().unwrap(),
     ];
-    strace(folder.path(), &flags, &overwrite()).ok();
-    let moments = moments(&fs::read_to_string(log.path()).unwrap(), folder.path(), files);
+    strace(&flags).ok();
+    let moments = moments(&fs::read_to_string(log.path()).unwrap(), folder, files);
     Recorded { before, moments }
 }
 
@@ -93,8 +101,9 @@ fn moments(log: &str, folder: &Path, files: Vec<String>) -> Vec<Moment> {
     for call in &calls(log) {
         let nth = counts.entry((call.thread, call.name.clone())).or_default();
         *nth += 1;
-        // Not even a call that fails: by then the journal may be another's.
-        assert!(!renamed || !call.args.contains("x.db-"), "after the end: {}({})", call.name, call.args);
+        // Not even a call that fails: by then the journal may be another's. The log of the old database, which has no name, is closed.
+        let is_by_name = call.name != "close" && call.args.contains("x.db-");
+        assert!(!renamed || !is_by_name, "after the end: {}({})", call.name, call.args);
         let Some(op) = op(call, folder, &mut names, &mut file_count) else { continue };
         renamed |= matches!(op, Op::Rename { .. });
         moments.push(Moment { call: call.name.clone(), nth: *nth, op });
@@ -212,6 +221,18 @@ fn volatile(ops: &[Op]) -> Vec<usize> {
 
 /// Replays every prefix; an error says what SQLite could find under the name that must not be there.
 fn replay(before: &BTreeMap<String, Vec<u8>>, ops: &[Op], old: &Content) -> Result<(), String> {
+    replay_for(before, ops, &|database, is_done| {
+        let found = content(database);
+        (found != NEW && (is_done || found != *old)).then(|| format!("{found:?}"))
+    })
+}
+
+/// Replays every prefix; an error says what is wrong with one.
+pub(crate) fn replay_for(
+    before: &BTreeMap<String, Vec<u8>>,
+    ops: &[Op],
+    judge: &Judge<'_>,
+) -> Result<(), String> {
     let mut seen: Vec<BTreeMap<String, Vec<u8>>> = Vec::new();
     for end in 0..=ops.len() {
         let done = &ops[..end];
@@ -229,11 +250,10 @@ fn replay(before: &BTreeMap<String, Vec<u8>>, ops: &[Op], old: &Content) -> Resu
             if end < ops.len() && seen.contains(&after) {
                 continue;
             }
-            let found = find(&after);
-            if found != NEW && (end == ops.len() || found != *old) {
+            if let Some(found) = judged(&after, end == ops.len(), judge) {
                 let lost: Vec<_> = lost.iter().map(|&at| short(&done[at])).collect();
                 let done: Vec<_> = done.iter().map(short).collect();
-                return Err(format!("after {done:#?}, with {lost:#?} lost: {found:?}"));
+                return Err(format!("after {done:#?}, with {lost:#?} lost: {found}"));
             }
             seen.push(after);
         }
@@ -241,17 +261,17 @@ fn replay(before: &BTreeMap<String, Vec<u8>>, ops: &[Op], old: &Content) -> Resu
     Ok(())
 }
 
-/// What SQLite finds in such a folder.
-fn find(files: &BTreeMap<String, Vec<u8>>) -> Content {
+/// What is wrong with such a folder.
+fn judged(files: &BTreeMap<String, Vec<u8>>, is_done: bool, judge: &Judge<'_>) -> Option<String> {
     let scratch = tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| folder());
     for (name, bytes) in files {
         fs::write(scratch.path().join(name), bytes).unwrap();
     }
-    content(&scratch.path().join("x.db"))
+    judge(&scratch.path().join("x.db"), is_done)
 }
 
 /// An operation without the bytes.
-fn short(op: &Op) -> String {
+pub(crate) fn short(op: &Op) -> String {
     match op {
         Op::Write { file, offset, bytes } => {
             format!("Write {} bytes of file {file} at {offset}", bytes.len())
@@ -260,7 +280,7 @@ fn short(op: &Op) -> String {
     }
 }
 
-fn ops(recorded: &Recorded) -> Vec<Op> {
+pub(crate) fn ops(recorded: &Recorded) -> Vec<Op> {
     recorded.moments.iter().map(|moment| moment.op.clone()).collect()
 }
 
@@ -275,6 +295,15 @@ fn whatever_a_power_failure_leaves_is_the_old_database_or_the_new_one() {
         };
         assert_eq!(to, "x.db");
         replay(&recorded.before, &ops, &left.content()).unwrap_or_else(|error| panic!("{left:?}: {error}"));
+        if left.is_wal() {
+            let stays_in_wal_mode = |database: &Path, is_done: bool| {
+                let is_lost =
+                    !is_done && content(database) == Content::Old && journal_mode(database) != "wal";
+                is_lost.then(|| "the old database is no longer in WAL mode".to_owned())
+            };
+            replay_for(&recorded.before, &ops, &stays_in_wal_mode)
+                .unwrap_or_else(|error| panic!("{left:?}: {error}"));
+        }
     }
 }
 
@@ -342,7 +371,11 @@ fn killed_at_each_call_it_leaves_the_old_database_or_the_new_one() {
             if index > named {
                 assert_eq!(left_behind, ["x.db"], "{at}");
             }
-            assert_eq!(content(&folder.join("x.db")), expected, "{at}");
+            let path = folder.join("x.db");
+            if index <= named && left.is_wal() {
+                assert_eq!(journal_mode(&path), "wal", "{at}");
+            }
+            assert_eq!(content(&path), expected, "{at}");
             // The next run finds nothing in the way.
             run(folder, overwrite()).ok();
             assert_eq!(names(folder), ["x.db"], "{at}");

@@ -10,6 +10,8 @@ pub(crate) mod kills;
 pub(crate) mod old;
 mod process;
 pub(crate) mod strace;
+#[cfg(target_os = "linux")] // `unshare`, which makes containers, is a program of Linux.
+pub(crate) mod unseen;
 
 use std::ffi::OsStr;
 use std::fs;

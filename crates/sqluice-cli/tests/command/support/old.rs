@@ -149,3 +149,35 @@ pub(crate) fn journal_mode(database: &Path) -> String {
         .and_then(|connection| connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)))
         .unwrap()
 }
+
+/// Makes a database with rows that `old` of the others lacks: as many as [`ROWS`], behind its own.
+pub(crate) fn make_more(database: &Path) {
+    let connection = Connection::open(database).unwrap();
+    let fill = format!(
+        "CREATE TABLE old (i INTEGER PRIMARY KEY, t TEXT); \
+         WITH n (i) AS (SELECT {ROWS} + 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2 * {ROWS}) \
+         INSERT INTO old SELECT i, printf('%0100d', i) FROM n"
+    );
+    connection.execute_batch(&fill).unwrap();
+}
+
+/// The number of rows of `old`, which are right and all there up to the last, and the journal mode.
+///
+/// # Errors
+/// What is wrong with the database.
+pub(crate) fn rows_and_mode(database: &Path) -> Result<(i64, String), String> {
+    let read = || -> rusqlite::Result<(String, [i64; 3], String)> {
+        let connection = Connection::open(database)?;
+        let sound = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;
+        let sql = "SELECT count(*), ifnull(max(i), 0), total(t = printf('%0100d', i)) FROM old";
+        let numbers = connection
+            .query_row(sql, [], |row| Ok([row.get(0)?, row.get(1)?, row.get::<_, f64>(2)? as i64]))?;
+        Ok((sound, numbers, connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?))
+    };
+    match read().map_err(|error| error.to_string())? {
+        (sound, [rows, last, right], mode) if sound == "ok" && rows == last && rows == right => {
+            Ok((rows, mode))
+        }
+        other => Err(format!("{other:?}")),
+    }
+}

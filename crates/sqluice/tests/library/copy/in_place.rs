@@ -1,10 +1,12 @@
 //! Copies that take the place of their source.
 
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use sqluice::copy::{Copy, CopyReport};
 use sqluice::error::Result;
+use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 
 use super::content::{content, integrity, open, pragma};
@@ -53,7 +55,8 @@ fn a_database_in_use_stays_as_it_is() {
         other.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
         let bytes = db.metadata().unwrap().len();
         let cancel = Cancel::new();
-        let error = Copy::new(&db, &db).run(&Silent, &cancel).unwrap_err();
+        let options = WriteOptions::new().busy_timeout(Duration::from_millis(50));
+        let error = Copy::new(&db, &db).write(options).run(&Silent, &cancel).unwrap_err();
         assert!(error.to_string().contains("in use"), "{error}");
         assert_eq!(db.metadata().unwrap().len(), bytes);
         other.execute_batch("COMMIT; INSERT INTO t VALUES (-1, 'still here')").unwrap();

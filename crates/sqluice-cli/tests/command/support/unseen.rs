@@ -1,0 +1,38 @@
+//! Runs that see no process but their own, in folders that others may enter: as in a container that shares a folder with the machine.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use sqluice_testkit::skip::skipped;
+use tempfile::TempDir;
+
+use super::SQLUICE;
+
+/// The program that runs another one in a container of its own, and ends it when it is killed itself.
+const CONTAINER: [&str; 4] = ["--pid", "--fork", "--kill-child", "--mount-proc"];
+
+/// A folder that everyone may enter.
+pub(crate) fn open_folder() -> TempDir {
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(folder.path(), everyone).unwrap();
+    folder
+}
+
+/// `program ARGS` in a container, to be run in `folder`; `None`: containers can't be made here, and the test is skipped.
+pub(crate) fn contained(folder: &Path, program: &str, args: &[&str]) -> Option<Command> {
+    let can = Command::new("unshare").args(CONTAINER).arg("true").output();
+    if !can.is_ok_and(|tried| tried.status.success()) {
+        skipped("cannot make a container (are you root?)");
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    command.args(CONTAINER).arg(program).args(args).current_dir(folder);
+    Some(command)
+}
+
+/// `sqluice ARGS` in a container.
+pub(crate) fn sqluice(folder: &Path, args: &[&str]) -> Option<Command> {
+    contained(folder, SQLUICE, args)
+}

@@ -1,0 +1,105 @@
+//! The pages of a new database, written by SQLite into a database that exists, in one transaction: as VACUUM writes them.
+//!
+//! The connection to the old database has its exclusive lock before and after this, so that no other process comes between. A kill or
+//! a power failure leaves what SQLite makes of its own journal or log: the old content or the new.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags};
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::Cancel;
+use sqluice_core::sqlite_error::{failed, said};
+use sqluice_format::database::VERSIONS_AT;
+use sqluice_platform::positioned::Positioned;
+
+use super::explained;
+
+/// Pages between two looks at whether the run is cancelled.
+const STEP_PAGES: i32 = 1000;
+
+/// The time until a step is tried again.
+const AGAIN: Duration = Duration::from_millis(1);
+
+/// The two bytes of the header that say the journal mode.
+pub(crate) const ROLLBACK: [u8; 2] = [1, 1];
+pub(crate) const WAL: [u8; 2] = [2, 2];
+
+/// Gives a database that nothing has open a journal mode: SQLite's statement would leave a log beside it.
+pub(crate) fn set_versions(path: &Path, versions: [u8; 2]) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.write_all_at(&versions, VERSIONS_AT as u64)
+}
+
+/// Returns the bytes of the header that say the journal mode.
+fn versions(path: &Path) -> io::Result<[u8; 2]> {
+    let mut versions = [0; 2];
+    OpenOptions::new().read(true).open(path)?.read_exact_at(&mut versions, VERSIONS_AT as u64)?;
+    Ok(versions)
+}
+
+/// The database that gets the pages.
+pub(super) struct Into<'a> {
+    /// A connection that has the exclusive lock, and keeps it.
+    pub(super) connection: &'a mut Connection,
+    /// As the user named it; for messages.
+    pub(super) name: &'a Path,
+    /// Whether it is in WAL mode.
+    pub(super) is_wal: bool,
+}
+
+/// Writes the pages of the database at `from` into another one, commits, and gives it the journal mode of the first. `from` is in a
+/// rollback mode afterwards.
+///
+/// # Errors
+/// When SQLite can't write, or `cancel` is set: the old content stays then.
+pub(super) fn transfer(from: &Path, into: Into<'_>, cancel: &Cancel) -> Result<()> {
+    let Into { connection, name, is_wal } = into;
+    let cannot =
+        |error| explained(Error::target(format!("cannot replace {}", name.display())).about(name), error);
+    let becomes_wal = versions(from).map_err(cannot)? == WAL;
+    // SQLite reads it without a log beside it.
+    set_versions(from, ROLLBACK).map_err(cannot)?;
+    let failed = |error| failed(error, &format!("replace {}", name.display()));
+    if !write_pages(from, connection, is_wal, cancel).map_err(failed)? {
+        return Err(Error::interrupted());
+    }
+    if becomes_wal != is_wal {
+        set_mode(connection, if becomes_wal { "WAL" } else { "DELETE" }).map_err(|error| {
+            let what = format!("{} has its new content, but still its old journal mode", name.display());
+            Error::target(what).about(name).because(said(error))
+        })?;
+    }
+    // Whoever opens it next would find a journal that holds nothing.
+    let _ = connection.execute_batch("PRAGMA locking_mode = NORMAL; SELECT count(*) FROM sqlite_schema");
+    Ok(())
+}
+
+/// Writes the pages of the database at `from`, and commits; `false`: `cancel` was set before.
+fn write_pages(from: &Path, into: &mut Connection, is_wal: bool, cancel: &Cancel) -> rusqlite::Result<bool> {
+    if !into.is_autocommit() {
+        into.execute_batch("ROLLBACK")?;
+    }
+    if !is_wal {
+        set_mode(into, "DELETE")?;
+    }
+    let from = std::path::absolute(from).unwrap_or_else(|_| from.to_owned());
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let source = Connection::open_with_flags(from, flags)?;
+    let backup = Backup::new(&source, into)?;
+    while cancel.check().is_ok() {
+        match backup.step(STEP_PAGES)? {
+            StepResult::Done => return Ok(true),
+            StepResult::More => {}
+            // No other process has a lock on either: a program that looks at all files may have one for a moment.
+            _ => std::thread::sleep(AGAIN),
+        }
+    }
+    Ok(false)
+}
+
+fn set_mode(connection: &Connection, mode: &str) -> rusqlite::Result<()> {
+    connection.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(()))
+}

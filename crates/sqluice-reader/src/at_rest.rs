@@ -1,0 +1,116 @@
+//! Databases in WAL mode that SQLite cannot open, because it may not make the files beside them that hold its locks: in a folder that is
+//! read-only for this user.
+//!
+//! Without a log and a journal all of such a database is in its file. It is read without locks, as `immutable`, and whatever is read counts
+//! only if the file has the same size, time and header afterwards.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+use sqluice_core::error::{Error, Result};
+use sqluice_format::database::Header;
+use sqluice_format::page::DATABASE_HEADER_BYTES;
+use sqluice_platform::positioned::Positioned;
+
+use crate::descriptor::Descriptor;
+
+/// The version in the header of a database in WAL mode.
+const WAL_VERSION: u8 = 2;
+
+/// A file that is read without locks.
+#[derive(Debug)]
+pub struct AtRest {
+    descriptor: Descriptor,
+    before: Seen,
+}
+
+/// What changes when a database is written.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    bytes: u64,
+    modified: SystemTime,
+    header: [u8; DATABASE_HEADER_BYTES],
+}
+
+impl AtRest {
+    /// The database at `path`, if it is in WAL mode, and neither log nor journal has a byte.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub(crate) fn find(path: &Path) -> io::Result<Option<AtRest>> {
+        for suffix in ["-wal", "-journal"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(suffix);
+            match fs::metadata(&name) {
+                Ok(about) if about.len() > 0 => return Ok(None),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        let descriptor = Descriptor::open(path)?;
+        let before = match seen(&descriptor) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            other => other?,
+        };
+        let is_wal =
+            Header::from_bytes(&before.header).is_ok_and(|header| header.read_version == WAL_VERSION);
+        Ok(is_wal.then_some(AtRest { descriptor, before }))
+    }
+
+    /// Refuses what was read if the file has changed since.
+    ///
+    /// # Errors
+    /// When it has, or can't be looked at.
+    pub(crate) fn check(&self, name: &Path) -> Result<()> {
+        let after = seen(&self.descriptor).map_err(|error| Error::read(name, error))?;
+        if after == self.before {
+            return Ok(());
+        }
+        Err(Error::target(format!("{} was written while it was read", name.display()))
+            .because("its folder is read-only for this user, so it was read without locks")
+            .hint("run again, or copy the file and what lies beside it to a folder that you may write to"))
+    }
+}
+
+fn seen(descriptor: &Descriptor) -> io::Result<Seen> {
+    let mut header = [0; DATABASE_HEADER_BYTES];
+    descriptor.file().read_exact_at(&mut header, 0)?;
+    let about = descriptor.file().metadata()?;
+    Ok(Seen { bytes: about.len(), modified: about.modified()?, header })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::Connection;
+
+    #[test]
+    fn only_a_wal_database_without_log_and_journal_is_at_rest_and_every_write_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let set = |mode: &str| {
+            let connection = Connection::open(&path).unwrap();
+            connection
+                .execute_batch(&format!("PRAGMA journal_mode = {mode}; CREATE TABLE IF NOT EXISTS t (a)"))
+                .unwrap();
+        };
+        set("delete");
+        assert!(AtRest::find(&path).unwrap().is_none());
+        set("wal");
+        let rest = AtRest::find(&path).unwrap().unwrap();
+        rest.check(&path).unwrap();
+        let writer = Connection::open(&path).unwrap();
+        writer.execute_batch("INSERT INTO t VALUES (1)").unwrap();
+        assert!(AtRest::find(&path).unwrap().is_none(), "the log has a row");
+        rest.check(&path).unwrap();
+        drop(writer);
+        let error = rest.check(&path).unwrap_err();
+        assert!(error.message().contains("was written while it was read"), "{error}");
+        let again = AtRest::find(&path).unwrap().unwrap();
+        fs::write(folder.path().join("x.db-journal"), "x").unwrap();
+        assert!(AtRest::find(&path).unwrap().is_none());
+        again.check(&path).unwrap();
+    }
+}
