@@ -126,10 +126,13 @@ impl<'a> FileView<'a> {
     }
 }
 
+/// What can be done about a damaged file. Shells that are built without `sqlite_dbpage`, as Debian 12 does, have no `.recover` that works.
+pub const DAMAGED_HINT: &str = "`sqluice check` lists the faults; .recover saves the rows that can be read, in the sqlite3 shell of \
+    https://sqlite.org/download.html: the shells of some systems cannot do it";
+
 /// The error for a file that is damaged.
 pub fn damaged(path: &Path, what: &str) -> Error {
-    Error::input(format!("{} is damaged: {what}", path.display()))
-        .hint("`sqluice check` reports the details; SQLite's .recover may save what is left")
+    Error::input(format!("{} is damaged: {what}", path.display())).hint(DAMAGED_HINT)
 }
 
 impl Limit {
