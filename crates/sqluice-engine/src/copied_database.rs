@@ -47,6 +47,7 @@ use crate::plan::Memory;
 use crate::run::{self, Outcome};
 use crate::sequence_table;
 use crate::sort::{Layout, Order, Prefetch, Sorter, Spill};
+use crate::verification::{Verification, VerifiedTree};
 
 /// The place of the root page among the fields of a row of `sqlite_schema`.
 const ROOT_FIELD: usize = 3;
@@ -73,6 +74,8 @@ pub struct CopyJob<'a> {
     pub exclusive: Option<Arc<Exclusive>>,
     /// What reads it then.
     pub replaced: Option<&'a Snapshot>,
+    /// Trees of sources that are verified although no piece is one of them: SQLite reads their rows.
+    pub also_verified: Vec<VerifiedTree<'a>>,
     /// What SQLite does to the file before it has its name; `None`: nothing.
     pub finish: Option<&'a Finish<'a>>,
     /// Threads, memory, temporary space, whether a database is replaced.
@@ -80,6 +83,17 @@ pub struct CopyJob<'a> {
 }
 
 impl<'a> CopyJob<'a> {
+    /// The trees that are verified as they are copied, and those that are read once more for it.
+    fn verified(&self, sorts: &[bool]) -> (Vec<VerifiedTree<'a>>, Vec<VerifiedTree<'a>>) {
+        let (mut copied, mut read) = (Vec::new(), self.also_verified.clone());
+        for (object, sorts) in self.objects.iter().zip(sorts) {
+            let is_copied = matches!(object.tree, TreeContent::Copied(_)) && !sorts;
+            let trees = if is_copied { &mut copied } else { &mut read };
+            trees.extend(object.tree.pieces().iter().filter_map(|piece| piece.verified));
+        }
+        (copied, read)
+    }
+
     /// The leaves that other processes have written, if any.
     fn placed(&self) -> Option<PlacedLeaves<'a>> {
         self.objects.iter().find_map(|copied| match copied.tree {
@@ -128,12 +142,23 @@ pub struct CopiedPiece<'a> {
     pub changes: Changes<'a>,
     /// Whether it was made for this copy: its full leaves hold no deleted bytes.
     pub is_new: bool,
+    /// How it is verified; `None`: it was made for this copy.
+    pub verified: Option<VerifiedTree<'a>>,
 }
 
 impl<'a> CopiedPiece<'a> {
-    /// A tree, as it is.
-    pub fn new(snapshot: &'a Snapshot, tree: &'a StoredTree) -> CopiedPiece<'a> {
-        CopiedPiece { snapshot, tree, changes: Changes::default(), is_new: false }
+    fn new(snapshot: &'a Snapshot, tree: &'a StoredTree) -> CopiedPiece<'a> {
+        CopiedPiece { snapshot, tree, changes: Changes::default(), is_new: false, verified: None }
+    }
+
+    /// A tree of a source, as it is; `None`: the object has no tree.
+    pub fn of_source(
+        verification: &'a Verification<'a>,
+        object: &'a StoredObject,
+    ) -> Option<CopiedPiece<'a>> {
+        let verified = Some(VerifiedTree { verification, object });
+        let tree = object.tree.as_ref()?;
+        Some(CopiedPiece { verified, ..CopiedPiece::new(verification.snapshot(), tree) })
     }
 
     /// A tree that was made for this copy.
@@ -328,13 +353,33 @@ impl<'a> CopiedPiece<'a> {
         (compact, part_bytes): (bool, usize),
         around: (&'a dyn Progress, &'a Cancel),
     ) -> Result<Piece<'a>> {
-        let CopiedPiece { snapshot, tree, changes, is_new } = self;
+        let CopiedPiece { snapshot, tree, changes, is_new, verified } = self;
         let view = snapshot.view(around.0, around.1);
         let scanned = snapshot.tree(tree.root_page, tree.kind);
         let scan = Scan::in_parts_of(&mut view.pages(), scanned, part_bytes);
-        let scan = scan.map_err(|error| view.failed(error))?;
+        let failed = |error| match verified {
+            Some(verified) => verified.failed(&view, error),
+            None => view.failed(error),
+        };
+        let scan = scan.map_err(failed)?;
         let takes_leaves = (*is_new || !compact) && same_layout(snapshot.geometry(), target);
-        Ok(Piece { what, scan, view, takes_leaves, changes: changes.clone() })
+        Ok(Piece { what, scan, view, takes_leaves, changes: changes.clone(), verified: *verified })
+    }
+
+    /// The tree, in parts that are each read once, so that no other tree may have its pages.
+    pub(crate) fn claiming(
+        &'a self,
+        what: &'a str,
+        target: Geometry,
+        size: (bool, usize),
+        around: (&'a dyn Progress, &'a Cancel),
+    ) -> Result<Piece<'a>> {
+        let mut piece = self.piece(what, target, size, around)?;
+        if let Some(verified) = self.verified {
+            let claimed = piece.scan.claiming(verified.claims());
+            piece.scan = claimed.map_err(|damage| verified.failed(&piece.view, damage.into()))?;
+        }
+        Ok(piece)
     }
 }
 
@@ -393,8 +438,24 @@ struct Copying<'c, 'p> {
 }
 
 impl Copying<'_, '_> {
-    /// Writes all pages of the copy; if `first_singles` are given, that many pages that are no leaves first.
+    /// Verifies the sources and writes all pages of the copy; if `first_singles` are given, that many pages that are no leaves first.
     fn pages(
+        &mut self,
+        sorts: &mut [bool],
+        first_singles: Option<u32>,
+        output: &mut dyn Output,
+    ) -> Result<WrittenPages> {
+        let (copied, read) = self.job.verified(sorts);
+        let all: Vec<VerifiedTree<'_>> = copied.into_iter().chain(read.iter().copied()).collect();
+        all.iter().for_each(|tree| tree.verification.begin());
+        let written = Verification::read(&read, self.settings.workers, self.cancel)
+            .and_then(|()| self.write(sorts, first_singles, output))
+            .and_then(|written| all.iter().try_for_each(|tree| tree.verification.finish()).map(|()| written));
+        written.map_err(|error| Verification::in_order(error, &all, self.cancel))
+    }
+
+    /// Writes all pages.
+    fn write(
         &mut self,
         sorts: &mut [bool],
         first_singles: Option<u32>,
@@ -478,8 +539,11 @@ impl Copying<'_, '_> {
                 _ => part_bytes,
             };
             let size = (job.compact, part_bytes);
-            let pieces = tree.pieces().iter();
-            let pieces = pieces.map(|piece| piece.piece(what, settings.geometry, size, (progress, cancel)));
+            let around = (progress, cancel);
+            let pieces = tree.pieces().iter().map(|piece| match tree {
+                TreeContent::United(_) => piece.piece(what, settings.geometry, size, around),
+                _ => piece.claiming(what, settings.geometry, size, around),
+            });
             let pieces = pieces.collect::<Result<Vec<_>>>()?;
             if let TreeContent::United(_) = tree {
                 let unique = unique_of(job.schema, object).map(|(_, index)| index.key_columns);

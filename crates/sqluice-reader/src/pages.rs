@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 
 use sqluice_format::aligned::AlignedBuffer;
 use sqluice_format::check::ReadPage;
-use sqluice_format::scan::ScanError;
+use sqluice_format::scan::{Damage, ScanError};
 
 use rusqlite::Connection;
-use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::error::{DamagedTree, Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_platform::positioned::Positioned;
 
@@ -115,6 +115,18 @@ impl<'a> FileView<'a> {
     /// A reader for one thread.
     pub fn pages(self) -> FilePages<'a> {
         FilePages { view: self, windows: Vec::new() }
+    }
+
+    /// Why a table or index could not be read.
+    pub fn failed_in(&self, tree: DamagedTree, error: ScanError<Error>) -> Error {
+        match error {
+            ScanError::Stopped(error) => error,
+            ScanError::Damaged(Damage { page, what }) => {
+                let kind = if tree.is_index { "index" } else { "table" };
+                let what = format!("{kind} {}, page {page}: {what}", tree.name);
+                damaged(self.path, &what).damaged(tree)
+            }
+        }
     }
 
     /// Why a tree could not be read.

@@ -16,6 +16,7 @@ use crate::view::PageView;
 /// A leaf none of whose payloads overflows. Rowids ascend.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaf<'a> {
+    number: u32,
     page: &'a [u8],
     is_index: bool,
     usable_bytes: usize,
@@ -78,12 +79,18 @@ impl<'a> Leaf<'a> {
             return None;
         }
         let last_rowid = if is_index { 0 } else { last_rowid.unwrap_or(0) };
-        Some(Leaf { page, is_index, usable_bytes, entries, last_rowid, payload_bytes_max, is_packed })
+        let number = view.number();
+        Some(Leaf { number, page, is_index, usable_bytes, entries, last_rowid, payload_bytes_max, is_packed })
     }
 
     /// Whether its cells lie side by side, in order, from the end of the page on, and it has no free block.
     pub fn is_packed(&self) -> bool {
         self.is_packed
+    }
+
+    /// The number of its page.
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     /// Its page, reserved bytes included.

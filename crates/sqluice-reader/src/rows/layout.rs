@@ -203,6 +203,10 @@ impl Layout {
                 },
             }
         }
+        // Of a record that was read to the end of its last field, nothing is left.
+        if at >= types.len() && !body.is_empty() {
+            return Err(damaged);
+        }
         block.rows += 1;
         block.bytes += record.len();
         Ok(())

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sqluice_core::batch::describe;
-use sqluice_core::error::{Error, Result};
+use sqluice_core::error::{DamagedTree, Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Silent};
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::{Part, Sink, Source};
@@ -64,7 +64,12 @@ impl TreeRows {
         if self.part.1 > 1 {
             scan = scan.and_then(|scan| scan.with_parts(&mut pages, self.part.1 as usize));
         }
-        Ok(scan.map_err(|error| view.failed(error))?.with_fields(self.layout.fields()))
+        Ok(scan.map_err(|error| view.failed_in(self.damaged(), error))?.with_fields(self.layout.fields()))
+    }
+
+    fn damaged(&self) -> DamagedTree {
+        let (name, table) = (self.table.clone(), self.table.clone());
+        DamagedTree { is_index: false, name, table, is_content: false }
     }
 
     /// The row of that number within a part, for messages.
@@ -154,7 +159,7 @@ impl Source for TreeSource {
             let view = rows.snapshot.view(&Silent, cancel);
             let mut number = 0;
             let counted = scan.visit(part, &mut view.pages(), reader, Count(&mut number));
-            counted.map_err(|error| view.failed(error))?;
+            counted.map_err(|error| view.failed_in(rows.damaged(), error))?;
             self.rows_done += number.min(rows_max);
         }
         self.next += 1;
@@ -303,7 +308,7 @@ impl Part for TreePart {
         });
         let stop = match (stop, read) {
             (Some(Stop::Enough), _) | (None, Ok(())) => run.give().err(),
-            (None, Err(error)) => Some(Stop::Error(view.failed(error))),
+            (None, Err(error)) => Some(Stop::Error(view.failed_in(rows.damaged(), error))),
             (stop, _) => stop,
         };
         self.shared.spare().push((reader, block));

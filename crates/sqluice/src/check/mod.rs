@@ -17,7 +17,7 @@
 mod connection;
 mod pages;
 mod snapshot;
-mod spec;
+pub(crate) mod spec;
 mod sqlite;
 mod unverified;
 
