@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use rusqlite::{Connection, OpenFlags};
 use sqluice_core::checksum::Checksum;
-use sqluice_core::error::{Assumption, Error, Result};
+use sqluice_core::error::{Assumption, Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_core::schema::index::Index;
@@ -635,7 +635,18 @@ fn vacuum_into(from: &Path, to: &Path, auto_vacuum: u8, cancel: &Cancel) -> Resu
         let copy = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         copy.query_row("PRAGMA page_count", [], |row| row.get(0))
     };
-    let pages = vacuum().map_err(|error| failed(error, "write the copy"));
+    let pages = vacuum().map_err(|error| {
+        let code_is_general = error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown);
+        let error = failed(error, "write the copy");
+        match code_is_general {
+            // As a rule, for the want of an application's collation or function.
+            true => error.hint(message![
+                Setting::AutoVacuum.to("none"),
+                " makes a copy without SQLite, and so without what only an application has"
+            ]),
+            false => error,
+        }
+    });
     cancel.check()?;
     pages
 }

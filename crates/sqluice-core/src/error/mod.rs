@@ -320,6 +320,11 @@ impl Error {
         self.0.duplicate.take()
     }
 
+    /// `true` if a table or index is damaged.
+    pub fn is_damaged(&self) -> bool {
+        self.0.damaged.is_some()
+    }
+
     /// Takes out which table or index is damaged, if that is what happened.
     pub fn take_damaged(&mut self) -> Option<DamagedTree> {
         self.0.damaged.take()

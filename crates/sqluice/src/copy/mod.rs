@@ -63,7 +63,7 @@ use purpose::Settled;
 pub use purpose::{ChosenSetting, Purpose};
 pub use report::{CopiedIndex, CopiedTable, CopyReport};
 use selection::{Selection, owner};
-pub(crate) use verify::{verification, with_remedy, without_table};
+pub(crate) use verify::{of_application, verification, with_remedy, without_table};
 pub(crate) use virtual_table::VirtualTableSql;
 
 use crate::remote;

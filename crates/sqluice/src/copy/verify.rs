@@ -2,6 +2,7 @@
 
 use sqluice_core::error::{DamagedTree, Error, Message, Result, Setting, message};
 use sqluice_core::schema::Schema;
+use sqluice_core::sqlite_error::needs_application;
 use sqluice_engine::verification::Verification;
 use sqluice_reader::Snapshot;
 use sqluice_reader::connection::unreadable;
@@ -42,6 +43,17 @@ pub(crate) fn with_remedy(mut error: Error, without: impl FnOnce(&DamagedTree) -
     }
     hint.push("`sqluice check` lists the faults");
     error.hint(hint)
+}
+
+/// Adds what leaves a table out to the error for a table that needs a collation, function or tokenizer of an application.
+pub(crate) fn of_application(error: Error, table: &str) -> Error {
+    let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    match without_table(table) {
+        Some(without) if needs_application(&cause) => {
+            error.hint(message!["only its application has what the table needs: ", without])
+        }
+        _ => error,
+    }
 }
 
 /// What leaves a table out.

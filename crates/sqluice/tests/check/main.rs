@@ -3,5 +3,6 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod constraints;
 mod planted_faults;
 mod sound;
