@@ -47,7 +47,7 @@ use crate::plan::Memory;
 use crate::run::{self, Outcome};
 use crate::sequence_table;
 use crate::sort::{Layout, Order, Prefetch, Sorter, Spill};
-use crate::verification::{Verification, VerifiedTree};
+use crate::verification::{self, Verification, VerifiedTree};
 
 /// The place of the root page among the fields of a row of `sqlite_schema`.
 const ROOT_FIELD: usize = 3;
@@ -83,15 +83,21 @@ pub struct CopyJob<'a> {
 }
 
 impl<'a> CopyJob<'a> {
-    /// The trees that are verified as they are copied, and those that are read once more for it.
-    fn verified(&self, sorts: &[bool]) -> (Vec<VerifiedTree<'a>>, Vec<VerifiedTree<'a>>) {
-        let (mut copied, mut read) = (Vec::new(), self.also_verified.clone());
-        for (object, sorts) in self.objects.iter().zip(sorts) {
-            let is_copied = matches!(object.tree, TreeContent::Copied(_)) && !sorts;
-            let trees = if is_copied { &mut copied } else { &mut read };
-            trees.extend(object.tree.pieces().iter().filter_map(|piece| piece.verified));
-        }
-        (copied, read)
+    /// All trees that are verified.
+    fn all_verified(&self) -> Vec<VerifiedTree<'a>> {
+        let pieces = self.objects.iter().flat_map(|object| object.tree.pieces());
+        let of_pieces = pieces.filter_map(|piece| piece.verified);
+        self.also_verified.iter().copied().chain(of_pieces).collect()
+    }
+
+    /// The trees that are verified, but not as they are copied: they are read once more for it.
+    fn read_for_verification(&self, sorts: &[bool]) -> Vec<VerifiedTree<'a>> {
+        let is_copied = |object: &CopiedObject<'_>| matches!(object.tree, TreeContent::Copied(_));
+        let objects = self.objects.iter().zip(sorts);
+        let others = objects.filter(|(object, sorts)| **sorts || !is_copied(object));
+        let pieces = others.flat_map(|(object, _)| object.tree.pieces());
+        let of_pieces = pieces.filter_map(|piece| piece.verified);
+        self.also_verified.iter().copied().chain(of_pieces).collect()
     }
 
     /// The leaves that other processes have written, if any.
@@ -223,7 +229,11 @@ pub fn copy(job: &CopyJob<'_>, progress: &dyn Progress, cancel: &Cancel) -> Resu
     let mut sorts: Vec<bool> = job.objects.iter().map(is_sorted).collect();
     run::run(
         &mut sorts,
-        |sorts| Outcome::of(attempt(job, sorts, progress, &cancel.child())),
+        |sorts| {
+            let attempted = attempt(job, sorts, progress, &cancel.child());
+            // Its own cancel is set once it has failed.
+            Outcome::of(attempted.map_err(|error| Verification::in_order(error, &job.all_verified(), cancel)))
+        },
         |_, refuted| match refuted.assumption {
             Assumption::EntryOrder => Ok(()),
             _ => Err(refuted.error),
@@ -445,13 +455,13 @@ impl Copying<'_, '_> {
         first_singles: Option<u32>,
         output: &mut dyn Output,
     ) -> Result<WrittenPages> {
-        let (copied, read) = self.job.verified(sorts);
-        let all: Vec<VerifiedTree<'_>> = copied.into_iter().chain(read.iter().copied()).collect();
-        all.iter().for_each(|tree| tree.verification.begin());
-        let written = Verification::read(&read, self.settings.workers, self.cancel)
-            .and_then(|()| self.write(sorts, first_singles, output))
-            .and_then(|written| all.iter().try_for_each(|tree| tree.verification.finish()).map(|()| written));
-        written.map_err(|error| Verification::in_order(error, &all, self.cancel))
+        let verifications = verification::of_trees(&self.job.all_verified());
+        verifications.iter().for_each(|verification| verification.begin());
+        let read = self.job.read_for_verification(sorts);
+        Verification::read(&read, self.settings.workers, self.cancel)?;
+        let written = self.write(sorts, first_singles, output)?;
+        verifications.iter().try_for_each(|verification| verification.finish())?;
+        Ok(written)
     }
 
     /// Writes all pages.

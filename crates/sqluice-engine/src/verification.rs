@@ -9,7 +9,7 @@
 //! A tree that is copied leaf by leaf is verified on the way ([`Piece`](crate::pipeline)). A tree that is read otherwise, because its entries
 //! interleave with those of other trees, are sorted, or are inserted by SQLite, is read once more for it ([`Verification::read`]).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -149,11 +149,16 @@ impl<'a> Verification<'a> {
         if !error.message().ends_with(USED_TWICE) {
             return error;
         }
-        for tree in trees {
-            tree.verification.begin();
-        }
+        of_trees(trees).iter().for_each(|verification| verification.begin());
         trees.iter().find_map(|tree| Verification::read(&[*tree], 1, cancel).err()).unwrap_or(error)
     }
+}
+
+/// The verifications of trees, each once.
+pub(crate) fn of_trees<'a>(trees: &[VerifiedTree<'a>]) -> Vec<&'a Verification<'a>> {
+    let mut seen = HashSet::new();
+    let verifications = trees.iter().map(|tree| tree.verification);
+    verifications.filter(|verification| seen.insert(std::ptr::from_ref(*verification))).collect()
 }
 
 impl State {
