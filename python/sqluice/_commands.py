@@ -275,6 +275,7 @@ def copy(
     tables: str | Sequence[str] = (),
     exclude_tables: str | Sequence[str] = (),
     no_indexes: bool = False,
+    no_verify: bool = False,
     force: bool = False,
     journal_mode: Literal["delete", "wal"] | None = None,
     auto_vacuum: Literal["none", "full", "incremental"] | None = None,
@@ -299,7 +300,8 @@ def copy(
     the pages are written into it in one transaction then.
 
     compact: packs all pages anew, so that no deleted bytes are copied. tables, exclude_tables: tables and views, with their indexes and
-    triggers. no_indexes: leaves indexes out that make nothing unique. force: copies although views, triggers or foreign keys need what is
+    triggers. no_indexes: leaves indexes out that make nothing unique. no_verify: compares no index with its table, and no value with its
+    column; pages and records are always verified. force: copies although views, triggers or foreign keys need what is
     left out. journal_mode, auto_vacuum, user_version, application_id, page_size: those of the source, except that a new file has the journal
     mode "delete". interior_first: places all interior pages after the first page, for readers that fetch ranges;
     reads the source twice, not possible with auto_vacuum. purpose: chooses settings, which the report lists; "datasette" writes a file for
@@ -317,6 +319,7 @@ def copy(
         "tables": names(tables),
         "exclude_tables": names(exclude_tables),
         "no_indexes": no_indexes,
+        "no_verify": no_verify,
         "force": force,
         "journal_mode": journal_mode,
         "auto_vacuum": auto_vacuum,
@@ -353,6 +356,7 @@ def merge(
     add_columns: bool = False,
     source_column: str | None = None,
     exclude_tables: str | Sequence[str] = (),
+    no_verify: bool = False,
     compact: bool = False,
     analyze: bool = False,
     overwrite: bool = False,
@@ -383,6 +387,7 @@ def merge(
         "add_columns": add_columns,
         "source_column": source_column,
         "exclude_tables": names(exclude_tables),
+        "no_verify": no_verify,
         "compact": compact,
         "busy_limit": None if busy_limit is None else float(busy_limit),
     }

@@ -456,6 +456,7 @@ pub(crate) struct CopyArgs {
     tables: Vec<String>,
     exclude_tables: Vec<String>,
     no_indexes: bool,
+    no_verify: bool,
     force: bool,
     journal_mode: Option<String>,
     auto_vacuum: Option<String>,
@@ -536,6 +537,7 @@ pub(crate) fn copy(
             .tables(args.tables)
             .exclude_tables(args.exclude_tables)
             .no_indexes(args.no_indexes)
+            .no_verify(args.no_verify)
             .force(args.force)
             .busy_limit(args.busy_limit.map(options::seconds).transpose()?)
             .journal_mode(journal_mode)
@@ -566,6 +568,7 @@ pub(crate) struct MergeArgs {
     add_columns: bool,
     source_column: Option<String>,
     exclude_tables: Vec<String>,
+    no_verify: bool,
     compact: bool,
     busy_limit: Option<f64>,
 }
@@ -587,6 +590,7 @@ pub(crate) fn merge(
             .rewrite_references(args.rewrite_references)
             .add_columns(args.add_columns)
             .source_column(args.source_column)
+            .no_verify(args.no_verify)
             .exclude_tables(args.exclude_tables)
             .compact(args.compact)
             .busy_limit(args.busy_limit.map(options::seconds).transpose()?)

@@ -65,11 +65,18 @@ impl Function {
             Compress if value == Some("none") => "compress=False",
             Compress => "compress=True",
             AddColumns | Analyze | AssumeUnused | Compact | Dates | EmptyAsText | Force | ForeignKeys
-            | Full | InteriorFirst | KeepRowids | Lossy | Overwrite | OverwriteReject | Pad
-            | RewriteReferences | SkipBadFiles | Strict | StrictMask | StrictQuotes | Tree | WithoutRowid => {
+            | Full | InteriorFirst | KeepRowids | Lossy | NoIndexes | NoVerify | Overwrite
+            | OverwriteReject | Pad | RewriteReferences | SkipBadFiles | Strict | StrictMask
+            | StrictQuotes | Tree | WithoutRowid => {
                 return Some(format!("{name}=True"));
             }
             Quote if value == Some("none") => "quote=\"\"",
+            ExcludeTable => {
+                return Some(match value {
+                    Some(table) => format!("exclude_tables=[{table:?}]"),
+                    None => "`exclude_tables`".to_owned(),
+                });
+            }
             _ => {
                 let Some(value) = value else { return Some(format!("`{name}`")) };
                 let value = match setting {

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use rusqlite::{Connection, OpenFlags};
 use sqluice_core::checksum::Checksum;
-use sqluice_core::error::{Assumption, Error, Result};
+use sqluice_core::error::{Assumption, Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_core::schema::index::Index;
@@ -45,6 +45,7 @@ use crate::plan::Memory;
 use crate::run::{self, Outcome};
 use crate::sequence_table;
 use crate::sort::{Layout, Order, Prefetch, Sorter, Spill};
+use crate::verification::{self, Verification, VerifiedTree};
 
 /// The place of the root page among the fields of a row of `sqlite_schema`.
 const ROOT_FIELD: usize = 3;
@@ -71,6 +72,8 @@ pub struct CopyJob<'a> {
     pub exclusive: Option<Arc<Exclusive>>,
     /// What reads it then.
     pub replaced: Option<&'a Snapshot>,
+    /// Trees of sources that are verified although no piece is one of them: SQLite reads their rows.
+    pub also_verified: Vec<VerifiedTree<'a>>,
     /// What SQLite does to the file before it has its name; `None`: nothing.
     pub finish: Option<&'a Finish<'a>>,
     /// Threads, memory, temporary space, whether a database is replaced.
@@ -78,6 +81,23 @@ pub struct CopyJob<'a> {
 }
 
 impl<'a> CopyJob<'a> {
+    /// All trees that are verified.
+    fn all_verified(&self) -> Vec<VerifiedTree<'a>> {
+        let pieces = self.objects.iter().flat_map(|object| object.tree.pieces());
+        let of_pieces = pieces.filter_map(|piece| piece.verified);
+        self.also_verified.iter().copied().chain(of_pieces).collect()
+    }
+
+    /// The trees that are verified, but not as they are copied: they are read once more for it.
+    fn read_for_verification(&self, sorts: &[bool]) -> Vec<VerifiedTree<'a>> {
+        let is_copied = |object: &CopiedObject<'_>| matches!(object.tree, TreeContent::Copied(_));
+        let objects = self.objects.iter().zip(sorts);
+        let others = objects.filter(|(object, sorts)| **sorts || !is_copied(object));
+        let pieces = others.flat_map(|(object, _)| object.tree.pieces());
+        let of_pieces = pieces.filter_map(|piece| piece.verified);
+        self.also_verified.iter().copied().chain(of_pieces).collect()
+    }
+
     /// The leaves that other processes have written, if any.
     fn placed(&self) -> Option<PlacedLeaves<'a>> {
         self.objects.iter().find_map(|copied| match copied.tree {
@@ -126,12 +146,23 @@ pub struct CopiedPiece<'a> {
     pub changes: Changes<'a>,
     /// Whether it was made for this copy: its full leaves hold no deleted bytes.
     pub is_new: bool,
+    /// How it is verified; `None`: it was made for this copy.
+    pub verified: Option<VerifiedTree<'a>>,
 }
 
 impl<'a> CopiedPiece<'a> {
-    /// A tree, as it is.
-    pub fn new(snapshot: &'a Snapshot, tree: &'a StoredTree) -> CopiedPiece<'a> {
-        CopiedPiece { snapshot, tree, changes: Changes::default(), is_new: false }
+    fn new(snapshot: &'a Snapshot, tree: &'a StoredTree) -> CopiedPiece<'a> {
+        CopiedPiece { snapshot, tree, changes: Changes::default(), is_new: false, verified: None }
+    }
+
+    /// A tree of a source, as it is; `None`: the object has no tree.
+    pub fn of_source(
+        verification: &'a Verification<'a>,
+        object: &'a StoredObject,
+    ) -> Option<CopiedPiece<'a>> {
+        let verified = Some(VerifiedTree { verification, object });
+        let tree = object.tree.as_ref()?;
+        Some(CopiedPiece { verified, ..CopiedPiece::new(verification.snapshot(), tree) })
     }
 
     /// A tree that was made for this copy.
@@ -200,7 +231,11 @@ pub fn copy(job: &CopyJob<'_>, progress: &dyn Progress, cancel: &Cancel) -> Resu
     let mut sorts: Vec<bool> = job.objects.iter().map(is_sorted).collect();
     run::run(
         &mut sorts,
-        |sorts| Outcome::of(attempt(job, sorts, progress, &cancel.child())),
+        |sorts| {
+            let attempted = attempt(job, sorts, progress, &cancel.child());
+            // Its own cancel is set once it has failed.
+            Outcome::of(attempted.map_err(|error| Verification::in_order(error, &job.all_verified(), cancel)))
+        },
         |_, refuted| match refuted.assumption {
             Assumption::EntryOrder => Ok(()),
             _ => Err(refuted.error),
@@ -334,13 +369,33 @@ impl<'a> CopiedPiece<'a> {
         (compact, part_bytes): (bool, usize),
         around: (&'a dyn Progress, &'a Cancel),
     ) -> Result<Piece<'a>> {
-        let CopiedPiece { snapshot, tree, changes, is_new } = self;
+        let CopiedPiece { snapshot, tree, changes, is_new, verified } = self;
         let view = snapshot.view(around.0, around.1);
         let scanned = snapshot.tree(tree.root_page, tree.kind);
         let scan = Scan::in_parts_of(&mut view.pages(), scanned, part_bytes);
-        let scan = scan.map_err(|error| view.failed(error))?;
+        let failed = |error| match verified {
+            Some(verified) => verified.failed(&view, error),
+            None => view.failed(error),
+        };
+        let scan = scan.map_err(failed)?;
         let takes_leaves = (*is_new || !compact) && same_layout(snapshot.geometry(), target);
-        Ok(Piece { what, scan, view, takes_leaves, changes: changes.clone() })
+        Ok(Piece { what, scan, view, takes_leaves, changes: changes.clone(), verified: *verified })
+    }
+
+    /// The tree, in parts that are each read once, so that no other tree may have its pages.
+    pub(crate) fn claiming(
+        &'a self,
+        what: &'a str,
+        target: Geometry,
+        size: (bool, usize),
+        around: (&'a dyn Progress, &'a Cancel),
+    ) -> Result<Piece<'a>> {
+        let mut piece = self.piece(what, target, size, around)?;
+        if let Some(verified) = self.verified {
+            let claimed = piece.scan.claiming(verified.claims());
+            piece.scan = claimed.map_err(|damage| verified.failed(&piece.view, damage.into()))?;
+        }
+        Ok(piece)
     }
 }
 
@@ -399,8 +454,24 @@ struct Copying<'c, 'p> {
 }
 
 impl Copying<'_, '_> {
-    /// Writes all pages of the copy; if `first_singles` are given, that many pages that are no leaves first.
+    /// Verifies the sources and writes all pages of the copy; if `first_singles` are given, that many pages that are no leaves first.
     fn pages(
+        &mut self,
+        sorts: &mut [bool],
+        first_singles: Option<u32>,
+        output: &mut dyn Output,
+    ) -> Result<WrittenPages> {
+        let verifications = verification::of_trees(&self.job.all_verified());
+        verifications.iter().for_each(|verification| verification.begin());
+        let read = self.job.read_for_verification(sorts);
+        Verification::read(&read, self.settings.workers, self.cancel)?;
+        let written = self.write(sorts, first_singles, output)?;
+        verifications.iter().try_for_each(|verification| verification.finish())?;
+        Ok(written)
+    }
+
+    /// Writes all pages.
+    fn write(
         &mut self,
         sorts: &mut [bool],
         first_singles: Option<u32>,
@@ -484,8 +555,11 @@ impl Copying<'_, '_> {
                 _ => part_bytes,
             };
             let size = (job.compact, part_bytes);
-            let pieces = tree.pieces().iter();
-            let pieces = pieces.map(|piece| piece.piece(what, settings.geometry, size, (progress, cancel)));
+            let around = (progress, cancel);
+            let pieces = tree.pieces().iter().map(|piece| match tree {
+                TreeContent::United(_) => piece.piece(what, settings.geometry, size, around),
+                _ => piece.claiming(what, settings.geometry, size, around),
+            });
             let pieces = pieces.collect::<Result<Vec<_>>>()?;
             if let TreeContent::United(_) = tree {
                 let unique = unique_of(job.schema, object).map(|(_, index)| index.key_columns);
@@ -577,7 +651,18 @@ fn vacuum_into(from: &Path, to: &Path, auto_vacuum: u8, cancel: &Cancel) -> Resu
         let copy = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         copy.query_row("PRAGMA page_count", [], |row| row.get(0))
     };
-    let pages = vacuum().map_err(|error| failed(error, "write the copy"));
+    let pages = vacuum().map_err(|error| {
+        let code_is_general = error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown);
+        let error = failed(error, "write the copy");
+        match code_is_general {
+            // As a rule, for the want of an application's collation or function.
+            true => error.hint(message![
+                Setting::AutoVacuum.to("none"),
+                " makes a copy without SQLite, and so without what only an application has"
+            ]),
+            false => error,
+        }
+    });
     cancel.check()?;
     pages
 }

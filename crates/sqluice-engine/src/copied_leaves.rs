@@ -13,6 +13,7 @@ use crate::options::{OnConflict, WriteOptions};
 use crate::output::{Discard, Output, SharedRun};
 use crate::pipeline::{self, Appender, CopyTree, LeafList, LeafRun, Settings, TreeCopy, WrittenTree};
 use crate::plan::Memory;
+use crate::verification::Verification;
 
 /// A table with rows whose leaves are copied.
 pub struct LeavesJob<'a> {
@@ -99,9 +100,10 @@ impl LeavesJob<'_> {
         };
         let what = table.describe();
         let stored = table.tree.as_ref().expect("a table that is no virtual one has a tree");
-        let whole = CopiedPiece::new(snapshot, stored);
+        let verification = Verification::new(snapshot, Vec::new());
+        let whole = CopiedPiece::of_source(&verification, table).expect("it has a tree");
         let size = (false, settings.chunk_bytes / 2);
-        let piece = whole.piece(&what, geometry, size, (progress, cancel))?;
+        let piece = whole.claiming(&what, geometry, size, (progress, cancel))?;
         let tree = CopyTree {
             leaves: Some(Mutex::new(list)),
             ..CopyTree::new(&what, stored.kind, vec![piece], None, geometry)

@@ -8,6 +8,7 @@
 //! * [`sort`]: index entries and rows in the order of their keys, in memory and on disk
 //! * [`encode`]: batches of rows to pages
 //! * [`output`]: files that appear once complete; [`reject`]: the file of bad rows
+//! * [`verification`]: what is verified of a source while it is copied
 //! * [`target`]: what is known of an existing database; [`plan`]: what will be done, and why
 //! * [`pipeline`]: workers encode and merge, one writer puts pages in order
 //! * [`report`]: what was done; `sequence_table`: the numbers of AUTOINCREMENT tables
@@ -43,3 +44,4 @@ pub mod sort;
 pub mod sqlite;
 pub mod target;
 mod tournament;
+pub mod verification;

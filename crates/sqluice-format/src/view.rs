@@ -18,10 +18,13 @@
 
 use std::ops::Range;
 
-use crate::cell::{self, PAGE_NUMBER_BYTES, Split};
+use crate::cell::{self, CELL_BYTES_MIN, PAGE_NUMBER_BYTES, Split};
 use crate::limits::PAYLOAD_BYTES_MAX;
 use crate::page::{CELL_POINTER_BYTES, DATABASE_HEADER_BYTES, Geometry, PageKind};
 use crate::varint;
+
+/// Bytes of the smallest free block: its next block, and its size.
+const FREE_BLOCK_BYTES_MIN: usize = 4;
 
 /// A page of a B-tree and its number in the file.
 #[derive(Clone, Copy, Debug)]
@@ -137,6 +140,53 @@ impl<B: AsRef<[u8]>> PageView<B> {
         Some(CellView { rowid, payload_bytes, local, overflow: Some(overflow) })
     }
 
+    /// Bytes of a cell on the page, of an entry that was read from it.
+    #[inline]
+    pub fn cell_bytes(&self, index: usize, cell: &CellView) -> usize {
+        let start = self.cell_at(index).unwrap_or(cell.local.end);
+        let end = cell.local.end + if cell.overflow.is_some() { PAGE_NUMBER_BYTES } else { 0 };
+        (end - start.min(end)).max(CELL_BYTES_MIN)
+    }
+
+    /// Bytes of all cells of an interior page; `None`: one of them ends beyond the page.
+    pub fn interior_cell_bytes(&self) -> Option<usize> {
+        let cell_bytes = |index: usize| match self.kind {
+            PageKind::InteriorTable => {
+                let (_, rowid_bytes) = varint::read(self.cell(index)?.get(PAGE_NUMBER_BYTES..)?)?;
+                Some((PAGE_NUMBER_BYTES + rowid_bytes).max(CELL_BYTES_MIN))
+            }
+            _ => Some(self.cell_bytes(index, &self.entry(index)?)),
+        };
+        (0..self.cells).map(cell_bytes).sum()
+    }
+
+    /// `true` if cells of `cell_bytes` bytes in all, the free blocks and the lost bytes fill the page from the start of its cells on. A
+    /// page that has lost a cell, or has a cell within another, has bytes too many or too few.
+    pub fn is_filled_by(&self, cell_bytes: usize) -> bool {
+        let page = self.usable();
+        let half_word = |at: usize| usize::from(u16::from_be_bytes([page[at], page[at + 1]]));
+        let (content, fragmented) = (half_word(self.header_at + 5), usize::from(page[self.header_at + 7]));
+        let content = if content == 0 { 65536 } else { content };
+        if content < self.pointers_end() {
+            return false;
+        }
+        let mut free = 0;
+        let mut at = half_word(self.header_at + 1);
+        let mut least = content;
+        while at != 0 {
+            if at < least || at + FREE_BLOCK_BYTES_MIN > page.len() {
+                return false;
+            }
+            let (next, bytes) = (half_word(at), half_word(at + 2));
+            if bytes < FREE_BLOCK_BYTES_MIN || at + bytes > page.len() {
+                return false;
+            }
+            (free, least) = (free + bytes, at + bytes);
+            at = next;
+        }
+        content + cell_bytes + free + fragmented == page.len()
+    }
+
     /// Where a cell begins, which is behind the cell pointers.
     #[inline]
     fn cell_at(&self, index: usize) -> Option<usize> {
@@ -197,6 +247,26 @@ mod tests {
         let entry = view.entry(0).unwrap();
         assert_eq!(entry, CellView { rowid: 5, payload_bytes: 3, local: 509..512, overflow: None });
         assert_eq!((view.bytes(entry.local), view.cell(0)), (&[2, 1, 9][..], Some(&[3, 5, 2, 1, 9][..])));
+    }
+
+    #[test]
+    fn cells_free_blocks_and_lost_bytes_fill_a_page() {
+        let mut page = leaf();
+        let view = |page: &[u8]| PageView::new(page.to_vec(), 2, geometry()).unwrap();
+        let (of_page, cell) = (view(&page), view(&page).entry(0).unwrap());
+        let bytes = of_page.cell_bytes(0, &cell);
+        assert_eq!(bytes, 5);
+        assert!(of_page.is_filled_by(bytes) && !of_page.is_filled_by(0) && !of_page.is_filled_by(bytes + 1));
+        // A free block of 9 bytes before the cell, and 2 lost bytes before that.
+        page[1..3].copy_from_slice(&498u16.to_be_bytes());
+        page[5..8].copy_from_slice(&[1, 240, 2]);
+        page[498..502].copy_from_slice(&[0, 0, 0, 9]);
+        assert!(view(&page).is_filled_by(bytes));
+        page[7] = 3;
+        assert!(!view(&page).is_filled_by(bytes), "3 lost bytes");
+        page[7] = 2;
+        page[498..500].copy_from_slice(&498u16.to_be_bytes());
+        assert!(!view(&page).is_filled_by(bytes), "the free block follows itself");
     }
 
     #[test]

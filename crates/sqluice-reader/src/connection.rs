@@ -8,6 +8,7 @@ use sqluice_core::database_path::immutable_uri;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 use sqluice_core::sqlite_error::said;
+use sqluice_platform::paths::canonical;
 
 /// How often SQLite looks whether it should stop, in steps of its virtual machine.
 const CANCEL_STEPS: i32 = 1000;
@@ -95,9 +96,9 @@ pub(crate) fn no_database(name: &Path) -> Error {
     Error::input(format!("{} is not a SQLite database", name.display())).hint("name another file")
 }
 
-/// Whether a file lies beside the database that has bytes.
+/// `true` if a file with bytes lies beside the database, which may be behind a symbolic link.
 fn has_beside(path: &Path, suffix: &str) -> bool {
-    let mut name = path.as_os_str().to_owned();
+    let mut name = canonical(path).unwrap_or_else(|_| path.to_owned()).into_os_string();
     name.push(suffix);
     std::fs::metadata(name).is_ok_and(|metadata| metadata.len() > 0)
 }

@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 
 use sqluice_format::aligned::AlignedBuffer;
 use sqluice_format::check::ReadPage;
-use sqluice_format::scan::ScanError;
+use sqluice_format::scan::{Damage, ScanError};
 
 use rusqlite::Connection;
-use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::error::{DamagedTree, Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_platform::positioned::Positioned;
 
@@ -129,6 +129,18 @@ impl<'a> FileView<'a> {
         self.at_rest.map_or(Ok(()), |at_rest| at_rest.check(self.path))
     }
 
+    /// Why a table or index could not be read.
+    pub fn failed_in(&self, tree: DamagedTree, error: ScanError<Error>) -> Error {
+        match error {
+            ScanError::Stopped(error) => error,
+            ScanError::Damaged(Damage { page, what }) => {
+                let kind = if tree.is_index { "index" } else { "table" };
+                let what = format!("{kind} {}, page {page}: {what}", tree.name);
+                damaged(self.path, &what).damaged(tree)
+            }
+        }
+    }
+
     /// Why a tree could not be read.
     pub fn failed(&self, error: ScanError<Error>) -> Error {
         match error {
@@ -138,10 +150,13 @@ impl<'a> FileView<'a> {
     }
 }
 
+/// What can be done about a damaged file. Shells that are built without `sqlite_dbpage`, as Debian 12 does, have no `.recover` that works.
+pub const DAMAGED_HINT: &str = "`sqluice check` lists the faults; .recover saves the rows that can be read, in the sqlite3 shell of \
+    https://sqlite.org/download.html: the shells of some systems cannot do it";
+
 /// The error for a file that is damaged.
 pub fn damaged(path: &Path, what: &str) -> Error {
-    Error::input(format!("{} is damaged: {what}", path.display()))
-        .hint("`sqluice check` reports the details; SQLite's .recover may save what is left")
+    Error::input(format!("{} is damaged: {what}", path.display())).hint(DAMAGED_HINT)
 }
 
 impl Limit {

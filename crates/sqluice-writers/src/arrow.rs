@@ -13,13 +13,13 @@ use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use sqluice_core::batch::{Batch, Bytes, Column, Spans, Value, Values, describe};
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::source::{Part, Refused, Sink};
+use sqluice_core::source::{BadRow, BadText, Part, Refused, Sink};
 
 use crate::dates;
 use crate::digits::{push_int, push_real};
 use crate::in_order::Encode;
 use crate::types::{ColumnType, Kind, fits_double};
-use crate::unfit::{Mixed, Nulled};
+use crate::unfit::{Mixed, Nulled, without_bad_text};
 
 /// Bytes of text in a column of a batch at most: offsets have 31 bits, and a value may have 1 GB.
 const TEXT_BYTES_MAX: usize = 1 << 30;
@@ -218,6 +218,14 @@ impl Sink for ArrowSink<'_> {
         }
         self.rows += batch.rows;
         Ok(())
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        Err(without_bad_text(bad.error))
+    }
+
+    fn bad_text(&mut self, column: usize) -> BadText {
+        self.encoder.mixed.bad_text(&self.encoder.nulled, column)
     }
 }
 

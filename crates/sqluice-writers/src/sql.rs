@@ -4,13 +4,13 @@
 //!  INSERT INTO "t" ("a","b") VALUES (1,'x'),(2,NULL),...;      as many rows as fit the limit
 //! ```
 //!
-//! Literals are those of which SQLite stores the same value: floats have a point or an exponent, blobs are `X'...'`, text with NUL bytes,
-//! which no literal can have, is `CAST(X'...' AS TEXT)`, infinities are `9e999`.
+//! Literals are those of which SQLite stores the same value: floats have a point or an exponent, blobs are `X'...'`, text with NUL bytes
+//! or bytes that are not UTF-8, which no literal can have, is `CAST(X'...' AS TEXT)`, infinities are `9e999`.
 
 use sqluice_core::batch::{Batch, Value};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::quoted;
-use sqluice_core::source::{Part, Refused, Sink};
+use sqluice_core::source::{BadText, Part, Refused, Sink};
 
 use crate::digits::{push_int, push_real};
 use crate::in_order::Encode;
@@ -111,6 +111,10 @@ impl Sink for SqlSink<'_> {
         self.piece.rows += batch.rows as u64;
         Ok(())
     }
+
+    fn bad_text(&mut self, _column: usize) -> BadText {
+        BadText::Keep
+    }
 }
 
 fn too_long(bytes: usize, most: usize) -> Error {
@@ -127,7 +131,7 @@ fn push_literal(out: &mut Vec<u8>, value: &Value<'_>) {
         Value::Int(int) => push_int(out, int),
         Value::Real(real) if real.is_finite() => push_real(out, real),
         Value::Real(real) => out.extend_from_slice(if real > 0.0 { b"9e999" } else { b"-9e999" }),
-        Value::Text(text) if text.contains(&0) => {
+        Value::Text(text) if text.contains(&0) || std::str::from_utf8(text).is_err() => {
             out.extend_from_slice(b"CAST(");
             push_blob(out, text);
             out.extend_from_slice(b" AS TEXT)");

@@ -12,7 +12,7 @@ use std::ops::AddAssign;
 use sqluice_core::affinity::Affinity;
 use sqluice_core::batch::{Batch, Column, Value, Values};
 use sqluice_core::error::Result;
-use sqluice_core::source::{Part, Refused};
+use sqluice_core::source::{BadText, Part, Refused, WithBadText};
 
 use crate::in_order::Encode;
 use crate::unfit::Mixed;
@@ -240,10 +240,11 @@ impl Encode for SeeAll {
 
     fn encode(&self, part: &mut dyn Part) -> Result<Vec<Seen>> {
         let mut all = vec![Seen::default(); self.columns];
-        part.decode(&mut |batch: &Batch<'_>| -> Result<(), Refused> {
+        let see = |batch: &Batch<'_>| -> Result<(), Refused> {
             all.iter_mut().zip(&batch.columns).for_each(|(seen, column)| seen.see(column, batch.rows));
             Ok(())
-        })?;
+        };
+        part.decode(&mut WithBadText(BadText::Replace, see))?;
         Ok(all)
     }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sqluice_core::batch::{Value, describe};
 use sqluice_core::error::{Error, Setting, message};
+use sqluice_core::source::BadText;
 
 /// What happens to values of another kind than their column has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,6 +17,19 @@ pub enum Mixed {
     Text,
     /// They become NULL, and are counted.
     Null,
+}
+
+impl Mixed {
+    /// What becomes of a text that is not valid UTF-8. One that becomes NULL is counted.
+    pub(crate) fn bad_text(self, nulled: &Nulled, column: usize) -> BadText {
+        match self {
+            Mixed::Error | Mixed::Text => BadText::Refuse,
+            Mixed::Null => {
+                nulled.count(column);
+                BadText::Null
+            }
+        }
+    }
 }
 
 /// How many values became NULL in each column.
@@ -37,6 +51,14 @@ impl Nulled {
     pub fn counts(&self) -> impl Iterator<Item = u64> {
         self.0.iter().map(|count| count.load(Ordering::Relaxed))
     }
+}
+
+/// Adds to the error for a text that is not valid UTF-8 how the export can be made.
+pub(crate) fn without_bad_text(error: Error) -> Error {
+    error.hint(message![
+        Setting::Mixed.to("null"),
+        " writes NULL instead; a query with CAST(... AS BLOB) reads the bytes"
+    ])
 }
 
 /// The error for a value that a format does not have.

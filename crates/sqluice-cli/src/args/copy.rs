@@ -18,8 +18,8 @@ use crate::numbers;
 /// committed state: in WAL mode, other programs can write to the source meanwhile; in other journal modes their commits wait, at most as
 /// long as --busy-limit.
 ///
-/// Full pages are copied as they are; other pages are packed again. The order of every index is verified. An index that is out of order is
-/// sorted and reported.
+/// Full pages are copied as they are; other pages are packed again. Every page and record is verified, and every index is compared with its
+/// table. An index that is out of order is sorted and reported.
 ///
 /// SOURCE and TARGET may be URLs: s3://bucket/name, gs://bucket/name or az://container/name, and SOURCE also https://host/name. A source at
 /// a URL is fetched to a temporary file first. A target in an object store is uploaded as it is written and appears only once complete.
@@ -66,6 +66,9 @@ pub(crate) struct Copy {
     /// Copy even if views, triggers or foreign keys refer to objects that are left out
     #[arg(long, help_heading = "Selection")]
     pub(crate) force: bool,
+    /// Compare no index with its table, and no value with its column; pages and records are always verified
+    #[arg(long, help_heading = "Selection", hide_short_help = true)]
+    pub(crate) no_verify: bool,
     /// Give columns other values: a schema file whose gen: comments say which, and how
     #[arg(
         long,

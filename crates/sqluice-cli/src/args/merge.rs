@@ -71,6 +71,9 @@ pub(crate) struct Merge {
     /// Leave out this table, with its indexes and triggers; repeatable
     #[arg(long = "exclude-table", value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), help_heading = "Tables")]
     pub(crate) exclude_tables: Vec<String>,
+    /// Compare no index with its table, and no value with its column; pages and records are always verified
+    #[arg(long, help_heading = "Tables", hide_short_help = true)]
+    pub(crate) no_verify: bool,
     /// Number of worker threads [default: one per core]
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Resources", hide_short_help = true)]
     pub(crate) threads: Option<u16>,

@@ -27,6 +27,7 @@ pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         .exclude_tables(&args.exclude_tables)
         .no_indexes(args.no_indexes)
         .force(args.force)
+        .no_verify(args.no_verify)
         .busy_limit(args.busy_limit)
         .journal_mode(args.journal_mode.map(Into::into))
         .auto_vacuum(args.auto_vacuum.map(Into::into))

@@ -36,6 +36,7 @@ pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::R
         .rewrite_references(args.rewrite_references)
         .add_columns(args.add_columns)
         .source_column(args.source_column.clone())
+        .no_verify(args.no_verify)
         .exclude_tables(&args.exclude_tables)
         .compact(args.compact)
         .busy_limit(args.busy_limit)

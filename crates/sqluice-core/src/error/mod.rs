@@ -116,11 +116,26 @@ struct Inner {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     refuted: Option<Assumption>,
     duplicate: Option<Duplicate>,
+    damaged: Option<DamagedTree>,
     parts: Vec<Error>,
 }
 
 /// The number of errors listed in the message of an error that summarizes them.
 const LISTED_MAX: usize = 24;
+
+/// A table or index of a database that is damaged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedTree {
+    /// `true` if it is an index.
+    pub is_index: bool,
+    /// Its name.
+    pub name: String,
+    /// The table that it belongs to; its own name if it is a table.
+    pub table: String,
+    /// `true` if all of its pages and records are sound, and an index has other entries than its table demands, or a row has a value
+    /// that its column does not take.
+    pub is_content: bool,
+}
 
 /// Two rows of a table that have the same key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,6 +186,7 @@ impl Error {
             source: None,
             refuted: None,
             duplicate: None,
+            damaged: None,
             parts: Vec::new(),
         }))
     }
@@ -289,6 +305,13 @@ impl Error {
         self
     }
 
+    /// Adds which table or index is damaged.
+    #[must_use]
+    pub fn damaged(mut self, tree: DamagedTree) -> Error {
+        self.0.damaged = Some(tree);
+        self
+    }
+
     /// Appends text to what happened.
     #[must_use]
     pub fn with_words(mut self, words: impl Into<Message>) -> Error {
@@ -304,6 +327,16 @@ impl Error {
     /// Takes out which rows have the same key, if that is what happened.
     pub fn take_duplicate(&mut self) -> Option<Duplicate> {
         self.0.duplicate.take()
+    }
+
+    /// `true` if a table or index is damaged.
+    pub fn is_damaged(&self) -> bool {
+        self.0.damaged.is_some()
+    }
+
+    /// Takes out which table or index is damaged, if that is what happened.
+    pub fn take_damaged(&mut self) -> Option<DamagedTree> {
+        self.0.damaged.take()
     }
 
     /// All errors that this one summarizes; most errors summarize none.

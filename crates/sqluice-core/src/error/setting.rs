@@ -74,6 +74,8 @@ settings! {
     Escape = "escape",
     /// Files that are left out.
     Exclude = "exclude",
+    /// A table that is left out.
+    ExcludeTable = "exclude_table",
     /// Foreign keys are checked.
     ForeignKeys = "foreign_keys",
     /// Something is done although it breaks other things.
@@ -120,6 +122,10 @@ settings! {
     NameFrom = "name_from",
     /// The first record is a row.
     NoHeader = "no_header",
+    /// Indexes that are not unique are left out.
+    NoIndexes = "no_indexes",
+    /// Index entries are not compared with rows.
+    NoVerify = "no_verify",
     /// What stands for NULL.
     Null = "null",
     /// What happens to rows with the same key.

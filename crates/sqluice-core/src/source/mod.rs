@@ -80,6 +80,38 @@ pub trait Sink {
     fn bad_row(&mut self, bad: BadRow) -> Result<()> {
         Err(bad.error)
     }
+
+    /// Decides what becomes of a text in that column that is not valid UTF-8. Called once for each, before its batch.
+    fn bad_text(&mut self, _column: usize) -> BadText {
+        BadText::Refuse
+    }
+}
+
+/// What becomes of a text that is not valid UTF-8.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BadText {
+    /// Its row is a bad row.
+    #[default]
+    Refuse,
+    /// The batch has its bytes as they are stored. Where the database stores UTF-16, that cannot be, and its row is a bad row.
+    Keep,
+    /// The batch has U+FFFD in the place of the bytes that are not valid.
+    Replace,
+    /// The batch has NULL.
+    Null,
+}
+
+/// Takes batches, in which [`BadText`] of one kind occurs.
+pub struct WithBadText<F>(pub BadText, pub F);
+
+impl<F: FnMut(&Batch<'_>) -> Result<(), Refused>> Sink for WithBadText<F> {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        self.1(batch)
+    }
+
+    fn bad_text(&mut self, _column: usize) -> BadText {
+        self.0
+    }
 }
 
 impl<F: FnMut(&Batch<'_>) -> Result<(), Refused>> Sink for F {

@@ -1,7 +1,7 @@
 //! Some of the columns of a source.
 
 use super::around::decoded_by;
-use super::{BadRow, Part, Refused, Sink, Source};
+use super::{BadRow, BadText, Part, Refused, Sink, Source};
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::progress::Amount;
@@ -56,5 +56,11 @@ impl Sink for ProjectSink<'_> {
 
     fn bad_row(&mut self, bad: BadRow) -> Result<()> {
         self.sink.bad_row(bad)
+    }
+
+    /// No column of the batch has a text of a column that is left out.
+    fn bad_text(&mut self, column: usize) -> BadText {
+        let wanted = self.columns.iter().position(|&wanted| wanted == column);
+        wanted.map_or(BadText::Replace, |wanted| self.sink.bad_text(wanted))
     }
 }

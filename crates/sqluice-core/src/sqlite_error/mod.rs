@@ -38,6 +38,19 @@ pub fn said(error: rusqlite::Error) -> String {
     }
 }
 
+/// `true` if SQLite's message says that a schema needs a collation, function, tokenizer or module that an application brings.
+pub fn needs_application(message: &str) -> bool {
+    let brought = [
+        "no such collation sequence",
+        "no such function",
+        "unknown function",
+        "no such tokenizer",
+        "unknown tokenizer",
+        "no such module",
+    ];
+    brought.iter().any(|what| message.contains(what))
+}
+
 /// Whether it is the values that SQLite does not take.
 pub fn is_of_values(error: &rusqlite::Error) -> bool {
     use ErrorCode::{ConstraintViolation, TooBig, TypeMismatch};

@@ -8,6 +8,7 @@ use sqluice_format::cell;
 use sqluice_format::page::{CELL_POINTER_BYTES, Geometry, PageKind};
 use sqluice_format::tree::Child;
 use sqluice_format::view::PageView;
+use sqluice_reader::pages::DAMAGED_HINT;
 
 use crate::pipeline::Edge;
 
@@ -102,9 +103,7 @@ fn damaged_page(page: &PageView<&[u8]>, what: &str) -> Error {
 }
 
 fn damaged(page: u32, what: String) -> Error {
-    Error::target(format!("the database is damaged near page {page}"))
-        .because(what)
-        .hint("PRAGMA integrity_check reports the details; a copy that .recover makes may be whole")
+    Error::target(format!("the database is damaged near page {page}")).because(what).hint(DAMAGED_HINT)
 }
 
 #[cfg(test)]

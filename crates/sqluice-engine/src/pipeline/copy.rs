@@ -10,6 +10,7 @@
 use std::sync::atomic::Ordering;
 
 use sqluice_core::error::{Error, Result};
+use sqluice_format::check::Records;
 use sqluice_format::key::KeyOrder;
 use sqluice_format::record;
 use sqluice_format::scan::{Kind, Leaf, Reader, Visit};
@@ -51,10 +52,15 @@ impl<'a> Copier<'a> {
             other => &mut other.insert((number, piece.view.pages())).1,
         };
         let ends = EndEntries::default();
-        let mut taker = Taker { tree, piece, filling, ends, record, leaves: 0, entries: 0, left_out: 0 };
+        let records = piece.verified.map(|verified| verified.records());
+        let mut taker =
+            Taker { tree, piece, filling, ends, record, records, leaves: 0, entries: 0, left_out: 0 };
         let read = piece.scan.visit(part, pages, reader, &mut taker);
-        let Taker { ends, left_out, .. } = taker;
-        let done = read.map_err(|error| piece.view.failed(error)).and_then(|()| {
+        let Taker { ends, left_out, records, .. } = taker;
+        let done = read.map_err(|error| piece.failed(error)).and_then(|()| {
+            if let (Some(verified), Some(records)) = (piece.verified, records) {
+                verified.add(records);
+            }
             match tree.kind {
                 Kind::Table => filling.finish_leaves(),
                 Kind::Index => filling.finish_entries(!is_last)?,
@@ -74,6 +80,8 @@ struct Taker<'t, 'f, 'w, 's> {
     ends: EndEntries,
     /// A record that was changed.
     record: &'f mut Vec<u8>,
+    /// The records so far, if they are verified.
+    records: Option<Records<'t>>,
     leaves: u64,
     entries: usize,
     /// Rows that are not copied.
@@ -93,15 +101,15 @@ impl Visit<Error> for Taker<'_, '_, '_, '_> {
         if tree.keep.is_some() || !piece.changes.is_none() {
             return Ok(false);
         }
-        if piece.takes_leaves && leaf.is_full() && self.filling.push_leaf(leaf)? {
-            tree.relocated.fetch_add(1, Ordering::Relaxed);
-        } else if leaf.payload_bytes_max() <= tree.payload_bytes_max {
-            self.filling.push_cells(leaf)?;
-        } else {
+        let is_relocated = piece.takes_leaves && leaf.is_full();
+        if !is_relocated && leaf.payload_bytes_max() > tree.payload_bytes_max {
             return Ok(false);
         }
-        if tree.order.is_some() {
-            self.verify_leaf(leaf)?;
+        self.verify_leaf(leaf)?;
+        if is_relocated && self.filling.push_leaf(leaf)? {
+            tree.relocated.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.filling.push_cells(leaf)?;
         }
         Ok(true)
     }
@@ -114,6 +122,9 @@ impl Visit<Error> for Taker<'_, '_, '_, '_> {
             self.filling.hash_finished();
         }
         let Taker { tree, piece, .. } = *self;
+        if let (Some(records), Some(verified)) = (&mut self.records, &piece.verified) {
+            records.add(rowid, record).map_err(|wrong| verified.wrong(&wrong, rowid, None))?;
+        }
         match tree.kind {
             Kind::Table if tree.keep.is_some_and(|keep| !keep(record)) || piece.changes.leaves_out(rowid) => {
                 self.left_out += 1;
@@ -135,8 +146,15 @@ impl Visit<Error> for Taker<'_, '_, '_, '_> {
 }
 
 impl Taker<'_, '_, '_, '_> {
-    /// Verifies the entries of a leaf, each against the one before.
+    /// Verifies the entries of a leaf, and each against the one before if they have an order.
     fn verify_leaf(&mut self, leaf: &Leaf<'_>) -> Result<()> {
+        if let (Some(records), Some(verified)) = (&mut self.records, &self.piece.verified) {
+            for entry in 0..leaf.entries() {
+                let (rowid, record) = leaf.entry(entry);
+                let added = records.add(rowid, record);
+                added.map_err(|wrong| verified.wrong(&wrong, rowid, Some(leaf.number())))?;
+            }
+        }
         let Some(order) = &self.tree.order else { return Ok(()) };
         let mut before: Option<&[u8]> = None;
         for record in leaf.records() {

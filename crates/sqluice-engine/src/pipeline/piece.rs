@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use sqluice_core::error::{Error, Result};
 use sqluice_format::record::{self, ShiftError};
-use sqluice_format::scan::Scan;
+use sqluice_format::scan::{Scan, ScanError};
 use sqluice_reader::pages::{FileView, damaged};
+
+use crate::verification::VerifiedTree;
 
 /// A tree that is read.
 pub(crate) struct Piece<'a> {
@@ -16,6 +18,8 @@ pub(crate) struct Piece<'a> {
     /// Whether pages have the same layout in both databases, and leaves that are packed are taken as they are.
     pub(crate) takes_leaves: bool,
     pub(crate) changes: Changes<'a>,
+    /// What is verified on the way; `None`: nothing, or another reader does it.
+    pub(crate) verified: Option<VerifiedTree<'a>>,
 }
 
 /// What changes of entries that go into another database.
@@ -43,6 +47,14 @@ impl Changes<'_> {
 }
 
 impl Piece<'_> {
+    /// Why the tree could not be read.
+    pub(crate) fn failed(&self, error: ScanError<Error>) -> Error {
+        match &self.verified {
+            Some(verified) => verified.failed(&self.view, error),
+            None => self.view.failed(error),
+        }
+    }
+
     /// The rowid after the change.
     #[inline]
     pub(crate) fn rowid(&self, rowid: i64) -> Result<i64> {

@@ -133,7 +133,7 @@ impl<'a> UnionTree<'a> {
             };
             let place = (2 * number + 1, 2 * self.pieces.len());
             let read = piece.scan.samples(of_run, place, &mut pages, &mut Reader::default(), each);
-            read.map_err(|error| piece.view.failed(error))?;
+            read.map_err(|error| piece.failed(error))?;
         }
         let compare = |a: &Cut, b: &Cut| self.compare_cut(a.rowid, &a.record, b);
         samples.sort_by(|a, b| compare(a, b));
@@ -449,13 +449,13 @@ impl<'t, 'a> Head<'t, 'a> {
             }
         });
         failed.map_or(Ok(()), Err)?;
-        sought.map_err(|error| piece.view.failed(error))
+        sought.map_err(|error| piece.failed(error))
     }
 
     /// Goes on to the next entry that is to be given; says whether the part has one.
     #[inline]
     fn next(&mut self, tree: &UnionTree<'a>, end: Option<&Cut>) -> Result<bool> {
-        let is_left = self.cursor.next(&mut self.pages).map_err(|error| self.piece.view.failed(error))?;
+        let is_left = self.cursor.next(&mut self.pages).map_err(|error| self.piece.failed(error))?;
         if is_left { self.enter(tree, end) } else { Ok(false) }
     }
 
@@ -484,7 +484,7 @@ impl<'t, 'a> Head<'t, 'a> {
             if !left_out {
                 return Ok(true);
             }
-            if !self.cursor.next(&mut self.pages).map_err(|error| self.piece.view.failed(error))? {
+            if !self.cursor.next(&mut self.pages).map_err(|error| self.piece.failed(error))? {
                 return Ok(false);
             }
         }

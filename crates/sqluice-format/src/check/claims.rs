@@ -12,17 +12,19 @@ pub(super) enum Use {
     Child = 5,
 }
 
-/// One bit a page, set by the first to reach the page, on any thread.
+/// The pages of a file that a reader has reached: one bit a page, set by the first to reach the page, on any thread.
 #[derive(Debug)]
-pub(super) struct Claims(Vec<AtomicU64>);
+pub struct Claims(Vec<AtomicU64>);
 
 impl Claims {
-    pub(super) fn new(page_count: u32) -> Claims {
+    /// No page of `page_count` pages has been reached.
+    pub fn new(page_count: u32) -> Claims {
         Claims((0..=page_count / 64).map(|_| AtomicU64::new(0)).collect())
     }
 
-    /// Claims a page; false when it is claimed already.
-    pub(super) fn claim(&self, number: u32) -> bool {
+    /// Claims a page of the file; returns `false` if the page is claimed already.
+    #[inline]
+    pub fn claim(&self, number: u32) -> bool {
         let bit = 1 << (number % 64);
         self.0[number as usize / 64].fetch_or(bit, Ordering::Relaxed) & bit == 0
     }

@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 
 use super::checker::Checker;
-use super::digest::{self, Entry, Sum};
+use super::digest::{Entry, Sum};
 use super::done::Done;
+use super::entries;
 use super::fields::Fields;
 use super::layout::Cell;
 use super::sequence::{Keys, Misplaced, Rowids};
-use super::spec::{Index, Key, Source, Table};
+use super::spec::{Index, Key, Table};
 use super::{Common, ReadPage, Tree, TreeKind};
 use crate::record::RecordError;
 use crate::value::{Class, Value};
@@ -77,15 +78,7 @@ impl<'w> Content<'w> {
     }
 
     fn rows(table: &'w Table) -> Content<'w> {
-        let sources = table.indexes.iter().filter(|index| !index.partial).flat_map(|index| &index.fields);
-        let mut indexed: Vec<usize> = sources
-            .filter_map(|source| match source {
-                Source::Field(field) => Some(*field),
-                _ => None,
-            })
-            .collect();
-        indexed.sort_unstable();
-        indexed.dedup();
+        let indexed = entries::indexed_fields(table);
         let numeric = table.fields.iter().rposition(|field| field.takes.text && !field.takes.numeric_text);
         let fields_read = match &table.key {
             Some(Key { order: Some(_), .. }) => usize::MAX,
@@ -139,11 +132,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     pub(super) fn record(&mut self, walk: &mut Walk<'_>, number: u32, cell: &Cell, start: &[u8]) {
         let payload = u64::from(cell.payload);
         if let Err(error) = walk.fields.read(start, payload) {
-            let why = match error {
-                RecordError::Header => "its header does not end where it should",
-                RecordError::ReservedType => "it has a serial type of 10 or 11",
-                RecordError::Body => "its values do not take the bytes that it has",
-            };
+            let why = why_no_record(error);
             return self
                 .problem(Some(number), format!("the cell at byte {} is not a record: {why}", cell.start));
         }
@@ -175,38 +164,14 @@ impl<P: ReadPage> Checker<'_, '_, P> {
 
     /// Whether what the fields hold is right for all rows with the same header.
     fn fields_fit(&mut self, walk: &Walk<'_>, table: &Table, number: u32, cell: &Cell, start: &[u8]) -> bool {
-        let mut fit = true;
-        for (i, field) in table.fields.iter().enumerate() {
-            let class = walk.fields.class(i).unwrap_or_else(|| field.default.class());
-            let numeric = || match walk.fields.value(i, start) {
-                Some(Value::Text(text)) => is_number(text, self.common.header.used_text_encoding()),
-                _ => false,
-            };
-            let what = match class {
-                _ if Some(i) == table.rowid_field => continue,
-                // Of another row with the same header it may be a number.
-                Class::Text if field.takes.text && !field.takes.numeric_text => {
-                    fit = false;
-                    if !numeric() {
-                        continue;
-                    }
-                    "text that is a number"
-                }
-                _ if field.takes.class(class) => continue,
-                Class::Null => "NULL",
-                Class::Int => "an integer",
-                Class::Real => "a float",
-                Class::Text => "text",
-                Class::Blob => "a blob",
-            };
-            fit = false;
+        let encoding = self.common.header.used_text_encoding();
+        entries::misfits(table, &walk.fields, (start, encoding), |field, what| {
             let row = row_name(walk.table, cell);
             self.problem(
                 Some(number),
                 format!("{row} has {what} in {}, which does not take that", field.name),
             );
-        }
-        fit
+        })
     }
 
     /// The entries that a row's indexes must have for it.
@@ -216,29 +181,14 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         if table.indexes.is_empty() {
             return;
         }
-        for &field in indexed {
-            let value = match walk.fields.value(field, start) {
-                Some(value) => value,
-                None => table.fields[field].default.value(),
-            };
-            walk.values[field] = digest::value(value);
-        }
-        let rowid = if walk.table { Some(cell.rowid) } else { None };
-        let rowid_value = digest::value(Value::Int(cell.rowid));
-        for (i, index) in table.indexes.iter().enumerate() {
-            if index.partial {
-                continue;
+        let rowid = walk.table.then_some(cell.rowid);
+        let Walk { values, fields, sums, listener, .. } = walk;
+        entries::demanded(table, (indexed, values), fields, (cell.rowid, start), |index, entry| {
+            sums[index].add(entry);
+            if let Some(listener) = listener {
+                listener(Found { index, entry, page: number, rowid });
             }
-            let mut entry = Entry::EMPTY;
-            for source in &index.fields {
-                match *source {
-                    Source::Field(field) => entry.push(walk.values[field]),
-                    Source::Rowid => entry.push(rowid_value),
-                    Source::Computed => {}
-                }
-            }
-            walk.add(i, entry, number, rowid);
-        }
+        });
     }
 
     /// An entry of an index.
@@ -252,18 +202,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
                 format!("the entry in the cell at byte {at} has {found} fields, not {expected}"),
             );
         }
-        let mut entry = Entry::EMPTY;
-        let mut rowid = None;
-        for (i, source) in index.fields.iter().enumerate() {
-            if *source == Source::Computed {
-                continue;
-            }
-            let value = walk.fields.value(i, record).unwrap_or(Value::Null);
-            entry.push(digest::value(value));
-            if let (Source::Rowid, Value::Int(int)) = (source, value) {
-                rowid = Some(int);
-            }
-        }
+        let (entry, rowid) = entries::found(index, &walk.fields, record);
         walk.add(0, entry, number, rowid);
         self.key(walk, &index.key, number, cell, record);
     }
@@ -298,86 +237,16 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     }
 }
 
+/// What is wrong with a record, for messages.
+pub(super) fn why_no_record(error: RecordError) -> &'static str {
+    match error {
+        RecordError::Header => "its header does not end where it should",
+        RecordError::ReservedType => "it has a serial type of 10 or 11",
+        RecordError::Body => "its values do not take the bytes that it has",
+    }
+}
+
 /// A row, for messages.
 fn row_name(rowids: bool, cell: &Cell) -> String {
     if rowids { format!("row {}", cell.rowid) } else { format!("the row in the cell at byte {}", cell.start) }
-}
-
-/// Whether a text is a number as a whole, spaces around it aside: then numeric affinity makes it one.
-fn is_number(text: &[u8], encoding: u32) -> bool {
-    // What is no ASCII in UTF-16 is no part of a number either.
-    let narrowed: Vec<u8>;
-    let text = match encoding {
-        2 | 3 => {
-            let high = usize::from(encoding == 2);
-            let narrow = |pair: &[u8; 2]| if pair[high] == 0 { pair[1 - high] } else { b'?' };
-            narrowed = text.as_chunks::<2>().0.iter().map(narrow).collect();
-            &narrowed
-        }
-        _ => text,
-    };
-    let is_space = |byte: &u8| matches!(byte, b' ' | 0x09..=0x0d);
-    let start = text.iter().position(|byte| !is_space(byte)).unwrap_or(text.len());
-    let end = text.iter().rposition(|byte| !is_space(byte)).map_or(start, |last| last + 1);
-    let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let mut rest: &[u8] = unsigned(&text[start..end]);
-    let mut count = digits(rest);
-    rest = &rest[count..];
-    if let [b'.', fraction @ ..] = rest {
-        let n = digits(fraction);
-        count += n;
-        rest = &fraction[n..];
-    }
-    match rest {
-        _ if count == 0 => false,
-        [b'e' | b'E', exponent @ ..] => {
-            let exponent = unsigned(exponent);
-            !exponent.is_empty() && digits(exponent) == exponent.len()
-        }
-        _ => rest.is_empty(),
-    }
-}
-
-fn unsigned(text: &[u8]) -> &[u8] {
-    match text {
-        [b'+' | b'-', rest @ ..] => rest,
-        other => other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_that_is_a_number_is_one_as_a_whole() {
-        for text in [
-            "0",
-            "-1",
-            "+1",
-            " 12 ",
-            "\t1.5\r\n",
-            "1.",
-            ".5",
-            "-.5e-7",
-            "1E+5",
-            "007",
-            "1e400",
-            "99999999999999999999",
-        ] {
-            assert!(is_number(text.as_bytes(), 1), "{text}");
-            let little: Vec<u8> =
-                text.encode_utf16().flat_map(|unit| [unit as u8, (unit >> 8) as u8]).collect();
-            assert!(is_number(&little, 2), "{text}");
-            let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
-            assert!(is_number(&big, 3) && !is_number(&big, 2), "{text}");
-        }
-        for text in [
-            "", " ", ".", "-", "+ 1", "1 2", "e5", "1e", "1e+", "0x10", "1\0", "\u{a0}1", "inf", "1.5.",
-            "--1", "1_0",
-        ] {
-            assert!(!is_number(text.as_bytes(), 1), "{text}");
-        }
-        assert!(!is_number("１".as_bytes(), 1) && !is_number(&[0x31, 0x31], 2));
-    }
 }

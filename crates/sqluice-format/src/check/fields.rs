@@ -107,9 +107,17 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// A header of at most 8 bytes, zeros behind it.
 #[inline]
 fn short_header(start: &[u8]) -> Option<u64> {
-    let word = u64::from_be_bytes(*start.first_chunk()?);
+    let first = match start.first_chunk() {
+        Some(first) => *first,
+        None => {
+            let mut first = [0; 8];
+            first[..start.len()].copy_from_slice(start);
+            first
+        }
+    };
+    let word = u64::from_be_bytes(first);
     let bytes = word >> 56;
-    (2..=8).contains(&bytes).then(|| word & u64::MAX << (64 - 8 * bytes))
+    (2..=start.len().min(8) as u64).contains(&bytes).then(|| word & u64::MAX << (64 - 8 * bytes))
 }
 
 impl Header {

@@ -36,11 +36,13 @@ mod claims;
 mod content;
 mod digest;
 mod done;
+mod entries;
 mod fields;
 mod freelist;
 mod layout;
 mod parts;
 mod payload;
+mod records;
 mod schema;
 mod sequence;
 pub mod spec;
@@ -54,8 +56,10 @@ use std::fmt;
 use crate::database::{Header, HeaderError, encoding_name};
 use crate::page::{DATABASE_HEADER_BYTES, Geometry, PAGE_NUMBER_MAX, PENDING_BYTE, PageKind};
 use checker::{Checker, Common};
+pub use claims::Claims;
 pub use done::Done;
 pub use parts::Parts;
+pub use records::{Records, Totals, Wrong};
 
 /// The source of the pages.
 ///

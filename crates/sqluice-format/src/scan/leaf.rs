@@ -16,6 +16,7 @@ use crate::view::PageView;
 /// A leaf none of whose payloads overflows. Rowids ascend.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaf<'a> {
+    number: u32,
     page: &'a [u8],
     is_index: bool,
     usable_bytes: usize,
@@ -29,7 +30,7 @@ pub struct Leaf<'a> {
 const HEADER_BYTES: usize = 8;
 
 impl<'a> Leaf<'a> {
-    /// A leaf that looks so, has entries, and rowids above `last_rowid` if it has rowids.
+    /// A leaf that looks so, has entries and no bytes that belong to nothing, and rowids above `last_rowid` if it has rowids.
     pub(super) fn of(
         view: &'a PageView<Vec<u8>>,
         geometry: Geometry,
@@ -48,6 +49,7 @@ impl<'a> Leaf<'a> {
         let mut payload_bytes_max = 0;
         let mut end = usable_bytes;
         let mut is_packed = true;
+        let mut all_bytes = 0;
         for pointer in pointers.chunks_exact(CELL_POINTER_BYTES) {
             let start = usize::from(u16::from_be_bytes([pointer[0], pointer[1]]));
             let cell = page.get(start.max(cells_at)..usable_bytes)?;
@@ -66,19 +68,29 @@ impl<'a> Leaf<'a> {
                 return None;
             }
             is_packed &= start + cell_bytes == end;
+            all_bytes += cell_bytes;
             payload_bytes_max = payload_bytes_max.max(payload);
             end = start;
         }
         // No free block, and no fragments.
         let expected = [0, 0, page[3], page[4], (end >> 8) as u8, end as u8, 0];
         is_packed &= page[1..HEADER_BYTES] == expected;
+        if !is_packed && !view.is_filled_by(all_bytes) {
+            return None;
+        }
         let last_rowid = if is_index { 0 } else { last_rowid.unwrap_or(0) };
-        Some(Leaf { page, is_index, usable_bytes, entries, last_rowid, payload_bytes_max, is_packed })
+        let number = view.number();
+        Some(Leaf { number, page, is_index, usable_bytes, entries, last_rowid, payload_bytes_max, is_packed })
     }
 
     /// Whether its cells lie side by side, in order, from the end of the page on, and it has no free block.
     pub fn is_packed(&self) -> bool {
         self.is_packed
+    }
+
+    /// The number of its page.
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     /// Its page, reserved bytes included.

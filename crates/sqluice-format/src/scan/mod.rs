@@ -16,9 +16,9 @@
 //! page is lent from the page, one that overflows is put together first, as far as it is wanted.
 //!
 //! The file may be damaged, or made to do harm. Every number is looked at before it is used: the walk ends after as
-//! many pages as the file has, all leaves are as deep as the first, and rowids ascend. What can't be is a [`Damage`] with its page.
-//! What does no harm to a reader, such as lost bytes between cells, is left to [`check`](mod@crate::check). Whether a payload is a record
-//! is not looked at either.
+//! many pages as the file has, all leaves are as deep as the first, rowids ascend, and the cells, free blocks and lost bytes of a page
+//! fill it, so that no cell is missing. What can't be is a [`Damage`] with its page. Several scans may share [`Claims`]: then no page
+//! is read twice. Whether a payload is a record is not looked at: [`Records`](crate::check::Records) does that.
 //!
 //! Memory: a page a level, and the longest record as far as it is wanted.
 
@@ -29,9 +29,10 @@ mod page;
 mod walk;
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::check::ReadPage;
+use crate::check::{Claims, ReadPage};
 use crate::page::{Geometry, PAGE_NUMBER_MAX};
 pub use cursor::{Cursor, Position};
 pub use leaf::Leaf;
@@ -157,8 +158,15 @@ pub struct Scan {
     of_part: usize,
     /// Pages that the tree may still have.
     pages_left: AtomicU32,
+    /// Interior pages that were read to divide the tree.
+    divided: Vec<u32>,
+    /// The pages that this scan and others have read; `None`: that is not looked at.
+    claims: Option<Arc<Claims>>,
     fields: usize,
 }
+
+/// What is wrong with a page that two trees, chains or cells refer to.
+pub const USED_TWICE: &str = "it is used twice";
 
 /// A subtree, and the divider after it.
 #[derive(Clone, Copy, Debug)]
@@ -224,7 +232,8 @@ impl Scan {
     fn begin<P: ReadPage>(pages: &mut P, tree: Tree) -> Result<Scan, ScanError<P::Error>> {
         let pages_left = AtomicU32::new(tree.page_count);
         let (fields, of_part) = (usize::MAX, 1);
-        let mut scan = Scan { tree, leaf_level: 0, subtrees: Vec::new(), of_part, pages_left, fields };
+        let (subtrees, divided, claims) = (Vec::new(), Vec::new(), None);
+        let mut scan = Scan { tree, leaf_level: 0, subtrees, of_part, pages_left, divided, claims, fields };
         let mut page = Page::default();
         let mut place = PagePosition { page: tree.root_page, level: 0, above: None, up_to: None };
         scan.subtrees.push(Subtree { place, divider: None });
@@ -246,6 +255,20 @@ impl Scan {
     #[must_use]
     pub fn with_fields(self, fields: usize) -> Scan {
         Scan { fields, ..self }
+    }
+
+    /// Claims each page that is read from now on, and those that were read to divide the tree: a page that is claimed already is damage.
+    /// Each part must be read once, and no samples.
+    ///
+    /// # Errors
+    /// When an interior page is claimed already.
+    pub fn claiming(mut self, claims: Arc<Claims>) -> Result<Scan, Damage> {
+        let twice = self.divided.iter().find(|page| !claims.claim(**page));
+        if let Some(&page) = twice {
+            return Err(Damage { page, what: USED_TWICE });
+        }
+        self.claims = Some(claims);
+        Ok(self)
     }
 
     /// Cuts finer where it takes that to have at least `parts` parts, down to single leaves.
@@ -382,6 +405,7 @@ impl Scan {
         let mut below = Vec::new();
         for part in &self.subtrees {
             self.take_page(part.place.page)?;
+            self.divided.push(part.place.page);
             page.read(pages, &self.tree, part.place.page)?;
             children(&page, *part, self.tree.kind, &mut below)?;
         }
@@ -393,7 +417,14 @@ impl Scan {
     fn take_page(&self, page: u32) -> Result<(), Damage> {
         let left =
             self.pages_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-        left.map(drop).map_err(|_| Damage { page, what: "the tree has more pages than the file" })
+        left.map_err(|_| Damage { page, what: "the tree has more pages than the file" })?;
+        match &self.claims {
+            // Numbers beyond the file are refused when the page is read.
+            Some(claims) if self.tree.may_have(page) && !claims.claim(page) => {
+                Err(Damage { page, what: USED_TWICE })
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -44,6 +44,10 @@ impl Overflowing<'_> {
             parent = next;
             next = head.first_chunk().copied().map_or(0, u32::from_be_bytes);
         }
+        // What is read in part ends anywhere.
+        if record.len() == self.payload_bytes && next != 0 {
+            return Err(Damage { page: parent, what: "an overflow chain goes on after its end" }.into());
+        }
         Ok(())
     }
 }

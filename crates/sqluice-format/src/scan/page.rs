@@ -36,7 +36,20 @@ impl Page {
         let view = PageView::new(bytes, number, tree.geometry).filter(fits);
         self.view = Some(view.ok_or_else(|| damage("this is no page of such a tree"))?);
         self.page_count = tree.page_count;
+        if self.is_leaf() {
+            return Ok(());
+        }
+        let cell_bytes = self.view().interior_cell_bytes();
+        self.verify_filled(cell_bytes.ok_or_else(|| damage("a cell ends beyond the page"))?)?;
         Ok(())
+    }
+
+    /// Verifies that cells of `cell_bytes` bytes in all leave no bytes that belong to nothing.
+    pub(super) fn verify_filled(&self, cell_bytes: usize) -> Result<(), Damage> {
+        match self.view().is_filled_by(cell_bytes) {
+            true => Ok(()),
+            false => Err(self.damage("cells, free blocks and lost bytes do not fill the page")),
+        }
     }
 
     /// The view of it.

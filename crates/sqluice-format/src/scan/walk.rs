@@ -28,6 +28,10 @@ where
         if page.is_leaf() != (place.level == self.scan.leaf_level) {
             return Err(page.damage("a leaf is not as deep as others").into());
         }
+        // Page 1 has 100 bytes less than its only child may need.
+        if page.cells() == 0 && place.level > 0 {
+            return Err(page.damage("a page other than the root has no cells").into());
+        }
         match (page.is_leaf(), self.scan.tree.kind) {
             (true, Kind::Table) => self.rows(&page, place)?,
             (true, Kind::Index) => self.entries(&page)?,
@@ -79,14 +83,17 @@ where
             self.last_rowid = Some(leaf.last_rowid());
             return Ok(());
         }
+        let mut cell_bytes = 0;
         for number in 0..page.cells() {
             let cell = page.entry(number)?;
+            cell_bytes += page.view().cell_bytes(number, &cell);
             if self.last_rowid.is_some_and(|last| last >= cell.rowid) {
                 return Err(page.damage("its rowids do not ascend").into());
             }
             self.last_rowid = Some(cell.rowid);
             self.give(page, &cell, false)?;
         }
+        page.verify_filled(cell_bytes)?;
         if let (Some(last), Some(up_to)) = (self.last_rowid, place.up_to)
             && last > up_to
         {
@@ -103,7 +110,14 @@ where
         {
             return Ok(());
         }
-        (0..page.cells()).try_for_each(|number| self.give(page, &page.entry(number)?, false))
+        let mut cell_bytes = 0;
+        for number in 0..page.cells() {
+            let cell = page.entry(number)?;
+            cell_bytes += page.view().cell_bytes(number, &cell);
+            self.give(page, &cell, false)?;
+        }
+        page.verify_filled(cell_bytes)?;
+        Ok(())
     }
 
     /// Gives an entry that stands between two leaves.

@@ -12,6 +12,8 @@ use std::ops::Range;
 
 use sqluice_core::append::append_start;
 use sqluice_core::batch::{Batch, Bitmap, Bytes, Column, ROWS_MAX, Spans, Value, Values};
+use sqluice_core::error::Error;
+use sqluice_core::source::{BadRow, BadText, Refused, RefusedRow, Sink};
 
 /// The kinds of values, as bits.
 pub(super) const NULL: u8 = 1;
@@ -19,6 +21,9 @@ pub(super) const INT: u8 = 2;
 pub(super) const REAL: u8 = 4;
 pub(super) const TEXT: u8 = 8;
 pub(super) const BLOB: u8 = 16;
+
+/// A byte that UTF-8 does not have.
+const NO_UTF_8: u8 = 0xff;
 
 /// Values of a column.
 #[derive(Debug, Default)]
@@ -76,16 +81,18 @@ impl Cells {
         self.push(BLOB, self.data.len() as i64);
     }
 
-    /// UTF-16 of a byte order as text; `false`: it is not well-formed.
-    pub(super) fn utf16(&mut self, text: &[u8], unit: fn([u8; 2]) -> u16) -> bool {
+    /// UTF-16 of a byte order as text. What is not well-formed becomes a byte that UTF-8 does not have.
+    pub(super) fn utf16(&mut self, text: &[u8], unit: fn([u8; 2]) -> u16) {
         let (units, rest) = text.as_chunks::<2>();
         let mut utf8 = [0; 4];
         for character in char::decode_utf16(units.iter().map(|bytes| unit(*bytes))) {
-            let Ok(character) = character else { return false };
-            self.data.extend_from_slice(character.encode_utf8(&mut utf8).as_bytes());
+            match character {
+                Ok(character) => self.data.extend_from_slice(character.encode_utf8(&mut utf8).as_bytes()),
+                Err(_) => self.data.push(NO_UTF_8),
+            }
         }
+        self.data.extend(rest.first().map(|_| NO_UTF_8));
         self.push(TEXT, self.data.len() as i64);
-        rest.is_empty()
     }
 
     pub(super) fn value(&mut self, value: &Value<'_>) {
@@ -113,10 +120,10 @@ impl Cells {
         start..self.bits[row] as usize
     }
 
-    /// The first row whose text is not UTF-8.
-    fn bad_text(&self) -> Option<usize> {
+    /// The rows whose text is not UTF-8.
+    fn bad_texts(&self) -> Vec<usize> {
         if self.any & TEXT == 0 || self.data.is_ascii() {
-            return None;
+            return Vec::new();
         }
         let is_bad = |row: &usize| {
             self.kinds[*row] == TEXT && std::str::from_utf8(&self.data[self.bytes_of(*row)]).is_err()
@@ -127,16 +134,48 @@ impl Cells {
             && (0..self.kinds.len())
                 .all(|row| self.kinds[row] != TEXT || text.is_char_boundary(self.bits[row] as usize))
         {
-            return None;
+            return Vec::new();
         }
-        (0..self.kinds.len()).find(is_bad)
+        (0..self.kinds.len()).filter(is_bad).collect()
     }
 
-    /// Fills what a column of a batch borrows. Returns the first row whose text is not UTF-8.
-    fn prepare(&mut self) -> Option<usize> {
-        if let Some(row) = self.bad_text() {
-            return Some(row);
+    /// The value of a row.
+    fn get(&self, row: usize) -> Value<'_> {
+        match self.kinds[row] {
+            INT => Value::Int(self.bits[row]),
+            REAL => Value::Real(f64::from_bits(self.bits[row] as u64)),
+            TEXT => Value::Text(&self.data[self.bytes_of(row)]),
+            BLOB => Value::Blob(&self.data[self.bytes_of(row)]),
+            _ => Value::Null,
         }
+    }
+
+    /// Some of the rows.
+    fn rows(&self, rows: Range<usize>) -> Cells {
+        let mut some = Cells::default();
+        rows.for_each(|row| some.value(&self.get(row)));
+        some
+    }
+
+    /// Gives the texts of some rows other values.
+    fn repair(&mut self, bad: &[(usize, BadText)]) {
+        let mut repaired = Cells::default();
+        let mut bad = bad.iter().peekable();
+        for row in 0..self.kinds.len() {
+            let value = self.get(row);
+            match (bad.next_if(|(of, _)| *of == row), &value) {
+                (Some((_, BadText::Null)), _) => repaired.null(),
+                (Some((_, BadText::Replace)), Value::Text(text)) => {
+                    repaired.text(String::from_utf8_lossy(text).as_bytes());
+                }
+                _ => repaired.value(&value),
+            }
+        }
+        *self = repaired;
+    }
+
+    /// Fills what a column of a batch borrows.
+    fn prepare(&mut self) {
         let Cells { kinds, bits, any, validity, reals, offsets, .. } = self;
         validity.clear();
         if *any & NULL != 0 {
@@ -164,7 +203,6 @@ impl Cells {
                 }));
             }
         }
-        None
     }
 
     fn values(&self) -> Vec<Value<'_>> {
@@ -206,14 +244,32 @@ pub(super) struct Block {
     pub(super) rows: usize,
     /// Bytes of their records, or of their text and blobs.
     pub(super) bytes: usize,
+    /// The rowids of its rows; empty: they are not known.
+    pub(super) rowids: Vec<i64>,
 }
+
+/// Why rows are not given any further.
+pub(super) enum Stop {
+    /// A row of the block is at fault, and a column that may be known.
+    Row(usize, Option<usize>, Error),
+    /// The sink wants no more.
+    Error(Error),
+}
+
+/// Makes the error for a row of a block, and a column of it.
+pub(super) type Locate<'l> = dyn FnMut(&Block, usize, usize, Error) -> Error + 'l;
 
 /// A block with that many bytes is a batch, whatever its rows: its text is addressed by 32 bits.
 const BLOCK_BYTES_MAX: usize = 16 << 20;
 
 impl Block {
     pub(super) fn new(columns: usize) -> Block {
-        Block { columns: std::iter::repeat_with(Cells::default).take(columns).collect(), rows: 0, bytes: 0 }
+        Block {
+            columns: std::iter::repeat_with(Cells::default).take(columns).collect(),
+            rows: 0,
+            bytes: 0,
+            rowids: Vec::new(),
+        }
     }
 
     #[inline]
@@ -224,27 +280,124 @@ impl Block {
     pub(super) fn clear(&mut self) {
         self.columns.iter_mut().for_each(Cells::clear);
         (self.rows, self.bytes) = (0, 0);
+        self.rowids.clear();
+    }
+
+    /// Gives the rows to the sink: at once, or in runs between those that the sink refuses, and those whose text it does not take. With
+    /// `keeps_bytes`, texts have the bytes that are stored.
+    pub(super) fn give(
+        &mut self,
+        sink: &mut dyn Sink,
+        keeps_bytes: bool,
+        locate: &mut Locate<'_>,
+    ) -> Result<(), Stop> {
+        // Those that are not reported yet, in reverse order.
+        let mut refused = self.refuse_texts(sink, keeps_bytes);
+        let mut from = 0;
+        while from < self.rows {
+            let to = refused.last().map_or(self.rows, |next| next.row);
+            if from < to {
+                let given = match to - from == self.rows {
+                    true => self.with_batch(|batch| sink.rows(batch)),
+                    false => self.some(from..to).with_batch(|batch| sink.rows(batch)),
+                };
+                match given {
+                    Ok(()) => from = to,
+                    Err(Refused::Rows(more)) => {
+                        let more = more.into_iter().rev();
+                        refused.extend(more.map(|more| RefusedRow { row: from + more.row, ..more }));
+                    }
+                    Err(Refused::Stop { at: Some((row, column)), error }) => {
+                        return Err(Stop::Row(from + row, Some(column), error));
+                    }
+                    Err(Refused::Stop { at: None, error }) => return Err(Stop::Error(error)),
+                }
+            } else if let Some(RefusedRow { row, column, error }) = refused.pop() {
+                let error = locate(self, row, column, error);
+                sink.bad_row(BadRow { error, raw: self.raw(row) }).map_err(Stop::Error)?;
+                from = row + 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the sink about texts that are not UTF-8. Returns the rows that it refuses, in reverse order.
+    fn refuse_texts(&mut self, sink: &mut dyn Sink, keeps_bytes: bool) -> Vec<RefusedRow> {
+        let mut refused = Vec::new();
+        for (column, cells) in self.columns.iter_mut().enumerate() {
+            let bad = cells.bad_texts();
+            let decided = bad.into_iter().map(|row| match sink.bad_text(column) {
+                BadText::Keep if !keeps_bytes => (row, BadText::Refuse),
+                decided => (row, decided),
+            });
+            let decided: Vec<(usize, BadText)> = decided.collect();
+            let is_refused = |(_, decided): &&(usize, BadText)| *decided == BadText::Refuse;
+            let of_column = decided.iter().filter(is_refused);
+            refused.extend(of_column.map(|(row, _)| RefusedRow { row: *row, column, error: bad_text() }));
+            if decided.iter().any(|(_, decided)| matches!(decided, BadText::Null | BadText::Replace)) {
+                cells.repair(&decided);
+            }
+        }
+        // The first column of each row.
+        refused.sort_by_key(|refused| refused.row);
+        refused.dedup_by_key(|refused| refused.row);
+        refused.reverse();
+        refused
+    }
+
+    fn some(&self, rows: Range<usize>) -> Block {
+        let columns = self.columns.iter().map(|cells| cells.rows(rows.clone())).collect();
+        Block { columns, rows: rows.len(), bytes: 0, rowids: Vec::new() }
+    }
+
+    /// A row as text, for the file of bad rows: fields of CSV with the bytes that they have.
+    fn raw(&self, row: usize) -> Vec<u8> {
+        let mut raw = Vec::new();
+        for (index, cells) in self.columns.iter().enumerate() {
+            if index > 0 {
+                raw.push(b',');
+            }
+            match cells.get(row) {
+                Value::Null => {}
+                Value::Int(int) => raw.extend_from_slice(int.to_string().as_bytes()),
+                Value::Real(real) => raw.extend_from_slice(real.to_string().as_bytes()),
+                Value::Text(text) => {
+                    raw.push(b'"');
+                    for byte in text {
+                        raw.extend_from_slice(if *byte == b'"' {
+                            b"\"\""
+                        } else {
+                            std::slice::from_ref(byte)
+                        });
+                    }
+                    raw.push(b'"');
+                }
+                Value::Blob(blob) => {
+                    raw.extend_from_slice(b"X'");
+                    blob.iter().for_each(|byte| raw.extend_from_slice(format!("{byte:02X}").as_bytes()));
+                    raw.push(b'\'');
+                }
+            }
+        }
+        raw
     }
 
     /// Calls `each` with the rows as a batch.
-    ///
-    /// # Errors
-    /// Row and column of text that is not UTF-8.
-    pub(super) fn with_batch<T>(&mut self, each: impl FnOnce(&Batch<'_>) -> T) -> Result<T, (usize, usize)> {
-        let bad = self
-            .columns
-            .iter_mut()
-            .enumerate()
-            .filter_map(|(column, cells)| Some((cells.prepare()?, column)));
-        if let Some(bad) = bad.min() {
-            return Err(bad);
-        }
+    fn with_batch<T>(&mut self, each: impl FnOnce(&Batch<'_>) -> T) -> T {
+        self.columns.iter_mut().for_each(Cells::prepare);
         let mixed: Vec<Vec<Value<'_>>> = self
             .columns
             .iter()
             .map(|cells| if cells.is_mixed() { cells.values() } else { Vec::new() })
             .collect();
         let columns = self.columns.iter().zip(&mixed).map(|(cells, mixed)| cells.column(mixed)).collect();
-        Ok(each(&Batch { rows: self.rows, columns }))
+        each(&Batch { rows: self.rows, columns })
     }
+}
+
+/// The error for text that is not well-formed.
+fn bad_text() -> Error {
+    Error::input("text that is not valid Unicode").hint(
+        "SQLite keeps any bytes as text: UPDATE the row, or read the column as a blob by a query with CAST(... AS BLOB)",
+    )
 }

@@ -46,14 +46,9 @@ enum Encoding {
     Utf16(fn([u8; 2]) -> u16),
 }
 
-/// What is wrong with a record.
+/// A record is damaged.
 #[derive(Debug)]
-pub(super) enum BadRecord {
-    /// It is not a record.
-    Damaged,
-    /// The text of this column of the batch is not well-formed.
-    Text(usize),
-}
+pub(super) struct BadRecord;
 
 /// What a column of the batch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +129,11 @@ impl Layout {
         }
     }
 
+    /// `true` if texts have the bytes that are stored.
+    pub(super) fn keeps_bytes(&self) -> bool {
+        matches!(self.text, Encoding::Utf8)
+    }
+
     /// The number of leading fields that are wanted.
     pub(super) fn fields(&self) -> usize {
         self.fields.len()
@@ -145,7 +145,7 @@ impl Layout {
         for &column in &self.rowids {
             block.columns[column].int(rowid);
         }
-        let damaged = BadRecord::Damaged;
+        let damaged = BadRecord;
         let Some((header, mut at)) = varint::read(record) else { return Err(damaged) };
         let header = usize::try_from(header).unwrap_or(usize::MAX);
         let (Some(types), Some(mut body)) = (record.get(..header), record.get(header..)) else {
@@ -195,13 +195,13 @@ impl Layout {
                 _ if serial % 2 == 0 => cells.blob(content),
                 _ => match self.text {
                     Encoding::Utf8 => cells.text_at_start(from, bytes),
-                    Encoding::Utf16(unit) => {
-                        if !cells.utf16(content, unit) {
-                            return Err(BadRecord::Text(column));
-                        }
-                    }
+                    Encoding::Utf16(unit) => cells.utf16(content, unit),
                 },
             }
+        }
+        // Of a record that was read to the end of its last field, nothing is left.
+        if at >= types.len() && !body.is_empty() {
+            return Err(damaged);
         }
         block.rows += 1;
         block.bytes += record.len();

@@ -9,15 +9,17 @@ use std::thread::JoinHandle;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{InterruptHandle, Statement};
-use sqluice_core::error::{Error, Result};
+use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::progress::{Cancel, Silent};
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::{Part, Sink, Source};
 use sqluice_core::sqlite_error::{failed, said};
 
-use super::cells::Block;
-use super::tree::bad_text;
+use super::cells::{Block, Stop};
 use crate::snapshot::Snapshot;
+
+/// The text encoding UTF-8 in the header.
+const UTF_8: u32 = 1;
 
 /// Parts that wait for a thread to take them.
 const PARTS_WAITING: usize = 2;
@@ -215,22 +217,21 @@ impl Part for StatementPart {
 
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let mut first = self.first_row;
-        let located = |first: u64, at: Option<(usize, usize)>, error: Error| match at {
-            Some((row, column)) => {
-                let (what, column) = (&self.query.what, &self.query.columns[column]);
-                error.with_words(format!(" ({what}, row {}, column {column})", first + row as u64 + 1))
-            }
-            None => error,
+        let Query { snapshot, what, columns, .. } = &*self.query;
+        let located = |first: u64, row: usize, column: usize, error: Error| {
+            let (row, column) = (first + row as u64 + 1, &columns[column]);
+            error.with_words(format!(" ({what}, row {row}, column {column})"))
         };
+        // SQLite converts UTF-16.
+        let keeps_bytes = snapshot.header().used_text_encoding() == UTF_8;
         for block in &mut self.blocks {
-            match block.with_batch(|batch| sink.rows(batch)) {
-                Ok(Ok(())) => {}
-                Ok(Err(refused)) => {
-                    let (at, error) = refused.first();
-                    return Err(located(first, at, error));
-                }
-                Err(at) => return Err(located(first, Some(at), bad_text())),
-            }
+            let mut locate = |_: &Block, row: usize, column: usize, error: Error| {
+                located(first, row, column, error).at(Place::file(snapshot.name()))
+            };
+            block.give(sink, keeps_bytes, &mut locate).map_err(|stop| match stop {
+                Stop::Row(row, Some(column), error) => located(first, row, column, error),
+                Stop::Row(_, None, error) | Stop::Error(error) => error,
+            })?;
             first += block.rows as u64;
         }
         Ok(())

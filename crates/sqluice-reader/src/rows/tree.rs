@@ -3,15 +3,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sqluice_core::batch::describe;
-use sqluice_core::error::{Error, Result};
+use sqluice_core::error::{DamagedTree, Error, Place, Result};
 use sqluice_core::progress::{Amount, Cancel, Silent};
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::{Part, Sink, Source};
 use sqluice_format::record;
 use sqluice_format::scan::{Kind, Leaf, Reader, Scan, Tree, Visit};
 
-use super::cells::Block;
+use super::cells::{self, Block};
 use super::layout::{BadRecord, Layout};
+use crate::pages::DAMAGED_HINT;
 use crate::snapshot::Snapshot;
 
 /// A table that is read by its pages.
@@ -64,7 +65,18 @@ impl TreeRows {
         if self.part.1 > 1 {
             scan = scan.and_then(|scan| scan.with_parts(&mut pages, self.part.1 as usize));
         }
-        Ok(scan.map_err(|error| view.failed(error))?.with_fields(self.layout.fields()))
+        Ok(scan.map_err(|error| view.failed_in(self.damaged(), error))?.with_fields(self.layout.fields()))
+    }
+
+    /// The error for a row, and a column if it is known.
+    fn located(&self, row: &str, column: Option<usize>, error: Error) -> Error {
+        let column = column.map_or(String::new(), |column| format!(", column {}", self.columns[column]));
+        error.with_words(format!(" ({row}{column})"))
+    }
+
+    fn damaged(&self) -> DamagedTree {
+        let (name, table) = (self.table.clone(), self.table.clone());
+        DamagedTree { is_index: false, name, table, is_content: false }
     }
 
     /// The row of that number within a part, for messages.
@@ -154,7 +166,7 @@ impl Source for TreeSource {
             let view = rows.snapshot.view(&Silent, cancel);
             let mut number = 0;
             let counted = scan.visit(part, &mut view.pages(), reader, Count(&mut number));
-            counted.map_err(|error| view.failed(error))?;
+            counted.map_err(|error| view.failed_in(rows.damaged(), error))?;
             self.rows_done += number.min(rows_max);
         }
         self.next += 1;
@@ -219,6 +231,10 @@ enum Stop {
 
 /// A part while it is read.
 struct PartRun<'r> {
+    rows: &'r TreeRows,
+    /// The number of the part, and about how many bytes parts have.
+    part: usize,
+    part_bytes: usize,
     layout: &'r Layout,
     block: &'r mut Block,
     sink: &'r mut dyn Sink,
@@ -233,12 +249,13 @@ impl PartRun<'_> {
         if (self.taken + self.block.rows) as u64 == self.rows_max {
             return Err(Stop::Enough);
         }
-        if let Err(bad) = self.layout.push(rowid, record, self.block) {
+        if let Err(BadRecord) = self.layout.push(rowid, record, self.block) {
             let row = self.taken + self.block.rows;
-            return Err(match bad {
-                BadRecord::Damaged => Stop::Row(row, None, Error::input("the record is damaged")),
-                BadRecord::Text(column) => Stop::Row(row, Some(column), bad_text()),
-            });
+            let error = Error::input("the record is damaged").hint(DAMAGED_HINT);
+            return Err(Stop::Row(row, None, error.damaged(self.rows.damaged())));
+        }
+        if self.rows.tree.kind == Kind::Table {
+            self.block.rowids.push(rowid);
         }
         if self.block.is_full() { self.give() } else { Ok(()) }
     }
@@ -248,28 +265,23 @@ impl PartRun<'_> {
         if self.block.rows == 0 {
             return Ok(());
         }
-        let PartRun { block, sink, taken, .. } = self;
-        match block.with_batch(|batch| sink.rows(batch)) {
-            Ok(Ok(())) => {}
-            Ok(Err(refused)) => {
-                return Err(match refused.first() {
-                    (Some((row, column)), error) => Stop::Row(*taken + row, Some(column), error),
-                    (None, error) => Stop::Error(error),
-                });
-            }
-            Err((row, column)) => return Err(Stop::Row(*taken + row, Some(column), bad_text())),
-        }
+        let PartRun { rows, layout, block, sink, taken, part, part_bytes, .. } = self;
+        let mut locate = |block: &Block, row: usize, column, error: Error| {
+            let row = match block.rowids.get(row) {
+                Some(rowid) if rows.shows_keys => format!("table {}, rowid {rowid}", rows.table),
+                _ => rows.describe(*part, *taken + row, *part_bytes),
+            };
+            // The file of bad rows says which database each is of.
+            rows.located(&row, Some(column), error).at(Place::file(rows.snapshot.name()))
+        };
+        block.give(*sink, layout.keeps_bytes(), &mut locate).map_err(|stop| match stop {
+            cells::Stop::Row(row, column, error) => Stop::Row(*taken + row, column, error),
+            cells::Stop::Error(error) => Stop::Error(error),
+        })?;
         *taken += block.rows;
         block.clear();
         Ok(())
     }
-}
-
-/// The error for text that is not well-formed.
-pub(super) fn bad_text() -> Error {
-    Error::input("text that is not valid Unicode").hint(
-        "SQLite keeps any bytes as text: UPDATE the row, or read the column as a blob by a query with CAST(... AS BLOB)",
-    )
 }
 
 impl Part for TreePart {
@@ -292,8 +304,16 @@ impl Part for TreePart {
             spare.unwrap_or_else(|| (Reader::default(), Block::new(rows.columns.len())));
         block.clear();
         let view = rows.snapshot.view(&Silent, cancel);
-        let mut run =
-            PartRun { layout: &rows.layout, block: &mut block, sink, taken: 0, rows_max: self.rows_max };
+        let mut run = PartRun {
+            rows,
+            part: self.part,
+            part_bytes: *part_bytes,
+            layout: &rows.layout,
+            block: &mut block,
+            sink,
+            taken: 0,
+            rows_max: self.rows_max,
+        };
         let mut stop = None;
         let read = scan.read(self.part, &mut view.pages(), &mut reader, |rowid, record| {
             run.take(rowid, record).map_err(|why| {
@@ -303,7 +323,7 @@ impl Part for TreePart {
         });
         let stop = match (stop, read) {
             (Some(Stop::Enough), _) | (None, Ok(())) => run.give().err(),
-            (None, Err(error)) => Some(Stop::Error(view.failed(error))),
+            (None, Err(error)) => Some(Stop::Error(view.failed_in(rows.damaged(), error))),
             (stop, _) => stop,
         };
         self.shared.spare().push((reader, block));
@@ -312,9 +332,7 @@ impl Part for TreePart {
             Some(Stop::Error(error)) => Err(error),
             Some(Stop::Row(row, column, error)) => {
                 let row = rows.describe(self.part, row, *part_bytes);
-                let column =
-                    column.map_or(String::new(), |column| format!(", column {}", rows.columns[column]));
-                Err(error.with_words(format!(" ({row}{column})")))
+                Err(rows.located(&row, column, error))
             }
         }
     }

@@ -20,12 +20,12 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use sqluice_core::append::has_any;
 use sqluice_core::batch::{Batch, Bytes, Column, Spans, Value, Values};
 use sqluice_core::error::{Error, Result};
-use sqluice_core::source::{Part, Refused, Sink};
+use sqluice_core::source::{BadRow, BadText, Part, Refused, Sink};
 
 use self::json::Key;
 use crate::compression::Compression;
 use crate::in_order::Encode;
-use crate::unfit::{Mixed, Nulled};
+use crate::unfit::{Mixed, Nulled, without_bad_text};
 
 /// A format of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,6 +181,14 @@ impl Sink for TextSink<'_> {
         }
         self.rows += batch.rows as u64;
         Ok(())
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        Err(without_bad_text(bad.error))
+    }
+
+    fn bad_text(&mut self, column: usize) -> BadText {
+        self.encoder.mixed.bad_text(&self.encoder.nulled, column)
     }
 }
 

@@ -2,13 +2,29 @@
 
 use std::path::Path;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use sqluice_core::progress::Cancel;
 
-/// A connection that reads. `path` is absolute: such a one is never taken for a URI.
-pub(super) fn open(path: &Path, cancel: &Cancel) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)?;
+/// The constraints that SQLite keeps of the schema that a connection reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keeps {
+    /// All but CHECK: SQLite drops CHECK constraints on a connection that may not write.
+    NoChecks,
+    /// All. SQLite opens the file for writing, and `PRAGMA query_only` refuses statements that write.
+    Checks,
+}
+
+/// Opens a connection that reads. `path` is absolute, so SQLite never takes it for a URI.
+pub(super) fn open(path: &Path, keeps: Keeps, cancel: &Cancel) -> rusqlite::Result<Connection> {
+    let access = match keeps {
+        Keeps::NoChecks => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        Keeps::Checks => OpenFlags::SQLITE_OPEN_READ_WRITE,
+    };
+    let mut connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    // The last connection that may write copies the log into the file and removes the log.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.pragma_update(None, "query_only", true)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     // SQLite's check may go on when ours has long been done.
     let cancel = cancel.clone();
@@ -16,12 +32,29 @@ pub(super) fn open(path: &Path, cancel: &Cancel) -> rusqlite::Result<Connection>
     Ok(connection)
 }
 
-/// The same in a read transaction.
+/// Opens a connection in a read transaction.
 pub(super) fn begin(path: &Path, cancel: &Cancel) -> rusqlite::Result<Connection> {
-    let connection = open(path, cancel)?;
-    connection.execute_batch("BEGIN")?;
-    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-    Ok(connection)
+    begin_with(path, Keeps::NoChecks, cancel)
+}
+
+/// Opens a connection in a read transaction that keeps these constraints, or fewer if the file cannot be opened for writing.
+///
+/// A connection that may write rolls a hot journal back. So a connection that may not write takes the lock first: that
+/// connection refuses a database with a hot journal.
+pub(super) fn begin_with(path: &Path, keeps: Keeps, cancel: &Cancel) -> rusqlite::Result<Connection> {
+    let begin = |keeps| -> rusqlite::Result<Connection> {
+        let connection = open(path, keeps, cancel)?;
+        connection.execute_batch("BEGIN")?;
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(connection)
+    };
+    let first = begin(Keeps::NoChecks)?;
+    // A connection that may write removes the journal of an empty file.
+    let is_empty = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
+    Ok(match keeps {
+        Keeps::Checks if !is_empty => begin(keeps).unwrap_or(first),
+        _ => first,
+    })
 }
 
 /// Bytes of a file beside the database, if it exists.

@@ -4,6 +4,8 @@
 //! SQLite's own `integrity_check`, which shares no code with it, can run beside it. A SQLite read transaction is held
 //! meanwhile, so the file does not change. Where the newest pages are in the write-ahead log, SQLite reads them for us.
 //!
+//! Invariant: a check changes no byte of the database, its log or its journal. A hot journal is an error.
+//!
 //! ```text
 //!  SQLite: read transaction, schema ──> parts of trees ──> workers (one a core) ──> joined in order ──> report
 //!                                  └──> integrity_check, if it is asked for ──────────────────────────────┘
@@ -15,7 +17,7 @@
 mod connection;
 mod pages;
 mod snapshot;
-mod spec;
+pub(crate) mod spec;
 mod sqlite;
 mod unverified;
 
@@ -29,6 +31,7 @@ use sqluice_format::check::{self, Done, Options, Parts, ReadPage};
 use sqluice_format::database::Header;
 use sqluice_format::page::DATABASE_HEADER_BYTES;
 
+use connection::Keeps;
 use pages::{Bytes, Shared};
 use sqlite::{Held, Said};
 use sqluice_core::checksum::Checksum;
@@ -128,7 +131,8 @@ impl Check {
             return Err(Error::input(why).hint("name a database file"));
         }
         let descriptor = Descriptor::open(target).map_err(|e| Error::read(target, e))?;
-        let (connection, log, mut sqlite_problems) = match sqlite::hold(target, cancel)? {
+        let keeps = if self.full { Keeps::Checks } else { Keeps::NoChecks };
+        let (connection, log, mut sqlite_problems) = match sqlite::hold(target, keeps, cancel)? {
             Ok(Held { connection, log }) => (Some(connection), log, Vec::new()),
             Err(problem) => (None, None, vec![problem]),
         };
@@ -141,11 +145,11 @@ impl Check {
             ),
         };
         let header = header(from, bytes, target)?;
-        let (mut tables, mut unverified) = (Vec::new(), Vec::new());
+        let (mut tables, mut found) = (Vec::new(), Vec::new());
         if let Some(connection) = &connection {
             let encoding = header.map_or(1, |header| header.used_text_encoding());
             match sqlite::tables(connection, target, encoding)? {
-                Ok(found) => (tables, unverified) = found,
+                Ok(known) => (tables, found) = known,
                 Err(problem) => sqlite_problems.push(problem),
             }
         }
@@ -156,14 +160,8 @@ impl Check {
             progress.phase(Phase::Check.name(), Some(Amount { rows: 0, bytes }));
             self.read(&shared, &options)
         })?;
-        match said {
-            Some(Said::Problems(problems)) => {
-                sqlite_problems.extend(problems);
-                unverified = unverified::after_sqlite(unverified, None);
-            }
-            Some(Said::Unanswered(why)) => unverified = unverified::after_sqlite(unverified, Some(why)),
-            None => {}
-        }
+        let unverified = unverified::after_sqlite(found, said.as_ref());
+        sqlite_problems.extend(said.into_iter().flat_map(|said| said.problems));
         let seconds = started.elapsed().as_secs_f64();
         Ok(Checked { report, unverified, sqlite_problems, checksum, bytes, seconds })
     }

@@ -17,7 +17,7 @@ use sqluice_core::progress::Cancel;
 use sqluice_reader::connection::unreadable;
 use sqluice_reader::dbpage;
 
-use super::connection::{begin, open};
+use super::connection::{Keeps, begin, begin_with, open};
 
 /// How often both connections begin, if each time another process commits in between.
 const TRIES: usize = 100;
@@ -31,17 +31,22 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Begins to read: returns a connection in a transaction, and the pages as it sees them.
-    pub(super) fn begin(path: &Path, target: &Path, cancel: &Cancel) -> Result<(Connection, Snapshot)> {
+    /// Begins to read: returns a connection in a transaction, which keeps these constraints, and the pages as it sees them.
+    pub(super) fn begin(
+        path: &Path,
+        target: &Path,
+        keeps: Keeps,
+        cancel: &Cancel,
+    ) -> Result<(Connection, Snapshot)> {
         let failed = |error| unreadable(target, error);
-        let watch = open(path, cancel).map_err(failed)?;
+        let watch = open(path, Keeps::NoChecks, cancel).map_err(failed)?;
         let version =
             || watch.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0)).map_err(failed);
         for _ in 0..TRIES {
             cancel.check()?;
             let before = version()?;
             let (connection, reader) =
-                (begin(path, cancel).map_err(failed)?, begin(path, cancel).map_err(failed)?);
+                (begin_with(path, keeps, cancel).map_err(failed)?, begin(path, cancel).map_err(failed)?);
             if version()? == before {
                 return Ok((connection, Snapshot::new(reader, target)?));
             }

@@ -11,7 +11,7 @@ use sqluice_core::schema::index::{self, Indexed};
 use sqluice_core::schema::{self, Column, Generated, Schema};
 
 /// What a schema says, in a database of this text encoding (1: UTF-8, 2: UTF-16le, 3: UTF-16be).
-pub(super) fn tables(schema: &Schema, encoding: u32) -> rusqlite::Result<Vec<Table>> {
+pub(crate) fn tables(schema: &Schema, encoding: u32) -> rusqlite::Result<Vec<Table>> {
     let connection = Connection::open_in_memory()?;
     // Text that is not valid, such as CAST(x'd800' AS TEXT), is other text in another encoding.
     connection.pragma_update(None, "encoding", encoding_name(encoding))?;

@@ -5,13 +5,14 @@ use std::path::Path;
 use rusqlite::Connection;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
-use sqluice_core::schema::Schema;
+use sqluice_core::schema::{Schema, quoted, quoted_text};
 use sqluice_format::check::spec::Table;
+use sqluice_platform::paths::canonical;
 use sqluice_reader::connection::unreadable;
 
-use super::connection::{begin, beside};
+use super::connection::{Keeps, begin_with, beside};
 use super::snapshot::Snapshot;
-use super::unverified::{self, Unverified};
+use super::unverified::{self, Found};
 use super::{PROBLEMS_MAX, spec};
 
 /// A database that is read.
@@ -23,9 +24,14 @@ pub(super) struct Held {
 }
 
 /// Begins to read the database; or what SQLite says when it takes it for none, which our reader will explain.
-pub(super) fn hold(target: &Path, cancel: &Cancel) -> Result<std::result::Result<Held, String>> {
-    let path = std::path::absolute(target).map_err(|e| Error::read(target, e))?;
-    let connection = match begin(&path, cancel) {
+pub(super) fn hold(
+    target: &Path,
+    keeps: Keeps,
+    cancel: &Cancel,
+) -> Result<std::result::Result<Held, String>> {
+    // SQLite keeps the log beside the file itself, not beside a link to it.
+    let path = canonical(target).map_err(|e| Error::read(target, e))?;
+    let connection = match begin_with(&path, keeps, cancel) {
         Ok(connection) => connection,
         Err(error) if is_unsound(&error) => return Ok(Err(message(error))),
         Err(error) => return Err(unreadable(target, error)),
@@ -35,12 +41,12 @@ pub(super) fn hold(target: &Path, cancel: &Cancel) -> Result<std::result::Result
         return Ok(Ok(Held { connection, log: None }));
     }
     drop(connection);
-    let (connection, log) = Snapshot::begin(&path, target, cancel)?;
+    let (connection, log) = Snapshot::begin(&path, target, keeps, cancel)?;
     Ok(Ok(Held { connection, log: Some(log) }))
 }
 
 /// What the schema says of the tables, and what of them can't be verified; or why SQLite can't read it.
-type Known = std::result::Result<(Vec<Table>, Vec<Unverified>), String>;
+type Known = std::result::Result<(Vec<Table>, Vec<Found>), String>;
 
 /// What is known of the tables of a database.
 pub(super) fn tables(connection: &Connection, target: &Path, encoding: u32) -> Result<Known> {
@@ -56,34 +62,98 @@ pub(super) fn tables(connection: &Connection, target: &Path, encoding: u32) -> R
     }
 }
 
-/// What `PRAGMA integrity_check` says.
-pub(super) enum Said {
-    /// What is wrong; nothing, if all is well.
-    Problems(Vec<String>),
-    /// It does not run: the database needs what an application brings to SQLite.
-    Unanswered(String),
+/// The findings of `PRAGMA integrity_check`.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// The faults that SQLite found.
+    pub(super) problems: Vec<String>,
+    /// The tables that SQLite cannot check, and why: they need a collation, function or tokenizer of an application.
+    pub(super) unanswered: Vec<(String, String)>,
+    /// `true` if SQLite kept the CHECK constraints, and checked them.
+    pub(super) kept_checks: bool,
 }
 
-/// What `PRAGMA integrity_check` has to say against the database.
+/// Runs `PRAGMA integrity_check`: over the database, or, if SQLite cannot compile or finish that, over one table after another.
 pub(super) fn integrity_check(connection: &Connection) -> rusqlite::Result<Said> {
-    let read = || {
-        let mut statement = connection.prepare(&format!("PRAGMA integrity_check({PROBLEMS_MAX})"))?;
-        let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
-        lines.collect::<rusqlite::Result<Vec<_>>>()
-    };
-    let lines = match read() {
-        Ok(lines) => lines,
-        Err(error) if is_unsound(&error) => {
-            let message = message(error);
-            let brought = ["no such collation sequence", "no such function", "unknown function"];
-            if brought.iter().any(|what| message.contains(what)) {
-                return Ok(Said::Unanswered(message));
-            }
-            vec![message]
-        }
+    let mut said = Said { kept_checks: !connection.is_readonly("main")?, ..Said::default() };
+    match lines(connection, &PROBLEMS_MAX.to_string()) {
+        Ok(lines) if !lines.iter().any(|line| is_no_answer(line)) => said.problems = lines,
+        Ok(_) => said.table_by_table(connection)?,
+        Err(error) if is_application(&error) => said.table_by_table(connection)?,
+        Err(error) if is_unsound(&error) => said.problems.push(message(error)),
         Err(error) => return Err(error),
-    };
-    Ok(Said::Problems(if lines == ["ok"] { Vec::new() } else { lines }))
+    }
+    Ok(said)
+}
+
+impl Said {
+    fn table_by_table(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut tables = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
+        let tables = tables.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()?;
+        for table in tables {
+            // SQLite takes such a name for the number of problems that it lists.
+            let is_number = table.trim_start_matches(['+', '-']).bytes().all(|byte| byte.is_ascii_digit());
+            if is_number {
+                self.unanswered.push((table, "its name is a number".to_owned()));
+                continue;
+            }
+            match lines(connection, &quoted_text(&table)) {
+                Ok(lines) => {
+                    let (no_answers, problems) =
+                        lines.into_iter().partition::<Vec<_>, _>(|line| is_no_answer(line));
+                    if !no_answers.is_empty() {
+                        let why = why_unanswered(connection, &table);
+                        self.unanswered.push((table, why.unwrap_or_else(|| no_answers.join("; "))));
+                    }
+                    let is_new = |problem: &String| !self.problems.contains(problem);
+                    let new: Vec<String> = problems.into_iter().filter(is_new).collect();
+                    self.problems.extend(new);
+                }
+                Err(error) if is_application(&error) => {
+                    let why = why_unanswered(connection, &table).unwrap_or_else(|| message(error));
+                    self.unanswered.push((table, why));
+                }
+                Err(error) if is_unsound(&error) => {
+                    let problem = message(error);
+                    if !self.problems.contains(&problem) {
+                        self.problems.push(problem);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.problems.truncate(PROBLEMS_MAX);
+        Ok(())
+    }
+}
+
+/// Returns the lines of `PRAGMA integrity_check(what)`; no line means that SQLite found no fault.
+fn lines(connection: &Connection, what: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare(&format!("PRAGMA integrity_check({what})"))?;
+    let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let lines = lines.collect::<rusqlite::Result<Vec<_>>>()?;
+    Ok(if lines == ["ok"] { Vec::new() } else { lines })
+}
+
+/// `true` if a line says that SQLite could not check a full-text table, rather than that the table is damaged.
+fn is_no_answer(line: &str) -> bool {
+    line.starts_with("unable to validate the inverted index") && line.ends_with("SQL logic error")
+}
+
+/// Returns what SQLite says when it reads a table that it could not check, if it cannot read the table either.
+fn why_unanswered(connection: &Connection, table: &str) -> Option<String> {
+    let name = quoted(table);
+    let read =
+        |sql: String| -> rusqlite::Result<()> { connection.prepare(&sql)?.query([])?.next().map(drop) };
+    // Some modules ask for a tokenizer only when they need it.
+    let tried = [format!("SELECT * FROM {name}"), format!("SELECT * FROM {name} WHERE {name} MATCH 'a'")];
+    tried.into_iter().find_map(|sql| read(sql).err()).map(message)
+}
+
+/// `true` if SQLite cannot run a statement because an object of the schema needs an application: damage has other codes.
+fn is_application(error: &rusqlite::Error) -> bool {
+    let refused = matches!(error, rusqlite::Error::SqlInputError { .. });
+    refused || error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown)
 }
 
 /// Whether it is the database that SQLite does not like: also one of a newer format, or one that needs what only some

@@ -9,13 +9,15 @@ use sqluice_core::schema::Schema;
 use sqluice_core::schema::token::{self, Token};
 use sqluice_engine::sqlite::is_virtual_table;
 
+use super::sqlite::Said;
+
 /// Something that was not verified, and its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
 pub struct Unverified {
     /// What kind of thing.
     pub what: UnverifiedKind,
-    /// The table or index; what SQLite said, where its own check did not run.
+    /// The table or index; followed by what SQLite said, if SQLite's own check of a table did not run.
     pub name: String,
 }
 
@@ -40,7 +42,7 @@ pub enum UnverifiedKind {
     VirtualTable,
     /// The order of an index, or of a table without rowids, by a collation that an application brings.
     Collation,
-    /// All that SQLite's own check would have said.
+    /// The findings of SQLite's own check of a table, which needs a collation, function or tokenizer of an application.
     IntegrityCheck,
 }
 
@@ -64,16 +66,27 @@ impl fmt::Display for UnverifiedKind {
             UnverifiedKind::RTree => "R*Tree",
             UnverifiedKind::VirtualTable => "virtual table",
             UnverifiedKind::Collation => "order by the application's collation in",
-            UnverifiedKind::IntegrityCheck => "what SQLite's integrity_check finds:",
+            UnverifiedKind::IntegrityCheck => "what SQLite's integrity_check finds in",
         })
     }
 }
 
-/// What our reader does not verify of these tables.
-pub(super) fn of_schema(schema: &Schema, tables: &[Table]) -> Vec<Unverified> {
+/// Something that our reader does not verify, and its table.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Found {
+    pub(super) unverified: Unverified,
+    table: String,
+}
+
+/// Returns what our reader does not verify of these tables.
+pub(super) fn of_schema(schema: &Schema, tables: &[Table]) -> Vec<Found> {
     let mut all = Vec::new();
-    let mut add = |what, name: &str| all.push(Unverified { what, name: name.to_owned() });
+    let add = |all: &mut Vec<Found>, table: &str, what, name: &str| {
+        let unverified = Unverified { what, name: name.to_owned() };
+        all.push(Found { unverified, table: table.to_owned() });
+    };
     for (table, spec) in schema.tables.iter().zip(tables) {
+        let mut add = |what, name: &str| add(&mut all, &table.name, what, name);
         if table.checks {
             add(UnverifiedKind::CheckConstraint, &table.name);
         }
@@ -95,21 +108,28 @@ pub(super) fn of_schema(schema: &Schema, tables: &[Table]) -> Vec<Unverified> {
         }
     }
     for object in schema.others.iter().filter(|object| is_virtual_table(object)) {
-        add(of_module(object.sql.as_deref().unwrap_or_default()), &object.name);
+        let what = of_module(object.sql.as_deref().unwrap_or_default());
+        add(&mut all, &object.name, what, &object.name);
     }
     all.sort();
     all
 }
 
-/// What is left after SQLite's `integrity_check`; `unanswered` is what kept it from its work.
-pub(super) fn after_sqlite(all: Vec<Unverified>, unanswered: Option<String>) -> Vec<Unverified> {
-    match unanswered {
-        None => all.into_iter().filter(|unverified| !unverified.what.is_known_to_sqlite()).collect(),
-        Some(name) => {
-            let own = Unverified { what: UnverifiedKind::IntegrityCheck, name };
-            all.into_iter().chain([own]).collect()
-        }
-    }
+/// Returns what is left after SQLite's `integrity_check`, if it ran.
+pub(super) fn after_sqlite(all: Vec<Found>, said: Option<&Said>) -> Vec<Unverified> {
+    let is_verified = |Found { unverified, table }: &Found| {
+        said.is_some_and(|said| {
+            let is_answered = !said.unanswered.iter().any(|(name, _)| name.eq_ignore_ascii_case(table));
+            let is_kept = said.kept_checks || unverified.what != UnverifiedKind::CheckConstraint;
+            unverified.what.is_known_to_sqlite() && is_answered && is_kept
+        })
+    };
+    let own = said.iter().flat_map(|said| &said.unanswered).map(|(table, why)| Unverified {
+        what: UnverifiedKind::IntegrityCheck,
+        name: format!("{table} ({why})"),
+    });
+    let left = all.into_iter().filter(|found| !is_verified(found)).map(|found| found.unverified);
+    left.chain(own).collect()
 }
 
 /// What the module of a CREATE VIRTUAL TABLE keeps.

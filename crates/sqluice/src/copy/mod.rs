@@ -29,13 +29,14 @@ mod report;
 mod selection;
 #[cfg(feature = "export")]
 mod sql_pieces;
+mod verify;
 mod virtual_table;
 
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::error::{DamagedTree, Error, Message, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress, Silent};
 use sqluice_core::remote::is_url;
 use sqluice_core::schema::Schema;
@@ -46,6 +47,7 @@ use sqluice_engine::options::WriteOptions;
 use sqluice_engine::output::WholeFile;
 use sqluice_engine::output::{Exclusive, Replacement, Wanted, temp_dir as temp_dir_of};
 use sqluice_engine::plan::Memory;
+use sqluice_engine::verification::Verification;
 use sqluice_format::database::Header;
 use sqluice_format::page::{Geometry, PageSize};
 use sqluice_reader::snapshot::ReadOptions;
@@ -61,7 +63,8 @@ pub use plan::{CopyPlan, PlannedTree};
 use purpose::Settled;
 pub use purpose::{ChosenSetting, Purpose};
 pub use report::{CopiedIndex, CopiedTable, CopyReport};
-use selection::Selection;
+use selection::{Selection, owner};
+pub(crate) use verify::{of_application, verification, with_remedy, without_table};
 pub(crate) use virtual_table::VirtualTableSql;
 
 use crate::remote;
@@ -84,6 +87,19 @@ struct Masked {
     masks: Masks,
     full_text: Vec<FullText>,
     plan: MaskPlan,
+}
+
+impl Prepared {
+    /// What leaves a damaged table or index out.
+    fn without(&self, DamagedTree { is_index, name, table, .. }: &DamagedTree) -> Option<Message> {
+        let is_it = |index: &&Index| index.name.eq_ignore_ascii_case(name);
+        let index = self.schema.table(table).and_then(|table| table.indexes.iter().find(is_it));
+        if *is_index && index.is_some_and(|index| !index.unique && index.sql.is_some()) {
+            return Some(message![Setting::NoIndexes, " leaves indexes out, and keeps all rows"]);
+        }
+        let shadows = self.snapshot.shadow_tables().unwrap_or_default();
+        without_table(owner(table, &shadows, &self.objects))
+    }
 }
 
 impl Copy {
@@ -168,6 +184,7 @@ impl Copy {
     ) -> Result<CopyReport> {
         let Prepared { snapshot, schema, objects, selection, masked, .. } = prepared;
         let header = self.header(snapshot, self.mode(is_wal))?;
+        let verification = verification(snapshot, schema, self.no_verify)?;
         let made = match masked {
             Some(Masked { masks, .. }) => {
                 let around = (progress, cancel);
@@ -189,7 +206,7 @@ impl Copy {
             .iter()
             .filter(|object| selection.has(object) && !is_left_out(object))
             .map(|object| {
-                let tree = self.content(prepared, made.as_ref(), object)?;
+                let tree = self.content(prepared, made.as_ref(), (&verification, object))?;
                 Ok(CopiedObject { object, tree, keep: selection.keep(object, snapshot.header()) })
             })
             .collect::<Result<_>>()?;
@@ -205,10 +222,12 @@ impl Copy {
             auto_vacuum: self.auto_vacuum_of(snapshot).number(),
             replaced: exclusive.is_some().then_some(&**snapshot),
             exclusive,
+            also_verified: Vec::new(),
             finish: (!full_text.is_empty()).then_some(&finish),
             options: &self.write,
         };
-        let written = copied_database::copy(&job, progress, cancel)?;
+        let written = copied_database::copy(&job, progress, cancel);
+        let written = written.map_err(|error| with_remedy(error, |tree| prepared.without(tree)))?;
         let report = CopyReport::new(prepared, &copied, &written, header.geometry);
         Ok(match &made {
             Some(made) => report.after(&made.phases),
@@ -221,17 +240,18 @@ impl Copy {
         &self,
         Prepared { snapshot, schema, masked, .. }: &'a Prepared,
         made: Option<&'a MaskedTables>,
-        object: &'a StoredObject,
+        (verification, object): (&'a Verification<'a>, &'a StoredObject),
     ) -> Result<TreeContent<'a>> {
-        let Some(tree) = &object.tree else { return Ok(TreeContent::None) };
+        let piece = CopiedPiece::of_source(verification, object);
+        let Some(piece) = piece else { return Ok(TreeContent::None) };
         let (Some(made), Some(masked)) = (made, masked) else {
-            return Ok(TreeContent::Copied(vec![CopiedPiece::new(snapshot, tree)]));
+            return Ok(TreeContent::Copied(vec![piece]));
         };
         if object.name.eq_ignore_ascii_case("sqlite_sequence") {
             return Ok(TreeContent::Sequences(masked_sequences(snapshot, &masked.masks, made)?));
         }
         if !masked.masks.has(schema, &object.table) {
-            return Ok(TreeContent::Copied(vec![CopiedPiece::new(snapshot, tree)]));
+            return Ok(TreeContent::Copied(vec![piece]));
         }
         let (snapshot, object) = made.object(object)?;
         let piece = object.tree.as_ref().map(|tree| CopiedPiece::of_new(snapshot, tree));

@@ -32,6 +32,8 @@ pub struct Copy {
     pub no_indexes: bool,
     /// Whether views, triggers and references may break because of what is left out.
     pub force: bool,
+    /// `true` if index entries are not compared with rows, nor values with their columns. Pages and records are always verified.
+    pub no_verify: bool,
     /// How long the source may be read while that keeps other processes from committing; `None`: as long as it takes.
     pub busy_limit: Option<Duration>,
     /// The journal mode of the copy; `None`: a rollback journal, or that of the source if the copy takes its place.
@@ -106,6 +108,7 @@ impl Copy {
             exclude_tables: Vec::new(),
             no_indexes: false,
             force: false,
+            no_verify: false,
             busy_limit: None,
             journal_mode: None,
             auto_vacuum: None,
@@ -153,6 +156,8 @@ setters! { Copy:
     no_indexes(no_indexes: bool) = no_indexes;
     /// Copies even if views, triggers or references break because of what is left out.
     force(force: bool) = force;
+    /// Compares no index entries with rows, and no values with their columns.
+    no_verify(no_verify: bool) = no_verify;
     /// Sets how long the source may be read while that keeps other processes from committing.
     busy_limit(limit: impl Into<Option<Duration>>) = limit.into();
     /// Sets the journal mode of the copy; `None`: a rollback journal, or that of the source if the copy takes its place.

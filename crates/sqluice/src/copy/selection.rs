@@ -169,6 +169,11 @@ fn owners<'n>(name: &'n str, shadows: &HashSet<String>, objects: &'n [StoredObje
     owners
 }
 
+/// The virtual table that a table belongs to; the table itself if it belongs to none.
+pub(super) fn owner<'n>(name: &'n str, shadows: &HashSet<String>, objects: &'n [StoredObject]) -> &'n str {
+    owners(name, shadows, objects).last().copied().unwrap_or(name)
+}
+
 /// The views and triggers of `tested` that SQLite can compile when `present` exists.
 fn working(
     present: &[&StoredObject],

@@ -5,7 +5,8 @@
 //!                                                                                                          fsync, rename
 //! ```
 //!
-//! Invariant: all files are of one committed state of the database, and appear complete or not at all.
+//! Invariant: all files are of one committed state of the database, and appear complete or not at all. Of a damaged database those appear
+//! whose tables can be read.
 //!
 //! Invariant: the bytes depend on the database and the options, not on threads.
 //!

@@ -90,15 +90,22 @@ impl Export {
                 return Err(Error::usage(format!("{} is a folder", folder.display()))
                     .hint("name a file for the rows of the query"));
             }
-            wanted.push(self.wanted(rows, None)?);
+            wanted.push(self.wanted(rows, None, &[])?);
         } else {
             let selection = Selection::default()
                 .columns(self.columns.clone())
                 .filter(self.filter.clone())
                 .limit(self.limit);
-            for table in self.tables_of(&schema, folder.is_some())? {
+            let tables = self.tables_of(&schema, folder.is_some())?;
+            // A name that a file can have is kept, whatever the names before it become.
+            let mut taken: Vec<String> =
+                tables.iter().filter(|table| as_file_name(table) == **table).cloned().collect();
+            for table in tables {
                 let rows = Rows::of_table(&snapshot, &schema, &table, &selection)?;
-                wanted.push(self.wanted(rows, folder)?);
+                let file = self.wanted(rows, folder, &taken)?;
+                let stem = file.path.as_deref().and_then(Path::file_stem);
+                taken.extend(stem.map(|stem| stem.to_string_lossy().into_owned()));
+                wanted.push(file);
             }
         }
         let paths: Vec<&PathBuf> = wanted.iter().filter_map(|wanted| wanted.path.as_ref()).collect();
@@ -157,7 +164,8 @@ impl Export {
         }
     }
 
-    fn wanted(&self, rows: Rows, folder: Option<&Path>) -> Result<Wanted> {
+    /// What is exported to a file; one in a folder has a name that is none of `taken`.
+    fn wanted(&self, rows: Rows, folder: Option<&Path>, taken: &[String]) -> Result<Wanted> {
         let path = match (&self.target, folder) {
             (Target::Stdout, _) => None,
             (Target::Path(path), None) => Some(path.clone()),
@@ -166,14 +174,7 @@ impl Export {
                     Error::usage(format!("which format the files in {} have is not known", folder.display()))
                         .hint(message!["say which: ", Setting::Format.to("csv")])
                 })?;
-                let name = rows.name();
-                let file_name = format!("{name}.{}", format.extension());
-                let is_refused = refused_component(file_name.as_bytes()).is_some();
-                if name.contains(['/', '\0']) || name.is_empty() || name.starts_with('.') || is_refused {
-                    let message = format!("table {} cannot be the name of a file", name.escape_debug());
-                    return Err(Error::usage(message).hint("export it alone, to a file that you name"));
-                }
-                Some(folder.join(file_name))
+                Some(folder.join(file_name(rows.name(), format.extension(), taken)))
             }
         };
         let (format, compression) = self.format_of(path.as_deref())?;
@@ -205,6 +206,35 @@ impl Export {
             files: prepared.wanted.iter().map(planned).collect(),
         })
     }
+}
+
+/// The name of a table, with `_` for what the name of a file does not have.
+fn as_file_name(table: &str) -> String {
+    let mut name: String = table.chars().map(|c| if "/\\\0".contains(c) { '_' } else { c }).collect();
+    if name.is_empty() || name.starts_with('.') {
+        name.insert(0, '_');
+    }
+    // Names that an operating system has for something else.
+    if refused_component(name.as_bytes()).is_some() {
+        name = name.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { '_' }).collect();
+    }
+    if refused_component(name.as_bytes()).is_some() {
+        name.insert(0, '_');
+    }
+    name
+}
+
+/// The name of the file for a table, whose name without the extension is none of `taken`, unless it is the table's own name.
+fn file_name(table: &str, extension: &str, taken: &[String]) -> String {
+    let plain = as_file_name(table);
+    let is_taken = |name: &str| taken.iter().any(|taken| taken.eq_ignore_ascii_case(name));
+    let mut name = plain.clone();
+    let mut number = 2;
+    while plain != table && is_taken(&name) {
+        name = format!("{plain}-{number}");
+        number += 1;
+    }
+    format!("{name}.{extension}")
 }
 
 /// Whether a name ends as those of files do.

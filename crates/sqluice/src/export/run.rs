@@ -7,6 +7,7 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::source::Source;
 use sqluice_engine::output::explained;
+use sqluice_reader::pages::DAMAGED_HINT;
 use sqluice_reader::rows::PART_BYTES;
 #[cfg(feature = "parquet")]
 use sqluice_writers::arrow::{ArrowFile, ArrowPiece};
@@ -29,7 +30,8 @@ impl Export {
     /// Does it.
     ///
     /// # Errors
-    /// When the database can't be read, a value has no place in the format, or a file can't be written: no file appears, then.
+    /// When the database can't be read, a value has no place in the format, or a file can't be written: no file appears, then. When some of
+    /// several tables are damaged: the files of the others appear.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<ExportReport> {
         let started = Instant::now();
         let cancel = &cancel.child();
@@ -43,6 +45,7 @@ impl Export {
         }
         let mut written = Vec::new();
         let mut files = Vec::new();
+        let mut unreadable = Vec::new();
         for wanted in &prepared.wanted {
             let run = FileRun { export: self, threads: prepared.threads, progress, cancel };
             let out = Out::create(wanted.path.as_deref(), self.overwrite);
@@ -51,6 +54,10 @@ impl Export {
                 Ok((file, out)) => {
                     files.push(file);
                     written.push(out);
+                }
+                // The other tables of a damaged database can be read.
+                Err(error) if prepared.wanted.len() > 1 && error.is_damaged() => {
+                    unreadable.push(error);
                 }
                 Err(error) => {
                     drop(written);
@@ -61,7 +68,14 @@ impl Export {
             }
         }
         let removed = written.iter().flat_map(Out::removed).cloned().collect();
+        let complete = written.len();
         written.into_iter().try_for_each(Out::finish)?;
+        if let Some(error) = unexported(unreadable, complete) {
+            if complete == 0 {
+                folder.map(std::fs::remove_dir);
+            }
+            return Err(error);
+        }
         Ok(ExportReport {
             source: prepared.snapshot.name().to_owned(),
             fetched: prepared.snapshot.is_fetched(),
@@ -73,6 +87,17 @@ impl Export {
             removed,
         })
     }
+}
+
+/// The error for tables that are damaged, beside others whose files are complete; `None`: all could be read.
+fn unexported(mut unreadable: Vec<Error>, complete: usize) -> Option<Error> {
+    if unreadable.len() < 2 && complete == 0 {
+        return unreadable.pop();
+    }
+    let (damaged, all) = (unreadable.len(), unreadable.len() + complete);
+    let what =
+        format!("{damaged} of {all} tables could not be exported; the files of the others are complete:");
+    (damaged > 0).then(|| Error::several(what, unreadable).hint(DAMAGED_HINT))
 }
 
 /// How a file is written.

@@ -11,7 +11,7 @@ use sqluice_core::progress::{Amount, Cancel};
 use sqluice_core::source::around::decoded_by;
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::columns::{ColumnFrom, Filled};
-use sqluice_core::source::{Part, Refused, Sink, Source};
+use sqluice_core::source::{BadRow, Part, Refused, RefusedRow, Sink, Source};
 use sqluice_format::database::MAGIC;
 use sqluice_platform::positioned::Positioned;
 use sqluice_reader::descriptor::Descriptor;
@@ -106,9 +106,24 @@ impl Sink for MappedSink<'_> {
         let refused = self.sink.rows(&Batch { rows: batch.rows, columns });
         // The place is that of the column that was read.
         refused.map_err(|refused| {
-            let (at, error) = refused.first();
-            let at = at.and_then(|(row, column)| Some((row, self.mapping.fields[column]?)));
-            Refused::Stop { at, error }
+            let field = |column: usize| self.mapping.fields[column];
+            match refused {
+                Refused::Rows(rows) if rows.iter().all(|row| field(row.column).is_some()) => {
+                    let rows = rows.into_iter();
+                    let of_fields =
+                        rows.map(|row| RefusedRow { column: field(row.column).unwrap_or_default(), ..row });
+                    Refused::Rows(of_fields.collect())
+                }
+                refused => {
+                    let (at, error) = refused.first();
+                    let at = at.and_then(|(row, column)| Some((row, field(column)?)));
+                    Refused::Stop { at, error }
+                }
+            }
         })
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        self.sink.bad_row(bad)
     }
 }

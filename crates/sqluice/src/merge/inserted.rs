@@ -14,7 +14,7 @@ use sqluice_reader::{Snapshot, StoredObject};
 use super::Merge;
 use super::sources::{Shared, Source};
 use super::tables::{Member, MergedTable, Method};
-use crate::copy::begin_temporary;
+use crate::copy::{begin_temporary, of_application};
 
 /// Rows between two reports of progress.
 const REPORTED_ROWS: u64 = 4096;
@@ -85,7 +85,8 @@ impl Filling<'_, '_> {
     fn fill(&self) -> Result<u64> {
         let Filling { merge, sources, shared, merged, connection, .. } = *self;
         let table = merged.table;
-        let cannot = |error| failed(error, &format!("make table {}", table.name));
+        let cannot =
+            |error| of_application(failed(error, &format!("make table {}", table.name)), &table.name);
         connection.execute_batch(&table.sql).map_err(cannot)?;
         self.add_columns().map_err(cannot)?;
         if let Some(name) = &merge.source_column {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use sqluice_engine::verification::Verification;
+
 use super::Merge;
 use super::design::Design;
 use super::inserted::InsertedTables;
@@ -16,4 +18,6 @@ pub(super) struct Run<'r> {
     pub(super) inserted: Option<&'r InsertedTables>,
     /// The lists of the leaves of a table that have been written.
     pub(super) lists: &'r [PathBuf],
+    /// The verification of each source.
+    pub(super) verifications: &'r [Verification<'r>],
 }

@@ -30,6 +30,8 @@ pub struct Merge {
     pub exclude_tables: Vec<String>,
     /// Whether all leaves are written anew.
     pub compact: bool,
+    /// `true` if index entries are not compared with rows, nor values with their columns. Pages and records are always verified.
+    pub no_verify: bool,
     /// Where the leaves of a table are, if they have been written already: all places that [`Merge::places`] gave.
     pub placed: Vec<Placed>,
     /// How long a source may be read while that keeps other processes from committing; `None`: as long as it takes.
@@ -52,6 +54,7 @@ impl Merge {
             source_column: None,
             exclude_tables: Vec::new(),
             compact: false,
+            no_verify: false,
             placed: Vec::new(),
             busy_limit: None,
             write: WriteOptions::default(),
@@ -74,6 +77,8 @@ setters! { Merge:
     exclude_tables(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
     /// Writes all leaves anew: no deleted bytes are copied.
     compact(compact: bool) = compact;
+    /// Compares no index entries with rows, and no values with their columns.
+    no_verify(no_verify: bool) = no_verify;
     /// Takes the leaves of a table from the places where they have been written.
     placed(placed: impl IntoIterator<Item = Placed>) = placed.into_iter().collect();
     /// Sets how long a source may be read while that keeps other processes from committing.

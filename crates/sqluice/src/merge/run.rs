@@ -13,6 +13,7 @@ use sqluice_engine::copied_database::{
 use sqluice_engine::options::OnConflict;
 use sqluice_engine::output::Exclusive;
 use sqluice_engine::placed_leaves::PlacedLeaves;
+use sqluice_engine::verification::VerifiedTree;
 use sqluice_format::database::Header;
 use sqluice_format::record;
 use sqluice_format::value::Value;
@@ -26,7 +27,7 @@ use super::report::MergeReport;
 use super::sources;
 use super::tables::{MergedTable, Method};
 use super::{Merge, virtual_tables};
-use crate::copy::AutoVacuum;
+use crate::copy::{AutoVacuum, verification, without_table};
 
 /// The table that SQLite keeps the largest rowids of AUTOINCREMENT tables in.
 const SEQUENCE: &str = "sqlite_sequence";
@@ -46,6 +47,10 @@ pub(super) fn run(
     let design = Design::new(merge, &sources, &shared, cancel)?;
     let inserted = inserted::insert(merge, &sources, &shared, &design.tables, (progress, cancel))?;
     let lists = merge.lists(&sources, &design)?;
+    let verifications = sources
+        .iter()
+        .map(|source| verification(&source.snapshot, &source.schema, merge.no_verify))
+        .collect::<Result<Vec<_>>>()?;
     let run = Run {
         merge,
         sources: &sources,
@@ -53,6 +58,7 @@ pub(super) fn run(
         design: &design,
         inserted: inserted.as_ref(),
         lists: &lists,
+        verifications: &verifications,
     };
     let left_out = run.left_out(progress, cancel)?;
     // What has another root, text encoding or statement than in its source.
@@ -83,11 +89,14 @@ pub(super) fn run(
         auto_vacuum: AutoVacuum::of(sources[0].snapshot.header()).number(),
         replaced: exclusive.is_some().then_some(&*sources[0].snapshot),
         exclusive: exclusive.map(Arc::new),
+        also_verified: run.read_by_sqlite(),
         finish: is_finished.then_some(&finish),
         options: &options,
     };
-    let made =
-        copied_database::copy(&job, progress, cancel).map_err(|error| with_remedy(merge, &design, error))?;
+    let made = copied_database::copy(&job, progress, cancel).map_err(|error| {
+        let error = crate::copy::with_remedy(error, |tree| without_table(&tree.table));
+        with_remedy(merge, &design, error)
+    })?;
     Ok(MergeReport::new(&run, &left_out, &made, header.geometry))
 }
 
@@ -196,16 +205,32 @@ impl<'r> Run<'r> {
         let table = design.table_of[&place];
         let members = if in_order { merged.in_order() } else { merged.members.clone() };
         let pieces = members.iter().filter_map(|member| {
-            let tree = object.object_of(sources, member.source)?.tree.as_ref()?;
+            let stored = object.object_of(sources, member.source)?;
+            let piece = CopiedPiece::of_source(&self.verifications[member.source], stored)?;
             let mut changes = match &*object.kind {
                 "index" => design.index_changes(merged, member, &object.name),
                 _ => design.table_changes(merged, member),
             };
             let left_out = left_out.get(&(member.source, table)).cloned();
             changes.left_out = Cow::Owned(left_out.unwrap_or_default());
-            Some(CopiedPiece { changes, ..CopiedPiece::new(&sources[member.source].snapshot, tree) })
+            Some(CopiedPiece { changes, ..piece })
         });
         pieces.collect()
+    }
+
+    /// The tables of the sources whose rows SQLite has inserted.
+    fn read_by_sqlite(&self) -> Vec<VerifiedTree<'r>> {
+        let Run { sources, shared, design, verifications, .. } = *self;
+        let is_inserted = |merged: &&MergedTable<'_>| matches!(merged.method, Method::Inserted(_));
+        let inserted = design.tables.iter().filter(is_inserted);
+        let trees = inserted.flat_map(|merged| {
+            merged.members.iter().filter_map(|member| {
+                let object = shared[merged.object].object_of(sources, member.source)?;
+                object.tree.as_ref()?;
+                Some(VerifiedTree { verification: &verifications[member.source], object })
+            })
+        });
+        trees.collect()
     }
 
     /// What the tree of an object is made of.
@@ -217,17 +242,14 @@ impl<'r> Run<'r> {
         }
         let first = object.object(sources);
         let Some(&table) = design.table_of.get(&place) else {
-            let piece = first
-                .tree
-                .as_ref()
-                .map(|tree| CopiedPiece::new(&sources[object.members[0].0].snapshot, tree));
+            let piece = CopiedPiece::of_source(&self.verifications[object.members[0].0], first);
             return Ok(piece.map_or(TreeContent::None, |piece| TreeContent::Copied(vec![piece])));
         };
         let merged = &design.tables[table];
         if let (Method::Inserted(_), Some(inserted)) = (&merged.method, inserted) {
             let made = inserted.object(&object.kind, &object.name);
             let made = made.ok_or_else(|| Error::input(format!("SQLite made no {}", object.describe())))?;
-            let piece = made.tree.as_ref().map(|tree| CopiedPiece::new(&inserted.snapshot, tree));
+            let piece = made.tree.as_ref().map(|tree| CopiedPiece::of_new(&inserted.snapshot, tree));
             return Ok(self.in_order(place, made, piece.into_iter().collect()));
         }
         if let Some(Placed { place, .. }) = self.merge.placed.first()

@@ -212,7 +212,10 @@ impl<'s> Around<'s> {
                     return Ok(Some(why.clone()));
                 }
                 let message = format!("{} can't be merged: {why}", shared[at].describe());
-                return Err(Error::input(message).hint("drop it in the sources, or leave its table out"));
+                return Err(Error::input(message).hint(message![
+                    "drop it in the sources, or leave its table out: ",
+                    Setting::ExcludeTable.to(&table.name)
+                ]));
             }
         }
         let leaves_out = merge.write.on_conflict != OnConflict::Abort;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, params_from_iter};
-use sqluice_core::error::{Error, Result};
+use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::quoted;
 use sqluice_core::schema::token::same;
@@ -17,7 +17,7 @@ use super::Merge;
 use super::inserted::not_inserted;
 use super::sources::{Shared, Source};
 use super::tables::differently;
-use crate::copy::{VirtualTableSql, in_new_file};
+use crate::copy::{VirtualTableSql, in_new_file, of_application};
 
 /// A virtual table that is made again.
 #[derive(Clone, Debug)]
@@ -101,8 +101,11 @@ pub(super) fn rebuilt(
 }
 
 fn refused(table: &Shared, why: &str) -> Error {
-    Error::input(format!("table {} can't be merged: {why}", table.name))
-        .hint("leave it out, and make it again afterwards")
+    Error::input(format!("table {} can't be merged: {why}", table.name)).hint(message![
+        "make it again afterwards: ",
+        Setting::ExcludeTable.to(&table.name),
+        " leaves the table out"
+    ])
 }
 
 /// The virtual table that a table belongs to, or its own name.
@@ -152,7 +155,7 @@ impl VirtualTable {
         sources: &[Source],
         cancel: &Cancel,
     ) -> Result<()> {
-        let cannot = |error| failed(error, &format!("make table {}", self.name));
+        let cannot = |error| of_application(failed(error, &format!("make table {}", self.name)), &self.name);
         connection.execute_batch(&self.sql).map_err(cannot)?;
         let name = quoted(&self.name);
         if self.content == Content::Table {
@@ -172,7 +175,10 @@ impl VirtualTable {
         on_conflict: OnConflict,
         cancel: &Cancel,
     ) -> Result<()> {
-        let cannot_read = |error| failed(error, &format!("read table {} of {}", self.name, source.name()));
+        let cannot_read = |error| {
+            let what = format!("read table {} of {}", self.name, source.name());
+            of_application(failed(error, &what), &self.name)
+        };
         let name = quoted(&self.name);
         let snapshot = source.snapshot.connection();
         let rowid = if self.content == Content::Rows { "rowid, " } else { "" };
@@ -195,7 +201,8 @@ impl VirtualTable {
             let values = values.collect::<rusqlite::Result<Vec<_>>>().map_err(cannot_read)?;
             insert.execute(params_from_iter(values)).map_err(|error| {
                 let rowid: i64 = row.get(0).unwrap_or_default();
-                not_inserted(error, &format!("row {rowid} of table {} of {}", self.name, source.name()))
+                let row = format!("row {rowid} of table {} of {}", self.name, source.name());
+                of_application(not_inserted(error, &row), &self.name)
             })?;
         }
         Ok(())

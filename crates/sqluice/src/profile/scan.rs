@@ -9,7 +9,7 @@
 use sqluice_core::batch::{Batch, Column, Value, Values};
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Amount, Cancel, Progress};
-use sqluice_core::source::{Part, Refused, scan};
+use sqluice_core::source::{BadText, Part, Refused, WithBadText, scan};
 use sqluice_reader::rows::{PART_BYTES, Rows};
 
 use super::sample::Sample;
@@ -190,11 +190,11 @@ pub(super) fn scan(
     let begin = || (TableFacts::new(wanted), Vec::new());
     let look = |(facts, hashes): &mut (TableFacts, Vec<u64>), number: u64, part: &mut dyn Part| {
         let before = facts.rows;
-        let mut take = |batch: &Batch<'_>| -> std::result::Result<(), Refused> {
+        let take = |batch: &Batch<'_>| -> std::result::Result<(), Refused> {
             facts.add(batch, wanted, number as u32, (facts.rows - before) as u32, hashes);
             Ok(())
         };
-        part.decode(&mut take)?;
+        part.decode(&mut WithBadText(BadText::Replace, take))?;
         progress.advance(Amount { rows: facts.rows - before, bytes: part.input_bytes() });
         Ok(())
     };

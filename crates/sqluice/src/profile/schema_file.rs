@@ -4,10 +4,12 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use sqluice_core::error::Result;
+use rusqlite::Connection;
+use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::token::tokens;
 use sqluice_core::schema::{Schema, Table};
+use sqluice_core::sqlite_error::{failed, needs_application, said};
 use sqluice_generator::Spec;
 use sqluice_reader::{Snapshot, StoredObject};
 
@@ -49,7 +51,7 @@ impl<'s> SchemaFile<'s> {
         };
         let objects = snapshot.objects(cancel)?.into_iter().filter(|object| is_shown(object)).collect();
         let header = (schema.user_version, schema.application_id);
-        Ok(SchemaFile {
+        let mut file = SchemaFile {
             schema,
             objects,
             header,
@@ -57,7 +59,34 @@ impl<'s> SchemaFile<'s> {
             kept: Vec::new(),
             personal: Vec::new(),
             notes: Vec::new(),
-        })
+        };
+        file.leave_out_unknown(snapshot)?;
+        Ok(file)
+    }
+
+    /// Leaves out, with a note, what needs a collation, function or tokenizer of an application. A table with rows is not left out.
+    fn leave_out_unknown(&mut self, snapshot: &Snapshot) -> Result<()> {
+        let failed = |error| failed(error, "make an empty database");
+        let connection = Connection::open_in_memory().map_err(failed)?;
+        connection.execute_batch("PRAGMA foreign_keys = OFF").map_err(failed)?;
+        let mut kept = Vec::new();
+        for object in std::mem::take(&mut self.objects) {
+            let made = connection.execute_batch(object.sql.as_deref().unwrap_or_default());
+            match made.map_err(said) {
+                Err(why) if needs_application(&why) && object.kind == "table" && object.tree.is_some() => {
+                    let what =
+                        format!("{} of {} cannot be profiled", object.describe(), snapshot.name().display());
+                    let hint = message![Setting::ExcludeTable.to(&object.name), " leaves the table out"];
+                    return Err(Error::input(what).because(why).hint(hint));
+                }
+                Err(why) if needs_application(&why) => {
+                    self.notes.push(format!("{} is left out: {why}", object.describe()));
+                }
+                _ => kept.push(object),
+            }
+        }
+        self.objects = kept;
+        Ok(())
     }
 
     /// Sets what a table's columns are made of.

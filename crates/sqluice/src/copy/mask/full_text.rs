@@ -21,6 +21,7 @@ use super::columns::{Masks, TableMasks, column_names};
 use super::insert::Insertion;
 use super::source::Masking;
 use crate::copy::by_sqlite::in_new_file;
+use crate::copy::verify::of_application;
 use crate::copy::virtual_table::VirtualTableSql;
 
 /// A full-text table that is made again.
@@ -111,7 +112,7 @@ impl FullText {
     }
 
     fn make(&self, to: &Connection, source: &Snapshot, cancel: &Cancel) -> Result<()> {
-        let cannot = |error| failed(error, &format!("make table {}", self.name));
+        let cannot = |error| of_application(failed(error, &format!("make table {}", self.name)), &self.name);
         to.execute_batch(&self.sql).map_err(cannot)?;
         let name = quoted(&self.name);
         let from = source.connection();
@@ -134,7 +135,9 @@ impl FullText {
         let listed: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
         let listed = format!("{}, rowid", listed.join(", "));
         let places = vec!["?"; rowid + 1].join(", ");
-        let insertion = Insertion { table: &self.name, masking: &masking, progress: &Silent, cancel };
+        let is_converted = source.header().used_text_encoding() != 1;
+        let insertion =
+            Insertion { table: &self.name, masking: &masking, is_converted, progress: &Silent, cancel };
         let select = format!("SELECT {listed} FROM {name}");
         insertion.copy(&from, &select, to, &format!("INSERT INTO {name} ({listed}) VALUES ({places})"))
     }

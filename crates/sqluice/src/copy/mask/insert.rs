@@ -1,11 +1,12 @@
 //! Rows of a table that SQLite stores, with their new values.
 
-use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Statement, params_from_iter};
 use sqluice_core::batch::{Batch, Column, Value, Values};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::sqlite_error::{failed, said};
+use sqluice_format::check::spec::Constant;
 
 use super::source::{Masking, Spaces};
 
@@ -17,6 +18,8 @@ pub(super) struct Insertion<'a> {
     /// The table, for messages.
     pub(super) table: &'a str,
     pub(super) masking: &'a Masking,
+    /// `true` if SQLite converts the texts that it reads, because the database stores UTF-16.
+    pub(super) is_converted: bool,
     pub(super) progress: &'a dyn Progress,
     pub(super) cancel: &'a Cancel,
 }
@@ -33,14 +36,14 @@ impl Insertion<'_> {
             to.prepare(insert).map_err(|error| failed(error, &format!("fill table {}", self.table)))?;
         let columns = select.column_count();
         let mut rows = select.query([]).map_err(cannot_read)?;
-        let mut old: Vec<Vec<Owned>> = vec![Vec::new(); columns];
+        let mut old: Vec<Vec<Constant>> = vec![Vec::new(); columns];
         let mut spaces = Spaces::new();
         loop {
             let row = rows.next().map_err(cannot_read)?;
             let is_last = row.is_none();
             if let Some(row) = row {
                 for (column, values) in old.iter_mut().enumerate() {
-                    values.push(row.get(column).map_err(|_| self.unreadable())?);
+                    values.push(self.owned(row.get_ref(column).map_err(cannot_read)?)?);
                 }
             }
             let count = old.first().map_or(0, Vec::len);
@@ -56,20 +59,30 @@ impl Insertion<'_> {
         }
     }
 
-    fn unreadable(&self) -> Error {
-        Error::input(format!("table {} has text that is not valid Unicode", self.table))
-            .hint("SQLite keeps any bytes as text: UPDATE such rows first")
+    /// A value as it is stored. SQLite converts UTF-16, and makes other text of what is not well-formed.
+    fn owned(&self, value: ValueRef<'_>) -> Result<Constant> {
+        Ok(match value {
+            ValueRef::Null => Constant::Null,
+            ValueRef::Integer(int) => Constant::Int(int),
+            ValueRef::Real(real) => Constant::Real(real),
+            ValueRef::Text(text) if self.is_converted && str::from_utf8(text).is_err() => {
+                let what = format!("table {} has text that is not valid Unicode", self.table);
+                return Err(Error::input(what).hint("UPDATE such rows first"));
+            }
+            ValueRef::Text(text) => Constant::Text(text.to_vec()),
+            ValueRef::Blob(blob) => Constant::Blob(blob.to_vec()),
+        })
     }
 
     fn store(
         &self,
-        old: &[Vec<Owned>],
+        old: &[Vec<Constant>],
         rows: usize,
         spaces: &mut Spaces,
         insert: &mut Statement<'_>,
     ) -> Result<()> {
         let values: Vec<Vec<Value<'_>>> =
-            old.iter().map(|values| values.iter().map(borrowed).collect()).collect();
+            old.iter().map(|values| values.iter().map(Constant::value).collect()).collect();
         let columns = values.iter().map(|values| Column::new(Values::Any(values))).collect();
         let stored = self.masking.apply(&Batch { rows, columns }, spaces, |batch| {
             for row in 0..batch.rows {
@@ -85,16 +98,6 @@ impl Insertion<'_> {
     fn refused(&self, error: rusqlite::Error) -> Error {
         Error::input(format!("a masked row of table {} can't be stored: {}", self.table, said(error)))
             .hint("choose masks whose values keep the constraints of the table")
-    }
-}
-
-fn borrowed(value: &Owned) -> Value<'_> {
-    match value {
-        Owned::Null => Value::Null,
-        Owned::Integer(int) => Value::Int(*int),
-        Owned::Real(real) => Value::Real(*real),
-        Owned::Text(text) => Value::Text(text.as_bytes()),
-        Owned::Blob(blob) => Value::Blob(blob),
     }
 }
 

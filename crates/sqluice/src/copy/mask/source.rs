@@ -12,7 +12,7 @@ use sqluice_core::batch::{Batch, Column, Value};
 use sqluice_core::error::Result;
 use sqluice_core::progress::Amount;
 use sqluice_core::schema::Table;
-use sqluice_core::source::{BadRow, Part, Refused, Sink, Source};
+use sqluice_core::source::{BadRow, BadText, Part, Refused, Sink, Source};
 use sqluice_generator::mask::MaskSpace;
 
 use super::columns::TableMasks;
@@ -167,5 +167,10 @@ impl Sink for MaskingSink<'_> {
 
     fn bad_row(&mut self, bad: BadRow) -> Result<()> {
         self.sink.bad_row(bad)
+    }
+
+    /// A masked copy has the bytes that its source has.
+    fn bad_text(&mut self, _column: usize) -> BadText {
+        BadText::Keep
     }
 }

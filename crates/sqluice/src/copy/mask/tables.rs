@@ -28,7 +28,7 @@ use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
-use super::super::{Copy, Prepared, begin_temporary};
+use super::super::{Copy, Prepared, begin_temporary, of_application};
 use super::columns::{Masks, TableMasks};
 use super::insert::Insertion;
 use super::source::{MaskedRows, Masking};
@@ -229,7 +229,8 @@ impl<'a> Making<'a> {
         let file = self.scratch()?;
         let connection = begin_temporary(file.path(), header, cancel)?;
         for (table, masks) in tables {
-            let cannot = |error| failed(error, &format!("make table {}", table.name));
+            let cannot =
+                |error| of_application(failed(error, &format!("make table {}", table.name)), &table.name);
             connection.execute_batch(&table.sql).map_err(cannot)?;
             let rowid = rowid_column(table);
             let masking = Masking::new(masks, table, rowid.is_some());
@@ -243,7 +244,9 @@ impl<'a> Making<'a> {
             let select = format!("SELECT {columns} FROM {name}{not_indexed}");
             let places = vec!["?"; masking.read.len()].join(", ");
             let insert = format!("INSERT OR ABORT INTO {name} ({columns}) VALUES ({places})");
-            let insertion = Insertion { table: &table.name, masking: &masking, progress, cancel };
+            let is_converted = header.text_encoding != UTF_8;
+            let insertion =
+                Insertion { table: &table.name, masking: &masking, is_converted, progress, cancel };
             insertion.copy(&prepared.snapshot.connection(), &select, &connection, &insert)?;
             for index in table.indexes.iter().filter_map(|index| index.sql.as_deref()) {
                 connection.execute_batch(index).map_err(cannot)?;

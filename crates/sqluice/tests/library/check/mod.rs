@@ -1,4 +1,5 @@
 //! Checks of sound and damaged databases.
 
+mod constraints;
 mod planted_faults;
 mod sound;

@@ -2,7 +2,9 @@
 
 mod auto_vacuum;
 mod content;
+mod damaged;
 mod in_place;
+mod invalid_text;
 mod order;
 mod precautions;
 mod purpose;

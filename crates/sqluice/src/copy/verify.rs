@@ -1,0 +1,64 @@
+//! What copies and merges verify of their sources, and what can be done about a source that is damaged.
+
+use sqluice_core::error::{DamagedTree, Error, Message, Result, Setting, message};
+use sqluice_core::schema::Schema;
+use sqluice_core::sqlite_error::needs_application;
+use sqluice_engine::verification::Verification;
+use sqluice_reader::Snapshot;
+use sqluice_reader::connection::unreadable;
+
+use crate::check::spec;
+
+/// Returns the verification of a source. With `no_verify`, index entries are not compared with rows, nor values with their columns.
+///
+/// # Errors
+/// When SQLite can't compute the defaults of columns.
+pub(crate) fn verification<'a>(
+    snapshot: &'a Snapshot,
+    schema: &Schema,
+    no_verify: bool,
+) -> Result<Verification<'a>> {
+    let encoding = snapshot.header().used_text_encoding();
+    let tables = match no_verify {
+        true => Vec::new(),
+        false => spec::tables(schema, encoding).map_err(|error| unreadable(snapshot.name(), error))?,
+    };
+    Ok(Verification::new(snapshot, tables))
+}
+
+/// Adds to the error for a damaged table or index what saves the rest. `without` says what leaves it out; `None`: nothing does.
+pub(crate) fn with_remedy(mut error: Error, without: impl FnOnce(&DamagedTree) -> Option<Message>) -> Error {
+    let Some(tree) = error.take_damaged() else { return error };
+    let mut hint = Message::default();
+    if tree.is_content && tree.is_index {
+        hint.push("REINDEX in the source makes its indexes anew; ");
+    }
+    if let Some(without) = without(&tree) {
+        hint.push(without);
+        hint.push("; ");
+    }
+    if tree.is_content {
+        hint.push(Setting::NoVerify);
+        hint.push(" copies it as it is; ");
+    }
+    hint.push("`sqluice check` lists the faults");
+    error.hint(hint)
+}
+
+/// Adds what leaves a table out to the error for a table that needs a collation, function or tokenizer of an application.
+pub(crate) fn of_application(error: Error, table: &str) -> Error {
+    let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    match without_table(table) {
+        Some(without) if needs_application(&cause) => {
+            error.hint(message!["only its application has what the table needs: ", without])
+        }
+        _ => error,
+    }
+}
+
+/// What leaves a table out.
+pub(crate) fn without_table(table: &str) -> Option<Message> {
+    let is_internal = table.to_ascii_lowercase().starts_with("sqlite_");
+    let leaves_out = || message![Setting::ExcludeTable.to(table), " leaves the table out"];
+    (!is_internal).then(leaves_out)
+}
