@@ -163,6 +163,9 @@ fn summarize_table(table: &MergedTable, printer: &Printer) {
     for column in &table.following {
         printer.note(&format!("    column {column} follows the new numbers"));
     }
+    for note in &table.notes {
+        printer.note(&format!("    {note}"));
+    }
     if table.left_out > 0 {
         let (was, their) = if table.left_out == 1 { ("was", "its key") } else { ("were", "their keys") };
         printer.note(&format!(

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::index::{IndexColumn, Indexed, key_order};
-use sqluice_core::schema::token::same;
+use sqluice_core::schema::token::{same, terminated};
 use sqluice_core::schema::{Generated, Schema, Table};
 use sqluice_core::similar;
 use sqluice_engine::pipeline::Changes;
@@ -159,7 +159,7 @@ impl<'s> Design<'s> {
         }
         let statements = merged.indexes.iter().filter_map(|&at| shared[at].object(sources).sql.as_deref());
         let statements = std::iter::once(&*merged.table.sql).chain(statements);
-        let sql = statements.collect::<Vec<_>>().join(";\n");
+        let sql: String = statements.map(terminated).collect();
         let schema = Schema::parse(sql, &sources[0].schema.file)?;
         let Some(table) = schema.table(&merged.table.name) else { return Ok(()) };
         let order = |columns: &[IndexColumn]| {

@@ -4,7 +4,7 @@ use rusqlite::types::{ToSqlOutput, Value};
 use rusqlite::{Connection, ffi, params_from_iter};
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
-use sqluice_core::schema::{Table, quoted};
+use sqluice_core::schema::quoted;
 use sqluice_core::sqlite_error::failed;
 use sqluice_engine::options::{OnConflict, WriteOptions};
 use sqluice_engine::output::{Scratch, place, temp_dir as temp_dir_of};
@@ -86,8 +86,8 @@ impl Filling<'_, '_> {
         let Filling { merge, sources, shared, merged, connection, .. } = *self;
         let table = merged.table;
         let cannot = |error| failed(error, &format!("make table {}", table.name));
-        connection.execute_batch(&table.sql).map_err(cannot)?;
-        self.add_columns().map_err(cannot)?;
+        let sql = merged.joined.as_ref().map_or(&table.sql, |joined| &joined.sql);
+        connection.execute_batch(sql).map_err(cannot)?;
         if let Some(name) = &merge.source_column {
             if table.column(name).is_some() {
                 let message = format!("table {} already has a column {name}", table.name);
@@ -121,26 +121,6 @@ impl Filling<'_, '_> {
             connection.execute_batch(sql).map_err(cannot)?;
         }
         Ok(left_out)
-    }
-
-    /// Adds the columns that other sources have.
-    fn add_columns(&self) -> rusqlite::Result<()> {
-        let Filling { sources, shared, merged, connection, .. } = *self;
-        let name = quoted(&merged.table.name);
-        let mut known: Vec<String> =
-            merged.table.columns.iter().map(|column| column.name.to_ascii_lowercase()).collect();
-        for (source, _) in &shared[merged.object].members {
-            let Some(table) = sources[*source].schema.table(&merged.table.name) else { continue };
-            for (place, column) in table.columns.iter().enumerate() {
-                let lower = column.name.to_ascii_lowercase();
-                if !known.contains(&lower) {
-                    let declared = declaration(table, place);
-                    connection.execute_batch(&format!("ALTER TABLE {name} ADD COLUMN {declared}"))?;
-                    known.push(lower);
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Inserts the rows of a source; returns how many it has.
@@ -211,17 +191,4 @@ pub(super) fn not_inserted(error: rusqlite::Error, rows: &str) -> Error {
         ]),
         _ => error,
     }
-}
-
-/// The declaration of a column, as ADD COLUMN takes it.
-fn declaration(table: &Table, place: usize) -> String {
-    let column = &table.columns[place];
-    let mut declared = format!("{} {}", quoted(&column.name), column.declared_type);
-    if let Some(default) = &column.default {
-        declared += &format!(" DEFAULT ({default})");
-    }
-    if column.not_null {
-        declared += " NOT NULL";
-    }
-    declared
 }

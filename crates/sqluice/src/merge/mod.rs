@@ -15,6 +15,7 @@
 //!
 //! A target that exists is the first source, and is replaced by the result: no other process may use it meanwhile.
 
+mod declarations;
 mod design;
 mod inserted;
 mod known;

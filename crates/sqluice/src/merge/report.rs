@@ -102,6 +102,9 @@ pub struct MergedTable {
     /// The columns whose values follow new numbers of another table, or of this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub following: Vec<String>,
+    /// Differences between the declarations of sources that change no value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Leaf pages.
     pub leaf_pages: u64,
     /// The number of these that were taken as they are.
@@ -220,6 +223,7 @@ impl MergeReport {
                 new_keys: merged.has_new_keys(),
                 renumbered: renumbered(merged, sources),
                 following: design.following(merged),
+                notes: merged.notes().to_vec(),
                 leaf_pages: tree.leaf_pages,
                 relocated_leaves: copied.relocated,
             });

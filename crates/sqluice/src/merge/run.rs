@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress};
-use sqluice_core::sqlite_error::failed;
 use sqluice_engine::copied_database::{
     self, CopiedObject, CopiedPiece, CopyJob, SharedTree, TreeContent, repeated_rows,
 };
@@ -265,27 +264,16 @@ impl<'r> Run<'r> {
     /// The largest numbers that AUTOINCREMENT tables have given.
     fn sequences(&self) -> Result<Vec<(String, i64)>> {
         let Run { sources, design, .. } = *self;
-        let mut rows: Vec<(String, i64)> = Vec::new();
-        for merged in design.tables.iter().filter(|merged| merged.table.autoincrement) {
-            let mut largest: Option<i64> = None;
-            for (number, source) in sources.iter().enumerate() {
-                let connection = source.snapshot.connection();
-                let sql = "SELECT max(seq) FROM main.sqlite_sequence WHERE name = ?1 COLLATE NOCASE AND typeof(seq) = 'integer'";
-                // Without such a table nothing has a number.
-                let Ok(mut statement) = connection.prepare(sql) else { continue };
-                let found: Option<i64> = statement
-                    .query_row([&merged.table.name], |row| row.get(0))
-                    .map_err(|error| failed(error, &format!("read the sequences of {}", source.name())))?;
-                let offset = merged
-                    .members
-                    .iter()
-                    .find(|member| member.source == number)
-                    .map_or(0, |member| member.offset);
-                largest = largest.max(found.map(|found| found.saturating_add(offset)));
-            }
-            rows.extend(largest.map(|largest| (merged.table.name.clone(), largest)));
-        }
-        Ok(rows)
+        let given = sources.iter().map(|source| source.snapshot.sequences()).collect::<Result<Vec<_>>>()?;
+        let rows = design.tables.iter().filter(|merged| merged.table.autoincrement).filter_map(|merged| {
+            let name = merged.table.name.to_ascii_lowercase();
+            let mut offsets = vec![0; sources.len()];
+            merged.members.iter().for_each(|member| offsets[member.source] = member.offset);
+            let largest = given.iter().zip(offsets);
+            let largest = largest.filter_map(|(given, offset)| Some(given.get(&name)?.saturating_add(offset)));
+            Some((merged.table.name.clone(), largest.max()?))
+        });
+        Ok(rows.collect())
     }
 
     /// The objects, with their rows of `sqlite_schema` as the result has them but for the root page.

@@ -17,6 +17,7 @@ use sqluice_core::schema::token::{self, TokenKind, same};
 use sqluice_engine::options::OnConflict;
 
 use super::Merge;
+use super::declarations::{self, Joined};
 use super::sources::{Shared, Source};
 
 /// How a table gets its rows.
@@ -49,6 +50,8 @@ pub(super) struct MergedTable<'s> {
     /// How many sources have the table.
     pub(super) sources: usize,
     pub(super) method: Method,
+    /// The declaration of the result, if it is not that of the first source.
+    pub(super) joined: Option<Joined>,
 }
 
 /// A source of rows.
@@ -93,7 +96,9 @@ impl<'s> Around<'s> {
             return Err(Error::input(format!("{} of {} can't be read", object.describe(), first.name())));
         };
         let (mut members, mut inserted) = (Vec::new(), None);
-        self.refuse_other_declarations(object)?;
+        if !merge.add_columns {
+            self.refuse_other_declarations(object)?;
+        }
         for &(source, at) in &object.members {
             let Source { snapshot, objects, .. } = &sources[source];
             let tree = objects[at].tree.as_ref().expect("a table that is not virtual has a tree");
@@ -111,9 +116,15 @@ impl<'s> Around<'s> {
         if inserted.is_none() {
             inserted = self.why_inserted((table, place), &members, &indexes)?;
         }
-        let sources = object.members.len();
+        let joined = if merge.add_columns {
+            let with_rows = if is_empty { Vec::new() } else { members.iter().map(|member| member.source).collect() };
+            declarations::joined(sources, object, &with_rows)?
+        } else {
+            None
+        };
+        let (sources, method) = (object.members.len(), Method::Copied);
         let mut merged =
-            MergedTable { table, object: place, indexes, members, is_empty, sources, method: Method::Copied };
+            MergedTable { table, object: place, indexes, members, is_empty, sources, method, joined };
         merged.method = match inserted {
             Some(why) => Method::Inserted(why),
             None if merged.members.len() == 1 => Method::Copied,
@@ -159,14 +170,13 @@ impl<'s> Around<'s> {
         }
     }
 
-    /// Refuses tables that are declared differently, unless columns may be added.
+    /// Refuses tables that are declared differently.
     fn refuse_other_declarations(&self, object: &Shared) -> Result<()> {
-        let Around { merge, sources, .. } = *self;
+        let sources = self.sources;
         let sql_of = |(source, at): (usize, usize)| sources[source].objects[at].sql.as_deref().unwrap_or("");
         let first = object.members[0];
         let other = object.members.iter().find(|&&member| !same(sql_of(first), sql_of(member)));
         match other {
-            Some(_) if merge.add_columns && object.kind == "table" => Ok(()),
             Some(&other) => Err(differently(sources, object, first, other)),
             None => Ok(()),
         }
@@ -188,7 +198,7 @@ impl<'s> Around<'s> {
         let mut others =
             object.members.iter().filter(|&&other| !same(sql_of(object.members[0]), sql_of(other)));
         if let Some((source, _)) = others.next() {
-            return Ok(Some(format!("its columns in {} differ", sources[*source].name())));
+            return Ok(Some(format!("{} declares it differently", sources[*source].name())));
         }
         for &at in indexes {
             let index = &shared[at];
@@ -350,6 +360,11 @@ impl MergedTable<'_> {
             members.sort_by_key(Member::range);
         }
         members
+    }
+
+    /// Differences between the declarations of sources that change no value.
+    pub(super) fn notes(&self) -> &[String] {
+        self.joined.as_ref().map_or(&[], |joined| &joined.notes)
     }
 
     /// How many sources have rows.
