@@ -88,7 +88,8 @@ impl Snapshot {
                         format!("{other} and {} have the same root page, {root_page}", object.describe());
                     return Err(damaged(self.name(), &what));
                 }
-                let is_clustered = object.kind == "table" && without_rowid.contains(&object.name.to_ascii_lowercase());
+                let is_clustered =
+                    object.kind == "table" && without_rowid.contains(&object.name.to_ascii_lowercase());
                 let tree = self.tree_of(&object, root_page, is_clustered);
                 object.tree = Some(tree.map_err(|error| unreadable(self.name(), error))?);
             }
@@ -142,6 +143,22 @@ impl Snapshot {
         list().map_err(|error| unreadable(self.name(), error))
     }
 
+    /// The root page of the table of that name, exactly as `sqlite_schema` has it; `None`: it has none.
+    pub(crate) fn root_of_table(&self, name: &str) -> rusqlite::Result<Option<u32>> {
+        // Read once: for each table alone SQLite walks the whole schema.
+        if let Some(roots) = self.roots.get() {
+            return Ok(roots.get(name).copied());
+        }
+        let roots = {
+            let connection = self.connection();
+            let sql = "SELECT name, rootpage FROM main.sqlite_schema WHERE type = 'table' AND rootpage BETWEEN 1 AND 4294967295";
+            let mut statement = connection.prepare(sql)?;
+            let roots = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            roots.collect::<rusqlite::Result<HashMap<String, u32>>>()?
+        };
+        Ok(self.roots.get_or_init(|| roots).get(name).copied())
+    }
+
     /// The largest rowid that each AUTOINCREMENT table has given, by the name of the table in small letters.
     ///
     /// # Errors
@@ -149,7 +166,8 @@ impl Snapshot {
     pub fn sequences(&self) -> Result<HashMap<String, i64>> {
         let read = || -> rusqlite::Result<HashMap<String, i64>> {
             let connection = self.connection();
-            let mut has = connection.prepare("SELECT 1 FROM main.sqlite_schema WHERE name = 'sqlite_sequence'")?;
+            let mut has =
+                connection.prepare("SELECT 1 FROM main.sqlite_schema WHERE name = 'sqlite_sequence'")?;
             if !has.exists([])? {
                 return Ok(HashMap::new());
             }

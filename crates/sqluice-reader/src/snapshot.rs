@@ -16,10 +16,11 @@
 //! ```
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
@@ -78,6 +79,8 @@ pub struct Snapshot {
     /// A bit for each page that has a frame in the log.
     in_log: Vec<u64>,
     limit: Option<Limit>,
+    /// The root pages of tables, once one was asked for.
+    pub(crate) roots: OnceLock<HashMap<String, u32>>,
     /// What removes the file, if it is a temporary one: closed after the connection and the descriptor.
     fetched: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -184,6 +187,7 @@ impl Snapshot {
             journal_mode,
             in_log,
             limit,
+            roots: OnceLock::new(),
             fetched: None,
         };
         snapshot.read_header(options.pending_byte)?;

@@ -33,6 +33,9 @@ pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::R
         .keep_rowids(args.keep_rowids)
         .renumber(&args.renumber)
         .rewrite_references(args.rewrite_references)
+        .references(&args.references)
+        .no_references(&args.no_references)
+        .orphans(args.orphans.map(Into::into).unwrap_or_default())
         .add_columns(args.add_columns)
         .source_column(args.source_column.clone())
         .exclude_tables(&args.exclude_tables)
@@ -90,6 +93,9 @@ fn summarize(args: &Merge, report: &MergeReport, printer: &Printer) {
     }
     if let Some(more @ 1..) = tables.len().checked_sub(TABLES_MAX).filter(|_| !printer.is_verbose()) {
         printer.note(&format!("  and {}; --verbose lists them", counted(more as u64, "more table")));
+    }
+    for orphans in &report.orphans {
+        printer.note(&format!("  orphans: {orphans}"));
     }
     for table in &report.virtual_tables {
         printer

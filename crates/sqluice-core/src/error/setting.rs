@@ -118,10 +118,14 @@ settings! {
     NameFrom = "name_from",
     /// The first record is a row.
     NoHeader = "no_header",
+    /// Columns that do not refer to a key.
+    NoReference = "no_reference",
     /// What stands for NULL.
     Null = "null",
     /// What happens to rows with the same key.
     OnConflict = "on_conflict",
+    /// Rows that refer to rows that are left out.
+    Orphans = "orphans",
     /// The whole database is replaced.
     Overwrite = "overwrite",
     /// An existing file of bad rows is replaced.
@@ -144,6 +148,8 @@ settings! {
     Quote = "quote",
     /// Where the records of a JSON document are.
     Records = "records",
+    /// Columns that refer to a key.
+    Reference = "reference",
     /// The file for bad rows.
     Reject = "reject",
     /// Rows of a table get new rowids.

@@ -335,9 +335,9 @@ impl<'s, 't> Walk<'s, 't> {
 
     /// The names of the columns in a list in parentheses, in small letters.
     fn names(&self, list: &[Token]) -> Vec<String> {
-        let starts = list.windows(2).filter(|pair| {
-            pair[0].is_symbol(self.sql, "(") || pair[0].is_symbol(self.sql, ",")
-        });
+        let starts = list
+            .windows(2)
+            .filter(|pair| pair[0].is_symbol(self.sql, "(") || pair[0].is_symbol(self.sql, ","));
         starts.filter_map(|pair| Some(pair[1].name(self.sql)?.to_ascii_lowercase())).collect()
     }
 
@@ -345,7 +345,13 @@ impl<'s, 't> Walk<'s, 't> {
         self.own.iter().map(|name| name.to_ascii_lowercase()).collect()
     }
 
-    fn constraint(&self, from: usize, kind: ConstraintKind, columns: Vec<String>, says: String) -> Clause<'s> {
+    fn constraint(
+        &self,
+        from: usize,
+        kind: ConstraintKind,
+        columns: Vec<String>,
+        says: String,
+    ) -> Clause<'s> {
         let (text, column) = (self.text(from), self.own.as_ref().map(|name| name.to_ascii_lowercase()));
         Clause::Constraint(Constraint { kind, columns, says, text, column })
     }
@@ -359,9 +365,9 @@ impl<'s, 't> Walk<'s, 't> {
             _ => (list[1..list.len() - 1].split(|token| token.is_symbol(self.sql, ",")))
                 .map(|part| {
                     let says_nothing = ["ASC", "DESC", "AUTOINCREMENT"];
-                    let part = part.iter().filter(|token| {
-                        !says_nothing.iter().any(|word| token.is_word(self.sql, word))
-                    });
+                    let part = part
+                        .iter()
+                        .filter(|token| !says_nothing.iter().any(|word| token.is_word(self.sql, word)));
                     normal(self.sql, &part.cloned().collect::<Vec<_>>())
                 })
                 .collect(),
@@ -413,7 +419,8 @@ impl<'s, 't> Walk<'s, 't> {
         self.at += 1;
         self.group();
         loop {
-            if self.takes(&["ON", "DELETE"]) || self.takes(&["ON", "UPDATE"]) || self.takes(&["ON", "INSERT"]) {
+            if self.takes(&["ON", "DELETE"]) || self.takes(&["ON", "UPDATE"]) || self.takes(&["ON", "INSERT"])
+            {
                 let _ = self.takes(&["SET"]) || self.takes(&["NO"]);
                 self.at += 1;
             } else if self.takes(&["MATCH"]) {
@@ -465,7 +472,10 @@ mod tests {
         assert_eq!(columns[0].default.as_deref(), Some("- 5"));
         assert_eq!(columns[0].not_null.as_deref(), Some("not null on conflict ignore"));
         assert_eq!((&*columns[1].name, columns[1].collation.as_deref()), ("b c", Some("NOCASE")));
-        assert_eq!((columns[1].text, columns[1].default.as_deref()), ("\"b c\" TEXT COLLATE nocase DEFAULT ('x')", Some("'x'")));
+        assert_eq!(
+            (columns[1].text, columns[1].default.as_deref()),
+            ("\"b c\" TEXT COLLATE nocase DEFAULT ('x')", Some("'x'"))
+        );
         assert_eq!(columns[2].generated.as_deref(), Some("(a * 2) stored"));
         assert_eq!(columns[3].name, "check");
         assert_ne!(columns[3].default, columns[4].default);
@@ -478,6 +488,9 @@ mod tests {
         let longer = declaration.with(&["c INT", "d ANY"], &["CHECK (c > 0)"]);
         let expected = "CREATE TABLE t (a INT, b TEXT, c INT, d ANY -- last\n, UNIQUE (a), CHECK (c > 0) -- end\n) STRICT";
         assert_eq!(longer, expected);
-        assert_eq!(Declaration::of("CREATE TABLE t (a)").unwrap().with(&["b"], &["UNIQUE (b)"]), "CREATE TABLE t (a, b, UNIQUE (b))");
+        assert_eq!(
+            Declaration::of("CREATE TABLE t (a)").unwrap().with(&["b"], &["UNIQUE (b)"]),
+            "CREATE TABLE t (a, b, UNIQUE (b))"
+        );
     }
 }

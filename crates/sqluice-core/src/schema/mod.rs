@@ -287,8 +287,31 @@ impl Schema {
         Ok(schema)
     }
 
+    /// The objects of this schema that `keeps` names, as if a file of that text declared them. The text is not parsed: SQLite needs the
+    /// longer for a statement the more tables there are.
+    #[must_use]
+    pub fn in_text(&self, sql: String, file: &Path, keeps: impl Fn(&str) -> bool) -> Schema {
+        Schema {
+            file: file.to_owned(),
+            sql,
+            tables: self.tables.iter().filter(|table| keeps(&table.name)).cloned().collect(),
+            others: self.others.iter().filter(|object| keeps(&object.name)).cloned().collect(),
+            objects: self.objects.iter().filter(|(_, name)| keeps(name)).cloned().collect(),
+            places: Places::default(),
+            ..*self
+        }
+    }
+
     /// Where the file declares the table of that name; the file as a whole if it does not.
     pub fn place_of_table(&self, name: &str) -> Place {
+        match self.declared_tables().get(&name.to_ascii_lowercase()) {
+            Some(at) => Place::in_text(&self.file, &self.sql, *at),
+            None => Place::file(&self.file),
+        }
+    }
+
+    /// The bytes at which the names of tables stand where the file declares them, by these names in small letters.
+    pub fn declared_tables(&self) -> HashMap<String, usize> {
         let tokens: Vec<Token> =
             token::tokens(&self.sql).into_iter().filter(|token| !token.is_comment()).collect();
         let sql = &self.sql;
@@ -305,12 +328,13 @@ impl Schema {
             }
             rest.get(if rest.get(1).is_some_and(|dot| dot.is_symbol(sql, ".")) { 2 } else { 0 }).cloned()
         };
-        let is_name = |token: &Token| token.name(sql).is_some_and(|found| found.eq_ignore_ascii_case(name));
-        let found = declared.filter_map(name_after).find(is_name);
-        match found {
-            Some(token) => Place::in_text(&self.file, &self.sql, token.at.start),
-            None => Place::file(&self.file),
+        let mut places = HashMap::new();
+        for token in declared.filter_map(name_after) {
+            if let Some(name) = token.name(sql) {
+                places.entry(name.to_ascii_lowercase()).or_insert(token.at.start);
+            }
         }
+        places
     }
 
     /// The table of that name, compared as SQLite does: ASCII letters in either case.

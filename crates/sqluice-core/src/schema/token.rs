@@ -251,7 +251,8 @@ mod tests {
         ] {
             assert_eq!(terminated(sql), expected);
             let connection = rusqlite::Connection::open_in_memory().unwrap();
-            let next = format!("CREATE TABLE next (a); CREATE VIEW v AS {} CREATE TABLE last (a);", terminated(sql));
+            let next =
+                format!("CREATE TABLE next (a); CREATE VIEW v AS {} CREATE TABLE last (a);", terminated(sql));
             connection.execute_batch(&next).unwrap();
             assert!(connection.prepare("SELECT * FROM last").is_ok(), "{sql}");
         }

@@ -67,7 +67,8 @@ pub(super) fn write(prepared: &Prepared, progress: &dyn Progress, cancel: &Cance
         let columns = table.columns.iter().filter(|column| column.generated.is_none());
         // Where a column shows it, that column is written.
         let rowid = table.rowid_name().filter(|_| table.rowid_alias.is_none()).map(str::to_owned);
-        let columns: Vec<String> = rowid.into_iter().chain(columns.map(|column| column.name.clone())).collect();
+        let columns: Vec<String> =
+            rowid.into_iter().chain(columns.map(|column| column.name.clone())).collect();
         let wanted = Selection::default().columns(columns.clone());
         let rows = Rows::of_table(snapshot, schema, &table.name, &wanted)?;
         let encoder = SqlEncoder::new(&table.name, &columns, STATEMENT_BYTES_MAX);

@@ -11,7 +11,7 @@
 use std::collections::HashSet;
 
 use sqluice_core::error::{Error, Result};
-use sqluice_core::schema::declaration::{Constraint, ConstraintKind, DeclaredColumn, Declaration};
+use sqluice_core::schema::declaration::{Constraint, ConstraintKind, Declaration, DeclaredColumn};
 use sqluice_core::schema::index::IndexOrigin;
 use sqluice_core::schema::token::same;
 use sqluice_core::schema::{Column, Schema, Table};
@@ -26,12 +26,15 @@ pub(super) struct Joined {
     pub(super) notes: Vec<String>,
 }
 
+/// A column as it is declared, and as SQLite's catalogue has it.
+type BothColumns<'s> = (DeclaredColumn<'s>, &'s Column);
+
 /// One source's declaration of a table.
 struct Declared<'s> {
     /// The name of the source.
     name: String,
     table: &'s Table,
-    columns: Vec<(DeclaredColumn<'s>, &'s Column)>,
+    columns: Vec<BothColumns<'s>>,
     constraints: Vec<Constraint<'s>>,
     declaration: Declaration<'s>,
 }
@@ -52,7 +55,7 @@ impl<'s> Declared<'s> {
         Ok(Declared { name: source.name(), table, columns, constraints, declaration })
     }
 
-    fn column(&self, name: &str) -> Option<&(DeclaredColumn<'s>, &'s Column)> {
+    fn column(&self, name: &str) -> Option<&BothColumns<'s>> {
         self.columns.iter().find(|(declared, _)| declared.name.eq_ignore_ascii_case(name))
     }
 
@@ -94,12 +97,13 @@ pub(super) fn joined(sources: &[Source], object: &Shared, with_rows: &[usize]) -
     let others = others.into_iter().map(declared).collect::<Result<Vec<_>>>()?;
     let (mut refused, mut notes) = (Vec::new(), Vec::new());
     // What is added to the first, with the source that has it first.
-    let mut columns: Vec<(&Declared<'_>, &(DeclaredColumn<'_>, &Column))> = Vec::new();
+    let mut columns: Vec<(&Declared<'_>, &BothColumns<'_>)> = Vec::new();
     let mut constraints: Vec<&Constraint<'_>> = Vec::new();
     for (place, other) in others.iter().enumerate() {
         compare(&first, other, &mut refused, &mut notes);
         for column in other.columns.iter().filter(|(column, _)| first.column(&column.name).is_none()) {
-            let known = columns.iter().find(|(_, (known, _))| known.name.eq_ignore_ascii_case(&column.0.name));
+            let known =
+                columns.iter().find(|(_, (known, _))| known.name.eq_ignore_ascii_case(&column.0.name));
             match known {
                 Some((of, known)) => compare_columns((*of, known), (other, column), &mut refused, &mut notes),
                 None => columns.push((other, column)),
@@ -119,7 +123,7 @@ pub(super) fn joined(sources: &[Source], object: &Shared, with_rows: &[usize]) -
             compare_constraints(before, other, &mut refused);
         }
     }
-    refuse_missing_values(sources, object, with_rows, (&first, &columns), &mut refused);
+    refuse_missing_values((sources, object, with_rows), &first, &columns, &mut refused);
     let texts: Vec<&str> = columns.iter().map(|(_, (column, _))| column.text).collect();
     let more: Vec<&str> = constraints.iter().map(|constraint| constraint.text).collect();
     let sql = first.declaration.with(&texts, &more);
@@ -178,8 +182,8 @@ fn compare(one: &Declared<'_>, other: &Declared<'_>, refused: &mut Vec<String>, 
 }
 
 fn compare_columns(
-    (one, (of_one, catalogue_of_one)): (&Declared<'_>, &(DeclaredColumn<'_>, &Column)),
-    (other, (of_other, catalogue_of_other)): (&Declared<'_>, &(DeclaredColumn<'_>, &Column)),
+    (one, (of_one, catalogue_of_one)): (&Declared<'_>, &BothColumns<'_>),
+    (other, (of_other, catalogue_of_other)): (&Declared<'_>, &BothColumns<'_>),
     refused: &mut Vec<String>,
     notes: &mut Vec<String>,
 ) {
@@ -201,12 +205,15 @@ fn compare_columns(
         let plain = |word: &str| word.to_ascii_uppercase().replace("INTEGER", "INT");
         plain(one) == plain(other)
     };
-    if catalogue_of_one.affinity != catalogue_of_other.affinity || (is_strict && !same_strict(types[0], types[1])) {
+    if catalogue_of_one.affinity != catalogue_of_other.affinity
+        || (is_strict && !same_strict(types[0], types[1]))
+    {
         differ(refused, typed[0], typed[1]);
     } else if !types[0].eq_ignore_ascii_case(types[1]) {
         differ(notes, typed[0], typed[1]);
     }
-    let collation = |column: &DeclaredColumn<'_>| column.collation.clone().unwrap_or_else(|| "BINARY".to_owned());
+    let collation =
+        |column: &DeclaredColumn<'_>| column.collation.clone().unwrap_or_else(|| "BINARY".to_owned());
     if collation(of_one) != collation(of_other) {
         let [one, other] = [of_one, of_other].map(|column| format!("COLLATE {}", collation(column)));
         differ(refused, &one, &other);
@@ -240,9 +247,11 @@ fn compare_constraints(one: &Declared<'_>, other: &Declared<'_>, refused: &mut V
     let has = |list: &[&Constraint<'_>], wanted: &Constraint<'_>| {
         list.iter().any(|known| (known.kind, &known.says) == (wanted.kind, &wanted.says))
     };
-    for (with, without, list, others) in [(one, other, &of_one, &of_other), (other, one, &of_other, &of_one)] {
+    for (with, without, list, others) in [(one, other, &of_one, &of_other), (other, one, &of_other, &of_one)]
+    {
         for constraint in list.iter().filter(|constraint| !has(others, constraint)) {
-            let of_column = constraint.column.as_ref().map_or(String::new(), |name| format!(" of column {name}"));
+            let of_column =
+                constraint.column.as_ref().map_or(String::new(), |name| format!(" of column {name}"));
             let text = constraint.text.split_whitespace().collect::<Vec<_>>().join(" ");
             refused.push(format!("{text}{of_column} is in {} and not in {}", with.name, without.name));
         }
@@ -251,17 +260,19 @@ fn compare_constraints(one: &Declared<'_>, other: &Declared<'_>, refused: &mut V
         for key in keys.filter(|key| !list.iter().any(|known| known == key)) {
             let text = key.text.split_whitespace().collect::<Vec<_>>().join(" ");
             let columns = key.columns.join(", ");
-            refused.push(format!("{text} ({columns}) of {} has a column that {} lacks", with.name, without.name));
+            refused.push(format!(
+                "{text} ({columns}) of {} has a column that {} lacks",
+                with.name, without.name
+            ));
         }
     }
 }
 
 /// Finds columns that a source with rows lacks, and that must not be NULL.
 fn refuse_missing_values<'d>(
-    sources: &[Source],
-    object: &Shared,
-    with_rows: &[usize],
-    (first, added): (&Declared<'_>, &[(&'d Declared<'d>, &'d (DeclaredColumn<'d>, &'d Column))]),
+    (sources, object, with_rows): (&[Source], &Shared, &[usize]),
+    first: &Declared<'_>,
+    added: &[(&'d Declared<'d>, &'d BothColumns<'d>)],
     refused: &mut Vec<String>,
 ) {
     let own = first.columns.iter().map(|column| (first, column));

@@ -1,5 +1,7 @@
 //! Tables whose rows SQLite inserts, into a temporary database: what trees can't be made of trees for.
 
+use std::collections::HashMap;
+
 use rusqlite::types::{ToSqlOutput, Value};
 use rusqlite::{Connection, ffi, params_from_iter};
 use sqluice_core::error::{Error, Result, Setting, message};
@@ -22,7 +24,9 @@ const REPORTED_ROWS: u64 = 4096;
 /// Tables with all of their rows and indexes.
 pub(super) struct InsertedTables {
     pub(super) snapshot: Snapshot,
-    pub(super) objects: Vec<StoredObject>,
+    objects: Vec<StoredObject>,
+    /// The places of objects by their names in small letters; triggers have names of their own.
+    places: HashMap<(bool, String), usize>,
     /// Rows that were left out, by table.
     pub(super) left_out: Vec<u64>,
     _file: Scratch,
@@ -31,7 +35,8 @@ pub(super) struct InsertedTables {
 impl InsertedTables {
     /// The object of that kind and name.
     pub(super) fn object(&self, kind: &str, name: &str) -> Option<&StoredObject> {
-        self.objects.iter().find(|object| object.kind == kind && object.name.eq_ignore_ascii_case(name))
+        let place = self.places.get(&(kind == "trigger", name.to_ascii_lowercase()))?;
+        self.objects.get(*place).filter(|object| object.kind == kind)
     }
 }
 
@@ -66,7 +71,10 @@ pub(super) fn insert(
     options.pending_byte = Some(merge.write.tuning.pending_byte);
     let snapshot = Snapshot::begin(file.path(), &options, cancel)?;
     let objects = snapshot.objects(cancel)?;
-    Ok(Some(InsertedTables { snapshot, objects, left_out, _file: file }))
+    let named = objects.iter().enumerate();
+    let places = named.map(|(at, object)| ((object.kind == "trigger", object.name.to_ascii_lowercase()), at));
+    let places = places.collect();
+    Ok(Some(InsertedTables { snapshot, objects, places, left_out, _file: file }))
 }
 
 /// A table that is filled.

@@ -1,7 +1,6 @@
 //! A merge from start to end.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result, Setting, message};
@@ -20,18 +19,16 @@ use sqluice_reader::StoredObject;
 use super::design::{Design, SCHEMA_FORMAT};
 use super::inserted;
 use super::known::Run;
+use super::orphans::{self, LeftOut};
 use super::place::Placed;
 use super::report::MergeReport;
 use super::sources;
 use super::tables::{MergedTable, Method};
-use super::{Merge, virtual_tables};
+use super::{Merge, Orphans, virtual_tables};
 use crate::copy::AutoVacuum;
 
 /// The table that SQLite keeps the largest rowids of AUTOINCREMENT tables in.
 const SEQUENCE: &str = "sqlite_sequence";
-
-/// Rows that are left out, by source and by the place of the table: their rowids, in ascending order.
-type LeftOut = HashMap<(usize, usize), Vec<i64>>;
 
 /// Merges into the target, which `exclusive` has if it is the first source.
 pub(super) fn run(
@@ -54,6 +51,13 @@ pub(super) fn run(
         lists: &lists,
     };
     let left_out = run.left_out(progress, cancel)?;
+    let orphans = match merge.write.on_conflict {
+        OnConflict::Abort => Vec::new(),
+        OnConflict::Ignore | OnConflict::Replace => orphans::find(&run, &left_out, cancel)?,
+    };
+    if merge.orphans == Orphans::Refuse && !orphans.is_empty() {
+        return Err(orphans::refused(&orphans));
+    }
     // What has another root, text encoding or statement than in its source.
     let objects = run.objects()?;
     let copied: Vec<CopiedObject<'_>> = design
@@ -87,7 +91,7 @@ pub(super) fn run(
     };
     let made =
         copied_database::copy(&job, progress, cancel).map_err(|error| with_remedy(merge, &design, error))?;
-    Ok(MergeReport::new(&run, &left_out, &made, header.geometry))
+    Ok(MergeReport { orphans, ..MergeReport::new(&run, &left_out, &made, header.geometry) })
 }
 
 /// The error for a key that several sources have, with what can be done about it.
@@ -270,7 +274,8 @@ impl<'r> Run<'r> {
             let mut offsets = vec![0; sources.len()];
             merged.members.iter().for_each(|member| offsets[member.source] = member.offset);
             let largest = given.iter().zip(offsets);
-            let largest = largest.filter_map(|(given, offset)| Some(given.get(&name)?.saturating_add(offset)));
+            let largest =
+                largest.filter_map(|(given, offset)| Some(given.get(&name)?.saturating_add(offset)));
             Some((merged.table.name.clone(), largest.max()?))
         });
         Ok(rows.collect())

@@ -3,9 +3,12 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod declarations;
 mod keys;
+mod many;
 mod places;
 mod random;
+mod references;
 mod refused;
 mod states;
 mod tables;
