@@ -4,8 +4,6 @@
 //!  rows that are left out ──> their keys ──> those that no other row of the result has ──> rows of their source that refer to them
 //! ```
 
-use std::collections::HashMap;
-
 use rusqlite::types::Value;
 use rusqlite::{Connection, Statement, params_from_iter};
 use sqluice_core::affinity::Affinity;
@@ -15,13 +13,10 @@ use sqluice_core::schema::{Table, quoted};
 use sqluice_reader::Snapshot;
 use sqluice_reader::connection::unreadable;
 
-use super::known::Run;
+use super::known::{LeftOut, Run};
 use super::references::MergedReference;
 use super::report::OrphanedRows;
 use super::tables::{MergedTable, Method};
-
-/// Rows that are left out, by source and by the place of the table: their rowids, in ascending order.
-pub(super) type LeftOut = HashMap<(usize, usize), Vec<i64>>;
 
 /// The name of a temporary table of keys.
 const MISSING: &str = "temp.sqluice_missing_keys";
@@ -50,10 +45,16 @@ pub(super) fn find(run: &Run<'_>, left_out: &LeftOut, cancel: &Cancel) -> Result
         loses.iter_mut().zip(&inserted.left_out).for_each(|(loses, rows)| *loses |= *rows > 0);
     }
     let known = design.references.list.iter().filter(|reference| loses[reference.parent]).cloned();
-    let found = design.references.found((sources, cancel), tables, |table| loses[table])?;
+    // Only those whose keys may get lost: counting their values reads tables.
+    let may_lose = |table: usize| {
+        let key = tables[table].table.primary_key();
+        loses[table] && key.is_some_and(|key| !is_only_key(&tables[table], &key))
+    };
+    let found = design.references.found((sources, cancel), tables, may_lose)?;
     let found = found.into_iter().map(|(found, _)| MergedReference::of_found(found));
     let mut orphans: Vec<OrphanedRows> = Vec::new();
-    for reference in known.chain(found).filter(|reference| !is_only_key(&tables[reference.parent], reference))
+    for reference in
+        known.chain(found).filter(|reference| !is_only_key(&tables[reference.parent], &reference.keys))
     {
         let search = Search { run, left_out, reference: &reference, cancel };
         let rows = search.rows()?;
@@ -71,7 +72,7 @@ pub(super) fn find(run: &Run<'_>, left_out: &LeftOut, cancel: &Cancel) -> Result
 }
 
 /// Whether rows are left out because of the key alone that a reference is to: then another row has it.
-fn is_only_key(parent: &MergedTable<'_>, reference: &MergedReference) -> bool {
+fn is_only_key(parent: &MergedTable<'_>, keys: &[usize]) -> bool {
     let table = parent.table;
     let unique = table.indexes.iter().filter(|index| index.unique).count();
     let has_hidden =
@@ -82,7 +83,7 @@ fn is_only_key(parent: &MergedTable<'_>, reference: &MergedReference) -> bool {
         columns.sort_unstable();
         columns
     };
-    count == 1 && table.unique_keys().iter().any(|key| sorted(key) == sorted(&reference.keys))
+    count == 1 && table.unique_keys().iter().any(|key| sorted(key) == sorted(keys))
 }
 
 /// The search for the orphans of a reference.

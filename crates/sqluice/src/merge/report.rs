@@ -10,8 +10,7 @@ use sqluice_engine::output::Replaced;
 use sqluice_engine::report::PhaseReport;
 use sqluice_format::page::Geometry;
 
-use super::known::Run;
-use super::orphans::LeftOut;
+use super::known::{LeftOut, Run};
 use super::sources::{self, Source};
 use super::tables::{self, Method};
 

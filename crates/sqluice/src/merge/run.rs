@@ -18,8 +18,8 @@ use sqluice_reader::StoredObject;
 
 use super::design::{Design, SCHEMA_FORMAT};
 use super::inserted;
-use super::known::Run;
-use super::orphans::{self, LeftOut};
+use super::known::{LeftOut, Run};
+use super::orphans;
 use super::place::Placed;
 use super::report::MergeReport;
 use super::sources;
