@@ -73,7 +73,10 @@ impl Snapshot {
             return Ok(Vec::new());
         }
         let mut records = self.schema_records(cancel)?;
-        let read = || Ok((list(&self.connection())?, without_rowid(&self.connection())?));
+        let read = || {
+            let connection = self.connection();
+            Ok((list(&connection)?, without_rowid(&connection)?))
+        };
         let (listed, without_rowid) = read().map_err(|error| unreadable(self.name(), error))?;
         let mut roots: HashMap<u32, String> = HashMap::new();
         let mut objects = Vec::new();
