@@ -259,9 +259,9 @@ fn compare_constraints(one: &Declared<'_>, other: &Declared<'_>, refused: &mut V
         let keys = with.constraints.iter().filter(|one| one.kind == ConstraintKind::PrimaryKey);
         for key in keys.filter(|key| !list.iter().any(|known| known == key)) {
             let text = key.text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let columns = key.columns.join(", ");
+            let of_column = key.column.as_ref().map_or(String::new(), |name| format!(" of column {name}"));
             refused.push(format!(
-                "{text} ({columns}) of {} has a column that {} lacks",
+                "{text}{of_column} is in {}, and {} lacks a column of it",
                 with.name, without.name
             ));
         }
