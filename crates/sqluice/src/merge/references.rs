@@ -194,6 +194,12 @@ impl References {
         if disjoint(numbers.clone()) {
             return Ok(());
         }
+        if let Method::Inserted(why) = &merged.method {
+            return Err(Error::usage(format!(
+                "table {} can't be renumbered: SQLite inserts its rows, because {why}",
+                merged.table.name
+            )));
+        }
         let offsets = raised(&numbers).map_err(|place| around.too_large(merged.table, ranges[place].0))?;
         if merged.method != Method::Renumbered {
             around.refuse_named_rowids(merged)?;
@@ -340,7 +346,6 @@ struct Added {
 fn is_to_be_renumbered(around: &Around<'_>, merged: &MergedTable<'_>) -> bool {
     merged.table.rowid_alias.is_some()
         && !merged.is_empty
-        && matches!(merged.method, Method::Copied | Method::Concatenated | Method::Renumbered)
         && around.merge.renumber.iter().any(|name| name.eq_ignore_ascii_case(&merged.table.name))
 }
 
