@@ -353,6 +353,9 @@ def merge(
     keep_rowids: bool = False,
     renumber: str | Sequence[str] = (),
     rewrite_references: bool = False,
+    reference: str | Sequence[str] = (),
+    no_reference: str | Sequence[str] = (),
+    orphans: Literal["refuse", "keep"] = "refuse",
     add_columns: bool = False,
     source_column: str | None = None,
     exclude_tables: str | Sequence[str] = (),
@@ -374,7 +377,10 @@ def merge(
 
     sources: paths, also patterns such as "shard*.db". on_conflict: what to do with a row whose key a row of another database has already.
     keep_rowids: keeps rowids also in tables that do not show them. renumber: tables whose INTEGER PRIMARY KEY gets new numbers where
-    databases share some; rewrite_references: lets foreign keys follow these. add_columns: adds columns that a table lacks in some
+    databases share some; rewrite_references: lets foreign keys follow these. reference: columns that refer to a key without REFERENCES,
+    such as "visits.place_id=places.id"; no_reference: columns that do not although they look so, such as "visits.place_id": with
+    renumber, each such column must be in one of the two. orphans: rows that refer to a row which on_conflict leaves out are an error,
+    unless this is "keep". add_columns: adds columns that a table lacks in some
     databases. source_column: a column that is added to every table, with the name of the database. compact: packs all pages anew.
     analyze: makes statistics, which are dropped otherwise. busy_limit: seconds that the merge may keep others from committing to a
     source, which it does in all journal modes but WAL. assume_unused: a target is replaced by a rename even if others could have it open
@@ -384,6 +390,9 @@ def merge(
         "keep_rowids": keep_rowids,
         "renumber": names(renumber),
         "rewrite_references": rewrite_references,
+        "reference": names(reference),
+        "no_reference": names(no_reference),
+        "orphans": orphans,
         "add_columns": add_columns,
         "source_column": source_column,
         "exclude_tables": names(exclude_tables),

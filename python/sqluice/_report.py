@@ -458,8 +458,22 @@ class MergedTable:
     """The sources whose rows have new rowids."""
     following: tuple[str, ...] = ()
     """The columns whose values follow new numbers."""
+    notes: tuple[str, ...] = ()
+    """Differences between the declarations of databases that change no value (`add_columns=True`)."""
     why: str | None = None
     """Why SQLite inserted its rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrphanedRows:
+    """Rows that refer to rows of their database which a merge left out, because others have their keys."""
+
+    table: str
+    columns: tuple[str, ...]
+    """The columns that refer."""
+    parent: str
+    """The table that they refer to."""
+    rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -502,6 +516,8 @@ class MergeReport:
     """Virtual tables that SQLite made and filled."""
     left_out: tuple[str, ...]
     """Objects that were left out, such as `table log` or `statistics (sqlite_stat1)`."""
+    orphans: tuple[OrphanedRows, ...] = ()
+    """Rows that were kept without the rows that they refer to (`orphans="keep"`)."""
     checksum: str | None = None
     """Of all pages, in hexadecimal; None: SQLite wrote some of them."""
     replaced: Replaced | None = None

@@ -15,7 +15,7 @@ use sqluice::generate::{Extent, Generate, Preset};
 use sqluice::index::Index;
 use sqluice::input::{self, Encoding};
 use sqluice::load::{FileKind, Format, Load, NameFrom};
-use sqluice::merge::Merge;
+use sqluice::merge::{Merge, Orphans};
 use sqluice::profile::Profile;
 use sqluice::progress::{Cancel, Progress};
 use sqluice::report::Report;
@@ -565,6 +565,9 @@ pub(crate) struct MergeArgs {
     keep_rowids: bool,
     renumber: Vec<String>,
     rewrite_references: bool,
+    reference: Vec<String>,
+    no_reference: Vec<String>,
+    orphans: String,
     add_columns: bool,
     source_column: Option<String>,
     exclude_tables: Vec<String>,
@@ -584,10 +587,18 @@ pub(crate) fn merge(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     reported(py, progress, |progress, cancel| {
+        let orphans = match &*args.orphans {
+            "refuse" => Orphans::Refuse,
+            "keep" => Orphans::Keep,
+            other => return Err(choice("orphans", other, "refuse or keep")),
+        };
         let merge = Merge::new(target, sources)
             .keep_rowids(args.keep_rowids)
             .renumber(args.renumber)
             .rewrite_references(args.rewrite_references)
+            .references(args.reference)
+            .no_references(args.no_reference)
+            .orphans(orphans)
             .add_columns(args.add_columns)
             .source_column(args.source_column)
             .no_verify(args.no_verify)

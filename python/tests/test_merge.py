@@ -108,6 +108,36 @@ def test_repeated_keys_are_refused_left_out_or_renumbered(tmp_path: Path) -> Non
     assert report.tables[1].following == ("customer",)
 
 
+def test_columns_that_refer_to_new_numbers_are_decided_by_arguments(tmp_path: Path) -> None:
+    one, two, target = tmp_path / "one.db", tmp_path / "two.db", tmp_path / "all.db"
+    for path in (one, two):
+        with closing(sqlite3.connect(path)) as db:
+            db.executescript("CREATE TABLE places (id INTEGER PRIMARY KEY); CREATE TABLE visits (place_id INT); INSERT INTO places VALUES (1); INSERT INTO visits VALUES (1)")
+    with pytest.raises(sqluice.UsageError, match="columns seem to refer to it") as raised:
+        sqluice.merge(target, [one, two], renumber="places")
+    assert raised.value.hint == 'say of each whether it does: reference="visits.place_id=places.id" or no_reference="visits.place_id"'
+    assert sqluice.merge(target, [one, two], renumber="places", reference="visits.place_id=places.id").tables[1].following == ("place_id",)
+    assert query(target, "SELECT place_id FROM visits") == [(1,), (2,)]
+    assert sqluice.merge(target, [one, two], renumber="places", no_reference=["visits.place_id"], overwrite=True).tables[1].following == ()
+
+
+def test_rows_without_their_parents_are_an_error_or_kept(tmp_path: Path) -> None:
+    one, two, target = tmp_path / "one.db", tmp_path / "two.db", tmp_path / "all.db"
+    for path, key in ((one, 1), (two, 2)):
+        with closing(sqlite3.connect(path)) as db:
+            db.executescript("CREATE TABLE c (id INTEGER PRIMARY KEY, mail UNIQUE); CREATE TABLE o (c REFERENCES c)")
+            db.execute("INSERT INTO c VALUES (?, 'ann')", (key,))
+            db.execute("INSERT INTO o VALUES (?)", (key,))
+            db.commit()
+    with pytest.raises(sqluice.InputError, match=r"1 row of o \(c\) to c") as raised:
+        sqluice.merge(target, [one, two], on_conflict="ignore")
+    assert raised.value.hint is not None and 'orphans="keep"' in raised.value.hint
+    report = sqluice.merge(target, [one, two], on_conflict="ignore", orphans="keep")
+    assert [(lost.table, lost.columns, lost.parent, lost.rows) for lost in report.orphans] == [("o", ("c",), "c", 1)]
+    with pytest.raises(sqluice.UsageError, match="refuse or keep"):
+        sqluice.merge(target, [one, two], orphans="drop")  # type: ignore[arg-type]
+
+
 def test_arguments_shape_the_result(tmp_path: Path) -> None:
     one, two = tmp_path / "one.db", tmp_path / "two.db"
     with closing(sqlite3.connect(one)) as db:

@@ -11,6 +11,8 @@ pub(crate) fn flag(setting: Setting, value: Option<&str>) -> String {
         other => other.name().replace('_', "-"),
     };
     match value {
+        // The shell keeps the quotes around a name.
+        Some(value) if value.contains('"') => format!("--{name} '{}'", value.replace('\'', "'\\''")),
         Some(value) => format!("--{name} {value}"),
         None => format!("--{name}"),
     }

@@ -163,11 +163,37 @@ fn count_any_fields(record: &[u8]) -> Result<usize, RecordError> {
     }
 }
 
+/// What is added to the integers in a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Shift {
+    /// The field.
+    pub field: usize,
+    /// The number that is added.
+    pub add: i64,
+    /// The smallest integer to which it is added: smaller ones stay.
+    pub from: i64,
+    /// Whether a record may lack the field, as one from before ADD COLUMN: its value is a default that stays.
+    pub may_lack: bool,
+}
+
+impl Shift {
+    /// Adds a number to all integers of a field.
+    pub fn all(field: usize, add: i64) -> Shift {
+        Shift { field, add, from: i64::MIN, may_lack: false }
+    }
+
+    fn of(&self, int: i64) -> Result<i64, ShiftError> {
+        if int < self.from { Ok(int) } else { int.checked_add(self.add).ok_or(ShiftError::TooLarge) }
+    }
+}
+
 /// Why a number can't be added to a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShiftError {
-    /// The bytes are no record, or it has no such field.
+    /// The bytes are no record.
     Record,
+    /// The record lacks the field.
+    Lacking,
     /// The field is neither an integer nor NULL.
     NotAnInteger,
     /// The sum is no 64-bit integer.
@@ -177,12 +203,12 @@ pub enum ShiftError {
 /// Fields to which [`shift`] adds without a detour.
 const SHIFTS_MAX: usize = 4;
 
-/// Appends a record to `out`, a number added to each integer in some of its fields: pairs of a field and a number, by ascending
-/// field. NULL stays NULL. No other value is looked at.
+/// Appends a record to `out`, a number added to integers in some of its fields, which ascend. NULL stays NULL. No
+/// other value is looked at.
 ///
 /// # Errors
 /// When that can't be done; `out` has some bytes more then.
-pub fn shift(record: &[u8], shifts: &[(usize, i64)], out: &mut Vec<u8>) -> Result<(), ShiftError> {
+pub fn shift(record: &[u8], shifts: &[Shift], out: &mut Vec<u8>) -> Result<(), ShiftError> {
     let header = usize::from(*record.first().ok_or(ShiftError::Record)?);
     if header > SHORT_HEADER_MAX || shifts.len() > SHIFTS_MAX {
         return shift_any(record, shifts, out);
@@ -195,18 +221,24 @@ pub fn shift(record: &[u8], shifts: &[(usize, i64)], out: &mut Vec<u8>) -> Resul
     // Where the content of each such field is, and what it becomes.
     let mut sums = [(0, 0, 0); SHIFTS_MAX];
     let mut found = 0;
-    while let Some(&&(wanted, number)) = next.peek() {
+    while let Some(&&shift) = next.peek() {
+        if at == types.len() {
+            if next.any(|shift| !shift.may_lack) {
+                return Err(ShiftError::Lacking);
+            }
+            break;
+        }
         let (serial, n) = types.get(at..).and_then(varint::read).ok_or(ShiftError::Record)?;
         let serial = SerialType(serial);
         let bytes = serial.content_bytes().ok_or(ShiftError::Record)?;
         let end = usize::try_from(bytes).ok().and_then(|bytes| content.checked_add(bytes));
         let end = end.filter(|end| *end <= record.len()).ok_or(ShiftError::Record)?;
-        if field == wanted {
+        if field == shift.field {
             next.next();
             if serial.class() == Some(Class::Null) {
                 out.push(serial.0 as u8);
             } else {
-                let sum = sum(serial, &record[content..end], number)?;
+                let sum = sum(serial, &record[content..end], shift)?;
                 out.push(SerialType::of_int(sum).0 as u8);
                 sums[found] = (content, end, sum);
                 found += 1;
@@ -232,25 +264,27 @@ pub fn shift(record: &[u8], shifts: &[(usize, i64)], out: &mut Vec<u8>) -> Resul
 /// The largest header whose size takes one byte.
 const SHORT_HEADER_MAX: usize = 0x7f;
 
-fn shift_any(record: &[u8], shifts: &[(usize, i64)], out: &mut Vec<u8>) -> Result<(), ShiftError> {
+fn shift_any(record: &[u8], shifts: &[Shift], out: &mut Vec<u8>) -> Result<(), ShiftError> {
     let mut values = decode(record).map_err(|_| ShiftError::Record)?;
-    for &(field, number) in shifts {
-        match values.get_mut(field).ok_or(ShiftError::Record)? {
-            Value::Null => {}
-            Value::Int(int) => *int = int.checked_add(number).ok_or(ShiftError::TooLarge)?,
-            _ => return Err(ShiftError::NotAnInteger),
+    for shift in shifts {
+        match values.get_mut(shift.field) {
+            None if shift.may_lack => {}
+            None => return Err(ShiftError::Lacking),
+            Some(Value::Null) => {}
+            Some(Value::Int(int)) => *int = shift.of(*int)?,
+            Some(_) => return Err(ShiftError::NotAnInteger),
         }
     }
     encode(&values, out);
     Ok(())
 }
 
-fn sum(serial: SerialType, content: &[u8], number: i64) -> Result<i64, ShiftError> {
+fn sum(serial: SerialType, content: &[u8], shift: Shift) -> Result<i64, ShiftError> {
     if serial.class() != Some(Class::Int) {
         return Err(ShiftError::NotAnInteger);
     }
     let value = if content.is_empty() { serial.0 as i64 - 8 } else { int(content) };
-    value.checked_add(number).ok_or(ShiftError::TooLarge)
+    shift.of(value)
 }
 
 /// The integer in the last field of a record, such as the rowid in an entry of an index; `None`: it has none.

@@ -15,6 +15,8 @@
 //! SQLite keeps no comments between its statements' tokens, so this walks the tokens of the file. It relies on SQLite having
 //! accepted the file. Columns of `ALTER TABLE t ADD COLUMN` can have comments too.
 
+use std::collections::HashMap;
+
 use sqluice_core::schema::token::{Token, TokenKind, tokens};
 
 use super::Fault;
@@ -36,10 +38,20 @@ pub(crate) struct Comment<'a> {
     pub(crate) start: usize,
 }
 
-impl Comment<'_> {
-    /// Whether it belongs to that column; names are compared as SQLite does.
-    pub(crate) fn is_of(&self, table: &str, column: &str) -> bool {
-        self.table.eq_ignore_ascii_case(table) && self.column.eq_ignore_ascii_case(column)
+/// The comments of a file, each by the column that it belongs to.
+#[derive(Debug, Default)]
+pub(crate) struct Comments<'a> {
+    /// In the order of the file.
+    pub(crate) list: Vec<Comment<'a>>,
+    /// By table and column in small letters: SQLite compares names so.
+    places: HashMap<(String, String), usize>,
+}
+
+impl<'a> Comments<'a> {
+    /// The comment of a column.
+    pub(crate) fn of(&self, table: &str, column: &str) -> Option<&Comment<'a>> {
+        let place = self.places.get(&(table.to_ascii_lowercase(), column.to_ascii_lowercase()))?;
+        Some(&self.list[*place])
     }
 }
 
@@ -84,12 +96,12 @@ pub(crate) fn row_counts(sql: &str) -> Vec<(String, u64)> {
 ///
 /// # Errors
 /// When one belongs to no column, or two to the same.
-pub(crate) fn comments(sql: &str) -> Result<Vec<Comment<'_>>, Fault> {
-    let mut comments: Vec<Comment<'_>> = Vec::new();
+pub(crate) fn comments(sql: &str) -> Result<Comments<'_>, Fault> {
+    let mut comments = Comments::default();
     for (at, text, start, owner) in owned(sql, MARK) {
         match owner {
             Owner::Column { table, column } => {
-                if comments.iter().any(|other| other.is_of(&table, &column)) {
+                if comments.of(&table, &column).is_some() {
                     return Err(Fault::new(
                         at,
                         format!("a second gen: comment for column {column} of {table}"),
@@ -98,7 +110,9 @@ pub(crate) fn comments(sql: &str) -> Result<Vec<Comment<'_>>, Fault> {
                         "a comment belongs to the last column that began before it; each column takes one",
                     ));
                 }
-                comments.push(Comment { table, column, text, start });
+                let key = (table.to_ascii_lowercase(), column.to_ascii_lowercase());
+                comments.places.insert(key, comments.list.len());
+                comments.list.push(Comment { table, column, text, start });
             }
             Owner::Constraint { .. } => {
                 return Err(Fault::new(at, "a gen: comment on a table constraint")
@@ -255,7 +269,7 @@ mod tests {
 
     /// `table.column=text` of each comment.
     fn found(sql: &str) -> Vec<String> {
-        let comments = comments(sql).unwrap();
+        let comments = comments(sql).unwrap().list;
         for comment in &comments {
             assert!(sql[comment.start..].starts_with(comment.text));
         }

@@ -1,6 +1,7 @@
 //! The columns that expressions name, made in the order in which they depend on each other.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use sqluice_core::schema::{Schema, Table};
@@ -20,6 +21,8 @@ type Compile = fn(&Expr, Context<'_>) -> Result<Arc<dyn Generate>, Fault>;
 #[derive(Debug)]
 pub(crate) struct Names<'a> {
     pub(crate) tables: &'a [Table],
+    /// The numbers of tables by their names in small letters.
+    places: HashMap<String, usize>,
     /// Of each table and column; `None`: SQLite computes it.
     exprs: Vec<Vec<Option<Expr>>>,
     made: RefCell<Vec<Vec<Made>>>,
@@ -43,6 +46,7 @@ impl<'a> Names<'a> {
     pub(crate) fn none(compile: Compile) -> Names<'static> {
         Names {
             tables: &[],
+            places: HashMap::new(),
             exprs: Vec::new(),
             made: RefCell::default(),
             compile,
@@ -52,7 +56,16 @@ impl<'a> Names<'a> {
 
     pub(crate) fn new(schema: &'a Schema, exprs: Vec<Vec<Option<Expr>>>, compile: Compile) -> Names<'a> {
         let made = exprs.iter().map(|columns| vec![None; columns.len()]).collect();
-        Names { tables: &schema.tables, exprs, made: RefCell::new(made), making: RefCell::default(), compile }
+        let named = schema.tables.iter().enumerate();
+        let places = named.map(|(number, table)| (table.name.to_ascii_lowercase(), number)).collect();
+        Names {
+            tables: &schema.tables,
+            places,
+            exprs,
+            made: RefCell::new(made),
+            making: RefCell::default(),
+            compile,
+        }
     }
 
     pub(crate) fn expr(&self, table: usize, column: usize) -> Option<&Expr> {
@@ -61,7 +74,7 @@ impl<'a> Names<'a> {
 
     /// The number of the table `name`.
     pub(crate) fn table(&self, name: &str, at: usize) -> Result<usize, Fault> {
-        self.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
+        self.places.get(&name.to_ascii_lowercase()).copied().ok_or_else(|| {
             let names = self.tables.iter().map(|table| &table.name[..]);
             Fault::new(at, format!("no table is called `{name}`")).hint(similar::hint(name, names))
         })

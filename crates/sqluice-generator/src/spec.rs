@@ -1,12 +1,13 @@
 //! The spec: for each column of a schema, the expression that makes its values.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::Schema;
 
 use super::Fault;
-use super::comments::{Comment, comments, row_counts};
+use super::comments::{Comments, comments, row_counts};
 use super::defaults::{Defaults, broken_checks};
 use super::functions::compile_in;
 use super::names::Names;
@@ -64,17 +65,18 @@ impl Spec {
 
     fn build(
         schema: &Schema,
-        comments: &[Comment<'_>],
+        comments: &Comments<'_>,
         expressions: Vec<Vec<Option<String>>>,
     ) -> Result<Vec<TableSpec>, Fault> {
         let mut origins = Vec::new();
         let mut exprs = Vec::new();
+        let declared = schema.declared_tables();
         for (table, defaults) in schema.tables.iter().zip(expressions) {
-            let at = schema.place_of_table(&table.name).byte.unwrap_or(0) as usize;
+            let at = declared.get(&table.name.to_ascii_lowercase()).copied().unwrap_or(0);
             let (mut row, mut of_row) = (Vec::new(), Vec::new());
             for (index, default) in defaults.into_iter().enumerate() {
                 let name = &table.columns[index].name;
-                let comment = comments.iter().find(|comment| comment.is_of(&table.name, name));
+                let comment = comments.of(&table.name, name);
                 let (expr, origin) = match (comment, default) {
                     (Some(comment), _) if table.columns[index].generated.is_some() => {
                         let message =
@@ -117,16 +119,16 @@ impl Spec {
 /// How many rows the comments of a schema say that each of its tables gets: `-- rows: 10k` between the parentheses of its CREATE TABLE.
 pub fn stated_rows(schema: &Schema) -> Vec<Option<u64>> {
     let stated = row_counts(&schema.sql);
-    let of = |name: &str| {
-        stated.iter().rfind(|(table, _)| table.eq_ignore_ascii_case(name)).map(|(_, rows)| *rows)
-    };
-    schema.tables.iter().map(|table| of(&table.name)).collect()
+    // Of several the last.
+    let stated: HashMap<String, u64> =
+        stated.into_iter().map(|(table, rows)| (table.to_ascii_lowercase(), rows)).collect();
+    schema.tables.iter().map(|table| stated.get(&table.name.to_ascii_lowercase()).copied()).collect()
 }
 
 /// The comments, each of a column that there is.
-fn comments_of(schema: &Schema) -> Result<Vec<Comment<'_>>, Fault> {
+fn comments_of(schema: &Schema) -> Result<Comments<'_>, Fault> {
     let comments = comments(&schema.sql)?;
-    for comment in &comments {
+    for comment in &comments.list {
         let table = schema.table(&comment.table);
         if table.and_then(|table| table.column(&comment.column)).is_none() {
             let message = format!("the schema has no column {} of {}", comment.column, comment.table);

@@ -17,7 +17,7 @@
 //! * [`positioned`]: reads and writes at a place; [`unbuffered`]: past the page cache; [`ranges`]: parts of files given back;
 //!   [`durable`]: what is on the disk
 //! * [`names`]: names that are taken once, and are durable; [`locks`]: files of living processes; [`temporary`]: files without a name
-//! * [`users`]: processes that have a file open; [`space`]: of disks; [`memory`]: of the machine and the process
+//! * [`users`]: processes that have a file open; [`open_files`]: how many the process may have; [`space`]: of disks; [`memory`]: of the machine and the process
 //! * [`tree`]: files, folders and links below a folder, and never elsewhere
 //! * [`streams`]: standard input and the like; [`stop`]: requests to end the process; [`machine`]: what it is
 //!
@@ -53,6 +53,7 @@ pub mod locks;
 pub mod machine;
 pub mod memory;
 pub mod names;
+pub mod open_files;
 pub mod paths;
 pub mod positioned;
 pub mod ranges;

@@ -73,7 +73,11 @@ impl Snapshot {
             return Ok(Vec::new());
         }
         let mut records = self.schema_records(cancel)?;
-        let listed = list(&self.connection()).map_err(|error| unreadable(self.name(), error))?;
+        let read = || {
+            let connection = self.connection();
+            Ok((list(&connection)?, without_rowid(&connection)?))
+        };
+        let (listed, without_rowid) = read().map_err(|error| unreadable(self.name(), error))?;
         let mut roots: HashMap<u32, String> = HashMap::new();
         let mut objects = Vec::new();
         for Listed { rowid, kind, name, table, root_page, sql } in listed {
@@ -87,7 +91,9 @@ impl Snapshot {
                         format!("{other} and {} have the same root page, {root_page}", object.describe());
                     return Err(damaged(self.name(), &what));
                 }
-                let tree = self.tree_of(&object, root_page);
+                let is_clustered =
+                    object.kind == "table" && without_rowid.contains(&object.name.to_ascii_lowercase());
+                let tree = self.tree_of(&object, root_page, is_clustered);
                 object.tree = Some(tree.map_err(|error| unreadable(self.name(), error))?);
             }
             objects.push(object);
@@ -140,24 +146,65 @@ impl Snapshot {
         list().map_err(|error| unreadable(self.name(), error))
     }
 
+    /// The root page of the table of that name, exactly as `sqlite_schema` has it; `None`: it has none.
+    pub(crate) fn root_of_table(&self, name: &str) -> rusqlite::Result<Option<u32>> {
+        // Read once: for each table alone SQLite walks the whole schema.
+        if let Some(roots) = self.roots.get() {
+            return Ok(roots.get(name).copied());
+        }
+        let roots = {
+            let connection = self.connection();
+            let sql = "SELECT name, rootpage FROM main.sqlite_schema WHERE type = 'table' AND rootpage BETWEEN 1 AND 4294967295";
+            let mut statement = connection.prepare(sql)?;
+            let roots = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            roots.collect::<rusqlite::Result<HashMap<String, u32>>>()?
+        };
+        Ok(self.roots.get_or_init(|| roots).get(name).copied())
+    }
+
+    /// The largest rowid that each AUTOINCREMENT table has given, by the name of the table in small letters.
+    ///
+    /// # Errors
+    /// When SQLite can't read `sqlite_sequence`.
+    pub fn sequences(&self) -> Result<HashMap<String, i64>> {
+        let read = || -> rusqlite::Result<HashMap<String, i64>> {
+            let connection = self.connection();
+            let mut has =
+                connection.prepare("SELECT 1 FROM main.sqlite_schema WHERE name = 'sqlite_sequence'")?;
+            if !has.exists([])? {
+                return Ok(HashMap::new());
+            }
+            let sql = "SELECT lower(name), max(seq) FROM main.sqlite_sequence
+                       WHERE typeof(name) = 'text' AND typeof(seq) = 'integer' GROUP BY lower(name)";
+            let mut statement = connection.prepare(sql)?;
+            statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        };
+        read().map_err(|error| unreadable(self.name(), error))
+    }
+
     /// The tree with that root.
     pub fn tree(&self, root_page: u32, kind: Kind) -> Tree {
         Tree { root_page, kind, geometry: self.geometry(), page_count: self.page_count() }
     }
 
-    fn tree_of(&self, object: &StoredObject, root_page: u32) -> rusqlite::Result<StoredTree> {
+    /// The tree of an object; `is_clustered`: it is a WITHOUT ROWID table.
+    fn tree_of(
+        &self,
+        object: &StoredObject,
+        root_page: u32,
+        is_clustered: bool,
+    ) -> rusqlite::Result<StoredTree> {
         let connection = self.connection();
         let mut tree = StoredTree { root_page, kind: Kind::Table, order: None, unknown_order: None };
         let columns = match &*object.kind {
             "index" => columns(&connection, &object.name)?,
-            _ => match clustered(&connection, &object.name)? {
-                Some(mut columns) => {
-                    // The key makes rows unique; the columns after it are in no order.
-                    columns.retain(|column| column.is_key);
-                    columns
-                }
-                None => return Ok(tree),
-            },
+            _ if is_clustered => {
+                // The key makes rows unique; the columns after it are in no order.
+                let mut columns = clustered(&connection, &object.name)?;
+                columns.retain(|column| column.is_key);
+                columns
+            }
+            _ => return Ok(tree),
         };
         tree.kind = Kind::Index;
         let descends = self.header().schema_format >= DESCENDING_FORMAT;
@@ -227,17 +274,17 @@ fn columns(connection: &Connection, index: &str) -> rusqlite::Result<Vec<Column>
     columns.collect()
 }
 
-/// The columns of a WITHOUT ROWID table; `None`: it has rowids.
-fn clustered(connection: &Connection, table: &str) -> rusqlite::Result<Option<Vec<Column>>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?1 COLLATE NOCASE",
-    )?;
-    let without_rowid = statement.query_map([table], |row| row.get::<_, bool>(0))?.next().transpose()?;
-    if without_rowid != Some(true) {
-        return Ok(None);
-    }
+/// The names of all WITHOUT ROWID tables, in small letters. The list is read once: for each table alone SQLite walks all of it.
+fn without_rowid(connection: &Connection) -> rusqlite::Result<HashSet<String>> {
+    let sql = "SELECT lower(name) FROM pragma_table_list WHERE schema = 'main' AND wr";
+    let mut statement = connection.prepare(sql)?;
+    statement.query_map([], |row| row.get(0))?.collect()
+}
+
+/// The columns of a WITHOUT ROWID table.
+fn clustered(connection: &Connection, table: &str) -> rusqlite::Result<Vec<Column>> {
     let mut statement =
         connection.prepare_cached("SELECT name FROM pragma_index_list(?1, 'main') WHERE origin = 'pk'")?;
     let key = statement.query_map([table], |row| row.get::<_, String>(0))?.next().transpose()?;
-    key.map_or(Ok(Some(Vec::new())), |key| columns(connection, &key).map(Some))
+    key.map_or(Ok(Vec::new()), |key| columns(connection, &key))
 }

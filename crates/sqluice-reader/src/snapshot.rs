@@ -17,10 +17,11 @@
 //! ```
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
@@ -82,6 +83,8 @@ pub struct Snapshot {
     limit: Option<Limit>,
     /// What shows that the file has changed, if it is read without locks.
     at_rest: Option<AtRest>,
+    /// The root pages of tables, once one was asked for.
+    pub(crate) roots: OnceLock<HashMap<String, u32>>,
     /// What removes the file, if it is a temporary one: closed after the connection and the descriptor.
     fetched: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -199,6 +202,7 @@ impl Snapshot {
             in_log,
             limit,
             at_rest: None,
+            roots: OnceLock::new(),
             fetched: None,
         };
         snapshot.read_header(options.pending_byte)?;

@@ -218,7 +218,8 @@
 //!
 //! From the bottom up; each uses only those above it in this list:
 //!
-//! * [`remote`]: URLs in the place of paths; `personal`: whether a column looks personal
+//! * [`remote`]: URLs in the place of paths; `personal`: whether a column looks personal; `references`: which columns refer to keys
+//!   without saying so
 //! * [`load`]: files of rows into a database; [`write`](mod@write): rows of the caller's own
 //! * [`generate`], [`tpch`]: test data
 //! * [`profile`]: what a database is like, as a schema that the generator reads
@@ -265,6 +266,7 @@ mod personal;
 pub mod profile;
 #[cfg(all(feature = "export", feature = "parquet"))]
 pub mod read;
+mod references;
 pub mod remote;
 #[cfg(feature = "tpch")]
 pub mod tpch;

@@ -4,6 +4,7 @@ mod copy;
 mod export;
 mod mask;
 mod merge;
+mod tables;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,8 @@ enum Part {
     Merge(merge::Settings),
     /// A shop to a masked copy
     Mask(mask::Settings),
+    /// Databases of 1,000 to 100,000 tables, by each verb that lists them
+    Tables(tables::Settings),
     /// TPC-H's lineitem to CSV, NDJSON and Parquet files
     Export(export::Settings),
 }
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         Part::Copy(settings) => copy::run(&settings, runner),
         Part::Mask(settings) => mask::run(&settings, runner),
         Part::Merge(settings) => merge::run(&settings, runner),
+        Part::Tables(settings) => tables::run(&settings, runner),
         Part::Export(settings) => export::run(&settings, runner),
     })
 }

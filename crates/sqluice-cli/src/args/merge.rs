@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, ValueEnum};
-use sqluice::options;
+use sqluice::{merge, options};
 
 use crate::numbers;
 
@@ -16,7 +16,12 @@ use crate::numbers;
 /// their commits wait, at most as long as --busy-limit.
 ///
 /// Rows whose rowid is not a column get new rowids if databases share some. If databases share values of a PRIMARY KEY or a UNIQUE column,
-/// the merge ends with an error, unless --on-conflict chooses a row or --renumber assigns new numbers. Foreign keys are not checked.
+/// the merge ends with an error, unless --on-conflict chooses a row or --renumber assigns new numbers. Foreign keys are not checked, but
+/// rows must not lose the row that they refer to by --on-conflict, unless --orphans keeps them.
+///
+/// With --renumber, columns that refer to the new numbers follow: foreign keys with --rewrite-references, other columns if --reference
+/// says so. If a column seems to refer to them, by its name and its values, the merge ends with an error until --reference or
+/// --no-reference decides.
 ///
 /// SOURCE and TARGET may be URLs: s3://bucket/name, gs://bucket/name or az://container/name, and SOURCE also https://host/name. Sources at
 /// URLs are fetched to temporary files first. A target in an object store is uploaded as it is written; it must not exist, unless
@@ -38,6 +43,8 @@ use crate::numbers;
     sqluice merge all.db monday.db tuesday.db --on-conflict replace
   Renumber customers, and the orders that refer to them:
     sqluice merge all.db berlin.db oslo.db --renumber customer --rewrite-references
+  Renumber places, and a column that refers to them without REFERENCES:
+    sqluice merge all.db laptop.db phone.db --renumber places --reference visits.place_id=places.id
   Add a column with the source of each row:
     sqluice merge all.db 'shard*.db' --source-column shard")]
 pub(crate) struct Merge {
@@ -62,6 +69,15 @@ pub(crate) struct Merge {
     /// Change foreign keys along with --renumber
     #[arg(long, help_heading = "Keys")]
     pub(crate) rewrite_references: bool,
+    /// Declare a column that refers to a key without REFERENCES, such as visits.place_id=places.id; repeatable
+    #[arg(long = "reference", value_name = "COLUMN=KEY", value_parser = NonEmptyStringValueParser::new(), help_heading = "Keys")]
+    pub(crate) references: Vec<String>,
+    /// Declare that a column refers to no key, such as visits.place_id; repeatable
+    #[arg(long = "no-reference", value_name = "COLUMN", value_parser = NonEmptyStringValueParser::new(), help_heading = "Keys")]
+    pub(crate) no_references: Vec<String>,
+    /// What to do with rows that refer to a row that --on-conflict leaves out [default: refuse]
+    #[arg(long, value_name = "WHAT", help_heading = "Keys")]
+    pub(crate) orphans: Option<Orphans>,
     /// Add columns that a table lacks in some databases; their rows get the default
     #[arg(long, help_heading = "Tables")]
     pub(crate) add_columns: bool,
@@ -115,6 +131,24 @@ pub(crate) enum OnConflict {
     Ignore,
     /// Keep the last row
     Replace,
+}
+
+/// What is done with rows whose parents are left out.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Orphans {
+    /// End the merge with an error that counts them
+    Refuse,
+    /// Keep them; they refer to nothing
+    Keep,
+}
+
+impl From<Orphans> for merge::Orphans {
+    fn from(what: Orphans) -> merge::Orphans {
+        match what {
+            Orphans::Refuse => merge::Orphans::Refuse,
+            Orphans::Keep => merge::Orphans::Keep,
+        }
+    }
 }
 
 impl From<OnConflict> for options::OnConflict {

@@ -34,6 +34,9 @@ pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::R
         .keep_rowids(args.keep_rowids)
         .renumber(&args.renumber)
         .rewrite_references(args.rewrite_references)
+        .references(&args.references)
+        .no_references(&args.no_references)
+        .orphans(args.orphans.map(Into::into).unwrap_or_default())
         .add_columns(args.add_columns)
         .source_column(args.source_column.clone())
         .no_verify(args.no_verify)
@@ -93,6 +96,9 @@ fn summarize(args: &Merge, report: &MergeReport, printer: &Printer) {
     }
     if let Some(more @ 1..) = tables.len().checked_sub(TABLES_MAX).filter(|_| !printer.is_verbose()) {
         printer.note(&format!("  and {}; --verbose lists them", counted(more as u64, "more table")));
+    }
+    for orphans in &report.orphans {
+        printer.note(&format!("  orphans: {orphans}"));
     }
     for table in &report.virtual_tables {
         printer
@@ -165,6 +171,9 @@ fn summarize_table(table: &MergedTable, printer: &Printer) {
     }
     for column in &table.following {
         printer.note(&format!("    column {column} follows the new numbers"));
+    }
+    for note in &table.notes {
+        printer.note(&format!("    {note}"));
     }
     if table.left_out > 0 {
         let (was, their) = if table.left_out == 1 { ("was", "its key") } else { ("were", "their keys") };

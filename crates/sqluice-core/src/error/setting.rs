@@ -126,10 +126,14 @@ settings! {
     NoIndexes = "no_indexes",
     /// Index entries are not compared with rows.
     NoVerify = "no_verify",
+    /// Columns that do not refer to a key.
+    NoReference = "no_reference",
     /// What stands for NULL.
     Null = "null",
     /// What happens to rows with the same key.
     OnConflict = "on_conflict",
+    /// Rows that refer to rows that are left out.
+    Orphans = "orphans",
     /// The whole database is replaced.
     Overwrite = "overwrite",
     /// An existing file of bad rows is replaced.
@@ -152,6 +156,8 @@ settings! {
     Quote = "quote",
     /// Where the records of a JSON document are.
     Records = "records",
+    /// Columns that refer to a key.
+    Reference = "reference",
     /// The file for bad rows.
     Reject = "reject",
     /// Rows of a table get new rowids.

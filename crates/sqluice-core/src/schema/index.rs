@@ -8,8 +8,12 @@
 //!
 //! A column that is repeated with the same collation is left out the second time; `index_xinfo` lists the columns kept.
 
+use std::collections::HashMap;
+
 use rusqlite::Connection;
 use sqluice_format::key::{Collation, KeyColumn, KeyOrder};
+
+use super::Object;
 
 /// An index, or the rows of a WITHOUT ROWID table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,13 +69,27 @@ pub enum Indexed {
     Expression,
 }
 
+/// The indexes of a database as `sqlite_schema` has them: by name, the place there and the statement. Read once: a join of each table's
+/// indexes with `sqlite_schema` reads all of it for each table.
+pub(super) struct StoredIndexes(HashMap<String, (usize, Option<String>)>);
+
+impl StoredIndexes {
+    /// Takes the indexes of all objects, which are in the order of `sqlite_schema`.
+    pub(super) fn new(objects: &[Object]) -> StoredIndexes {
+        let indexes = objects.iter().enumerate().filter(|(_, object)| object.kind == "index");
+        StoredIndexes(indexes.map(|(at, object)| (object.name.clone(), (at, object.sql.clone()))).collect())
+    }
+}
+
 impl Index {
     /// Reads the columns of an index back from SQLite.
-    pub(super) fn from_catalogue(connection: &Connection, table: &str) -> rusqlite::Result<Vec<Index>> {
+    pub(super) fn from_catalogue(
+        connection: &Connection,
+        table: &str,
+        StoredIndexes(stored): &StoredIndexes,
+    ) -> rusqlite::Result<Vec<Index>> {
         let mut list = connection.prepare_cached(
-            "SELECT l.name, l.\"unique\", l.origin, l.partial, s.sql
-             FROM pragma_index_list(?1) AS l LEFT JOIN sqlite_schema AS s ON s.type = 'index' AND s.name = l.name
-             ORDER BY s.rowid, l.seq DESC",
+            "SELECT name, \"unique\", origin, partial FROM pragma_index_list(?1) ORDER BY seq DESC",
         )?;
         let indexes = list.query_map([table], |row| {
             Ok(Index {
@@ -83,12 +101,17 @@ impl Index {
                     _ => IndexOrigin::Statement,
                 },
                 partial: row.get(3)?,
-                sql: row.get(4)?,
+                sql: None,
                 columns: Vec::new(),
                 key_columns: 0,
             })
         })?;
-        let mut indexes = indexes.collect::<rusqlite::Result<Vec<_>>>()?;
+        let mut indexes = indexes.collect::<rusqlite::Result<Vec<Index>>>()?;
+        for index in &mut indexes {
+            index.sql = stored.get(&index.name).and_then(|(_, sql)| sql.clone());
+        }
+        // The key of a WITHOUT ROWID table is not stored.
+        indexes.sort_by_key(|index| stored.get(&index.name).map(|(at, _)| *at));
         let mut columns = connection
             .prepare_cached("SELECT cid, coll, \"desc\", key FROM pragma_index_xinfo(?1) ORDER BY seqno")?;
         for index in &mut indexes {

@@ -3,19 +3,20 @@
 //! SQLite parses the SQL: the statements run in an in-memory database, and the catalogue is read back with its PRAGMAs. So
 //! every DDL that SQLite accepts is understood. What the catalogue does not hold is looked up in the tokens ([`token`]).
 
+pub mod declaration;
 pub mod index;
 pub mod token;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 
 use crate::affinity::Affinity;
 use crate::error::{Error, Place, Result};
-use index::{Index, IndexOrigin, Indexed};
+use index::{Index, IndexOrigin, Indexed, StoredIndexes};
 use token::Token;
 
 /// What a file of DDL declares.
@@ -36,6 +37,60 @@ pub struct Schema {
     pub user_version: i32,
     /// `PRAGMA application_id`.
     pub application_id: i32,
+    /// The places of tables by their names.
+    places: Places,
+}
+
+/// The places of tables by their names in small letters, as they were when a table was last looked for.
+#[derive(Debug, Default)]
+struct Places(Mutex<Known>);
+
+/// Places of tables, and by what the list of tables is known again: where it stands in memory, its length, its first and its last name.
+#[derive(Debug, Default)]
+struct Known {
+    list: (usize, usize, Option<[String; 2]>),
+    places: HashMap<String, usize>,
+}
+
+impl Clone for Places {
+    /// Returns no places: the list of the clone stands elsewhere.
+    fn clone(&self) -> Places {
+        Places::default()
+    }
+}
+
+impl Known {
+    fn is_of(&self, tables: &[Table]) -> bool {
+        let (at, len, ends) = &self.list;
+        let own = ends.as_ref().map(|ends| ends.each_ref().map(String::as_str));
+        (*at, *len) == (tables.as_ptr().addr(), tables.len()) && own == ends_of(tables)
+    }
+}
+
+/// The first and the last name.
+fn ends_of(tables: &[Table]) -> Option<[&str; 2]> {
+    Some([&tables.first()?.name, &tables.last()?.name])
+}
+
+impl Places {
+    /// The place of the first table of that name.
+    fn of(&self, name: &str, tables: &[Table]) -> Option<usize> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let find = |known: &Known| known.places.get(&name.to_ascii_lowercase()).copied();
+        if known.is_of(tables) {
+            let place = find(&known);
+            if place.is_none_or(|place| tables[place].name.eq_ignore_ascii_case(name)) {
+                return place;
+            }
+        }
+        let ends = ends_of(tables).map(|ends| ends.map(str::to_owned));
+        known.list = (tables.as_ptr().addr(), tables.len(), ends);
+        known.places.clear();
+        for (place, table) in tables.iter().enumerate() {
+            known.places.entry(table.name.to_ascii_lowercase()).or_insert(place);
+        }
+        find(&known)
+    }
 }
 
 /// A table.
@@ -192,15 +247,17 @@ impl Schema {
             objects: Vec::new(),
             user_version: connection.query_row("PRAGMA user_version", [], |row| row.get(0))?,
             application_id: connection.query_row("PRAGMA application_id", [], |row| row.get(0))?,
+            places: Places::default(),
         };
         let mut objects =
             connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid")?;
         let objects = objects.query_map([], |row| {
             Ok(Object { kind: row.get(0)?, name: row.get(1)?, table: row.get(2)?, sql: row.get(3)? })
         })?;
+        let objects = objects.collect::<rusqlite::Result<Vec<Object>>>()?;
+        let indexes = StoredIndexes::new(&objects);
         let listed = Listed::all(connection)?;
         for object in objects {
-            let object = object?;
             schema.objects.push((object.kind.clone(), object.name.clone()));
             let about = listed.get(&object.name).filter(|_| object.kind == "table");
             let kind = about.map(|about| about.kind.as_str());
@@ -221,7 +278,8 @@ impl Schema {
             }
             match (&object.sql, about) {
                 (Some(sql), Some(about)) if is_shadow || kind == Some("table") => {
-                    schema.tables.push(Table::from_catalogue(connection, &object.name, about, sql)?);
+                    let table = Table::from_catalogue(connection, (&object.name, about), sql, &indexes)?;
+                    schema.tables.push(table);
                 }
                 _ => schema.others.push(object),
             }
@@ -229,8 +287,31 @@ impl Schema {
         Ok(schema)
     }
 
+    /// The objects of this schema that `keeps` names, as if a file of that text declared them. The text is not parsed: SQLite needs the
+    /// longer for a statement the more tables there are.
+    #[must_use]
+    pub fn in_text(&self, sql: String, file: &Path, keeps: impl Fn(&str) -> bool) -> Schema {
+        Schema {
+            file: file.to_owned(),
+            sql,
+            tables: self.tables.iter().filter(|table| keeps(&table.name)).cloned().collect(),
+            others: self.others.iter().filter(|object| keeps(&object.name)).cloned().collect(),
+            objects: self.objects.iter().filter(|(_, name)| keeps(name)).cloned().collect(),
+            places: Places::default(),
+            ..*self
+        }
+    }
+
     /// Where the file declares the table of that name; the file as a whole if it does not.
     pub fn place_of_table(&self, name: &str) -> Place {
+        match self.declared_tables().get(&name.to_ascii_lowercase()) {
+            Some(at) => Place::in_text(&self.file, &self.sql, *at),
+            None => Place::file(&self.file),
+        }
+    }
+
+    /// The bytes at which the names of tables stand where the file declares them, by these names in small letters.
+    pub fn declared_tables(&self) -> HashMap<String, usize> {
         let tokens: Vec<Token> =
             token::tokens(&self.sql).into_iter().filter(|token| !token.is_comment()).collect();
         let sql = &self.sql;
@@ -247,18 +328,56 @@ impl Schema {
             }
             rest.get(if rest.get(1).is_some_and(|dot| dot.is_symbol(sql, ".")) { 2 } else { 0 }).cloned()
         };
-        let is_name = |token: &Token| token.name(sql).is_some_and(|found| found.eq_ignore_ascii_case(name));
-        let found = declared.filter_map(name_after).find(is_name);
-        match found {
-            Some(token) => Place::in_text(&self.file, &self.sql, token.at.start),
-            None => Place::file(&self.file),
+        let mut places = HashMap::new();
+        for token in declared.filter_map(name_after) {
+            if let Some(name) = token.name(sql) {
+                places.entry(name.to_ascii_lowercase()).or_insert(token.at.start);
+            }
         }
+        places
     }
 
     /// The table of that name, compared as SQLite does: ASCII letters in either case.
     pub fn table(&self, name: &str) -> Option<&Table> {
-        self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name))
+        self.place(name).map(|place| &self.tables[place])
     }
+
+    /// The place of the table of that name among the tables.
+    pub fn place(&self, name: &str) -> Option<usize> {
+        self.places.of(name, &self.tables)
+    }
+}
+
+/// The numbers of tables in an order in which each stands behind those that it refers to. In a circle of references, the table whose
+/// number is the smallest is begun with, and so stands last.
+pub fn parents_first(tables: &[&Table]) -> Vec<usize> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (index, table) in tables.iter().enumerate() {
+        places.entry(table.name.to_ascii_lowercase()).or_insert(index);
+    }
+    let mut order = Vec::with_capacity(tables.len());
+    let mut seen = vec![false; tables.len()];
+    for first in 0..tables.len() {
+        if std::mem::replace(&mut seen[first], true) {
+            continue;
+        }
+        // Not by recursion: a chain of references may have any length.
+        let mut path = vec![(first, tables[first].references.iter())];
+        while let Some((index, references)) = path.last_mut() {
+            let Some(reference) = references.next() else {
+                order.push(*index);
+                path.pop();
+                continue;
+            };
+            let parent = places.get(&reference.parent.to_ascii_lowercase());
+            if let Some(&parent) = parent
+                && !std::mem::replace(&mut seen[parent], true)
+            {
+                path.push((parent, tables[parent].references.iter()));
+            }
+        }
+    }
+    order
 }
 
 impl Table {
@@ -317,9 +436,9 @@ impl Table {
 
     fn from_catalogue(
         connection: &Connection,
-        name: &str,
-        &Listed { without_rowid, strict, .. }: &Listed,
+        (name, &Listed { without_rowid, strict, .. }): (&str, &Listed),
         sql: &str,
+        stored: &StoredIndexes,
     ) -> rusqlite::Result<Table> {
         let mut columns = Vec::new();
         let mut keys = Vec::new();
@@ -346,7 +465,7 @@ impl Table {
                 },
             });
         }
-        let mut indexes = Index::from_catalogue(connection, name)?;
+        let mut indexes = Index::from_catalogue(connection, name, stored)?;
         let primary_key = indexes.iter().position(|index| index.origin == IndexOrigin::PrimaryKey);
         // INTEGER PRIMARY KEY DESC is no alias, PRIMARY KEY(a DESC) is one: only the missing index shows the difference.
         let rowid_alias = match keys[..] {

@@ -119,6 +119,21 @@ pub fn same(one: &str, other: &str) -> bool {
     words(one) == words(other)
 }
 
+/// A statement with the semicolon that ends it. A comment at its end does not swallow the semicolon.
+pub fn terminated(sql: &str) -> String {
+    let end = match tokens(sql).last() {
+        Some(last) if last.kind == TokenKind::LineComment => "\n;",
+        Some(last) if last.kind == TokenKind::BlockComment && !is_closed(last.text(sql)) => "*/;",
+        _ => ";",
+    };
+    format!("{sql}{end}")
+}
+
+/// Whether the text of a block comment has its end: SQLite takes the end of the statement for one.
+fn is_closed(comment: &str) -> bool {
+    comment.len() >= "/**/".len() && comment.ends_with("*/")
+}
+
 /// The expressions of the CHECK constraints in a CREATE TABLE statement: CHECK is a reserved word, so wherever the bare word stands
 /// before a parenthesis, a constraint begins.
 pub fn checks(sql: &str) -> Vec<&str> {
@@ -220,6 +235,26 @@ mod tests {
     fn what_is_not_closed_runs_to_the_end() {
         for sql in ["'abc", "\"abc", "[abc", "/* abc", "-- abc", "'a''"] {
             assert_eq!(texts(sql), [sql]);
+        }
+    }
+
+    #[test]
+    fn a_comment_at_the_end_does_not_swallow_the_semicolon() {
+        for (sql, expected) in [
+            ("SELECT 1", "SELECT 1;"),
+            ("SELECT 1 -- one", "SELECT 1 -- one\n;"),
+            ("SELECT 1 -- one\n", "SELECT 1 -- one\n\n;"),
+            ("SELECT '--'", "SELECT '--';"),
+            ("SELECT 1 /* one */", "SELECT 1 /* one */;"),
+            ("SELECT 1 /* one", "SELECT 1 /* one*/;"),
+            ("SELECT 1 /*/", "SELECT 1 /*/*/;"),
+        ] {
+            assert_eq!(terminated(sql), expected);
+            let connection = rusqlite::Connection::open_in_memory().unwrap();
+            let next =
+                format!("CREATE TABLE next (a); CREATE VIEW v AS {} CREATE TABLE last (a);", terminated(sql));
+            connection.execute_batch(&next).unwrap();
+            assert!(connection.prepare("SELECT * FROM last").is_ok(), "{sql}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use sqluice_core::error::{Error, Result};
-use sqluice_format::record::{self, ShiftError};
+use sqluice_format::record::{self, Shift, ShiftError};
 use sqluice_format::scan::{Scan, ScanError};
 use sqluice_reader::pages::{FileView, damaged};
 
@@ -27,8 +27,8 @@ pub(crate) struct Piece<'a> {
 pub struct Changes<'a> {
     /// Is added to rowids of a table; those in an index are a field.
     pub rowid: i64,
-    /// Fields of records, by ascending number, and what is added to the integers in them.
-    pub fields: Cow<'a, [(usize, i64)]>,
+    /// What is added to fields of records, by ascending field.
+    pub fields: Cow<'a, [Shift]>,
     /// The rows that are left out, by their rowids before the change, in ascending order.
     pub left_out: Cow<'a, [i64]>,
 }
@@ -83,6 +83,10 @@ impl Piece<'_> {
         let path = view.path.display();
         match error {
             ShiftError::Record => damaged(view.path, &format!("an entry of {what} is not a valid record")),
+            ShiftError::Lacking => Error::input(format!(
+                "rows of {what} of {path} are from before a column was added, and its DEFAULT refers to a renumbered row"
+            ))
+            .hint("store it in these rows: UPDATE the table, and set the column to itself"),
             ShiftError::NotAnInteger => Error::input(format!(
                 "{what} of {path} refers to a renumbered row by a value that is not an integer"
             )),

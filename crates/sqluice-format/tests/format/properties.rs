@@ -7,7 +7,7 @@ use sqluice_format::cell;
 use sqluice_format::check::TreeKind;
 use sqluice_format::chunk::{Chunk, Leaf};
 use sqluice_format::page::Geometry;
-use sqluice_format::record;
+use sqluice_format::record::{self, Shift};
 use sqluice_format::value::Value;
 use sqluice_format::varint;
 
@@ -347,6 +347,7 @@ proptest! {
     fn a_record_is_shifted_as_its_values_are(
         values in prop_oneof![9 => prop::collection::vec(any_value(), 1..6), 1 => prop::collection::vec(any_value(), 125..135)],
         shifts in prop::collection::btree_map(0..7usize, prop_oneof![any::<i64>(), -300..300i64], 0..6),
+        (from, may_lack) in (prop_oneof![Just(i64::MIN), -300..300i64], any::<bool>()),
     ) {
         let mut values: Vec<Value<'_>> = values.iter().map(Owned::value).collect();
         let (mut record, mut shifted, mut expected) = (Vec::new(), b"before".to_vec(), b"before".to_vec());
@@ -356,10 +357,12 @@ proptest! {
             _ => None,
         };
         prop_assert_eq!(record::last_int(&record), last);
-        let shifts: Vec<(usize, i64)> = shifts.into_iter().collect();
-        let sums = shifts.iter().map(|&(field, number)| match values.get_mut(field) {
-            Some(Value::Int(int)) => int.checked_add(number).map(|sum| *int = sum),
+        let shifts: Vec<Shift> = shifts.into_iter().map(|(field, add)| Shift { field, add, from, may_lack }).collect();
+        let sums = shifts.iter().map(|&Shift { field, add, from, .. }| match values.get_mut(field) {
+            Some(Value::Int(int)) if *int < from => Some(()),
+            Some(Value::Int(int)) => int.checked_add(add).map(|sum| *int = sum),
             Some(Value::Null) => Some(()),
+            None if may_lack => Some(()),
             _ => None,
         });
         let is_possible = sums.collect::<Vec<_>>().iter().all(Option::is_some);

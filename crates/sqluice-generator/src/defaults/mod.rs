@@ -23,7 +23,7 @@ mod types;
 use sqluice_core::error::Result;
 use sqluice_core::schema::{Schema, Table};
 
-use super::comments::Comment;
+use super::comments::Comments;
 use super::parse::{Expr, ExprNode, Literal, parse};
 use checks::Bounds;
 pub use names::words as words_of_name;
@@ -41,7 +41,7 @@ pub(super) struct Defaults {
 
 impl Defaults {
     /// `ordered` says of each table whether its moments follow each other.
-    pub(super) fn of(schema: &Schema, comments: &[Comment<'_>], ordered: &[bool]) -> Result<Defaults> {
+    pub(super) fn of(schema: &Schema, comments: &Comments<'_>, ordered: &[bool]) -> Result<Defaults> {
         let mut defaults = Defaults { expressions: Vec::new(), notes: Vec::new() };
         let mut choosers = Vec::new();
         for table in &schema.tables {
@@ -75,9 +75,9 @@ struct Chooser<'a> {
 }
 
 impl<'a> Chooser<'a> {
-    fn new(schema: &'a Schema, table: &'a Table, comments: &[Comment<'_>]) -> Result<Chooser<'a>> {
+    fn new(schema: &'a Schema, table: &'a Table, comments: &Comments<'_>) -> Result<Chooser<'a>> {
         let commented = table.columns.iter().map(|column| {
-            let comment = comments.iter().find(|comment| comment.is_of(&table.name, &column.name))?;
+            let comment = comments.of(&table.name, &column.name)?;
             Some(parse(comment.text, comment.start).ok())
         });
         Ok(Chooser {

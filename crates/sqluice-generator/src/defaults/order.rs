@@ -383,10 +383,8 @@ fn parents(choosers: &[Chooser<'_>], rows: &[Row], needs: &mut [Vec<usize>], tab
     }
     for reference in &chooser.table.references {
         let Some(&column) = reference.columns.first() else { continue };
-        let is_it = |other: &Chooser<'_>| other.table.name.eq_ignore_ascii_case(&reference.parent);
-        let Some(parent) = choosers.iter().position(is_it).filter(|parent| *parent != table) else {
-            continue;
-        };
+        let parent = chooser.schema.place(&reference.parent).filter(|parent| *parent != table);
+        let Some(parent) = parent else { continue };
         let Some(theirs) = rows[parent].first().filter(|theirs| theirs.high <= first.high) else { continue };
         if !chooser.names_rows(column) || reaches(needs, parent, table) {
             continue;

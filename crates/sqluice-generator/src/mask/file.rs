@@ -92,7 +92,7 @@ impl MaskFile {
     /// When a comment is malformed, or none exists.
     pub fn new(schema: Schema) -> Result<MaskFile> {
         let made = comments(&schema.sql)
-            .and_then(|comments| comments.iter().map(MaskColumn::new).collect::<Result<Vec<_>, _>>());
+            .and_then(|comments| comments.list.iter().map(MaskColumn::new).collect::<Result<Vec<_>, _>>());
         let columns = made.map_err(|fault| fault.in_file(&schema))?;
         if columns.is_empty() {
             return Err(Error::input("no column has a mask")

@@ -4,6 +4,7 @@ pub(crate) mod errors;
 pub(crate) mod identity;
 pub(crate) mod locks;
 pub(crate) mod names;
+pub(crate) mod open_files;
 pub(crate) mod paths;
 pub(crate) mod positioned;
 pub(crate) mod rights;

@@ -7,6 +7,7 @@ pub(crate) mod locks;
 pub(crate) mod machine;
 pub(crate) mod memory;
 pub(crate) mod names;
+pub(crate) mod open_files;
 pub(crate) mod paths;
 pub(crate) mod positioned;
 pub(crate) mod ranges;

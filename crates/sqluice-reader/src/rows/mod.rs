@@ -366,9 +366,7 @@ fn by_pages(
     wanted: &[From],
     columns: &[RowColumn],
 ) -> rusqlite::Result<Option<TreeRows>> {
-    let sql = "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = ?1";
-    let root_page: i64 = snapshot.connection().query_row(sql, [&table.name], |row| row.get(0))?;
-    let Ok(root_page @ 1..) = u32::try_from(root_page) else { return Ok(None) };
+    let Some(root_page) = snapshot.root_of_table(&table.name)? else { return Ok(None) };
     let text_encoding = snapshot.header().used_text_encoding();
     let Some(layout) = Layout::new(table, wanted, text_encoding)? else { return Ok(None) };
     Ok(Some(TreeRows {

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The files are to be run in their order. Tables that others refer to come first; triggers are made last, so that none fires. Rowids
-//! that no column shows are given anew. The limits are [those of D1](https://developers.cloudflare.com/d1/platform/limits/).
+//! that no column shows are written, too, unless columns of the table have taken all names of the rowid: then no statement can name it,
+//! and rows get new ones. The limits are [those of D1](https://developers.cloudflare.com/d1/platform/limits/).
 //!
 //! Invariant: all files are of one committed state, and appear when the last is complete.
 
@@ -16,8 +17,8 @@ use std::time::Instant;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
-use sqluice_core::schema::{Schema, Table, quoted_text};
-use sqluice_core::sqlite_error::failed;
+use sqluice_core::schema::token::terminated;
+use sqluice_core::schema::{Schema, Table, parents_first, quoted_text};
 use sqluice_engine::output::{WholeFile, explained};
 use sqluice_reader::StoredObject;
 use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
@@ -50,9 +51,12 @@ pub(super) fn write(prepared: &Prepared, progress: &dyn Progress, cancel: &Cance
     let mut files = Files { folder: &folder, done: Vec::new(), open: None, cancel };
     progress.phase("copy", Some(Amount { rows: 0, bytes: snapshot.bytes() }));
     let is_table = |object: &&&StoredObject| object.kind == "table" && !is_internal(object);
-    let tables = in_order_of_references(
-        kept.iter().filter(is_table).filter_map(|object| schema.table(&object.name)).collect(),
-    );
+    let declared = kept.iter().filter(is_table).map(|object| {
+        let table = schema.table(&object.name);
+        table.ok_or_else(|| Error::input(format!("{} can't be read", object.describe())))
+    });
+    let declared = declared.collect::<Result<Vec<&Table>>>()?;
+    let tables: Vec<&Table> = parents_first(&declared).into_iter().map(|index| declared[index]).collect();
     for table in &tables {
         files.statement(&table.sql)?;
     }
@@ -61,7 +65,10 @@ pub(super) fn write(prepared: &Prepared, progress: &dyn Progress, cancel: &Cance
     report.threads = copy.write.threads.unwrap_or_else(cores);
     for table in &tables {
         let columns = table.columns.iter().filter(|column| column.generated.is_none());
-        let columns: Vec<String> = columns.map(|column| column.name.clone()).collect();
+        // Where a column shows it, that column is written.
+        let rowid = table.rowid_name().filter(|_| table.rowid_alias.is_none()).map(str::to_owned);
+        let columns: Vec<String> =
+            rowid.into_iter().chain(columns.map(|column| column.name.clone())).collect();
         let wanted = Selection::default().columns(columns.clone());
         let rows = Rows::of_table(snapshot, schema, &table.name, &wanted)?;
         let encoder = SqlEncoder::new(&table.name, &columns, STATEMENT_BYTES_MAX);
@@ -119,36 +126,13 @@ fn refuse_unfit(kept: &[&StoredObject], schema: &Schema) -> Result<()> {
     Ok(())
 }
 
-/// The tables, each after those that it refers to, as far as that is possible.
-fn in_order_of_references(tables: Vec<&Table>) -> Vec<&Table> {
-    let mut rest = tables;
-    let mut ordered: Vec<&Table> = Vec::new();
-    while !rest.is_empty() {
-        let waits = |table: &&Table| {
-            table.references.iter().any(|reference| {
-                let is_parent = |other: &&Table| other.name.eq_ignore_ascii_case(&reference.parent);
-                !is_parent(table) && rest.iter().any(is_parent)
-            })
-        };
-        // In a circle, the first.
-        let next = rest.iter().position(|table| !waits(table)).unwrap_or(0);
-        ordered.push(rest.remove(next));
-    }
-    ordered
-}
-
 /// What sets the largest rowids that AUTOINCREMENT tables have given.
 fn sequences(prepared: &Prepared, tables: &[&Table]) -> Result<Vec<String>> {
-    let Prepared { snapshot, .. } = prepared;
-    let connection = snapshot.connection();
+    let largest = prepared.snapshot.sequences()?;
     let mut statements = Vec::new();
     for table in tables.iter().filter(|table| table.autoincrement) {
-        let sql = "SELECT max(seq) FROM main.sqlite_sequence WHERE name = ?1 COLLATE NOCASE";
-        let largest: Option<i64> = connection
-            .query_row(sql, [&table.name], |row| row.get(0))
-            .map_err(|error| failed(error, "read the sequences"))?;
         let name = quoted_text(&table.name);
-        if let Some(largest) = largest {
+        if let Some(largest) = largest.get(&table.name.to_ascii_lowercase()) {
             statements.push(format!("DELETE FROM sqlite_sequence WHERE name = {name}"));
             statements.push(format!("INSERT INTO sqlite_sequence (name, seq) VALUES ({name}, {largest})"));
         }
@@ -210,7 +194,7 @@ struct Files<'f> {
 impl Files<'_> {
     /// Writes a statement of the schema.
     fn statement(&mut self, sql: &str) -> Result<()> {
-        let statement = format!("{sql};\n");
+        let statement = terminated(sql) + "\n";
         if statement.len() > STATEMENT_BYTES_MAX {
             let start: String = sql.chars().take(60).collect();
             let message = format!(

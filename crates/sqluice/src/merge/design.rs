@@ -1,21 +1,23 @@
 //! What the result is: its objects, how each table gets its rows, and what changes of them.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::index::{IndexColumn, Indexed, key_order};
-use sqluice_core::schema::token::same;
+use sqluice_core::schema::token::{same, terminated};
 use sqluice_core::schema::{Generated, Schema, Table};
 use sqluice_core::similar;
 use sqluice_engine::pipeline::Changes;
 use sqluice_format::key::KeyOrder;
+use sqluice_format::record::Shift;
 use sqluice_reader::StoredObject;
 
 use super::Merge;
+use super::references::References;
 use super::sources::{Shared, Source};
-use super::tables::{self, Around, ColumnShifts, Member, MergedTable};
+use super::tables::{self, Around, Member, MergedTable};
 use super::virtual_tables::{self, VirtualTable};
 
 /// SQLite's own tables begin so.
@@ -28,7 +30,8 @@ pub(super) struct Design<'s> {
     pub(super) tables: Vec<MergedTable<'s>>,
     /// The table of each object that is a table or an index.
     pub(super) table_of: HashMap<usize, usize>,
-    pub(super) shifts: ColumnShifts,
+    /// The references between tables, and what follows new numbers.
+    pub(super) references: References,
     /// Virtual tables that SQLite makes and fills when the pages are written.
     pub(super) virtual_tables: Vec<VirtualTable>,
     /// Objects that are left out, with why.
@@ -53,14 +56,18 @@ impl<'s> Design<'s> {
                 is_foreign.then(|| format!("{} has another text encoding", source.name()))
             })
             .collect();
-        let around = Around { merge, sources, shared, foreign, cancel };
+        let mut indexes: HashMap<String, Vec<usize>> = HashMap::new();
+        for (place, index) in shared.iter().enumerate().filter(|(_, object)| object.kind == "index") {
+            indexes.entry(index.object(sources).table.to_ascii_lowercase()).or_default().push(place);
+        }
+        let around = Around { merge, sources, shared, foreign, indexes, cancel };
         let is_excluded =
             |name: &str| merge.exclude_tables.iter().any(|other| other.eq_ignore_ascii_case(name));
         let mut design = Design {
             written: Vec::new(),
             tables: Vec::new(),
             table_of: HashMap::new(),
-            shifts: ColumnShifts::new(),
+            references: References::default(),
             virtual_tables: Vec::new(),
             left_out: Vec::new(),
             orders: HashMap::new(),
@@ -93,7 +100,7 @@ impl<'s> Design<'s> {
                 design.written.push(place);
             }
         }
-        design.shifts = tables::references(&around, &design.tables)?;
+        design.references = References::new(&around, &mut design.tables)?;
         design.virtual_tables = rebuilt;
         Ok(design)
     }
@@ -101,9 +108,10 @@ impl<'s> Design<'s> {
     /// What changes of the entries of a table's tree, of those of a member.
     pub(super) fn table_changes(&self, merged: &MergedTable<'_>, member: &Member) -> Changes<'static> {
         let shifts = self.shifts_of(merged, member);
-        let fields =
-            shifts.iter().filter_map(|&(column, number)| Some((stored_field(merged.table, column)?, number)));
-        let mut fields: Vec<(usize, i64)> = fields.collect();
+        let fields = shifts
+            .iter()
+            .filter_map(|&shift| Some(Shift { field: stored_field(merged.table, shift.field)?, ..shift }));
+        let mut fields: Vec<Shift> = fields.collect();
         fields.sort_unstable();
         Changes { rowid: member.offset, fields: Cow::Owned(fields), left_out: Cow::Owned(Vec::new()) }
     }
@@ -118,31 +126,30 @@ impl<'s> Design<'s> {
         let shifts = self.shifts_of(merged, member);
         let index = merged.table.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(name));
         let columns = index.map_or(&[][..], |index| &index.columns);
-        let shift_of = |value: Indexed| match value {
-            Indexed::Rowid => member.offset,
-            Indexed::Column(column) if Some(column) == merged.table.rowid_alias => member.offset,
-            Indexed::Column(column) => {
-                shifts.iter().find(|(shifted, _)| *shifted == column).map_or(0, |(_, number)| *number)
+        let shift_of = |field: usize, value: Indexed| match value {
+            Indexed::Rowid => Some(Shift::all(field, member.offset)),
+            Indexed::Column(column) if Some(column) == merged.table.rowid_alias => {
+                Some(Shift::all(field, member.offset))
             }
-            Indexed::Expression => 0,
+            Indexed::Column(column) => {
+                let shift = shifts.iter().find(|shift| shift.field == column)?;
+                Some(Shift { field, ..*shift })
+            }
+            Indexed::Expression => None,
         };
-        let fields = columns.iter().map(|column| shift_of(column.value)).enumerate();
-        let fields: Vec<(usize, i64)> = fields.filter(|(_, number)| *number != 0).collect();
+        let fields = columns.iter().enumerate().filter_map(|(field, column)| shift_of(field, column.value));
+        let fields: Vec<Shift> = fields.filter(|shift| shift.add != 0).collect();
         Changes { rowid: 0, fields: Cow::Owned(fields), left_out: Cow::Owned(Vec::new()) }
     }
 
     /// The columns of a table whose values follow new numbers.
     pub(super) fn following(&self, merged: &MergedTable<'_>) -> Vec<String> {
-        let own = merged.table.name.to_ascii_lowercase();
-        let shifts = self.shifts.iter().filter(|((_, table), _)| *table == own);
-        let columns: BTreeSet<usize> =
-            shifts.flat_map(|(_, columns)| columns.iter().map(|(column, _)| *column)).collect();
-        columns.into_iter().map(|column| merged.table.columns[column].name.clone()).collect()
+        let columns = self.references.followers(self.table_of[&merged.object]);
+        columns.map(|column| merged.table.columns[column].name.clone()).collect()
     }
 
-    fn shifts_of(&self, merged: &MergedTable<'_>, member: &Member) -> &[(usize, i64)] {
-        let key = (member.source, merged.table.name.to_ascii_lowercase());
-        self.shifts.get(&key).map_or(&[], Vec::as_slice)
+    fn shifts_of(&self, merged: &MergedTable<'_>, member: &Member) -> &[Shift] {
+        self.references.shifts(self.table_of[&merged.object], member.source)
     }
 
     /// The order that the entries of a tree have in the result; `None`: rows with rowids, or it is not known.
@@ -159,7 +166,7 @@ impl<'s> Design<'s> {
         }
         let statements = merged.indexes.iter().filter_map(|&at| shared[at].object(sources).sql.as_deref());
         let statements = std::iter::once(&*merged.table.sql).chain(statements);
-        let sql = statements.collect::<Vec<_>>().join(";\n");
+        let sql: String = statements.map(terminated).collect();
         let schema = Schema::parse(sql, &sources[0].schema.file)?;
         let Some(table) = schema.table(&merged.table.name) else { return Ok(()) };
         let order = |columns: &[IndexColumn]| {

@@ -1,10 +1,12 @@
 //! Tables whose rows SQLite inserts, into a temporary database: what trees can't be made of trees for.
 
+use std::collections::HashMap;
+
 use rusqlite::types::{ToSqlOutput, Value};
 use rusqlite::{Connection, ffi, params_from_iter};
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
-use sqluice_core::schema::{Table, quoted};
+use sqluice_core::schema::quoted;
 use sqluice_core::sqlite_error::failed;
 use sqluice_engine::options::{OnConflict, WriteOptions};
 use sqluice_engine::output::{Scratch, place, temp_dir as temp_dir_of};
@@ -22,7 +24,9 @@ const REPORTED_ROWS: u64 = 4096;
 /// Tables with all of their rows and indexes.
 pub(super) struct InsertedTables {
     pub(super) snapshot: Snapshot,
-    pub(super) objects: Vec<StoredObject>,
+    objects: Vec<StoredObject>,
+    /// The places of objects by their names in small letters; triggers have names of their own.
+    places: HashMap<(bool, String), usize>,
     /// Rows that were left out, by table.
     pub(super) left_out: Vec<u64>,
     _file: Scratch,
@@ -31,7 +35,8 @@ pub(super) struct InsertedTables {
 impl InsertedTables {
     /// The object of that kind and name.
     pub(super) fn object(&self, kind: &str, name: &str) -> Option<&StoredObject> {
-        self.objects.iter().find(|object| object.kind == kind && object.name.eq_ignore_ascii_case(name))
+        let place = self.places.get(&(kind == "trigger", name.to_ascii_lowercase()))?;
+        self.objects.get(*place).filter(|object| object.kind == kind)
     }
 }
 
@@ -66,7 +71,10 @@ pub(super) fn insert(
     options.pending_byte = Some(merge.write.tuning.pending_byte);
     let snapshot = Snapshot::begin(file.path(), &options, cancel)?;
     let objects = snapshot.objects(cancel)?;
-    Ok(Some(InsertedTables { snapshot, objects, left_out, _file: file }))
+    let named = objects.iter().enumerate();
+    let places = named.map(|(at, object)| ((object.kind == "trigger", object.name.to_ascii_lowercase()), at));
+    let places = places.collect();
+    Ok(Some(InsertedTables { snapshot, objects, places, left_out, _file: file }))
 }
 
 /// A table that is filled.
@@ -87,8 +95,8 @@ impl Filling<'_, '_> {
         let table = merged.table;
         let cannot =
             |error| of_application(failed(error, &format!("make table {}", table.name)), &table.name);
-        connection.execute_batch(&table.sql).map_err(cannot)?;
-        self.add_columns().map_err(cannot)?;
+        let sql = merged.joined.as_ref().map_or(&table.sql, |joined| &joined.sql);
+        connection.execute_batch(sql).map_err(cannot)?;
         if let Some(name) = &merge.source_column {
             if table.column(name).is_some() {
                 let message = format!("table {} already has a column {name}", table.name);
@@ -122,26 +130,6 @@ impl Filling<'_, '_> {
             connection.execute_batch(sql).map_err(cannot)?;
         }
         Ok(left_out)
-    }
-
-    /// Adds the columns that other sources have.
-    fn add_columns(&self) -> rusqlite::Result<()> {
-        let Filling { sources, shared, merged, connection, .. } = *self;
-        let name = quoted(&merged.table.name);
-        let mut known: Vec<String> =
-            merged.table.columns.iter().map(|column| column.name.to_ascii_lowercase()).collect();
-        for (source, _) in &shared[merged.object].members {
-            let Some(table) = sources[*source].schema.table(&merged.table.name) else { continue };
-            for (place, column) in table.columns.iter().enumerate() {
-                let lower = column.name.to_ascii_lowercase();
-                if !known.contains(&lower) {
-                    let declared = declaration(table, place);
-                    connection.execute_batch(&format!("ALTER TABLE {name} ADD COLUMN {declared}"))?;
-                    known.push(lower);
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Inserts the rows of a source; returns how many it has.
@@ -212,17 +200,4 @@ pub(super) fn not_inserted(error: rusqlite::Error, rows: &str) -> Error {
         ]),
         _ => error,
     }
-}
-
-/// The declaration of a column, as ADD COLUMN takes it.
-fn declaration(table: &Table, place: usize) -> String {
-    let column = &table.columns[place];
-    let mut declared = format!("{} {}", quoted(&column.name), column.declared_type);
-    if let Some(default) = &column.default {
-        declared += &format!(" DEFAULT ({default})");
-    }
-    if column.not_null {
-        declared += " NOT NULL";
-    }
-    declared
 }

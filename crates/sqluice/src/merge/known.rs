@@ -1,5 +1,6 @@
 //! What a run knows before it writes a page.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use sqluice_engine::verification::Verification;
@@ -8,6 +9,9 @@ use super::Merge;
 use super::design::Design;
 use super::inserted::InsertedTables;
 use super::sources::{Shared, Source};
+
+/// Rows that are left out, by source and by the place of the table: their rowids, in ascending order.
+pub(super) type LeftOut = HashMap<(usize, usize), Vec<i64>>;
 
 /// What the run has when all sources are looked at.
 pub(super) struct Run<'r> {

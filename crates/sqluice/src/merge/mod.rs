@@ -15,13 +15,16 @@
 //!
 //! A target that exists is the first source, and is replaced by the result: no other process may use it meanwhile.
 
+mod declarations;
 mod design;
 mod inserted;
 mod known;
 mod options;
+mod orphans;
 mod place;
 mod places;
 mod plan;
+mod references;
 mod report;
 mod run;
 mod sources;
@@ -37,10 +40,10 @@ use sqluice_engine::output::{Exclusive, Replaced, Replacement, Wanted};
 use sqluice_engine::plan::Memory;
 use sqluice_engine::report::PhaseReport;
 
-pub use options::Merge;
+pub use options::{Merge, Orphans};
 pub use place::{Place, Placed};
 pub use plan::{MergePlan, PlannedTable};
-pub use report::{MergeReport, MergedIndex, MergedSource, MergedTable, Renumbered};
+pub use report::{MergeReport, MergedIndex, MergedSource, MergedTable, OrphanedRows, Renumbered};
 
 use crate::remote;
 use design::Design;

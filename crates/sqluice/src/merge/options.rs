@@ -22,6 +22,12 @@ pub struct Merge {
     pub renumber: Vec<String>,
     /// Whether foreign keys that refer to such numbers follow them.
     pub rewrite_references: bool,
+    /// Columns that refer to a key without REFERENCES, as `visits.place_id=places.id`. Names may be in double quotes.
+    pub references: Vec<String>,
+    /// Columns that look as if they referred to a key, and do not, as `visits.place_id`.
+    pub no_references: Vec<String>,
+    /// What is done with rows whose parents are left out because other rows have their keys.
+    pub orphans: Orphans,
     /// Whether a table may lack columns in some sources: their rows get the default there.
     pub add_columns: bool,
     /// A column that is added to every table, with the name of the source.
@@ -41,6 +47,17 @@ pub struct Merge {
     pub write: WriteOptions,
 }
 
+/// What is done with rows that refer to rows which are left out because other rows have their keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Orphans {
+    /// The merge ends with an error that counts them.
+    #[default]
+    Refuse,
+    /// They are kept, and refer to nothing. The report counts them.
+    Keep,
+}
+
 impl Merge {
     /// A merge of `sources` into `target`.
     pub fn new(target: impl Into<PathBuf>, sources: impl IntoIterator<Item = impl Into<PathBuf>>) -> Merge {
@@ -50,6 +67,9 @@ impl Merge {
             keep_rowids: false,
             renumber: Vec::new(),
             rewrite_references: false,
+            references: Vec::new(),
+            no_references: Vec::new(),
+            orphans: Orphans::default(),
             add_columns: false,
             source_column: None,
             exclude_tables: Vec::new(),
@@ -69,6 +89,12 @@ setters! { Merge:
     renumber(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
     /// Lets foreign keys follow new numbers.
     rewrite_references(rewrite: bool) = rewrite;
+    /// Declares columns that refer to a key without REFERENCES.
+    references(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
+    /// Declares columns that do not refer to a key, although they look so.
+    no_references(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
+    /// Sets what is done with rows whose parents are left out.
+    orphans(orphans: Orphans) = orphans;
     /// Adds columns that a table lacks in some sources.
     add_columns(add: bool) = add;
     /// Adds a column to every table, with the name of the source.

@@ -81,7 +81,7 @@ impl Merge {
             && self.write.destination.is_none()
             && !self.compact
             && !self.adds_to_target()
-            && design.shifts.is_empty()
+            && !design.references.change_values()
             && sources.iter().all(|source| {
                 let snapshot = &source.snapshot;
                 snapshot.geometry() == first.geometry()

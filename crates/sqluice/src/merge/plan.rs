@@ -65,6 +65,9 @@ pub struct PlannedTable {
     /// The columns whose values follow new numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub following: Vec<String>,
+    /// Differences between the declarations of sources that change no value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 impl MergePlan {
@@ -86,6 +89,7 @@ impl MergePlan {
                 new_keys: merged.has_new_keys(),
                 renumbered: report::renumbered(merged, sources),
                 following: design.following(merged),
+                notes: merged.notes().to_vec(),
             }
         });
         MergePlan {
@@ -169,7 +173,7 @@ impl fmt::Display for MergePlan {
                 writeln!(f, "other processes wait with their commits to {}", names.join(", "))?;
             }
         }
-        for PlannedTable { name, sources, how, new_keys, renumbered, following, .. } in &self.tables {
+        for PlannedTable { name, sources, how, new_keys, renumbered, following, notes, .. } in &self.tables {
             let of = if *sources == 1 { "1 source" } else { &format!("{sources} sources") };
             writeln!(f, "table {name} of {of}: {how}")?;
             // New rowids that no column shows interest few.
@@ -179,6 +183,9 @@ impl fmt::Display for MergePlan {
             }
             for column in following {
                 writeln!(f, "  column {column} follows new numbers")?;
+            }
+            for note in notes {
+                writeln!(f, "  {note}")?;
             }
         }
         for table in &self.virtual_tables {

@@ -1,15 +1,16 @@
 //! What a merge did.
 
-use std::collections::HashMap;
+use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use sqluice_core::size::grouped;
 use sqluice_engine::copied_database::Copied;
 use sqluice_engine::output::{Replaced, Replacement};
 use sqluice_engine::report::PhaseReport;
 use sqluice_format::page::Geometry;
 
-use super::known::Run;
+use super::known::{LeftOut, Run};
 use super::sources::{self, Source};
 use super::tables::{self, Method};
 
@@ -59,6 +60,9 @@ pub struct MergeReport {
     pub virtual_tables: Vec<String>,
     /// Objects that were left out.
     pub left_out: Vec<String>,
+    /// Rows whose parents were left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub orphans: Vec<OrphanedRows>,
     /// The database that was replaced.
     pub replaced: Option<Replaced>,
     /// How it was replaced, or the target that was added to.
@@ -108,6 +112,9 @@ pub struct MergedTable {
     /// The columns whose values follow new numbers of another table, or of this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub following: Vec<String>,
+    /// Differences between the declarations of sources that change no value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Leaf pages.
     pub leaf_pages: u64,
     /// The number of these that were taken as they are.
@@ -122,6 +129,28 @@ pub struct Renumbered {
     pub source: PathBuf,
     /// What was added to each.
     pub added: i64,
+}
+
+/// Rows that refer to rows of their source which were left out, because others have their keys.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct OrphanedRows {
+    /// Their table.
+    pub table: String,
+    /// The columns that refer.
+    pub columns: Vec<String>,
+    /// The table that they refer to.
+    pub parent: String,
+    /// How many they are.
+    pub rows: u64,
+}
+
+impl fmt::Display for OrphanedRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OrphanedRows { table, columns, parent, rows } = self;
+        let what = if *rows == 1 { "row" } else { "rows" };
+        write!(f, "{} {what} of {table} ({}) to {parent}", grouped(*rows), columns.join(", "))
+    }
 }
 
 /// An index of the result.
@@ -149,12 +178,7 @@ pub(super) fn renumbered(merged: &tables::MergedTable<'_>, sources: &[Source]) -
 }
 
 impl MergeReport {
-    pub(super) fn new(
-        run: &Run<'_>,
-        left_out: &HashMap<(usize, usize), Vec<i64>>,
-        made: &Copied,
-        geometry: Geometry,
-    ) -> MergeReport {
+    pub(super) fn new(run: &Run<'_>, left_out: &LeftOut, made: &Copied, geometry: Geometry) -> MergeReport {
         let Run { merge, sources, shared, design, inserted, .. } = *run;
         let of_source = |source: &Source| MergedSource {
             path: source.snapshot.name().to_owned(),
@@ -182,6 +206,7 @@ impl MergeReport {
             others: 0,
             virtual_tables: design.virtual_tables.iter().map(|table| table.name.clone()).collect(),
             left_out: design.left_out.clone(),
+            orphans: Vec::new(),
             replaced: made.replaced.clone(),
             replacement: made.replacement.clone(),
             removed: made.removed.clone(),
@@ -228,6 +253,7 @@ impl MergeReport {
                 new_keys: merged.has_new_keys(),
                 renumbered: renumbered(merged, sources),
                 following: design.following(merged),
+                notes: merged.notes().to_vec(),
                 leaf_pages: tree.leaf_pages,
                 relocated_leaves: copied.relocated,
             });

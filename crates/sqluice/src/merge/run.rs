@@ -1,12 +1,10 @@
 //! A merge from start to end.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress};
-use sqluice_core::sqlite_error::failed;
 use sqluice_engine::copied_database::{
     self, CopiedObject, CopiedPiece, CopyJob, SharedTree, TreeContent, repeated_rows,
 };
@@ -21,19 +19,17 @@ use sqluice_reader::StoredObject;
 
 use super::design::{Design, SCHEMA_FORMAT};
 use super::inserted;
-use super::known::Run;
+use super::known::{LeftOut, Run};
+use super::orphans;
 use super::place::Placed;
 use super::report::MergeReport;
 use super::sources;
 use super::tables::{MergedTable, Method};
-use super::{Merge, virtual_tables};
+use super::{Merge, Orphans, virtual_tables};
 use crate::copy::{AutoVacuum, verification, without_table};
 
 /// The table that SQLite keeps the largest rowids of AUTOINCREMENT tables in.
 const SEQUENCE: &str = "sqlite_sequence";
-
-/// Rows that are left out, by source and by the place of the table: their rowids, in ascending order.
-type LeftOut = HashMap<(usize, usize), Vec<i64>>;
 
 /// Merges into the target, which `exclusive` has if it is the first source.
 pub(super) fn run(
@@ -61,6 +57,13 @@ pub(super) fn run(
         verifications: &verifications,
     };
     let left_out = run.left_out(progress, cancel)?;
+    let orphans = match merge.write.on_conflict {
+        OnConflict::Abort => Vec::new(),
+        OnConflict::Ignore | OnConflict::Replace => orphans::find(&run, &left_out, cancel)?,
+    };
+    if merge.orphans == Orphans::Refuse && !orphans.is_empty() {
+        return Err(orphans::refused(&orphans));
+    }
     // What has another root, text encoding or statement than in its source.
     let objects = run.objects()?;
     let copied: Vec<CopiedObject<'_>> = design
@@ -97,7 +100,7 @@ pub(super) fn run(
         let error = crate::copy::with_remedy(error, |tree| without_table(&tree.table));
         with_remedy(merge, &design, error)
     })?;
-    Ok(MergeReport::new(&run, &left_out, &made, header.geometry))
+    Ok(MergeReport { orphans, ..MergeReport::new(&run, &left_out, &made, header.geometry) })
 }
 
 /// The error for a key that several sources have, with what can be done about it.
@@ -287,27 +290,17 @@ impl<'r> Run<'r> {
     /// The largest numbers that AUTOINCREMENT tables have given.
     fn sequences(&self) -> Result<Vec<(String, i64)>> {
         let Run { sources, design, .. } = *self;
-        let mut rows: Vec<(String, i64)> = Vec::new();
-        for merged in design.tables.iter().filter(|merged| merged.table.autoincrement) {
-            let mut largest: Option<i64> = None;
-            for (number, source) in sources.iter().enumerate() {
-                let connection = source.snapshot.connection();
-                let sql = "SELECT max(seq) FROM main.sqlite_sequence WHERE name = ?1 COLLATE NOCASE AND typeof(seq) = 'integer'";
-                // Without such a table nothing has a number.
-                let Ok(mut statement) = connection.prepare(sql) else { continue };
-                let found: Option<i64> = statement
-                    .query_row([&merged.table.name], |row| row.get(0))
-                    .map_err(|error| failed(error, &format!("read the sequences of {}", source.name())))?;
-                let offset = merged
-                    .members
-                    .iter()
-                    .find(|member| member.source == number)
-                    .map_or(0, |member| member.offset);
-                largest = largest.max(found.map(|found| found.saturating_add(offset)));
-            }
-            rows.extend(largest.map(|largest| (merged.table.name.clone(), largest)));
-        }
-        Ok(rows)
+        let given = sources.iter().map(|source| source.snapshot.sequences()).collect::<Result<Vec<_>>>()?;
+        let rows = design.tables.iter().filter(|merged| merged.table.autoincrement).filter_map(|merged| {
+            let name = merged.table.name.to_ascii_lowercase();
+            let mut offsets = vec![0; sources.len()];
+            merged.members.iter().for_each(|member| offsets[member.source] = member.offset);
+            let largest = given.iter().zip(offsets);
+            let largest =
+                largest.filter_map(|(given, offset)| Some(given.get(&name)?.saturating_add(offset)));
+            Some((merged.table.name.clone(), largest.max()?))
+        });
+        Ok(rows.collect())
     }
 
     /// The objects, with their rows of `sqlite_schema` as the result has them but for the root page.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::schema::Schema;
+use sqluice_core::size::grouped;
 use sqluice_engine::options::WriteOptions;
 use sqluice_engine::output::{Exclusive, temp_dir as temp_dir_of};
 use sqluice_reader::snapshot::ReadOptions;
@@ -14,7 +15,8 @@ use sqluice_reader::{Snapshot, StoredObject};
 
 use super::Merge;
 use crate::remote;
-use sqluice_platform::identity::is_same;
+use sqluice_platform::identity::{Identity, is_same, of_path};
+use sqluice_platform::open_files;
 
 /// A database that is merged.
 pub(super) struct Source {
@@ -50,11 +52,14 @@ pub(super) fn open(
         return Err(Error::usage("no database to merge is named"));
     }
     let mut seen: Vec<&Path> = if adds { vec![&merge.target] } else { Vec::new() };
+    // Files by their identities.
+    let mut files: HashMap<Identity, &Path> = HashMap::new();
     for source in &merge.sources {
         if is_same(&merge.target, source) {
             return Err(target_as_source(merge, source));
         }
-        if let Some(other) = seen.iter().find(|other| is_same(other, source)) {
+        let other = of_path(source).ok().and_then(|file| files.insert(file, source));
+        if let Some(other) = other {
             let (source, other) = (source.display(), other.display());
             let message = match source.to_string() == other.to_string() {
                 true => format!("{source} is named twice"),
@@ -70,6 +75,7 @@ pub(super) fn open(
     options.pending_byte = Some(merge.write.tuning.pending_byte);
     let WriteOptions { temp_dir, destination, .. } = &merge.write;
     let folder = temp_dir_of(temp_dir.as_deref(), Some(&merge.target), destination.as_ref())?;
+    allow_open_files(seen.len())?;
     let mut sources = Vec::new();
     for path in seen {
         let snapshot = match exclusive {
@@ -81,6 +87,31 @@ pub(super) fn open(
         sources.push(Source::new(snapshot, cancel)?);
     }
     Ok(sources)
+}
+
+/// Files that each source may have open: the database for SQLite and for us, and its log with the index of it.
+const FILES_OF_SOURCE: u64 = 4;
+
+/// Files that the process has open besides, about.
+const OTHER_FILES: u64 = 100;
+
+/// Has the system allow as many open files as the sources need.
+///
+/// # Errors
+/// When it does not allow those that each source has in any case.
+fn allow_open_files(sources: usize) -> Result<()> {
+    let sources = sources as u64;
+    let allowed = open_files::allow(sources * FILES_OF_SOURCE + OTHER_FILES);
+    if allowed >= sources * 2 + OTHER_FILES / 2 {
+        return Ok(());
+    }
+    let message = format!(
+        "{} databases can't be open at the same time: the system allows this process {} files",
+        grouped(sources),
+        grouped(allowed)
+    );
+    Err(Error::target(message)
+        .hint("merge some of them, then the results; or have the system allow more (ulimit -n)"))
 }
 
 /// The names of the sources that were fetched to temporary files.

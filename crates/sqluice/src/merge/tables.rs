@@ -17,6 +17,7 @@ use sqluice_core::schema::token::{self, TokenKind, same};
 use sqluice_engine::options::OnConflict;
 
 use super::Merge;
+use super::declarations::{self, Joined};
 use super::sources::{Shared, Source};
 
 /// How a table gets its rows.
@@ -49,6 +50,8 @@ pub(super) struct MergedTable<'s> {
     /// How many sources have the table.
     pub(super) sources: usize,
     pub(super) method: Method,
+    /// The declaration of the result, if it is not that of the first source.
+    pub(super) joined: Option<Joined>,
 }
 
 /// A source of rows.
@@ -76,6 +79,8 @@ pub(super) struct Around<'s> {
     pub(super) shared: &'s [Shared],
     /// Why rows of a source can't be taken as they are stored.
     pub(super) foreign: Vec<Option<String>>,
+    /// The places of the indexes of each table, by its name in small letters.
+    pub(super) indexes: HashMap<String, Vec<usize>>,
     pub(super) cancel: &'s Cancel,
 }
 
@@ -84,16 +89,15 @@ impl<'s> Around<'s> {
     pub(super) fn table(&self, place: usize) -> Result<MergedTable<'s>> {
         let Around { merge, sources, shared, .. } = *self;
         let object = &shared[place];
-        let indexes: Vec<usize> = (0..shared.len())
-            .filter(|&at| shared[at].kind == "index")
-            .filter(|&at| shared[at].object(sources).table.eq_ignore_ascii_case(&object.name))
-            .collect();
+        let indexes = self.indexes.get(&object.name.to_ascii_lowercase()).cloned().unwrap_or_default();
         let first = &sources[object.members[0].0];
         let Some(table) = first.schema.table(&object.name) else {
             return Err(Error::input(format!("{} of {} can't be read", object.describe(), first.name())));
         };
         let (mut members, mut inserted) = (Vec::new(), None);
-        self.refuse_other_declarations(object)?;
+        if !merge.add_columns {
+            self.refuse_other_declarations(object)?;
+        }
         for &(source, at) in &object.members {
             let Source { snapshot, objects, .. } = &sources[source];
             let tree = objects[at].tree.as_ref().expect("a table that is not virtual has a tree");
@@ -111,9 +115,16 @@ impl<'s> Around<'s> {
         if inserted.is_none() {
             inserted = self.why_inserted((table, place), &members, &indexes)?;
         }
-        let sources = object.members.len();
+        let joined = if merge.add_columns {
+            let with_rows =
+                if is_empty { Vec::new() } else { members.iter().map(|member| member.source).collect() };
+            declarations::joined(sources, object, &with_rows)?
+        } else {
+            None
+        };
+        let (sources, method) = (object.members.len(), Method::Copied);
         let mut merged =
-            MergedTable { table, object: place, indexes, members, is_empty, sources, method: Method::Copied };
+            MergedTable { table, object: place, indexes, members, is_empty, sources, method, joined };
         merged.method = match inserted {
             Some(why) => Method::Inserted(why),
             None if merged.members.len() == 1 => Method::Copied,
@@ -159,14 +170,13 @@ impl<'s> Around<'s> {
         }
     }
 
-    /// Refuses tables that are declared differently, unless columns may be added.
+    /// Refuses tables that are declared differently.
     fn refuse_other_declarations(&self, object: &Shared) -> Result<()> {
-        let Around { merge, sources, .. } = *self;
+        let sources = self.sources;
         let sql_of = |(source, at): (usize, usize)| sources[source].objects[at].sql.as_deref().unwrap_or("");
         let first = object.members[0];
         let other = object.members.iter().find(|&&member| !same(sql_of(first), sql_of(member)));
         match other {
-            Some(_) if merge.add_columns && object.kind == "table" => Ok(()),
             Some(&other) => Err(differently(sources, object, first, other)),
             None => Ok(()),
         }
@@ -188,7 +198,7 @@ impl<'s> Around<'s> {
         let mut others =
             object.members.iter().filter(|&&other| !same(sql_of(object.members[0]), sql_of(other)));
         if let Some((source, _)) = others.next() {
-            return Ok(Some(format!("its columns in {} differ", sources[*source].name())));
+            return Ok(Some(format!("{} declares it differently", sources[*source].name())));
         }
         for &at in indexes {
             let index = &shared[at];
@@ -239,26 +249,27 @@ impl<'s> Around<'s> {
             return Ok(Method::Interleaved);
         }
         self.refuse_named_rowids(merged)?;
-        let mut last: Option<i128> = None;
-        for member in &mut merged.members {
-            let (first, largest) = (i128::from(member.rowids.0), i128::from(member.rowids.1));
-            let offset = last.map_or(0, |last| (last + 1 - first).max(0));
-            if largest + offset > i128::from(i64::MAX) {
-                if table.rowid_alias.is_none() {
-                    return Ok(Method::Inserted("its rowids are too large to be raised".to_owned()));
-                }
-                let name = self.sources[member.source].name();
-                let message = format!("table {} of {name} can't be renumbered", table.name);
-                return Err(Error::input(message).hint("its numbers are too large to be raised"));
+        let ranges: Vec<(i64, i64)> = merged.members.iter().map(|member| member.rowids).collect();
+        match raised(&ranges) {
+            Ok(offsets) => {
+                merged.members.iter_mut().zip(offsets).for_each(|(member, offset)| member.offset = offset);
+                Ok(Method::Renumbered)
             }
-            member.offset = offset as i64;
-            last = Some(largest + offset);
+            Err(_) if table.rowid_alias.is_none() => {
+                Ok(Method::Inserted("its rowids are too large to be raised".to_owned()))
+            }
+            Err(place) => Err(self.too_large(table, merged.members[place].source)),
         }
-        Ok(Method::Renumbered)
+    }
+
+    /// The error for a table whose numbers can't be raised.
+    pub(super) fn too_large(&self, table: &Table, source: usize) -> Error {
+        let message = format!("table {} of {} can't be renumbered", table.name, self.sources[source].name());
+        Error::input(message).hint("its numbers, or values that refer to them, are too large to be raised")
     }
 
     /// Refuses to give new rowids to rows of a table where something names them.
-    fn refuse_named_rowids(&self, merged: &MergedTable<'s>) -> Result<()> {
+    pub(super) fn refuse_named_rowids(&self, merged: &MergedTable<'s>) -> Result<()> {
         let Around { sources, shared, .. } = *self;
         let table = merged.table;
         let mut names: Vec<String> = ["rowid", "_rowid_", "oid"].map(str::to_owned).to_vec();
@@ -303,15 +314,38 @@ impl<'s> Around<'s> {
 const UTF_8: u32 = 1;
 
 /// Whether an index has columns that are computed.
-fn has_expressions(index: &Index) -> bool {
+pub(super) fn has_expressions(index: &Index) -> bool {
     index.columns.iter().any(|column| column.value == Indexed::Expression)
 }
 
 /// Whether no two members have rowids in between those of the other.
 fn are_disjoint(members: &[Member]) -> bool {
-    let mut ranges: Vec<(i64, i64)> = members.iter().map(|member| member.rowids).collect();
+    disjoint(members.iter().map(|member| member.rowids).collect())
+}
+
+/// Whether no two ranges overlap.
+pub(super) fn disjoint(mut ranges: Vec<(i64, i64)>) -> bool {
     ranges.sort_unstable();
     ranges.windows(2).all(|pair| pair[0].1 < pair[1].0)
+}
+
+/// What is added to each of these ranges, so that each begins behind the one before.
+///
+/// # Errors
+/// The place of the first range whose numbers are too large for that.
+pub(super) fn raised(ranges: &[(i64, i64)]) -> std::result::Result<Vec<i64>, usize> {
+    let mut last: Option<i128> = None;
+    let mut offsets = Vec::with_capacity(ranges.len());
+    for (place, &(first, largest)) in ranges.iter().enumerate() {
+        let (first, largest) = (i128::from(first), i128::from(largest));
+        let offset = last.map_or(0, |last| (last + 1 - first).max(0));
+        last = Some(largest + offset);
+        match i64::try_from(offset) {
+            Ok(offset) if last <= Some(i128::from(i64::MAX)) => offsets.push(offset),
+            _ => return Err(place),
+        }
+    }
+    Ok(offsets)
 }
 
 /// Whether a statement has a word or a quoted name of which that is true.
@@ -355,6 +389,11 @@ impl MergedTable<'_> {
         members
     }
 
+    /// Differences between the declarations of sources that change no value.
+    pub(super) fn notes(&self) -> &[String] {
+        self.joined.as_ref().map_or(&[], |joined| &joined.notes)
+    }
+
     /// How many sources have rows.
     pub(super) fn with_rows(&self) -> usize {
         if self.is_empty { 0 } else { self.members.len() }
@@ -369,76 +408,4 @@ impl MergedTable<'_> {
     pub(super) fn is_renumbered(&self) -> bool {
         self.method == Method::Renumbered
     }
-}
-
-/// What is added to the values of columns, by source, table in small letters, and column.
-pub(super) type ColumnShifts = HashMap<(usize, String), Vec<(usize, i64)>>;
-
-/// The columns that refer to renumbered rows, and what is added to them.
-///
-/// # Errors
-/// When they may not be changed, or something is computed from them.
-pub(super) fn references(around: &Around<'_>, tables: &[MergedTable<'_>]) -> Result<ColumnShifts> {
-    let mut shifts = ColumnShifts::new();
-    let renumbered = tables.iter().filter(|merged| merged.has_new_keys());
-    for parent in renumbered {
-        let key = parent.table.rowid_alias.map_or("", |alias| &parent.table.columns[alias].name);
-        for child in tables {
-            for reference in &child.table.references {
-                if !reference.parent.eq_ignore_ascii_case(&parent.table.name) {
-                    continue;
-                }
-                let at = match reference.parent_columns.is_empty() {
-                    true => Some(0),
-                    false => {
-                        reference.parent_columns.iter().position(|column| column.eq_ignore_ascii_case(key))
-                    }
-                };
-                let Some(&column) = at.and_then(|at| reference.columns.get(at)) else { continue };
-                refuse_reference(around, parent.table, child, column)?;
-                for member in parent.members.iter().filter(|member| member.offset != 0) {
-                    let name = child.table.name.to_ascii_lowercase();
-                    let of_child = shifts.entry((member.source, name)).or_default();
-                    if !of_child.contains(&(column, member.offset)) {
-                        of_child.push((column, member.offset));
-                    }
-                }
-            }
-        }
-    }
-    for columns in shifts.values_mut() {
-        columns.sort_unstable();
-    }
-    Ok(shifts)
-}
-
-fn refuse_reference(
-    around: &Around<'_>,
-    parent: &Table,
-    child: &MergedTable<'_>,
-    column: usize,
-) -> Result<()> {
-    let table = child.table;
-    let name = &table.columns[column].name;
-    let refers = format!("{}.{name} refers to table {}, which is renumbered", table.name, parent.name);
-    if !around.merge.rewrite_references {
-        return Err(Error::usage(refers).hint(message!["let it follow: ", Setting::RewriteReferences]));
-    }
-    let names = |sql: &str| mentions(sql, |word| word.eq_ignore_ascii_case(name));
-    let computed = table
-        .indexes
-        .iter()
-        .find(|index| (index.partial || has_expressions(index)) && index.sql.as_deref().is_some_and(names));
-    let what = if Some(column) == table.rowid_alias {
-        Some("it is the key of its own table".to_owned())
-    } else if table.columns.iter().any(|column| column.generated.is_some()) {
-        Some("columns of its table are computed".to_owned())
-    } else if token::checks(&table.sql).into_iter().any(names) {
-        Some("a CHECK of its table names it".to_owned())
-    } else if let Method::Inserted(why) = &child.method {
-        Some(format!("SQLite inserts the rows of its table, because {why}"))
-    } else {
-        computed.map(|index| format!("index {} computes with it", index.name))
-    };
-    what.map_or(Ok(()), |what| Err(Error::input(format!("{refers}, and can't follow: {what}"))))
 }

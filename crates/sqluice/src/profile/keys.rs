@@ -27,8 +27,7 @@ pub(super) struct World<'w> {
 impl<'w> World<'w> {
     /// The table that a reference names, its rows, and the columns that are referred to.
     fn parent(&self, reference: &Reference) -> Option<(&'w Table, u64, Vec<usize>)> {
-        let position =
-            self.schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(&reference.parent))?;
+        let position = self.schema.place(&reference.parent)?;
         let table = &self.schema.tables[position];
         let rows = self.rows[position]?;
         let columns = match reference.parent_columns.is_empty() {

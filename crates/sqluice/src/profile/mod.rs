@@ -44,7 +44,7 @@ use std::time::Instant;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress};
-use sqluice_core::schema::{Schema, Table, quoted};
+use sqluice_core::schema::{Schema, Table, parents_first, quoted};
 use sqluice_core::similar;
 use sqluice_reader::Snapshot;
 use sqluice_reader::connection::unreadable;
@@ -77,7 +77,7 @@ impl Profile {
         self.refuse_unknown(&snapshot, &schema)?;
         let mut file = SchemaFile::new(&snapshot, &schema, |name| self.has(name), cancel)?;
         let mut rows: Vec<Option<u64>> = vec![None; schema.tables.len()];
-        for index in parents_first(&schema) {
+        for index in parents_first(&schema.tables.iter().collect::<Vec<_>>()) {
             let table = &schema.tables[index];
             if self.has(&table.name) {
                 let facts = read(&snapshot, &schema, table, threads, progress, cancel)?;
@@ -141,12 +141,8 @@ impl Profile {
         rows: &mut [Option<u64>],
     ) -> Result<()> {
         for reference in &table.references {
-            let is_parent = |other: &Table| other.name.eq_ignore_ascii_case(&reference.parent);
-            let Some(parent) =
-                schema.tables.iter().position(is_parent).filter(|parent| rows[*parent].is_none())
-            else {
-                continue;
-            };
+            let parent = schema.place(&reference.parent).filter(|parent| rows[*parent].is_none());
+            let Some(parent) = parent else { continue };
             if self.has(&schema.tables[parent].name) {
                 let sql = format!("SELECT count(*) FROM {}", quoted(&schema.tables[parent].name));
                 let count = snapshot.connection().query_row(&sql, [], |row| row.get::<_, i64>(0));
@@ -176,26 +172,6 @@ impl Profile {
         let expressions = made.into_iter().map(|made| made.map(|made: Made| made.expression)).collect();
         file.set(&table.name, facts.rows, expressions);
     }
-}
-
-/// The numbers of all tables, those that others refer to before them as far as that can be.
-fn parents_first(schema: &Schema) -> Vec<usize> {
-    fn visit(schema: &Schema, index: usize, seen: &mut [bool], order: &mut Vec<usize>) {
-        if std::mem::replace(&mut seen[index], true) {
-            return;
-        }
-        for reference in &schema.tables[index].references {
-            let is_parent = |other: &Table| other.name.eq_ignore_ascii_case(&reference.parent);
-            if let Some(parent) = schema.tables.iter().position(is_parent) {
-                visit(schema, parent, seen, order);
-            }
-        }
-        order.push(index);
-    }
-    let mut order = Vec::new();
-    let mut seen = vec![false; schema.tables.len()];
-    (0..schema.tables.len()).for_each(|index| visit(schema, index, &mut seen, &mut order));
-    order
 }
 
 /// Of each column of a table, its number among those that are read; SQLite computes the others.

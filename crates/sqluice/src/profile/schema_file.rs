@@ -21,6 +21,9 @@ use crate::personal::{Personal, Why};
 /// Comments that are taken back at most before the text is returned as it is.
 const TRIES: usize = 100;
 
+/// Objects up to which SQLite parses the text once more: it walks all of a schema for each statement that it adds.
+const PARSED_OBJECTS_MAX: usize = 2000;
+
 /// A schema file while it is put together.
 pub(super) struct SchemaFile<'s> {
     schema: &'s Schema,
@@ -183,12 +186,17 @@ impl<'s> SchemaFile<'s> {
 
     /// The text, and what could not be described.
     pub(super) fn finish(&mut self, common: Option<u64>) -> Result<(String, Vec<String>)> {
-        let place = |name: &str| self.schema.tables.iter().position(|table| table.name == name);
-        self.kept.sort_by_key(|kept| place(&kept.table));
-        self.personal.sort_by_key(|personal| place(&personal.table));
+        let place = |name: &str| self.schema.place(name);
+        self.kept.sort_by_cached_key(|kept| place(&kept.table));
+        self.personal.sort_by_cached_key(|personal| place(&personal.table));
+        let names: HashSet<String> = self.objects.iter().map(|object| object.name.clone()).collect();
         for _ in 0..TRIES {
             let body = self.body();
-            let schema = Schema::parse(body, Path::new("profile"))?;
+            let file = Path::new("profile");
+            let schema = match self.objects.len() > PARSED_OBJECTS_MAX {
+                true => self.schema.in_text(body, file, |name| names.contains(name)),
+                false => Schema::parse(body, file)?,
+            };
             match Spec::new(&schema) {
                 Err(error) => {
                     let place = error.place().and_then(|place| place.line);
@@ -224,12 +232,12 @@ impl<'s> SchemaFile<'s> {
     /// Takes the comments of columns back whose values would break a CHECK; whether there are any.
     fn forget_checked(&mut self, spec: &Spec) -> bool {
         let mut found = false;
-        for table in &self.schema.tables {
-            let begin = format!("rows of {} break CHECK (", table.name);
-            let broken: Vec<&str> = spec.notes.iter().filter_map(|note| note.strip_prefix(&begin)).collect();
-            for check in broken {
-                found |= self.forget_named(table, check);
-            }
+        let broken = spec.notes.iter().filter_map(|note| {
+            let (table, check) = note.strip_prefix("rows of ")?.split_once(" break CHECK (")?;
+            Some((self.schema.table(table)?, check))
+        });
+        for (table, check) in broken {
+            found |= self.forget_named(table, check);
         }
         found
     }

@@ -12,6 +12,7 @@
 use std::fmt::Write as _;
 
 use sqluice_core::schema::Table;
+use sqluice_core::schema::declaration::Declaration;
 use sqluice_core::schema::token::{Token, TokenKind, tokens};
 
 /// Characters of a column up to which comments stand below each other.
@@ -46,20 +47,19 @@ pub(super) fn literals(sql: &str) -> Vec<String> {
 /// A CREATE TABLE with its rows and the expressions of its columns, in their order.
 pub(super) fn table(table: &Table, rows: u64, expressions: &[Option<String>]) -> String {
     let sql = &table.sql;
-    let tokens = without_comments(sql);
-    let Some(open) = tokens.iter().position(|token| token.is_symbol(sql, "(")) else { return plain(sql) };
-    let (items, close) = items(sql, &tokens, open);
+    let Some(declaration) = Declaration::of(sql) else { return plain(sql) };
+    let (head, items, end) = declaration.lines();
     let mut lines: Vec<(String, Option<&str>)> = Vec::new();
     let mut columns = expressions.iter();
     for (index, item) in items.iter().enumerate() {
         let comma = if index + 1 < items.len() { "," } else { "" };
-        let is_column = item.first().is_some_and(|token| !is_constraint(sql, token));
+        let is_column = index < declaration.column_count();
         let expression = if is_column { columns.next().and_then(Option::as_deref) } else { None };
         lines.push((format!("{}{comma}", joined(sql, item)), expression));
     }
     let width = lines.iter().filter(|line| line.1.is_some()).map(|line| line.0.chars().count());
     let width = width.filter(|width| *width <= WIDTH_MAX).max().unwrap_or(0);
-    let mut text = format!("{} (  -- rows: {rows}\n", joined(sql, &tokens[..open]));
+    let mut text = format!("{} (  -- rows: {rows}\n", joined(sql, head));
     for (line, expression) in lines {
         // Writing to a text can't fail.
         let _ = match expression {
@@ -67,34 +67,7 @@ pub(super) fn table(table: &Table, rows: u64, expressions: &[Option<String>]) ->
             None => writeln!(text, "  {line}"),
         };
     }
-    let end = joined(sql, &tokens[close..]);
-    text + &end + ";"
-}
-
-/// The items of a list that begins at a parenthesis, and where it ends.
-fn items<'t>(sql: &str, tokens: &'t [Token], open: usize) -> (Vec<&'t [Token]>, usize) {
-    let mut items = Vec::new();
-    let (mut depth, mut begin) = (1, open + 1);
-    for (at, token) in tokens.iter().enumerate().skip(open + 1) {
-        match token.text(sql) {
-            "(" => depth += 1,
-            ")" if depth == 1 => {
-                items.push(&tokens[begin..at]);
-                return (items, at);
-            }
-            ")" => depth -= 1,
-            "," if depth == 1 => {
-                items.push(&tokens[begin..at]);
-                begin = at + 1;
-            }
-            _ => {}
-        }
-    }
-    (items, tokens.len())
-}
-
-fn is_constraint(sql: &str, token: &Token) -> bool {
-    ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"].iter().any(|word| token.is_word(sql, word))
+    text + &joined(sql, end) + ";"
 }
 
 #[cfg(test)]

@@ -218,6 +218,50 @@ hint: let it follow: --rewrite-references
 }
 
 #[test]
+fn columns_that_seem_to_refer_to_new_numbers_are_decided_by_flags() {
+    let folder = folder();
+    let folder = folder.path();
+    for name in ["a.db", "b.db"] {
+        let sql = "CREATE TABLE places (id INTEGER PRIMARY KEY); CREATE TABLE visits (\"the place\" INT);
+            INSERT INTO places VALUES (1), (2); INSERT INTO visits VALUES (1), (2)";
+        execute(&folder.join(name), sql);
+    }
+    let args = ["merge", "all.db", "a.db", "b.db", "--renumber", "places"];
+    let ran = run(folder, args);
+    let expected = "\
+error: table places gets new numbers, and columns seem to refer to it without REFERENCES: visits.\"the place\" (4 of 4 values are keys of places)
+
+hint: say of each whether it does: --reference 'visits.\"the place\"=places.id' or --no-reference 'visits.\"the place\"'
+";
+    assert_eq!((ran.code(), &*ran.stderr), (Some(2), expected), "{ran:?}");
+    assert_eq!(names(folder), ["a.db", "b.db"]);
+    let reference = ["--reference", "visits.\"the place\"=places.id"];
+    let ran = run(folder, [&args[..], &reference].concat()).ok();
+    assert!(ran.stderr.contains("    column the place follows the new numbers\n"), "{ran:?}");
+    assert_eq!(value(&folder.join("all.db"), "SELECT group_concat(\"the place\") FROM visits"), "1,2,3,4");
+    let ran = run(folder, [&args[..], &["--overwrite", "--no-reference", "visits.the place"]].concat()).ok();
+    assert!(!ran.stderr.contains("follows"), "{ran:?}");
+}
+
+#[test]
+fn rows_without_their_parents_are_an_error_or_kept() {
+    let folder = folder();
+    let folder = folder.path();
+    for (name, key) in [("a.db", 1), ("b.db", 2)] {
+        let sql = format!(
+            "CREATE TABLE customer (id INTEGER PRIMARY KEY, mail UNIQUE); CREATE TABLE orders (customer REFERENCES customer);
+            INSERT INTO customer VALUES ({key}, 'ann'); INSERT INTO orders VALUES ({key})"
+        );
+        execute(&folder.join(name), &sql);
+    }
+    let args = ["merge", "all.db", "a.db", "b.db", "--on-conflict", "ignore"];
+    let ran = run(folder, args).failed(1, "1 row of orders (customer) to customer");
+    assert!(ran.stderr.contains("hint: keep them all the same: --orphans keep;"), "{ran:?}");
+    let ran = run(folder, [&args[..], &["--orphans", "keep"]].concat()).ok();
+    assert!(ran.stderr.contains("  orphans: 1 row of orders (customer) to customer\n"), "{ran:?}");
+}
+
+#[test]
 fn a_target_that_exists_is_added_to_or_replaced_when_asked() {
     let folder = folder();
     let folder = folder.path();

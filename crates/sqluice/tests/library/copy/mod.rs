@@ -10,4 +10,6 @@ mod precautions;
 mod purpose;
 mod random;
 mod selection;
+#[cfg(feature = "export")]
+mod statements;
 mod states;

@@ -1,8 +1,11 @@
 //! Merged databases, with SQLite as the oracle.
 
+mod declarations;
 mod keys;
+mod many;
 mod places;
 mod random;
+mod references;
 mod refused;
 mod states;
 mod tables;

@@ -1,0 +1,20 @@
+//! The soft limit of open files, which a process may raise up to the hard one.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Files that macOS allows at most, whatever the hard limit says.
+const MACOS_MAX: u64 = 10_240;
+
+pub(crate) fn allow(wanted: u64) -> u64 {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let Some(current) = current else { return u64::MAX };
+    let hard = maximum.unwrap_or(u64::MAX);
+    for most in [hard, hard.min(MACOS_MAX)] {
+        let raised = wanted.min(most);
+        if raised > current && setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum }).is_ok()
+        {
+            return raised;
+        }
+    }
+    current
+}

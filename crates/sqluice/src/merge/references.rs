@@ -1,0 +1,521 @@
+//! The references between tables of the result, and how they follow keys that get new numbers.
+//!
+//! ```text
+//!  declared by REFERENCES ──────┐
+//!  given as visits.place=places ├──> followed, if their parent is renumbered; with the rows that conflicts leave out: orphans
+//!  found by name and values ────┘    found ones must be decided before
+//! ```
+//!
+//! ```text
+//!           keys of places      values that refer to them       numbers that it gets         added
+//!  a.db     1 ... 600           1 ... 600, 650, 0               1 ... 650                    0
+//!  b.db     1 ... 600           1 ... 600, 0                    651 ... 1250                 650
+//! ```
+//!
+//! A source gets the numbers of its keys, and of positive values that refer to none of them: so these refer to no row of another source.
+//! Where all keys are positive, 0 and negative values refer to nothing, and stay.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use rusqlite::types::Value;
+use sqluice_core::error::{Error, Message, Result, Setting, message};
+use sqluice_core::progress::Cancel;
+use sqluice_core::schema::token;
+use sqluice_core::schema::{Table, quoted};
+use sqluice_core::similar;
+use sqluice_format::record::Shift;
+use sqluice_reader::connection::unreadable;
+
+use super::sources::Source;
+use super::tables::{Around, MergedTable, Method, disjoint, has_expressions, mentions, raised};
+use crate::references::{ColumnReference, Share, by_name, share_of_keys};
+
+/// A reference from one table to another, or to itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct MergedReference {
+    /// The table that refers, and its columns that do.
+    pub(super) child: usize,
+    pub(super) columns: Vec<usize>,
+    /// The table that is referred to, and its columns.
+    pub(super) parent: usize,
+    pub(super) keys: Vec<usize>,
+    /// Whether the schema declares it; otherwise the user gave it, or it was found.
+    is_declared: bool,
+}
+
+impl MergedReference {
+    /// A reference that was found by name and values.
+    pub(super) fn of_found(found: ColumnReference) -> MergedReference {
+        let ColumnReference { child, column, parent, key } = found;
+        MergedReference { child, columns: vec![column], parent, keys: vec![key], is_declared: false }
+    }
+}
+
+/// All references that are known.
+#[derive(Debug, Default)]
+pub(super) struct References {
+    pub(super) list: Vec<MergedReference>,
+    /// Columns of which the user said whether and to what they refer.
+    decided: HashSet<(usize, usize)>,
+    /// What is added to values of columns, by table and source.
+    shifts: HashMap<(usize, usize), Vec<Shift>>,
+    /// The columns of tables whose values change in some source.
+    followers: HashMap<usize, BTreeSet<usize>>,
+}
+
+impl References {
+    /// The references of tables, of which those to be renumbered get the numbers that these need.
+    ///
+    /// # Errors
+    /// When a column that seems to refer to new numbers is not decided, or one that does can't follow.
+    pub(super) fn new<'s>(around: &Around<'s>, tables: &mut [MergedTable<'s>]) -> Result<References> {
+        let mut references = References::default();
+        references.add_declared(tables);
+        references.add_given(around, tables)?;
+        let mut added = Added::default();
+        for parent in 0..tables.len() {
+            if is_to_be_renumbered(around, &tables[parent]) {
+                references.renumber(around, tables, parent, &mut added)?;
+            }
+        }
+        references.refuse_undecided(around, tables)?;
+        references.follow(around, tables, &added)?;
+        Ok(references)
+    }
+
+    /// Whether values of any column change.
+    pub(super) fn change_values(&self) -> bool {
+        !self.shifts.is_empty()
+    }
+
+    /// What is added to values of columns of a table in a source; their fields are columns.
+    pub(super) fn shifts(&self, table: usize, source: usize) -> &[Shift] {
+        self.shifts.get(&(table, source)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The columns of a table that follow new numbers.
+    pub(super) fn followers(&self, table: usize) -> impl Iterator<Item = usize> {
+        self.followers.get(&table).into_iter().flatten().copied()
+    }
+
+    /// Whether the user has said to what a column refers, or that it refers to nothing.
+    pub(super) fn is_decided(&self, child: usize, column: usize) -> bool {
+        self.decided.contains(&(child, column))
+    }
+
+    fn add_declared(&mut self, tables: &[MergedTable<'_>]) {
+        let places = places_of(tables);
+        for (child, merged) in tables.iter().enumerate() {
+            for reference in &merged.table.references {
+                let Some(&parent) = places.get(&reference.parent.to_ascii_lowercase()) else { continue };
+                let of_parent = tables[parent].table;
+                let keys = match reference.parent_columns.is_empty() {
+                    true => of_parent.primary_key(),
+                    false => reference.parent_columns.iter().map(|name| of_parent.column(name)).collect(),
+                };
+                let Some(keys) = keys.filter(|keys| keys.len() == reference.columns.len()) else { continue };
+                let columns = reference.columns.clone();
+                let found = MergedReference { child, columns, parent, keys, is_declared: true };
+                if !self.list.contains(&found) {
+                    self.list.push(found);
+                }
+            }
+        }
+    }
+
+    /// Adds what the user said.
+    fn add_given(&mut self, around: &Around<'_>, tables: &[MergedTable<'_>]) -> Result<()> {
+        let names = Names { tables, places: places_of(tables) };
+        for given in &around.merge.references {
+            let ColumnReference { child, column, parent, key } = names.reference(given)?;
+            let is_declared = |known: &MergedReference| {
+                (known.child, known.parent) == (child, parent)
+                    && (&*known.columns, &*known.keys) == (&[column], &[key])
+            };
+            self.decided.insert((child, column));
+            if !self.list.iter().any(is_declared) {
+                self.list.push(MergedReference::of_found(ColumnReference { child, column, parent, key }));
+            }
+        }
+        for given in &around.merge.no_references {
+            let (child, column) = names.column(given)?;
+            let table = tables[child].table;
+            let is_declared = table.references.iter().any(|reference| reference.columns.contains(&column));
+            if is_declared || !self.decided.insert((child, column)) {
+                let how =
+                    if is_declared { "is declared as a reference" } else { "is given as a reference, too" };
+                let name = name_of(table, column);
+                return Err(Error::usage(format!("{name} {how}"))
+                    .hint(message!["leave out ", Setting::NoReference.to(given)]));
+            }
+        }
+        Ok(())
+    }
+
+    /// The references of single columns to the key of a table that is its rowid.
+    fn to_rowid<'r>(
+        &'r self,
+        tables: &'r [MergedTable<'_>],
+        parent: usize,
+    ) -> impl Iterator<Item = (&'r MergedReference, usize)> {
+        let alias = tables[parent].table.rowid_alias;
+        let of_parent = self.list.iter().filter(move |reference| reference.parent == parent);
+        of_parent.filter_map(move |reference| {
+            let at = reference.keys.iter().position(|key| Some(*key) == alias)?;
+            Some((reference, reference.columns[at]))
+        })
+    }
+
+    /// Gives a table numbers at which no value of one source refers to a row of another.
+    fn renumber<'s>(
+        &self,
+        around: &Around<'s>,
+        tables: &mut [MergedTable<'s>],
+        parent: usize,
+        added: &mut Added,
+    ) -> Result<()> {
+        let merged = &tables[parent];
+        let from = if merged.members.iter().all(|member| member.rowids.0 > 0) { 1 } else { i64::MIN };
+        // The sources with their numbers.
+        let mut ranges: Vec<(usize, (i64, i64))> = Vec::new();
+        for &(source, _) in &around.shared[merged.object].members {
+            let member = merged.members.iter().find(|member| member.source == source);
+            let mut range = member.map(|member| member.rowids);
+            for (reference, column) in self.to_rowid(tables, parent) {
+                let used = values(&around.sources[source], tables[reference.child].table, column, from)?;
+                range = match (range, used) {
+                    (Some(range), Some(used)) => Some((range.0.min(used.0), range.1.max(used.1))),
+                    (range, used) => range.or(used),
+                };
+            }
+            ranges.extend(range.map(|range| (source, range)));
+        }
+        let numbers: Vec<(i64, i64)> = ranges.iter().map(|(_, range)| *range).collect();
+        if disjoint(numbers.clone()) {
+            return Ok(());
+        }
+        if let Method::Inserted(why) = &merged.method {
+            return Err(Error::usage(format!(
+                "table {} can't be renumbered: SQLite inserts its rows, because {why}",
+                merged.table.name
+            )));
+        }
+        let offsets = raised(&numbers).map_err(|place| around.too_large(merged.table, ranges[place].0))?;
+        if merged.method != Method::Renumbered {
+            around.refuse_named_rowids(merged)?;
+        }
+        let merged = &mut tables[parent];
+        merged.method = Method::Renumbered;
+        for ((source, _), offset) in ranges.into_iter().zip(offsets) {
+            if let Some(member) = merged.members.iter_mut().find(|member| member.source == source) {
+                member.offset = offset;
+            }
+            added.offsets.insert((parent, source), offset);
+        }
+        added.from.insert(parent, from);
+        Ok(())
+    }
+
+    /// Refuses columns that seem to refer to new numbers, and of which nothing is said.
+    fn refuse_undecided(&self, around: &Around<'_>, tables: &[MergedTable<'_>]) -> Result<()> {
+        let found =
+            self.found((around.sources, around.cancel), tables, |table| tables[table].has_new_keys())?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        let parents: BTreeSet<&str> =
+            found.iter().map(|(found, _)| &*tables[found.parent].table.name).collect();
+        let (what, they) = if parents.len() == 1 { ("table", "gets") } else { ("tables", "get") };
+        let seem = |(found, share): &(ColumnReference, Share)| {
+            let child = name_of(tables[found.child].table, found.column);
+            let parent = &tables[found.parent].table.name;
+            format!("{child} ({} of {} values are keys of {parent})", share.keys, share.values)
+        };
+        let all: Vec<String> = found.iter().map(seem).collect();
+        let message = format!(
+            "{what} {} {they} new numbers, and columns seem to refer to it without REFERENCES: {}",
+            parents.into_iter().collect::<Vec<_>>().join(", "),
+            all.join(", ")
+        );
+        let mut hint: Message = message!["say of each whether it does: "];
+        let of_columns =
+            found.chunk_by(|(one, _), (other, _)| (one.child, one.column) == (other.child, other.column));
+        for (number, of_column) in of_columns.enumerate() {
+            hint.push(if number > 0 { "; " } else { "" });
+            for (found, _) in of_column {
+                let [child, key] = [(found.child, found.column), (found.parent, found.key)]
+                    .map(|(table, column)| name_of(tables[table].table, column));
+                hint.push(Setting::Reference.to(format!("{child}={key}")));
+                hint.push(" or ");
+            }
+            let found = of_column[0].0;
+            hint.push(Setting::NoReference.to(name_of(tables[found.child].table, found.column)));
+        }
+        Err(Error::usage(message).hint(hint))
+    }
+
+    /// The columns that seem to refer to some of the tables, and are not decided.
+    pub(super) fn found(
+        &self,
+        (sources, cancel): (&[Source], &Cancel),
+        tables: &[MergedTable<'_>],
+        is_parent: impl Fn(usize) -> bool,
+    ) -> Result<Vec<(ColumnReference, Share)>> {
+        if !(0..tables.len()).any(&is_parent) {
+            return Ok(Vec::new());
+        }
+        let declared: Vec<&Table> = tables.iter().map(|merged| merged.table).collect();
+        let mut found = Vec::new();
+        for named in by_name(&declared, is_parent) {
+            if self.is_decided(named.child, named.column) {
+                continue;
+            }
+            let mut share = Share::default();
+            let mut is_enough = false;
+            for source in sources {
+                cancel.check()?;
+                let of_source = share_of(
+                    source,
+                    (declared[named.child], named.column),
+                    (declared[named.parent], named.key),
+                )?;
+                is_enough |= of_source.is_enough();
+                share.values += of_source.values;
+                share.keys += of_source.keys;
+            }
+            if is_enough {
+                found.push((named, share));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Finds what is added to the values that refer to new numbers.
+    fn follow(&mut self, around: &Around<'_>, tables: &[MergedTable<'_>], added: &Added) -> Result<()> {
+        let mut followed: HashMap<(usize, usize), usize> = HashMap::new();
+        let mut shifts: HashMap<(usize, usize), Vec<Shift>> = HashMap::new();
+        let mut followers: HashMap<usize, BTreeSet<usize>> = HashMap::new();
+        for parent in (0..tables.len()).filter(|parent| tables[*parent].has_new_keys()) {
+            for (reference, column) in self.to_rowid(tables, parent) {
+                let (child, from) = (&tables[reference.child], added.from[&parent]);
+                refuse_reference(around, tables[parent].table, child, (column, reference.is_declared))?;
+                let other = followed.insert((reference.child, column), parent);
+                if let Some(other) = other.filter(|other| *other != parent) {
+                    let name = name_of(child.table, column);
+                    let (one, other) = (&tables[parent].table.name, &tables[other].table.name);
+                    return Err(Error::input(format!(
+                        "{name} refers to both {other} and {one}, which get new numbers"
+                    ))
+                    .hint("a value can follow one of them"));
+                }
+                if other.is_some() {
+                    continue;
+                }
+                let default = child.table.columns[column].default.as_deref();
+                let may_lack = match default {
+                    None => true,
+                    Some(text) if text.eq_ignore_ascii_case("null") => true,
+                    Some(text) => text.parse::<i64>().is_ok_and(|value| value < from),
+                };
+                for &(source, _) in &around.shared[tables[parent].object].members {
+                    let add = added.offsets.get(&(parent, source)).copied().unwrap_or(0);
+                    if add != 0 {
+                        let of_child = shifts.entry((reference.child, source)).or_default();
+                        of_child.push(Shift { field: column, add, from, may_lack });
+                        followers.entry(reference.child).or_default().insert(column);
+                    }
+                }
+            }
+        }
+        shifts.values_mut().for_each(|shifts| shifts.sort_unstable());
+        (self.shifts, self.followers) = (shifts, followers);
+        Ok(())
+    }
+}
+
+/// What is added to the keys of tables.
+#[derive(Debug, Default)]
+struct Added {
+    /// By table and source, also of sources without rows.
+    offsets: HashMap<(usize, usize), i64>,
+    /// The smallest value that refers to a row, by table.
+    from: HashMap<usize, i64>,
+}
+
+/// Whether a table gets new numbers if sources share some.
+fn is_to_be_renumbered(around: &Around<'_>, merged: &MergedTable<'_>) -> bool {
+    merged.table.rowid_alias.is_some()
+        && !merged.is_empty
+        && around.merge.renumber.iter().any(|name| name.eq_ignore_ascii_case(&merged.table.name))
+}
+
+/// The places of tables by their names in small letters.
+fn places_of(tables: &[MergedTable<'_>]) -> HashMap<String, usize> {
+    tables.iter().enumerate().map(|(place, merged)| (merged.table.name.to_ascii_lowercase(), place)).collect()
+}
+
+/// The smallest and the largest integer from `from` on in a column of a source.
+fn values(source: &Source, table: &Table, column: usize, from: i64) -> Result<Option<(i64, i64)>> {
+    let declared = source.schema.table(&table.name);
+    let Some(declared) = declared.filter(|own| own.column(&table.columns[column].name).is_some()) else {
+        return Ok(None);
+    };
+    let (table, column) = (quoted(&declared.name), quoted(&table.columns[column].name));
+    let ends = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Value>(0)?, row.get::<_, Value>(1)?));
+    let read = || {
+        let connection = source.snapshot.connection();
+        // By an index, where there is one.
+        let sql = format!(
+            "SELECT (SELECT min({column}) FROM main.{table} WHERE {column} >= ?1), (SELECT max({column}) FROM main.{table} WHERE {column} >= ?1)"
+        );
+        match connection.query_row(&sql, [from], ends)? {
+            (Value::Integer(first), Value::Integer(last)) => return Ok(Some((first, last))),
+            (Value::Null, Value::Null) => return Ok(None),
+            _ => {}
+        }
+        let sql = format!(
+            "SELECT CAST(min({column}) AS INTEGER), CAST(max({column}) AS INTEGER) FROM main.{table}
+             WHERE {column} >= ?1 AND typeof({column}) IN ('integer', 'real')"
+        );
+        Ok(match connection.query_row(&sql, [from], ends)? {
+            (Value::Integer(first), Value::Integer(last)) => Some((first, last)),
+            _ => None,
+        })
+    };
+    read().map_err(|error| unreadable(source.snapshot.name(), error))
+}
+
+/// How many values of a column are keys in a source that has both tables.
+fn share_of(
+    source: &Source,
+    (child, column): (&Table, usize),
+    (parent, key): (&Table, usize),
+) -> Result<Share> {
+    let named = |table: &Table, column: usize| {
+        let name = &table.columns[column].name;
+        let own = source.schema.table(&table.name)?;
+        own.column(name).map(|_| (own.name.clone(), name.clone()))
+    };
+    let (Some(child), Some(parent)) = (named(child, column), named(parent, key)) else {
+        return Ok(Share::default());
+    };
+    let share = share_of_keys(&source.snapshot.connection(), (&child.0, &child.1), (&parent.0, &parent.1));
+    share.map_err(|error| unreadable(source.snapshot.name(), error))
+}
+
+/// A column with its table, as [`Names::column`] understands it.
+pub(super) fn name_of(table: &Table, column: usize) -> String {
+    let name = |name: &str| {
+        let is_word =
+            name.chars().all(|letter| letter.is_alphanumeric() || letter == '_') && !name.is_empty();
+        if is_word { name.to_owned() } else { quoted(name) }
+    };
+    format!("{}.{}", name(&table.name), name(&table.columns[column].name))
+}
+
+/// The tables and columns that users name.
+struct Names<'t, 's> {
+    tables: &'t [MergedTable<'s>],
+    places: HashMap<String, usize>,
+}
+
+impl Names<'_, '_> {
+    /// The column that `table.column` means. Names may be in quotes.
+    fn find(&self, text: &str) -> Option<(usize, usize)> {
+        text.match_indices('.').find_map(|(dot, _)| {
+            let table = *self.places.get(&unquoted(&text[..dot]).to_ascii_lowercase())?;
+            Some((table, self.tables[table].table.column(&unquoted(&text[dot + 1..]))?))
+        })
+    }
+
+    fn column(&self, text: &str) -> Result<(usize, usize)> {
+        self.find(text).ok_or_else(|| {
+            let tables = self.tables.iter().map(|merged| merged.table);
+            let all: Vec<String> = tables
+                .flat_map(|table| (0..table.columns.len()).map(|column| name_of(table, column)))
+                .collect();
+            let near = similar::nearest(text, all.iter().map(String::as_str));
+            let error = Error::usage(format!("no table has a column {text}"));
+            match near {
+                Some(near) => error.hint(format!("did you mean {near}?")),
+                None => error.hint("name the table and the column: TABLE.COLUMN"),
+            }
+        })
+    }
+
+    /// The columns that `child.column=parent.key` means, or `child.column=parent`.
+    fn reference(&self, text: &str) -> Result<ColumnReference> {
+        let halves = || text.match_indices('=').map(|(at, _)| (&text[..at], &text[at + 1..]));
+        let found = halves().find_map(|(left, right)| {
+            let ((child, column), parent) = (self.find(left)?, right);
+            let named = self.find(parent).map(|(parent, key)| (parent, Some(key)));
+            let whole = || {
+                let table = *self.places.get(&unquoted(parent).to_ascii_lowercase())?;
+                let key = self.tables[table].table.primary_key().filter(|key| key.len() == 1);
+                Some((table, key.map(|key| key[0])))
+            };
+            let (parent, key) = named.or_else(whole)?;
+            Some((child, column, parent, key))
+        });
+        let Some((child, column, parent, key)) = found else {
+            let Some((left, right)) = halves().next() else {
+                return Err(Error::usage(format!("{text} is no reference"))
+                    .hint("write TABLE.COLUMN=TABLE.COLUMN, such as visits.place_id=places.id"));
+            };
+            self.column(left)?;
+            return Err(self
+                .column(right)
+                .err()
+                .unwrap_or_else(|| Error::usage(format!("{text} is no reference"))));
+        };
+        let table = self.tables[parent].table;
+        let is_key = |key: &usize| table.unique_keys().iter().any(|unique| unique[..] == [*key]);
+        match key.filter(is_key) {
+            Some(key) if (child, column) != (parent, key) => {
+                Ok(ColumnReference { child, column, parent, key })
+            }
+            _ => Err(Error::usage(format!("{text} does not refer to a key of table {}", table.name))
+                .hint("name its PRIMARY KEY, or a UNIQUE column")),
+        }
+    }
+}
+
+/// A name without the quotes around it.
+fn unquoted(name: &str) -> String {
+    match token::tokens(name).as_slice() {
+        [only] if only.kind == token::TokenKind::QuotedName => only.name(name).unwrap_or_default(),
+        _ => name.to_owned(),
+    }
+}
+
+/// Refuses columns that refer to new numbers and can't follow them.
+fn refuse_reference(
+    around: &Around<'_>,
+    parent: &Table,
+    child: &MergedTable<'_>,
+    (column, is_declared): (usize, bool),
+) -> Result<()> {
+    let table = child.table;
+    let name = &table.columns[column].name;
+    let refers = format!("{}.{name} refers to table {}, which is renumbered", table.name, parent.name);
+    if is_declared && !around.merge.rewrite_references {
+        return Err(Error::usage(refers).hint(message!["let it follow: ", Setting::RewriteReferences]));
+    }
+    let names = |sql: &str| mentions(sql, |word| word.eq_ignore_ascii_case(name));
+    let computed = table
+        .indexes
+        .iter()
+        .find(|index| (index.partial || has_expressions(index)) && index.sql.as_deref().is_some_and(names));
+    let what = if Some(column) == table.rowid_alias {
+        Some("it is the key of its own table".to_owned())
+    } else if table.columns.iter().any(|column| column.generated.is_some()) {
+        Some("columns of its table are computed".to_owned())
+    } else if token::checks(&table.sql).into_iter().any(names) {
+        Some("a CHECK of its table names it".to_owned())
+    } else if let Method::Inserted(why) = &child.method {
+        Some(format!("SQLite inserts the rows of its table, because {why}"))
+    } else {
+        computed.map(|index| format!("index {} computes with it", index.name))
+    };
+    what.map_or(Ok(()), |what| Err(Error::input(format!("{refers}, and can't follow: {what}"))))
+}

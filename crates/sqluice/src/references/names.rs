@@ -1,0 +1,359 @@
+//! Which tables the name of a column means.
+
+use std::collections::{HashMap, HashSet};
+
+use sqluice_generator::words_of_name;
+
+/// Words behind the name of a table that say no more than that a column is a key, or in which role.
+const BEHIND: &str = "id ids key keys pk fk ref no nr num number idx index ix rowid oid code fkey pkey from to by a b x y left right \
+    source target src dst dest origin first second third last old new one two main";
+
+/// Words that are written at the end of the name of a table without anything between: `placeid`.
+const ATTACHED_END: &[&str] = &["rowid", "number", "key", "ref", "id", "no", "nr", "fk", "pk"];
+
+/// Words that are written before the name of a table: `fkplace`, `idplace`.
+const ATTACHED_BEGIN: &[&str] = &["fk", "id", "ref"];
+
+/// Words before the name of a table that say that it is one.
+const TABLE_WORDS: &str = "t tb tbl tab table dim fact f d";
+
+/// Names of columns that refer to a row of their own table.
+const OWN: &str = "parent parents root ancestor previous prev prior next predecessor successor superior manager boss supervisor reply \
+    replyto replyof inreplyto reportsto original duplicate duplicateof copyof replaces replacedby supersedes supersededby mother father \
+    sibling child master thread";
+
+/// Names of columns that say that they refer, and not to what.
+const ANY: &str = "fk fkey foreignkey foreign foreignid ref refid reference referenceid fkid target targetid object objectid";
+
+/// Plurals that no rule makes.
+const IRREGULAR: &[(&str, &str)] = &[
+    ("people", "person"),
+    ("persons", "person"),
+    ("children", "child"),
+    ("men", "man"),
+    ("women", "woman"),
+    ("mice", "mouse"),
+    ("feet", "foot"),
+    ("teeth", "tooth"),
+    ("geese", "goose"),
+    ("indices", "index"),
+    ("vertices", "vertex"),
+    ("matrices", "matrix"),
+    ("data", "datum"),
+    ("media", "medium"),
+    ("criteria", "criterion"),
+    ("analyses", "analysis"),
+    ("bases", "basis"),
+    ("crises", "crisis"),
+    ("movies", "movie"),
+    ("cookies", "cookie"),
+];
+
+fn has(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|one| one == word)
+}
+
+/// Whether the name of a column says that it refers, and not to what.
+pub(super) fn may_mean_any(column: &str) -> bool {
+    has(ANY, &words_of_name(column).concat())
+}
+
+/// The names of tables in the forms in which columns have them.
+#[derive(Debug)]
+pub(crate) struct TableNames {
+    /// The tables that each form means.
+    forms: HashMap<String, Vec<usize>>,
+    /// The tables that the id with the first letters of their names means: `nid` of `notes`.
+    initials: HashMap<String, Vec<usize>>,
+    /// The words of each name.
+    words: Vec<Vec<String>>,
+}
+
+impl TableNames {
+    /// The names of all tables, which are numbered in this order.
+    pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str>) -> TableNames {
+        let names: Vec<&str> = names.collect();
+        let words: Vec<Vec<String>> = names.iter().map(|name| words_of_name(name)).collect();
+        let whole: HashSet<String> = words.iter().flat_map(|words| singulars(&words.concat())).collect();
+        let common = common_start(&names);
+        let mut all = TableNames {
+            forms: HashMap::new(),
+            initials: HashMap::new(),
+            words: Vec::with_capacity(names.len()),
+        };
+        for (table, (words, name)) in words.into_iter().zip(&names).enumerate() {
+            for first in 0..words.len() {
+                let rest = &words[first..];
+                let is_free = || !singulars(&rest.concat()).iter().any(|form| whole.contains(form));
+                if first == 0 || has(TABLE_WORDS, &words[first - 1]) || is_free() {
+                    all.add(table, rest);
+                }
+            }
+            if let Some(rest) = name.get(common..).filter(|rest| common > 1 && !rest.is_empty()) {
+                all.add(table, &words_of_name(rest));
+            }
+            all.words.push(words);
+        }
+        all
+    }
+
+    fn add(&mut self, table: usize, words: &[String]) {
+        let singular = |word: &String| singulars(word).pop().unwrap_or_default();
+        let each_singular: String = words.iter().map(singular).collect();
+        let mut forms = singulars(&words.concat());
+        forms.push(each_singular);
+        for form in forms {
+            let tables = self.forms.entry(form).or_default();
+            if tables.last() != Some(&table) {
+                tables.push(table);
+            }
+        }
+        let initials: String = words.iter().filter_map(|word| word.chars().next()).collect();
+        let tables = self.initials.entry(format!("{initials}id")).or_default();
+        if tables.last() != Some(&table) {
+            tables.push(table);
+        }
+    }
+
+    /// The tables that the name of a column of the table `child` means, in their order. `is_own_key`: it is the key of `child` by itself.
+    pub(crate) fn meant_by(&self, child: usize, column: &str, is_own_key: bool) -> Vec<usize> {
+        let mut words = words_of_name(column);
+        let mut found: Vec<usize> = Vec::new();
+        if let [only] = &words[..]
+            && let Some(tables) = self.initials.get(only)
+        {
+            found.extend(tables);
+        }
+        if words.concat() == "id" && !is_own_key {
+            found.extend(self.begun_by(child));
+        }
+        let own = singulars(&self.words[child].concat());
+        // Words behind the name of the table are left out, from the end on.
+        loop {
+            self.ends_with_table(&words, &mut found);
+            if ends_with_own(&words) || ends_with_end_of(&words, &own) {
+                found.push(child);
+            }
+            let says_no_more =
+                |last: &String| has(BEHIND, last) || last.chars().all(|letter| letter.is_ascii_digit());
+            match words.last() {
+                Some(last) if words.len() > 1 && says_no_more(last) => words.pop(),
+                _ => break,
+            };
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Finds the tables whose names are the last words.
+    fn ends_with_table(&self, words: &[String], found: &mut Vec<usize>) {
+        for first in 0..words.len() {
+            let name = words[first..].concat();
+            for core in cores(&name) {
+                for form in singulars(core) {
+                    found.extend(self.forms.get(&form).into_iter().flatten());
+                }
+            }
+        }
+    }
+
+    /// The tables with whose names that of a table begins.
+    fn begun_by(&self, child: usize) -> Vec<usize> {
+        let words = &self.words[child];
+        let begins = (1..words.len()).flat_map(|end| singulars(&words[..end].concat()));
+        let tables = begins.filter_map(|form| self.forms.get(&form)).flatten().copied();
+        tables.filter(|table| *table != child).collect()
+    }
+}
+
+/// Letters of the end of a table's name that stands for all of it in a column of its own.
+const OWN_END_MIN: usize = 4;
+
+/// Whether the last words are the end of the name of the table, in any of its forms: `from_visit` in `historyvisits`.
+fn ends_with_end_of(words: &[String], own: &[String]) -> bool {
+    let forms = (0..words.len()).flat_map(|first| singulars(&words[first..].concat()));
+    let mut long = forms.filter(|form| form.len() >= OWN_END_MIN);
+    long.any(|form| own.iter().any(|own| own.ends_with(&form)))
+}
+
+/// Whether the last words are a name of columns that refer to their own table.
+fn ends_with_own(words: &[String]) -> bool {
+    (0..words.len()).any(|first| cores(&words[first..].concat()).into_iter().any(|core| has(OWN, core)))
+}
+
+/// A name, and what is left of it without words that are written at its ends.
+fn cores(name: &str) -> Vec<&str> {
+    let without_number = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let mut cores = vec![name, without_number];
+    for core in [name, without_number] {
+        cores.extend(ATTACHED_END.iter().filter_map(|end| core.strip_suffix(end)));
+        cores.extend(ATTACHED_BEGIN.iter().filter_map(|begin| core.strip_prefix(begin)));
+    }
+    let shorter: Vec<&str> =
+        cores.iter().map(|core| core.trim_end_matches(|letter: char| letter.is_ascii_digit())).collect();
+    cores.extend(shorter);
+    cores.retain(|core| !core.is_empty());
+    cores.sort_unstable();
+    cores.dedup();
+    cores
+}
+
+/// A word and what it may be the plural of, from the plural to the shortest singular: two words are forms of one if they share any.
+fn singulars(word: &str) -> Vec<String> {
+    let mut forms = vec![word.to_owned()];
+    if let Some((_, singular)) = IRREGULAR.iter().find(|(plural, _)| *plural == word) {
+        forms.push((*singular).to_owned());
+    }
+    for (end, instead) in
+        [("ies", "y"), ("ves", "f"), ("ves", "fe"), ("es", ""), ("s", ""), ("en", ""), ("n", ""), ("er", "")]
+    {
+        let stem = word.strip_suffix(end).filter(|stem| stem.chars().count() > 1);
+        // Neither `glass` nor `status` is a plural; both may still be the singular of one.
+        if let Some(stem) = stem.filter(|stem| end != "s" || !stem.ends_with('s')) {
+            forms.push(format!("{stem}{instead}"));
+        }
+    }
+    forms
+}
+
+/// Bytes with which all names begin.
+fn common_start(names: &[&str]) -> usize {
+    let Some((first, rest)) = names.split_first().filter(|(_, rest)| !rest.is_empty()) else { return 0 };
+    let same = |other: &&str| {
+        let pairs = first.bytes().zip(other.bytes());
+        pairs.take_while(|(one, other)| one.eq_ignore_ascii_case(other)).count()
+    };
+    rest.iter().map(same).min().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLES: &[&str] = &[
+        "places",
+        "visits",
+        "Category",
+        "order_items",
+        "people",
+        "addresses",
+        "auth_user",
+        "box",
+        "Kunden",
+        "status",
+        "users",
+        "URLs",
+    ];
+
+    fn meant(child: &str, column: &str) -> Vec<&'static str> {
+        let names = TableNames::new(TABLES.iter().copied());
+        let child = TABLES.iter().position(|table| *table == child).unwrap();
+        names.meant_by(child, column, false).into_iter().map(|table| TABLES[table]).collect()
+    }
+
+    #[test]
+    fn names_mean_tables_however_they_are_written() {
+        for (column, table) in [
+            ("place_id", "places"),
+            ("place", "places"),
+            ("places_id", "places"),
+            ("PlaceID", "places"),
+            ("placeId", "places"),
+            ("placeid", "places"),
+            ("PLACE_ID", "places"),
+            ("place id", "places"),
+            ("fk_place", "places"),
+            ("fk_place_id", "places"),
+            ("fkPlace", "places"),
+            ("id_place", "places"),
+            ("idplace", "places"),
+            ("place_fk", "places"),
+            ("place_id_2", "places"),
+            ("place2", "places"),
+            ("place2_id", "places"),
+            ("origin_place_id", "places"),
+            ("place_from", "places"),
+            ("lngPlaceID", "places"),
+            ("from_visit", "visits"),
+            ("category_id", "Category"),
+            ("categories_id", "Category"),
+            ("order_item_id", "order_items"),
+            ("orderItemId", "order_items"),
+            ("item_id", "order_items"),
+            ("person_id", "people"),
+            ("address_id", "addresses"),
+            ("billing_address", "addresses"),
+            ("box_no", "box"),
+            ("boxes_id", "box"),
+            ("kunde_id", "Kunden"),
+            ("KundenNr", "Kunden"),
+            ("status_id", "status"),
+            ("url", "URLs"),
+            ("url_id", "URLs"),
+            ("pid", "places"),
+        ] {
+            let meant = meant("users", column);
+            assert!(meant.contains(&table), "{column}: {meant:?}");
+        }
+    }
+
+    #[test]
+    fn other_names_mean_no_table() {
+        for column in [
+            "id",
+            "name",
+            "workplace",
+            "placed",
+            "place_name",
+            "place_count",
+            "replace",
+            "visit_date",
+            "revisited",
+            "order",
+            "title",
+            "created",
+            "is_visit_valid",
+            "category_type",
+            "position",
+            "",
+        ] {
+            assert_eq!(meant("users", column), Vec::<&str>::new(), "{column}");
+        }
+    }
+
+    #[test]
+    fn columns_refer_to_their_own_table() {
+        for column in [
+            "parent_id",
+            "parent",
+            "parentId",
+            "reply_to",
+            "in_reply_to_id",
+            "reports_to",
+            "previous",
+            "next_id",
+            "root_id",
+        ] {
+            assert!(meant("box", column).contains(&"box"), "{column}");
+        }
+        assert!(meant("visits", "from_visit").contains(&"visits"));
+    }
+
+    #[test]
+    fn a_prefix_that_tables_share_is_left_out_whether_or_not_it_is_a_word() {
+        for names in [
+            ["moz_places", "moz_visits"],
+            ["tblplaces", "tblvisits"],
+            ["tblPlaces", "tblVisits"],
+            ["app.places", "app.visits"],
+        ] {
+            let tables = TableNames::new(names.into_iter());
+            assert_eq!(tables.meant_by(1, "place_id", false), [0], "{names:?}");
+            assert_eq!(tables.meant_by(1, &format!("{}_id", names[0]), false), [0], "{names:?}");
+        }
+        // A table of that name is meant, not one that ends with it.
+        let tables = TableNames::new(["items", "order_items"].into_iter());
+        assert_eq!(tables.meant_by(1, "item_id", false), [0]);
+    }
+}
