@@ -363,8 +363,8 @@ def merge(
     sources: paths, also patterns such as "shard*.db". on_conflict: what to do with a row whose key a row of another database has already.
     keep_rowids: keeps rowids also in tables that do not show them. renumber: tables whose INTEGER PRIMARY KEY gets new numbers where
     databases share some; rewrite_references: lets foreign keys follow these. add_columns: adds columns that a table lacks in some
-    databases. source_column: a column that is added to every table, with the name of the database. compact: packs all pages anew.
-    analyze: makes statistics, which are dropped otherwise. busy_limit: seconds that the merge may keep others from committing to a
+    databases. source_column: a column that is added to every table, with the name of the database. no_verify: compares no index
+    with its table, and no value with its column; pages and records are always verified. compact: packs all pages anew. analyze: makes statistics, which are dropped otherwise. busy_limit: seconds that the merge may keep others from committing to a
     source, which it does in all journal modes but WAL.
     """
     args = {
