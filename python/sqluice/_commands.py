@@ -381,7 +381,8 @@ def merge(
     such as "visits.place_id=places.id"; no_reference: columns that do not although they look so, such as "visits.place_id": with
     renumber, each such column must be in one of the two. orphans: rows that refer to a row which on_conflict leaves out are an error,
     unless this is "keep". add_columns: adds columns that a table lacks in some
-    databases. source_column: a column that is added to every table, with the name of the database. compact: packs all pages anew.
+    databases. source_column: a column that is added to every table, with the name of the database. no_verify: compares no index
+    with its table, and no value with its column; pages and records are always verified. compact: packs all pages anew.
     analyze: makes statistics, which are dropped otherwise. busy_limit: seconds that the merge may keep others from committing to a
     source, which it does in all journal modes but WAL. assume_unused: a target is replaced by a rename even if others could have it open
     unseen; otherwise the pages are written into it in one transaction then.

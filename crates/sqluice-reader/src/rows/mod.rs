@@ -7,7 +7,8 @@
 //!  WHERE, queries
 //! ```
 //!
-//! Invariant: every value has the class and bytes that SELECT returns. Text that is not valid Unicode is an error.
+//! Invariant: every value has the class and bytes that SELECT returns. The sink decides what becomes of text that is not valid Unicode: a bad row,
+//! unless it says otherwise.
 //!
 //! Modules, from the bottom up: `cells`: values of a column; `layout`: what a record holds; `tree`: tables by their pages;
 //! `statement`: what SQLite reads.

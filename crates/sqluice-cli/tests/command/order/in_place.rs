@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::replace::{Judge, Op, ops, record_in, replay_for};
+use super::replace::{Judge, Op, ops, record_in, replay_for};
 use crate::support::folder;
 use crate::support::old::{Left, ROWS, make_more, rows_and_mode};
 use crate::support::strace::strace;

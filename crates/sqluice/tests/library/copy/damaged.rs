@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use fastrand::Rng;
 use rusqlite::Connection;
-use rusqlite::types::Value;
+use rusqlite::types::{Value, ValueRef};
 use sqluice::check::Check;
 use sqluice::copy::Copy;
 use sqluice::error::Setting;
@@ -78,8 +78,10 @@ fn rows(path: &Path) -> rusqlite::Result<Vec<Vec<Value>>> {
     while let Some(row) = rows.next()? {
         let value = |column| {
             row.get_ref(column).map(|value| match value {
-                rusqlite::types::ValueRef::Text(text) => Value::Blob(text.to_vec()),
-                other => other.into(),
+                ValueRef::Null => Value::Null,
+                ValueRef::Integer(number) => Value::Integer(number),
+                ValueRef::Real(number) => Value::Real(number),
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
             })
         };
         all.push((0..columns).map(value).collect::<rusqlite::Result<_>>()?);
