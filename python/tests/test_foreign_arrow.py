@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqluice
+from effort import tries
 from test_frames import need
 from twin import query
 
-# Random arrays of a test; many more for `make soak`.
-ARRAYS = int(os.environ.get("SQLUICE_FOREIGN_ARRAYS", "60"))
+# The number of random arrays of a test.
+ARRAYS = tries(30, 300, 10_000)
 
 
 def not_utf8(pa: Any, values: list[bytes | None]) -> Any:
