@@ -158,7 +158,9 @@ fn make(
     for part in 0..tables.div_ceil(PART_TABLES) {
         let db = scratch.file(&format!("part-{part}.db"));
         let connection = Connection::open(&db)?;
-        let mut sql = String::from("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;");
+        let mut sql = String::from(
+            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF; BEGIN;",
+        );
         for number in part * PART_TABLES..((part + 1) * PART_TABLES).min(tables) {
             let (before, second) = (number.saturating_sub(1), first + 1);
             write!(

@@ -51,6 +51,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("source.db");
         let connection = Connection::open(&source).unwrap();
+        connection.execute_batch("PRAGMA synchronous = OFF; BEGIN").unwrap();
         let comment = |rng: &mut Rng| *rng.choice(&["", " -- end", " /* end */", " /* end", " -- it's; one\n-- two", "\n", " /*/"]).unwrap();
         connection
             .execute_batch(
@@ -81,6 +82,7 @@ proptest! {
                 connection.execute_batch(&sql).unwrap();
             }
         }
+        connection.execute_batch("COMMIT").unwrap();
         let target = folder.path().join("sql");
         Copy::new(&source, &target).purpose(Purpose::D1).run(&Silent, &Cancel::new()).unwrap();
         let (one, other) = (all(&connection), all(&import(&target)));
