@@ -38,8 +38,8 @@ pub trait Output: Send {
 pub enum Replacement {
     /// The new file gets the name.
     Rename,
-    /// SQLite writes the pages of the new file into the old one, in one transaction: whoever has the file open goes on with the new
-    /// content.
+    /// SQLite writes the pages of the new file into the old one, in one transaction: processes that have the file open go on with
+    /// the new content.
     Transaction {
         /// The reason: somebody may have the file open.
         why: String,

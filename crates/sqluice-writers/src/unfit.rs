@@ -20,7 +20,7 @@ pub enum Mixed {
 }
 
 impl Mixed {
-    /// What becomes of a text that is not valid UTF-8. One that becomes NULL is counted.
+    /// Returns how a text that is not valid UTF-8 is handled. A text that becomes NULL is counted.
     pub(crate) fn bad_text(self, nulled: &Nulled, column: usize) -> BadText {
         match self {
             Mixed::Error | Mixed::Text => BadText::Refuse,

@@ -81,13 +81,13 @@ pub trait Sink {
         Err(bad.error)
     }
 
-    /// Decides what becomes of a text in that column that is not valid UTF-8. Called once for each, before its batch.
+    /// Decides how a text in that column that is not valid UTF-8 is handled. Called once for each such text, before its batch.
     fn bad_text(&mut self, _column: usize) -> BadText {
         BadText::Refuse
     }
 }
 
-/// What becomes of a text that is not valid UTF-8.
+/// The ways to handle a text that is not valid UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BadText {
     /// Its row is a bad row.

@@ -28,7 +28,7 @@ fn prefix(target: &OsStr) -> OsString {
     prefix
 }
 
-/// Creates and locks a temporary file for `target` in `folder`, which only its owner may read: what becomes of it gets other rights last.
+/// Creates and locks a temporary file for `target` in `folder`, which only its owner may read. The finished file gets its rights last.
 pub(crate) fn create(folder: &Path, target: &OsStr) -> io::Result<(File, PathBuf)> {
     let process = std::process::id();
     for attempt in 0.. {

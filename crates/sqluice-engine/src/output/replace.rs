@@ -5,7 +5,7 @@
 //!  ---------------                              -------------------------------------
 //!  it is a file of one name, empty or           lock     as before; a copy in place has kept the lock since
 //!     begins as a database does                 look     for users again, of whom there may be some by now
-//!  lock     EXCLUSIVE, through SQLite: rolls    a rename, if nobody can have it open
+//!  lock     EXCLUSIVE, through SQLite: rolls    a rename, if no process can have it open
 //!     a hot journal back, copies the log          remove   -journal, -wal, -shm: by now they hold nothing
 //!     into the file                               fsync    the folder: they are gone before the new file exists
 //!  look     for users that hold no lock           rename   the new file over it
@@ -248,8 +248,8 @@ impl Old {
         }
     }
 
-    /// Refuses a process that has had it open since the first attempt, whose users are in `stayed` from then on. Whoever has come since
-    /// opens it for a moment, or waits for the lock. Returns which file has the name.
+    /// Refuses a process that has had it open since the first attempt, whose users are in `stayed` from then on. A process that has opened it
+    /// since then opens it for a moment, or waits for the lock. Returns which file has the name.
     fn refuse_users(&self, stayed: &mut Option<Vec<User>>) -> rusqlite::Result<Option<Identity>> {
         let Some((identity, users)) = self.users() else { return Ok(None) };
         let mut still = stayed.take().unwrap_or_else(|| users.seen.clone());

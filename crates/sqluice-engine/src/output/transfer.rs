@@ -1,6 +1,6 @@
 //! The pages of a new database, written by SQLite into a database that exists, in one transaction: as VACUUM writes them.
 //!
-//! The connection to the old database has its exclusive lock before and after this, so that no other process comes between. A kill or
+//! The connection to the old database has its exclusive lock before and after this, so that no other process changes it meanwhile. A kill or
 //! a power failure leaves what SQLite makes of its own journal or log: the old content or the new.
 
 use std::fs::OpenOptions;

@@ -7,8 +7,8 @@
 //!  WHERE, queries
 //! ```
 //!
-//! Invariant: every value has the class and bytes that SELECT returns. The sink decides what becomes of text that is not valid Unicode: a bad row,
-//! unless it says otherwise.
+//! Invariant: every value has the class and bytes that SELECT returns. The sink decides how text that is not valid Unicode is handled: it is a bad
+//! row by default.
 //!
 //! Modules, from the bottom up: `cells`: values of a column; `layout`: what a record holds; `tree`: tables by their pages;
 //! `statement`: what SQLite reads.

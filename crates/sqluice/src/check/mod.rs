@@ -160,7 +160,7 @@ impl Check {
             progress.phase(Phase::Check.name(), Some(Amount { rows: 0, bytes }));
             self.read(&shared, &options)
         })?;
-        let unverified = unverified::after_sqlite(found, said.as_ref());
+        let unverified = sqlite::left_unverified(found, said.as_ref());
         sqlite_problems.extend(said.into_iter().flat_map(|said| said.problems));
         let seconds = started.elapsed().as_secs_f64();
         Ok(Checked { report, unverified, sqlite_problems, checksum, bytes, seconds })

@@ -12,7 +12,7 @@ use sqluice_reader::connection::unreadable;
 
 use super::connection::{Keeps, begin_with, beside};
 use super::snapshot::Snapshot;
-use super::unverified::{self, Found};
+use super::unverified::{self, Found, Unverified, UnverifiedKind};
 use super::{PROBLEMS_MAX, spec};
 
 /// A database that is read.
@@ -71,6 +71,23 @@ pub(super) struct Said {
     pub(super) unanswered: Vec<(String, String)>,
     /// `true` if SQLite kept the CHECK constraints, and checked them.
     pub(super) kept_checks: bool,
+}
+
+/// Returns what is left after SQLite's `integrity_check`, if it ran.
+pub(super) fn left_unverified(all: Vec<Found>, said: Option<&Said>) -> Vec<Unverified> {
+    let is_verified = |Found { unverified, table }: &Found| {
+        said.is_some_and(|said| {
+            let is_answered = !said.unanswered.iter().any(|(name, _)| name.eq_ignore_ascii_case(table));
+            let is_kept = said.kept_checks || unverified.what != UnverifiedKind::CheckConstraint;
+            unverified.what.is_known_to_sqlite() && is_answered && is_kept
+        })
+    };
+    let own = said.iter().flat_map(|said| &said.unanswered).map(|(table, why)| Unverified {
+        what: UnverifiedKind::IntegrityCheck,
+        name: format!("{table} ({why})"),
+    });
+    let left = all.into_iter().filter(|found| !is_verified(found)).map(|found| found.unverified);
+    left.chain(own).collect()
 }
 
 /// Runs `PRAGMA integrity_check`: over the database, or, if SQLite cannot compile or finish that, over one table after another.

@@ -9,8 +9,6 @@ use sqluice_core::schema::Schema;
 use sqluice_core::schema::token::{self, Token};
 use sqluice_engine::sqlite::is_virtual_table;
 
-use super::sqlite::Said;
-
 /// Something that was not verified, and its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
@@ -48,7 +46,7 @@ pub enum UnverifiedKind {
 
 impl UnverifiedKind {
     /// Whether SQLite's `integrity_check` looks at it.
-    fn is_known_to_sqlite(self) -> bool {
+    pub(super) fn is_known_to_sqlite(self) -> bool {
         use UnverifiedKind::{CheckConstraint, ExpressionIndex, FullText, PartialIndex, RTree};
         matches!(self, PartialIndex | ExpressionIndex | CheckConstraint | FullText | RTree)
     }
@@ -75,7 +73,7 @@ impl fmt::Display for UnverifiedKind {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Found {
     pub(super) unverified: Unverified,
-    table: String,
+    pub(super) table: String,
 }
 
 /// Returns what our reader does not verify of these tables.
@@ -113,23 +111,6 @@ pub(super) fn of_schema(schema: &Schema, tables: &[Table]) -> Vec<Found> {
     }
     all.sort();
     all
-}
-
-/// Returns what is left after SQLite's `integrity_check`, if it ran.
-pub(super) fn after_sqlite(all: Vec<Found>, said: Option<&Said>) -> Vec<Unverified> {
-    let is_verified = |Found { unverified, table }: &Found| {
-        said.is_some_and(|said| {
-            let is_answered = !said.unanswered.iter().any(|(name, _)| name.eq_ignore_ascii_case(table));
-            let is_kept = said.kept_checks || unverified.what != UnverifiedKind::CheckConstraint;
-            unverified.what.is_known_to_sqlite() && is_answered && is_kept
-        })
-    };
-    let own = said.iter().flat_map(|said| &said.unanswered).map(|(table, why)| Unverified {
-        what: UnverifiedKind::IntegrityCheck,
-        name: format!("{table} ({why})"),
-    });
-    let left = all.into_iter().filter(|found| !is_verified(found)).map(|found| found.unverified);
-    left.chain(own).collect()
 }
 
 /// What the module of a CREATE VIRTUAL TABLE keeps.

@@ -9,9 +9,6 @@ use std::path::{Path, PathBuf};
 
 use sqluice_platform::paths::{bytes, from_bytes};
 
-/// Lines of a file before its tests: more means that two things live there.
-const LINES_MAX: usize = 600;
-
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -74,20 +71,6 @@ fn the_format_crate_depends_on_nothing() {
     let mut tables = manifest.lines().filter(|line| line.starts_with('['));
     let forbidden = tables.find(|table| table.contains("dependencies") && *table != "[dev-dependencies]");
     assert_eq!(forbidden, None);
-}
-
-#[test]
-fn files_are_short() {
-    let mut long = Vec::new();
-    for file in sources() {
-        let text = read(&file);
-        let tests = text.find("\n#[cfg(test)]\nmod tests {").unwrap_or(text.len());
-        let lines = text[..tests].lines().count();
-        if file.components().any(|part| part.as_os_str() == "src") && lines > LINES_MAX {
-            long.push(format!("{}: {lines} lines", file.display()));
-        }
-    }
-    assert!(long.is_empty(), "{long:#?}");
 }
 
 #[test]
