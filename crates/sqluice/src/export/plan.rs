@@ -1,5 +1,7 @@
 //! What will be done: which rows go to which file, how they are read, and what their columns are.
 
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -109,9 +111,9 @@ impl Export {
             }
         }
         let paths: Vec<&PathBuf> = wanted.iter().filter_map(|wanted| wanted.path.as_ref()).collect();
-        for (index, path) in paths.iter().enumerate() {
-            let same = |other: &&&PathBuf| other.as_os_str().eq_ignore_ascii_case(path.as_os_str());
-            if paths[..index].iter().any(|other| same(&other)) {
+        let mut seen: HashSet<OsString> = HashSet::new();
+        for path in paths {
+            if !seen.insert(path.as_os_str().to_ascii_lowercase()) {
                 return Err(Error::usage(format!("two tables would be the file {}", path.display()))
                     .hint("export them one by one"));
             }

@@ -26,6 +26,9 @@ fn all(connection: &Connection) -> (Vec<String>, Vec<String>) {
     let schema = texts(
         "SELECT type || ' ' || name || ' ' || ifnull(trim(sql, char(10)), '') FROM sqlite_schema ORDER BY 1",
     );
+    // A comment that has no end gets one.
+    let without_end = |sql: String| sql.trim_end().trim_end_matches("*/").trim_end().to_owned();
+    let schema = schema.into_iter().map(without_end).collect();
     let tables =
         texts("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 't%' ORDER BY name");
     let rows = tables.iter().flat_map(|table| {
@@ -36,7 +39,7 @@ fn all(connection: &Connection) -> (Vec<String>, Vec<String>) {
         } else {
             "rowid"
         };
-        texts(&format!("SELECT '{table} ' || {rowid} || ' ' || quote(a) FROM {table} ORDER BY {rowid}, a"))
+        texts(&format!("SELECT '{table} ' || {rowid} || ' ' || quote(a) FROM {table} ORDER BY 1"))
     });
     let rows = rows.collect();
     (schema, rows)
