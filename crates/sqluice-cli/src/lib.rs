@@ -61,6 +61,14 @@ fn color(args: &[OsString]) -> ColorChoice {
     given.and_then(|choice| choice.parse().ok()).unwrap_or(ColorChoice::Auto)
 }
 
+/// Scales all waits by the factor in `SQLUICE_WAITS`, which tests set.
+fn scale_waits() -> anyhow::Result<()> {
+    let Some(factor) = std::env::var_os("SQLUICE_WAITS") else { return Ok(()) };
+    let is_valid = factor.to_str().and_then(|text| text.parse().ok()).is_some_and(sqluice::waits::scale);
+    let wrong = || sqluice::error::Error::usage("SQLUICE_WAITS is not a number from 0 to 1000");
+    if is_valid { Ok(()) } else { Err(wrong().hint("unset this variable: it is one of tests").into()) }
+}
+
 /// Runs the command with its arguments, the first of which is its name. It takes the signals that ask to stop for itself, and writes to
 /// standard output and standard error.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
@@ -87,6 +95,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         }
     };
     let printer = printer::Printer::new(&args.global);
+    if let Err(error) = scale_waits() {
+        return printer.error(&error);
+    }
     let cancel = sqluice::progress::Cancel::new();
     let done = signals::listen(&cancel).and_then(|()| commands::run(&args, &printer, &cancel));
     match done {

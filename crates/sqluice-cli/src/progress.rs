@@ -17,11 +17,12 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sqluice::progress::{Amount, Progress};
+use sqluice::waits;
 
 use crate::quantities::{counted, rate, size, wait};
 
-/// How often a line is printed where there is no terminal.
-const LINE_EVERY: Duration = Duration::from_secs(5);
+/// How often a line is printed where there is no terminal, but for [`waits`].
+pub(crate) const LINE_EVERY: Duration = Duration::from_secs(5);
 
 /// How often a bar is drawn.
 const BAR_EVERY: Duration = Duration::from_millis(100);
@@ -187,7 +188,7 @@ impl Progress for Lines {
     fn advance(&self, done: Amount) {
         let Ok(mut state) = self.0.lock() else { return };
         state.add(done);
-        if state.is_due(LINE_EVERY) {
+        if state.is_due(waits::scaled(LINE_EVERY)) {
             // A closed standard error is no reason to stop.
             let _ = writeln!(io::stderr(), "{}: {}", state.phase, state.describe_now());
         }

@@ -2,7 +2,7 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `setters`: builder methods of option structs
+//! * `setters`: builder methods of option structs; [`waits`]: waits that no option sets
 //! * [`size`]: bytes, in words; [`similar`]: names that a misspelled one may mean; [`checksum`]: of the pages of a file; [`splitmix`]: random numbers;
 //!   [`append`]: short byte strings and digits
 //! * [`affinity`]: values as SQLite converts them for a column
@@ -34,3 +34,5 @@ pub mod source;
 pub mod splitmix;
 #[doc(hidden)]
 pub mod sqlite_error;
+#[doc(hidden)]
+pub mod waits;

@@ -12,13 +12,15 @@ use object_store::multipart::MultipartStore;
 use object_store::path::Path as Key;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use sqluice_core::error::{Error, Result};
+use sqluice_core::waits;
 
 use crate::address::{Address, Kind};
 use crate::failure::Tried;
 use crate::runtime;
 
-/// How often a request is tried again. The waits between double, up to [`BACKOFF_MAX`].
+/// How often a request is tried again. The waits between double, from [`BACKOFF_MIN`] up to [`BACKOFF_MAX`]; both are scaled by [`waits`].
 const RETRIES: usize = 8;
+const BACKOFF_MIN: Duration = Duration::from_millis(100);
 const BACKOFF_MAX: Duration = Duration::from_secs(10);
 
 /// How long all tries of a request take at most.
@@ -108,7 +110,11 @@ fn client(address: &Address) -> object_store::Result<Client> {
 }
 
 fn retries() -> RetryConfig {
-    let backoff = BackoffConfig { max_backoff: BACKOFF_MAX, ..BackoffConfig::default() };
+    let backoff = BackoffConfig {
+        init_backoff: waits::scaled(BACKOFF_MIN),
+        max_backoff: waits::scaled(BACKOFF_MAX),
+        ..BackoffConfig::default()
+    };
     RetryConfig { backoff, max_retries: RETRIES, retry_timeout: RETRIED_FOR }
 }
 

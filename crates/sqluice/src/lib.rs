@@ -236,7 +236,7 @@
 
 pub use sqluice_core::{affinity, batch, checksum, error, progress, rows, schema, size};
 #[doc(hidden)]
-pub use sqluice_core::{setters, splitmix};
+pub use sqluice_core::{setters, splitmix, waits};
 pub use sqluice_engine::{encode, options, output, pipeline, plan, report};
 #[doc(hidden)]
 pub use sqluice_engine::{existing, insert, sort};

@@ -4,22 +4,21 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use sqluice::error::Error;
 use sqluice::progress::Cancel;
 use sqluice::size::Bytes;
+use sqluice::waits;
 use sqluice_lab::record::{Experiment, Outcome, Run, Variant};
 use sqluice_lab::{Scale, Settings, Step, bytes_to_write, ids, report, run as run_lab};
 
 use crate::Exit;
 use crate::args::Lab;
 use crate::printer::{Printer, ProgressDisplay};
+use crate::progress::LINE_EVERY;
 use crate::quantities::wait;
-
-/// How often a line is printed where there is no terminal.
-const LINE_EVERY: Duration = Duration::from_secs(5);
 
 /// What shells say of a program that Ctrl-C has ended.
 const INTERRUPTED: u8 = 130;
@@ -143,7 +142,7 @@ impl Watch {
             bar.set_message(said(step));
         }
         let Some(Ok(mut shown)) = self.shown.as_ref().map(Mutex::lock) else { return };
-        if shown.elapsed() >= LINE_EVERY {
+        if shown.elapsed() >= waits::scaled(LINE_EVERY) {
             *shown = Instant::now();
             // A closed standard error is no reason to stop.
             let _ = writeln!(io::stderr(), "lab: {}", said(step));

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqluice_core::error::{Error, Result};
+use sqluice_core::waits;
 use sqluice_platform::durable;
 use sqluice_platform::names::{Folder, rename_to_new};
 
@@ -29,7 +30,8 @@ use super::replace::Old;
 use super::wanted::{Wanted, exists};
 use super::{Output, Replaced, explained, leftover, shared};
 
-/// How long to wait for processes that still write to a shared file. The locks of one that a network has cut off end sooner.
+/// How long to wait for processes that still write to a shared file. The locks of one that a network has cut off end sooner. The wait is
+/// scaled by [`waits`].
 const WRITERS_WAIT: Duration = Duration::from_secs(120);
 
 /// A new file that gets its name when it is whole.
@@ -63,7 +65,7 @@ impl NewFile {
         let cannot_create = |error| cannot_create(&place.folder, error);
         let folder = Folder::open(&place.folder).map_err(cannot_create)?;
         let (file, temporary) = match wanted.continues {
-            Some(path) => (shared::take(path, WRITERS_WAIT)?, path.to_owned()),
+            Some(path) => (shared::take(path, waits::scaled(WRITERS_WAIT))?, path.to_owned()),
             None => leftover::create(&place.folder, &place.file_name).map_err(cannot_create)?,
         };
         let direct = Direct::new(&file, page_bytes);

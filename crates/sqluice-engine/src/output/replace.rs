@@ -36,6 +36,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 use sqluice_core::error::{Error, Result};
+use sqluice_core::waits;
 use sqluice_format::database::MAGIC;
 use sqluice_platform::identity::{self, Identity};
 use sqluice_platform::names::{self, Folder};
@@ -49,7 +50,7 @@ use super::place::TargetPath;
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
 
 /// How long to wait for another process that uses the old database, before the work and after it: by then the run has
-/// something to lose.
+/// something to lose. Both are scaled by [`waits`].
 const WAIT_BEFORE: Duration = Duration::from_secs(1);
 const WAIT_AFTER: Duration = Duration::from_secs(10);
 
@@ -88,7 +89,7 @@ impl Old {
 
     /// Lets SQLite bring it in order, and makes sure that no other process uses it.
     pub(super) fn recover(&self) -> Result<()> {
-        self.waiting(WAIT_BEFORE, || {
+        self.waiting(waits::scaled(WAIT_BEFORE), || {
             self.refuse_users()?;
             let connection = self.open()?;
             if journal_mode(&connection, "")? != "wal" {
@@ -105,7 +106,9 @@ impl Old {
     /// Takes it for us alone; `None` when it is gone by now.
     pub(super) fn lock(&self) -> Result<Option<Locked>> {
         match fs::symlink_metadata(&self.path) {
-            Ok(metadata) if metadata.is_file() => self.waiting(WAIT_AFTER, || self.try_lock()).map(Some),
+            Ok(metadata) if metadata.is_file() => {
+                self.waiting(waits::scaled(WAIT_AFTER), || self.try_lock()).map(Some)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             _ => Err(Error::target(format!("{} is no longer the file that it was", self.name.display()))
                 .hint("another process changed it during the run: look at it, and run again")),

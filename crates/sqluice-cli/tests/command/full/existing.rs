@@ -1,0 +1,288 @@
+//! Writes that fail while an existing database is changed: full disks, limits on file sizes, and system calls that fail one
+//! after the other. The run must say so, the database must be as it was, in its journal mode, and the next run must leave nothing
+//! behind.
+
+#![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+
+use rusqlite::Connection;
+use sqluice_testkit::disk::Disk;
+use sqluice_testkit::effort::tries;
+
+use crate::support::existing::{
+    Case, Content, Journal, NEXT, Scenario, assert_no_tail, assert_refused, mode_in_header, spread, summary,
+};
+use crate::support::strace::{calls, strace};
+use crate::support::{
+    Ran, Random, end, finish, folder, names, run, spawn, sqluice, sqluice_with_file_limit, tell,
+};
+
+/// Calls of each kind that fail, for each scenario and journal mode.
+fn faults_of_a_kind() -> usize {
+    tries(1, 5, 50)
+}
+
+/// Runs the command with limited file sizes, in units of 512 bytes.
+fn with_limit(case: &Case, folder: &Path, blocks: u64) -> Ran {
+    finish(sqluice_with_file_limit(folder, blocks).args(case.args()))
+}
+
+#[test]
+fn a_limit_on_file_sizes_leaves_the_old_database() {
+    let mut random = Random::new();
+    for case in Case::all() {
+        let whole = case.folder();
+        run(whole.path(), case.args()).ok();
+        let new_bytes = fs::metadata(whole.path().join("x.db")).unwrap().len();
+        let mut refused = 0;
+        let spread = spread(&mut random, (new_bytes - 1024) as usize, tries(2, 8, 80));
+        let edges = [case.old_bytes - 512, case.old_bytes, case.old_bytes + 4096, new_bytes - 512];
+        for bytes in spread.into_iter().map(|bytes| bytes as u64 + 512).chain(edges) {
+            let at = format!("{}, {bytes} bytes at most", case.name());
+            let folder = case.folder();
+            let ran = with_limit(&case, folder.path(), bytes / 512);
+            let found = case.content(folder.path());
+            if ran.status.success() {
+                // Free pages were enough.
+                assert_eq!(found, Content::New, "{at}: {ran:?}");
+            } else {
+                refused += 1;
+                assert_refused(ran, &["File too large", "disk I/O error", "disk is full"], &at);
+                assert_eq!(found, Content::Old, "{at}");
+            }
+            case.assert_next_run_clears(folder.path(), &found, &at);
+        }
+        // The log takes what SQLite writes, and its checkpoint need not succeed.
+        let at_least = if case.scenario.writes_pages() { 3 } else { 1 };
+        assert!(refused >= at_least, "{}: only {refused} refused", case.name());
+    }
+}
+
+/// A call that fails, to be found again: it is the `nth` of that name in its thread.
+type Fault = (String, usize);
+
+/// The calls of a whole run that write, sync, cut or remove something of the database, by name.
+fn faults(case: &Case) -> BTreeMap<String, Vec<usize>> {
+    const FAILING: [&str; 8] =
+        ["pwrite64", "pwritev", "fsync", "fdatasync", "ftruncate", "unlink", "openat", "pread64"];
+    let folder = case.folder();
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let trace = format!("trace={}", FAILING.join(","));
+    let flags = ["--seccomp-bpf", "-y", "-s", "100", "-e", &trace, "-o", log.path().to_str().unwrap()];
+    strace(folder.path(), &flags, case.args()).ok();
+    let log = fs::read_to_string(log.path()).unwrap();
+    let mut counts: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    let mut faults: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for call in &calls(&log) {
+        let nth = counts.entry((call.thread, call.name.clone())).or_default();
+        *nth += 1;
+        if call.args.contains("/x.db") && call.result >= 0 {
+            faults.entry(call.name.clone()).or_default().push(*nth);
+        }
+    }
+    faults
+}
+
+/// Runs the command with calls that fail: that one, or it and all later ones of its name.
+fn with_fault(case: &Case, folder: &Path, (call, nth): &Fault, error: &str, on: bool) -> Ran {
+    let on = if on { "+" } else { "" };
+    let inject = format!("inject={call}:error={error}:when={nth}{on}");
+    let trace = format!("trace={call}");
+    strace(folder, &["--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject], case.args())
+}
+
+fn assert_faults_are_harmless(scenario: Scenario) {
+    for journal in Journal::ALL {
+        let case = Case::new(scenario, journal);
+        let mut random = Random::new();
+        let mut told: BTreeMap<String, usize> = BTreeMap::new();
+        for (call, nths) in faults(&case) {
+            let all = nths.len().min(faults_of_a_kind());
+            for index in spread(&mut random, nths.len(), all) {
+                for on in [false, true] {
+                    let full = call.starts_with("pwrite") && random.fraction() < 0.5;
+                    let error = if full { "ENOSPC" } else { "EIO" };
+                    let fault = (call.clone(), nths[index]);
+                    let plus = if on { "+" } else { "" };
+                    let at = format!("{}, {call}:error={error}:when={}{plus}", case.name(), nths[index]);
+                    let folder = case.folder();
+                    let ran = with_fault(&case, folder.path(), &fault, error, on);
+                    let found = case.content(folder.path());
+                    let outcome = if ran.status.success() { "went on" } else { "refused" };
+                    *told.entry(format!("{call} {error}{plus} {outcome}, {found:?}")).or_default() += 1;
+                    assert_harmless(ran, &found, &at);
+                    case.assert_next_run_clears(folder.path(), &found, &at);
+                }
+            }
+        }
+        let mut histogram = case.name();
+        for (kind, count) in told {
+            histogram += &format!("\n{count:>5}  {kind}");
+        }
+        tell(&histogram);
+    }
+}
+
+/// A run that succeeds has made the new database; one that fails has left the old one, or says that this is unknown.
+#[track_caller]
+fn assert_harmless(ran: Ran, found: &Content, at: &str) {
+    if ran.status.success() {
+        assert_eq!(*found, Content::New, "{at}: {ran:?}");
+        return;
+    }
+    let told_new = *found == Content::New && ran.stderr.contains("may or may not");
+    assert!(*found == Content::Old || told_new, "{at}: {found:?} {ran:?}");
+    assert_refused(ran, &["x.db", "SQLite cannot"], at);
+}
+
+#[test]
+fn calls_that_fail_while_a_table_is_added_leave_the_old_database() {
+    assert_faults_are_harmless(Scenario::NewTable);
+}
+
+#[test]
+fn calls_that_fail_while_rows_are_appended_leave_the_old_database() {
+    assert_faults_are_harmless(Scenario::Append);
+}
+
+#[test]
+fn calls_that_fail_while_rows_and_indexes_are_merged_leave_the_old_database() {
+    assert_faults_are_harmless(Scenario::IndexedAppend);
+}
+
+#[test]
+fn calls_that_fail_while_indexes_are_made_leave_the_old_database() {
+    assert_faults_are_harmless(Scenario::Index);
+}
+
+#[test]
+fn calls_that_fail_while_rows_go_through_sqlite_leave_the_old_database() {
+    assert_faults_are_harmless(Scenario::Sql);
+}
+
+/// Loads 24 MB from a pipe, whose size is unknown in advance.
+fn load_too_much(root: &Path, flags: &[&str]) -> Ran {
+    let mut command = sqluice(root);
+    let mut child = spawn(command.args(["load", "x.db", "-"]).args(flags).stdin(Stdio::piped()));
+    let mut pipe = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        let padding = "x".repeat(980);
+        let _ = pipe.write_all(b"id,name,n\n");
+        for i in 1000..25_000 {
+            // The reader gives up before its end.
+            if pipe.write_all(format!("{i},{padding}{i},{i}\n").as_bytes()).is_err() {
+                break;
+            }
+        }
+    });
+    let ran = end(child);
+    writer.join().unwrap();
+    ran
+}
+
+/// Copies the files of a case to a small disk.
+fn put_on(case: &Case, root: &Path) {
+    let folder = case.folder();
+    for name in names(folder.path()) {
+        fs::copy(folder.path().join(&name), root.join(&name)).unwrap();
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_database_and_all_space_free() {
+    let Some(image) = Disk::ext4(folder(), 16) else { return };
+    let root = image.root();
+    fs::remove_dir(root.join("lost+found")).unwrap();
+    for journal in Journal::ALL {
+        let case = Case::new(Scenario::Append, journal);
+        put_on(&case, &root);
+        let before = names(&root);
+        let old = summary(&root.join("x.db")).unwrap();
+        let free = image.free_bytes();
+        for flags in [
+            &["-t", "big"][..],
+            &["-t", "big", "-j1"],
+            &["-t", "big", "--index", "name"],
+            &["-t", "plain", "--append"],
+            &["-t", "audited", "--append", "--on-conflict", "replace"],
+        ] {
+            let at = format!("{journal:?} {flags:?}");
+            let ran = load_too_much(&root, flags);
+            assert_refused(ran, &["No space left on device", "disk is full", "disk I/O error"], &at);
+            assert_eq!(names(&root), before, "{at}");
+            assert_eq!(mode_in_header(&root.join("x.db")), journal, "{at}");
+            assert_eq!(summary(&root.join("x.db")).unwrap(), old, "{at}");
+            assert_no_tail(&root.join("x.db"), &at);
+            assert!(
+                image.free_bytes() >= free - 65_536,
+                "{at}: {} of {free} bytes are free",
+                image.free_bytes()
+            );
+        }
+        // And what fits, fits.
+        run(&root, case.args()).ok();
+        assert_eq!(case.content_in_place(&root), Content::New, "{journal:?}");
+        run(&root, NEXT).ok();
+        assert_no_tail(&root.join("x.db"), &format!("{journal:?}"));
+    }
+}
+
+/// On a disk that `fill` fills, each scenario is refused because of it in each journal mode, and the old database stays.
+fn assert_refused_when_full(fill: impl Fn(&Disk, &mut fs::File)) {
+    let Some(image) = Disk::ext4(folder(), 16) else { return };
+    let root = image.root();
+    fs::remove_dir(root.join("lost+found")).unwrap();
+    for journal in Journal::ALL {
+        for scenario in Scenario::ALL {
+            let case = Case::new(scenario, journal);
+            put_on(&case, &root);
+            fill(&image, &mut fs::File::create(root.join("ballast")).unwrap());
+            let at = case.name();
+            let ran = run(&root, case.args());
+            assert_refused(ran, &["No space left on device", "disk is full", "free in"], &at);
+            fs::remove_file(root.join("ballast")).unwrap();
+            let found = case.content(&root);
+            assert_eq!(found, Content::Old, "{at}");
+            case.assert_next_run_clears(&root, &found, &at);
+        }
+    }
+}
+
+#[test]
+fn a_database_on_a_full_disk_can_still_be_read_and_refused() {
+    // Not even a journal, or a log, has room.
+    assert_refused_when_full(|_, ballast| while ballast.write_all(&[1; 512]).is_ok() {});
+}
+
+#[test]
+fn a_disk_with_20_kb_left_is_called_full_in_every_journal_mode() {
+    assert_refused_when_full(|image, ballast| {
+        while image.free_bytes() > 20_000 {
+            let bytes = vec![1; (image.free_bytes() as usize - 16_000) / 2 + 512];
+            ballast.write_all(&bytes).unwrap();
+            ballast.sync_all().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_read_only_database_is_refused_by_name() {
+    let Some(image) = Disk::ext4(folder(), 16) else { return };
+    let root = image.root();
+    fs::remove_dir(root.join("lost+found")).unwrap();
+    put_on(&Case::new(Scenario::Append, Journal::Delete), &root);
+    image.remount_read_only();
+    for scenario in Scenario::ALL {
+        run(&root, scenario.args()).failed(1, "x.db is read-only");
+    }
+    let connection =
+        Connection::open_with_flags(root.join("x.db"), rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY);
+    let rows: i64 =
+        connection.unwrap().query_row("SELECT count(*) FROM plain", [], |row| row.get(0)).unwrap();
+    assert_eq!(rows, 400);
+}

@@ -1,0 +1,21 @@
+//! The command, as a user meets it: what it says and does, and what is left of it after kills, failed writes and power failures.
+//!
+//! * `support`, `transcript`, `http`, `store`: running the command, and what it talks to
+//! * `transcripts`: what it says for each flag and each error
+//! * `commands`: other processes, signals, old and damaged files, recorded bytes
+//! * `killed`, `full`, `order`: kills, failed writes, power failures
+//! * `remote`: objects in a store, and files of a web server
+
+mod http;
+mod store;
+mod support;
+mod transcript;
+
+mod commands;
+#[cfg(target_os = "linux")] // A disk is filled by mounting a small one, and a file by ulimit.
+mod full;
+mod killed;
+#[cfg(target_os = "linux")] // strace, which records calls, is a program of Linux.
+mod order;
+mod remote;
+mod transcripts;

@@ -1,0 +1,201 @@
+//! Help, version, completions, man pages.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{finish, folder, names, run, sqluice};
+
+#[test]
+fn the_version_names_sqlites() {
+    let version = format!("sqluice {} (SQLite {})\n", env!("CARGO_PKG_VERSION"), rusqlite::version());
+    assert_eq!(run(Path::new("/"), ["-V"]).ok().stdout, version);
+    let long = run(Path::new("/"), ["--version"]).ok().stdout;
+    assert!(long.starts_with(&version), "{long}");
+    let built = long.lines().nth(1).unwrap();
+    assert!(built.starts_with("built by rustc 1.") && built.contains(std::env::consts::ARCH), "{long}");
+}
+
+#[test]
+fn help_names_every_verb_and_the_exit_codes() {
+    let help = run(Path::new("/"), ["--help"]).ok().stdout;
+    for word in [
+        "generate",
+        "load",
+        "index",
+        "copy",
+        "merge",
+        "pack",
+        "unpack",
+        "lab",
+        "check",
+        "info",
+        "--json",
+        "0 done",
+        "1 the input",
+        "2 wrong",
+        "130 interrupted",
+    ] {
+        assert!(help.contains(word), "{word}");
+    }
+    for verb in VERBS {
+        assert!(
+            run(Path::new("/"), [verb, "--help"]).ok().stdout.contains(&format!("Usage: sqluice {verb} "))
+        );
+    }
+}
+
+/// All verbs.
+const VERBS: [&str; 14] = [
+    "load",
+    "generate",
+    "profile",
+    "index",
+    "copy",
+    "merge",
+    "export",
+    "info",
+    "check",
+    "pack",
+    "unpack",
+    "advise",
+    "lab",
+    "completions",
+];
+
+/// The help of a verb on a terminal of that width.
+fn help(columns: usize, args: &[&str]) -> String {
+    let mut command = sqluice(Path::new("/"));
+    finish(command.env("COLUMNS", columns.to_string()).args(args)).ok().stdout
+}
+
+#[test]
+fn without_arguments_four_examples_are_shown() {
+    let ran = run(Path::new("/"), [""; 0]);
+    assert_eq!((ran.code(), &*ran.stdout), (Some(2), ""), "{ran:?}");
+    let examples = ran.stderr.lines().filter(|line| line.starts_with("  sqluice "));
+    let verbs: Vec<&str> = examples.filter_map(|line| line.split_whitespace().nth(1)).collect();
+    assert_eq!(verbs, ["load", "generate", "info", "export"]);
+}
+
+#[test]
+fn every_flag_of_load_says_what_holds_without_it() {
+    let help = help(100, &["load", "--help"]);
+    let flags = help.split("\nOutput:").next().unwrap().split("\nOptions:").nth(1).unwrap();
+    // Each begins with its dashes, and goes on until the next or a heading; the values that it may have are a list.
+    let is_flag = |line: &str| line.starts_with('-') && !line.starts_with("- ");
+    let mut described: Vec<String> = Vec::new();
+    for line in flags.lines().filter(|line| !line.is_empty()) {
+        let (is_heading, line) = (!line.starts_with(' '), line.trim());
+        match described.last_mut() {
+            Some(last) if !is_flag(line) && !is_heading => *last += &format!(" {line}"),
+            _ => described.push(line.to_owned()),
+        }
+    }
+    let flags: Vec<&String> = described.iter().filter(|line| is_flag(line)).collect();
+    assert!(flags.len() >= 40, "{flags:#?}");
+    // Flags that ask for something that otherwise plainly is not done.
+    let plain = ["--empty-as-text", "--dry-run", "--overwrite ", "-y, --yes", "-h, --help"];
+    for flag in flags.iter().filter(|flag| !plain.iter().any(|plain| flag.starts_with(plain))) {
+        assert!(flag.contains("[default: "), "{flag}");
+    }
+}
+
+#[test]
+fn a_short_help_fits_on_a_screen() {
+    for verb in VERBS {
+        let lines = help(100, &[verb, "-h"]).lines().count();
+        assert!(lines <= 40, "{verb} -h has {lines} lines");
+    }
+    let (load, all) = (help(100, &["load", "-h"]), help(100, &["load", "--help"]));
+    assert!(load.lines().count() >= 24 && load.contains("\nExamples:\n"), "{load}");
+    assert!(load.contains("--help") && all.lines().count() > 200, "{all}");
+    assert!(help(100, &["-h"]).lines().count() <= 40);
+}
+
+#[test]
+fn the_flags_of_long_help_are_grouped_by_task() {
+    let load = help(100, &["load", "--help"]);
+    let headings: Vec<&str> =
+        load.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).collect();
+    let expected = [
+        "Arguments:",
+        "Options:",
+        "Columns and types:",
+        "Existing tables:",
+        "Keys and indexes:",
+        "File format:",
+        "Bad rows:",
+        "Writing:",
+        "Resources:",
+        "Output:",
+        "Examples:",
+    ];
+    assert_eq!(headings, expected);
+}
+
+#[test]
+fn help_is_coloured_when_requested_and_loses_nothing_without() {
+    let coloured = help(100, &["load", "-h", "--color", "always"]);
+    assert!(coloured.contains("\x1b[1m\x1b[32mExamples:\x1b[0m\n"), "{coloured:?}");
+    let mut plain = coloured;
+    while let Some(start) = plain.find("\x1b[") {
+        let end = start + plain[start..].find('m').unwrap();
+        plain.replace_range(start..=end, "");
+    }
+    assert_eq!(plain, help(100, &["load", "-h", "--color=never"]));
+    assert_eq!(plain, help(100, &["load", "-h"]));
+}
+
+#[test]
+fn man_pages_exist_for_all_verbs_and_name_their_flags() {
+    let folder = folder();
+    let pages = folder.path().join("man/man1");
+    let ran = run(folder.path(), ["man", "man/man1"]).ok();
+    assert_eq!((&*ran.stdout, &*ran.stderr), ("", ""));
+    let mut expected: Vec<String> = VERBS.iter().map(|verb| format!("sqluice-{verb}.1")).collect();
+    expected.push("sqluice.1".to_owned());
+    expected.sort();
+    assert_eq!(names(&pages), expected);
+    let page = |name: &str| fs::read_to_string(pages.join(name)).unwrap();
+    assert_eq!(run(folder.path(), ["man"]).ok().stdout, page("sqluice.1"));
+    for verb in VERBS {
+        let text = page(&format!("sqluice-{verb}.1"));
+        assert!(text.contains(&format!("\n.TH sqluice-{verb} 1 ")), "{verb}");
+        assert!(text.contains(&format!("\n\\fBsqluice {verb}\\fR ")), "{verb}: {text}");
+        assert!(text.contains("\\-\\-json") && !text.contains('\x1b'), "{verb}");
+        assert!(text.contains("Print errors only") && text.contains("\n.SH EXAMPLES\n"), "{verb}: {text}");
+    }
+    assert!(page("sqluice-load.1").contains("\\-\\-max\\-rejects"));
+    fs::write(folder.path().join("file"), "").unwrap();
+    run(folder.path(), ["man", "file"]).failed(1, "cannot write man pages to file");
+}
+
+#[test]
+fn help_fits_terminals_of_80_and_of_100_columns() {
+    for columns in [80, 100] {
+        for (verb, flag) in VERBS.iter().flat_map(|verb| [(verb, "-h"), (verb, "--help")]) {
+            let help = help(columns, &[verb, flag]);
+            let too_long = help.lines().find(|line| line.chars().count() > columns);
+            assert_eq!(too_long, None, "{verb} {flag} in {columns} columns");
+            assert!(!help.contains("\\\\") && !help.contains("\\\""), "{verb} {flag}: escaped twice");
+        }
+    }
+}
+
+#[test]
+fn completions_are_scripts_of_each_shell_that_know_every_verb_and_flag() {
+    for (shell, sign) in [
+        ("bash", "complete -F _sqluice"),
+        ("zsh", "#compdef sqluice"),
+        ("fish", "complete -c sqluice"),
+        ("elvish", "edit:completion:arg-completer[sqluice]"),
+        ("powershell", "Register-ArgumentCompleter"),
+    ] {
+        let script = run(Path::new("/"), ["completions", shell]).ok();
+        assert_eq!(script.stderr, "");
+        for word in [sign, "generate", "load", "check", "info", "max-rejects", "page-size", "preset"] {
+            assert!(script.stdout.contains(word), "{shell}: {word}");
+        }
+    }
+    run(Path::new("/"), ["completions", "tcsh"]).failed(2, "invalid value 'tcsh' for '<SHELL>'");
+}

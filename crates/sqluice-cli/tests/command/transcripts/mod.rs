@@ -1,0 +1,24 @@
+//! What the command says, where, its exit code, and what it leaves: a transcript for each flag and each error.
+
+mod advise;
+mod check_info;
+mod copy;
+mod existing;
+mod export;
+mod generate;
+mod help;
+mod index;
+mod lab;
+mod load_converted;
+mod load_format;
+mod load_json;
+mod load_keys;
+mod load_rejects;
+mod load_run;
+mod load_tables;
+mod merge;
+mod output;
+mod profile;
+mod schema;
+mod target;
+mod usage;

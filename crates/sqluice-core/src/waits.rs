@@ -1,0 +1,43 @@
+//! The waits of sqluice that no option sets: for another process that uses a file, for a server, until the next line of progress.
+//!
+//! All of them are scaled by one factor, so that a test need not wait as long as a user does, or waits longer on a crowded machine.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// The bits of the factor.
+static FACTOR: AtomicU32 = AtomicU32::new(1.0_f32.to_bits());
+
+/// The largest factor.
+const FACTOR_MAX: f32 = 1000.0;
+
+/// Scales all waits of this process by `factor`, which is at least 0 and at most 1000; returns `false` for others.
+#[must_use]
+pub fn scale(factor: f32) -> bool {
+    let is_valid = (0.0..=FACTOR_MAX).contains(&factor);
+    if is_valid {
+        FACTOR.store(factor.to_bits(), Ordering::Relaxed);
+    }
+    is_valid
+}
+
+/// Returns a wait, scaled.
+pub fn scaled(wait: Duration) -> Duration {
+    wait.mul_f32(f32::from_bits(FACTOR.load(Ordering::Relaxed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_what_they_say_until_they_are_scaled() {
+        assert_eq!(scaled(Duration::from_secs(5)), Duration::from_secs(5));
+        for wrong in [-1.0, f32::NAN, f32::INFINITY, 1000.5] {
+            assert!(!scale(wrong), "{wrong}");
+        }
+        assert!(scale(0.5));
+        assert_eq!(scaled(Duration::from_secs(5)), Duration::from_millis(2500));
+        assert!(scale(1.0));
+    }
+}
