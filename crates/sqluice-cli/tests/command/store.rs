@@ -92,15 +92,10 @@ fn started() -> Option<Moto> {
 }
 
 /// The program, if `tools/environment` has installed it.
-#[track_caller]
 fn installed() -> Option<PathBuf> {
     let target = Path::new(SQLUICE).parent().and_then(Path::parent).unwrap();
     let program = target.join("python/venv/bin/moto_server");
-    if !program.exists() {
-        skipped("moto is not installed: run tools/environment");
-        return None;
-    }
-    Some(program)
+    program.exists().then_some(program)
 }
 
 /// A request of the owner of all objects: the store verifies no signature.
@@ -131,7 +126,7 @@ impl Store {
     pub(crate) fn with(deed: impl Fn(&Request) -> Deed + Send + Sync + 'static) -> Option<Store> {
         static MOTO: LazyLock<Option<Moto>> = LazyLock::new(started);
         let Some(moto) = &*MOTO else {
-            skipped("moto is not installed: run tools/remote");
+            skipped("moto is not installed: run tools/environment");
             return None;
         };
         let bucket = format!("{BUCKET}-{}", BUCKETS.fetch_add(1, Ordering::Relaxed));
