@@ -67,6 +67,8 @@ def load(
     temp_dir: Path | None = None,
     page_size: int | None = None,
     busy_timeout: float = 5.0,
+    timeout: float | None = None,
+    retries: int | None = None,
     foreign_keys: bool | None = None,
     analyze: bool = False,
     progress: bool | Callback = False,
@@ -136,6 +138,8 @@ def load(
         page_size=page_size,
         overwrite=overwrite,
         busy_timeout=busy_timeout,
+        timeout=timeout,
+        retries=retries,
         foreign_keys=foreign_keys,
         analyze=analyze,
         on_conflict=on_conflict,
@@ -174,6 +178,8 @@ def generate(
     temp_dir: Path | None = None,
     page_size: int | None = None,
     busy_timeout: float = 5.0,
+    timeout: float | None = None,
+    retries: int | None = None,
     foreign_keys: bool | None = None,
     analyze: bool = False,
     progress: bool | Callback = False,
@@ -207,6 +213,8 @@ def generate(
         page_size=page_size,
         overwrite=overwrite,
         busy_timeout=busy_timeout,
+        timeout=timeout,
+        retries=retries,
         foreign_keys=foreign_keys,
         analyze=analyze,
         if_exists="append" if append else "fail",
@@ -224,6 +232,8 @@ def profile(
     exclude_tables: str | Sequence[str] = (),
     threads: int | None = None,
     busy_timeout: float = 5.0,
+    timeout: float | None = None,
+    retries: int | None = None,
     busy_limit: float | None = None,
     progress: bool | Callback = False,
 ) -> ProfileReport:
@@ -240,6 +250,8 @@ def profile(
         "exclude_tables": names(exclude_tables),
         "threads": threads,
         "busy_timeout": float(busy_timeout),
+        "timeout": None if timeout is None else float(timeout),
+        "retries": retries,
         "busy_limit": None if busy_limit is None else float(busy_limit),
     }
     with used(db, busy_timeout), Watched(progress) as notify:
@@ -286,6 +298,8 @@ def copy(
     memory: int = MEMORY,
     temp_dir: Path | None = None,
     busy_timeout: float = 5.0,
+    timeout: float | None = None,
+    retries: int | None = None,
     busy_limit: float | None = None,
     progress: bool | Callback = False,
 ) -> CopyReport:
@@ -325,7 +339,7 @@ def copy(
         "busy_limit": None if busy_limit is None else float(busy_limit),
     }
     options = write_options(
-        threads=threads, memory=memory, temp_dir=temp_dir, overwrite=overwrite, busy_timeout=busy_timeout
+        threads=threads, memory=memory, temp_dir=temp_dir, overwrite=overwrite, busy_timeout=busy_timeout, timeout=timeout, retries=retries
     )
     with used(source, busy_timeout), used(target, busy_timeout), Watched(progress) as notify:
         return of_json(CopyReport, _sqluice.copy(os.fspath(source), os.fspath(target), args, options, notify))
@@ -349,6 +363,8 @@ def merge(
     memory: int = MEMORY,
     temp_dir: Path | None = None,
     busy_timeout: float = 5.0,
+    timeout: float | None = None,
+    retries: int | None = None,
     busy_limit: float | None = None,
     progress: bool | Callback = False,
 ) -> MergeReport:
@@ -379,11 +395,13 @@ def merge(
         temp_dir=temp_dir,
         overwrite=overwrite,
         busy_timeout=busy_timeout,
+        timeout=timeout,
+        retries=retries,
         analyze=analyze,
         on_conflict=on_conflict,
     )
     given = [sources] if isinstance(sources, str | os.PathLike) else sources
-    paths = _sqluice.expand([os.fspath(source) for source in given])
+    paths = _sqluice.expand([os.fspath(source) for source in given], None if timeout is None else float(timeout), retries)
     with ExitStack() as databases, Watched(progress) as notify:
         for path in [os.fspath(target), *paths]:
             databases.enter_context(used(path, busy_timeout))

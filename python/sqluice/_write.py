@@ -71,6 +71,8 @@ def write_options(
     page_size: int | None = None,
     overwrite: bool = False,
     busy_timeout: float = 5.0,
+    timeout: float | None = None,
+    retries: int | None = None,
     foreign_keys: bool | None = None,
     analyze: bool = False,
     on_conflict: str = "abort",
@@ -86,6 +88,8 @@ def write_options(
         "page_size": page_size,
         "overwrite": overwrite,
         "busy_timeout": float(busy_timeout),
+        "timeout": None if timeout is None else float(timeout),
+        "retries": retries,
         "foreign_keys": foreign_keys,
         "analyze": analyze,
         "on_conflict": on_conflict,
@@ -119,6 +123,8 @@ def write(
     temp_dir: Path | None = None,
     page_size: int | None = None,
     busy_timeout: float = 5.0,
+    timeout: float | None = None,
+    retries: int | None = None,
     foreign_keys: bool | None = None,
     analyze: bool = False,
     progress: bool | Callback = False,
@@ -147,6 +153,8 @@ def write(
     first_rowid: the rowid of the first row of a new table without an INTEGER PRIMARY KEY.
     overwrite: a whole database of that name is replaced.
     threads, memory: threads, one a core; bytes for buffers, besides the rows that are read ahead.
+    timeout, retries: of requests for URLs: the seconds that a server may send nothing, repeated requests included (120 by default), and how
+        often a request is sent again that fails for now (20).
     progress: True shows a bar on standard error; a callable gets a `Progress` some times a second.
     """
     wants_index = index if isinstance(index, bool) else None
@@ -171,6 +179,8 @@ def write(
             page_size=page_size,
             overwrite=overwrite,
             busy_timeout=busy_timeout,
+            timeout=timeout,
+            retries=retries,
             foreign_keys=foreign_keys,
             analyze=analyze,
             on_conflict=on_conflict,

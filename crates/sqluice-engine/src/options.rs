@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
+use sqluice_core::remote::RequestLimits;
 use sqluice_core::setters;
 use sqluice_core::source::PART_BYTES;
 use sqluice_format::page::{PENDING_BYTE, PageSize};
@@ -55,6 +56,8 @@ pub struct WriteOptions {
     pub first_rowid: i64,
     /// How long to wait for a database that is in use.
     pub busy_timeout: Duration,
+    /// The limits of requests for files and databases behind URLs.
+    pub requests: RequestLimits,
     /// Sizes and limits that only tests change.
     #[doc(hidden)]
     pub tuning: Tuning,
@@ -109,6 +112,7 @@ impl Default for WriteOptions {
             if_exists: IfExists::Refuse,
             first_rowid: 1,
             busy_timeout: Duration::from_secs(5),
+            requests: RequestLimits::default(),
             tuning: Tuning::DEFAULT,
         }
     }
@@ -154,6 +158,8 @@ setters! { WriteOptions:
     first_rowid(rowid: i64) = rowid;
     /// Sets how long to wait for a database that is in use.
     busy_timeout(timeout: Duration) = timeout;
+    /// Sets the limits of requests for files and databases behind URLs.
+    requests(limits: RequestLimits) = limits;
 }
 
 /// How a row is handled whose PRIMARY KEY or UNIQUE key an earlier row has

@@ -8,10 +8,12 @@ use glob::{MatchOptions, Pattern};
 use object_store::path::Path as Key;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
+use sqluice_core::remote::RequestLimits;
 
 use crate::address::{Address, Kind};
 use crate::runtime;
 use crate::store::Store;
+use crate::tries::Tries;
 
 /// As in folders: a wildcard stands for no slash.
 const MATCH: MatchOptions =
@@ -21,7 +23,7 @@ const MATCH: MatchOptions =
 ///
 /// # Errors
 /// When the pattern is malformed or means nothing, or the bucket can't be listed.
-pub fn expand(url: &Path, cancel: &Cancel) -> Result<Vec<PathBuf>> {
+pub fn expand(url: &Path, limits: &RequestLimits, cancel: &Cancel) -> Result<Vec<PathBuf>> {
     let address = Address::parse(url)?;
     let Some(wild) = address.key.find(['*', '?', '[']).filter(|_| address.kind != Kind::Web) else {
         return Ok(vec![url.to_owned()]);
@@ -33,15 +35,22 @@ pub fn expand(url: &Path, cancel: &Cancel) -> Result<Vec<PathBuf>> {
     let folder = address.key[..wild].rsplit_once('/').map(|(folder, _)| folder.to_owned());
     let deeper = address.key[wild..].contains('/');
     let plain = Address { key: folder.clone().unwrap_or_default(), ..address.clone() };
-    let store = Store::new(plain, false)?;
+    let store = Store::new(plain, false, limits)?;
     let client = Arc::clone(&store.client);
     let prefix = folder.map(Key::from);
-    let listed = runtime::wait(cancel, async move {
-        match deeper {
-            true => client.list(prefix.as_ref()).try_collect::<Vec<_>>().await,
-            false => client.list_with_delimiter(prefix.as_ref()).await.map(|listed| listed.objects),
-        }
-    })?;
+    let tries = Tries::new(limits);
+    let listed = runtime::wait(
+        cancel,
+        tries.send(move || {
+            let (client, prefix) = (Arc::clone(&client), prefix.clone());
+            async move {
+                match deeper {
+                    true => client.list(prefix.as_ref()).try_collect::<Vec<_>>().await,
+                    false => client.list_with_delimiter(prefix.as_ref()).await.map(|listed| listed.objects),
+                }
+            }
+        }),
+    )?;
     let listed = listed.map_err(|error| store.tried("list", false).failed(&error))?;
     let keys = listed.iter().map(|object| object.location.as_ref());
     let mut found: Vec<&str> = keys.filter(|key| pattern.matches_with(key, MATCH)).collect();

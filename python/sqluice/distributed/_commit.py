@@ -10,7 +10,7 @@ from .. import _commands, _read
 from .._errors import InputError
 from .._report import MergeReport
 from . import _files
-from ._manifest import NAME, Member, key_range, manifest, statements
+from ._manifest import NAME, Member, key_range, manifest, member_name, statements
 from ._partition import Partition
 from ._shard import Layout, Shard
 
@@ -70,12 +70,13 @@ def _literal(path: str) -> str:
 
 
 def one_of_each(
-    layout: Layout, shards: list[Shard], files: list[str], folder: str, partition: Partition | None, key: str | None
+    layout: Layout, shards: list[Shard], files: list[str], folder: str, partition: Partition | None, replacing: str | None
 ) -> str:
     """Makes the databases of a set in a new folder, the manifest last; returns its text.
 
-    Without partitions each shard is one of them; otherwise the shards of a partition are merged.
+    Without partitions each shard is one of them; otherwise the shards of a partition are merged. `replacing` is a part of their names.
     """
+    key = next(iter(layout.primary_key), None)
     os.makedirs(folder)
     types = united(shards)
     groups: dict[int, list[tuple[Shard, str]]] = {}
@@ -84,7 +85,7 @@ def one_of_each(
     members = []
     with TemporaryDirectory(prefix=".sqluice-", dir=folder) as scratch:
         for number, (place, group) in enumerate(sorted(groups.items())):
-            name = f"{_plain(layout.table)}-{number:05}.db"
+            name = member_name(layout.table, number, replacing)
             made = os.path.join(folder, name)
             same = [with_types(layout, file, shard, types, scratch) for shard, file in group]
             about: Shard | MergeReport
@@ -99,10 +100,3 @@ def one_of_each(
     text = manifest(layout.table, statements(os.path.join(folder, members[0].file), layout.table), members, partition)
     _files.write_text(os.path.join(folder, NAME), text)
     return text
-
-
-def _plain(table: str) -> str:
-    """The name of a table as the name of a file."""
-    return "".join(character if character.isalnum() or character in "_" else "_" for character in table)
-
-

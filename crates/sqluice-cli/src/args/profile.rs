@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use sqluice::profile::{Profile as Wanted, ReadOptions};
 
+use super::Requests;
 use crate::numbers;
 
 /// Describe a database without its rows, as a schema for `generate`
@@ -60,6 +61,8 @@ pub(crate) struct Privacy {
     /// Show no values of the database
     #[arg(long, help_heading = "Privacy")]
     pub(crate) no_values: bool,
+    #[command(flatten)]
+    pub(crate) requests: Requests,
 }
 
 impl Profile {
@@ -68,6 +71,7 @@ impl Profile {
         let mut read = ReadOptions::new();
         read.busy_timeout = self.busy_timeout;
         read.busy_limit = self.busy_limit;
+        read.requests = self.requests.limits();
         Wanted::new(&self.source)
             .keep_common(self.privacy.keep_common)
             .no_values(self.privacy.no_values)

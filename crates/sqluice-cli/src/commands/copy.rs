@@ -17,7 +17,8 @@ pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         .threads(args.threads.map(usize::from))
         .memory_bytes(args.memory)
         .overwrite(args.overwrite)
-        .busy_timeout(args.busy_timeout);
+        .busy_timeout(args.busy_timeout)
+        .requests(args.requests.limits());
     write.temp_dir.clone_from(&args.temp_dir);
     let copy = copy::Copy::new(&args.source, &args.target)
         .compact(args.compact)

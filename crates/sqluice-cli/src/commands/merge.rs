@@ -26,10 +26,11 @@ pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::R
         .memory_bytes(args.memory)
         .overwrite(args.overwrite)
         .busy_timeout(args.busy_timeout)
+        .requests(args.requests.limits())
         .analyze(args.analyze)
         .on_conflict(args.on_conflict.map(Into::into).unwrap_or_default());
     write.temp_dir.clone_from(&args.temp_dir);
-    let merge = merge::Merge::new(&args.target, remote::expand(&args.sources, cancel)?)
+    let merge = merge::Merge::new(&args.target, remote::expand_within(&args.sources, &args.requests.limits(), cancel)?)
         .keep_rowids(args.keep_rowids)
         .renumber(&args.renumber)
         .rewrite_references(args.rewrite_references)

@@ -146,6 +146,8 @@ settings! {
     Records = "records",
     /// The file for bad rows.
     Reject = "reject",
+    /// How often a request is sent again.
+    Retries = "retries",
     /// Rows of a table get new rowids.
     Renumber = "renumber",
     /// The rows of an existing table are replaced.
@@ -184,6 +186,8 @@ settings! {
     Thousands = "thousands",
     /// Worker threads.
     Threads = "threads",
+    /// How long a server may send nothing.
+    Timeout = "timeout",
     /// How timestamps are stored.
     Timestamp = "timestamp",
     /// Files are stored with their folders.
