@@ -170,7 +170,12 @@ impl std::error::Error for Cut {}
 
 /// The causes of an error, the error itself excluded.
 fn causes(error: &StoreError) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
-    std::iter::successors(error.source(), |cause| cause.source())
+    let mut next = error.source();
+    std::iter::from_fn(move || {
+        let cause = next?;
+        next = cause.source();
+        Some(cause)
+    })
 }
 
 fn http_kind(error: &StoreError) -> Option<HttpErrorKind> {
