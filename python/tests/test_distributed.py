@@ -202,6 +202,54 @@ def test_columns_without_values_in_some_tasks_have_the_type_of_the_others(tmp_pa
         run(Job(tmp_path / "other.db", "t"), [table([1]), table([2], x=[5])])
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([[5], ["a"]], "TEXT"),
+        ([["a"], [5]], "TEXT"),
+        ([[0.5], ["a"]], "TEXT"),
+        ([[5], [b"a"]], "BLOB"),
+        ([[b"a"], ["a"]], "BLOB"),
+    ],
+)
+def test_the_type_that_a_hint_names_holds_all_values(tmp_path: Path, values: list[list[Any]], expected: str) -> None:
+    shares = [table([number], x=share) for number, share in enumerate(values)]
+    with pytest.raises(sqluice.InputError) as raised:
+        run(Job(tmp_path / "t.db", "t"), shares)
+    assert raised.value.hint == f"say which it is: types={{'x': '{expected}'}}"
+    run(Job(tmp_path / "t.db", "t", types={"x": expected}), shares)
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        found = [row[0] for row in connection.execute("SELECT x FROM t ORDER BY id")]
+    given = [share[0] for share in values]
+    assert found == ([str(value) for value in given] if expected == "TEXT" else given)
+
+
+def test_equal_columns_may_come_in_another_order(tmp_path: Path) -> None:
+    first, other = table([1, 2], x=["a", "b"]), table([3, 4], x=["c", "d"]).select(["x", "id", "area"])
+    sqluice.write(tmp_path / "one.db", pyarrow.concat_tables([first, other.select(["id", "area", "x"])]), "t", primary_key="id")
+    for second_round in [False, True]:
+        # Of two tasks, and in one.
+        for name, shares in [("two", [first, other]), ("in-one", [[*first.to_batches(), *other.to_batches()]])]:
+            db = tmp_path / f"{name}-{second_round}.db"
+            job = Job(db, "t", primary_key="id", second_round=second_round)
+            job.begin()
+            shards = [shard for task, share in enumerate(shares) for shard in job.write(share if isinstance(share, list) else share.to_batches(), task)]
+            job.commit(shards, placed=[job.place(place) for place in job.plan(shards)])
+            assert content(db) == content(tmp_path / "one.db")
+
+
+def test_a_table_without_rows_has_the_columns_of_the_types(tmp_path: Path) -> None:
+    job = Job(tmp_path / "t.db", "t", types={"id": "INTEGER", "x": "TEXT"}, primary_key="id")
+    job.begin()
+    job.commit([])
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        assert [row[1:3] for row in connection.execute("PRAGMA table_info(t)")] == [("id", "INTEGER"), ("x", "TEXT")]
+    job = Job(tmp_path / "other.db", "t")
+    job.begin()
+    with pytest.raises(sqluice.InputError, match="the columns are not known"):
+        job.commit([])
+
+
 def test_a_target_that_exists_is_kept_replaced_or_added_to(tmp_path: Path) -> None:
     db = tmp_path / "t.db"
     run(Job(db, "t", primary_key="id"), [table([1, 2])])

@@ -18,14 +18,14 @@ Columns = dict[str, str]
 
 
 def united(shards: list[Shard]) -> Columns:
-    """The columns of all shards, with types that hold all values.
+    """The columns of all shards in the order of the first, with types that hold all values.
 
     A column that is empty in a shard has no type there: its type is that of the others. Integers and reals together are reals.
     """
     first = shards[0]
     types: Columns = dict(first.columns)
     for shard in shards[1:]:
-        if [name for name, _ in shard.columns] != list(types):
+        if sorted(name for name, _ in shard.columns) != sorted(types):
             names = [", ".join(name for name, _ in one.columns) for one in (first, shard)]
             raise InputError(f"task {first.task} has the columns {names[0]}, task {shard.task} {names[1]}", hint="give all tasks the same columns")
         for name, declared in shard.columns:
@@ -37,19 +37,21 @@ def united(shards: list[Shard]) -> Columns:
             elif {known, declared} == {"INTEGER", "REAL"}:
                 types[name] = "REAL"
             else:
+                # Text holds numbers, and a column of blobs keeps all values as they are.
+                holds_all = "BLOB" if "BLOB" in (known, declared) else "TEXT"
                 raise InputError(
                     f"column {name} is {known} in task {first.task} and {declared} in task {shard.task}",
-                    hint=f"say which it is: types={{{name!r}: {known!r}}}",
+                    hint=f"say which it is: types={{{name!r}: {holds_all!r}}}",
                 )
     return types
 
 
 def with_types(layout: Layout, file: str, shard: Shard, types: Columns, folder: str) -> str:
-    """A shard whose columns have these types; the same, if they have them already."""
-    if dict(shard.columns) == types:
+    """A shard that has these columns, in their order and with their types; the same, if it has them already."""
+    if shard.columns == tuple(types.items()):
         return file
     rewritten = os.path.join(folder, shard.name)
-    layout.write(rewritten, _read.read(file, layout.table), tuple(types.items()), task=shard.task)
+    layout.write(rewritten, _read.read(file, layout.table, columns=list(types)), tuple(types.items()), task=shard.task)
     return rewritten
 
 

@@ -36,6 +36,9 @@ class Committed:
     """How they were merged into one database; None: a set, or no task had rows."""
     placed: int = 0
     """Shards whose leaves were copied by tasks, in a second round."""
+    schema: Any = None
+    """The columns as Arrow has them, if the engine has told them: SQLite has no booleans and timestamps, and `sqluice.dask.read_sqlite` makes
+    them again by this."""
 
 
 class Job:
@@ -194,7 +197,7 @@ class Job:
             merged = self._make(ordered, schema, list(in_places.values()))
         finally:
             self._end()
-        return Committed(self.target, sum(shard.rows for shard in ordered), len(ordered), merged, len(in_places))
+        return Committed(self.target, sum(shard.rows for shard in ordered), len(ordered), merged, len(in_places), schema)
 
     def _make(self, shards: list[Shard], schema: Any, placed: list[Placed]) -> MergeReport | None:
         layout, target = self._layout, self.target
@@ -220,8 +223,12 @@ class Job:
                 return _commit.one(layout, shards, files, made, self.if_exists == "replace", scratch)
 
     def _make_empty(self, schema: Any) -> None:
+        import pyarrow
+
         if schema is None:
-            raise InputError("no task has rows, and the columns are not known")
+            if not self._layout.types:
+                raise InputError("no task has rows, and the columns are not known", hint='name them: types={"id": "INTEGER"}')
+            schema = pyarrow.schema([(name, pyarrow.null()) for name, _ in self._layout.types])
         with _files.made_locally(self.target) as made:
             self._layout.write(made, schema.empty_table(), overwrite=self.if_exists == "replace")
 
