@@ -99,14 +99,19 @@ impl Tried<'_> {
                 object_store::Error::Precondition { .. } => {
                     "it has changed since it was opened: run again when no program writes to it".to_owned()
                 }
-                _ => return self.hint_of_words(said, none_found()),
+                _ => return self.hint_of_words(error, said, none_found()),
             }
         };
         Some(hint.into())
     }
 
     /// The hint for an error of no kind of its own.
-    fn hint_of_words(&self, said: &str, none_found: Option<String>) -> Option<Message> {
+    fn hint_of_words(
+        &self,
+        error: &object_store::Error,
+        said: &str,
+        none_found: Option<String>,
+    ) -> Option<Message> {
         let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
         if let Some(credentials) = self.kind.credentials() {
             if has(&["169.254.", "credential", "metadata", "token"]) {
@@ -117,7 +122,7 @@ impl Tried<'_> {
                 return none_found.map(Message::from);
             }
         }
-        if has(&["onnect", "dns", "resolve", "imed out", "unreachable", "the answer ended"]) {
+        if has(&["onnect", "dns", "resolve", "imed out", "unreachable"]) || tries::is_broken(error) {
             let endpoint = if self.kind == Kind::S3 { ", and AWS_ENDPOINT_URL if it is set" } else { "" };
             return Some(
                 format!("check the network and the name of the server{endpoint}; it was tried several times")
@@ -131,7 +136,8 @@ impl Tried<'_> {
 }
 
 /// What is said of an answer that ends where its connection ends.
-const UNSIZED: &str = "the server does not say where the file ends, so that a broken connection would look like its end";
+const UNSIZED: &str =
+    "the server does not say where the file ends, so that a broken connection would look like its end";
 
 /// What an error says, without secrets: the answer of the store, or else the first cause.
 fn said(error: &object_store::Error) -> String {

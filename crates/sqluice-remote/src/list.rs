@@ -13,7 +13,6 @@ use sqluice_core::remote::RequestLimits;
 use crate::address::{Address, Kind};
 use crate::runtime;
 use crate::store::Store;
-use crate::tries::Tries;
 
 /// As in folders: a wildcard stands for no slash.
 const MATCH: MatchOptions =
@@ -35,22 +34,15 @@ pub fn expand(url: &Path, limits: &RequestLimits, cancel: &Cancel) -> Result<Vec
     let folder = address.key[..wild].rsplit_once('/').map(|(folder, _)| folder.to_owned());
     let deeper = address.key[wild..].contains('/');
     let plain = Address { key: folder.clone().unwrap_or_default(), ..address.clone() };
-    let store = Store::new(plain, false, limits)?;
+    let store = Store::for_list(plain, limits)?;
     let client = Arc::clone(&store.client);
     let prefix = folder.map(Key::from);
-    let tries = Tries::new(limits);
-    let listed = runtime::wait(
-        cancel,
-        tries.send(move || {
-            let (client, prefix) = (Arc::clone(&client), prefix.clone());
-            async move {
-                match deeper {
-                    true => client.list(prefix.as_ref()).try_collect::<Vec<_>>().await,
-                    false => client.list_with_delimiter(prefix.as_ref()).await.map(|listed| listed.objects),
-                }
-            }
-        }),
-    )?;
+    let listed = runtime::wait(cancel, async move {
+        match deeper {
+            true => client.list(prefix.as_ref()).try_collect::<Vec<_>>().await,
+            false => client.list_with_delimiter(prefix.as_ref()).await.map(|listed| listed.objects),
+        }
+    })?;
     let listed = listed.map_err(|error| store.tried("list", false).failed(&error))?;
     let keys = listed.iter().map(|object| object.location.as_ref());
     let mut found: Vec<&str> = keys.filter(|key| pattern.matches_with(key, MATCH)).collect();

@@ -13,8 +13,8 @@ use sqluice_core::progress::Cancel;
 use sqluice_core::remote::{Fetched, RemoteFile, RequestLimits};
 
 use crate::address::{Address, Kind};
-use crate::runtime;
 use crate::failure::NO_LENGTH;
+use crate::runtime;
 use crate::store::{Store, Version};
 use crate::stream::{self, Blocks};
 use crate::tries::{self, Tries};

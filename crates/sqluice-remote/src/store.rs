@@ -10,14 +10,19 @@ use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::http::HttpBuilder;
 use object_store::multipart::MultipartStore;
 use object_store::path::Path as Key;
-use object_store::{ClientOptions, ObjectMeta, ObjectStore, RetryConfig};
+use object_store::{BackoffConfig, ClientOptions, ObjectMeta, ObjectStore, RetryConfig};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::remote::RequestLimits;
+use sqluice_core::waits;
 
 use crate::address::{Address, Kind};
 use crate::answers::Connector;
 use crate::failure::Tried;
 use crate::runtime;
+use crate::tries;
+
+/// A wait is a random time up to that many times the last one, which doubles it on average.
+const LIST_BACKOFF_BASE: f64 = 4.0;
 
 /// How long a server may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -41,11 +46,29 @@ impl<T: MultipartStore + std::fmt::Debug> PartsOf for T {}
 impl Store {
     /// The client for an address. Nothing is sent.
     pub(crate) fn new(address: Address, is_target: bool, limits: &RequestLimits) -> Result<Store> {
+        // Requests are sent again by `crate::tries`.
+        let never = RetryConfig { max_retries: 0, ..RetryConfig::default() };
+        Store::with(address, is_target, limits, never)
+    }
+
+    /// The client for a list of objects, which is many requests: each is sent again by itself.
+    pub(crate) fn for_list(address: Address, limits: &RequestLimits) -> Result<Store> {
+        let backoff = BackoffConfig {
+            init_backoff: waits::scaled(tries::WAIT_MIN),
+            max_backoff: waits::scaled(tries::WAIT_MAX),
+            base: LIST_BACKOFF_BASE,
+        };
+        let retry =
+            RetryConfig { backoff, max_retries: limits.retries as usize, retry_timeout: limits.timeout };
+        Store::with(address, false, limits, retry)
+    }
+
+    fn with(address: Address, is_target: bool, limits: &RequestLimits, retry: RetryConfig) -> Result<Store> {
         let key = Key::parse(&address.key).map_err(|error| {
             Error::usage(format!("{} is not a valid name of an object", address.name.display()))
                 .because(error)
         })?;
-        let made = runtime::within(|| client(&address, limits))?;
+        let made = runtime::within(|| client(&address, limits, retry))?;
         let (client, parts) = made.map_err(|error| {
             let tried = Tried { what: "open", name: &address.name, kind: address.kind, is_target };
             tried.failed(&error)
@@ -103,7 +126,7 @@ impl Version {
 
 type Client = (Arc<dyn ObjectStore>, Option<Arc<dyn PartsOf>>);
 
-fn client(address: &Address, limits: &RequestLimits) -> object_store::Result<Client> {
+fn client(address: &Address, limits: &RequestLimits, retry: RetryConfig) -> object_store::Result<Client> {
     fn both<S: ObjectStore + PartsOf>(store: S) -> Client {
         let store = Arc::new(store);
         (store.clone(), Some(store))
@@ -115,12 +138,21 @@ fn client(address: &Address, limits: &RequestLimits) -> object_store::Result<Cli
                 .iter()
                 .any(|name| std::env::var(name).is_ok_and(|url| url.starts_with("http://")));
             let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
-            let builder = builder.with_client_options(options(address, allows_http, limits)).with_retry(retries()).with_http_connector(Connector);
+            let builder = builder
+                .with_client_options(options(address, allows_http, limits))
+                .with_retry(retry)
+                .with_http_connector(Connector);
             both(builder.build()?)
         }
         Kind::Google => {
             let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket);
-            both(builder.with_client_options(options(address, true, limits)).with_retry(retries()).with_http_connector(Connector).build()?)
+            both(
+                builder
+                    .with_client_options(options(address, true, limits))
+                    .with_retry(retry)
+                    .with_http_connector(Connector)
+                    .build()?,
+            )
         }
         Kind::Azure => {
             let mut builder = MicrosoftAzureBuilder::from_env().with_container_name(bucket);
@@ -134,19 +166,24 @@ fn client(address: &Address, limits: &RequestLimits) -> object_store::Result<Cli
             let is_emulated = std::env::var("AZURE_STORAGE_USE_EMULATOR").is_ok();
             let is_http = std::env::var("AZURE_STORAGE_ENDPOINT").is_ok_and(|url| url.starts_with("http://"));
             let options = options(address, is_emulated || is_http, limits);
-            both(builder.with_client_options(options).with_retry(retries()).with_http_connector(Connector).build()?)
+            both(
+                builder
+                    .with_client_options(options)
+                    .with_retry(retry)
+                    .with_http_connector(Connector)
+                    .build()?,
+            )
         }
         Kind::Web => {
             let builder = HttpBuilder::new().with_url(bucket);
-            let store = builder.with_client_options(options(address, true, limits)).with_retry(retries()).with_http_connector(Connector).build()?;
+            let store = builder
+                .with_client_options(options(address, true, limits))
+                .with_retry(retry)
+                .with_http_connector(Connector)
+                .build()?;
             (Arc::new(store), None)
         }
     })
-}
-
-/// No retries: requests are sent again by [`crate::tries`].
-fn retries() -> RetryConfig {
-    RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
 fn options(address: &Address, allows_http: bool, limits: &RequestLimits) -> ClientOptions {

@@ -87,11 +87,7 @@ impl Read for Blocks {
 }
 
 /// All of an object, as one answer. If it breaks, the next answer is read from the start, and must begin with the same bytes.
-pub(crate) fn of_all(
-    store: &Arc<Store>,
-    version: &Version,
-    cancel: &Cancel,
-) -> Result<Box<dyn Read + Send>> {
+pub(crate) fn of_all(store: &Arc<Store>, version: &Version, cancel: &Cancel) -> Result<Box<dyn Read + Send>> {
     let (send, receive) = tokio::sync::mpsc::channel(PIECES);
     let (store, version) = (Arc::clone(store), version.clone());
     runtime::begin(async move {

@@ -17,8 +17,8 @@ use sqluice_core::remote::RequestLimits;
 use sqluice_core::{splitmix, waits};
 
 /// The first wait and the longest one. Waits between them double, and are scaled by [`waits`].
-const WAIT_MIN: Duration = Duration::from_millis(100);
-const WAIT_MAX: Duration = Duration::from_secs(10);
+pub(crate) const WAIT_MIN: Duration = Duration::from_millis(100);
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// How long connections are tried to a server that none has been opened to: its name may be misspelled.
 const CONNECT_FOR: Duration = Duration::from_secs(10);
@@ -27,8 +27,11 @@ const CONNECT_FOR: Duration = Duration::from_secs(10);
 const STALL_MAX: Duration = Duration::from_secs(30);
 const STALL_SHARE: u32 = 4;
 
-/// Bytes that count as something that arrived: a server that sends fewer is as good as stalled.
-const ARRIVED_BYTES: u64 = 1 << 10;
+/// Bytes that a connection must send within the timeout: a server that sends fewer is as good as stalled.
+const FLOW_BYTES: u64 = 1 << 10;
+
+/// Bytes after which the tries of a request count anew: a server may break each answer, but not after a few bytes each.
+const PROGRESS_BYTES: u64 = 64 << 10;
 
 /// The tries of one request.
 #[derive(Debug)]
@@ -36,11 +39,12 @@ pub(crate) struct Tries {
     limits: RequestLimits,
     /// How long a try waits for the next bytes.
     stall: Duration,
-    /// When something arrived last, and when something new did.
+    /// When bytes flowed last, and how many have arrived since.
     since: Instant,
+    flow_bytes: u64,
+    /// When the tries began to count, and how many new bytes have arrived since.
     new_since: Instant,
-    /// New bytes since then.
-    bytes: u64,
+    new_bytes: u64,
     repeats: u32,
     was_reached: bool,
 }
@@ -53,7 +57,16 @@ impl Tries {
             _ => (limits.timeout / STALL_SHARE).min(STALL_MAX),
         };
         let since = Instant::now();
-        Tries { limits: *limits, stall, since, new_since: since, bytes: 0, repeats: 0, was_reached: false }
+        Tries {
+            limits: *limits,
+            stall,
+            since,
+            flow_bytes: 0,
+            new_since: since,
+            new_bytes: 0,
+            repeats: 0,
+            was_reached: false,
+        }
     }
 
     /// The tries of a request that sends many bytes, during which nothing is received.
@@ -74,10 +87,12 @@ impl Tries {
     /// Notes that new bytes arrived.
     pub(crate) fn arrived(&mut self, bytes: u64) {
         self.was_reached = true;
-        self.bytes += bytes;
-        if self.bytes >= ARRIVED_BYTES {
-            (self.bytes, self.repeats) = (0, 0);
-            self.resumed();
+        (self.flow_bytes, self.new_bytes) = (self.flow_bytes + bytes, self.new_bytes + bytes);
+        if self.flow_bytes >= FLOW_BYTES {
+            (self.since, self.flow_bytes) = (Instant::now(), 0);
+        }
+        if self.new_bytes >= PROGRESS_BYTES {
+            (self.new_since, self.new_bytes, self.repeats) = (Instant::now(), 0, 0);
         }
     }
 
@@ -97,7 +112,14 @@ impl Tries {
         self.was_reached |= !connects;
         let left = match self.was_reached {
             true => self.left(self.new_since),
-            false => self.left(self.new_since).min(waits::scaled(CONNECT_FOR).saturating_sub(self.since.elapsed())),
+            false => {
+                self.left(self.new_since).min(waits::scaled(CONNECT_FOR).saturating_sub(self.since.elapsed()))
+            }
+        };
+        let is_stalled = causes(&error).any(|cause| cause.is::<Stalled>());
+        let error = match is_stalled {
+            true => stalled(self.new_since.elapsed()),
+            false => error,
         };
         if !is_passing(&error) || self.repeats >= self.limits.retries || left.is_zero() {
             return Err(error);
@@ -108,7 +130,7 @@ impl Tries {
         match self.left(self.new_since).is_zero() {
             true => Err(error),
             false => {
-                self.since = Instant::now().checked_sub(self.new_since.elapsed()).unwrap_or(self.since);
+                self.since = self.new_since;
                 Ok(())
             }
         }
@@ -187,6 +209,20 @@ pub(crate) fn is_stall(error: &StoreError) -> bool {
     causes(error).any(|cause| cause.is::<Stalled>()) || http_kind(error) == Some(HttpErrorKind::Timeout)
 }
 
+/// `true` if a connection broke, or none could be opened.
+pub(crate) fn is_broken(error: &StoreError) -> bool {
+    causes(error).any(|cause| cause.is::<Cut>())
+        || matches!(
+            http_kind(error),
+            Some(
+                HttpErrorKind::Connect
+                    | HttpErrorKind::Request
+                    | HttpErrorKind::Interrupted
+                    | HttpErrorKind::Decode
+            )
+        )
+}
+
 /// `true` if the same request may succeed later.
 fn is_passing(error: &StoreError) -> bool {
     if causes(error).any(|cause| cause.is::<Stalled>() || cause.is::<Cut>()) {
@@ -216,7 +252,10 @@ mod tests {
     use super::*;
 
     fn answered(status: &str) -> StoreError {
-        StoreError::Generic { store: "S3", source: format!("Server returned non-2xx status code: {status}").into() }
+        StoreError::Generic {
+            store: "S3",
+            source: format!("Server returned non-2xx status code: {status}").into(),
+        }
     }
 
     #[test]

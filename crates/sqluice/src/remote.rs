@@ -17,9 +17,9 @@ use std::sync::Arc;
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::remote;
-pub use sqluice_core::remote::RequestLimits;
 #[cfg(feature = "load")]
 use sqluice_core::remote::RemoteFile;
+pub use sqluice_core::remote::RequestLimits;
 use sqluice_engine::options::WriteOptions;
 use sqluice_reader::Snapshot;
 use sqluice_reader::snapshot::ReadOptions;
@@ -88,8 +88,11 @@ pub(crate) fn refuse_url(path: &Path, what: &str) -> Result<()> {
         return Ok(());
     }
     let name = remote::without_secrets(path);
-    Err(sqluice_core::error::Error::usage(format!("{} is a URL, and only a file can be {what}", name.display()))
-        .hint("copy the database to a file first, and name that file"))
+    Err(sqluice_core::error::Error::usage(format!(
+        "{} is a URL, and only a file can be {what}",
+        name.display()
+    ))
+    .hint("copy the database to a file first, and name that file"))
 }
 
 /// Begins to read a database. One behind a URL is fetched to a temporary file in `folder` first.
@@ -138,11 +141,7 @@ mod cloud {
     }
 
     #[cfg(feature = "load")]
-    pub(super) fn file(
-        url: &Path,
-        limits: &RequestLimits,
-        cancel: &Cancel,
-    ) -> Result<Arc<dyn RemoteFile>> {
+    pub(super) fn file(url: &Path, limits: &RequestLimits, cancel: &Cancel) -> Result<Arc<dyn RemoteFile>> {
         Ok(Arc::new(Object::open(url, limits, cancel)?))
     }
 

@@ -30,17 +30,20 @@ pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::R
         .analyze(args.analyze)
         .on_conflict(args.on_conflict.map(Into::into).unwrap_or_default());
     write.temp_dir.clone_from(&args.temp_dir);
-    let merge = merge::Merge::new(&args.target, remote::expand_within(&args.sources, &args.requests.limits(), cancel)?)
-        .keep_rowids(args.keep_rowids)
-        .renumber(&args.renumber)
-        .rewrite_references(args.rewrite_references)
-        .add_columns(args.add_columns)
-        .source_column(args.source_column.clone())
-        .exclude_tables(&args.exclude_tables)
-        .compact(args.compact)
-        .busy_limit(args.busy_limit)
-        .write(write)
-        .connect(cancel)?;
+    let merge = merge::Merge::new(
+        &args.target,
+        remote::expand_within(&args.sources, &args.requests.limits(), cancel)?,
+    )
+    .keep_rowids(args.keep_rowids)
+    .renumber(&args.renumber)
+    .rewrite_references(args.rewrite_references)
+    .add_columns(args.add_columns)
+    .source_column(args.source_column.clone())
+    .exclude_tables(&args.exclude_tables)
+    .compact(args.compact)
+    .busy_limit(args.busy_limit)
+    .write(write)
+    .connect(cancel)?;
     if args.dry_run {
         let plan = merge.plan(cancel)?;
         if printer.is_json() {

@@ -235,9 +235,7 @@ pub(crate) fn serve_file(
     ranges: bool,
     seen: impl Fn(&Request, &std::ops::Range<usize>) + Send + Sync + 'static,
 ) -> String {
-    serve(move |request| {
-        Some(of_file(&bytes, ranges, request, &seen).with("etag", "\"of-this-file\""))
-    })
+    serve(move |request| Some(of_file(&bytes, ranges, request, &seen).with("etag", "\"of-this-file\"")))
 }
 
 /// The answer of a server that has a file.
@@ -247,21 +245,21 @@ pub(crate) fn of_file(
     request: &Request,
     seen: &dyn Fn(&Request, &std::ops::Range<usize>),
 ) -> Answer {
-        let range = request.header("range").and_then(|range| range.strip_prefix("bytes=")).filter(|_| ranges);
-        match range.and_then(|range| range.split_once('-')) {
-            Some((first, last)) => {
-                let first: usize = first.parse().unwrap();
-                if first >= bytes.len() {
-                    return Answer::new(416, "").with("content-range", format!("bytes */{}", bytes.len()));
-                }
-                let end = last.parse().map_or(bytes.len(), |last: usize| (last + 1).min(bytes.len()));
-                seen(request, &(first..end));
-                Answer::new(206, &bytes[first..end])
-                    .with("content-range", format!("bytes {first}-{}/{}", end - 1, bytes.len()))
+    let range = request.header("range").and_then(|range| range.strip_prefix("bytes=")).filter(|_| ranges);
+    match range.and_then(|range| range.split_once('-')) {
+        Some((first, last)) => {
+            let first: usize = first.parse().unwrap();
+            if first >= bytes.len() {
+                return Answer::new(416, "").with("content-range", format!("bytes */{}", bytes.len()));
             }
-            None => {
-                seen(request, &(0..bytes.len()));
-                Answer::new(200, &bytes[..])
-            }
+            let end = last.parse().map_or(bytes.len(), |last: usize| (last + 1).min(bytes.len()));
+            seen(request, &(first..end));
+            Answer::new(206, &bytes[first..end])
+                .with("content-range", format!("bytes {first}-{}/{}", end - 1, bytes.len()))
         }
+        None => {
+            seen(request, &(0..bytes.len()));
+            Answer::new(200, &bytes[..])
+        }
+    }
 }

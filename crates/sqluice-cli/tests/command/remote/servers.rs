@@ -11,7 +11,7 @@ use sqluice_testkit::effort::tries;
 
 use crate::http::{Answer, Request, Sent, of_file, serve};
 use crate::store::{Deed, QUICKLY, Store};
-use crate::support::{Random, Ran, WAITS, finish, folder, sqluice};
+use crate::support::{Ran, Random, WAITS, finish, folder, sqluice};
 
 /// About 900 kB of rows: several blocks of a stream.
 fn rows(seed: u64) -> String {
@@ -113,10 +113,17 @@ fn a_server_that_stalls_ends_a_load_within_the_timeout() {
         let once = server(&text, ranges, |count| if count == 1 { Sent::Stalled(1000) } else { Sent::Whole });
         load(&mut quickly(folder), &once, &["--timeout", "2"]).ok();
         assert!(fs::read(folder.join("x.db")).unwrap() == wanted);
-        let always = server(&text, ranges, |count| if count == 0 { Sent::Whole } else { Sent::Stalled(1000) });
+        let always =
+            server(&text, ranges, |count| if count == 0 { Sent::Whole } else { Sent::Stalled(1000) });
         let cause = ["the server sent nothing for", "--timeout"];
         assert_fails(folder, &mut quickly(folder), &always, &["--timeout", "1"], &cause);
-        assert_fails(folder, &mut quickly(folder), &always, &["--timeout", "500ms", "--retries", "0"], &cause);
+        assert_fails(
+            folder,
+            &mut quickly(folder),
+            &always,
+            &["--timeout", "500ms", "--retries", "0"],
+            &cause,
+        );
     }
 }
 
@@ -202,7 +209,8 @@ fn messages_fit_what_was_asked_for() {
     let home = folder();
     let folder = home.path();
     let missing = format!("http://{}/x.csv", serve(|_| Some(Answer::new(404, ""))));
-    let ran = assert_fails(folder, &mut quickly(folder), &missing, &[], &["404", "the server has no such file"]);
+    let ran =
+        assert_fails(folder, &mut quickly(folder), &missing, &[], &["404", "the server has no such file"]);
     assert!(!ran.stderr.contains("bucket"), "{ran:?}");
     // Without credentials a store says nothing but its status.
     let denied = serve(|_| Some(Answer::new(403, "")));
