@@ -50,6 +50,8 @@ pub(crate) struct Profile {
     /// How long the commits of other programs may wait; after that, the run ends with an error [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = numbers::duration, help_heading = "Reading", hide_short_help = true)]
     pub(crate) busy_limit: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) requests: Requests,
 }
 
 /// Which values of a database a description may show.
@@ -61,8 +63,6 @@ pub(crate) struct Privacy {
     /// Show no values of the database
     #[arg(long, help_heading = "Privacy")]
     pub(crate) no_values: bool,
-    #[command(flatten)]
-    pub(crate) requests: Requests,
 }
 
 impl Profile {
