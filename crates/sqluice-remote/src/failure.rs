@@ -113,14 +113,13 @@ impl Tried<'_> {
         none_found: Option<String>,
     ) -> Option<Message> {
         let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
-        if let Some(credentials) = self.kind.credentials() {
-            if has(&["169.254.", "credential", "metadata", "token"]) {
-                let hint = format!("no credentials were found in the environment: set {credentials}");
-                return Some(hint.into());
-            }
-            if none_found.is_some() {
-                return none_found.map(Message::from);
-            }
+        let all = text_of_all(error);
+        let asks_machine = ["169.254.", "metadata"].iter().any(|word| all.contains(word));
+        if let Some(credentials) = self.kind.credentials()
+            && (asks_machine || has(&["credential", "token"]))
+        {
+            let hint = format!("no credentials were found in the environment: set {credentials}");
+            return Some(hint.into());
         }
         if has(&["onnect", "dns", "resolve", "imed out", "unreachable"]) || tries::is_broken(error) {
             let endpoint = if self.kind == Kind::S3 { ", and AWS_ENDPOINT_URL if it is set" } else { "" };
@@ -128,6 +127,9 @@ impl Tried<'_> {
                 format!("check the network and the name of the server{endpoint}; it was tried several times")
                     .into(),
             );
+        }
+        if none_found.is_some() {
+            return none_found.map(Message::from);
         }
         has(&["500", "502", "503", "504", "SlowDown"]).then(|| {
             message!["the server is busy: run again later, or try longer: ", Setting::Timeout.to("600")]
