@@ -68,6 +68,8 @@ def load(
     page_size: int | None = None,
     busy_timeout: float = 5.0,
     assume_unused: bool = False,
+    timeout: float | None = None,
+    retries: int | None = None,
     foreign_keys: bool | None = None,
     analyze: bool = False,
     progress: bool | Callback = False,
@@ -138,6 +140,8 @@ def load(
         overwrite=overwrite,
         busy_timeout=busy_timeout,
         assume_unused=assume_unused,
+        timeout=timeout,
+        retries=retries,
         foreign_keys=foreign_keys,
         analyze=analyze,
         on_conflict=on_conflict,
@@ -177,6 +181,8 @@ def generate(
     page_size: int | None = None,
     busy_timeout: float = 5.0,
     assume_unused: bool = False,
+    timeout: float | None = None,
+    retries: int | None = None,
     foreign_keys: bool | None = None,
     analyze: bool = False,
     progress: bool | Callback = False,
@@ -211,6 +217,8 @@ def generate(
         overwrite=overwrite,
         busy_timeout=busy_timeout,
         assume_unused=assume_unused,
+        timeout=timeout,
+        retries=retries,
         foreign_keys=foreign_keys,
         analyze=analyze,
         if_exists="append" if append else "fail",
@@ -228,6 +236,8 @@ def profile(
     exclude_tables: str | Sequence[str] = (),
     threads: int | None = None,
     busy_timeout: float = 5.0,
+    timeout: float | None = None,
+    retries: int | None = None,
     busy_limit: float | None = None,
     progress: bool | Callback = False,
 ) -> ProfileReport:
@@ -244,6 +254,8 @@ def profile(
         "exclude_tables": names(exclude_tables),
         "threads": threads,
         "busy_timeout": float(busy_timeout),
+        "timeout": None if timeout is None else float(timeout),
+        "retries": retries,
         "busy_limit": None if busy_limit is None else float(busy_limit),
     }
     with used(db, busy_timeout), Watched(progress) as notify:
@@ -292,6 +304,8 @@ def copy(
     temp_dir: Path | None = None,
     busy_timeout: float = 5.0,
     assume_unused: bool = False,
+    timeout: float | None = None,
+    retries: int | None = None,
     busy_limit: float | None = None,
     progress: bool | Callback = False,
 ) -> CopyReport:
@@ -340,6 +354,8 @@ def copy(
         overwrite=overwrite,
         busy_timeout=busy_timeout,
         assume_unused=assume_unused,
+        timeout=timeout,
+        retries=retries,
     )
     with used(source, busy_timeout), used(target, busy_timeout), Watched(progress) as notify:
         return of_json(CopyReport, _sqluice.copy(os.fspath(source), os.fspath(target), args, options, notify))
@@ -368,6 +384,8 @@ def merge(
     temp_dir: Path | None = None,
     busy_timeout: float = 5.0,
     assume_unused: bool = False,
+    timeout: float | None = None,
+    retries: int | None = None,
     busy_limit: float | None = None,
     progress: bool | Callback = False,
 ) -> MergeReport:
@@ -408,11 +426,13 @@ def merge(
         overwrite=overwrite,
         busy_timeout=busy_timeout,
         assume_unused=assume_unused,
+        timeout=timeout,
+        retries=retries,
         analyze=analyze,
         on_conflict=on_conflict,
     )
     given = [sources] if isinstance(sources, str | os.PathLike) else sources
-    paths = _sqluice.expand([os.fspath(source) for source in given])
+    paths = _sqluice.expand([os.fspath(source) for source in given], None if timeout is None else float(timeout), retries)
     with ExitStack() as databases, Watched(progress) as notify:
         for path in [os.fspath(target), *paths]:
             databases.enter_context(used(path, busy_timeout))

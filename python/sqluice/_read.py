@@ -27,6 +27,8 @@ def _args(
     dates: bool,
     threads: int | None,
     busy_timeout: float,
+    timeout: float | None,
+    retries: int | None,
     busy_limit: float | None,
 ) -> dict[str, Any]:
     return {
@@ -40,6 +42,8 @@ def _args(
         "dates": dates,
         "threads": threads,
         "busy_timeout": busy_timeout,
+        "timeout": None if timeout is None else float(timeout),
+        "retries": retries,
         "busy_limit": busy_limit,
     }
 
@@ -87,6 +91,8 @@ def read(
     dates: bool = False,
     threads: int | None = None,
     busy_timeout: float = 5.0,
+    timeout: float | None = None,
+    retries: int | None = None,
     busy_limit: float | None = None,
 ) -> Rows:
     """Reads a table, a view or what a query returns, as Arrow.
@@ -94,14 +100,14 @@ def read(
     Columns that are declared INTEGER are int64, REAL float64, TEXT utf8 and BLOB binary; others are what their values are. mixed: a
     value of another kind is an error, makes text of the column, or becomes null. dates: ISO text of columns declared DATE, DATETIME
     or TIMESTAMP becomes dates and timestamps. busy_limit: seconds that a reading may keep others from committing, which it does in
-    all journal modes but WAL.
+    all journal modes but WAL. timeout, retries: of requests for a URL, as for `write`.
 
     part: `(k, n)` reads the k-th part, counted from 0, of a table whose pages are cut into n parts. Together they are the rows of the
     table, one part after another; parts of a small table may be empty. Views, queries, `where` and `limit` have no parts. basis: what
     `Rows.basis()` has returned for the whole table, here or on another machine that sees the file: it is an error when the database was
     changed since, and all parts have the types of the whole.
     """
-    args = _args(columns, where, query, limit, part, basis, mixed, dates, threads, busy_timeout, busy_limit)
+    args = _args(columns, where, query, limit, part, basis, mixed, dates, threads, busy_timeout, timeout, retries, busy_limit)
     return Rows(db, table, args)
 
 
@@ -120,6 +126,8 @@ def export(
     dates: bool = False,
     threads: int | None = None,
     busy_timeout: float = 5.0,
+    timeout: float | None = None,
+    retries: int | None = None,
     busy_limit: float | None = None,
     progress: bool | Callback = False,
 ) -> ExportReport:
@@ -128,7 +136,7 @@ def export(
     The format is the one that the name of the file says, also before .gz and .zst. Without `tables`: the only one, or all into a folder.
     The other parameters are those of `read`.
     """
-    args = _args(columns, where, query, limit, None, None, mixed, dates, threads, busy_timeout, busy_limit)
+    args = _args(columns, where, query, limit, None, None, mixed, dates, threads, busy_timeout, timeout, retries, busy_limit)
     with used(db, busy_timeout), Watched(progress) as notify:
         text = _sqluice.export(os.fspath(db), os.fspath(to), names(tables), format, overwrite, args, notify)
     return of_json(ExportReport, text)

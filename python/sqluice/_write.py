@@ -72,6 +72,8 @@ def write_options(
     overwrite: bool = False,
     busy_timeout: float = 5.0,
     assume_unused: bool = False,
+    timeout: float | None = None,
+    retries: int | None = None,
     foreign_keys: bool | None = None,
     analyze: bool = False,
     on_conflict: str = "abort",
@@ -88,6 +90,8 @@ def write_options(
         "overwrite": overwrite,
         "busy_timeout": float(busy_timeout),
         "assume_unused": assume_unused,
+        "timeout": None if timeout is None else float(timeout),
+        "retries": retries,
         "foreign_keys": foreign_keys,
         "analyze": analyze,
         "on_conflict": on_conflict,
@@ -122,6 +126,8 @@ def write(
     page_size: int | None = None,
     busy_timeout: float = 5.0,
     assume_unused: bool = False,
+    timeout: float | None = None,
+    retries: int | None = None,
     foreign_keys: bool | None = None,
     analyze: bool = False,
     progress: bool | Callback = False,
@@ -152,6 +158,8 @@ def write(
     assume_unused: a database is replaced by a rename even if others could have it open unseen; otherwise its pages are written in one
         transaction then.
     threads, memory: threads, one a core; bytes for buffers, besides the rows that are read ahead.
+    timeout, retries: of requests for URLs: the seconds that a server may send nothing, repeated requests included (120 by default), and how
+        often a request is sent again that fails for now (20).
     progress: True shows a bar on standard error; a callable gets a `Progress` some times a second.
     """
     wants_index = index if isinstance(index, bool) else None
@@ -177,6 +185,8 @@ def write(
             overwrite=overwrite,
             busy_timeout=busy_timeout,
             assume_unused=assume_unused,
+            timeout=timeout,
+            retries=retries,
             foreign_keys=foreign_keys,
             analyze=analyze,
             on_conflict=on_conflict,

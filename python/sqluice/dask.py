@@ -1,7 +1,8 @@
 """[Dask](https://docs.dask.org/en/stable/dataframe.html): data frames into SQLite, and out of it.
 
     >>> to_sqlite(frame, "out.db", "t", primary_key="id", index=["area"])      # doctest: +SKIP
-    >>> frame = read_sqlite("in.db", "t", columns=["id", "area"])              # doctest: +SKIP
+    >>> written = to_sqlite(frame, "out.db", "t")                              # doctest: +SKIP
+    >>> frame = read_sqlite("out.db", "t", schema=written.schema)              # doctest: +SKIP
 
 Each partition becomes a database of its rows; when all are done, they are merged here. With `second_round=True` and keys of which each
 partition has its own, tasks copy the pages to the one file, side by side, and only interior pages and indexes are written here.
@@ -72,20 +73,40 @@ def _is_aligned(array: Any) -> bool:
     return all(buffer is None or buffer.address % 8 == 0 for buffer in array.buffers())
 
 
-def read_sqlite(path: Path, table: str, *, columns: str | Sequence[str] | None = None, npartitions: int | None = None) -> Any:
+def read_sqlite(
+    path: Path, table: str, *, columns: str | Sequence[str] | None = None, npartitions: int | None = None, schema: Any = None
+) -> Any:
     """A table of a database that all workers see as a data frame, whose partitions are read by tasks of their own, all of the same state.
 
     npartitions: by default one for each 64 MiB of the file.
+    schema: the types to read columns as, since SQLite has no booleans and timestamps: the `schema` that `to_sqlite` has returned, one of
+        Arrow, or a frame with these columns. Columns that it lacks have SQLite's types.
     """
     parts = Parts(path, table, columns)
     count = npartitions or max(1, parts.bytes // (64 << 20))
-    meta = parts.schema.empty_table().to_pandas()
-    return dask.dataframe.from_map(_read, parts.cut(count), meta=meta, label="read-sqlite")
+    wanted = _with_types(parts.schema, schema)
+    return dask.dataframe.from_map(_read, parts.cut(count), schema=wanted, meta=_frame(wanted.empty_table()), label="read-sqlite")
 
 
-def _read(part: Part) -> Any:
+def _with_types(stored: Any, schema: Any) -> Any:
+    """The columns that a table has, with the types of a schema or of a frame."""
+    import pyarrow
+
+    if schema is None:
+        return stored
+    if not isinstance(schema, pyarrow.Schema):
+        schema = _arrow(getattr(schema, "_meta", schema), False).schema
+    types = {field.name: field.type for field in schema}
+    return pyarrow.schema([pyarrow.field(field.name, types.get(field.name, field.type)) for field in stored])
+
+
+def _read(part: Part, schema: Any) -> Any:
+    return _frame(part.reader().read_all().cast(schema))
+
+
+def _frame(table: Any) -> Any:
     import pandas
 
-    frame = part.reader().read_pandas()
+    frame = table.to_pandas()
     assert isinstance(frame, pandas.DataFrame)
     return frame

@@ -10,7 +10,8 @@ driver adds only interior pages and indexes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._errors import UsageError
@@ -32,6 +33,15 @@ if TYPE_CHECKING:
 __all__ = ["SQLiteDatasink", "SQLiteDatasource"]
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What a task returns to the driver."""
+
+    shards: list[Shard]
+    columns: Any
+    """The columns of its blocks, as Arrow has them, which a table without rows needs; None: it had no blocks."""
+
+
 class SQLiteDatasink(Datasink):  # type: ignore[misc,type-arg,unused-ignore]
     """Writes a dataset to a table of a database, or of a set of databases. The parameters are those of `sqluice.distributed.Job`.
 
@@ -41,23 +51,41 @@ class SQLiteDatasink(Datasink):  # type: ignore[misc,type-arg,unused-ignore]
     def __init__(self, path: Path, table: str, **options: Any) -> None:
         self._job = Job(path, table, **options)
         self._schema: Any = None
+        self._has_begun = False
         self.committed: Committed | None = None
 
     def on_write_start(self, schema: Any = None) -> None:
         """Looks at the target; in the driver."""
         self._schema = schema
         self._job.begin()
+        self._has_begun = True
 
-    def write(self, blocks: Iterable[Any], ctx: TaskContext) -> list[Shard]:
+    def write(self, blocks: Iterable[Any], ctx: TaskContext) -> _Written:
         """Writes the rows of a task."""
-        tables = (BlockAccessor.for_block(block).to_arrow() for block in blocks)
-        return self._job.write(tables, ctx.task_idx)
+        columns = None
 
-    def on_write_complete(self, write_result: WriteResult[list[Shard]]) -> None:
+        def tables() -> Iterator[Any]:
+            nonlocal columns
+            for block in blocks:
+                table = BlockAccessor.for_block(block).to_arrow()
+                if columns is None and table.num_columns > 0:
+                    columns = table.schema
+                yield table
+
+        shards = self._job.write(tables(), ctx.task_idx)
+        return _Written(shards, columns)
+
+    def on_write_complete(self, write_result: WriteResult[_Written]) -> None:
         """Commits the shards that Ray has seen; in the driver."""
-        shards = [shard for shards in write_result.write_returns for shard in shards]
+        if not self._has_begun:
+            # A dataset without blocks starts no task.
+            self._job.begin()
+        returned = [written for written in write_result.write_returns if written is not None]
+        shards = [shard for written in returned for shard in written.shards]
         placed = ray.get([_place.remote(self._job, place) for place in self._job.plan(shards)])
-        schema = self._schema if hasattr(self._schema, "empty_table") else None
+        # Columns of tasks without rows, or of the dataset; a class of Ray's own describes blocks of pandas.
+        known = [written.columns for written in returned if written.columns is not None]
+        schema = self._schema if hasattr(self._schema, "empty_table") and len(self._schema) else next(iter(known), None)
         self.committed = self._job.commit(shards, schema, placed)
 
     def on_write_failed(self, error: Exception) -> None:

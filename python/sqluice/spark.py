@@ -47,6 +47,11 @@ _PARTS = 16
 """Parts that a table is read in by default."""
 
 
+def _columns(schema: StructType) -> Any:
+    """The columns of Spark as those of Arrow: timestamps are moments in UTC, as the engine stores them."""
+    return to_arrow_schema(schema, timezone="UTC")
+
+
 def register(spark: SparkSession) -> None:
     """Makes the data source known to a session."""
     spark.dataSource.register(SqluiceDataSource)
@@ -65,7 +70,7 @@ def write(frame: DataFrame, path: Path, table: str, **options: Any) -> Committed
     except BaseException:
         job.abort()
         raise
-    return job.commit(shards, to_arrow_schema(frame.schema), [placed for of_task in of_tasks for placed in of_task])
+    return job.commit(shards, _columns(frame.schema), [placed for of_task in of_tasks for placed in of_task])
 
 
 def _task() -> int:
@@ -155,7 +160,7 @@ class _Reader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, _Partition)
-        wanted = to_arrow_schema(self._schema)
+        wanted = _columns(self._schema)
         for batch in partition.part.reader():
             yield batch.cast(wanted)
 
@@ -169,7 +174,7 @@ class _Writer(DataSourceArrowWriter):
     def __init__(self, job: Job, schema: StructType) -> None:
         self._job = job
         # A table of no rows has these columns, too.
-        self._columns = to_arrow_schema(schema)
+        self._columns = _columns(schema)
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
         return _Message(self._job.write(iterator, _task()))

@@ -13,11 +13,12 @@ use sqluice::error::{Error, Result, Setting, message};
 use sqluice::export::{Export, FileFormat};
 use sqluice::generate::{Extent, Generate, Preset};
 use sqluice::index::Index;
-use sqluice::input::{self, Encoding};
+use sqluice::input::Encoding;
 use sqluice::load::{FileKind, Format, Load, NameFrom};
 use sqluice::merge::{Merge, Orphans};
 use sqluice::profile::Profile;
 use sqluice::progress::{Cancel, Progress};
+use sqluice::remote;
 use sqluice::report::Report;
 use sqluice::schema::Schema;
 use sqluice::source::csv::Delimiter;
@@ -25,7 +26,7 @@ use sqluice::source::json::RecordsPath;
 use sqluice::tpch::Tpch;
 
 use crate::errors::raised;
-use crate::options::{self, Options, choice};
+use crate::options::{self, Options, choice, requests};
 use crate::read::ReadArgs;
 use crate::run::run;
 use crate::terms::Function;
@@ -553,8 +554,15 @@ pub(crate) fn copy(
 
 /// The files that names and patterns mean.
 #[pyfunction]
-pub(crate) fn expand(py: Python<'_>, patterns: Vec<PathBuf>) -> PyResult<Vec<OsString>> {
-    let files = input::expand(&patterns).map_err(|error| raised(py, &error))?;
+pub(crate) fn expand(
+    py: Python<'_>,
+    patterns: Vec<PathBuf>,
+    timeout: Option<f64>,
+    retries: Option<u32>,
+) -> PyResult<Vec<OsString>> {
+    let files = run(py, Function::default(), None, |_, cancel| {
+        remote::expand_within(&patterns, &requests(timeout, retries)?, cancel)
+    })?;
     Ok(files.into_iter().map(PathBuf::into_os_string).collect())
 }
 

@@ -29,7 +29,8 @@ fn exception<'py>(py: Python<'py>, error: &Error, function: Function) -> PyResul
     about.set_item("hint", error.remedy().and_then(|remedy| function.hint(remedy)))?;
     about.set_item("path", error.path())?;
     if let Some(place) = error.place() {
-        about.set_item("file", place.file.clone())?;
+        // Of a place without a file Python would make the folder `.`.
+        about.set_item("file", Some(&place.file).filter(|file| !file.as_os_str().is_empty()))?;
         about.set_item("line", place.line)?;
         about.set_item("column", place.column)?;
         about.set_item("byte", place.byte)?;

@@ -46,7 +46,7 @@ mod _sqluice {
     #[pymodule_export]
     use crate::entities::{Entities, Kind};
     #[pymodule_export]
-    use crate::places::{count_pages, merge_placed, place, places, remove_leftovers};
+    use crate::places::{count_pages, exchange, merge_placed, place, places, remove_leftovers};
     #[pymodule_export]
     use crate::profile::profile;
     #[pymodule_export]

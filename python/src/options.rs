@@ -6,6 +6,7 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use sqluice::error::{Error, Result};
 use sqluice::options::{IfExists, OnConflict, WriteOptions};
+use sqluice::remote::RequestLimits;
 use sqluice::source::arrow::{ArrowOptions, DecimalAs, TimestampAs};
 use sqluice_format::page::PageSize;
 
@@ -20,6 +21,8 @@ pub(crate) struct Options {
     overwrite: bool,
     busy_timeout: f64,
     assume_unused: bool,
+    timeout: Option<f64>,
+    retries: Option<u32>,
     foreign_keys: Option<bool>,
     analyze: bool,
     on_conflict: String,
@@ -55,6 +58,7 @@ impl Options {
             .overwrite(self.overwrite)
             .busy_timeout(busy_timeout)
             .assume_unused(self.assume_unused)
+            .requests(requests(self.timeout, self.retries)?)
             .foreign_keys(self.foreign_keys)
             .analyze(self.analyze)
             .on_conflict(on_conflict)
@@ -90,6 +94,15 @@ pub(crate) fn page_size(bytes: u32) -> Result<PageSize> {
 pub(crate) fn seconds(seconds: f64) -> Result<Duration> {
     Duration::try_from_secs_f64(seconds)
         .map_err(|error| Error::usage(format!("{seconds} seconds are not a duration")).because(error))
+}
+
+/// The limits of requests that are given, and the defaults of others.
+pub(crate) fn requests(timeout: Option<f64>, retries: Option<u32>) -> Result<RequestLimits> {
+    let default = RequestLimits::default();
+    Ok(RequestLimits {
+        timeout: timeout.map_or(Ok(default.timeout), seconds)?,
+        retries: retries.unwrap_or(default.retries),
+    })
 }
 
 /// The error for a value that is not one of the allowed words.

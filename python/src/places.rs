@@ -29,6 +29,16 @@ pub(crate) fn remove_leftovers(target: PathBuf) {
     sqluice::output::remove_leftovers(&target);
 }
 
+/// Exchanges the names of two folders in one step; returns `False` where the file system has no such step.
+#[pyfunction]
+pub(crate) fn exchange(first: PathBuf, second: PathBuf) -> PyResult<bool> {
+    match sqluice_platform::names::exchange(&first, &second) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::Unsupported => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Makes the file of a merge; returns the places of the rows of each source in it as JSON, if it can be made so.
 #[pyfunction]
 pub(crate) fn places(

@@ -19,6 +19,8 @@ pub(crate) struct ProfileArgs {
     exclude_tables: Vec<String>,
     threads: Option<usize>,
     busy_timeout: f64,
+    timeout: Option<f64>,
+    retries: Option<u32>,
     busy_limit: Option<f64>,
 }
 
@@ -34,6 +36,7 @@ pub(crate) fn profile(
         let mut read = ReadOptions::new();
         read.busy_timeout = options::seconds(args.busy_timeout)?;
         read.busy_limit = args.busy_limit.map(options::seconds).transpose()?;
+        read.requests = options::requests(args.timeout, args.retries)?;
         Profile::new(source)
             .keep_common(args.keep_common)
             .no_values(args.no_values)

@@ -17,7 +17,7 @@ use sqluice::progress::Cancel;
 use sqluice::read::{Read, RecordBatches};
 
 use crate::errors::raised_by;
-use crate::options::{choice, seconds};
+use crate::options::{choice, requests, seconds};
 use crate::run::run;
 use crate::terms::Function;
 
@@ -36,6 +36,8 @@ pub(crate) struct ReadArgs {
     pub(crate) dates: bool,
     pub(crate) threads: Option<usize>,
     busy_timeout: f64,
+    timeout: Option<f64>,
+    retries: Option<u32>,
     busy_limit: Option<f64>,
 }
 
@@ -53,6 +55,7 @@ impl ReadArgs {
         let mut options = ReadOptions::new();
         options.busy_timeout = seconds(self.busy_timeout)?;
         options.busy_limit = self.busy_limit.map(seconds).transpose()?;
+        options.requests = requests(self.timeout, self.retries)?;
         Ok(options)
     }
 

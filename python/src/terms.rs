@@ -86,8 +86,8 @@ impl Function {
                     Memory => bytes(value),
                     Rows => rows(value),
                     Date | Thousands | Type => typed(value),
-                    ApplicationId | BusyLimit | BusyTimeout | Limit | MaxRejects | PageSize | Part
-                    | Scale | Seed | SkipLines | UserVersion | Threads => value.to_owned(),
+                    ApplicationId | BusyLimit | BusyTimeout | Retries | Timeout | Limit | MaxRejects
+                    | PageSize | Part | Scale | Seed | SkipLines | UserVersion | Threads => value.to_owned(),
                     _ => format!("{value:?}"),
                 };
                 return Some(format!("{name}={value}"));

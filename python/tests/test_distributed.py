@@ -202,6 +202,54 @@ def test_columns_without_values_in_some_tasks_have_the_type_of_the_others(tmp_pa
         run(Job(tmp_path / "other.db", "t"), [table([1]), table([2], x=[5])])
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([[5], ["a"]], "TEXT"),
+        ([["a"], [5]], "TEXT"),
+        ([[0.5], ["a"]], "TEXT"),
+        ([[5], [b"a"]], "BLOB"),
+        ([[b"a"], ["a"]], "BLOB"),
+    ],
+)
+def test_the_type_that_a_hint_names_holds_all_values(tmp_path: Path, values: list[list[Any]], expected: str) -> None:
+    shares = [table([number], x=share) for number, share in enumerate(values)]
+    with pytest.raises(sqluice.InputError) as raised:
+        run(Job(tmp_path / "t.db", "t"), shares)
+    assert raised.value.hint == f"say which it is: types={{'x': '{expected}'}}"
+    run(Job(tmp_path / "t.db", "t", types={"x": expected}), shares)
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        found = [row[0] for row in connection.execute("SELECT x FROM t ORDER BY id")]
+    given = [share[0] for share in values]
+    assert found == ([str(value) for value in given] if expected == "TEXT" else given)
+
+
+def test_equal_columns_may_come_in_another_order(tmp_path: Path) -> None:
+    first, other = table([1, 2], x=["a", "b"]), table([3, 4], x=["c", "d"]).select(["x", "id", "area"])
+    sqluice.write(tmp_path / "one.db", pyarrow.concat_tables([first, other.select(["id", "area", "x"])]), "t", primary_key="id")
+    for second_round in [False, True]:
+        # Of two tasks, and in one.
+        for name, shares in [("two", [first, other]), ("in-one", [[*first.to_batches(), *other.to_batches()]])]:
+            db = tmp_path / f"{name}-{second_round}.db"
+            job = Job(db, "t", primary_key="id", second_round=second_round)
+            job.begin()
+            shards = [shard for task, share in enumerate(shares) for shard in job.write(share if isinstance(share, list) else share.to_batches(), task)]
+            job.commit(shards, placed=[job.place(place) for place in job.plan(shards)])
+            assert content(db) == content(tmp_path / "one.db")
+
+
+def test_a_table_without_rows_has_the_columns_of_the_types(tmp_path: Path) -> None:
+    job = Job(tmp_path / "t.db", "t", types={"id": "INTEGER", "x": "TEXT"}, primary_key="id")
+    job.begin()
+    job.commit([])
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        assert [row[1:3] for row in connection.execute("PRAGMA table_info(t)")] == [("id", "INTEGER"), ("x", "TEXT")]
+    job = Job(tmp_path / "other.db", "t")
+    job.begin()
+    with pytest.raises(sqluice.InputError, match="the columns are not known"):
+        job.commit([])
+
+
 def test_a_target_that_exists_is_kept_replaced_or_added_to(tmp_path: Path) -> None:
     db = tmp_path / "t.db"
     run(Job(db, "t", primary_key="id"), [table([1, 2])])
@@ -306,6 +354,175 @@ def test_a_driver_that_is_killed_leaves_no_half_of_a_target(tmp_path: Path, mode
         assert run(job, [table([1])]).rows == 1
         assert os.listdir(folder) == [target.name]
     assert seen == {True, False}
+
+
+# A store whose objects appear whole, as those of S3 do, and which outlives the driver. The driver is killed before an event of a given number.
+REPLACER = """
+import os, shutil, signal, sys, fsspec, pyarrow
+from fsspec.implementations.local import LocalFileSystem
+from sqluice import _sqluice
+from sqluice.distributed import Job
+
+class Store(LocalFileSystem):
+    protocol = "store"
+
+    def pipe_file(self, path, value, **more):
+        self._put(path, lambda made: open(made, "wb").write(value))
+
+    def put_file(self, source, path, **more):
+        self._put(path, lambda made: shutil.copyfile(source, made))
+
+    def _put(self, path, make):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        made = os.path.join(sys.argv[6], str(os.getpid()))
+        make(made)
+        os.replace(made, path)
+
+fsspec.register_implementation("store", Store, clobber=True)
+target, mode, kind, first, lives = *sys.argv[1:5], int(sys.argv[5])
+if kind == "two steps":
+    _sqluice.exchange = lambda *names: False
+job = Job(("store://" if kind == "store" else "") + target, "t", mode=mode, primary_key="id", if_exists="replace")
+left = [lives]
+
+def dies(event, args):
+    if event.startswith(("os.re", "os.rm", "shutil.rm", "os.mk", "open")) and not str(args[0]).endswith(".pyc"):
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+if lives:
+    sys.addaudithook(dies)
+job.begin()
+shards = [shard for task in range(4) for shard in job.write([pyarrow.record_batch({"id": [int(first) + task]})], task)]
+job.commit(shards)
+print("events", lives - left[0])
+"""
+
+
+def replaced(folder: Path, mode: str, kind: str, first: int, lives: int = 0) -> int | None:
+    """Replaces a target by one with four rows; returns the number of events so far, or None if it was killed before the event `lives`."""
+    (folder / "unfinished").mkdir(exist_ok=True)
+    args = [str(folder / "in/target"), mode, kind, str(first), str(lives), str(folder / "unfinished")]
+    ran = subprocess.run([sys.executable, "-c", REPLACER, *args], capture_output=True, text=True, check=False)
+    if ran.returncode == -signal.SIGKILL:
+        return None
+    assert ran.returncode == 0, ran.stderr
+    return int(ran.stdout.split()[-1])
+
+
+def ids(target: Path, mode: str) -> list[int]:
+    if mode == "one":
+        return [row[0] for row in content(target)[1]]
+    return [row[0] for member in read_manifest(str(target))["databases"] for row in content(target / member["file"])[1]]
+
+
+@pytest.mark.parametrize("kind", ["one step", "two steps", "store"])
+@pytest.mark.parametrize("mode", ["set", "one"])
+def test_a_job_that_is_killed_while_it_replaces_leaves_the_old_or_the_new(tmp_path: Path, mode: str, kind: str) -> None:
+    (tmp_path / "in").mkdir()
+    target = tmp_path / "in/target"
+    before = 0
+    assert replaced(tmp_path, mode, kind, before) is not None
+    events = replaced(tmp_path, mode, kind, before, 10**6)
+    assert events is not None and events > 20
+    kills = tries(4, 12, 34)
+    # The commit has the last of them.
+    chosen = [events - lap * min(events, 60) // kills for lap in range(kills)] if kills < 34 else range(events - kills, events + 1)
+    seen = set()
+    for lap, lives in enumerate(chosen, 1):
+        replaced(tmp_path, mode, kind, 10 * lap, lives)
+        # As a reader sees it, who comes first or whose job does.
+        if lap % 2:
+            found = ids(target, mode)
+            assert found in (list(range(before, before + 4)), list(range(10 * lap, 10 * lap + 4))), (lives, found)
+            seen.add(found[0] == before)
+            before = found[0]
+        else:
+            job = Job(target, "t", mode=mode, if_exists="replace")  # type: ignore[arg-type]
+            job.begin()
+            job.abort()
+            before = ids(target, mode)[0]
+            assert ids(target, mode) == list(range(before, before + 4))
+    for left in tmp_path.glob("in/.target.sqluice-staging/*"):
+        # Of one that a job may just have begun the next job is careful for a minute.
+        os.utime(left, (0, 0))
+    assert replaced(tmp_path, mode, kind, 10**6) is not None
+    assert ids(target, mode) == list(range(10**6, 10**6 + 4))
+    assert os.listdir(tmp_path / "in") == ["target"]
+    if mode == "set":
+        files = {member["file"] for member in read_manifest(str(target))["databases"]}
+        assert set(os.listdir(target)) == {*files, "manifest.json"}
+
+
+def test_a_set_between_two_steps_gets_its_name_back_from_a_reader_or_a_job(tmp_path: Path) -> None:
+    target = tmp_path / "all"
+    for by_reader in [True, False]:
+        run(Job(target, "t", mode="set", if_exists="replace"), [table([1]), table([2])])
+        about = read_manifest(str(target))
+        killed = tmp_path / ".all.sqluice-staging/killed"
+        killed.mkdir(parents=True)
+        (killed / "set").mkdir()
+        (killed / "set/manifest.json").write_text((target / "manifest.json").read_text())
+        os.rename(target, killed / "old")
+        if not by_reader:
+            with pytest.raises(sqluice.TargetError, match="already exists"):
+                Job(target, "t", mode="set").begin()
+        assert read_manifest(str(target)) == about
+        assert all((target / member["file"]).exists() for member in about["databases"])
+
+
+def test_two_jobs_that_replace_a_set_in_two_steps_do_not_disturb_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "all"
+    run(Job(target, "t", mode="set"), [table([1])])
+    monkeypatch.setattr("sqluice._sqluice.exchange", lambda first, second: False)
+    job = Job(target, "t", mode="set", if_exists="replace")
+    job.begin()
+    shards = job.write(table([2]).to_batches(), 0)
+    rename, seen = os.rename, []
+
+    def and_a_reader_comes(source: Any, to: Any) -> None:
+        rename(source, to)
+        if len(seen) < 2 and str(to).endswith("old"):
+            seen.append(read_manifest(str(target))["rows"])
+
+    monkeypatch.setattr(os, "rename", and_a_reader_comes)
+    job.commit(shards)
+    assert seen == [1, 1]
+    assert ids(target, "set") == [2] and os.listdir(tmp_path) == ["all"]
+
+
+def test_a_set_in_a_store_is_replaced_by_objects_of_other_names(tmp_path: Path) -> None:
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    memory.store.clear()
+    url = "memory://out/all"
+    run(Job(url, "t", mode="set"), [table([1]), table([2])])
+    first = read_manifest(url)
+    memory.pipe_file("/out/all/notes.txt", b"not of the set")
+    # What jobs that were killed have left, and what one that is under way has sent.
+    memory.pipe_file("/out/all/t-00000-abcdefabcdef.db", b"left")
+    other = Job(url, "t", mode="set", if_exists="replace")
+    other.begin()
+    memory.pipe_file(f"/out/all/t-00000-{other.id[:12]}.db", b"under way")
+    run(Job(url, "t", mode="set", if_exists="replace"), [table([3]), table([4])])
+    second = read_manifest(url)
+    names = [{member["file"] for member in about["databases"]} for about in (first, second)]
+    assert not names[0] & names[1]
+    left = {"/out/all/notes.txt", f"/out/all/t-00000-{other.id[:12]}.db", "/out/all/manifest.json"}
+    assert set(memory.find("/out/all")) == left | {f"/out/all/{name}" for name in names[1]}
+    other.abort()
+
+
+def test_a_set_whose_first_job_was_killed_in_a_store_is_made_by_the_next(tmp_path: Path) -> None:
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    memory.store.clear()
+    memory.pipe_file("/out/all/t-00007.db", b"left")
+    run(Job("memory://out/all", "t", mode="set"), [table([1])])
+    assert sorted(memory.find("/out")) == ["/out/all/manifest.json", "/out/all/t-00000.db"]
 
 
 def test_a_job_that_begins_removes_what_a_killed_merge_left_beside_the_target(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand};
 use sqluice::options::WriteOptions;
+use sqluice::remote::RequestLimits;
 use sqluice_format::page::PageSize;
 
 use crate::numbers;
@@ -147,6 +148,28 @@ pub(crate) struct Write {
     /// database]
     #[arg(long, value_name = "DIR", help_heading = "Resources", hide_short_help = true)]
     pub(crate) temp_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) requests: Requests,
+}
+
+/// Flags of the verbs that read or write URLs.
+#[derive(Clone, Copy, Debug, ClapArgs)]
+#[command(next_help_heading = "URLs")]
+pub(crate) struct Requests {
+    /// How long a server may send nothing, repeated requests included: seconds, or such as 500ms or 5min [default: 2min]
+    #[arg(long, value_name = "DURATION", value_parser = numbers::duration, hide_short_help = true)]
+    timeout: Option<Duration>,
+    /// How often a request is sent again that fails for now; a read goes on where it broke off [default: 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000), hide_short_help = true)]
+    retries: Option<u32>,
+}
+
+impl Requests {
+    /// The limits that are given, and the defaults of others.
+    pub(crate) fn limits(self) -> RequestLimits {
+        let RequestLimits { timeout, retries } = RequestLimits::default();
+        RequestLimits { timeout: self.timeout.unwrap_or(timeout), retries: self.retries.unwrap_or(retries) }
+    }
 }
 
 impl Write {
@@ -159,7 +182,8 @@ impl Write {
             .busy_timeout(self.busy_timeout)
             .assume_unused(self.assume_unused)
             .foreign_keys(self.foreign_keys.then_some(true))
-            .analyze(self.analyze);
+            .analyze(self.analyze)
+            .requests(self.requests.limits());
         options.temp_dir.clone_from(&self.temp_dir);
         options
     }

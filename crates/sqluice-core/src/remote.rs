@@ -6,11 +6,35 @@ use std::fmt;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::waits;
 
 /// The schemes of URLs that are read.
 pub const SCHEMES: [&str; 5] = ["s3", "gs", "az", "https", "http"];
+
+/// How long and how often requests are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestLimits {
+    /// How long a server may send nothing, all tries of a request together. The default is two minutes.
+    pub timeout: Duration,
+    /// How often a request is sent again that fails for now, such as by a broken connection. What arrived before counts: a read goes on where it
+    /// broke off, and its tries are counted anew. The default is 20.
+    pub retries: u32,
+}
+
+/// The default of [`RequestLimits::timeout`].
+pub const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The default of [`RequestLimits::retries`].
+pub const RETRIES: u32 = 20;
+
+impl Default for RequestLimits {
+    fn default() -> RequestLimits {
+        RequestLimits { timeout: waits::scaled(TIMEOUT), retries: RETRIES }
+    }
+}
 
 /// Receives the bytes of a range, or why they could not be read.
 pub type Fetched = Box<dyn FnOnce(Result<Vec<u8>>) + Send>;

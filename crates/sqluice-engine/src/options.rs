@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
+use sqluice_core::remote::RequestLimits;
 use sqluice_core::setters;
 use sqluice_core::source::PART_BYTES;
 use sqluice_format::page::{PENDING_BYTE, PageSize};
@@ -58,6 +59,8 @@ pub struct WriteOptions {
     /// Whether a database that is replaced has no users but those that are seen: it is replaced by a rename even where others could have it
     /// open unseen. Such a user would keep reading the old content.
     pub assume_unused: bool,
+    /// The limits of requests for files and databases behind URLs.
+    pub requests: RequestLimits,
     /// Sizes and limits that only tests change.
     #[doc(hidden)]
     pub tuning: Tuning,
@@ -113,6 +116,7 @@ impl Default for WriteOptions {
             first_rowid: 1,
             busy_timeout: Duration::from_secs(5),
             assume_unused: false,
+            requests: RequestLimits::default(),
             tuning: Tuning::DEFAULT,
         }
     }
@@ -160,6 +164,8 @@ setters! { WriteOptions:
     busy_timeout(timeout: Duration) = timeout;
     /// Replaces a database by a rename even where others could have it open unseen.
     assume_unused(assume: bool) = assume;
+    /// Sets the limits of requests for files and databases behind URLs.
+    requests(limits: RequestLimits) = limits;
 }
 
 /// How a row is handled whose PRIMARY KEY or UNIQUE key an earlier row has

@@ -39,6 +39,16 @@ pub fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     system::names::rename_to_new(from, to)
 }
 
+/// Exchanges the names of two files or folders in one step: `renameat2` with `RENAME_EXCHANGE` on Linux, `renameatx_np` with `RENAME_SWAP` on
+/// macOS.
+///
+/// # Errors
+/// When one of them does not exist, they lie in different file systems, or the disk fails; [`io::ErrorKind::Unsupported`] where the system or the
+/// file system has no such step, as on Windows.
+pub fn exchange(first: &Path, second: &Path) -> io::Result<()> {
+    system::names::exchange(first, second)
+}
+
 /// Renames a file over another.
 ///
 /// # Errors
@@ -71,6 +81,27 @@ mod tests {
         open.sync().unwrap();
         assert_eq!(fs::read(at("b")).unwrap(), b"a");
         assert!(!at("a").exists() && !at("c").exists());
+    }
+
+    #[test]
+    fn folders_exchange_their_names_or_nothing_happens() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["a", "b"] {
+            fs::create_dir(at(name)).unwrap();
+            fs::write(at(name).join("x"), name).unwrap();
+        }
+        let names = || ["a", "b"].map(|name| fs::read_to_string(at(name).join("x")).unwrap());
+        match exchange(&at("a"), &at("b")) {
+            Ok(()) => assert_eq!(names(), ["b", "a"]),
+            Err(error) => {
+                assert_eq!(error.kind(), io::ErrorKind::Unsupported);
+                assert_eq!(names(), ["a", "b"]);
+            }
+        }
+        let failed = exchange(&at("a"), &at("none")).unwrap_err();
+        assert!(matches!(failed.kind(), io::ErrorKind::NotFound | io::ErrorKind::Unsupported), "{failed}");
+        assert!(at("a").exists() && at("b").exists());
     }
 
     #[test]

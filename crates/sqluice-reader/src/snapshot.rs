@@ -27,6 +27,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rusqlite::Connection;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::remote::RequestLimits;
 use sqluice_core::schema::Schema;
 use sqluice_format::database::Header;
 use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry, PageSize};
@@ -54,6 +55,8 @@ pub struct ReadOptions {
     pub busy_timeout: Duration,
     /// How long the database may be read where that keeps other processes from committing; `None`: as long as it takes.
     pub busy_limit: Option<Duration>,
+    /// The limits of requests for a database behind a URL.
+    pub requests: RequestLimits,
     /// Where the lock byte is, for tests; `None`: where it always is.
     pub pending_byte: Option<u32>,
 }
@@ -61,7 +64,12 @@ pub struct ReadOptions {
 impl ReadOptions {
     /// To wait for five seconds, and to read as long as it takes.
     pub fn new() -> ReadOptions {
-        ReadOptions { busy_timeout: Duration::from_secs(5), busy_limit: None, pending_byte: None }
+        ReadOptions {
+            busy_timeout: Duration::from_secs(5),
+            busy_limit: None,
+            requests: RequestLimits::default(),
+            pending_byte: None,
+        }
     }
 }
 

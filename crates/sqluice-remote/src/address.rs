@@ -29,7 +29,7 @@ impl Kind {
         }
     }
 
-    /// Whether the environment names any.
+    /// Returns `true` if the environment names credentials. Other settings of a vendor, such as a region or a profile, are none.
     pub(crate) fn has_credentials(self) -> bool {
         let prefix = match self {
             Kind::S3 => "AWS_",
@@ -37,8 +37,8 @@ impl Kind {
             Kind::Azure => "AZURE_",
             Kind::Web => return true,
         };
-        let is_one =
-            |name: &str| name.starts_with(prefix) && !name.contains("ENDPOINT") && !name.contains("REGION");
+        let words = ["KEY", "TOKEN", "CREDENTIALS", "ACCOUNT", "SECRET", "CONNECTION_STRING"];
+        let is_one = |name: &str| name.starts_with(prefix) && words.iter().any(|word| name.contains(word));
         std::env::vars_os().any(|(name, _)| name.to_str().is_some_and(is_one))
     }
 }

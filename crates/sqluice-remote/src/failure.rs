@@ -6,9 +6,23 @@
 use std::error::Error as _;
 use std::path::Path;
 
-use sqluice_core::error::Error;
+use sqluice_core::error::{Error, Message, Setting, message};
 
 use crate::address::Kind;
+use crate::tries;
+
+/// What `object_store` says of an answer whose size is not known.
+pub(crate) const NO_LENGTH: &str = "Content-Length Header missing";
+
+/// What is wrong with a certificate, in the words of rustls and of people.
+const CERTIFICATES: [(&str, &str); 6] = [
+    ("UnknownIssuer", "its certificate is signed by an authority that this machine does not know"),
+    ("NotValidForName", "its certificate is for a server of another name"),
+    ("Expired", "its certificate has expired"),
+    ("expired", "its certificate has expired"),
+    ("NotValidYet", "its certificate is not valid yet"),
+    ("Revoked", "its certificate has been revoked"),
+];
 
 /// Characters of an answer that are shown.
 const SHOWN_CHARS_MAX: usize = 200;
@@ -46,47 +60,86 @@ impl Tried<'_> {
         }
     }
 
-    fn hint(&self, error: &object_store::Error, said: &str) -> Option<String> {
+    fn hint(&self, error: &object_store::Error, said: &str) -> Option<Message> {
         let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
         let credentials = self.kind.credentials();
-        if has(&["NoSuchBucket", "ContainerNotFound", "bucket does not exist"]) {
-            return Some("create the bucket first, or correct its name".to_owned());
-        }
-        if has(&["region", "PermanentRedirect", "AuthorizationHeaderMalformed", "LOCATION", "301"]) {
-            return Some("the bucket is in another region: set AWS_REGION to that".to_owned());
-        }
-        match error {
-            object_store::Error::NotFound { .. } => {
-                return Some("check the name of the bucket and of the object".to_owned());
-            }
-            object_store::Error::Unauthenticated { .. } | object_store::Error::PermissionDenied { .. } => {
-                return Some(match credentials {
-                    Some(credentials) => format!("check the credentials and what they permit: {credentials}"),
+        let none_found = || {
+            let credentials = credentials.filter(|_| !self.kind.has_credentials())?;
+            Some(format!("no credentials were found in the environment: set {credentials}"))
+        };
+        let hint = if has(&["NoSuchBucket", "ContainerNotFound", "bucket does not exist"]) {
+            "create the bucket first, or correct its name".to_owned()
+        } else if has(&["region", "PermanentRedirect", "AuthorizationHeaderMalformed", "LOCATION", "301"]) {
+            "the bucket is in another region: set AWS_REGION to that".to_owned()
+        } else if said == UNSIZED {
+            "download it, such as with `curl -O URL`, and name the file".to_owned()
+        } else if tries::is_stall(error) {
+            return Some(message![
+                "check the network and the server; more patience: ",
+                Setting::Timeout.to("300")
+            ]);
+        } else if has(&["certificate"]) {
+            "if you trust the authority that has signed it, set SSL_CERT_FILE to the file with its certificate"
+                .to_owned()
+        } else {
+            match error {
+                object_store::Error::NotFound { .. } if self.kind == Kind::Web => {
+                    "check the URL: the server has no such file".to_owned()
+                }
+                object_store::Error::NotFound { .. } => {
+                    "check the name of the bucket and of the object".to_owned()
+                }
+                object_store::Error::Unauthenticated { .. }
+                | object_store::Error::PermissionDenied { .. } => match credentials {
+                    Some(credentials) => none_found().unwrap_or_else(|| {
+                        format!("check the credentials and what they permit: {credentials}")
+                    }),
                     None => "the server asks for a user and a password, or a signed URL".to_owned(),
-                });
+                },
+                object_store::Error::Precondition { .. } => {
+                    "it has changed since it was opened: run again when no program writes to it".to_owned()
+                }
+                _ => return self.hint_of_words(error, said, none_found()),
             }
-            object_store::Error::Precondition { .. } => {
-                return Some(
-                    "it has changed since it was opened: run again when no program writes to it".to_owned(),
-                );
-            }
-            _ => {}
-        }
-        if let Some(credentials) = credentials
-            && (has(&["169.254.", "credential", "metadata", "token"]) || !self.kind.has_credentials())
+        };
+        Some(hint.into())
+    }
+
+    /// The hint for an error of no kind of its own.
+    fn hint_of_words(
+        &self,
+        error: &object_store::Error,
+        said: &str,
+        none_found: Option<String>,
+    ) -> Option<Message> {
+        let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        let all = text_of_all(error);
+        let asks_machine = ["169.254.", "metadata"].iter().any(|word| all.contains(word));
+        if let Some(credentials) = self.kind.credentials()
+            && (asks_machine || has(&["credential", "token"]))
         {
-            return Some(format!("no credentials were found in the environment: set {credentials}"));
+            let hint = format!("no credentials were found in the environment: set {credentials}");
+            return Some(hint.into());
         }
-        if has(&["onnect", "dns", "resolve", "imed out", "unreachable"]) {
+        if has(&["onnect", "dns", "resolve", "imed out", "unreachable"]) || tries::is_broken(error) {
             let endpoint = if self.kind == Kind::S3 { ", and AWS_ENDPOINT_URL if it is set" } else { "" };
-            return Some(format!(
-                "check the network and the name of the server{endpoint}; it was tried several times"
-            ));
+            return Some(
+                format!("check the network and the name of the server{endpoint}; it was tried several times")
+                    .into(),
+            );
         }
-        has(&["500", "502", "503", "504", "SlowDown"])
-            .then(|| "the store is busy: run again later".to_owned())
+        if none_found.is_some() {
+            return none_found.map(Message::from);
+        }
+        has(&["500", "502", "503", "504", "SlowDown"]).then(|| {
+            message!["the server is busy: run again later, or try longer: ", Setting::Timeout.to("600")]
+        })
     }
 }
+
+/// What is said of an answer that ends where its connection ends.
+const UNSIZED: &str =
+    "the server does not say where the file ends, so that a broken connection would look like its end";
 
 /// What an error says, without secrets: the answer of the store, or else the first cause.
 fn said(error: &object_store::Error) -> String {
@@ -102,7 +155,25 @@ fn said(error: &object_store::Error) -> String {
             last.map_or(text, ToString::to_string)
         }
     };
+    if text_of_all(error).contains("certificate") {
+        let known = CERTIFICATES.iter().find(|(word, _)| said.contains(word));
+        return known.map_or("its certificate is not valid", |(_, words)| words).to_owned();
+    }
+    if said.contains(NO_LENGTH) {
+        return UNSIZED.to_owned();
+    }
     without_secrets(&said)
+}
+
+/// An error and its causes.
+fn text_of_all(error: &object_store::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text += &cause.to_string();
+        next = cause.source();
+    }
+    text
 }
 
 /// The status, and the code and the message of the answer.

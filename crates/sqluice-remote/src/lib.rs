@@ -11,8 +11,8 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `address`: what a URL means; `failure`: what went wrong, in words that show no secret
-//! * `runtime`: futures as blocking calls; `store`: the client for an address
+//! * `address`: what a URL means; `tries`: requests that are sent again; `failure`: what went wrong, in words that show no secret
+//! * `runtime`: futures as blocking calls; `answers`: those of unknown size; `store`: the client for an address
 //! * `stream`: an object from start to end; `object`: objects that are read; `list`: those that a pattern means
 //! * `upload`: an object that appears once it is complete
 //!
@@ -23,12 +23,14 @@
 #![deny(unsafe_code)]
 
 mod address;
+mod answers;
 mod failure;
 mod list;
 mod object;
 mod runtime;
 mod store;
 mod stream;
+mod tries;
 mod upload;
 
 pub use list::expand;

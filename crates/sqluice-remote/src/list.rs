@@ -8,6 +8,7 @@ use glob::{MatchOptions, Pattern};
 use object_store::path::Path as Key;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
+use sqluice_core::remote::RequestLimits;
 
 use crate::address::{Address, Kind};
 use crate::runtime;
@@ -21,7 +22,7 @@ const MATCH: MatchOptions =
 ///
 /// # Errors
 /// When the pattern is malformed or means nothing, or the bucket can't be listed.
-pub fn expand(url: &Path, cancel: &Cancel) -> Result<Vec<PathBuf>> {
+pub fn expand(url: &Path, limits: &RequestLimits, cancel: &Cancel) -> Result<Vec<PathBuf>> {
     let address = Address::parse(url)?;
     let Some(wild) = address.key.find(['*', '?', '[']).filter(|_| address.kind != Kind::Web) else {
         return Ok(vec![url.to_owned()]);
@@ -33,7 +34,7 @@ pub fn expand(url: &Path, cancel: &Cancel) -> Result<Vec<PathBuf>> {
     let folder = address.key[..wild].rsplit_once('/').map(|(folder, _)| folder.to_owned());
     let deeper = address.key[wild..].contains('/');
     let plain = Address { key: folder.clone().unwrap_or_default(), ..address.clone() };
-    let store = Store::new(plain, false)?;
+    let store = Store::for_list(plain, limits)?;
     let client = Arc::clone(&store.client);
     let prefix = folder.map(Key::from);
     let listed = runtime::wait(cancel, async move {

@@ -6,15 +6,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crossbeam_channel::bounded;
+use futures_util::StreamExt;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
-use sqluice_core::remote::{Fetched, RemoteFile};
+use sqluice_core::remote::{Fetched, RemoteFile, RequestLimits};
 
 use crate::address::{Address, Kind};
+use crate::failure::NO_LENGTH;
 use crate::runtime;
-use crate::store::Store;
+use crate::store::{Store, Version};
 use crate::stream::{self, Blocks};
+use crate::tries::{self, Tries};
 
 /// Bytes that show what a web server can do.
 const PROBE_BYTES: u64 = 16;
@@ -24,8 +27,7 @@ const PROBE_BYTES: u64 = 16;
 pub struct Object {
     store: Arc<Store>,
     bytes: u64,
-    /// Of this version, if the server says which that is.
-    version: Option<String>,
+    version: Version,
     ranges: bool,
     cancel: Cancel,
 }
@@ -35,62 +37,93 @@ impl Object {
     ///
     /// # Errors
     /// When it does not exist, can't be reached or may not be read.
-    pub fn open(url: &Path, cancel: &Cancel) -> Result<Object> {
-        let store = Store::new(Address::parse(url)?, false)?;
-        let is_web = store.address.kind == Kind::Web;
-        let (client, key) = (Arc::clone(&store.client), store.key.clone());
-        let found = runtime::wait(cancel, async move {
-            if !is_web {
-                return client.head(&key).await.map(|about| (about, true));
-            }
-            // Signed URLs are for GET alone.
-            let range = Some(GetRange::Bounded(0..PROBE_BYTES));
-            match client.get_opts(&key, GetOptions { range, ..GetOptions::default() }).await {
-                Ok(got) => Ok((got.meta, true)),
-                Err(error) if lacks_ranges(&error) => client.get(&key).await.map(|got| (got.meta, false)),
-                Err(error) => Err(error),
-            }
-        })?;
+    pub fn open(url: &Path, limits: &RequestLimits, cancel: &Cancel) -> Result<Object> {
+        let store = Arc::new(Store::new(Address::parse(url)?, false, limits)?);
+        let looking = Arc::clone(&store);
+        let look = move || look(Arc::clone(&looking));
+        let found = runtime::wait(cancel, Tries::new(limits).send(look))?;
         let (about, ranges) = found.map_err(|error| store.tried("read", false).failed(&error))?;
-        let ObjectMeta { size, e_tag, .. } = about;
-        // A weak tag matches nothing.
-        let version = e_tag.filter(|tag| !tag.starts_with("W/"));
-        Ok(Object { store: Arc::new(store), bytes: size, version, ranges, cancel: cancel.clone() })
+        let (bytes, version) = (about.size, Version::of(about));
+        Ok(Object { store, bytes, version, ranges, cancel: cancel.clone() })
     }
 
-    /// One of its ranges, as a future.
+    /// One of its ranges, as a future. A request that breaks goes on where it broke off.
     pub(crate) fn get(&self, range: Range<u64>) -> impl Future<Output = Result<Vec<u8>>> + Send + 'static {
         let object = self.clone();
         async move {
-            let Object { store, version, .. } = &object;
-            let wanted = range.end - range.start;
-            if wanted == 0 {
-                return Ok(Vec::new());
+            let wanted = (range.end - range.start) as usize;
+            let mut got = Vec::with_capacity(wanted);
+            let mut tries = Tries::new(&object.store.limits);
+            while got.len() < wanted {
+                if let Err(error) = object.append(&range, &mut got, &mut tries).await? {
+                    let waited = tries.wait(error).await;
+                    waited.map_err(|error| object.store.tried("read", false).failed(&error))?;
+                }
             }
-            let options = GetOptions {
-                range: Some(GetRange::Bounded(range)),
-                if_match: version.clone(),
-                ..GetOptions::default()
+            Ok(got)
+        }
+    }
+
+    /// Appends what is missing of a range, or some of it and then why it ended.
+    async fn append(
+        &self,
+        range: &Range<u64>,
+        got: &mut Vec<u8>,
+        tries: &mut Tries,
+    ) -> Result<object_store::Result<()>> {
+        let wanted = range.end - range.start;
+        let options = GetOptions {
+            range: Some(GetRange::Bounded(range.start + got.len() as u64..range.end)),
+            if_match: self.version.strong_tag(),
+            ..GetOptions::default()
+        };
+        let answer = tries.step(self.store.client.get_opts(&self.store.key, options)).await.flatten();
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => return Ok(Err(error)),
+        };
+        if answer.meta.size != self.bytes || !self.version.may_be(&Version::of(answer.meta.clone())) {
+            return Err(self.changed());
+        }
+        let mut pieces = answer.into_stream();
+        loop {
+            let piece = match tries.step(pieces.next()).await.map(Option::transpose).flatten() {
+                Ok(Some(piece)) => piece,
+                Ok(None) => break,
+                Err(error) => return Ok(Err(error)),
             };
-            let got = match store.client.get_opts(&store.key, options).await {
-                Ok(got) if got.meta.size != object.bytes => return Err(object.changed()),
-                Ok(got) => got.bytes().await,
-                Err(error) => Err(error),
-            };
-            let got = got.map_err(|error| store.tried("read", false).failed(&error))?;
-            match got.len() as u64 == wanted {
-                true => Ok(got.into()),
-                false => Err(object.changed()),
+            if got.len() as u64 + piece.len() as u64 > wanted {
+                return Err(self.changed());
             }
+            got.extend_from_slice(&piece);
+            tries.arrived(piece.len() as u64);
+        }
+        match got.len() as u64 == wanted {
+            true => Ok(Ok(())),
+            false => Ok(Err(tries::cut(got.len() as u64, wanted))),
         }
     }
 
     fn changed(&self) -> Error {
-        let name = &self.store.address.name;
-        self.store
-            .tried("read", false)
-            .error(format!("{} has changed while it was read", name.display()))
-            .hint("run again when no program writes to it")
+        self.store.changed()
+    }
+}
+
+/// Asks what is there. Of a web server, and of a store that does not say the size, with a request for a few bytes: signed URLs are for GET
+/// alone.
+async fn look(store: Arc<Store>) -> object_store::Result<(ObjectMeta, bool)> {
+    let Store { client, key, .. } = &*store;
+    if store.address.kind != Kind::Web {
+        match client.head(key).await {
+            Err(error) if error.to_string().contains(NO_LENGTH) => {}
+            found => return found.map(|about| (about, true)),
+        }
+    }
+    let range = Some(GetRange::Bounded(0..PROBE_BYTES));
+    match client.get_opts(key, GetOptions { range, ..GetOptions::default() }).await {
+        Ok(got) => Ok((got.meta, true)),
+        Err(error) if lacks_ranges(&error) => client.get(key).await.map(|got| (got.meta, false)),
+        Err(error) => Err(error),
     }
 }
 
@@ -141,7 +174,7 @@ impl RemoteFile for Object {
                 let fetch = Box::new(move |range, done| object.fetch(range, done));
                 Ok(Box::new(Blocks::new(fetch, self.bytes, &self.cancel)))
             }
-            false => stream::of_all(&self.store, &self.cancel),
+            false => stream::of_all(&self.store, &self.version, &self.cancel),
         }
     }
 }

@@ -10,25 +10,22 @@ use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::http::HttpBuilder;
 use object_store::multipart::MultipartStore;
 use object_store::path::Path as Key;
-use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
+use object_store::{BackoffConfig, ClientOptions, ObjectMeta, ObjectStore, RetryConfig};
 use sqluice_core::error::{Error, Result};
+use sqluice_core::remote::RequestLimits;
 use sqluice_core::waits;
 
 use crate::address::{Address, Kind};
+use crate::answers::Connector;
 use crate::failure::Tried;
 use crate::runtime;
+use crate::tries;
 
-/// How often a request is tried again. The waits between double, from [`BACKOFF_MIN`] up to [`BACKOFF_MAX`]; both are scaled by [`waits`].
-const RETRIES: usize = 8;
-const BACKOFF_MIN: Duration = Duration::from_millis(100);
-const BACKOFF_MAX: Duration = Duration::from_secs(10);
+/// A wait is a random time up to that many times the last one, which doubles it on average.
+const LIST_BACKOFF_BASE: f64 = 4.0;
 
-/// How long all tries of a request take at most.
-const RETRIED_FOR: Duration = Duration::from_secs(120);
-
-/// How long a server may take to accept a connection, and to send the next bytes.
+/// How long a server may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-const READ: Duration = Duration::from_secs(60);
 
 /// The client of a store, and the name of an object in it.
 #[derive(Clone, Debug)]
@@ -38,6 +35,7 @@ pub(crate) struct Store {
     /// `None` where parts can't be uploaded.
     pub(crate) parts: Option<Arc<dyn PartsOf>>,
     pub(crate) key: Key,
+    pub(crate) limits: RequestLimits,
 }
 
 /// A store to which parts are uploaded.
@@ -47,17 +45,49 @@ impl<T: MultipartStore + std::fmt::Debug> PartsOf for T {}
 
 impl Store {
     /// The client for an address. Nothing is sent.
-    pub(crate) fn new(address: Address, is_target: bool) -> Result<Store> {
+    pub(crate) fn new(address: Address, is_target: bool, limits: &RequestLimits) -> Result<Store> {
+        // Requests are sent again by `crate::tries`.
+        let never = RetryConfig { max_retries: 0, ..RetryConfig::default() };
+        Store::with(address, is_target, limits, never)
+    }
+
+    /// The client for a list of objects, which is many requests: each is sent again by itself.
+    pub(crate) fn for_list(address: Address, limits: &RequestLimits) -> Result<Store> {
+        let backoff = BackoffConfig {
+            init_backoff: waits::scaled(tries::WAIT_MIN),
+            max_backoff: waits::scaled(tries::WAIT_MAX),
+            base: LIST_BACKOFF_BASE,
+        };
+        let retry =
+            RetryConfig { backoff, max_retries: limits.retries as usize, retry_timeout: limits.timeout };
+        Store::with(address, false, limits, retry)
+    }
+
+    fn with(address: Address, is_target: bool, limits: &RequestLimits, retry: RetryConfig) -> Result<Store> {
         let key = Key::parse(&address.key).map_err(|error| {
             Error::usage(format!("{} is not a valid name of an object", address.name.display()))
                 .because(error)
         })?;
-        let made = runtime::within(|| client(&address))?;
+        let made = runtime::within(|| client(&address, limits, retry))?;
         let (client, parts) = made.map_err(|error| {
             let tried = Tried { what: "open", name: &address.name, kind: address.kind, is_target };
             tried.failed(&error)
         })?;
-        Ok(Store { address, client, parts, key })
+        Ok(Store { address, client, parts, key, limits: *limits })
+    }
+
+    /// The store as one to which parts are uploaded.
+    pub(crate) fn parts(&self) -> object_store::Result<&dyn PartsOf> {
+        self.parts
+            .as_deref()
+            .ok_or_else(|| object_store::Error::NotSupported { source: "it takes no parts".into() })
+    }
+
+    /// The error for an object that is another one by now.
+    pub(crate) fn changed(&self) -> Error {
+        self.tried("read", false)
+            .error(format!("{} has changed while it was read", self.address.name.display()))
+            .hint("run again when no program writes to it")
     }
 
     /// For the errors of requests.
@@ -66,9 +96,37 @@ impl Store {
     }
 }
 
+/// What a server says of the state of an object.
+#[derive(Clone, Debug)]
+pub(crate) struct Version {
+    tag: Option<String>,
+    /// When it was changed last; the start of the epoch: the server does not say.
+    changed: i64,
+}
+
+impl Version {
+    pub(crate) fn of(about: ObjectMeta) -> Version {
+        Version { tag: about.e_tag, changed: about.last_modified.timestamp() }
+    }
+
+    /// The tag that a request can be made to depend on: a weak one matches nothing.
+    pub(crate) fn strong_tag(&self) -> Option<String> {
+        self.tag.clone().filter(|tag| !tag.starts_with("W/"))
+    }
+
+    /// `true` unless the server says that an object in the state `other` is another one. Servers of one name may differ in the times of their
+    /// files, so that a strong tag decides alone.
+    pub(crate) fn may_be(&self, other: &Version) -> bool {
+        match (self.strong_tag(), other.strong_tag()) {
+            (Some(tag), Some(of_other)) => tag == of_other,
+            _ => self.tag == other.tag && self.changed == other.changed,
+        }
+    }
+}
+
 type Client = (Arc<dyn ObjectStore>, Option<Arc<dyn PartsOf>>);
 
-fn client(address: &Address) -> object_store::Result<Client> {
+fn client(address: &Address, limits: &RequestLimits, retry: RetryConfig) -> object_store::Result<Client> {
     fn both<S: ObjectStore + PartsOf>(store: S) -> Client {
         let store = Arc::new(store);
         (store.clone(), Some(store))
@@ -80,12 +138,21 @@ fn client(address: &Address) -> object_store::Result<Client> {
                 .iter()
                 .any(|name| std::env::var(name).is_ok_and(|url| url.starts_with("http://")));
             let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
-            let builder = builder.with_client_options(options(address, allows_http)).with_retry(retries());
+            let builder = builder
+                .with_client_options(options(address, allows_http, limits))
+                .with_retry(retry)
+                .with_http_connector(Connector);
             both(builder.build()?)
         }
         Kind::Google => {
             let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket);
-            both(builder.with_client_options(options(address, true)).with_retry(retries()).build()?)
+            both(
+                builder
+                    .with_client_options(options(address, true, limits))
+                    .with_retry(retry)
+                    .with_http_connector(Connector)
+                    .build()?,
+            )
         }
         Kind::Azure => {
             let mut builder = MicrosoftAzureBuilder::from_env().with_container_name(bucket);
@@ -98,34 +165,35 @@ fn client(address: &Address) -> object_store::Result<Client> {
             }
             let is_emulated = std::env::var("AZURE_STORAGE_USE_EMULATOR").is_ok();
             let is_http = std::env::var("AZURE_STORAGE_ENDPOINT").is_ok_and(|url| url.starts_with("http://"));
-            let options = options(address, is_emulated || is_http);
-            both(builder.with_client_options(options).with_retry(retries()).build()?)
+            let options = options(address, is_emulated || is_http, limits);
+            both(
+                builder
+                    .with_client_options(options)
+                    .with_retry(retry)
+                    .with_http_connector(Connector)
+                    .build()?,
+            )
         }
         Kind::Web => {
             let builder = HttpBuilder::new().with_url(bucket);
-            let store = builder.with_client_options(options(address, true)).with_retry(retries()).build()?;
+            let store = builder
+                .with_client_options(options(address, true, limits))
+                .with_retry(retry)
+                .with_http_connector(Connector)
+                .build()?;
             (Arc::new(store), None)
         }
     })
 }
 
-fn retries() -> RetryConfig {
-    let backoff = BackoffConfig {
-        init_backoff: waits::scaled(BACKOFF_MIN),
-        max_backoff: waits::scaled(BACKOFF_MAX),
-        ..BackoffConfig::default()
-    };
-    RetryConfig { backoff, max_retries: RETRIES, retry_timeout: RETRIED_FOR }
-}
-
-fn options(address: &Address, allows_http: bool) -> ClientOptions {
+fn options(address: &Address, allows_http: bool, limits: &RequestLimits) -> ClientOptions {
     let headers: HeaderMap =
         address.authorization.iter().map(|value| (header::AUTHORIZATION, value.clone())).collect();
     // A part of a large file may take any time, as long as bytes flow.
     ClientOptions::new()
         .with_allow_http(allows_http)
         .with_timeout_disabled()
-        .with_connect_timeout(CONNECT)
-        .with_read_timeout(READ)
+        .with_connect_timeout(CONNECT.min(limits.timeout))
+        .with_read_timeout(limits.timeout)
         .with_default_headers(headers)
 }

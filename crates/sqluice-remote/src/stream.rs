@@ -8,6 +8,7 @@
 //! The first block is for callers that only look at the beginning. Of servers without ranges, one answer is read from start to end.
 
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,7 +22,8 @@ use sqluice_core::progress::Cancel;
 use sqluice_core::remote::Fetched;
 
 use crate::runtime;
-use crate::store::Store;
+use crate::store::{Store, Version};
+use crate::tries::Tries;
 
 /// The sizes of the first blocks, and of those after.
 const FIRST_BYTES: [u64; 2] = [128 << 10, 1 << 20];
@@ -84,30 +86,83 @@ impl Read for Blocks {
     }
 }
 
-/// All of an object, as one answer.
-pub(crate) fn of_all(store: &Arc<Store>, cancel: &Cancel) -> Result<Box<dyn Read + Send>> {
+/// All of an object, as one answer. If it breaks, the next answer is read from the start, and must begin with the same bytes.
+pub(crate) fn of_all(store: &Arc<Store>, version: &Version, cancel: &Cancel) -> Result<Box<dyn Read + Send>> {
     let (send, receive) = tokio::sync::mpsc::channel(PIECES);
-    let store = Arc::clone(store);
+    let (store, version) = (Arc::clone(store), version.clone());
     runtime::begin(async move {
-        let failed = |error| store.tried("read", false).failed(&error);
-        let mut pieces = match store.client.get(&store.key).await {
-            Ok(got) => got.into_stream(),
-            Err(error) => {
-                let _ = send.send(Err(failed(error))).await;
-                return;
+        let mut all = All { store, version, bytes: 0, sum: DefaultHasher::new() };
+        let mut tries = Tries::new(&all.store.limits);
+        let done = loop {
+            match all.send_rest(&send, &mut tries).await {
+                Ok(Ok(())) => break Ok(Bytes::new()),
+                Ok(Err(error)) => {
+                    if let Err(error) = tries.wait(error).await {
+                        break Err(all.store.tried("read", false).failed(&error));
+                    }
+                }
+                Err(error) => break Err(error),
             }
         };
-        while let Some(piece) = pieces.next().await {
-            let is_last = piece.is_err();
-            // The reader is gone.
-            if send.send(piece.map_err(failed)).await.is_err() || is_last {
-                return;
-            }
-        }
-        // Without this, a thread that panicked would look like the end.
-        let _ = send.send(Ok(Bytes::new())).await;
+        // No bytes are the end. Without this, a thread that panicked would look like it. The reader may be gone.
+        let _ = send.send(done).await;
     })?;
     Ok(Box::new(Pieces { cancel: cancel.clone(), receive, piece: Bytes::new(), ended: false }))
+}
+
+/// What has been sent of an object to its reader.
+struct All {
+    store: Arc<Store>,
+    version: Version,
+    bytes: u64,
+    sum: DefaultHasher,
+}
+
+impl All {
+    /// Sends what the reader does not have yet, or some of it and then why it ended.
+    async fn send_rest(
+        &mut self,
+        send: &tokio::sync::mpsc::Sender<Result<Bytes>>,
+        tries: &mut Tries,
+    ) -> Result<object_store::Result<()>> {
+        let answer = match tries.step(self.store.client.get(&self.store.key)).await.flatten() {
+            Ok(answer) => answer,
+            Err(error) => return Ok(Err(error)),
+        };
+        if !self.version.may_be(&Version::of(answer.meta.clone())) {
+            return Err(self.store.changed());
+        }
+        let mut pieces = answer.into_stream();
+        let (mut skipped, mut sum) = (0, DefaultHasher::new());
+        loop {
+            let mut piece = match tries.step(pieces.next()).await.map(Option::transpose).flatten() {
+                Ok(Some(piece)) => piece,
+                Ok(None) if skipped < self.bytes => return Err(self.store.changed()),
+                Ok(None) => return Ok(Ok(())),
+                Err(error) => return Ok(Err(error)),
+            };
+            let known = piece.split_to(piece.len().min((self.bytes - skipped) as usize));
+            sum.write(&known);
+            skipped += known.len() as u64;
+            if piece.is_empty() {
+                tries.arrived_again();
+                continue;
+            }
+            if sum.finish() != self.sum.finish() {
+                return Err(self.store.changed());
+            }
+            sum.write(&piece);
+            self.sum = sum.clone();
+            self.bytes += piece.len() as u64;
+            skipped = self.bytes;
+            tries.arrived(piece.len() as u64);
+            if send.send(Ok(piece)).await.is_err() {
+                // The reader is gone.
+                return Ok(Ok(()));
+            }
+            tries.resumed();
+        }
+    }
 }
 
 struct Pieces {

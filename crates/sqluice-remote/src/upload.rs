@@ -26,12 +26,14 @@ use object_store::multipart::PartId;
 use object_store::{Error as StoreError, ObjectMeta, ObjectStoreExt, PutPayload};
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
+use sqluice_core::remote::RequestLimits;
 use sqluice_core::size::Bytes;
 use tokio::task::JoinHandle;
 
 use crate::address::{Address, Kind};
 use crate::runtime;
 use crate::store::Store;
+use crate::tries::Tries;
 
 /// Bytes of a part: stores take no smaller ones than 5 MiB, and not more than `PARTS_MAX`.
 pub const PART_BYTES_MIN: u64 = 8 << 20;
@@ -78,7 +80,7 @@ impl Destination {
     ///
     /// # Errors
     /// When nothing can be uploaded to it, or it can't be reached.
-    pub fn new(url: &Path, cancel: &Cancel) -> Result<Destination> {
+    pub fn new(url: &Path, limits: &RequestLimits, cancel: &Cancel) -> Result<Destination> {
         let address = Address::parse(url)?;
         if address.kind == Kind::Web {
             let message = format!("a database can't be written to a web server: {}", address.name.display());
@@ -86,7 +88,7 @@ impl Destination {
                 Error::usage(message).hint("name a file, or an object: s3://bucket/name, gs://, az://")
             );
         }
-        let store = Arc::new(Store::new(address, true)?);
+        let store = Arc::new(Store::new(address, true, limits)?);
         let old = look(&store, cancel)?;
         Ok(Destination { store, old })
     }
@@ -129,12 +131,14 @@ impl Destination {
     pub fn create(&self, options: UploadOptions, cancel: &Cancel) -> Result<Upload> {
         let part_bytes = self.part_bytes(&options)?;
         let store = Arc::clone(&self.store);
-        let begun = runtime::wait(cancel, async move {
-            match &store.parts {
-                Some(parts) => parts.create_multipart(&store.key).await,
-                None => Err(StoreError::NotSupported { source: "it takes no parts".into() }),
-            }
-        })?;
+        let tries = Tries::new(&store.limits);
+        let begun = runtime::wait(
+            cancel,
+            tries.send(move || {
+                let store = Arc::clone(&store);
+                async move { store.parts()?.create_multipart(&store.key).await }
+            }),
+        )?;
         let id = begun.map_err(|error| self.store.tried("upload", true).failed(&error))?;
         let (send, receive) = unbounded();
         Ok(Upload {
@@ -158,7 +162,12 @@ impl Destination {
 /// What has the name, if anything has it.
 fn look(store: &Arc<Store>, cancel: &Cancel) -> Result<Option<ObjectMeta>> {
     let of = Arc::clone(store);
-    match runtime::wait(cancel, async move { of.client.head(&of.key).await })? {
+    let tries = Tries::new(&store.limits);
+    let head = move || {
+        let of = Arc::clone(&of);
+        async move { of.client.head(&of.key).await }
+    };
+    match runtime::wait(cancel, tries.send(head))? {
         Ok(about) => Ok(Some(about)),
         Err(StoreError::NotFound { .. }) => Ok(None),
         Err(error) => Err(store.tried("look at", true).failed(&error)),
@@ -260,12 +269,12 @@ impl Upload {
         let (store, send) = (Arc::clone(&self.to.store), self.send.clone());
         let id = self.id.clone().unwrap_or_default();
         let task = runtime::begin(async move {
-            let done = match &store.parts {
-                Some(parts) => {
-                    parts.put_part(&store.key, &id, number as usize, PutPayload::from(part.bytes)).await
-                }
-                None => Err(StoreError::NotSupported { source: "it takes no parts".into() }),
+            let bytes = PutPayload::from(part.bytes);
+            let put = || {
+                let (store, id, bytes) = (&store, &id, bytes.clone());
+                async move { store.parts()?.put_part(&store.key, id, number as usize, bytes).await }
             };
+            let done = Tries::of_upload(&store.limits).send(put).await;
             let _ = send.send((number, done));
         })?;
         self.uploading.insert(number, task);
@@ -320,12 +329,14 @@ impl Upload {
         let ids: Vec<PartId> = self.ids.values().cloned().collect();
         // Not to be cancelled: whether the object exists would be unknown.
         let never = Cancel::new();
-        let done = runtime::wait(&never, async move {
-            match &store.parts {
-                Some(parts) => parts.complete_multipart(&store.key, &id, ids).await.map(|_| ()),
-                None => Err(StoreError::NotSupported { source: "it takes no parts".into() }),
-            }
-        })?;
+        let tries = Tries::of_upload(&store.limits);
+        let done = runtime::wait(
+            &never,
+            tries.send(move || {
+                let (store, id, ids) = (Arc::clone(&store), id.clone(), ids.clone());
+                async move { store.parts()?.complete_multipart(&store.key, &id, ids).await.map(|_| ()) }
+            }),
+        )?;
         let Err(error) = done else {
             self.id = None;
             return Ok(());
@@ -356,10 +367,8 @@ impl Drop for Upload {
             for task in tasks.into_values() {
                 let _ = task.await;
             }
-            match &store.parts {
-                Some(parts) => parts.abort_multipart(&store.key, &id).await,
-                None => Ok(()),
-            }
+            let abort = || async { store.parts()?.abort_multipart(&store.key, &id).await };
+            Tries::new(&store.limits).send(abort).await
         });
     }
 }

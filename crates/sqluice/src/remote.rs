@@ -19,6 +19,7 @@ use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::remote;
 #[cfg(feature = "load")]
 use sqluice_core::remote::RemoteFile;
+pub use sqluice_core::remote::RequestLimits;
 use sqluice_engine::options::WriteOptions;
 use sqluice_reader::Snapshot;
 use sqluice_reader::snapshot::ReadOptions;
@@ -30,11 +31,20 @@ use sqluice_reader::snapshot::ReadOptions;
 pub(crate) fn connect(target: Option<&Path>, options: &mut WriteOptions, cancel: &Cancel) -> Result<()> {
     match target {
         Some(target) if remote::is_url(target) && options.destination.is_none() => {
-            options.destination = Some(cloud::destination(target, cancel)?);
+            options.destination = Some(cloud::destination(target, &options.requests, cancel)?);
             Ok(())
         }
         _ => Ok(()),
     }
+}
+
+/// The files and objects that patterns mean, within the default limits of requests.
+///
+/// # Errors
+/// As [`expand_within`].
+#[cfg(feature = "load")]
+pub fn expand<P: AsRef<Path>>(patterns: &[P], cancel: &Cancel) -> Result<Vec<PathBuf>> {
+    expand_within(patterns, &RequestLimits::default(), cancel)
 }
 
 /// The files and objects that patterns mean, in the order of the patterns, those of one pattern by name.
@@ -42,7 +52,11 @@ pub(crate) fn connect(target: Option<&Path>, options: &mut WriteOptions, cancel:
 /// # Errors
 /// When a pattern is malformed or means nothing, or a bucket can't be listed.
 #[cfg(feature = "load")]
-pub fn expand<P: AsRef<Path>>(patterns: &[P], cancel: &Cancel) -> Result<Vec<PathBuf>> {
+pub fn expand_within<P: AsRef<Path>>(
+    patterns: &[P],
+    limits: &RequestLimits,
+    cancel: &Cancel,
+) -> Result<Vec<PathBuf>> {
     if !patterns.iter().any(|pattern| remote::is_url(pattern.as_ref())) {
         return sqluice_sources::input::expand(patterns);
     }
@@ -50,7 +64,7 @@ pub fn expand<P: AsRef<Path>>(patterns: &[P], cancel: &Cancel) -> Result<Vec<Pat
     let mut expanded = Vec::new();
     for pattern in patterns.iter().map(P::as_ref) {
         match remote::is_url(pattern) {
-            true => expanded.extend(cloud::expand(pattern, cancel)?),
+            true => expanded.extend(cloud::expand(pattern, limits, cancel)?),
             false => expanded.extend(sqluice_sources::input::expand(&[pattern])?),
         }
     }
@@ -60,8 +74,25 @@ pub fn expand<P: AsRef<Path>>(patterns: &[P], cancel: &Cancel) -> Result<Vec<Pat
 
 /// The file behind a URL; `None`: a path.
 #[cfg(feature = "load")]
-pub(crate) fn file(path: &Path, cancel: &Cancel) -> Result<Option<Arc<dyn RemoteFile>>> {
-    if remote::is_url(path) { cloud::file(path, cancel).map(Some) } else { Ok(None) }
+pub(crate) fn file(
+    path: &Path,
+    limits: &RequestLimits,
+    cancel: &Cancel,
+) -> Result<Option<Arc<dyn RemoteFile>>> {
+    if remote::is_url(path) { cloud::file(path, limits, cancel).map(Some) } else { Ok(None) }
+}
+
+/// Refuses a URL where only a file of this machine will do: `what` is what would be done with it.
+pub(crate) fn refuse_url(path: &Path, what: &str) -> Result<()> {
+    if !remote::is_url(path) {
+        return Ok(());
+    }
+    let name = remote::without_secrets(path);
+    Err(sqluice_core::error::Error::usage(format!(
+        "{} is a URL, and only a file can be {what}",
+        name.display()
+    ))
+    .hint("copy the database to a file first, and name that file"))
 }
 
 /// Begins to read a database. One behind a URL is fetched to a temporary file in `folder` first.
@@ -87,7 +118,7 @@ mod cloud {
 
     use sqluice_core::error::{Error, Result};
     use sqluice_core::progress::{Amount, Cancel, Progress};
-    use sqluice_core::remote::RemoteFile;
+    use sqluice_core::remote::{RemoteFile, RequestLimits};
     use sqluice_engine::output::{Destination, NewObject, Output, Replacement, Scratch, place};
     use sqluice_reader::Snapshot;
     use sqluice_reader::snapshot::ReadOptions;
@@ -96,18 +127,22 @@ mod cloud {
     /// Bytes that are written at once.
     const BLOCK_BYTES: usize = 1 << 20;
 
-    pub(super) fn destination(target: &Path, cancel: &Cancel) -> Result<Arc<dyn Destination>> {
-        Ok(Arc::new(InStore(sqluice_remote::Destination::new(target, cancel)?)))
+    pub(super) fn destination(
+        target: &Path,
+        limits: &RequestLimits,
+        cancel: &Cancel,
+    ) -> Result<Arc<dyn Destination>> {
+        Ok(Arc::new(InStore(sqluice_remote::Destination::new(target, limits, cancel)?)))
     }
 
     #[cfg(feature = "load")]
-    pub(super) fn expand(url: &Path, cancel: &Cancel) -> Result<Vec<PathBuf>> {
-        sqluice_remote::expand(url, cancel)
+    pub(super) fn expand(url: &Path, limits: &RequestLimits, cancel: &Cancel) -> Result<Vec<PathBuf>> {
+        sqluice_remote::expand(url, limits, cancel)
     }
 
     #[cfg(feature = "load")]
-    pub(super) fn file(url: &Path, cancel: &Cancel) -> Result<Arc<dyn RemoteFile>> {
-        Ok(Arc::new(Object::open(url, cancel)?))
+    pub(super) fn file(url: &Path, limits: &RequestLimits, cancel: &Cancel) -> Result<Arc<dyn RemoteFile>> {
+        Ok(Arc::new(Object::open(url, limits, cancel)?))
     }
 
     pub(super) fn snapshot(
@@ -116,7 +151,7 @@ mod cloud {
         options: &ReadOptions,
         (progress, cancel): (&dyn Progress, &Cancel),
     ) -> Result<Snapshot> {
-        let object = Object::open(url, cancel)?;
+        let object = Object::open(url, &options.requests, cancel)?;
         let name = object.name().to_owned();
         progress.phase("fetch", object.bytes().map(|bytes| Amount { rows: 0, bytes }));
         let mut file = Scratch::create(folder, &place(&name)?)?;
@@ -207,22 +242,22 @@ mod cloud {
     use sqluice_core::progress::{Cancel, Progress};
     #[cfg(feature = "load")]
     use sqluice_core::remote::RemoteFile;
-    use sqluice_core::remote::not_supported;
+    use sqluice_core::remote::{RequestLimits, not_supported};
     use sqluice_engine::output::Destination;
     use sqluice_reader::Snapshot;
     use sqluice_reader::snapshot::ReadOptions;
 
-    pub(super) fn destination(target: &Path, _: &Cancel) -> Result<Arc<dyn Destination>> {
+    pub(super) fn destination(target: &Path, _: &RequestLimits, _: &Cancel) -> Result<Arc<dyn Destination>> {
         Err(not_supported(target))
     }
 
     #[cfg(feature = "load")]
-    pub(super) fn expand(url: &Path, _: &Cancel) -> Result<Vec<PathBuf>> {
+    pub(super) fn expand(url: &Path, _: &RequestLimits, _: &Cancel) -> Result<Vec<PathBuf>> {
         Err(not_supported(url))
     }
 
     #[cfg(feature = "load")]
-    pub(super) fn file(url: &Path, _: &Cancel) -> Result<Arc<dyn RemoteFile>> {
+    pub(super) fn file(url: &Path, _: &RequestLimits, _: &Cancel) -> Result<Arc<dyn RemoteFile>> {
         Err(not_supported(url))
     }
 

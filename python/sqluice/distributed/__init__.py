@@ -22,7 +22,7 @@ Invariant: the target is what it was, or complete. What a driver that was killed
 removes.
 
 Modules, from the bottom up: `_files`: local files and URLs; `_staging`: where shards wait; `_partition`: which shard a row goes to;
-`_places`: a second round of tasks; `_shard`: a task's share; `_manifest`: what is in a set; `_commit`: shards into the target; `_job`.
+`_places`: a second round of tasks; `_shard`: a task's share; `_replacing`: a set in the place of another; `_manifest`: what is in a set; `_commit`: shards into the target; `_job`.
 """
 
 from ._job import Job, Mode

@@ -10,7 +10,7 @@ from .. import _commands, _read
 from .._errors import InputError
 from .._report import MergeReport
 from . import _files
-from ._manifest import NAME, Member, key_range, manifest, statements
+from ._manifest import NAME, Member, key_range, manifest, member_name, statements
 from ._partition import Partition
 from ._shard import Layout, Shard
 
@@ -18,14 +18,14 @@ Columns = dict[str, str]
 
 
 def united(shards: list[Shard]) -> Columns:
-    """The columns of all shards, with types that hold all values.
+    """The columns of all shards in the order of the first, with types that hold all values.
 
     A column that is empty in a shard has no type there: its type is that of the others. Integers and reals together are reals.
     """
     first = shards[0]
     types: Columns = dict(first.columns)
     for shard in shards[1:]:
-        if [name for name, _ in shard.columns] != list(types):
+        if sorted(name for name, _ in shard.columns) != sorted(types):
             names = [", ".join(name for name, _ in one.columns) for one in (first, shard)]
             raise InputError(f"task {first.task} has the columns {names[0]}, task {shard.task} {names[1]}", hint="give all tasks the same columns")
         for name, declared in shard.columns:
@@ -37,19 +37,21 @@ def united(shards: list[Shard]) -> Columns:
             elif {known, declared} == {"INTEGER", "REAL"}:
                 types[name] = "REAL"
             else:
+                # Text holds numbers, and a column of blobs keeps all values as they are.
+                holds_all = "BLOB" if "BLOB" in (known, declared) else "TEXT"
                 raise InputError(
                     f"column {name} is {known} in task {first.task} and {declared} in task {shard.task}",
-                    hint=f"say which it is: types={{{name!r}: {known!r}}}",
+                    hint=f"say which it is: types={{{name!r}: {holds_all!r}}}",
                 )
     return types
 
 
 def with_types(layout: Layout, file: str, shard: Shard, types: Columns, folder: str) -> str:
-    """A shard whose columns have these types; the same, if they have them already."""
-    if dict(shard.columns) == types:
+    """A shard that has these columns, in their order and with their types; the same, if it has them already."""
+    if shard.columns == tuple(types.items()):
         return file
     rewritten = os.path.join(folder, shard.name)
-    layout.write(rewritten, _read.read(file, layout.table), tuple(types.items()), task=shard.task)
+    layout.write(rewritten, _read.read(file, layout.table, columns=list(types)), tuple(types.items()), task=shard.task)
     return rewritten
 
 
@@ -70,12 +72,13 @@ def _literal(path: str) -> str:
 
 
 def one_of_each(
-    layout: Layout, shards: list[Shard], files: list[str], folder: str, partition: Partition | None, key: str | None
+    layout: Layout, shards: list[Shard], files: list[str], folder: str, partition: Partition | None, replacing: str | None
 ) -> str:
     """Makes the databases of a set in a new folder, the manifest last; returns its text.
 
-    Without partitions each shard is one of them; otherwise the shards of a partition are merged.
+    Without partitions each shard is one of them; otherwise the shards of a partition are merged. `replacing` is a part of their names.
     """
+    key = next(iter(layout.primary_key), None)
     os.makedirs(folder)
     types = united(shards)
     groups: dict[int, list[tuple[Shard, str]]] = {}
@@ -84,7 +87,7 @@ def one_of_each(
     members = []
     with TemporaryDirectory(prefix=".sqluice-", dir=folder) as scratch:
         for number, (place, group) in enumerate(sorted(groups.items())):
-            name = f"{_plain(layout.table)}-{number:05}.db"
+            name = member_name(layout.table, number, replacing)
             made = os.path.join(folder, name)
             same = [with_types(layout, file, shard, types, scratch) for shard, file in group]
             about: Shard | MergeReport
@@ -99,10 +102,3 @@ def one_of_each(
     text = manifest(layout.table, statements(os.path.join(folder, members[0].file), layout.table), members, partition)
     _files.write_text(os.path.join(folder, NAME), text)
     return text
-
-
-def _plain(table: str) -> str:
-    """The name of a table as the name of a file."""
-    return "".join(character if character.isalnum() or character in "_" else "_" for character in table)
-
-

@@ -36,6 +36,13 @@ def _file_system(url: str) -> tuple[Any, str]:
     return found
 
 
+def _seen_anew(url: str) -> tuple[Any, str]:
+    """A file system that asks the store instead of its own memory: other processes write, too."""
+    system, name = _file_system(url)
+    system.invalidate_cache()
+    return system, name
+
+
 def join(folder: str, name: str) -> str:
     """The name of a file in a folder."""
     return f"{folder.rstrip('/')}/{name}" if is_url(folder) else os.path.join(local(folder), name)
@@ -45,7 +52,7 @@ def exists(path: str) -> bool:
     """Whether a file or folder of that name exists."""
     if not is_url(path):
         return os.path.lexists(local(path))
-    system, name = _file_system(path)
+    system, name = _seen_anew(path)
     return bool(system.exists(name))
 
 
@@ -53,7 +60,7 @@ def listed(folder: str) -> list[str]:
     """The names in a folder; none, if it does not exist."""
     if not is_url(folder):
         return sorted(os.listdir(local(folder))) if os.path.isdir(local(folder)) else []
-    system, name = _file_system(folder)
+    system, name = _seen_anew(folder)
     if not system.exists(name):
         return []
     return sorted(entry.rstrip("/").rpartition("/")[2] for entry in system.ls(name, detail=False))
@@ -105,6 +112,18 @@ def write_text(path: str, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, local(path))
+
+
+def sync(path: str) -> None:
+    """Waits until a local file, or the names in a local folder, are on the disk."""
+    if os.name == "nt":
+        # Folders can't be opened there, and files are synced by those who write them.
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -6,20 +6,22 @@ import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from .. import _sqluice
 from .._errors import InputError, TargetError, UsageError
 from .._report import MergeReport
 from .._write import MEMORY, OnConflict, Path, names, specs
-from . import _commit, _files, _manifest, _places, _staging
+from . import _commit, _files, _manifest, _places, _replacing, _staging
 from ._partition import Partition
 from ._places import Place, Placed
 from ._shard import Layout, Shard, write_shards
 
 Mode = Literal["one", "set"]
 IfExists = Literal["fail", "replace", "append"]
+
+_TOKEN_CHARS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,9 @@ class Committed:
     """How they were merged into one database; None: a set, or no task had rows."""
     placed: int = 0
     """Shards whose leaves were copied by tasks, in a second round."""
+    schema: Any = None
+    """The columns as Arrow has them, if the engine has told them: SQLite has no booleans and timestamps, and `sqluice.dask.read_sqlite` makes
+    them again by this."""
 
 
 class Job:
@@ -113,6 +118,8 @@ class Job:
 
         pid: the process that lives as long as the job; by default this one.
         """
+        if self.mode == "set":
+            _replacing.restore(self.target)
         self._refuse()
         if self.mode == "one" and not _files.is_url(self.target):
             _sqluice.remove_leftovers(_files.local(self.target))
@@ -125,11 +132,14 @@ class Job:
         return {self.staging, _staging.folder_of(self.target)} if renames else {self.staging}
 
     def _end(self) -> None:
+        if self.mode == "set" and _replacing.is_under_way(self.target):
+            # The disk has failed: what a later job needs stays.
+            return
         for staging in self._stagings():
             _staging.end(staging, self.id)
 
     def _refuse(self) -> None:
-        if self.if_exists == "fail" and _files.exists(self.target):
+        if self.if_exists == "fail" and self._is_taken():
             raise TargetError(f"{self.target} already exists", hint='name another target, or if_exists="replace" replaces it')
         if _files.is_url(self.target):
             return
@@ -141,6 +151,12 @@ class Job:
                 raise TargetError(f"{self.target} is a file; a set is a folder", hint="name a folder")
             # Only a set is removed as a whole.
             _manifest.read_manifest(self.target)
+
+    def _is_taken(self) -> bool:
+        if self.mode == "set" and _files.is_url(self.target):
+            # Databases without a manifest are those of a job that was killed.
+            return any(_manifest.job_of(name, self.table) is None for name in _files.listed(self.target))
+        return _files.exists(self.target)
 
     def write(self, batches: Iterable[Any], task: int) -> list[Shard]:
         """Writes the rows of a task: record batches or tables of Arrow. In the task, any number of times; one result of each is committed."""
@@ -181,7 +197,7 @@ class Job:
             merged = self._make(ordered, schema, list(in_places.values()))
         finally:
             self._end()
-        return Committed(self.target, sum(shard.rows for shard in ordered), len(ordered), merged, len(in_places))
+        return Committed(self.target, sum(shard.rows for shard in ordered), len(ordered), merged, len(in_places), schema)
 
     def _make(self, shards: list[Shard], schema: Any, placed: list[Placed]) -> MergeReport | None:
         layout, target = self._layout, self.target
@@ -207,42 +223,58 @@ class Job:
                 return _commit.one(layout, shards, files, made, self.if_exists == "replace", scratch)
 
     def _make_empty(self, schema: Any) -> None:
+        import pyarrow
+
         if schema is None:
-            raise InputError("no task has rows, and the columns are not known")
+            if not self._layout.types:
+                raise InputError("no task has rows, and the columns are not known", hint='name them: types={"id": "INTEGER"}')
+            schema = pyarrow.schema([(name, pyarrow.null()) for name, _ in self._layout.types])
         with _files.made_locally(self.target) as made:
             self._layout.write(made, schema.empty_table(), overwrite=self.if_exists == "replace")
 
     def _make_set(self, shards: list[Shard], files: list[str]) -> None:
-        layout = self._layout
-        key = next(iter(layout.primary_key), None)
         if not shards:
             raise InputError("no task has rows: a set has at least one database")
+        replacing = self._token if self.if_exists == "replace" else None
         if _files.is_url(self.target):
-            made = os.path.join(mkdtemp(prefix="sqluice-"), "set")
-        else:
-            # Beside the target, so that it is renamed as a whole.
-            made = os.path.join(_staging.folder_of(self.target), self.id, "set")
-        try:
-            text = _commit.one_of_each(layout, shards, files, made, self.partition_by, key)
-            self._place_set(made, text)
-        finally:
-            _files.remove(made)
-
-    def _place_set(self, made: str, text: str) -> None:
-        if not _files.is_url(self.target):
-            target = _files.local(self.target)
-            if self.if_exists == "replace" and os.path.isdir(target):
-                _files.remove(target)
-            os.rename(made, target)
+            with TemporaryDirectory(prefix="sqluice-") as folder:
+                made = os.path.join(folder, _replacing.NEW)
+                text = _commit.one_of_each(self._layout, shards, files, made, self.partition_by, replacing)
+                self._send_set(made, text)
             return
-        before = _files.listed(self.target) if self.if_exists == "replace" else []
-        # Without its manifest it is no set: that goes first and arrives last.
-        for name in sorted(before, key=lambda name: name != _manifest.NAME):
-            _files.remove(_files.join(self.target, name))
-        for name in sorted(os.listdir(made)):
-            if name != _manifest.NAME:
-                _files.move(os.path.join(made, name), _files.join(self.target, name))
+        # Beside the target, so that it is renamed as a whole.
+        made = os.path.join(_staging.folder_of(self.target), self.id, _replacing.NEW)
+        _commit.one_of_each(self._layout, shards, files, made, self.partition_by, replacing)
+        target = _files.local(self.target)
+        if self.if_exists == "replace":
+            _replacing.put(made, target)
+        else:
+            os.rename(made, target)
+
+    @property
+    def _token(self) -> str:
+        """A part of the names of the databases that only this job makes."""
+        return self.id[:_TOKEN_CHARS]
+
+    def _send_set(self, made: str, text: str) -> None:
+        before = _files.listed(self.target)
+        old = self._members_before()
+        new = set(os.listdir(made))
+        for name in sorted(new - {_manifest.NAME}):
+            _files.move(os.path.join(made, name), _files.join(self.target, name))
+        # From now on the set is the new one.
         _files.write_text(_files.join(self.target, _manifest.NAME), text)
+        under_way = {job[:_TOKEN_CHARS] for job in _files.listed(self.staging)}
+        for name in before:
+            job = _manifest.job_of(name, self.table)
+            if name not in new and (name in old or (job is not None and job not in under_way)):
+                _files.remove(_files.join(self.target, name))
+
+    def _members_before(self) -> set[str]:
+        try:
+            return {str(member["file"]) for member in _manifest.read_manifest(self.target)["databases"]}
+        except InputError:
+            return set()
 
     def abort(self) -> None:
         """Removes the shards. In the driver, when the job has failed."""

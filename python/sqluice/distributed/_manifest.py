@@ -14,17 +14,40 @@ SQLite attaches ten databases at a time, and with another setting at most 125.
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
+import time
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from .._errors import InputError
 from .._write import quoted
-from . import _files
+from . import _files, _replacing
 from ._partition import Partition
 
 NAME = "manifest.json"
+
+_WAIT_SECONDS = 2.0
+_STEP_SECONDS = 0.02
+"""How long a reader waits for a set that another job replaces meanwhile."""
+
+
+def member_name(table: str, number: int, replacing: str | None) -> str:
+    """The file of a database of a set. `replacing`: the job that replaces a set, whose databases have other names than those before."""
+    of_job = "" if replacing is None else f"-{replacing}"
+    return f"{_plain(table)}-{number:05}{of_job}.db"
+
+
+def job_of(file: str, table: str) -> str | None:
+    """The job that a database of a set has in its name; empty: none. None: the file is no database of a set of this table."""
+    found = re.fullmatch(rf"{re.escape(_plain(table))}-\d{{5,}}(?:-([0-9a-f]+))?\.db", file)
+    return None if found is None else found[1] or ""
+
+
+def _plain(table: str) -> str:
+    """The name of a table as the name of a file."""
+    return "".join(character if character.isalnum() or character in "_" else "_" for character in table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +83,7 @@ def statements(file: str, table: str) -> list[str]:
 
 def manifest(table: str, schema: list[str], members: list[Member], partition: Partition | None) -> str:
     """The text of a manifest."""
-    names = [member.file.removesuffix(".db").replace("-", "_") for member in members]
+    names = [f"{_plain(table)}_{number:05}" for number in range(len(members))]
     sources = [f"SELECT * FROM {quoted(name)}.{quoted(table)}" for name in names]
     about = {
         "format": "sqluice-set",
@@ -90,8 +113,14 @@ def manifest(table: str, schema: list[str], members: list[Member], partition: Pa
 
 
 def read_manifest(folder: str) -> dict[str, Any]:
-    """The manifest of a set, by its path or URL."""
+    """The manifest of a set, by its path or URL. A set that a killed job has set aside gets its name back."""
     text = _files.read_text(_files.join(folder, NAME))
+    if text is None and _replacing.is_under_way(folder):
+        ends = time.monotonic() + _WAIT_SECONDS
+        while text is None and time.monotonic() < ends:
+            _replacing.restore(folder)
+            text = _files.read_text(_files.join(folder, NAME))
+            time.sleep(0 if text else _STEP_SECONDS)
     about = None if text is None else json.loads(text)
     if not isinstance(about, dict) or about.get("format") != "sqluice-set":
         raise InputError(f"{folder} is not a set of databases: it has no {NAME} of one")

@@ -105,7 +105,7 @@ def write_shards(layout: Layout, folder: str, task: int, batches: Iterable[Any],
             hint="name a folder as staging that all workers see",
         )
     attempt = uuid.uuid4().hex[:12]
-    filled = (batch for batch in batches if batch.num_rows > 0)
+    filled = _alike(batch for batch in batches if batch.num_rows > 0)
     if partition is None:
         return _written(layout, folder, f"{task:06}-{attempt}-0", (task, 0), filled)
     shards = []
@@ -113,6 +113,17 @@ def write_shards(layout: Layout, folder: str, task: int, batches: Iterable[Any],
         for place, rows in _by_partition(filled, partition, spools):
             shards += _written(layout, folder, f"{task:06}-{attempt}-{place}", (task, place), rows)
     return shards
+
+
+def _alike(batches: Iterable[Any]) -> Iterator[Any]:
+    """The batches with their columns in the order of the first."""
+    names: list[str] | None = None
+    for batch in batches:
+        own = batch.schema.names
+        if names is None:
+            names = own
+        is_other_order = own != names and len(set(own)) == len(own) and sorted(own) == sorted(names)
+        yield batch.select(names) if is_other_order else batch
 
 
 def _written(layout: Layout, folder: str, name: str, where: tuple[int, int], batches: Iterator[Any]) -> list[Shard]:

@@ -199,3 +199,71 @@ def test_dask_reads_all_parts(dask: Any, db: Path) -> None:
     assert frame.npartitions == 5 and list(frame.columns) == ["id", "text"]
     assert frame["id"].sum().compute() == 30_000 * 29_999 // 2
     assert len(frame) == 30_000
+
+
+def kinds() -> pyarrow.Table:
+    """Columns of which SQLite has no type."""
+    moments = [0, 1_767_225_600_123_456, None]
+    return pyarrow.table(
+        {
+            "id": pyarrow.array([1, 2, 3], "int64"),
+            "flag": pyarrow.array([True, None, False], "bool"),
+            "at": pyarrow.array(moments, pyarrow.timestamp("us", "UTC")),
+            "local": pyarrow.array(moments, pyarrow.timestamp("us")),
+        }
+    )
+
+
+@pytest.mark.parametrize(("engine", "write"), ENGINES, ids=[name for name, _ in ENGINES])
+def test_timestamps_are_written_as_one_process_writes_them(request: pytest.FixtureRequest, tmp_path: Path, engine: str, write: Write) -> None:
+    request.getfixturevalue(engine)
+    data = kinds()
+    sqluice.write(tmp_path / "one.db", data, "t", primary_key="id")
+    write(data, 2, tmp_path / "many.db", primary_key="id")
+    assert content(tmp_path / "many.db") == content(tmp_path / "one.db")
+
+
+def test_spark_writes_timestamps_by_a_function_and_reads_them_again(spark: Any, tmp_path: Path) -> None:
+    sqluice.write(tmp_path / "one.db", kinds(), "t", primary_key="id")
+    sqluice.spark.write(spark.createDataFrame(kinds()), tmp_path / "t.db", "t", primary_key="id")
+    assert content(tmp_path / "t.db") == content(tmp_path / "one.db")
+    frame = spark.read.format("sqluice").option("path", str(tmp_path / "t.db")).option("table", "t").load()
+    assert frame.count() == 3
+
+
+def test_ray_makes_a_table_of_a_dataset_without_rows(ray: Any, tmp_path: Path) -> None:
+    import ray as ray_itself
+
+    whole = pyarrow.table({"id": range(10), "x": ["a"] * 10})
+    sqluice.write(tmp_path / "one.db", whole.slice(0, 0), "t", primary_key="id")
+    found = ray_itself.data.from_arrow(shares(whole, 2))
+    for number, empty in enumerate([ray_itself.data.from_arrow(whole.slice(0, 0)), found.filter(lambda row: row["id"] < 0), found.limit(0)]):
+        target = tmp_path / f"{number}.db"
+        empty.write_datasink(sqluice.ray.SQLiteDatasink(target, "t", primary_key="id", types={"id": "INTEGER", "x": "TEXT"}))
+        assert content(target) == content(tmp_path / "one.db")
+    target = tmp_path / "known.db"
+    ray_itself.data.from_arrow(whole.slice(0, 0)).write_datasink(sqluice.ray.SQLiteDatasink(target, "t", primary_key="id"))
+    assert content(target) == content(tmp_path / "one.db")
+
+
+def test_dask_reads_what_it_has_written(dask: Any, tmp_path: Path) -> None:
+    import dask.dataframe
+    import pandas
+
+    data = pandas.DataFrame(
+        {
+            "id": range(100),
+            "flag": [row % 3 == 0 for row in range(100)],
+            "at": pandas.date_range("2026-01-01", periods=100, freq="37min"),
+            "in_utc": pandas.date_range("2026-01-01", periods=100, freq="1s", tz="UTC"),
+            "text": [f"row {row}" for row in range(100)],
+        }
+    )
+    frame = dask.dataframe.from_pandas(data, npartitions=3)
+    written = sqluice.dask.to_sqlite(frame, tmp_path / "t.db", "t", primary_key="id")
+    for schema in [written.schema, frame]:
+        found = sqluice.dask.read_sqlite(tmp_path / "t.db", "t", npartitions=2, schema=schema)
+        assert list(found.dtypes.astype(str)) == list(found.compute().dtypes.astype(str))
+        result = found.compute().sort_values("id", ignore_index=True)
+        for name in data.columns:
+            assert list(result[name]) == list(data[name]), name

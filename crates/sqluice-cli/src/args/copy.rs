@@ -9,7 +9,7 @@ use sqluice::copy;
 use sqluice::r#gen::MASK_FUNCTIONS;
 use sqluice_format::page::PageSize;
 
-use super::page_size;
+use super::{Requests, page_size};
 use crate::numbers;
 
 /// Copy a database, or some of its tables, without free pages
@@ -145,6 +145,8 @@ pub(crate) struct Copy {
     /// Print the plan, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) requests: Requests,
 }
 
 /// All examples, and the functions that masks have besides.

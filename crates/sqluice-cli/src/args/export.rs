@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, ValueEnum};
 use sqluice::export::Mixed as MixedValues;
 
+use super::Requests;
 use crate::formats::Format;
 use crate::numbers;
 
@@ -95,6 +96,8 @@ pub(crate) struct Export {
     /// Print the plan, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) requests: Requests,
 }
 
 /// How values of another type are written.

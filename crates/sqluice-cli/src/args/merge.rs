@@ -7,6 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, ValueEnum};
 use sqluice::{merge, options};
 
+use super::Requests;
 use crate::numbers;
 
 /// Merge databases into one
@@ -120,6 +121,8 @@ pub(crate) struct Merge {
     /// Print the plan, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) requests: Requests,
 }
 
 /// How a row is handled whose key exists already.

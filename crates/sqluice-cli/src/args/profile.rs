@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use sqluice::profile::{Profile as Wanted, ReadOptions};
 
+use super::Requests;
 use crate::numbers;
 
 /// Describe a database without its rows, as a schema for `generate`
@@ -49,6 +50,8 @@ pub(crate) struct Profile {
     /// How long the commits of other programs may wait; after that, the run ends with an error [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = numbers::duration, help_heading = "Reading", hide_short_help = true)]
     pub(crate) busy_limit: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) requests: Requests,
 }
 
 /// Which values of a database a description may show.
@@ -68,6 +71,7 @@ impl Profile {
         let mut read = ReadOptions::new();
         read.busy_timeout = self.busy_timeout;
         read.busy_limit = self.busy_limit;
+        read.requests = self.requests.limits();
         Wanted::new(&self.source)
             .keep_common(self.privacy.keep_common)
             .no_values(self.privacy.no_values)

@@ -18,7 +18,8 @@ pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         .memory_bytes(args.memory)
         .overwrite(args.overwrite)
         .busy_timeout(args.busy_timeout)
-        .assume_unused(args.assume_unused);
+        .assume_unused(args.assume_unused)
+        .requests(args.requests.limits());
     write.temp_dir.clone_from(&args.temp_dir);
     let copy = copy::Copy::new(&args.source, &args.target)
         .compact(args.compact)

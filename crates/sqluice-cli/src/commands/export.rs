@@ -25,6 +25,7 @@ pub(super) fn run(args: &Export, printer: &Printer, cancel: &Cancel) -> anyhow::
     };
     let mut read = ReadOptions::new();
     (read.busy_timeout, read.busy_limit) = (args.busy_timeout, args.busy_limit);
+    read.requests = args.requests.limits();
     let export = export
         .tables(&args.tables)
         .query(args.query.clone())

@@ -27,10 +27,12 @@ pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::R
         .overwrite(args.overwrite)
         .busy_timeout(args.busy_timeout)
         .assume_unused(args.assume_unused)
+        .requests(args.requests.limits())
         .analyze(args.analyze)
         .on_conflict(args.on_conflict.map(Into::into).unwrap_or_default());
     write.temp_dir.clone_from(&args.temp_dir);
-    let merge = merge::Merge::new(&args.target, remote::expand(&args.sources, cancel)?)
+    let sources = remote::expand_within(&args.sources, &args.requests.limits(), cancel)?;
+    let merge = merge::Merge::new(&args.target, sources)
         .keep_rowids(args.keep_rowids)
         .renumber(&args.renumber)
         .rewrite_references(args.rewrite_references)

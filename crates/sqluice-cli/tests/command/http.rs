@@ -43,11 +43,32 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
+    pub(crate) sent: Sent,
+}
+
+/// How an answer is sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Sent {
+    /// With its length.
+    #[default]
+    Whole,
+    /// With its length, but only these first bytes; then the connection is closed.
+    Cut(usize),
+    /// With its length, but only these first bytes; then nothing.
+    Stalled(usize),
+    /// In chunks, without its length; of `Some`, only these first bytes, and no end.
+    Chunked(Option<usize>),
+    /// Without its length: the end of the connection is its end.
+    Unmarked,
 }
 
 impl Answer {
     pub(crate) fn new(status: u16, body: impl Into<Vec<u8>>) -> Answer {
-        Answer { status, headers: Vec::new(), body: body.into() }
+        Answer { status, body: body.into(), ..Answer::default() }
+    }
+
+    pub(crate) fn sent(self, sent: Sent) -> Answer {
+        Answer { sent, ..self }
     }
 
     pub(crate) fn with(mut self, name: &str, value: impl ToString) -> Answer {
@@ -108,10 +129,41 @@ fn connection(stream: TcpStream, answers: &Answers) -> Option<()> {
             Some(bytes) => bytes.to_owned(),
             None => answer.body.len().to_string(),
         };
-        head += &format!("content-length: {bytes}\r\n\r\n");
+        head += &match answer.sent {
+            Sent::Chunked(_) => "transfer-encoding: chunked\r\n\r\n".to_owned(),
+            Sent::Unmarked => "connection: close\r\n\r\n".to_owned(),
+            _ => format!("content-length: {bytes}\r\n\r\n"),
+        };
         stream.write_all(head.as_bytes()).ok()?;
         if !is_head {
-            stream.write_all(&answer.body).ok()?;
+            send_body(&mut stream, &answer)?;
+        }
+    }
+}
+
+/// Sends the body of an answer; `None`: the connection is to be closed.
+fn send_body(stream: &mut TcpStream, answer: &Answer) -> Option<()> {
+    let first = |bytes: usize| &answer.body[..bytes.min(answer.body.len())];
+    match answer.sent {
+        Sent::Whole => stream.write_all(&answer.body).ok(),
+        Sent::Unmarked => stream.write_all(&answer.body).ok().and(None),
+        Sent::Cut(bytes) => stream.write_all(first(bytes)).ok().and(None),
+        Sent::Stalled(bytes) => {
+            stream.write_all(first(bytes)).ok()?;
+            // Until the client has had enough.
+            let _ = stream.read(&mut [0]);
+            None
+        }
+        Sent::Chunked(bytes) => {
+            for chunk in first(bytes.unwrap_or(usize::MAX)).chunks(50_000) {
+                write!(stream, "{:x}\r\n", chunk.len()).ok()?;
+                stream.write_all(chunk).ok()?;
+                stream.write_all(b"\r\n").ok()?;
+            }
+            if bytes.is_none() {
+                stream.write_all(b"0\r\n\r\n").ok()?;
+            }
+            bytes.is_none().then_some(())
         }
     }
 }
@@ -174,7 +226,7 @@ pub(crate) fn send(address: &str, request: &Request) -> Option<Answer> {
             reader.read_to_end(&mut body).ok()?;
         }
     }
-    Some(Answer { status, headers, body })
+    Some(Answer { status, headers, body, sent: Sent::Whole })
 }
 
 /// Serves a file, ranges of it too if `ranges`. `seen` gets each request and how many bytes its answer has.
@@ -183,26 +235,31 @@ pub(crate) fn serve_file(
     ranges: bool,
     seen: impl Fn(&Request, &std::ops::Range<usize>) + Send + Sync + 'static,
 ) -> String {
-    serve(move |request| {
-        let range = request.header("range").and_then(|range| range.strip_prefix("bytes=")).filter(|_| ranges);
-        let answer = match range.and_then(|range| range.split_once('-')) {
-            Some((first, last)) => {
-                let first: usize = first.parse().unwrap();
-                if first >= bytes.len() {
-                    return Some(
-                        Answer::new(416, "").with("content-range", format!("bytes */{}", bytes.len())),
-                    );
-                }
-                let end = last.parse().map_or(bytes.len(), |last: usize| (last + 1).min(bytes.len()));
-                seen(request, &(first..end));
-                Answer::new(206, &bytes[first..end])
-                    .with("content-range", format!("bytes {first}-{}/{}", end - 1, bytes.len()))
+    serve(move |request| Some(of_file(&bytes, ranges, request, &seen).with("etag", "\"of-this-file\"")))
+}
+
+/// The answer of a server that has a file.
+pub(crate) fn of_file(
+    bytes: &[u8],
+    ranges: bool,
+    request: &Request,
+    seen: &dyn Fn(&Request, &std::ops::Range<usize>),
+) -> Answer {
+    let range = request.header("range").and_then(|range| range.strip_prefix("bytes=")).filter(|_| ranges);
+    match range.and_then(|range| range.split_once('-')) {
+        Some((first, last)) => {
+            let first: usize = first.parse().unwrap();
+            if first >= bytes.len() {
+                return Answer::new(416, "").with("content-range", format!("bytes */{}", bytes.len()));
             }
-            None => {
-                seen(request, &(0..bytes.len()));
-                Answer::new(200, &bytes[..])
-            }
-        };
-        Some(answer.with("etag", "\"of-this-file\""))
-    })
+            let end = last.parse().map_or(bytes.len(), |last: usize| (last + 1).min(bytes.len()));
+            seen(request, &(first..end));
+            Answer::new(206, &bytes[first..end])
+                .with("content-range", format!("bytes {first}-{}/{}", end - 1, bytes.len()))
+        }
+        None => {
+            seen(request, &(0..bytes.len()));
+            Answer::new(200, &bytes[..])
+        }
+    }
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use sqluice_testkit::skip::skipped;
 
-use crate::http::{self, Answer, Request};
+use crate::http::{self, Answer, Request, Sent};
 use crate::support::{Limit, SQLUICE, WAITS, program, spawn_as_is, sqluice};
 
 /// The bucket of all tests, as the command sees it.
@@ -35,6 +35,8 @@ pub(crate) enum Deed {
     Close,
     /// The store gets it, and the connection is closed.
     PassAndClose,
+    /// The store gets it, and its answer is sent so.
+    Send(Sent),
     /// It is answered here.
     Answer(Answer),
 }
@@ -145,6 +147,7 @@ impl Store {
                     pass();
                     None
                 }
+                Deed::Send(sent) => pass().map(|answer| answer.sent(sent)),
                 Deed::Answer(answer) => Some(answer),
             };
             open.fetch_sub(1, Ordering::SeqCst);

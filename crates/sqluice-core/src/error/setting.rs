@@ -160,6 +160,8 @@ settings! {
     Reference = "reference",
     /// The file for bad rows.
     Reject = "reject",
+    /// How often a request is sent again.
+    Retries = "retries",
     /// Rows of a table get new rowids.
     Renumber = "renumber",
     /// The rows of an existing table are replaced.
@@ -198,6 +200,8 @@ settings! {
     Thousands = "thousands",
     /// Worker threads.
     Threads = "threads",
+    /// How long a server may send nothing.
+    Timeout = "timeout",
     /// How timestamps are stored.
     Timestamp = "timestamp",
     /// Files are stored with their folders.

@@ -36,6 +36,13 @@ pub(crate) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
+pub(crate) fn exchange(first: &Path, second: &Path) -> io::Result<()> {
+    match rustix::fs::renameat_with(CWD, first, CWD, second, RenameFlags::EXCHANGE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Err(io::ErrorKind::Unsupported.into()),
+        other => Ok(other?),
+    }
+}
+
 pub(crate) fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }

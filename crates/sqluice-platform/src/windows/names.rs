@@ -38,6 +38,10 @@ pub(crate) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     rename(from, to, MOVEFILE_WRITE_THROUGH)
 }
 
+pub(crate) fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 pub(crate) fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
     match rename(from, to, MOVEFILE_WRITE_THROUGH | MOVEFILE_REPLACE_EXISTING) {
         // A file that this process still reads is replaced by the renaming of newer systems, which does not wait for the disk.

@@ -125,6 +125,7 @@ impl Check {
         if self.threads == Some(0) {
             return Err(Error::usage("no threads can do no work").hint("give at least 1"));
         }
+        crate::remote::refuse_url(target, "checked")?;
         // Looked at before it is opened, since opening a named pipe waits for a writer.
         let metadata = std::fs::metadata(target).map_err(|e| Error::read(target, e))?;
         if let Some(why) = no_file(target, &metadata) {

@@ -273,6 +273,7 @@ impl Copy {
         Memory::divide(&this.write, false)?;
         let mut options = ReadOptions::new();
         options.busy_timeout = this.write.busy_timeout;
+        options.requests = this.write.requests;
         options.busy_limit = this.busy_limit;
         options.pending_byte = Some(this.write.tuning.pending_byte);
         let snapshot = match exclusive {

@@ -126,7 +126,7 @@ impl Load {
         // Before a pipe loses anything.
         request::check(&self)?;
         remote::connect(Some(&self.target), &mut self.write, cancel)?;
-        let inputs = remote::expand(&self.files, cancel)?;
+        let inputs = remote::expand_within(&self.files, &self.write.requests, cancel)?;
         paths::refuse_shared(&self, &inputs)?;
         let load = Request::new(self, &inputs)?;
         load.check_targets()?;

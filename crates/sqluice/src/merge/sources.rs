@@ -71,6 +71,7 @@ pub(super) fn open(
     }
     let mut options = ReadOptions::new();
     options.busy_timeout = merge.write.busy_timeout;
+    options.requests = merge.write.requests;
     options.busy_limit = merge.busy_limit;
     options.pending_byte = Some(merge.write.tuning.pending_byte);
     let WriteOptions { temp_dir, destination, .. } = &merge.write;

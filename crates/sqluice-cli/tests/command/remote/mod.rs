@@ -6,4 +6,5 @@
 mod faults;
 mod inputs;
 mod secrets;
+mod servers;
 mod targets;

@@ -25,6 +25,7 @@ pub(super) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) 
     refuse_csv_flags(&load.format, path, "a database")?;
     let mut options = ReadOptions::new();
     options.busy_timeout = load.write.busy_timeout;
+    options.requests = load.write.requests;
     let folder = load.temp_folder()?;
     let snapshot = Arc::new(remote::snapshot(path, &folder, &options, (&Silent, cancel))?);
     let schema = snapshot.schema()?;
@@ -51,7 +52,7 @@ fn table(
     rows_max: u64,
 ) -> Result<LoadFile> {
     let options = InputOptions::new().cancel(cancel.clone());
-    let input = match remote::file(path, cancel)? {
+    let input = match remote::file(path, &load.write.requests, cancel)? {
         Some(file) => InputFile::of_remote(file, options)?,
         None => InputFile::new(path, options)?,
     };

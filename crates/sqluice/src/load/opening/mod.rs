@@ -26,7 +26,7 @@ use crate::remote;
 pub(super) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<Vec<LoadFile>> {
     let options = InputOptions::new().encoding(load.format.encoding).cancel(cancel.clone());
     let guesses = load.format.kind.is_none();
-    if let Some(file) = remote::file(path, cancel)? {
+    if let Some(file) = remote::file(path, &load.write.requests, cancel)? {
         if guesses && begins_as_database(&*file)? {
             return database::open(path, load, cancel, rows_max);
         }
