@@ -64,6 +64,10 @@ const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
 /// lose. The wait is scaled by [`waits`].
 const WAIT_AFTER: Duration = Duration::from_secs(10);
 
+/// How long SQLite waits for a lock at a time. Meanwhile it keeps new readers out, so that there is a gap between programs that open a database
+/// again and again.
+const LOCK_WAIT: Duration = Duration::from_millis(250);
+
 /// The time until the lock is tried again. Programs that open a database for a moment leave gaps that are short.
 const AGAIN: Duration = Duration::from_millis(5);
 
@@ -213,6 +217,7 @@ impl Old {
         let before = self.refuse_users(stayed)?;
         self.finish_journal()?;
         let connection = self.open()?;
+        connection.busy_timeout(LOCK_WAIT)?;
         // Set before anything is read, this locking mode keeps all locks, and needs no shared memory in WAL mode. A connection that
         // has read a database in WAL mode holds a lock as long as it is open, and so is in the way.
         connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = EXTRA")?;

@@ -75,7 +75,7 @@ fn parse(log: &str, folder: &Path, target: &Path) -> Vec<Op> {
                 assert!(is_of(&temporary) && is_of(target), "renames something else: {args}");
                 Op::Rename { replaces: !is_of("RENAME_NOREPLACE") }
             }
-            "execve" | "flock" | "fcntl" | "fstat" | "newfstatat" | "stat" | "lstat" | "statx"
+            "execve" | "flock" | "fchmod" | "fcntl" | "fstat" | "newfstatat" | "stat" | "lstat" | "statx"
             | "readlink" | "statfs" | "getdents64" | "close" | "getcwd" => continue,
             _ => panic!("what does this do to the folder? {name}({args})"),
         };

@@ -244,7 +244,12 @@ pub(crate) fn replay_for(
         let mut losses = vec![Vec::new(), volatile.clone()];
         for one in &volatile {
             losses.push(vec![*one]);
-            losses.push(volatile.iter().copied().filter(|other| other != one).collect());
+            // What is renamed was made before.
+            let is_kept = |at: usize| match (&done[*one], &done[at]) {
+                (Op::Rename { from, .. }, Op::Create { name, .. }) => from == name,
+                _ => at == *one,
+            };
+            losses.push(volatile.iter().copied().filter(|&at| !is_kept(at) && at != *one).collect());
         }
         losses.sort();
         losses.dedup();

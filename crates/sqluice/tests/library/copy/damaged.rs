@@ -63,11 +63,16 @@ static SOUND: LazyLock<Vec<[Vec<u8>; 2]>> = LazyLock::new(|| {
     SCHEMAS.iter().map(make).collect()
 });
 
-/// What SQLite reads of the table, by its rowid or primary key: text as bytes.
+/// Returns the rows that SQLite reads of the table, by its rowid or primary key: text as bytes. SQLite reads some pages only if it does not
+/// check the sizes of their cells.
 fn rows(path: &Path) -> rusqlite::Result<Vec<Vec<Value>>> {
+    rows_by(path, "ON").or_else(|_| rows_by(path, "OFF"))
+}
+
+fn rows_by(path: &Path, cell_size_check: &str) -> rusqlite::Result<Vec<Vec<Value>>> {
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.execute_batch("PRAGMA cell_size_check = ON")?;
+    connection.execute_batch(&format!("PRAGMA cell_size_check = {cell_size_check}"))?;
     let mut statement = match connection.prepare("SELECT rowid, * FROM t NOT INDEXED") {
         Ok(statement) => statement,
         Err(_) => connection.prepare("SELECT * FROM t")?,
