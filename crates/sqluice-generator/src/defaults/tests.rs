@@ -7,9 +7,8 @@ use crate::functions::compile;
 
 /// What is chosen for a column of a table.
 fn expression(schema: &Schema, table: usize, column: usize) -> Option<String> {
-    Defaults::of(schema, &super::super::comments::Comments::default(), &vec![true; schema.tables.len()])
-        .unwrap()
-        .expressions[table][column]
+    Defaults::of(schema, &Comments::default(), &vec![true; schema.tables.len()]).unwrap().expressions[table]
+        [column]
         .clone()
 }
 
