@@ -131,7 +131,8 @@ impl TableNames {
         // Words behind the name of the table are left out, from the end on.
         loop {
             self.ends_with_table(&words, &mut found);
-            if ends_with_own(&words) || ends_with_end_of(&words, &own) {
+            // A table of that name is meant before one that ends with it.
+            if ends_with_own(&words) || (found.is_empty() && ends_with_end_of(&words, &own)) {
                 found.push(child);
             }
             let says_no_more =
