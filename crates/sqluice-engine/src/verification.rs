@@ -122,7 +122,7 @@ impl<'a> Verification<'a> {
             let mut reader = Reader::default();
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(&(tree, part)) = parts.get(number) else { return None };
+                let &(tree, part) = parts.get(number)?;
                 let read = trees[tree].read_part(&scans[tree], part, &mut reader, cancel);
                 if let Err(error) = read {
                     // Parts before this one may have errors as well: their threads go on until they find them.

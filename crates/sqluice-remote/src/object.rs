@@ -87,7 +87,7 @@ impl Object {
         }
         let mut pieces = answer.into_stream();
         loop {
-            let piece = match tries.step(pieces.next()).await.map(Option::transpose).flatten() {
+            let piece = match tries.step(pieces.next()).await.and_then(Option::transpose) {
                 Ok(Some(piece)) => piece,
                 Ok(None) => break,
                 Err(error) => return Ok(Err(error)),
@@ -109,8 +109,8 @@ impl Object {
     }
 }
 
-/// Asks what is there. Of a web server, and of a store that does not say the size, with a request for a few bytes: signed URLs are for GET
-/// alone.
+/// Asks for size and version of an object. A web server, and a store that does not say the size, get a request for a few bytes: signed URLs
+/// are for GET alone.
 async fn look(store: Arc<Store>) -> object_store::Result<(ObjectMeta, bool)> {
     let Store { client, key, .. } = &*store;
     if store.address.kind != Kind::Web {

@@ -135,7 +135,7 @@ impl All {
         let mut pieces = answer.into_stream();
         let (mut skipped, mut sum) = (0, DefaultHasher::new());
         loop {
-            let mut piece = match tries.step(pieces.next()).await.map(Option::transpose).flatten() {
+            let mut piece = match tries.step(pieces.next()).await.and_then(Option::transpose) {
                 Ok(Some(piece)) => piece,
                 Ok(None) if skipped < self.bytes => return Err(self.store.changed()),
                 Ok(None) => return Ok(Ok(())),

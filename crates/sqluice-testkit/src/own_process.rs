@@ -33,9 +33,7 @@ pub fn in_own_process<F: FnOnce()>(body: F) {
         again(test).env(NAME, test).stdin(Stdio::null()).output().expect("this test program starts again");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&ran.stdout), text(&ran.stderr));
-    print!("{out}");
-    eprint!("{err}");
-    assert!(ran.status.success(), "{test} in its own process: {}", ran.status);
+    assert!(ran.status.success(), "{test} in its own process: {}\n{out}{err}", ran.status);
     // An unknown name runs no test and succeeds.
     assert!(out.contains("1 passed"), "{test} ran no test in its own process");
 }

@@ -37,7 +37,7 @@ class Committed:
     placed: int = 0
     """Shards whose leaves were copied by tasks, in a second round."""
     schema: Any = None
-    """The columns as Arrow has them, if the engine has told them: SQLite has no booleans and timestamps, and `sqluice.dask.read_sqlite` makes
+    """The columns as Arrow has them, if the engine knows them: SQLite has no booleans and timestamps, and `sqluice.dask.read_sqlite` makes
     them again by this."""
 
 

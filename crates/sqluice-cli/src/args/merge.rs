@@ -71,10 +71,10 @@ pub(crate) struct Merge {
     #[arg(long, help_heading = "Keys")]
     pub(crate) rewrite_references: bool,
     /// Declare a column that refers to a key without REFERENCES, such as visits.place_id=places.id; repeatable
-    #[arg(long = "reference", value_name = "COLUMN=KEY", value_parser = NonEmptyStringValueParser::new(), help_heading = "Keys")]
+    #[arg(long = "reference", value_name = "COLUMN=KEY", value_parser = NonEmptyStringValueParser::new(), help_heading = "Keys", hide_short_help = true)]
     pub(crate) references: Vec<String>,
     /// Declare that a column refers to no key, such as visits.place_id; repeatable
-    #[arg(long = "no-reference", value_name = "COLUMN", value_parser = NonEmptyStringValueParser::new(), help_heading = "Keys")]
+    #[arg(long = "no-reference", value_name = "COLUMN", value_parser = NonEmptyStringValueParser::new(), help_heading = "Keys", hide_short_help = true)]
     pub(crate) no_references: Vec<String>,
     /// What to do with rows that refer to a row that --on-conflict leaves out [default: refuse]
     #[arg(long, value_name = "WHAT", help_heading = "Keys")]

@@ -148,6 +148,8 @@ fn send_body(stream: &mut TcpStream, answer: &Answer) -> Option<()> {
         Sent::Whole => stream.write_all(&answer.body).ok(),
         Sent::Unmarked => stream.write_all(&answer.body).ok().and(None),
         Sent::Cut(bytes) => stream.write_all(first(bytes)).ok().and(None),
+        // The next request on this connection is answered.
+        Sent::Stalled(bytes) if answer.body.len() <= bytes => stream.write_all(&answer.body).ok(),
         Sent::Stalled(bytes) => {
             stream.write_all(first(bytes)).ok()?;
             // Until the client has had enough.
@@ -259,7 +261,7 @@ pub(crate) fn of_file(
         }
         None => {
             seen(request, &(0..bytes.len()));
-            Answer::new(200, &bytes[..])
+            Answer::new(200, bytes)
         }
     }
 }

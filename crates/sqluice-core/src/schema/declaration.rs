@@ -164,7 +164,20 @@ fn normal(sql: &str, tokens: &[Token]) -> String {
         }
         _ => token.text(sql).to_owned(),
     };
-    tokens.iter().map(word).collect::<Vec<_>>().join(" ")
+    let mut text = String::new();
+    for (at, token) in tokens.iter().enumerate() {
+        if at > 0 && !is_one_operator(sql, &tokens[at - 1], token) {
+            text.push(' ');
+        }
+        text.push_str(&word(token));
+    }
+    text
+}
+
+/// Returns `true` if two tokens are one operator, such as `<>` or `||`.
+fn is_one_operator(sql: &str, first: &Token, second: &Token) -> bool {
+    let is_part = |token: &Token| matches!(token.text(sql), "<" | ">" | "=" | "!" | "|");
+    first.at.end == second.at.start && is_part(first) && is_part(second)
 }
 
 /// The tokens without the parentheses around all of them.

@@ -85,6 +85,7 @@ impl Merge {
             return self.clone().connect(cancel)?.run(progress, cancel);
         }
         self.refuse()?;
+        sources::named(self)?;
         progress.phase("lock", None);
         let started = Instant::now();
         let keeps = self.keeps_target();

@@ -41,17 +41,12 @@ impl Source {
     }
 }
 
-/// Begins to read all sources, and the target if it is one: `exclusive` has it, if it is to be replaced.
-pub(super) fn open(
-    merge: &Merge,
-    exclusive: Option<&Exclusive>,
-    (progress, cancel): (&dyn Progress, &Cancel),
-) -> Result<Vec<Source>> {
-    let adds = merge.adds_to_target();
+/// Returns the files to read, the target first if it is one of them. Refuses a file that is named twice.
+pub(super) fn named(merge: &Merge) -> Result<Vec<&Path>> {
     if merge.sources.is_empty() {
         return Err(Error::usage("no database to merge is named"));
     }
-    let mut seen: Vec<&Path> = if adds { vec![&merge.target] } else { Vec::new() };
+    let mut seen: Vec<&Path> = if merge.adds_to_target() { vec![&merge.target] } else { Vec::new() };
     // Files by their identities.
     let mut files: HashMap<Identity, &Path> = HashMap::new();
     for source in &merge.sources {
@@ -69,6 +64,17 @@ pub(super) fn open(
         }
         seen.push(source);
     }
+    Ok(seen)
+}
+
+/// Begins to read all sources, and the target if it is one: `exclusive` has it, if it is to be replaced.
+pub(super) fn open(
+    merge: &Merge,
+    exclusive: Option<&Exclusive>,
+    (progress, cancel): (&dyn Progress, &Cancel),
+) -> Result<Vec<Source>> {
+    let adds = merge.adds_to_target();
+    let seen = named(merge)?;
     let mut options = ReadOptions::new();
     options.busy_timeout = merge.write.busy_timeout;
     options.requests = merge.write.requests;

@@ -334,17 +334,18 @@ fn wrong_orders_are_caught_by_the_same_replay() {
             Op::Create { name, .. } | Op::Remove { name } => Some(&name[4..]) == left.sibling(),
             _ => false,
         };
-        for (what, wrong) in [
-            ("nobody syncs the folder before the rename", {
-                let mut wrong = all(&|op| *op != Op::SyncFolder);
-                wrong.push(Op::SyncFolder);
-                wrong
-            }),
+        let mut unsynced = all(&|op| *op != Op::SyncFolder);
+        unsynced.push(Op::SyncFolder);
+        // The log of these tests holds every page: if it is left beside the new file, the old content is back as a whole.
+        let is_caught = left == Left::HotJournal;
+        let unsynced = is_caught.then_some(("nobody syncs the folder before the rename", unsynced));
+        let wrong = [
             ("the journal or log stays", all(&|op| !is_of_sibling(op))),
             ("the new file comes first", [all(&is_of_new), all(&|op| !is_of_new(op))].concat()),
             ("the new file is not synced", all(&|op| *op != Op::SyncFile { file: temporary })),
             ("the folder is not synced at the end", ops[..ops.len() - 1].to_vec()),
-        ] {
+        ];
+        for (what, wrong) in wrong.into_iter().chain(unsynced) {
             let error = replay(&wrong).expect_err(what);
             println!("{left:?}, {what}: {error}");
         }

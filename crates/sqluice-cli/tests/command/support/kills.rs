@@ -67,7 +67,7 @@ impl Kills {
             [Phase::Opening, Phase::Publishing].into_iter().find(|&phase| of(&self.aimed, phase) < others);
         let writing = (of(&self.seen, Phase::Writing) < self.wanted).then_some(Phase::Writing);
         // In turn, so that each phase meets each state of what a test prepares.
-        let aim = if kills % 2 == 0 { writing.or(other) } else { other.or(writing) };
+        let aim = if kills.is_multiple_of(2) { writing.or(other) } else { other.or(writing) };
         *self.aimed.entry(aim?).or_default() += 1;
         aim
     }

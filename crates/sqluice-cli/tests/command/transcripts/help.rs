@@ -127,6 +127,7 @@ fn the_flags_of_long_help_are_grouped_by_task() {
         "Bad rows:",
         "Writing:",
         "Resources:",
+        "URLs:",
         "Output:",
         "Examples:",
     ];
