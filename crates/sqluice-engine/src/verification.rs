@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A tree that is copied leaf by leaf is verified on the way ([`Piece`](crate::pipeline)). A tree that is read otherwise, because its entries
-//! interleave with those of other trees, are sorted, or are inserted by SQLite, is read once more for it ([`Verification::read`]).
+//! interleave with those of other trees, are sorted, or are inserted by SQLite, is read once more for it (`Verification::read`).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
