@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import chdir, closing
 from pathlib import Path
 from typing import Any
 
@@ -275,8 +275,7 @@ def test_a_set_has_all_rows_and_says_where(tmp_path: Path, partition: Hash | Ran
     assert (about["rows"], committed.rows) == (100, 100)
     assert sorted(os.listdir(target)) == sorted([*(member["file"] for member in about["databases"]), "manifest.json"])
     places: dict[Any, set[int]] = {}
-    with closing(sqlite3.connect(":memory:")) as connection:
-        os.chdir(target)
+    with closing(sqlite3.connect(":memory:")) as connection, chdir(target):
         for statement in [*about["attach"], about["view"]]:
             connection.execute(statement)
         assert connection.execute("SELECT count(*), count(DISTINCT id), min(id), max(id) FROM t").fetchone() == (100, 100, 0, 99)
@@ -595,8 +594,7 @@ def test_a_manifest_is_json(tmp_path: Path) -> None:
     run(Job(tmp_path / "all", "it's \"t\"", mode="set"), [table([1]), table([2])])
     about = json.loads((tmp_path / "all/manifest.json").read_text())
     assert about["format"] == "sqluice-set" and len(about["databases"]) == 2
-    with closing(sqlite3.connect(":memory:")) as connection:
-        os.chdir(tmp_path / "all")
+    with closing(sqlite3.connect(":memory:")) as connection, chdir(tmp_path / "all"):
         for statement in [*about["attach"], about["view"]]:
             connection.execute(statement)
         assert connection.execute('SELECT sum(id) FROM "it\'s ""t"""').fetchone() == (3,)

@@ -31,7 +31,7 @@ def test_text_that_is_not_utf8_is_an_error_with_its_row_and_column(db: Path) -> 
         "list": lists,
         "struct": pa.StructArray.from_arrays([texts], ["s"]),
         "dictionary": pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int8()), texts),
-        "run": pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3], pa.int32()), texts),
+        "run": pa.Array.from_buffers(pa.run_end_encoded(pa.int32(), pa.string()), 3, [None], children=[pa.array([1, 2, 3], pa.int32()), texts]),
         "view": pa.array([b"a", None, b"a long text that has a view and \xff"], pa.binary_view()).view(pa.string_view()),
         "large": pa.array([b"a", None, b"\xff"], pa.large_binary()).view(pa.large_string()),
     }
@@ -81,7 +81,6 @@ def contradictions(pa: Any) -> dict[str, Any]:
     return {
         "text": make(pa.string(), 3, [None, pa.py_buffer(words(32, 0, 3, 1, 4)), pa.py_buffer(b"abcd")]),
         "list": make(pa.list_(pa.int64()), 3, [None, pa.py_buffer(words(32, 0, 3, 1, 4))], children=[ints]),
-        "short child": make(pa.list_(pa.int64()), 3, [None, pa.py_buffer(words(32, 0, 2, 9, 9))], children=[ints]),
         "list view": make(pa.list_view(pa.int64()), 3, [None, pa.py_buffer(words(32, 0, 2, 1)), pa.py_buffer(words(32, 1, 9, 1))], children=[ints]),
         "key": pa.DictionaryArray.from_arrays(pa.array([0, 7, 1], pa.int8()), texts, safe=False),
         "view": make(pa.string_view(), 3, [None, pa.py_buffer(view + far + view), pa.py_buffer(b"x" * 50)]),
@@ -109,18 +108,6 @@ def test_an_error_names_the_batch_and_its_row(db: Path) -> None:
         with pytest.raises(sqluice.InputError, match="column a: its key is 5.* 1 values .row 4, row 2 of batch 2.") as raised:
             sqluice.write(db, data, "t")
         assert raised.value.row == 4
-
-
-def test_buffers_of_pyarrow_that_are_too_short_are_an_error(db: Path) -> None:
-    pa = need("pyarrow")
-    short = pa.Array.from_buffers(pa.int64(), 1_000_000, [None, pa.py_buffer(b"12345678")])
-    table = pa.table({"a": short})
-    reader = pa.RecordBatchReader.from_batches(table.schema, [pa.record_batch({"a": pa.array([1])}), *table.to_batches()])
-    text = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(words(32, 0, 1 << 30)), pa.py_buffer(b"x")])
-    for data in (table, table.to_batches()[0], reader, pa.table({"a": text})):
-        with pytest.raises(sqluice.InputError, match="contradicts itself"):
-            sqluice.write(db, data, "t")
-        assert not db.exists()
 
 
 def test_a_reader_without_batches_makes_an_empty_table(db: Path) -> None:
@@ -232,7 +219,11 @@ def test_random_corruption_is_an_error_or_changes_no_other_value(db: Path) -> No
                 buffer[rng.randrange(len(buffer))] = rng.choice([0, 1, 127, 128, 255, rng.randrange(256)])
             return buffer
 
-        corrupted = with_changed_buffers(pa, array, corrupt)
+        try:
+            corrupted = with_changed_buffers(pa, array, corrupt)
+        except pa.ArrowInvalid:
+            # pyarrow itself does not make it.
+            continue
         try:
             sqluice.write(db, pa.table({"a": corrupted}), "t", overwrite=True)
         except sqluice.InputError:

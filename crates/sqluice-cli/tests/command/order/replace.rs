@@ -336,16 +336,18 @@ fn wrong_orders_are_caught_by_the_same_replay() {
         };
         let mut unsynced = all(&|op| *op != Op::SyncFolder);
         unsynced.push(Op::SyncFolder);
-        // The log of these tests holds every page: if it is left beside the new file, the old content is back as a whole.
-        let is_caught = left == Left::HotJournal;
-        let unsynced = is_caught.then_some(("nobody syncs the folder before the rename", unsynced));
-        let wrong = [
+        let mut wrong = vec![
             ("the journal or log stays", all(&|op| !is_of_sibling(op))),
-            ("the new file comes first", [all(&is_of_new), all(&|op| !is_of_new(op))].concat()),
             ("the new file is not synced", all(&|op| *op != Op::SyncFile { file: temporary })),
             ("the folder is not synced at the end", ops[..ops.len() - 1].to_vec()),
         ];
-        for (what, wrong) in wrong.into_iter().chain(unsynced) {
+        // The log of these tests holds every page: beside the new file it gives the old content as a whole, until it is removed.
+        if left == Left::HotJournal {
+            wrong.push(("nobody syncs the folder before the rename", unsynced));
+            let early = [all(&is_of_new), all(&|op| !is_of_new(op))].concat();
+            wrong.push(("the new file comes first", early));
+        }
+        for (what, wrong) in wrong {
             let error = replay(&wrong).expect_err(what);
             println!("{left:?}, {what}: {error}");
         }

@@ -154,6 +154,8 @@ fn a_damaged_database_is_refused_or_all_that_sqlite_reads_of_it_is_in_a_sound_re
         let read = rows(&damaged);
         let is_done = |verb: &str, result: Result<(), sqluice::error::Error>| match (result, &read) {
             (Ok(()), Ok(_)) => true,
+            // What SQLite cannot read at all, nothing is compared with.
+            (Ok(()), Err(_)) if matches!(verb, "export" | "load") => false,
             (Ok(()), Err(error)) => panic!("{what}: {verb} reads what SQLite does not: {error}"),
             (Err(error), _) => {
                 assert!(!error.message().contains("internal"), "{what}: {error}");
