@@ -139,6 +139,8 @@ impl Visit<Error> for Taker<'_, '_, '_, '_> {
                     self.verify(record)?;
                     self.ends.set_last(record);
                 }
+                // A change keeps the order of the entries, which is verified as the source has it.
+                let record = piece.record(record, self.record)?;
                 self.filling.push_entry(record)
             }
         }
