@@ -73,7 +73,7 @@ def understand(
             raise UsageError("Arrow data says itself what its columns are", hint="select or rename them there, and leave columns= out")
         if _is_of_pyarrow(data) and hasattr(data, "read_next_batch"):
             # Each batch says whether its buffers are long enough; a stream of the C interface does not.
-            return Data(lambda: (data.schema.empty_table(), data), False)
+            return Data(lambda: (data.schema.empty_table(), _batches(data)), False)
         about = next((n for n in (getattr(data, "num_rows", None), getattr(data, "height", None)) if isinstance(n, int)), None)
         if about and hasattr(data, "iter_slices"):
             # Asked for all of a frame that is in several chunks, polars copies it into one; of a slice it copies no more than that.
@@ -101,6 +101,19 @@ def _refuse_twice(columns: Sequence[str] | None) -> None:
         if folded in seen:
             raise UsageError(f"columns= names two columns {name!r}", hint="give each a name of its own")
         seen.add(folded)
+
+
+def _batches(reader: Any) -> Iterator[Any]:
+    """Yields the batches of a reader of pyarrow. Its failure is one of the input, as that of a stream of the C interface is."""
+    batches = iter(reader)
+    while True:
+        try:
+            batch = next(batches, None)
+        except Exception as error:
+            raise InputError(f"cannot read the Arrow data: {error}") from error
+        if batch is None:
+            return
+        yield batch
 
 
 def refuse_objects(data: Any) -> None:
