@@ -459,7 +459,7 @@ def test_a_set_between_two_steps_gets_its_name_back_from_a_reader_or_a_job(tmp_p
     for by_reader in [True, False]:
         run(Job(target, "t", mode="set", if_exists="replace"), [table([1]), table([2])])
         about = read_manifest(str(target))
-        killed = tmp_path / ".all.sqluice-staging/killed"
+        killed = tmp_path / f".all.sqluice-staging/killed {by_reader}"
         killed.mkdir(parents=True)
         (killed / "set").mkdir()
         (killed / "set/manifest.json").write_text((target / "manifest.json").read_text())
