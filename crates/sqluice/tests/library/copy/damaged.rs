@@ -75,7 +75,8 @@ fn rows_by(path: &Path, cell_size_check: &str) -> rusqlite::Result<Vec<Vec<Value
     connection.execute_batch(&format!("PRAGMA cell_size_check = {cell_size_check}"))?;
     let mut statement = match connection.prepare("SELECT rowid, * FROM t NOT INDEXED") {
         Ok(statement) => statement,
-        Err(_) => connection.prepare("SELECT * FROM t NOT INDEXED")?,
+        // In the order of the primary key, or SQLite would read an index that holds all columns.
+        Err(_) => connection.prepare("SELECT * FROM t NOT INDEXED ORDER BY a, b DESC")?,
     };
     let columns = statement.column_count();
     let mut rows = statement.query([])?;
