@@ -116,7 +116,7 @@ impl Tries {
                 self.left(self.new_since).min(waits::scaled(CONNECT_FOR).saturating_sub(self.since.elapsed()))
             }
         };
-        let is_stalled = causes(&error).any(|cause| cause.is::<Stalled>());
+        let is_stalled = is_stall(&error);
         let error = match is_stalled {
             true => stalled(self.new_since.elapsed()),
             false => error,
