@@ -156,10 +156,10 @@ pub(crate) struct Write {
 #[derive(Clone, Copy, Debug, ClapArgs)]
 #[command(next_help_heading = "URLs")]
 pub(crate) struct Requests {
-    /// How long a server may send nothing, repeated requests included: seconds, or such as 500ms or 5min [default: 2min]
+    /// Give up when a server has sent nothing for this time, repeated requests included: seconds, or such as 500ms or 5min [default: 2min]
     #[arg(long, value_name = "DURATION", value_parser = numbers::duration, hide_short_help = true)]
     timeout: Option<Duration>,
-    /// How often a request is sent again that fails for now; a read goes on where it broke off [default: 20]
+    /// Send a request that fails for now again up to N times; a read goes on where it broke off [default: 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000), hide_short_help = true)]
     retries: Option<u32>,
 }

@@ -21,7 +21,7 @@ use sqluice::waits;
 
 use crate::quantities::{counted, rate, size, wait};
 
-/// How often a line is printed where there is no terminal, but for [`waits`].
+/// The time between two lines where there is no terminal, scaled by [`waits`].
 pub(crate) const LINE_EVERY: Duration = Duration::from_secs(5);
 
 /// How often a bar is drawn.

@@ -17,9 +17,9 @@ pub const SCHEMES: [&str; 5] = ["s3", "gs", "az", "https", "http"];
 /// How long and how often requests are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestLimits {
-    /// How long a server may send nothing, all tries of a request together. The default is two minutes.
+    /// The time that a server may send nothing, all tries of a request together. The default is two minutes.
     pub timeout: Duration,
-    /// How often a request is sent again that fails for now, such as by a broken connection. What arrived before counts: a read goes on where it
+    /// The number of times that a request is sent again if it fails for now, such as by a broken connection. What arrived before counts: a read goes on where it
     /// broke off, and its tries are counted anew. The default is 20.
     pub retries: u32,
 }

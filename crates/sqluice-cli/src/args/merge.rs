@@ -76,7 +76,7 @@ pub(crate) struct Merge {
     /// Declare that a column refers to no key, such as visits.place_id; repeatable
     #[arg(long = "no-reference", value_name = "COLUMN", value_parser = NonEmptyStringValueParser::new(), help_heading = "Keys", hide_short_help = true)]
     pub(crate) no_references: Vec<String>,
-    /// What to do with rows that refer to a row that --on-conflict leaves out [default: refuse]
+    /// Refuse or keep rows that refer to a row that --on-conflict leaves out [default: refuse]
     #[arg(long, value_name = "WHAT", help_heading = "Keys")]
     pub(crate) orphans: Option<Orphans>,
     /// Add columns that a table lacks in some databases; their rows get the default
@@ -136,7 +136,7 @@ pub(crate) enum OnConflict {
     Replace,
 }
 
-/// What is done with rows whose parents are left out.
+/// The ways to handle rows whose parents are left out.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Orphans {
     /// End the merge with an error that counts them

@@ -160,7 +160,7 @@ settings! {
     Reference = "reference",
     /// The file for bad rows.
     Reject = "reject",
-    /// How often a request is sent again.
+    /// The number of times that a request is sent again.
     Retries = "retries",
     /// Rows of a table get new rowids.
     Renumber = "renumber",
@@ -200,7 +200,7 @@ settings! {
     Thousands = "thousands",
     /// Worker threads.
     Threads = "threads",
-    /// How long a server may send nothing.
+    /// The time that a server may send nothing.
     Timeout = "timeout",
     /// How timestamps are stored.
     Timestamp = "timestamp",

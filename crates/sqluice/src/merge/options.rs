@@ -26,7 +26,7 @@ pub struct Merge {
     pub references: Vec<String>,
     /// Columns that look as if they referred to a key, and do not, as `visits.place_id`.
     pub no_references: Vec<String>,
-    /// What is done with rows whose parents are left out because other rows have their keys.
+    /// Refuses or keeps rows whose parents are left out because other rows have their keys.
     pub orphans: Orphans,
     /// Whether a table may lack columns in some sources: their rows get the default there.
     pub add_columns: bool,
