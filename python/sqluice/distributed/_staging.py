@@ -3,6 +3,7 @@
 ```text
  TARGET's folder/.NAME.sqluice-staging/     JOB/driver.json     which process drives the job
                                             JOB/TASK-ATTEMPT-PARTITION-RUN.db
+                                            JOB.over/           what is being removed
 ```
 
 A job is over when the process that drives it is: on the same machine the kernel says so, elsewhere a job counts as over after a week.
@@ -24,6 +25,9 @@ _BEGINNING_SECONDS = 60
 """A folder that is younger may get its `driver.json` yet."""
 
 _DRIVER = "driver.json"
+
+_OVER = ".over"
+"""How the name of a folder ends whose job is over: what is left of it is removed, whether or not `driver.json` is among it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +98,27 @@ def sweep(staging: str) -> None:
     """Removes what jobs that are over have left."""
     for job in _files.listed(staging):
         folder = _files.join(staging, job)
-        text = _files.read_text(_files.join(folder, _DRIVER))
-        is_over = _is_old(folder) if text is None else Driver(**json.loads(text)).is_over()
-        if is_over:
-            _files.remove(folder)
+        if job.endswith(_OVER) or _is_over(folder):
+            _remove(folder)
+
+
+def _is_over(folder: str) -> bool:
+    text = _files.read_text(_files.join(folder, _DRIVER))
+    return _is_old(folder) if text is None else Driver(**json.loads(text)).is_over()
+
+
+def _remove(folder: str) -> None:
+    """Removes the folder of a job that is over. A kill midway leaves a folder that the next job removes."""
+    if _files.is_url(folder) or folder.endswith(_OVER):
+        _files.remove(folder)
+        return
+    over = folder + _OVER
+    try:
+        os.rename(_files.local(folder), _files.local(over))
+    except FileNotFoundError:
+        # Another job has removed it.
+        return
+    _files.remove(over)
 
 
 def _is_old(folder: str) -> bool:
@@ -112,12 +133,7 @@ def _is_old(folder: str) -> bool:
 
 def end(staging: str, job: str) -> None:
     """Removes the folder of a job, and the staging if no other job uses it."""
-    folder = _files.join(staging, job)
-    # Last what says that it was begun: what is left of a folder is swept.
-    for name in _files.listed(folder):
-        if name != _DRIVER:
-            _files.remove(_files.join(folder, name))
-    _files.remove(folder)
+    _remove(_files.join(staging, job))
     if not _files.is_url(staging):
         try:
             os.rmdir(_files.local(staging))

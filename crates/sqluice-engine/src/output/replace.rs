@@ -238,9 +238,21 @@ impl Old {
         connection.execute_batch("BEGIN EXCLUSIVE")?;
         // Another run may have replaced it between our opening and our locking it.
         match identity::of_link(&self.path).ok() == before {
-            true => Ok(Locked { connection: Arc::new(Mutex::new(connection)), is_wal, old: self.clone() }),
+            true => {
+                self.remove_log_index();
+                Ok(Locked { connection: Arc::new(Mutex::new(connection)), is_wal, old: self.clone() })
+            }
             false => Err(busy("it was replaced")),
         }
+    }
+
+    /// Removes the index of the log. A program that closes the database while this run waits for its lock can't remove it, and the connection
+    /// of this run has another in memory. Without a lock on the database, which this run alone has now, no program has it open.
+    fn remove_log_index(&self) {
+        let mut index = self.path.clone().into_os_string();
+        index.push("-shm");
+        // It holds nothing, so that a run goes on where it stays.
+        let _ = fs::remove_file(index);
     }
 
     /// Lets SQLite roll a hot journal back, and remove it: in the locking mode of the run it would only cut it.

@@ -4,7 +4,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use sqluice_testkit::skip::skipped;
 
 use crate::support::old::{Content, LEFT, Left, ROWS, content, journal_mode, make_more, rows_and_mode};
 use crate::support::unseen::{open_folder, sqluice as contained};
-use crate::support::{Ran, SQLUICE, folder, generate, names, run};
+use crate::support::{Ran, SQLUICE, end, folder, generate, names, run, spawn};
 
 const COPY: [&str; 3] = ["copy", "x.db", "x.db"];
 
@@ -316,7 +316,7 @@ fn write_rows(path: &Path, stop: &AtomicBool, added: &AtomicI64) {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::ReadOnly) => {}
             Err(error) => panic!("{error}"),
         }
-        std::thread::sleep(Duration::from_millis(3));
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -349,6 +349,24 @@ fn programs_that_open_a_database_for_a_moment_are_waited_for_and_lose_no_row() {
 }
 
 #[test]
+fn no_log_or_index_stays_of_a_program_that_closes_the_database_while_a_run_waits_for_it() {
+    for args in [COPY.to_vec(), [&generate("x.db", "100")[..], &["--overwrite"]].concat()] {
+        let folder = open_folder();
+        Left::Wal.make(folder.path());
+        let reader = Connection::open(folder.path().join("x.db")).unwrap();
+        reader.query_row("SELECT count(*) FROM old", [], |_| Ok(())).unwrap();
+        let args = [&args[..], &["--busy-timeout", "60"]].concat();
+        let Some(mut command) = contained(folder.path(), &args) else { return };
+        let run = spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+        // It holds the lock that keeps new readers out, and SQLite can't take another to remove the index.
+        std::thread::sleep(Duration::from_millis(200));
+        drop(reader);
+        end(run).ok();
+        assert_eq!(names(folder.path()), ["x.db"], "{args:?}");
+    }
+}
+
+#[test]
 fn a_new_database_is_private_until_it_is_finished() {
     let folder = folder();
     let mode_of = |name: &str| fs::metadata(folder.path().join(name)).unwrap().mode() & 0o777;
@@ -360,7 +378,7 @@ fn a_new_database_is_private_until_it_is_finished() {
     let mut child = crate::support::start(folder.path(), generate("x.db", "2M"));
     let temporary = crate::support::wait_for_writes(folder.path(), "x.db", &mut child);
     let mode = fs::metadata(&temporary).map(|about| about.mode() & 0o777);
-    crate::support::end(child).ok();
+    end(child).ok();
     assert_eq!(mode.unwrap(), 0o600);
     assert_eq!(mode_of("x.db"), mode_of("of_sqlite.db"));
     for mode in [0o640, 0o666] {
