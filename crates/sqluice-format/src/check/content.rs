@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::checker::Checker;
 use super::digest::{Entry, Sum};
 use super::done::Done;
-use super::entries;
+use super::entries::{self, Demanded};
 use super::fields::Fields;
 use super::layout::Cell;
 use super::sequence::{Keys, Misplaced, Rowids};
@@ -31,8 +31,7 @@ pub(super) struct Walk<'w> {
     /// Receives each entry.
     pub(super) listener: Option<&'w mut dyn FnMut(Found)>,
     fields: Fields,
-    /// The hashes of a row's fields, as far as an index takes them.
-    values: Vec<u64>,
+    demanded: Demanded,
 }
 
 /// What payloads are.
@@ -41,8 +40,8 @@ pub(super) enum Content<'w> {
     Unknown,
     /// The schema table.
     Schema(&'w mut Keep<'w>),
-    /// Rows of a table, the fields of which some index takes, and how many must be read.
-    Rows { table: &'w Table, indexed: Vec<usize>, fields_read: usize },
+    /// Rows of a table, and how many of their fields must be read.
+    Rows { table: &'w Table, fields_read: usize },
     /// Entries of an index.
     Entries(&'w Index),
 }
@@ -78,13 +77,12 @@ impl<'w> Content<'w> {
     }
 
     fn rows(table: &'w Table) -> Content<'w> {
-        let indexed = entries::indexed_fields(table);
         let numeric = table.fields.iter().rposition(|field| field.takes.text && !field.takes.numeric_text);
         let fields_read = match &table.key {
             Some(Key { order: Some(_), .. }) => usize::MAX,
-            _ => indexed.last().copied().max(numeric).map_or(0, |last| last + 1),
+            _ => Demanded::of(table).last_field().max(numeric).map_or(0, |last| last + 1),
         };
-        Content::Rows { table, indexed, fields_read }
+        Content::Rows { table, fields_read }
     }
 
     /// The order of its records, if it has one.
@@ -99,10 +97,10 @@ impl<'w> Content<'w> {
 
 impl<'w> Walk<'w> {
     pub(super) fn new(table: bool, content: Content<'w>) -> Walk<'w> {
-        let (sums, values) = match &content {
-            Content::Rows { table, .. } => (table.indexes.len(), table.fields.len()),
-            Content::Entries(_) => (1, 0),
-            _ => (0, 0),
+        let (sums, demanded) = match &content {
+            Content::Rows { table, .. } => (table.indexes.len(), Demanded::of(table)),
+            Content::Entries(_) => (1, Demanded::default()),
+            _ => (0, Demanded::default()),
         };
         Walk {
             table,
@@ -114,14 +112,7 @@ impl<'w> Walk<'w> {
             edges: false,
             listener: None,
             fields: Fields::default(),
-            values: vec![0; values],
-        }
-    }
-
-    fn add(&mut self, index: usize, entry: Entry, page: u32, rowid: Option<i64>) {
-        self.sums[index].add(entry);
-        if let Some(listener) = &mut self.listener {
-            listener(Found { index, entry, page, rowid });
+            demanded,
         }
     }
 }
@@ -177,13 +168,12 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     /// The entries that a row's indexes must have for it.
     #[inline]
     fn entries_of_row(&mut self, walk: &mut Walk<'_>, table: &Table, number: u32, cell: &Cell, start: &[u8]) {
-        let Content::Rows { indexed, .. } = &walk.content else { return };
         if table.indexes.is_empty() {
             return;
         }
         let rowid = walk.table.then_some(cell.rowid);
-        let Walk { values, fields, sums, listener, .. } = walk;
-        entries::demanded(table, (indexed, values), fields, (cell.rowid, start), |index, entry| {
+        let Walk { demanded, fields, sums, listener, .. } = walk;
+        demanded.of_row(table, fields, (cell.rowid, start), |index, entry| {
             sums[index].add(entry);
             if let Some(listener) = listener {
                 listener(Found { index, entry, page: number, rowid });
@@ -202,8 +192,16 @@ impl<P: ReadPage> Checker<'_, '_, P> {
                 format!("the entry in the cell at byte {at} has {found} fields, not {expected}"),
             );
         }
-        let (entry, rowid) = entries::found(index, &walk.fields, record);
-        walk.add(0, entry, number, rowid);
+        let entry = entries::found(index, &walk.fields, record);
+        walk.sums[0].add(entry);
+        if let Some(listener) = &mut walk.listener {
+            listener(Found {
+                index: 0,
+                entry,
+                page: number,
+                rowid: entries::rowid_of(index, &walk.fields, record),
+            });
+        }
         self.key(walk, &index.key, number, cell, record);
     }
 

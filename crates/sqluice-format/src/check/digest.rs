@@ -44,15 +44,42 @@ fn fold(a: u64, b: u64) -> u64 {
 #[inline]
 pub(super) fn value(value: Value<'_>) -> u64 {
     match value {
-        Value::Null => KEYS[0],
-        Value::Int(int) => fold(int as u64 ^ KEYS[1], KEYS[2]),
-        Value::Real(real) => match whole(real) {
-            Some(int) => fold(int as u64 ^ KEYS[1], KEYS[2]),
-            None => fold(real.to_bits() ^ KEYS[3], KEYS[4]),
-        },
-        Value::Text(text) => bytes(text, KEYS[5]),
-        Value::Blob(blob) => bytes(blob, KEYS[6]),
+        Value::Null => NULL,
+        Value::Int(value) => int(value),
+        Value::Real(value) => real(value),
+        Value::Text(value) => text(value, 0),
+        Value::Blob(value) => blob(value, 0),
     }
+}
+
+/// The hash of NULL.
+pub(super) const NULL: u64 = KEYS[0];
+
+/// The hash of an integer.
+#[inline]
+pub(super) fn int(value: i64) -> u64 {
+    fold(value as u64 ^ KEYS[1], KEYS[2])
+}
+
+/// The hash of a float.
+#[inline]
+pub(super) fn real(value: f64) -> u64 {
+    match whole(value) {
+        Some(value) => int(value),
+        None => fold(value.to_bits() ^ KEYS[3], KEYS[4]),
+    }
+}
+
+/// The hash of the text that begins at byte `at` and goes on to the end.
+#[inline]
+pub(super) fn text(record: &[u8], at: usize) -> u64 {
+    bytes(record, at, KEYS[5])
+}
+
+/// The hash of the blob that begins at byte `at` and goes on to the end.
+#[inline]
+pub(super) fn blob(record: &[u8], at: usize) -> u64 {
+    bytes(record, at, KEYS[6])
 }
 
 /// The integer that equals it.
@@ -61,15 +88,20 @@ fn whole(real: f64) -> Option<i64> {
     (in_range && real.trunc() == real).then_some(real as i64)
 }
 
+/// The hash of the bytes from `at` on. What is before them is read, so that the last word is one load, and doesn't count.
 #[inline]
-fn bytes(bytes: &[u8], key: u64) -> u64 {
+fn bytes(record: &[u8], at: usize, key: u64) -> u64 {
+    let bytes = &record[at..];
     let mut hash = key ^ bytes.len() as u64;
     let (words, rest) = bytes.as_chunks::<8>();
     for word in words {
         hash = fold(hash ^ u64::from_be_bytes(*word), key.rotate_left(32));
     }
-    // The length is in the hash already, so the last word may be filled up with anything.
-    let rest = rest.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    // The length is in the hash already, so the last word may be filled up with anything: here with zeros.
+    let rest = match record.last_chunk() {
+        Some(word) => u64::from_be_bytes(*word) & ((1 << (8 * rest.len())) - 1),
+        None => rest.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    };
     fold(hash ^ rest, KEYS[7])
 }
 

@@ -5,70 +5,87 @@ use super::fields::Fields;
 use super::spec::{Field, Index, Source, Table};
 use crate::value::{Class, Value};
 
-/// Returns the numbers of the fields that an index takes, in ascending order. Partial indexes are left out.
-pub(super) fn indexed_fields(table: &Table) -> Vec<usize> {
-    let sources = table.indexes.iter().filter(|index| !index.partial).flat_map(|index| &index.fields);
-    let mut indexed: Vec<usize> = sources
-        .filter_map(|source| match source {
-            Source::Field(field) => Some(*field),
-            _ => None,
-        })
-        .collect();
-    indexed.sort_unstable();
-    indexed.dedup();
-    indexed
+/// The entries that the rows of a table demand. Kept from row to row, so that nothing is allocated for each.
+#[derive(Debug, Default)]
+pub(super) struct Demanded {
+    /// The fields that an index takes, in ascending order.
+    indexed: Vec<usize>,
+    /// The hashes of the fields of a row, and behind them that of its rowid.
+    values: Vec<u64>,
+    /// The number of each index that is not partial, and the places of its values in `values`.
+    entries: Vec<(usize, Vec<usize>)>,
 }
 
-/// Calls `each` with the entry of a row in each index that is not partial, and the number of the index. `indexed` are the fields that an
-/// index takes, and `values` is room for the hashes of all fields.
-#[inline]
-pub(super) fn demanded(
-    table: &Table,
-    (indexed, values): (&[usize], &mut [u64]),
-    fields: &Fields,
-    (rowid, start): (i64, &[u8]),
-    mut each: impl FnMut(usize, Entry),
-) {
-    for &field in indexed {
-        let value = match fields.value(field, start) {
-            Some(value) => value,
-            None => table.fields[field].default.value(),
+impl Demanded {
+    /// The entries that rows of this table demand.
+    pub(super) fn of(table: &Table) -> Demanded {
+        let rowid = table.fields.len();
+        let place = |source: &Source| match *source {
+            Source::Field(field) => Some(field),
+            Source::Rowid => Some(rowid),
+            Source::Computed => None,
         };
-        values[field] = digest::value(value);
+        let whole = table.indexes.iter().enumerate().filter(|(_, index)| !index.partial);
+        let entries: Vec<(usize, Vec<usize>)> =
+            whole.map(|(number, index)| (number, index.fields.iter().filter_map(place).collect())).collect();
+        let mut indexed: Vec<usize> = entries.iter().flat_map(|(_, places)| places).copied().collect();
+        indexed.retain(|&place| place != rowid);
+        indexed.sort_unstable();
+        indexed.dedup();
+        Demanded { indexed, values: vec![0; rowid + 1], entries }
     }
-    let rowid = digest::value(Value::Int(rowid));
-    for (i, index) in table.indexes.iter().enumerate() {
-        if index.partial {
-            continue;
+
+    /// Returns the last field that an index takes.
+    pub(super) fn last_field(&self) -> Option<usize> {
+        self.indexed.last().copied()
+    }
+
+    /// Calls `each` with the entry of a row in each index that is not partial, and the number of the index.
+    #[inline]
+    pub(super) fn of_row(
+        &mut self,
+        table: &Table,
+        fields: &Fields,
+        (rowid, start): (i64, &[u8]),
+        mut each: impl FnMut(usize, Entry),
+    ) {
+        let Demanded { indexed, values, entries } = self;
+        for &field in &*indexed {
+            values[field] = match fields.digest(field, start) {
+                Some(digest) => digest,
+                None => digest::value(table.fields[field].default.value()),
+            };
         }
-        let mut entry = Entry::EMPTY;
-        for source in &index.fields {
-            match *source {
-                Source::Field(field) => entry.push(values[field]),
-                Source::Rowid => entry.push(rowid),
-                Source::Computed => {}
-            }
+        if let Some(of_rowid) = values.last_mut() {
+            *of_rowid = digest::int(rowid);
         }
-        each(i, entry);
+        for (index, places) in &*entries {
+            let mut entry = Entry::EMPTY;
+            places.iter().for_each(|&place| entry.push(values[place]));
+            each(*index, entry);
+        }
     }
 }
 
-/// Returns an entry of an index, which has the fields of the index, and the rowid in it.
+/// Returns an entry of an index, which has the fields of the index.
 #[inline]
-pub(super) fn found(index: &Index, fields: &Fields, record: &[u8]) -> (Entry, Option<i64>) {
+pub(super) fn found(index: &Index, fields: &Fields, record: &[u8]) -> Entry {
     let mut entry = Entry::EMPTY;
-    let mut rowid = None;
-    for (i, source) in index.fields.iter().enumerate() {
-        if *source == Source::Computed {
-            continue;
-        }
-        let value = fields.value(i, record).unwrap_or(Value::Null);
-        entry.push(digest::value(value));
-        if let (Source::Rowid, Value::Int(int)) = (source, value) {
-            rowid = Some(int);
+    for (field, source) in index.fields.iter().enumerate() {
+        if *source != Source::Computed {
+            entry.push(fields.digest(field, record).unwrap_or(digest::NULL));
         }
     }
-    (entry, rowid)
+    entry
+}
+
+/// Returns the rowid in an entry of an index, if it has one.
+pub(super) fn rowid_of(index: &Index, fields: &Fields, record: &[u8]) -> Option<i64> {
+    let field = index.fields.iter().rposition(|source| *source == Source::Rowid)?;
+    match fields.value(field, record)? {
+        Value::Int(rowid) => Some(rowid),
+        _ => None,
+    }
 }
 
 /// Calls `each` with each field that holds what its column does not take, and what that is. Returns `true` if no row with the same header

@@ -3,6 +3,7 @@
 //! A record may be a gigabyte, its last field a blob that is not needed. So a header is read from the record's first bytes,
 //! and [`wanted_bytes`] says how many of them are needed.
 
+use super::digest;
 use crate::record::{self, RecordError};
 use crate::value::{Class, SerialType, Value};
 use crate::varint;
@@ -38,8 +39,10 @@ struct Header {
 #[derive(Clone, Copy, Debug)]
 struct Field {
     serial: SerialType,
-    /// Where its value begins.
+    class: Class,
+    /// Where its value begins and ends.
     at: u64,
+    end: u64,
 }
 
 impl Fields {
@@ -81,22 +84,41 @@ impl Fields {
 
     /// The storage class of a field, if the record has it.
     pub(super) fn class(&self, field: usize) -> Option<Class> {
-        self.fields().get(field)?.serial.class()
+        Some(self.fields().get(field)?.class)
     }
 
     /// The value of a field in the record of which `start` is the beginning, if the record has it.
     pub(super) fn value<'r>(&self, field: usize, start: &'r [u8]) -> Option<Value<'r>> {
-        let Field { serial, at } = *self.fields().get(field)?;
-        let at = usize::try_from(at).ok()?;
-        let bytes = usize::try_from(serial.content_bytes()?).ok()?;
-        let content = start.get(at..at.checked_add(bytes)?)?;
-        Some(match serial.class()? {
+        let Field { serial, class, at, end } = *self.fields().get(field)?;
+        let content = start.get(usize::try_from(at).ok()?..usize::try_from(end).ok()?)?;
+        Some(match class {
             Class::Null => Value::Null,
             Class::Int if serial.0 >= 8 => Value::Int(serial.0 as i64 - 8),
             Class::Int => Value::Int(record::int(content)),
             Class::Real => Value::Real(f64::from_bits(record::int(content) as u64)),
             Class::Text => Value::Text(content),
             Class::Blob => Value::Blob(content),
+        })
+    }
+
+    /// The hash of a field's value in the record of which `start` is the beginning, if the record has it: that of [`digest::value`].
+    #[inline]
+    pub(super) fn digest(&self, field: usize, start: &[u8]) -> Option<u64> {
+        let Field { serial, class, at, end } = *self.fields().get(field)?;
+        let (at, end) = (usize::try_from(at).ok()?, usize::try_from(end).ok()?);
+        let content = start.get(at..end)?;
+        Some(match class {
+            Class::Null => digest::NULL,
+            Class::Int if serial.0 >= 8 => digest::int(serial.0 as i64 - 8),
+            Class::Int => match start[..end].last_chunk() {
+                Some(word) => {
+                    digest::int(i64::from_be_bytes(*word) << (64 - 8 * (end - at)) >> (64 - 8 * (end - at)))
+                }
+                None => digest::int(record::int(content)),
+            },
+            Class::Real => digest::real(f64::from_bits(record::int(content) as u64)),
+            Class::Text => digest::text(&start[..end], at),
+            Class::Blob => digest::blob(&start[..end], at),
         })
     }
 }
@@ -143,9 +165,12 @@ impl Header {
                     SerialType(serial)
                 }
             };
-            let bytes = serial.content_bytes().ok_or(RecordError::ReservedType)?;
-            self.fields.push(Field { serial, at: end });
+            let (Some(bytes), Some(class)) = (serial.content_bytes(), serial.class()) else {
+                return Err(RecordError::ReservedType);
+            };
+            let at = end;
             end = end.checked_add(bytes).ok_or(RecordError::Body)?;
+            self.fields.push(Field { serial, class, at, end });
         }
         if end == payload { Ok(()) } else { Err(RecordError::Body) }
     }

@@ -11,7 +11,7 @@ use std::fmt;
 
 use super::content::why_no_record;
 use super::digest::Sum;
-use super::entries;
+use super::entries::{self, Demanded};
 use super::fields::Fields;
 use super::spec::{Index, Table};
 use crate::record::RecordError;
@@ -29,7 +29,7 @@ pub struct Records<'t> {
 #[derive(Debug)]
 enum Content<'t> {
     Unknown,
-    Rows { table: &'t Table, indexed: Vec<usize>, values: Vec<u64> },
+    Rows { table: &'t Table, demanded: Demanded },
     Entries(&'t Index),
 }
 
@@ -66,8 +66,8 @@ impl<'t> Records<'t> {
 
     /// The rows of a table in a database of that text encoding.
     pub fn of_table(table: &'t Table, encoding: u32) -> Records<'t> {
-        let (indexed, values) = (entries::indexed_fields(table), vec![0; table.fields.len()]);
-        Records::new(Content::Rows { table, indexed, values }, encoding, table.indexes.len())
+        let demanded = Demanded::of(table);
+        Records::new(Content::Rows { table, demanded }, encoding, table.indexes.len())
     }
 
     /// The entries of an index.
@@ -85,19 +85,17 @@ impl<'t> Records<'t> {
         fields.read(record, record.len() as u64).map_err(no_record)?;
         match content {
             Content::Unknown => {}
-            Content::Rows { table, indexed, values } => {
+            Content::Rows { table, demanded } => {
                 if !fields.fits() {
                     fit(table, fields, (record, *encoding))?;
                 }
-                entries::demanded(table, (indexed, values), fields, (rowid, record), |index, entry| {
-                    sums[index].add(entry);
-                });
+                demanded.of_row(table, fields, (rowid, record), |index, entry| sums[index].add(entry));
             }
             Content::Entries(index) => {
                 if fields.len() != index.fields.len() {
                     return Err(Wrong::Fields(fields.len(), index.fields.len()));
                 }
-                sums[0].add(entries::found(index, fields, record).0);
+                sums[0].add(entries::found(index, fields, record));
             }
         }
         Ok(())
