@@ -140,7 +140,7 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """How a database file gave way to a new one."""
+    """The method by which a new file replaced a database file."""
 
     method: Literal["rename", "transaction"]
     """`transaction`: its pages were written into the old file, because others could have that open unseen."""
@@ -232,7 +232,7 @@ class Report:
     replaced: Replaced | None = None
     """What the database held that was replaced (`overwrite=True`)."""
     replacement: Replacement | None = None
-    """How it was replaced, or the database that the result took the place of."""
+    """The method by which the result took the place of an existing database."""
     removed: tuple[str, ...] = ()
     """Temporary files of killed runs, which were removed."""
 
@@ -401,7 +401,7 @@ class CopyReport:
     replaced: Replaced | None = None
     """What the database held that was replaced (`overwrite=True`)."""
     replacement: Replacement | None = None
-    """How it was replaced, or the database that the result took the place of."""
+    """The method by which the result took the place of an existing database."""
     removed: tuple[str, ...] = ()
     """Temporary files of killed runs, which were removed."""
     purpose: str | None = None
@@ -523,7 +523,7 @@ class MergeReport:
     replaced: Replaced | None = None
     """What the database held that was replaced (`overwrite=True`)."""
     replacement: Replacement | None = None
-    """How it was replaced, or the database that the result took the place of."""
+    """The method by which the result took the place of an existing database."""
     removed: tuple[str, ...] = ()
     """Temporary files of killed runs, which were removed."""
     before: Replaced | None = None

@@ -35,7 +35,7 @@ __all__ = ["SQLiteDatasink", "SQLiteDatasource"]
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """What a task returns to the driver."""
+    """The result of a task, which goes to the driver."""
 
     shards: list[Shard]
     columns: Any

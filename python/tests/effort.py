@@ -1,4 +1,4 @@
-"""How hard tests try, as in Rust: `SQLUICE_EFFORT` is `quick` (the default), `full` (CI) or `soak` (hours)."""
+"""Sets the effort of tests, as in Rust: `SQLUICE_EFFORT` is `quick` (the default), `full` (CI) or `soak` (hours)."""
 
 from __future__ import annotations
 

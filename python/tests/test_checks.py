@@ -67,7 +67,7 @@ def checks(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def runs(folder: Path) -> int:
-    """How often the check `pages` has run."""
+    """Counts the runs of the check `pages`."""
     return (folder / "runs").read_text().count("run") if (folder / "runs").exists() else 0
 
 

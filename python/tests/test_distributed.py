@@ -503,7 +503,7 @@ def test_a_set_in_a_store_is_replaced_by_objects_of_other_names(tmp_path: Path) 
     run(Job(url, "t", mode="set"), [table([1]), table([2])])
     first = read_manifest(url)
     memory.pipe_file("/out/all/notes.txt", b"not of the set")
-    # What jobs that were killed have left, and what one that is under way has sent.
+    # A file that a killed job has left; below, a file that a job under way has sent.
     memory.pipe_file("/out/all/t-00000-abcdefabcdef.db", b"left")
     other = Job(url, "t", mode="set", if_exists="replace")
     other.begin()

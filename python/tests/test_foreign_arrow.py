@@ -96,7 +96,7 @@ def test_buffers_that_contradict_each_other_are_an_error_with_row_and_column(db:
             with pytest.raises(sqluice.InputError, match="contradicts itself") as raised:
                 sqluice.write(db, data, "t")
             assert not db.exists()
-            # What pyarrow itself finds has no row.
+            # An error that pyarrow itself finds has no row.
             assert raised.value.row == (None if raised.value.__cause__ else 2), name
 
 
@@ -118,7 +118,7 @@ def test_a_reader_without_batches_makes_an_empty_table(db: Path) -> None:
 
 
 def plain(value: Any) -> Any:
-    """What JSON has for a value of pyarrow's."""
+    """Converts a value of pyarrow to the types of JSON."""
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, dict):

@@ -14,7 +14,7 @@ use crate::waits;
 /// The schemes of URLs that are read.
 pub const SCHEMES: [&str; 5] = ["s3", "gs", "az", "https", "http"];
 
-/// How long and how often requests are tried.
+/// The limits on the time and the number of tries of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestLimits {
     /// The time that a server may send nothing, all tries of a request together. The default is two minutes.

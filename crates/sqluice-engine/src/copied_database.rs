@@ -146,7 +146,7 @@ pub struct CopiedPiece<'a> {
     pub changes: Changes<'a>,
     /// Whether it was made for this copy: its full leaves hold no deleted bytes.
     pub is_new: bool,
-    /// How it is verified; `None`: it was made for this copy.
+    /// The verification of the tree; `None`: the tree was made for this copy.
     pub verified: Option<VerifiedTree<'a>>,
 }
 
@@ -197,7 +197,7 @@ pub struct Copied {
     pub output: &'static str,
     /// The database that was replaced.
     pub replaced: Option<Replaced>,
-    /// How it was replaced.
+    /// The method by which that database was replaced.
     pub replacement: Option<Replacement>,
     /// The temporary files of killed runs, which were removed.
     pub removed: Vec<PathBuf>,

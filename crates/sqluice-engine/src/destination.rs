@@ -32,7 +32,7 @@ pub trait Output: Send {
     fn describe(&self) -> &'static str;
 }
 
-/// How a database file gives way to a new one.
+/// The method by which a new file replaces a database file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "method", rename_all = "lowercase")]
 pub enum Replacement {

@@ -56,8 +56,9 @@ pub struct WriteOptions {
     pub first_rowid: i64,
     /// How long to wait for a database that is in use.
     pub busy_timeout: Duration,
-    /// Whether a database that is replaced has no users but those that are seen: it is replaced by a rename even where others could have it
-    /// open unseen. Such a user would keep reading the old content.
+    /// `true` if a database that is replaced has no users except those that are seen. Such a database is
+    /// replaced by a rename, even if others could have it open unseen: an unseen user would keep reading the
+    /// old content.
     pub assume_unused: bool,
     /// The limits of requests for files and databases behind URLs.
     pub requests: RequestLimits,

@@ -1,4 +1,4 @@
-//! What is verified of a source while its trees are copied.
+//! Verifies a source while its trees are copied.
 //!
 //! ```text
 //!  pages     each used once, by all trees that are read            Claims
@@ -38,7 +38,7 @@ pub struct Verification<'a> {
 
 struct State {
     claims: Arc<Claims>,
-    /// What trees have added up to, by their names in small letters.
+    /// The totals of trees so far, by the names of the trees in small letters.
     totals: HashMap<String, Totals>,
 }
 

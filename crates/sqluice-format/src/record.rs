@@ -163,7 +163,7 @@ fn count_any_fields(record: &[u8]) -> Result<usize, RecordError> {
     }
 }
 
-/// What is added to the integers in a field.
+/// A number that is added to the integers in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shift {
     /// The field.
@@ -172,7 +172,8 @@ pub struct Shift {
     pub add: i64,
     /// The smallest integer to which it is added: smaller ones stay.
     pub from: i64,
-    /// Whether a record may lack the field, as one from before ADD COLUMN: its value is a default that stays.
+    /// `true` if a record may lack the field, like a record from before ADD COLUMN: the value of the field is
+    /// then a default that stays.
     pub may_lack: bool,
 }
 

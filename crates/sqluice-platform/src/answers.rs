@@ -98,9 +98,9 @@ pub enum Fault {
 /// The other processes that have a file open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Users {
-    /// Those that were seen.
+    /// The users that were seen.
     pub seen: Vec<User>,
-    /// Why another one may have been overlooked; `None`: all processes were looked at.
+    /// The reason why another user may have been overlooked; `None`: all processes were looked at.
     pub unseen: Option<Unseen>,
 }
 
@@ -115,7 +115,7 @@ pub struct User {
     pub name: String,
 }
 
-/// Why a process that has a file open may be overlooked.
+/// The reason why a process that has a file open may be overlooked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unseen {
     /// Some processes of this machine are hidden, for this reason: a sentence.

@@ -1,4 +1,4 @@
-//! How many files the process may have open at the same time.
+//! Raises the number of files that the process may have open at the same time.
 
 use crate::system;
 

@@ -22,12 +22,12 @@ impl Rights {
         Rights(system::rights::Rights::of(metadata))
     }
 
-    /// Those that SQLite gives a new database.
+    /// Returns the rights that SQLite gives a new database.
     pub fn of_new_database() -> Rights {
         Rights(system::rights::Rights::of_new(OF_DATABASE, system::tree::umask()))
     }
 
-    /// Those that most programs give a new file.
+    /// Returns the rights that most programs give a new file.
     pub fn of_new_file() -> Rights {
         Rights(system::rights::Rights::of_new(OF_FILE, system::tree::umask()))
     }
@@ -54,8 +54,9 @@ pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     system::rights::private(options)
 }
 
-/// Whether somebody else than this user and root may open the file at `path`: another owner, a group, or everyone, as far as the folders
-/// above it let them in. On Windows this is unknown, and `false`.
+/// Returns true if somebody other than this user and root may open the file at `path`: another owner, a
+/// group, or everyone, as far as the folders above the file let them in. On Windows the answer is unknown,
+/// and `false`.
 ///
 /// # Errors
 /// When the file or a folder can't be asked.

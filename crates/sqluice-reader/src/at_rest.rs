@@ -26,7 +26,7 @@ pub struct AtRest {
     before: Seen,
 }
 
-/// What changes when a database is written.
+/// The properties of a database file that change when the database is written.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     bytes: u64,

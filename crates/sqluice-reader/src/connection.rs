@@ -43,7 +43,7 @@ pub fn begin(path: &Path, busy_timeout: Duration, cancel: &Cancel) -> rusqlite::
 /// A connection in a read transaction of a database that is at rest, without locks.
 ///
 /// # Errors
-/// What SQLite says.
+/// The error of SQLite.
 pub(crate) fn begin_at_rest(path: &Path, cancel: &Cancel) -> Result<Connection> {
     let uri = immutable_uri(path)?;
     let read = || -> rusqlite::Result<Connection> {
@@ -59,7 +59,7 @@ pub(crate) fn begin_at_rest(path: &Path, cancel: &Cancel) -> Result<Connection> 
     read().map_err(|error| unreadable(path, error))
 }
 
-/// Whether SQLite could not open a file, or not write what it needs beside it.
+/// Returns true if SQLite could not open a file, or could not write a file that it needs beside the database.
 pub(crate) fn is_unopened(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
     matches!(error.sqlite_error_code(), Some(ReadOnly | CannotOpen))

@@ -53,7 +53,7 @@ pub struct FileView<'a> {
     pub file_bytes: u64,
     /// How long it may be read.
     pub limit: Option<Limit>,
-    /// What shows that it has changed, if it is read without locks.
+    /// The check that shows whether the file has changed, if the file is read without locks.
     pub at_rest: Option<&'a AtRest>,
     /// Receives the number of bytes that are read.
     pub progress: &'a dyn Progress,
@@ -129,7 +129,7 @@ impl<'a> FileView<'a> {
         self.at_rest.map_or(Ok(()), |at_rest| at_rest.check(self.path))
     }
 
-    /// Why a table or index could not be read.
+    /// Returns the error for a table or index that could not be read.
     pub fn failed_in(&self, tree: DamagedTree, error: ScanError<Error>) -> Error {
         match error {
             ScanError::Stopped(error) => error,
@@ -150,7 +150,8 @@ impl<'a> FileView<'a> {
     }
 }
 
-/// What can be done about a damaged file. Shells that are built without `sqlite_dbpage`, as Debian 12 does, have no `.recover` that works.
+/// The hint for a damaged file. Shells that are built without `sqlite_dbpage`, as in Debian 12, have no
+/// `.recover` that works.
 pub const DAMAGED_HINT: &str = "`sqluice check` lists the faults; .recover saves the rows that can be read, in the sqlite3 shell of \
     https://sqlite.org/download.html: the shells of some systems cannot do it";
 

@@ -89,7 +89,7 @@ pub struct Snapshot {
     /// A bit for each page that has a frame in the log.
     in_log: Vec<u64>,
     limit: Option<Limit>,
-    /// What shows that the file has changed, if it is read without locks.
+    /// The check that shows whether the file has changed, if the file is read without locks.
     at_rest: Option<AtRest>,
     /// The root pages of tables, once one was asked for.
     pub(crate) roots: OnceLock<HashMap<String, u32>>,

@@ -11,10 +11,10 @@ use sqluice_core::error::{Error, Message, Setting, message};
 use crate::address::Kind;
 use crate::tries;
 
-/// What `object_store` says of an answer whose size is not known.
+/// The words of `object_store` about an answer whose size is not known.
 pub(crate) const NO_LENGTH: &str = "Content-Length Header missing";
 
-/// What is wrong with a certificate, in the words of rustls and of people.
+/// The faults of a certificate, in the words of rustls and of people.
 const CERTIFICATES: [(&str, &str); 6] = [
     ("UnknownIssuer", "its certificate is signed by an authority that this machine does not know"),
     ("NotValidForName", "its certificate is for a server of another name"),
@@ -137,7 +137,7 @@ impl Tried<'_> {
     }
 }
 
-/// What is said of an answer that ends where its connection ends.
+/// The message about an answer that ends where its connection ends.
 const UNSIZED: &str =
     "the server does not say where the file ends, so that a broken connection would look like its end";
 

@@ -24,7 +24,7 @@ use crate::tries;
 /// A wait is a random time up to that many times the last one, which doubles it on average.
 const LIST_BACKOFF_BASE: f64 = 4.0;
 
-/// How long a server may take to accept a connection.
+/// The time that a server may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// The client of a store, and the name of an object in it.
@@ -96,11 +96,11 @@ impl Store {
     }
 }
 
-/// What a server says of the state of an object.
+/// The state of an object, as a server reports it.
 #[derive(Clone, Debug)]
 pub(crate) struct Version {
     tag: Option<String>,
-    /// When it was changed last; the start of the epoch: the server does not say.
+    /// The time of the last change, in seconds since the epoch; 0: the server does not say it.
     changed: i64,
 }
 

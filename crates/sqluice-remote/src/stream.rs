@@ -110,7 +110,7 @@ pub(crate) fn of_all(store: &Arc<Store>, version: &Version, cancel: &Cancel) -> 
     Ok(Box::new(Pieces { cancel: cancel.clone(), receive, piece: Bytes::new(), ended: false }))
 }
 
-/// What has been sent of an object to its reader.
+/// The part of an object that has been sent to its reader.
 struct All {
     store: Arc<Store>,
     version: Version,

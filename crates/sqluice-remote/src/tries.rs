@@ -20,10 +20,11 @@ use sqluice_core::{splitmix, waits};
 pub(crate) const WAIT_MIN: Duration = Duration::from_millis(100);
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// How long connections are tried to a server that none has been opened to: its name may be misspelled.
+/// The time for which connections are tried to a server that has accepted none: its name may be misspelled.
 const CONNECT_FOR: Duration = Duration::from_secs(10);
 
-/// How long a try waits for the next bytes at most, and the share of the timeout that this is.
+/// The longest time that a try waits for the next bytes: `STALL_MAX`, or the timeout divided by `STALL_SHARE`
+/// if that is shorter.
 const STALL_MAX: Duration = Duration::from_secs(30);
 const STALL_SHARE: u32 = 4;
 
@@ -37,12 +38,12 @@ const PROGRESS_BYTES: u64 = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct Tries {
     limits: RequestLimits,
-    /// How long a try waits for the next bytes.
+    /// The time that a try waits for the next bytes.
     stall: Duration,
-    /// When bytes flowed last, and how many have arrived since.
+    /// The time when bytes flowed last, and the number of bytes that have arrived since.
     since: Instant,
     flow_bytes: u64,
-    /// When the tries began to count, and how many new bytes have arrived since.
+    /// The time when the tries began to count, and the number of new bytes that have arrived since.
     new_since: Instant,
     new_bytes: u64,
     repeats: u32,
@@ -230,7 +231,7 @@ fn is_passing(error: &StoreError) -> bool {
     }
     let text = error.to_string();
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    // Those that are asked for credentials answer at once, or do not exist.
+    // Servers that are asked for credentials answer at once, or do not exist.
     if has(&["169.254.", "metadata.google"]) {
         return false;
     }

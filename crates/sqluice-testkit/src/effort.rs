@@ -1,4 +1,4 @@
-//! How hard tests try: `SQLUICE_EFFORT` is `quick` (the default), `full` (CI) or `soak` (hours).
+//! Sets the effort of tests: `SQLUICE_EFFORT` is `quick` (the default), `full` (CI) or `soak` (hours).
 //!
 //! A test asks for its numbers of rounds, kills, cases or rows by [`tries`], a property test by [`cases`](crate::cases). Every
 //! property, fault and phase is tried at each effort; only the numbers differ.

@@ -30,7 +30,7 @@ NAME = "manifest.json"
 
 _WAIT_SECONDS = 2.0
 _STEP_SECONDS = 0.02
-"""How long a reader waits for a set that another job replaces meanwhile."""
+"""The time that a reader waits for a set that another job replaces meanwhile, and the time between two tries."""
 
 
 def member_name(table: str, number: int, replacing: str | None) -> str:

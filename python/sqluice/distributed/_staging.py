@@ -27,7 +27,7 @@ _BEGINNING_SECONDS = 60
 _DRIVER = "driver.json"
 
 _OVER = ".over"
-"""How the name of a folder ends whose job is over: what is left of it is removed, whether or not `driver.json` is among it."""
+"""The end of the name of a folder whose job is over. The rest of such a folder is removed, with or without its `driver.json`."""
 
 
 @dataclass(frozen=True, slots=True)

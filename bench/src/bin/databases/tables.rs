@@ -26,7 +26,8 @@ const PART_TABLES: u64 = 1000;
 /// Bytes of a table and its index.
 const TABLE_BYTES: u64 = 2 * 4096 + 512;
 
-/// How much more time a table may need where there are many.
+/// The largest allowed ratio of the time per table to the time per table of the database with the fewest
+/// tables.
 const FACTOR_MAX: f64 = 2.0;
 
 #[derive(Debug, Args)]

@@ -46,7 +46,7 @@ pub(crate) struct Answer {
     pub(crate) sent: Sent,
 }
 
-/// How an answer is sent.
+/// A way to send an answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Sent {
     /// With its length.

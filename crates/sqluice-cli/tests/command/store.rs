@@ -19,14 +19,14 @@ use crate::support::{Limit, SQLUICE, WAITS, program, spawn_as_is, sqluice};
 /// The bucket of all tests, as the command sees it.
 const BUCKET: &str = "/bucket";
 
-/// What must not be seen anywhere.
+/// The credentials of the tests, which must not be seen anywhere.
 pub(crate) const KEY_ID: &str = "AKIAEXAMPLEOFSQLUICE";
 pub(crate) const SECRET: &str = "secret-of-the-tests/abc";
 
 /// The factor of waits between tries of a request.
 pub(crate) const QUICKLY: &str = "0.02";
 
-/// What is done with a request.
+/// The treatment of a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Deed {
     /// The store gets it, and its answer is passed on.
@@ -51,7 +51,8 @@ struct Moto {
     address: String,
 }
 
-/// What keeps a store alive: it ends with the pipe to its standard input, or with the connection.
+/// The handle that keeps a store alive: the store ends with the pipe to its standard input, or with the
+/// connection.
 enum Life {
     Process(#[expect(dead_code, reason = "it is there to be kept")] Child),
     Connection(#[expect(dead_code, reason = "it is there to be kept")] TcpStream),
@@ -189,12 +190,12 @@ impl Store {
         assert_eq!(self.ask("DELETE", &format!("/{key}"), b"").unwrap().status, 204);
     }
 
-    /// Whether uploads are neither completed nor given up.
+    /// Returns true if some uploads are neither completed nor given up.
     pub(crate) fn has_uploads(&self) -> bool {
         self.ask("GET", "?uploads", b"").unwrap().text().contains("<UploadId>")
     }
 
-    /// How many requests are not answered yet.
+    /// Returns the number of requests that are not answered yet.
     pub(crate) fn open_requests(&self) -> usize {
         self.open_requests.load(Ordering::SeqCst)
     }

@@ -47,11 +47,11 @@ pub struct DeclaredColumn<'s> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Constraint<'s> {
-    /// What it is.
+    /// The kind of the constraint.
     pub kind: ConstraintKind,
     /// The columns of the key, in small letters; of a CHECK all names that it has.
     pub columns: Vec<String>,
-    /// What it says, in normal form: equal constraints say the same.
+    /// The definition of the constraint in normal form: equal constraints have equal definitions.
     pub says: String,
     /// Its text.
     pub text: &'s str,
@@ -94,7 +94,7 @@ impl<'s> Declaration<'s> {
         (&self.tokens[..self.open], items.collect(), &self.tokens[self.close..])
     }
 
-    /// How many of the items are columns.
+    /// Returns the number of items that are columns.
     pub fn column_count(&self) -> usize {
         self.columns.len()
     }
@@ -191,7 +191,8 @@ fn bare<'t>(sql: &str, mut tokens: &'t [Token]) -> &'t [Token] {
     tokens
 }
 
-/// How many tokens the parenthesis that `tokens` begin with and all up to its end are; 0: they begin with none.
+/// Returns the number of tokens from the parenthesis that `tokens` begins with to the end of that
+/// parenthesis; 0 if `tokens` does not begin with a parenthesis.
 fn group(sql: &str, tokens: &[Token]) -> usize {
     let mut depth = 0;
     for (at, token) in tokens.iter().enumerate() {
@@ -306,7 +307,7 @@ impl<'s, 't> Walk<'s, 't> {
         }
         self.at += 1;
         match normal(self.sql, &self.tokens[self.at - 1..self.at.min(self.tokens.len())]).as_str() {
-            // What is done without it.
+            // ABORT is the default of SQLite.
             "abort" => String::new(),
             other => format!(" on conflict {other}"),
         }

@@ -129,7 +129,8 @@ pub fn terminated(sql: &str) -> String {
     format!("{sql}{end}")
 }
 
-/// Whether the text of a block comment has its end: SQLite takes the end of the statement for one.
+/// Returns true if the text of a block comment ends with `*/`. SQLite also takes the end of the statement for
+/// the end of the comment.
 fn is_closed(comment: &str) -> bool {
     comment.len() >= "/**/".len() && comment.ends_with("*/")
 }

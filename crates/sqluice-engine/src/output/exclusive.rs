@@ -37,7 +37,7 @@ impl Exclusive {
         Arc::clone(self.locked.connection())
     }
 
-    /// Whether it is in WAL mode.
+    /// Returns true if the database is in WAL mode.
     pub fn is_wal(&self) -> bool {
         self.locked.is_wal()
     }

@@ -33,8 +33,8 @@ use super::replace::{NewContent, Old};
 use super::wanted::{Wanted, exists};
 use super::{Output, Replaced, Replacement, explained, leftover, shared};
 
-/// How long to wait for processes that still write to a shared file. The locks of one that a network has cut off end sooner. The wait is
-/// scaled by [`waits`].
+/// The time to wait for processes that still write to a shared file. The locks of a process that a network
+/// has cut off end sooner. The wait is scaled by [`waits`].
 const WRITERS_WAIT: Duration = Duration::from_secs(120);
 
 /// A new file that gets its name when it is whole.
@@ -48,7 +48,7 @@ pub struct NewFile {
     /// That, if it was taken for us alone before.
     exclusive: Option<Arc<Exclusive>>,
     replaced: Option<Replaced>,
-    /// What killed runs had left.
+    /// The temporary files of killed runs, which were removed.
     removed: Vec<PathBuf>,
     /// Open from the start: where that is not permitted, it is known before anything is written.
     folder: Folder,

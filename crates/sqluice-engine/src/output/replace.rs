@@ -60,12 +60,12 @@ use crate::options::WriteOptions;
 /// The sidecar files of a database.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
 
-/// How long to wait at least for another process that uses the old database, when the new one is whole: by then the run has something to
-/// lose. The wait is scaled by [`waits`].
+/// The least time to wait for another process that uses the old database, when the new database is whole: by
+/// then the run has something to lose. The wait is scaled by [`waits`].
 const WAIT_AFTER: Duration = Duration::from_secs(10);
 
-/// How long SQLite waits for a lock at a time. Meanwhile it keeps new readers out, so that there is a gap between programs that open a database
-/// again and again.
+/// The time that SQLite waits for a lock at each try. Meanwhile SQLite keeps new readers out, so that there
+/// is a gap between programs that open a database again and again.
 const LOCK_WAIT: Duration = Duration::from_millis(250);
 
 /// The time until the lock is tried again. Programs that open a database for a moment leave gaps that are short.
@@ -84,17 +84,17 @@ pub(super) struct Old {
     assume_unused: bool,
 }
 
-/// How a database is taken.
+/// The options for taking over a database that may be in use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WaitOptions {
-    /// How long to wait for other processes.
+    /// The time to wait for other processes.
     pub(super) busy_timeout: Duration,
-    /// Whether no process has it open but those that are seen.
+    /// `true` if no process has the database open except those that are seen.
     pub(super) assume_unused: bool,
 }
 
 impl WaitOptions {
-    /// Those of a run.
+    /// Returns the wait options of a run.
     pub(super) fn of(options: &WriteOptions) -> WaitOptions {
         WaitOptions { busy_timeout: options.busy_timeout, assume_unused: options.assume_unused }
     }
@@ -103,9 +103,9 @@ impl WaitOptions {
 /// A new file that is whole and synced, and takes the place of the old one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewContent<'a> {
-    /// Where it is.
+    /// The path of the new file.
     pub(super) temporary: &'a Path,
-    /// Where the old one is.
+    /// The path of the old database.
     pub(super) place: &'a TargetPath,
     /// The folder of both.
     pub(super) folder: &'a Folder,
@@ -146,13 +146,14 @@ impl Old {
         self.rights.give(to)
     }
 
-    /// How it will be replaced, as far as it is known before it is locked.
+    /// Returns the method by which the database will be replaced, as far as the method is known before the
+    /// database is locked.
     pub(super) fn replacement(&self) -> Replacement {
         let users = self.users().map_or(Users::default(), |(_, users)| users);
         self.replacement_beside(&Users { seen: Vec::new(), ..users })
     }
 
-    /// How it is replaced beside these users.
+    /// Returns the method by which the database is replaced beside these users.
     fn replacement_beside(&self, users: &Users) -> Replacement {
         let why = match (users.seen.first(), users.unseen) {
             (Some(user), _) => format!("{} has it open", user.name),
@@ -346,7 +347,7 @@ impl Locked {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it is in WAL mode.
+    /// Returns true if the database is in WAL mode.
     pub(super) fn is_wal(&self) -> bool {
         self.is_wal
     }

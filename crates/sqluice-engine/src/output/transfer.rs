@@ -46,7 +46,7 @@ pub(super) struct Into<'a> {
     pub(super) connection: &'a mut Connection,
     /// As the user named it; for messages.
     pub(super) name: &'a Path,
-    /// Whether it is in WAL mode.
+    /// `true` if the database is in WAL mode.
     pub(super) is_wal: bool,
 }
 
@@ -72,7 +72,7 @@ pub(super) fn transfer(from: &Path, into: Into<'_>, cancel: &Cancel) -> Result<(
             Error::target(what).about(name).because(said(error))
         })?;
     }
-    // Whoever opens it next would find a journal that holds nothing.
+    // Otherwise the next program that opens the database would find a journal that holds nothing.
     let _ = connection.execute_batch("PRAGMA locking_mode = NORMAL; SELECT count(*) FROM sqlite_schema");
     Ok(())
 }

@@ -30,9 +30,9 @@ pub struct Wanted<'a> {
     pub destination: Option<&'a Arc<dyn Destination>>,
     /// Bytes of memory of the run.
     pub memory_bytes: u64,
-    /// How long to wait for processes that use a database that is replaced.
+    /// The time to wait for processes that use a database that is replaced.
     pub busy_timeout: Duration,
-    /// Whether no process has such a database open but those that are seen.
+    /// `true` if no process has such a database open except those that are seen.
     pub assume_unused: bool,
 }
 
@@ -99,8 +99,9 @@ impl Wanted<'_> {
         Ok(Some(Replaced::read(&place)))
     }
 
-    /// How a database that has the name will be replaced; `None`: none has it. `page_bytes` is the size of the new pages, if it is known. To
-    /// be asked before SQLite opens the database.
+    /// Returns the method by which a database that has the name will be replaced; `None`: no database has the
+    /// name. `page_bytes` is the size of the new pages, if that is known. This must be called before SQLite
+    /// opens the database.
     ///
     /// # Errors
     /// As [`Wanted::refuse`]; when it can't be replaced by pages of that size.

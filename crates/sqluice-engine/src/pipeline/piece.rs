@@ -18,7 +18,7 @@ pub(crate) struct Piece<'a> {
     /// Whether pages have the same layout in both databases, and leaves that are packed are taken as they are.
     pub(crate) takes_leaves: bool,
     pub(crate) changes: Changes<'a>,
-    /// What is verified on the way; `None`: nothing, or another reader does it.
+    /// The verification on the way; `None`: the tree is not verified, or another reader verifies the tree.
     pub(crate) verified: Option<VerifiedTree<'a>>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Piece<'a> {
 pub struct Changes<'a> {
     /// Is added to rowids of a table; those in an index are a field.
     pub rowid: i64,
-    /// What is added to fields of records, by ascending field.
+    /// The numbers that are added to fields of records, by ascending field.
     pub fields: Cow<'a, [Shift]>,
     /// The rows that are left out, by their rowids before the change, in ascending order.
     pub left_out: Cow<'a, [i64]>,
@@ -47,7 +47,7 @@ impl Changes<'_> {
 }
 
 impl Piece<'_> {
-    /// Why the tree could not be read.
+    /// Returns the error for a tree that could not be read.
     pub(crate) fn failed(&self, error: ScanError<Error>) -> Error {
         match &self.verified {
             Some(verified) => verified.failed(&self.view, error),

@@ -34,7 +34,7 @@ pub struct Plan {
     pub replaces: bool,
     /// The content of that file, which will be lost; set by [`Plan::look_at_replaced`].
     pub replaced: Option<Replaced>,
-    /// How that file will be replaced; set by [`Plan::look_at_replaced`].
+    /// The method by which that file will be replaced; set by [`Plan::look_at_replaced`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// The database of that name that the rows go into; `None`: a new one is created.
@@ -80,10 +80,10 @@ pub struct Plan {
     /// Bytes that the run may take.
     #[serde(skip)]
     pub memory_bytes: u64,
-    /// How long to wait for processes that use a database that is replaced.
+    /// The time to wait for processes that use a database that is replaced.
     #[serde(skip)]
     pub busy_timeout: Duration,
-    /// Whether such a database has no users but those that are seen.
+    /// `true` if such a database has no users except those that are seen.
     #[serde(skip)]
     pub assume_unused: bool,
 }

@@ -235,7 +235,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     }
 }
 
-/// What is wrong with a record, for messages.
+/// Returns the fault of a record, for messages.
 pub(super) fn why_no_record(error: RecordError) -> &'static str {
     match error {
         RecordError::Header => "its header does not end where it should",

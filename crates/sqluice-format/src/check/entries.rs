@@ -126,9 +126,10 @@ pub(super) fn misfits(
     fit
 }
 
-/// Whether a text is a number as a whole, spaces around it aside: then numeric affinity makes it one.
+/// Returns true if a text is a number as a whole, except for spaces around it. Numeric affinity makes a
+/// number of such a text.
 fn is_number(text: &[u8], encoding: u32) -> bool {
-    // What is no ASCII in UTF-16 is no part of a number either.
+    // A character of UTF-16 that is not ASCII is no part of a number either.
     let narrowed: Vec<u8>;
     let text = match encoding {
         2 | 3 => {

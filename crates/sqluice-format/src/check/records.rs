@@ -33,7 +33,7 @@ enum Content<'t> {
     Entries(&'t Index),
 }
 
-/// What is wrong with a record.
+/// A fault of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
     /// It is not a record, and why.
@@ -125,7 +125,8 @@ fn fit(table: &Table, fields: &mut Fields, (record, encoding): (&[u8], u32)) -> 
     wrong.map_or(Ok(()), Err)
 }
 
-/// What the records of a tree add up to: of a table, the entries that each of its indexes must have; of an index, its entries.
+/// The sums over the records of a tree: for a table, the entries that each of its indexes must have; for an
+/// index, its entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals(Vec<Sum>);
 

@@ -165,7 +165,7 @@ pub struct Scan {
     fields: usize,
 }
 
-/// What is wrong with a page that two trees, chains or cells refer to.
+/// The fault of a page that two trees, chains or cells refer to.
 pub const USED_TWICE: &str = "it is used twice";
 
 /// A subtree, and the divider after it.

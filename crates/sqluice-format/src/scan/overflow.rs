@@ -44,7 +44,7 @@ impl Overflowing<'_> {
             parent = next;
             next = head.first_chunk().copied().map_or(0, u32::from_be_bytes);
         }
-        // What is read in part ends anywhere.
+        // The chain of a record that is read in part may end anywhere.
         if record.len() == self.payload_bytes && next != 0 {
             return Err(Damage { page: parent, what: "an overflow chain goes on after its end" }.into());
         }

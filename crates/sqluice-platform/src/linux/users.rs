@@ -57,7 +57,8 @@ pub(crate) fn find(path: &Path, identity: Identity) -> Users {
     users
 }
 
-/// Why not all processes are in `/proc`, or none of other machines.
+/// Returns the reason why `/proc` may not list all users of a file: some processes are hidden, or other
+/// machines share the file system.
 fn hidden(path: &Path) -> Option<Unseen> {
     // Constants of the system have other types on other processors.
     #[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast, reason = "the numbers have 32 bits")]
@@ -99,7 +100,8 @@ fn descriptors(process: &Path, name: &OsStr, identity: Identity) -> io::Result<V
     Ok(found)
 }
 
-/// Whether a link of `/proc` is of a file that has this name, or had it.
+/// Returns true if a link of `/proc` leads to a file that has this name, or had the name before the file was
+/// deleted.
 fn is_named(link: &Path, name: &OsStr) -> bool {
     let Some(file_name) = link.file_name().map(OsStr::as_encoded_bytes) else { return false };
     let name = name.as_encoded_bytes();

@@ -23,7 +23,7 @@ impl Rights {
         Rights { mode: metadata.permissions().mode() & 0o7777, owner }
     }
 
-    /// Where the umask is unknown, only the owner gets rights.
+    /// Returns the rights of a new file. If the umask is unknown, only the owner gets rights.
     pub(crate) fn of_new(mode: u32, umask: Option<u32>) -> Rights {
         Rights { mode: umask.map_or(PRIVATE, |umask| mode & !umask), owner: None }
     }
@@ -65,7 +65,8 @@ pub(crate) fn may_others_open(path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Whether a group has no member but this user and root: it is root's, or has the name of the user and no other member.
+/// Returns true if a group has no member except this user and root: the group is root's, or has the name of
+/// the user and no other member.
 fn is_of_one_user(group: u32, user: u32) -> bool {
     let of_system = |file| fs::read_to_string(Path::new("/etc").join(file)).unwrap_or_default();
     let (users, groups) = (of_system("passwd"), of_system("group"));

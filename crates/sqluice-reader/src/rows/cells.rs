@@ -248,7 +248,7 @@ pub(super) struct Block {
     pub(super) rowids: Vec<i64>,
 }
 
-/// Why rows are not given any further.
+/// The reason why no further rows are given.
 pub(super) enum Stop {
     /// A row of the block is at fault, and a column that may be known.
     Row(usize, Option<usize>, Error),
@@ -291,7 +291,7 @@ impl Block {
         keeps_bytes: bool,
         locate: &mut Locate<'_>,
     ) -> Result<(), Stop> {
-        // Those that are not reported yet, in reverse order.
+        // The refused rows that are not reported yet, in reverse order.
         let mut refused = self.refuse_texts(sink, keeps_bytes);
         let mut from = 0;
         while from < self.rows {

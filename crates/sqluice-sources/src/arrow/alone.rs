@@ -21,8 +21,9 @@ pub struct BadValue {
 }
 
 impl<'a> OneColumn<'a> {
-    /// Those of the column `name`; `as_text`: that has TEXT affinity. Their type is `kind`: that of the array, or the type of an array that
-    /// was [imported](super::foreign::import_column).
+    /// Converts the values of the column `name`; `as_text`: the column has TEXT affinity. The type of the
+    /// values is `kind`: the type of the array, or the type of an array that was
+    /// [imported](super::foreign::import_column).
     ///
     /// # Errors
     /// The first value that SQLite can't have.

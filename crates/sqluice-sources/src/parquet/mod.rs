@@ -283,7 +283,7 @@ struct Shared {
     read: Vec<usize>,
     /// Their types.
     kinds: Vec<DataType>,
-    /// How their texts are read first.
+    /// The way in which the texts of these columns are read first.
     texts: Texts,
     memory: MemoryBound,
     rows: ArrowRows,

@@ -48,8 +48,9 @@ pub(super) fn kinds(metadata: &ArrowReaderMetadata, read: &[usize]) -> Vec<DataT
     read.iter().map(|field| type_as_views(fields[*field].data_type(), Texts::Checked)).collect()
 }
 
-/// How the columns `read`, which mean the types `kinds`, can be read first. The reader checks strings that are marked as UTF-8 alone: those
-/// that are marked as JSON, or have no mark and are texts by the Arrow schema of the file, are taken as they are.
+/// Returns the way in which the columns `read`, which mean the types `kinds`, can be read first. The reader
+/// checks only strings that are marked as UTF-8. Strings that are marked as JSON, or have no mark and are
+/// texts by the Arrow schema of the file, are taken as they are.
 pub(super) fn first_reading(metadata: &ArrowReaderMetadata, read: &[usize], kinds: &[DataType]) -> Texts {
     let schema = metadata.parquet_schema();
     let is_unchecked = |leaf: usize| {

@@ -90,7 +90,7 @@ struct Masked {
 }
 
 impl Prepared {
-    /// What leaves a damaged table or index out.
+    /// Returns a message with the setting that leaves a damaged table or index out.
     fn without(&self, DamagedTree { is_index, name, table, .. }: &DamagedTree) -> Option<Message> {
         let is_it = |index: &&Index| index.name.eq_ignore_ascii_case(name);
         let index = self.schema.table(table).and_then(|table| table.indexes.iter().find(is_it));
@@ -378,7 +378,8 @@ impl Copy {
         is_same(&self.source, &self.target)
     }
 
-    /// How a file that has the name of the target will be replaced, if one has it.
+    /// Returns the method by which a file that has the name of the target will be replaced, if such a file
+    /// exists.
     fn replacement(&self) -> Result<Option<Replacement>> {
         if self.purpose == Some(Purpose::D1) || !(self.is_in_place() || self.write.overwrite) {
             return Ok(None);

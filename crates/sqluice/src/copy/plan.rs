@@ -31,7 +31,7 @@ pub struct CopyPlan {
     pub source_journal_mode: String,
     /// Whether the copy takes the place of the source, which no other process may use meanwhile.
     pub in_place: bool,
-    /// How the file that has the name of the target will be replaced, if one has it.
+    /// The method by which the file that has the name of the target will be replaced, if such a file exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// Whether other processes can commit to the source while it is copied.

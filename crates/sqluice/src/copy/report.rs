@@ -67,7 +67,7 @@ pub struct CopyReport {
     pub broken: Vec<String>,
     /// The database that was replaced.
     pub replaced: Option<Replaced>,
-    /// How it was replaced.
+    /// The method by which that database was replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// The temporary files of killed runs, which were removed.

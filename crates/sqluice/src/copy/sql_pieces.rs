@@ -65,7 +65,7 @@ pub(super) fn write(prepared: &Prepared, progress: &dyn Progress, cancel: &Cance
     report.threads = copy.write.threads.unwrap_or_else(cores);
     for table in &tables {
         let columns = table.columns.iter().filter(|column| column.generated.is_none());
-        // Where a column shows it, that column is written.
+        // If a column shows the rowid, that column is written instead.
         let rowid = table.rowid_name().filter(|_| table.rowid_alias.is_none()).map(str::to_owned);
         let columns: Vec<String> =
             rowid.into_iter().chain(columns.map(|column| column.name.clone())).collect();

@@ -1,4 +1,4 @@
-//! What copies and merges verify of their sources, and what can be done about a source that is damaged.
+//! Verifies the sources of copies and merges, and hints at what can be done about a source that is damaged.
 
 use sqluice_core::error::{DamagedTree, Error, Message, Result, Setting, message};
 use sqluice_core::schema::Schema;
@@ -56,7 +56,7 @@ pub(crate) fn of_application(error: Error, table: &str) -> Error {
     }
 }
 
-/// What leaves a table out.
+/// Returns a message with the setting that leaves a table out; `None`: SQLite owns the table.
 pub(crate) fn without_table(table: &str) -> Option<Message> {
     let is_internal = table.to_ascii_lowercase().starts_with("sqlite_");
     let leaves_out = || message![Setting::ExcludeTable.to(table), " leaves the table out"];

@@ -166,7 +166,8 @@ impl Export {
         }
     }
 
-    /// What is exported to a file; one in a folder has a name that is none of `taken`.
+    /// Returns the path and the format in which `rows` are exported. A file in `folder` gets a name that is
+    /// none of `taken`.
     fn wanted(&self, rows: Rows, folder: Option<&Path>, taken: &[String]) -> Result<Wanted> {
         let path = match (&self.target, folder) {
             (Target::Stdout, _) => None,

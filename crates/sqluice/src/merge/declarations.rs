@@ -6,7 +6,8 @@
 //!  result CREATE TABLE t (id INTEGER PRIMARY KEY, zip TEXT NOT NULL, born INT CHECK (born > 1900))
 //! ```
 //!
-//! What all sources have must store and accept the same values. What one source adds is copied with its whole text.
+//! Columns and constraints that all sources have must store and accept the same values. A column or
+//! constraint that one source adds is copied with its whole text.
 
 use std::collections::HashSet;
 
@@ -96,7 +97,8 @@ pub(super) fn joined(sources: &[Source], object: &Shared, with_rows: &[usize]) -
     let first = declared(first.0)?;
     let others = others.into_iter().map(declared).collect::<Result<Vec<_>>>()?;
     let (mut refused, mut notes) = (Vec::new(), Vec::new());
-    // What is added to the first, with the source that has it first.
+    // The columns and constraints that are added to the first declaration, each column with the source that
+    // has it first.
     let mut columns: Vec<(&Declared<'_>, &BothColumns<'_>)> = Vec::new();
     let mut constraints: Vec<&Constraint<'_>> = Vec::new();
     for (place, other) in others.iter().enumerate() {
@@ -111,7 +113,8 @@ pub(super) fn joined(sources: &[Source], object: &Shared, with_rows: &[usize]) -
         }
         let shared = other.shared_constraints(&first);
         for constraint in other.constraints.iter().filter(|one| !shared.iter().any(|known| known == one)) {
-            // Those of added columns are in their texts. A PRIMARY KEY is compared with that of the first.
+            // Constraints of added columns are in the texts of these columns. A PRIMARY KEY is compared with
+            // that of the first.
             let is_apart = constraint.column.as_ref().is_none_or(|name| first.column(name).is_some());
             let is_known = constraints.iter().any(|known| known.says == constraint.says);
             if is_apart && !is_known && constraint.kind != ConstraintKind::PrimaryKey {

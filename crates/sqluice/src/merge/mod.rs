@@ -112,7 +112,8 @@ impl Merge {
         Wanted { replaces: true, ..self.wanted() }.recover_replaced(cancel)
     }
 
-    /// How a file that has the name of the target will be replaced, if one has it.
+    /// Returns the method by which a file that has the name of the target will be replaced, if such a file
+    /// exists.
     fn replacement(&self) -> Result<Option<Replacement>> {
         match self.keeps_target() || self.write.overwrite {
             true => Wanted { replaces: true, ..self.wanted() }.replacement(None),

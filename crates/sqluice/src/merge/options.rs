@@ -47,7 +47,7 @@ pub struct Merge {
     pub write: WriteOptions,
 }
 
-/// What is done with rows that refer to rows which are left out because other rows have their keys.
+/// The treatment of rows that refer to rows which are left out because other rows have their keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Orphans {

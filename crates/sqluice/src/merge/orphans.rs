@@ -71,7 +71,8 @@ pub(super) fn find(run: &Run<'_>, left_out: &LeftOut, cancel: &Cancel) -> Result
     Ok(orphans)
 }
 
-/// Whether rows are left out because of the key alone that a reference is to: then another row has it.
+/// Returns true if rows of `parent` are left out only because another row has the same `keys`: a reference to
+/// `keys` then finds that other row.
 fn is_only_key(parent: &MergedTable<'_>, keys: &[usize]) -> bool {
     let table = parent.table;
     let unique = table.indexes.iter().filter(|index| index.unique).count();
@@ -95,7 +96,7 @@ struct Search<'r, 's> {
 }
 
 impl Search<'_, '_> {
-    /// How many rows of the result are orphans.
+    /// Counts the rows of the result that are orphans.
     fn rows(&self) -> Result<u64> {
         let Search { run, reference, .. } = *self;
         let design = run.design;
@@ -196,7 +197,8 @@ impl Search<'_, '_> {
         read().map_err(|error| unreadable(snapshot.name(), error))
     }
 
-    /// Those of the keys that no row of a database has which is not left out. Rowids of it are `from` - `to` larger.
+    /// Returns the keys that no row of a database has, apart from rows that are left out. Rowids of this
+    /// database are `from` - `to` larger.
     fn not_in(
         &self,
         snapshot: &Snapshot,
@@ -233,7 +235,8 @@ impl Search<'_, '_> {
         read().map_err(|error| unreadable(snapshot.name(), error))
     }
 
-    /// How many rows of a database refer to these keys: of a source, those that are not left out themselves.
+    /// Counts the rows of a database that refer to these keys. Of a source, only rows that are not left out
+    /// themselves count.
     fn referring(&self, snapshot: &Snapshot, keys: &[Vec<Value>], source: Option<usize>) -> Result<u64> {
         let connection = snapshot.connection();
         let counted = self.make(&connection, keys).and_then(|()| self.count(&connection, source));

@@ -21,7 +21,7 @@ pub struct MergePlan {
     pub target: PathBuf,
     /// Whether it is the first of the sources, and no other process may use it meanwhile.
     pub adds_to_target: bool,
-    /// How the file that has the name of the target will be replaced, if one has it.
+    /// The method by which the file that has the name of the target will be replaced, if such a file exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// The sources, in order.

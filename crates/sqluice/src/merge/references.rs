@@ -13,7 +13,7 @@
 //! ```
 //!
 //! A source gets the numbers of its keys, and of positive values that refer to none of them: so these refer to no row of another source.
-//! Where all keys are positive, 0 and negative values refer to nothing, and stay.
+//! If all keys are positive, 0 and negative values refer to nothing, and stay.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -39,7 +39,7 @@ pub(super) struct MergedReference {
     /// The table that is referred to, and its columns.
     pub(super) parent: usize,
     pub(super) keys: Vec<usize>,
-    /// Whether the schema declares it; otherwise the user gave it, or it was found.
+    /// `true` if the schema declares the reference; otherwise the user gave the reference, or it was found.
     is_declared: bool,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct References {
     pub(super) list: Vec<MergedReference>,
     /// Columns of which the user said whether and to what they refer.
     decided: HashSet<(usize, usize)>,
-    /// What is added to values of columns, by table and source.
+    /// The numbers that are added to values of columns, by table and source.
     shifts: HashMap<(usize, usize), Vec<Shift>>,
     /// The columns of tables whose values change in some source.
     followers: HashMap<usize, BTreeSet<usize>>,
@@ -83,12 +83,13 @@ impl References {
         Ok(references)
     }
 
-    /// Whether values of any column change.
+    /// Returns true if values of any column change.
     pub(super) fn change_values(&self) -> bool {
         !self.shifts.is_empty()
     }
 
-    /// What is added to values of columns of a table in a source; their fields are columns.
+    /// Returns the numbers that are added to values of columns of a table in a source. The fields of these
+    /// shifts are columns.
     pub(super) fn shifts(&self, table: usize, source: usize) -> &[Shift] {
         self.shifts.get(&(table, source)).map_or(&[], Vec::as_slice)
     }
@@ -98,7 +99,7 @@ impl References {
         self.followers.get(&table).into_iter().flatten().copied()
     }
 
-    /// Whether the user has said to what a column refers, or that it refers to nothing.
+    /// Returns true if the user has said what a column refers to, or that the column refers to nothing.
     pub(super) fn is_decided(&self, child: usize, column: usize) -> bool {
         self.decided.contains(&(child, column))
     }
@@ -333,7 +334,7 @@ impl References {
     }
 }
 
-/// What is added to the keys of tables.
+/// The numbers that are added to the keys of tables.
 #[derive(Debug, Default)]
 struct Added {
     /// By table and source, also of sources without rows.
@@ -342,7 +343,7 @@ struct Added {
     from: HashMap<usize, i64>,
 }
 
-/// Whether a table gets new numbers if sources share some.
+/// Returns true if a table gets new numbers when sources share some numbers.
 fn is_to_be_renumbered(around: &Around<'_>, merged: &MergedTable<'_>) -> bool {
     merged.table.rowid_alias.is_some()
         && !merged.is_empty
@@ -385,7 +386,7 @@ fn values(source: &Source, table: &Table, column: usize, from: i64) -> Result<Op
     read().map_err(|error| unreadable(source.snapshot.name(), error))
 }
 
-/// How many values of a column are keys in a source that has both tables.
+/// Counts the values of a column, and those of the values that are keys, in a source that has both tables.
 fn share_of(
     source: &Source,
     (child, column): (&Table, usize),

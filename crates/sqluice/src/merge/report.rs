@@ -65,7 +65,7 @@ pub struct MergeReport {
     pub orphans: Vec<OrphanedRows>,
     /// The database that was replaced.
     pub replaced: Option<Replaced>,
-    /// How it was replaced, or the target that was added to.
+    /// The method by which the result took the place of the old database, or of the target that was added to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// The temporary files of killed runs, which were removed.
@@ -141,7 +141,7 @@ pub struct OrphanedRows {
     pub columns: Vec<String>,
     /// The table that they refer to.
     pub parent: String,
-    /// How many they are.
+    /// The number of these rows.
     pub rows: u64,
 }
 

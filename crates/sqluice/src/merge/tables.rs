@@ -323,13 +323,13 @@ fn are_disjoint(members: &[Member]) -> bool {
     disjoint(members.iter().map(|member| member.rowids).collect())
 }
 
-/// Whether no two ranges overlap.
+/// Returns true if no two ranges overlap.
 pub(super) fn disjoint(mut ranges: Vec<(i64, i64)>) -> bool {
     ranges.sort_unstable();
     ranges.windows(2).all(|pair| pair[0].1 < pair[1].0)
 }
 
-/// What is added to each of these ranges, so that each begins behind the one before.
+/// Returns the number that is added to each of these ranges, so that each range begins behind the one before.
 ///
 /// # Errors
 /// The place of the first range whose numbers are too large for that.

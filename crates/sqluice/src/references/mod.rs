@@ -47,7 +47,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Whether the values look like references.
+    /// Returns true if the values look like references.
     pub(crate) fn is_enough(self) -> bool {
         self.keys > 0 && self.keys * 2 >= self.values
     }

@@ -1,4 +1,4 @@
-//! Which tables the name of a column means.
+//! Finds the tables that the name of a column means.
 
 use std::collections::{HashMap, HashSet};
 
@@ -53,7 +53,7 @@ fn has(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|one| one == word)
 }
 
-/// Whether the name of a column says that it refers, and not to what.
+/// Returns true if the name of a column says that the column refers to a table, but not to which table.
 pub(super) fn may_mean_any(column: &str) -> bool {
     has(ANY, &words_of_name(column).concat())
 }
@@ -171,14 +171,15 @@ impl TableNames {
 /// Letters of the end of a table's name that stands for all of it in a column of its own.
 const OWN_END_MIN: usize = 4;
 
-/// Whether the last words are the end of the name of the table, in any of its forms: `from_visit` in `historyvisits`.
+/// Returns true if the last words are the end of the name of the table, in any form of that name:
+/// `from_visit` in `historyvisits`.
 fn ends_with_end_of(words: &[String], own: &[String]) -> bool {
     let forms = (0..words.len()).flat_map(|first| singulars(&words[first..].concat()));
     let mut long = forms.filter(|form| form.len() >= OWN_END_MIN);
     long.any(|form| own.iter().any(|own| own.ends_with(&form)))
 }
 
-/// Whether the last words are a name of columns that refer to their own table.
+/// Returns true if the last words are a name of columns that refer to their own table.
 fn ends_with_own(words: &[String]) -> bool {
     (0..words.len()).any(|first| cores(&words[first..].concat()).into_iter().any(|core| has(OWN, core)))
 }

@@ -370,7 +370,7 @@ fn no_log_or_index_stays_of_a_program_that_closes_the_database_while_a_run_waits
 fn a_new_database_is_private_until_it_is_finished() {
     let folder = folder();
     let mode_of = |name: &str| fs::metadata(folder.path().join(name)).unwrap().mode() & 0o777;
-    // What SQLite gives a new database.
+    // A database that SQLite creates, to compare the permissions.
     Connection::open(folder.path().join("of_sqlite.db"))
         .unwrap()
         .execute_batch("CREATE TABLE t (a)")

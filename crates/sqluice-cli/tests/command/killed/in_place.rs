@@ -15,14 +15,14 @@ use crate::support::{Ran, Random, end, folder, generate, spawn, sqluice, tell, t
 
 const LEFT: [Left; 4] = [Left::Rollback, Left::HotJournal, Left::Wal, Left::StaleWal];
 
-/// How a run replaces the database.
+/// The method by which a run replaces the database.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum By {
     Rename,
     Transaction,
 }
 
-/// What a run does.
+/// The work of a run: a copy, a merge, or `generate --overwrite`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum What {
     Copy,
@@ -141,7 +141,7 @@ fn a_killed_run_in_place_leaves_the_old_content_or_the_new_in_its_journal_mode()
                 }
                 let is_new = assert_whole(what, left, &database, &at);
                 new += usize::from(is_new);
-                // What was added must not be added twice, and what is replaced is no longer there.
+                // After a finished run, a second merge would add the rows twice, and the old content is gone.
                 let again = if is_new { What::Overwrite } else { what };
                 let ran = run(by, folder, &again.args(&more)).unwrap().ok();
                 for leftover in &leftovers {

@@ -27,7 +27,8 @@ use crate::support::{Ran, Random, folder, generate, names, run, temporaries};
 const ROWS: &str = "3k";
 const NEW: Content = Content::New(3000);
 
-/// What a judge finds wrong with a folder after a power failure, if anything; the second argument says whether the run was done.
+/// Judges a database after a power failure: returns the fault, if there is one. The second argument is `true`
+/// if the run was done.
 pub(crate) type Judge<'j> = dyn Fn(&Path, bool) -> Option<String> + 'j;
 
 /// What a system call does to the folder. Files have numbers, since their names change.
@@ -63,7 +64,7 @@ fn record(left: Left) -> Recorded {
     record_in(folder.path(), |flags| strace(folder.path(), flags, &overwrite()))
 }
 
-/// What a run does to the files of a folder, which `strace` runs with these flags.
+/// Records what a run does to the files of a folder. `strace` starts the run with the flags that it gets.
 pub(crate) fn record_in(folder: &Path, strace: impl FnOnce(&[&str]) -> Ran) -> Recorded {
     let files = names(folder);
     let read = |name: &String| (name.clone(), fs::read(folder.join(name)).unwrap());
@@ -246,7 +247,7 @@ pub(crate) fn replay_for(
         let mut losses = vec![Vec::new(), volatile.clone()];
         for one in &volatile {
             losses.push(vec![*one]);
-            // What is renamed was made before.
+            // With a rename, the creation of the renamed file is kept as well.
             let is_kept = |at: usize| match (&done[*one], &done[at]) {
                 (Op::Rename { from, .. }, Op::Create { name, .. }) => from == name,
                 _ => at == *one,
@@ -272,7 +273,7 @@ pub(crate) fn replay_for(
     Ok(())
 }
 
-/// What is wrong with such a folder.
+/// Returns the fault that `judge` finds in a folder with these files.
 fn judged(files: &BTreeMap<String, Vec<u8>>, is_done: bool, judge: &Judge<'_>) -> Option<String> {
     let scratch = tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| folder());
     for (name, bytes) in files {

@@ -181,7 +181,7 @@ fn a_kill_leaves_no_object() {
     let mut child = waiting(&store, &gate, folder.path());
     child.kill().unwrap();
     end(child);
-    // What was sent before is uploaded now.
+    // The parts that were sent before the kill are uploaded now.
     gate.open();
     let limit = Limit::new();
     while store.open_requests() > 0 {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::{Random, end, kill_when, run, start, tell, temporaries, wait_until, written_bytes};
 
-/// How far a run has come that writes a file under a temporary name.
+/// The progress of a run that writes a file under a temporary name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
     /// No temporary file, or an empty one.

@@ -164,7 +164,7 @@ pub(crate) fn make_more(database: &Path) {
 /// The number of rows of `old`, which are right and all there up to the last, and the journal mode.
 ///
 /// # Errors
-/// What is wrong with the database.
+/// The fault of the database.
 pub(crate) fn rows_and_mode(database: &Path) -> Result<(i64, String), String> {
     let read = || -> rusqlite::Result<(String, [i64; 3], String)> {
         let connection = Connection::open(database)?;

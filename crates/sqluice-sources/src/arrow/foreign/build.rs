@@ -58,7 +58,7 @@ impl Dictionaries {
     }
 }
 
-/// How many dictionaries the values of a type have.
+/// Returns the number of dictionaries that the values of a type have.
 fn nested_dictionaries(kind: &DataType) -> usize {
     use DataType::*;
     match kind {
@@ -506,7 +506,7 @@ impl This<'_> {
     }
 }
 
-/// What is wrong with a view.
+/// Returns the fault of a view, if the view has one.
 fn view_fault(view: u128, buffers: &[Buffer]) -> Option<String> {
     let bytes = view.to_le_bytes();
     let word =

@@ -68,12 +68,12 @@ impl<'a> Level<'a> {
         above.row_of(found?)
     }
 
-    /// What is wrong with a value.
+    /// Returns the fault of a value.
     pub(super) fn fault(&self, value: usize, message: impl Into<String>) -> Fault {
         Fault { column: self.path(), row: self.row_of(value), message: message.into() }
     }
 
-    /// What is wrong with the array.
+    /// Returns the fault of the whole array.
     pub(super) fn whole(&self, message: impl Into<String>) -> Fault {
         Fault { column: self.path(), row: None, message: message.into() }
     }

@@ -35,7 +35,7 @@ use self::level::Level;
 use self::raw::Node;
 use super::damaged::read_damaged;
 
-/// What is wrong with an array.
+/// A fault of an array.
 #[derive(Debug)]
 struct Fault {
     /// The column, and what within it.

@@ -104,7 +104,7 @@ impl<'a> Node<'a> {
         Ok(())
     }
 
-    /// How many buffers an array of the type has; with views, at least.
+    /// Returns the number of buffers that an array of the type has; for a type with views, the least number.
     fn expected_buffers(self) -> usize {
         use DataType::*;
         match self.kind {
@@ -279,7 +279,8 @@ impl<'a> Node<'a> {
         self.bits_of(1, from, len)
     }
 
-    /// Which of some values are NULL.
+    /// Returns the NULLs among `len` values from `from` on; `None`: the bitmap has no NULL, or the type has
+    /// no bitmap.
     pub(super) fn nulls(self, from: usize, len: usize) -> Result<Option<NullBuffer>, String> {
         if matches!(self.kind, DataType::Null | DataType::Union(_, _) | DataType::RunEndEncoded(_, _)) {
             return Ok(None);

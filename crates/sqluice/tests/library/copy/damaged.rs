@@ -242,7 +242,7 @@ fn an_index_that_lacks_rows_is_named_with_what_saves_the_rows() {
     let settings: Vec<Setting> = error.remedy().unwrap().settings().collect();
     assert_eq!(settings, [Setting::NoIndexes, Setting::NoVerify]);
     assert!(!path("copy.db").exists());
-    // What the hint says was tried.
+    // The settings of the hint work.
     copy.clone().no_indexes(true).run(&Silent, &cancel).unwrap();
     assert_eq!(rows(&path("copy.db")).unwrap().len(), 503);
     Copy::new(path("a.db"), path("as_it_is.db")).no_verify(true).run(&Silent, &cancel).unwrap();

@@ -27,7 +27,7 @@ fn more_databases_are_merged_than_the_usual_limit_of_open_files_allows() {
         assert_eq!(integrity(&target), "ok");
         let sum: i64 = open(&target).query_row("SELECT sum(id) FROM t", [], |row| row.get(0)).unwrap();
         assert_eq!(sum, 149 * 150 / 2);
-        // Where the system does not allow more, it says so.
+        // If the system does not allow more open files, the error says so.
         setrlimit(Resource::Nofile, Rlimit { current: Some(128), maximum: Some(128) }).unwrap();
         let error =
             Merge::new(folder.path().join("none.db"), &sources).run(&Silent, &Cancel::new()).unwrap_err();

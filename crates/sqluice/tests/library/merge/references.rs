@@ -58,7 +58,7 @@ fn columns_that_seem_to_refer_to_new_numbers_must_be_decided() {
     let joined = "SELECT count(*), sum(v.from_visit = 0), sum(p.url = 'b ' || (v.id - 300)), sum(v.from_visit = v.id - 1)
         FROM visits v INDEXED BY by_place JOIN places p ON p.id = v.place_id WHERE v.place_id > 300";
     assert_eq!(made.query(joined), ["300 1 300 299"]);
-    // What the user says is not so stays as it is.
+    // A column that the user says is no reference stays as it is.
     let stays = one.no_references(["visits.from_visit"]).write(WriteOptions::new().overwrite(true));
     let report = made.run(&stays).unwrap();
     assert_eq!(report.tables[1].following, ["place_id"]);

@@ -10,7 +10,8 @@ use fastrand::Rng;
 use super::super::raw::Raw;
 use super::tree::Tree;
 
-/// What the pointers of an array point to. Every buffer is an allocation of its own, as long as it is.
+/// The memory that the pointers of an array point to. Every buffer is an allocation of its own, exactly as
+/// long as the buffer.
 #[derive(Default)]
 pub(super) struct Memory {
     buffers: Vec<Box<[u8]>>,

@@ -12,13 +12,13 @@ pub(super) struct Tree {
     pub(super) length: usize,
     pub(super) offset: usize,
     pub(super) null_count: i64,
-    /// Those of the interface, but for the sizes of the buffers behind views.
+    /// The buffers of the interface, without the sizes of the buffers behind views.
     pub(super) buffers: Vec<Option<Vec<u8>>>,
     pub(super) children: Vec<Tree>,
     pub(super) dictionary: Option<Box<Tree>>,
 }
 
-/// Why a value can't be read.
+/// The error for a value that can't be read.
 #[derive(Debug, PartialEq)]
 pub(super) struct Illegal;
 
