@@ -20,11 +20,14 @@ use sqluice_platform::{identity, locks, paths};
 /// A file name has at most 255 bytes: of a longer target name only this number goes into the temporary one.
 const NAME_BYTES_MAX: usize = 200;
 
-/// What the names of the temporary files of `target` begin with.
+/// The part of the name of a temporary file that follows the name of its target.
+const INFIX: &str = ".sqluice-tmp-";
+
+/// Returns what the names of the temporary files of `target` begin with.
 fn prefix(target: &OsStr) -> OsString {
     let mut prefix = OsString::from(".");
     prefix.push(paths::cut(target, NAME_BYTES_MAX));
-    prefix.push(".sqluice-tmp-");
+    prefix.push(INFIX);
     prefix
 }
 
@@ -52,26 +55,48 @@ pub(crate) fn create(folder: &Path, target: &OsStr) -> io::Result<(File, PathBuf
     unreachable!("the loop ends by returning")
 }
 
-/// Removes the temporary files of `target` that belong to no living process, and returns their paths. What can't be removed stays: it does
-/// not stand in the way.
+/// Removes the temporary files of `target` that belong to no living process, and returns their paths.
 pub(crate) fn remove_stale(folder: &Path, target: &OsStr) -> Vec<PathBuf> {
-    let prefix = prefix(target);
-    let mut removed = Vec::new();
-    let Ok(entries) = std::fs::read_dir(folder) else { return removed };
-    for entry in entries.flatten() {
-        if !entry.file_name().as_encoded_bytes().starts_with(prefix.as_encoded_bytes()) {
-            continue;
-        }
-        let path = entry.path();
-        // Whatever else has such a name is not waited for, nor followed.
-        let Ok(file) = locks::open(&path) else { continue };
-        let unlocked = try_lock(&file).is_ok_and(|lock| lock == Lock::Taken);
-        if unlocked && is_still_at(&file, &path) && std::fs::remove_file(&path).is_ok() {
-            removed.push(path);
-        }
+    Leftovers::list(folder).remove_stale(target)
+}
+
+/// The temporary files in a folder.
+#[derive(Debug)]
+pub(super) struct Leftovers {
+    folder: PathBuf,
+    names: Vec<OsString>,
+}
+
+impl Leftovers {
+    /// Lists them. Nothing is listed of a folder that can't be read: what can't be removed stays, and does not stand in the way.
+    pub(super) fn list(folder: &Path) -> Leftovers {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name());
+        let infix = INFIX.as_bytes();
+        let is_temporary =
+            |name: &OsString| name.as_encoded_bytes().windows(infix.len()).any(|part| part == infix);
+        Leftovers { folder: folder.to_owned(), names: names.filter(is_temporary).collect() }
     }
-    removed.sort();
-    removed
+
+    /// Removes those of `target` that belong to no living process, and returns their paths.
+    pub(super) fn remove_stale(&self, target: &OsStr) -> Vec<PathBuf> {
+        let prefix = prefix(target);
+        let mut removed = Vec::new();
+        for name in &self.names {
+            if !name.as_encoded_bytes().starts_with(prefix.as_encoded_bytes()) {
+                continue;
+            }
+            let path = self.folder.join(name);
+            // Whatever else has such a name is not waited for, nor followed.
+            let Ok(file) = locks::open(&path) else { continue };
+            let unlocked = try_lock(&file).is_ok_and(|lock| lock == Lock::Taken);
+            if unlocked && is_still_at(&file, &path) && std::fs::remove_file(&path).is_ok() {
+                removed.push(path);
+            }
+        }
+        removed.sort();
+        removed
+    }
 }
 
 /// The rights that a temporary file gets with the name `target`: those of the file that it replaces, or those of any new file.

@@ -15,6 +15,7 @@ mod shared;
 mod transfer;
 mod wanted;
 mod whole_file;
+mod whole_files;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,7 @@ pub use shared::create_shared;
 pub(crate) use transfer::set_versions;
 pub use wanted::Wanted;
 pub use whole_file::WholeFile;
+pub use whole_files::WholeFiles;
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;

@@ -6,6 +6,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_format::aligned::AlignedBuffer;
@@ -13,8 +14,9 @@ use sqluice_platform::durable;
 use sqluice_platform::names::{Folder, rename_over, rename_to_new};
 
 use super::direct::Direct;
+use super::explained;
+use super::leftover::{self, Leftovers};
 use super::place::{TargetPath, place};
-use super::{explained, leftover};
 
 /// Bytes that are written at once.
 const BLOCK_BYTES: usize = 4 << 20;
@@ -24,13 +26,16 @@ const BLOCK_BYTES: usize = 4 << 20;
 pub struct WholeFile {
     /// As the user named it; for messages.
     name: PathBuf,
-    file: File,
+    /// `None`: closed, because it is complete and many others are open.
+    file: Option<File>,
     unnamed: Option<Unnamed>,
     overwrite: bool,
     /// Bytes that are in the file, and those that follow.
     written: u64,
     block: AlignedBuffer,
     direct: Direct,
+    /// Whether all bytes are on the disk.
+    is_complete: bool,
     removed: Vec<PathBuf>,
 }
 
@@ -38,14 +43,30 @@ pub struct WholeFile {
 struct Unnamed {
     temporary: PathBuf,
     place: TargetPath,
+    folder: Arc<InFolder>,
+}
+
+/// A folder that files are written to.
+#[derive(Debug)]
+pub(super) struct InFolder {
+    path: PathBuf,
     folder: Folder,
+    leftovers: Leftovers,
+}
+
+impl InFolder {
+    fn open(path: &Path) -> io::Result<InFolder> {
+        Ok(InFolder { path: path.to_owned(), folder: Folder::open(path)?, leftovers: Leftovers::list(path) })
+    }
 }
 
 impl WholeFile {
     fn of(name: &Path, file: File, unnamed: Option<Unnamed>, overwrite: bool) -> WholeFile {
         let direct = if unnamed.is_some() { Direct::new(&file, BLOCK_BYTES) } else { Direct::never() };
         let (name, block) = (name.to_owned(), AlignedBuffer::default());
-        WholeFile { name, file, unnamed, overwrite, written: 0, block, direct, removed: Vec::new() }
+        let file = Some(file);
+        let (written, is_complete, removed) = (0, false, Vec::new());
+        WholeFile { name, file, unnamed, overwrite, written, block, direct, is_complete, removed }
     }
 
     /// Begins the file.
@@ -53,6 +74,15 @@ impl WholeFile {
     /// # Errors
     /// When its name is taken and may not be taken over, or its folder can't be written to.
     pub fn create(path: &Path, overwrite: bool) -> Result<WholeFile> {
+        WholeFile::create_in(&mut None, path, overwrite)
+    }
+
+    /// Begins the file. `folder` is that of the file before, if there was one, and is that of this file afterwards.
+    pub(super) fn create_in(
+        folder: &mut Option<Arc<InFolder>>,
+        path: &Path,
+        overwrite: bool,
+    ) -> Result<WholeFile> {
         let failed = |error: io::Error| cannot("create", path, error);
         if path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir()) {
             let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
@@ -60,8 +90,11 @@ impl WholeFile {
         }
         let place = place(path)?;
         WholeFile::refuse(path, overwrite)?;
-        let removed = leftover::remove_stale(&place.folder, &place.file_name);
-        let folder = Folder::open(&place.folder).map_err(failed)?;
+        let folder = match folder {
+            Some(same) if same.path == place.folder => Arc::clone(same),
+            other => Arc::clone(other.insert(Arc::new(InFolder::open(&place.folder).map_err(failed)?))),
+        };
+        let removed = folder.leftovers.remove_stale(&place.file_name);
         let (file, temporary) = leftover::create(&place.folder, &place.file_name).map_err(failed)?;
         let unnamed = Some(Unnamed { temporary, place, folder });
         let mut whole = WholeFile::of(path, file, unnamed, overwrite);
@@ -95,7 +128,8 @@ impl WholeFile {
     pub fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
         if self.unnamed.is_none() {
             self.written += bytes.len() as u64;
-            return self.file.write_all(bytes).map_err(|error| cannot("write", &self.name, error));
+            let written = self.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes));
+            return written.map_err(|error| cannot("write", &self.name, error));
         }
         while !bytes.is_empty() {
             let room = BLOCK_BYTES - self.block.bytes().len();
@@ -111,6 +145,7 @@ impl WholeFile {
 
     fn write_block(&mut self) -> Result<()> {
         let WholeFile { file, block, direct, written, .. } = self;
+        let Some(file) = file else { return Ok(()) };
         direct.write(file, *written, &[block.bytes()]).map_err(|error| cannot("write", &self.name, error))?;
         self.written += self.block.bytes().len() as u64;
         self.block.set_len(0);
@@ -122,32 +157,68 @@ impl WholeFile {
         self.written + self.block.bytes().len() as u64
     }
 
+    /// Makes its bytes durable. No more are written then.
+    ///
+    /// # Errors
+    /// When they can't be.
+    pub(super) fn complete(&mut self) -> Result<()> {
+        if self.is_complete {
+            return Ok(());
+        }
+        if let (Some(_), Some(file)) = (&self.unnamed, &self.file)
+            && !self.block.bytes().is_empty()
+        {
+            // The last block is no whole one.
+            self.direct.off(file);
+            self.write_block()?;
+        }
+        let failed = |what, error| cannot(what, &self.name, error);
+        if let (Some(Unnamed { place, .. }), Some(file)) = (&self.unnamed, &self.file) {
+            let given = leftover::rights_of_file(&place.path()).give(file);
+            given.map_err(|error| failed("create", error))?;
+            durable::sync(file).map_err(|error| failed("write", error))?;
+        }
+        self.block = AlignedBuffer::default();
+        self.is_complete = true;
+        Ok(())
+    }
+
+    /// Closes a complete file. Another run that wants the same name takes it for the file of a killed run from now on, and removes it.
+    pub(super) fn close(&mut self) {
+        self.file = None;
+    }
+
     /// Makes it durable, and gives it its name.
     ///
     /// # Errors
     /// When it can't be: nothing is left behind, then.
     pub fn finish(mut self) -> Result<()> {
-        if self.unnamed.is_some() && !self.block.bytes().is_empty() {
-            // The last block is no whole one.
-            self.direct.off(&self.file);
-            self.write_block()?;
+        match self.give_name()? {
+            Some(folder) => self.sync_name(&folder),
+            None => Ok(()),
         }
-        let failed = |what, error| cannot(what, &self.name, error);
-        let Some(Unnamed { temporary, place, folder }) = &self.unnamed else { return Ok(()) };
-        let given = leftover::rights_of_file(&place.path()).give(&self.file);
-        given.map_err(|error| failed("create", error))?;
-        durable::sync(&self.file).map_err(|error| failed("write", error))?;
+    }
+
+    /// Gives it its name, which is not durable then. Returns its folder, which is to be synced.
+    pub(super) fn give_name(&mut self) -> Result<Option<Arc<InFolder>>> {
+        self.complete()?;
+        let Some(Unnamed { temporary, place, folder }) = &self.unnamed else { return Ok(None) };
         let renamed = match self.overwrite {
             true => rename_over(temporary, &place.path()),
             false => rename_to_new(temporary, &place.path()),
         };
         renamed.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(&self.name),
-            _ => failed("give its name to", error),
+            _ => cannot("give its name to", &self.name, error),
         })?;
-        let synced = folder.sync().map_err(|error| failed("make durable the name of", error));
+        let folder = Arc::clone(folder);
         self.unnamed = None;
-        synced
+        Ok(Some(folder))
+    }
+
+    /// Makes the names in its folder durable.
+    pub(super) fn sync_name(&self, folder: &InFolder) -> Result<()> {
+        folder.folder.sync().map_err(|error| cannot("make durable the name of", &self.name, error))
     }
 }
 

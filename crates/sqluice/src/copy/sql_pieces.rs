@@ -19,7 +19,7 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::token::terminated;
 use sqluice_core::schema::{Schema, Table, parents_first, quoted_text};
-use sqluice_engine::output::{WholeFile, explained};
+use sqluice_engine::output::{WholeFile, WholeFiles, explained};
 use sqluice_reader::StoredObject;
 use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
 use sqluice_writers::in_order::InOrder;
@@ -48,7 +48,8 @@ pub(super) fn write(prepared: &Prepared, progress: &dyn Progress, cancel: &Cance
     let kept: Vec<&StoredObject> = objects.iter().filter(|object| selection.has(object)).collect();
     refuse_unfit(&kept, schema)?;
     let folder = Folder::new(copy.target.clone(), copy.write.overwrite)?;
-    let mut files = Files { folder: &folder, done: Vec::new(), open: None, cancel };
+    let done = WholeFiles::new(folder.overwrite, 0);
+    let mut files = Files { folder: &folder, done, open: None, cancel };
     progress.phase("copy", Some(Amount { rows: 0, bytes: snapshot.bytes() }));
     let is_table = |object: &&&StoredObject| object.kind == "table" && !is_internal(object);
     let declared = kept.iter().filter(is_table).map(|object| {
@@ -186,7 +187,7 @@ impl Drop for Folder {
 /// The files that are written.
 struct Files<'f> {
     folder: &'f Folder,
-    done: Vec<WholeFile>,
+    done: WholeFiles,
     open: Option<WholeFile>,
     cancel: &'f Cancel,
 }
@@ -209,14 +210,14 @@ impl Files<'_> {
     fn write(&mut self, statement: &[u8]) -> Result<()> {
         let is_full = |file: &WholeFile| file.bytes() + statement.len() as u64 > FILE_BYTES_MAX;
         if self.open.as_ref().is_some_and(is_full) {
-            self.done.extend(self.open.take());
+            self.close()?;
         }
         let file = match &mut self.open {
             Some(file) => file,
             open => {
                 self.cancel.check()?;
-                let path = self.folder.file(self.done.len() + 1);
-                let file = open.insert(WholeFile::create(&path, self.folder.overwrite)?);
+                let path = self.folder.file(self.done.files().len() + 1);
+                let file = open.insert(self.done.create(&path)?);
                 file.write(HEAD)?;
                 file
             }
@@ -224,12 +225,18 @@ impl Files<'_> {
         file.write(statement)
     }
 
+    /// Ends the file that is open, if there is one.
+    fn close(&mut self) -> Result<()> {
+        self.open.take().map_or(Ok(()), |file| self.done.add(file))
+    }
+
     /// Gives all files their names; returns these, and how many bytes they have.
     fn finish(mut self) -> Result<(Vec<PathBuf>, u64)> {
-        self.done.extend(self.open.take());
-        let bytes = self.done.iter().map(WholeFile::bytes).sum();
-        let paths: Vec<PathBuf> = (1..=self.done.len()).map(|number| self.folder.file(number)).collect();
-        self.done.into_iter().try_for_each(WholeFile::finish)?;
+        self.close()?;
+        let bytes = self.done.files().iter().map(WholeFile::bytes).sum();
+        let paths: Vec<PathBuf> =
+            (1..=self.done.files().len()).map(|number| self.folder.file(number)).collect();
+        self.done.finish()?;
         // Those of a longer series that was replaced.
         let replaced = (paths.len() + 1..).map(|number| self.folder.file(number));
         for path in replaced.take_while(|path| self.folder.overwrite && path.is_file()) {

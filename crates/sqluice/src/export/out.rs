@@ -1,10 +1,10 @@
 //! Where the bytes of a file go.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sqluice_core::error::{Error, Result};
-use sqluice_engine::output::WholeFile;
+use sqluice_engine::output::{WholeFile, WholeFiles};
 
 /// A file, or standard output.
 pub(super) enum Out {
@@ -17,9 +17,9 @@ pub(super) enum Out {
 }
 
 impl Out {
-    pub(super) fn create(path: Option<&Path>, overwrite: bool) -> Result<Out> {
+    pub(super) fn create(path: Option<&Path>, files: &mut WholeFiles) -> Result<Out> {
         Ok(match path {
-            Some(path) => Out::File(WholeFile::create(path, overwrite)?),
+            Some(path) => Out::File(files.create(path)?),
             None => Out::Stdout { bytes: 0, closed: false },
         })
     }
@@ -57,17 +57,10 @@ impl Out {
         }
     }
 
-    /// The temporary files that killed runs had left, which were removed.
-    pub(super) fn removed(&self) -> &[PathBuf] {
+    /// Ends it: a file is put to those that get their names together.
+    pub(super) fn end(self, files: &mut WholeFiles) -> Result<()> {
         match self {
-            Out::File(file) => file.removed(),
-            Out::Stdout { .. } => &[],
-        }
-    }
-
-    pub(super) fn finish(self) -> Result<()> {
-        match self {
-            Out::File(file) => file.finish(),
+            Out::File(file) => files.add(file),
             Out::Stdout { .. } => Ok(()),
         }
     }

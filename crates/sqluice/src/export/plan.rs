@@ -92,7 +92,7 @@ impl Export {
                 return Err(Error::usage(format!("{} is a folder", folder.display()))
                     .hint("name a file for the rows of the query"));
             }
-            wanted.push(self.wanted(rows, None, &[])?);
+            wanted.push(self.wanted(rows, None, &HashSet::new())?);
         } else {
             let selection = Selection::default()
                 .columns(self.columns.clone())
@@ -100,13 +100,13 @@ impl Export {
                 .limit(self.limit);
             let tables = self.tables_of(&schema, folder.is_some())?;
             // A name that a file can have is kept, whatever the names before it become.
-            let mut taken: Vec<String> =
-                tables.iter().filter(|table| as_file_name(table) == **table).cloned().collect();
+            let kept = tables.iter().filter(|table| as_file_name(table) == **table);
+            let mut taken: HashSet<String> = kept.map(|table| table.to_ascii_lowercase()).collect();
             for table in tables {
                 let rows = Rows::of_table(&snapshot, &schema, &table, &selection)?;
                 let file = self.wanted(rows, folder, &taken)?;
                 let stem = file.path.as_deref().and_then(Path::file_stem);
-                taken.extend(stem.map(|stem| stem.to_string_lossy().into_owned()));
+                taken.extend(stem.map(|stem| stem.to_string_lossy().to_ascii_lowercase()));
                 wanted.push(file);
             }
         }
@@ -168,7 +168,7 @@ impl Export {
 
     /// Returns the path and the format in which `rows` are exported. A file in `folder` gets a name that is
     /// none of `taken`.
-    fn wanted(&self, rows: Rows, folder: Option<&Path>, taken: &[String]) -> Result<Wanted> {
+    fn wanted(&self, rows: Rows, folder: Option<&Path>, taken: &HashSet<String>) -> Result<Wanted> {
         let path = match (&self.target, folder) {
             (Target::Stdout, _) => None,
             (Target::Path(path), None) => Some(path.clone()),
@@ -227,10 +227,11 @@ fn as_file_name(table: &str) -> String {
     name
 }
 
-/// The name of the file for a table, whose name without the extension is none of `taken`, unless it is the table's own name.
-fn file_name(table: &str, extension: &str, taken: &[String]) -> String {
+/// Returns the name of the file for a table. Without the extension it is none of `taken`, which are in small letters, unless it is the
+/// table's own name.
+fn file_name(table: &str, extension: &str, taken: &HashSet<String>) -> String {
     let plain = as_file_name(table);
-    let is_taken = |name: &str| taken.iter().any(|taken| taken.eq_ignore_ascii_case(name));
+    let is_taken = |name: &str| taken.contains(&name.to_ascii_lowercase());
     let mut name = plain.clone();
     let mut number = 2;
     while plain != table && is_taken(&name) {

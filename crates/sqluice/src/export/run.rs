@@ -6,7 +6,7 @@ use std::time::Instant;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::source::Source;
-use sqluice_engine::output::explained;
+use sqluice_engine::output::{WholeFiles, explained};
 use sqluice_reader::pages::DAMAGED_HINT;
 use sqluice_reader::rows::PART_BYTES;
 #[cfg(feature = "parquet")]
@@ -43,33 +43,30 @@ impl Export {
                 explained(failure.about(folder), error)
             })?;
         }
-        let mut written = Vec::new();
+        let mut whole = WholeFiles::new(self.overwrite, prepared.wanted.len());
         let mut files = Vec::new();
         let mut unreadable = Vec::new();
         for wanted in &prepared.wanted {
             let run = FileRun { export: self, threads: prepared.threads, progress, cancel };
-            let out = Out::create(wanted.path.as_deref(), self.overwrite);
-            let file = out.and_then(|out| run.write(wanted, out));
-            match file {
-                Ok((file, out)) => {
-                    files.push(file);
-                    written.push(out);
-                }
+            let written = Out::create(wanted.path.as_deref(), &mut whole)
+                .and_then(|out| run.write(wanted, out))
+                .and_then(|(file, out)| out.end(&mut whole).map(|()| file));
+            match written {
+                Ok(file) => files.push(file),
                 // The other tables of a damaged database can be read.
                 Err(error) if prepared.wanted.len() > 1 && error.is_damaged() => {
                     unreadable.push(error);
                 }
                 Err(error) => {
-                    drop(written);
+                    drop(whole);
                     // Only if it is empty.
                     folder.map(std::fs::remove_dir);
                     return Err(error);
                 }
             }
         }
-        let removed = written.iter().flat_map(Out::removed).cloned().collect();
-        let complete = written.len();
-        written.into_iter().try_for_each(Out::finish)?;
+        let (removed, complete) = (whole.removed(), files.len());
+        whole.finish()?;
         if let Some(error) = unexported(unreadable, complete) {
             if complete == 0 {
                 folder.map(std::fs::remove_dir);

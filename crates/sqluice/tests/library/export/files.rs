@@ -283,3 +283,35 @@ fn what_is_about_text_is_refused_for_a_database() {
     let error = dated.prepare(&Cancel::new()).err().unwrap().to_string();
     assert!(error.contains("is for text"), "{error}");
 }
+
+#[test]
+#[cfg(unix)] // It sets a limit of open files, which Windows lacks.
+fn more_tables_are_exported_than_the_process_may_have_files_open() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    sqluice_testkit::own_process::in_own_process(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("many.db");
+        let script: String = (0..150)
+            .map(|number| format!("CREATE TABLE t{number} (a); INSERT INTO t{number} VALUES ({number});"))
+            .collect();
+        Connection::open(&source).unwrap().execute_batch(&format!("BEGIN; {script} COMMIT")).unwrap();
+        setrlimit(Resource::Nofile, Rlimit { current: Some(100), maximum: Some(100) }).unwrap();
+        let target = folder.path().join("files");
+        let export = Export::new(&source, &target).format(Some(FileFormat::Csv));
+        let report = export.run(&Silent, &Cancel::new()).unwrap();
+        assert_eq!(report.files.len(), 150);
+        for number in 0..150 {
+            let text = fs::read_to_string(target.join(format!("t{number}.csv"))).unwrap();
+            assert_eq!(text, format!("a\n{number}\n"));
+        }
+        assert_eq!(fs::read_dir(&target).unwrap().count(), 150);
+        // A file that is complete and closed is removed like others when a later one fails.
+        fs::remove_dir_all(&target).unwrap();
+        Connection::open(&source)
+            .unwrap()
+            .execute_batch("CREATE TABLE u (a); INSERT INTO u VALUES (x'ff')")
+            .unwrap();
+        export.run(&Silent, &Cancel::new()).unwrap_err();
+        assert!(!target.exists());
+    });
+}

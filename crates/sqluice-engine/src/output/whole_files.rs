@@ -1,0 +1,84 @@
+//! Files that get their names together, when all are whole.
+//!
+//! A file that is complete stays open, so that its lock tells other runs that it is in use. Where there are more files than the system lets
+//! a process have open, the others are closed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sqluice_core::error::Result;
+use sqluice_platform::open_files;
+
+use super::whole_file::{InFolder, WholeFile};
+
+/// Files that may be open beside those that are written: the database, its log, temporary files of sorters.
+const OTHER_FILES: u64 = 128;
+
+/// Files that are complete. Dropped before they have their names, they leave nothing behind.
+#[derive(Debug)]
+pub struct WholeFiles {
+    overwrite: bool,
+    /// How many complete files stay open.
+    open_max: u64,
+    /// The folder of the last file.
+    folder: Option<Arc<InFolder>>,
+    complete: Vec<WholeFile>,
+}
+
+impl WholeFiles {
+    /// No file yet. `overwrite` takes over names that are taken; `count` is the expected number of files.
+    pub fn new(overwrite: bool, count: usize) -> WholeFiles {
+        let allowed = open_files::allow(count as u64 + 2 * OTHER_FILES);
+        WholeFiles {
+            overwrite,
+            open_max: allowed.saturating_sub(2 * OTHER_FILES),
+            folder: None,
+            complete: Vec::new(),
+        }
+    }
+
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// When its name is taken and may not be taken over, or its folder can't be written to.
+    pub fn create(&mut self, path: &Path) -> Result<WholeFile> {
+        WholeFile::create_in(&mut self.folder, path, self.overwrite)
+    }
+
+    /// Takes a file to which nothing more is written, and makes its bytes durable.
+    ///
+    /// # Errors
+    /// When they can't be.
+    pub fn add(&mut self, mut file: WholeFile) -> Result<()> {
+        file.complete()?;
+        if self.complete.len() as u64 >= self.open_max {
+            file.close();
+        }
+        self.complete.push(file);
+        Ok(())
+    }
+
+    /// Returns the files so far.
+    pub fn files(&self) -> &[WholeFile] {
+        &self.complete
+    }
+
+    /// Returns the temporary files of killed runs that were removed.
+    pub fn removed(&self) -> Vec<PathBuf> {
+        self.complete.iter().flat_map(WholeFile::removed).cloned().collect()
+    }
+
+    /// Gives all files their names.
+    ///
+    /// # Errors
+    /// The first that can't get its name: those after it appear neither.
+    pub fn finish(mut self) -> Result<()> {
+        let mut last = None;
+        for mut file in self.complete.drain(..) {
+            if let Some(folder) = file.give_name()? {
+                last = Some((file, folder));
+            }
+        }
+        last.map_or(Ok(()), |(file, folder)| file.sync_name(&folder))
+    }
+}
