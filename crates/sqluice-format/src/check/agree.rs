@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use super::checker::Checker;
 use super::content::{Content, Found, Walk};
 use super::done::PageInTree;
-use super::{Problem, ReadPage, Report, Tree, TreeKind};
+use super::{Problem, ReadPage, Report, TreeKind};
 
 /// Sums of the second pass.
 const BUCKETS: usize = 1 << 16;
@@ -35,6 +35,11 @@ struct Lonely {
 impl<P: ReadPage> Checker<'_, '_, P> {
     /// Compares all indexes with their tables.
     pub(super) fn compare_indexes(&mut self) -> Result<(), P::Error> {
+        let mut of_tables = HashMap::new();
+        for (i, tree) in self.report.trees.iter().enumerate().filter(|(_, tree)| tree.kind != TreeKind::Index)
+        {
+            of_tables.entry(tree.name.to_ascii_lowercase()).or_insert(i);
+        }
         for i in 0..self.report.trees.len() {
             let tree = &self.report.trees[i];
             if tree.kind != TreeKind::Index {
@@ -43,9 +48,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
             let Some(table) = self.common.table(&tree.table) else { continue };
             let is_it = |name: &str| name.eq_ignore_ascii_case(&tree.name);
             let Some(k) = table.indexes.iter().position(|index| is_it(&index.name)) else { continue };
-            let of_table =
-                |tree: &Tree| tree.kind != TreeKind::Index && tree.name.eq_ignore_ascii_case(&table.name);
-            let Some(rows) = self.report.trees.iter().position(of_table) else { continue };
+            let Some(&rows) = of_tables.get(&table.name.to_ascii_lowercase()) else { continue };
             let sums = (self.details[rows].sums.get(k), self.details[i].sums.first());
             let (Some(demanded), Some(found)) = sums else { continue };
             if table.indexes[k].partial || demanded == found {

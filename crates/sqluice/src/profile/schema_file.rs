@@ -1,7 +1,7 @@
 //! The text of a profile: a head that lists what it shows, and the statements of the schema. Tried before it is given away: what the
 //! generator does not accept, or what breaks a CHECK, loses its comment.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use rusqlite::Connection;
@@ -72,20 +72,34 @@ impl<'s> SchemaFile<'s> {
         let failed = |error| failed(error, "make an empty database");
         let connection = Connection::open_in_memory().map_err(failed)?;
         connection.execute_batch("PRAGMA foreign_keys = OFF").map_err(failed)?;
+        // SQLite reads all of a schema for each object that it adds: only what belongs to one table is made together.
+        let mut by_table: HashMap<String, Vec<usize>> = HashMap::new();
+        for (number, object) in self.objects.iter().enumerate() {
+            by_table.entry(object.table.to_ascii_lowercase()).or_default().push(number);
+        }
+        let mut of_tables: Vec<Vec<usize>> = by_table.into_values().collect();
+        of_tables.sort_unstable();
+        let mut unknown: BTreeMap<usize, String> = BTreeMap::new();
+        for of_table in of_tables {
+            connection.execute_batch("BEGIN").map_err(failed)?;
+            for number in of_table {
+                let sql = self.objects[number].sql.as_deref().unwrap_or_default();
+                let made = connection.execute_batch(sql).map_err(said);
+                unknown.extend(made.err().filter(|why| needs_application(why)).map(|why| (number, why)));
+            }
+            connection.execute_batch("ROLLBACK").map_err(failed)?;
+        }
         let mut kept = Vec::new();
-        for object in std::mem::take(&mut self.objects) {
-            let made = connection.execute_batch(object.sql.as_deref().unwrap_or_default());
-            match made.map_err(said) {
-                Err(why) if needs_application(&why) && object.kind == "table" && object.tree.is_some() => {
+        for (number, object) in std::mem::take(&mut self.objects).into_iter().enumerate() {
+            match unknown.remove(&number) {
+                Some(why) if object.kind == "table" && object.tree.is_some() => {
                     let what =
                         format!("{} of {} cannot be profiled", object.describe(), snapshot.name().display());
                     let hint = message![Setting::ExcludeTable.to(&object.name), " leaves the table out"];
                     return Err(Error::input(what).because(why).hint(hint));
                 }
-                Err(why) if needs_application(&why) => {
-                    self.notes.push(format!("{} is left out: {why}", object.describe()));
-                }
-                _ => kept.push(object),
+                Some(why) => self.notes.push(format!("{} is left out: {why}", object.describe())),
+                None => kept.push(object),
             }
         }
         self.objects = kept;
