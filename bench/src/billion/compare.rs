@@ -1,19 +1,18 @@
 //! The rounds.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use anyhow::{Context, ensure};
-use sqluice_bench::lap::{Lap, save};
-use sqluice_bench::machine::{self, Machine};
-use sqluice_bench::options::{say, this};
-use sqluice_bench::process::{Runner, Took};
-use sqluice_bench::scratch::{Scratch, remove};
-use sqluice_bench::sqluice::{Report, Sqluice};
 
-use crate::Settings;
-use crate::record::{Record, Round};
+use super::Settings;
+use super::record::{Record, Round};
+use crate::lap::{Lap, save};
+use crate::machine::{self, Machine};
+use crate::options::say;
+use crate::process::{Runner, Took};
+use crate::scratch::{Scratch, remove};
+use crate::sqluice::{Report, Sqluice};
 
 /// Bytes of a row in a file, at most: the table takes 20, and SQLite leaves a little more unused on its pages.
 const ROW_BYTES_MAX: u64 = 24;
@@ -32,7 +31,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let machine = Machine::here(scratch.folder());
     let taken = machine::now();
     let version = sqluice.version()?;
-    let mut track = Track { settings, runner, this: this()?, sqluice, scratch: &scratch, checksum: None };
+    let mut track = Track { settings, runner, sqluice, scratch: &scratch, checksum: None };
     say(&format!("machine: {machine}\nprogram: {version}\n"))?;
     let source = scratch.file("source.db");
     track.generate(Some(&source), settings.sql_rows)?;
@@ -55,8 +54,6 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
 struct Track<'a> {
     settings: &'a Settings,
     runner: &'a Runner,
-    /// This program, which runs the laps that are not sqluice's.
-    this: PathBuf,
     sqluice: Sqluice<'a>,
     scratch: &'a Scratch,
     /// Of the big file: the same in each round, and by --discard.
@@ -136,7 +133,7 @@ impl Track<'_> {
     }
 
     fn lap(&self, arguments: &[&OsStr]) -> anyhow::Result<Took> {
-        let lap = self.runner.run(Command::new(&self.this).args(arguments));
+        let lap = self.runner.run(self.runner.this()?.args(arguments));
         lap.with_context(|| format!("the lap {}", arguments[0].display()))
     }
 }

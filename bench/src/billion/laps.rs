@@ -8,7 +8,8 @@ use std::path::Path;
 use anyhow::Context;
 use rusqlite::{Connection, Statement, params};
 use sqluice::splitmix::SplitMix64;
-use sqluice_bench::{UNSAFE_PRAGMAS, sync};
+
+use crate::{UNSAFE_PRAGMAS, sync};
 
 /// As the article has it.
 const ROWS_PER_INSERT: usize = 50;
@@ -128,7 +129,7 @@ fn insert_once(statement: &mut Statement<'_>, rows: usize, random: &mut SplitMix
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::verify;
+    use crate::billion::verify::verify;
 
     #[test]
     fn every_way_through_sql_writes_all_rows() {

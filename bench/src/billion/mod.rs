@@ -21,16 +21,15 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
-use sqluice_bench::count;
-use sqluice_bench::options::{Options, compare, ended};
+use clap::{Args, Subcommand};
 
-#[derive(Debug, Parser)]
-#[command(
-    name = "billion",
-    about = "One billion rows: sqluice beside the bare disk and SQLite, in alternating rounds"
-)]
-struct Arguments {
+use crate::count;
+use crate::options::{Options, compare, ended};
+
+/// The arguments of the comparison.
+#[derive(Debug, Args)]
+#[command(about = "One billion rows: sqluice beside the bare disk and SQLite, in alternating rounds")]
+pub struct Arguments {
     #[command(flatten)]
     settings: Settings,
     #[command(subcommand)]
@@ -52,7 +51,7 @@ struct Settings {
     options: Options,
 }
 
-/// What this program does as a process of its own when it runs laps.
+/// A lap that the program runs as a process of its own.
 #[derive(Clone, Debug, Subcommand)]
 enum Lap {
     /// Write bytes past the page cache
@@ -69,8 +68,8 @@ enum Lap {
     Verify { file: PathBuf, rows: u64 },
 }
 
-fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+/// Runs the comparison, or one of its laps.
+pub fn main(arguments: &Arguments) -> ExitCode {
     let done = match &arguments.lap {
         Some(Lap::Raw { file, bytes }) => {
             laps::raw(file, *bytes).and_then(|how| Ok(write!(io::stdout(), "{how}")?))
@@ -78,7 +77,7 @@ fn main() -> ExitCode {
         Some(Lap::Insert { file, rows }) => laps::insert(file, *rows),
         Some(Lap::Attach { file, source }) => laps::attach(file, source),
         Some(Lap::Verify { file, rows }) => verify::verify(file, *rows),
-        None => return compare(|runner| compare::run(&arguments.settings, runner)),
+        None => return compare("billion", |runner| compare::run(&arguments.settings, runner)),
     };
     ended(done, false)
 }

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use sqluice_bench::lap::{Lap, mib};
-use sqluice_bench::machine::Machine;
-use sqluice_bench::stats::Spread;
+
+use crate::lap::{Lap, mib};
+use crate::machine::Machine;
+use crate::stats::Spread;
 
 /// One round.
 #[derive(Clone, Debug, Serialize)]
@@ -84,7 +85,7 @@ impl Record {
             };
             let bytes = format!("{:.2}", spread(&|lap| lap.bytes as f64 / lap.seconds / 1e9));
             let peak = format!("{:.0} MiB", mib(spread(&|lap| lap.memory_bytes as f64).max));
-            let rows = if rows == 0 { String::new() } else { sqluice_bench::grouped(rows) };
+            let rows = if rows == 0 { String::new() } else { crate::grouped(rows) };
             let _ = writeln!(text, "{name:29} {rows:>13} {seconds:>20} {rate:>22} {bytes:>17} {peak:>9}");
         }
         let _ = writeln!(text, "\nratios within a round");

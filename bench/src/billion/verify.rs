@@ -36,7 +36,7 @@ pub(crate) fn verify(file: &Path, rows: u64) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::laps::insert;
+    use crate::billion::laps::insert;
 
     #[test]
     fn a_wrong_number_of_rows_is_found() {

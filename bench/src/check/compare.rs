@@ -4,16 +4,16 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
-use sqluice_bench::lap::{Lap, save};
-use sqluice_bench::machine::{self, Machine};
-use sqluice_bench::options::say;
-use sqluice_bench::process::{Runner, Took};
-use sqluice_bench::scratch::Scratch;
-use sqluice_bench::sqluice::Sqluice;
-use sqluice_bench::{grouped, sync, warm};
 
-use crate::Settings;
-use crate::record::{Input, Record, Round, Way};
+use super::Settings;
+use super::record::{Input, Record, Round, Way};
+use crate::lap::{Lap, save};
+use crate::machine::{self, Machine};
+use crate::options::say;
+use crate::process::{Runner, Took};
+use crate::scratch::Scratch;
+use crate::sqluice::Sqluice;
+use crate::{grouped, sync, warm};
 
 /// Bytes of a row in the table and in all indexes, at most.
 const ROW_BYTES_MAX: u64 = 150;

@@ -16,15 +16,16 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
-use sqluice_bench::options::{Options, compare, ended};
+use clap::{Args, Subcommand};
 
-#[derive(Debug, Parser)]
+use crate::options::{Options, compare, ended};
+
+/// The arguments of the comparison.
+#[derive(Debug, Args)]
 #[command(
-    name = "check",
     about = "Is a database with indexes sound? sqluice beside SQLite's integrity_check, in alternating rounds"
 )]
-struct Arguments {
+pub struct Arguments {
     #[command(flatten)]
     settings: Settings,
     #[command(subcommand)]
@@ -34,7 +35,7 @@ struct Arguments {
 #[derive(Clone, Debug, Args)]
 struct Settings {
     /// Rows of the table
-    #[arg(long, default_value = "20M", value_name = "N", value_parser = sqluice_bench::count)]
+    #[arg(long, default_value = "20M", value_name = "N", value_parser = crate::count)]
     rows: u64,
     /// Rounds in which SQLite checks, too
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -43,7 +44,7 @@ struct Settings {
     options: Options,
 }
 
-/// What this program does as a process of its own when it runs laps.
+/// A lap that the program runs as a process of its own.
 #[derive(Clone, Debug, Subcommand)]
 enum Lap {
     /// Make the indexes
@@ -54,14 +55,14 @@ enum Lap {
     Integrity { file: PathBuf },
 }
 
-fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+/// Runs the comparison, or one of its laps.
+pub fn main(arguments: &Arguments) -> ExitCode {
     let done = match &arguments.lap {
         Some(Lap::Index { file }) => sqlite::index(file),
         Some(Lap::Integrity { file }) => {
             sqlite::integrity_check(file).and_then(|said| Ok(io::stdout().write_all(said.as_bytes())?))
         }
-        None => return compare(|runner| compare::run(&arguments.settings, runner)),
+        None => return compare("check", |runner| compare::run(&arguments.settings, runner)),
     };
     ended(done.and_then(|()| Ok(io::stdout().flush()?)), false)
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
-use sqluice_bench::grouped;
-use sqluice_bench::lap::{Lap, mib};
-use sqluice_bench::machine::Machine;
-use sqluice_bench::stats::Spread;
+
+use crate::grouped;
+use crate::lap::{Lap, mib};
+use crate::machine::Machine;
+use crate::stats::Spread;
 
 /// Who checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

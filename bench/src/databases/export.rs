@@ -17,15 +17,16 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use sqluice_bench::lap::{Lap, save};
-use sqluice_bench::machine::{self, Machine};
-use sqluice_bench::options::{Options, factor, say};
-use sqluice_bench::process::{Runner, Took};
-use sqluice_bench::ratio::{self, Compared, Ratio};
-use sqluice_bench::rounds;
-use sqluice_bench::scratch::{Scratch, remove};
-use sqluice_bench::sqluice::Sqluice;
-use sqluice_bench::{grouped, warm};
+
+use crate::lap::{Lap, save};
+use crate::machine::{self, Machine};
+use crate::options::{Options, factor, say};
+use crate::process::{Runner, Took};
+use crate::ratio::{self, Compared, Ratio};
+use crate::rounds;
+use crate::scratch::{Scratch, remove};
+use crate::sqluice::Sqluice;
+use crate::{grouped, warm};
 
 /// The program that Python runs.
 const FRAMES: &str = include_str!("frames.py");

@@ -8,15 +8,16 @@ use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use rusqlite::Connection;
 use serde::Serialize;
-use sqluice_bench::lap::{Lap, save};
-use sqluice_bench::machine::{self, Machine};
-use sqluice_bench::options::{Options, say};
-use sqluice_bench::process::Runner;
-use sqluice_bench::ratio::{self, Compared, Ratio};
-use sqluice_bench::rounds;
-use sqluice_bench::scratch::{Scratch, remove};
-use sqluice_bench::sqluice::Sqluice;
-use sqluice_bench::{UNSAFE_PRAGMAS, count, grouped, warm};
+
+use crate::lap::{Lap, save};
+use crate::machine::{self, Machine};
+use crate::options::{Options, say};
+use crate::process::Runner;
+use crate::ratio::{self, Compared, Ratio};
+use crate::rounds;
+use crate::scratch::{Scratch, remove};
+use crate::sqluice::Sqluice;
+use crate::{UNSAFE_PRAGMAS, count, grouped, warm};
 
 /// Databases that are merged.
 const PARTS: usize = 8;

@@ -8,15 +8,14 @@ mod tables;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use sqluice_bench::options::compare;
+use clap::{Args, Subcommand};
 
-#[derive(Debug, Parser)]
-#[command(
-    name = "databases",
-    about = "Databases as sources: sqluice beside what else reads them, in alternating rounds"
-)]
-struct Arguments {
+use crate::options::compare;
+
+/// The arguments of the comparison.
+#[derive(Debug, Args)]
+#[command(about = "Databases as sources: sqluice beside what else reads them, in alternating rounds")]
+pub struct Arguments {
     #[command(subcommand)]
     part: Part,
 }
@@ -35,13 +34,13 @@ enum Part {
     Export(export::Settings),
 }
 
-fn main() -> ExitCode {
-    let Arguments { part } = Arguments::parse();
-    compare(|runner| match part {
-        Part::Copy(settings) => copy::run(&settings, runner),
-        Part::Mask(settings) => mask::run(&settings, runner),
-        Part::Merge(settings) => merge::run(&settings, runner),
-        Part::Tables(settings) => tables::run(&settings, runner),
-        Part::Export(settings) => export::run(&settings, runner),
+/// Runs a part of the comparison.
+pub fn main(arguments: &Arguments) -> ExitCode {
+    compare("databases", |runner| match &arguments.part {
+        Part::Copy(settings) => copy::run(settings, runner),
+        Part::Mask(settings) => mask::run(settings, runner),
+        Part::Merge(settings) => merge::run(settings, runner),
+        Part::Tables(settings) => tables::run(settings, runner),
+        Part::Export(settings) => export::run(settings, runner),
     })
 }

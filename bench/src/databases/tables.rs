@@ -12,13 +12,14 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use rusqlite::Connection;
 use serde::Serialize;
-use sqluice_bench::lap::save;
-use sqluice_bench::machine::{self, Machine};
-use sqluice_bench::options::{Options, say};
-use sqluice_bench::process::Runner;
-use sqluice_bench::scratch::{Scratch, remove};
-use sqluice_bench::sqluice::Sqluice;
-use sqluice_bench::{count, grouped, warm};
+
+use crate::lap::save;
+use crate::machine::{self, Machine};
+use crate::options::{Options, say};
+use crate::process::Runner;
+use crate::scratch::{Scratch, remove};
+use crate::sqluice::Sqluice;
+use crate::{count, grouped, warm};
 
 /// Tables of a database that SQLite makes.
 const PART_TABLES: u64 = 1000;

@@ -23,14 +23,15 @@ use clap::ValueEnum;
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 use sqluice::entity_store::{Entities, EntityStore, EntityType, all};
-use sqluice_bench::machine::{self, Machine};
-use sqluice_bench::options::{Options, say};
-use sqluice_bench::process::Runner;
-use sqluice_bench::random::{mixed, permuted};
-use sqluice_bench::ratio::{self, Compared, Ratio};
-use sqluice_bench::scratch::{Scratch, remove};
-use sqluice_bench::stats::Spread;
-use sqluice_bench::{grouped, lap};
+
+use crate::machine::{self, Machine};
+use crate::options::{Options, say};
+use crate::process::Runner;
+use crate::random::{mixed, permuted};
+use crate::ratio::{self, Compared, Ratio};
+use crate::scratch::{Scratch, remove};
+use crate::stats::Spread;
+use crate::{grouped, lap};
 
 /// Entities of a batch at scale 1, and how many times as many exist before, if any.
 const ENTITIES: f64 = 10_000.0;
@@ -321,7 +322,7 @@ struct Record {
 }
 
 /// Measures, reports and records.
-pub(crate) fn compare(options: &Options, scale: f64, runner: &Runner) -> anyhow::Result<()> {
+pub(crate) fn run(options: &Options, scale: f64, runner: &Runner) -> anyhow::Result<()> {
     let entities = (ENTITIES * scale).max(1.0) as u64;
     let scratch = Scratch::new(&options.dir(), (1e9 * scale) as u64)?;
     let (machine, taken) = (Machine::here(scratch.folder()), machine::now());

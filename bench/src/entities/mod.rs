@@ -1,24 +1,22 @@
 //! Entities written by the thousand: `EntityStore` beside a prepared statement for each.
 
-mod entities;
+mod compare;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use sqluice_bench::options::{Options, compare, ended};
+use clap::{Args, Subcommand};
 
-use crate::entities::{Size, Way};
+use self::compare::{Size, Way};
+use crate::options::{Options, compare, ended};
 
-#[derive(Debug, Parser)]
-#[command(
-    name = "entities",
-    about = "Entities written by the thousand beside a statement for each, in alternating rounds"
-)]
-struct Arguments {
+/// The arguments of the comparison.
+#[derive(Debug, Args)]
+#[command(about = "Entities written by the thousand beside a statement for each, in alternating rounds")]
+pub struct Arguments {
     /// All numbers of entities times this: 0.02 for a try
-    #[arg(long, default_value = "1", value_name = "FACTOR", value_parser = sqluice_bench::options::factor)]
+    #[arg(long, default_value = "1", value_name = "FACTOR", value_parser = crate::options::factor)]
     rows_scale: f64,
     #[command(flatten)]
     options: Options,
@@ -26,7 +24,7 @@ struct Arguments {
     lap: Option<Lap>,
 }
 
-/// What this program does as a process of its own when it runs laps.
+/// A lap that the program runs as a process of its own.
 #[derive(Clone, Debug, Subcommand)]
 enum Lap {
     /// Write entities, the same again, others with the same keys; print the time of each
@@ -41,12 +39,14 @@ enum Lap {
     },
 }
 
-fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+/// Runs the comparison, or one of its laps.
+pub fn main(arguments: &Arguments) -> ExitCode {
     let done = match &arguments.lap {
-        Some(Lap::Entities { file, way, size, entities }) => entities::lap(file, *way, *size, *entities),
+        Some(Lap::Entities { file, way, size, entities }) => compare::lap(file, *way, *size, *entities),
         None => {
-            return compare(|runner| entities::compare(&arguments.options, arguments.rows_scale, runner));
+            return compare("entities", |runner| {
+                compare::run(&arguments.options, arguments.rows_scale, runner)
+            });
         }
     };
     ended(done.and_then(|()| Ok(io::stdout().flush()?)), false)

@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use rusqlite::Connection;
-use sqluice_bench::lap::{Lap, save};
-use sqluice_bench::machine::{self, Machine};
-use sqluice_bench::options::say;
-use sqluice_bench::process::{Runner, Took};
-use sqluice_bench::scratch::{Scratch, remove};
-use sqluice_bench::sqluice::Sqluice;
-use sqluice_bench::{copy, sync, warm};
 
-use crate::lookup::{LookedUp, TIMES};
-use crate::record::{Record, Round, Way};
-use crate::sqlite::BY_AREA;
-use crate::verify::Content;
-use crate::{Section, Settings, data};
+use super::lookup::{LookedUp, TIMES};
+use super::record::{Record, Round, Way};
+use super::sqlite::BY_AREA;
+use super::verify::Content;
+use super::{Section, Settings, data};
+use crate::lap::{Lap, save};
+use crate::machine::{self, Machine};
+use crate::options::say;
+use crate::process::{Runner, Took};
+use crate::scratch::{Scratch, remove};
+use crate::sqluice::Sqluice;
+use crate::{copy, sync, warm};
 
 const USER2: &str = include_str!("user2.sql");
 const ITEM: &str = include_str!("item.sql");
@@ -74,7 +74,7 @@ struct Track<'a> {
 /// What the first way found or made; the others must find or make the same.
 #[derive(Debug, PartialEq)]
 enum Found {
-    Tables(BTreeMap<String, sqluice_bench::found::Found>),
+    Tables(BTreeMap<String, crate::found::Found>),
     LookedUp(i64, i64),
 }
 
@@ -266,7 +266,7 @@ impl Track<'_> {
         way: Way,
         target: &Path,
         check: bool,
-    ) -> anyhow::Result<BTreeMap<String, sqluice_bench::found::Found>> {
+    ) -> anyhow::Result<BTreeMap<String, crate::found::Found>> {
         for suffix in ["-journal", "-wal", "-shm"] {
             let mut beside = target.as_os_str().to_owned();
             beside.push(suffix);

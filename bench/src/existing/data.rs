@@ -6,8 +6,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use rusqlite::Connection;
-use sqluice_bench::random::mixed;
-use sqluice_bench::sync;
+
+use crate::random::mixed;
+use crate::sync;
 
 /// A row of `user` without its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

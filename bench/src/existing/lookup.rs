@@ -9,7 +9,8 @@ use clap::ValueEnum;
 use rusqlite::{Connection, ffi};
 use serde::{Deserialize, Serialize};
 use sqluice::rows::{self, Rows};
-use sqluice_bench::random::mixed;
+
+use crate::random::mixed;
 
 /// Where the ids are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -170,7 +171,7 @@ impl Drop for CarrayQuery<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sqlite::insert_rows;
+    use crate::existing::sqlite::insert_rows;
 
     #[test]
     fn ids_are_found_wherever_they_are() {

@@ -41,16 +41,17 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
-use sqluice_bench::options::{Options, compare, ended};
 
-use crate::lookup::Ids;
-use crate::verify::Check;
+use self::lookup::Ids;
+use self::verify::Check;
+use crate::options::{Options, compare, ended};
 
-#[derive(Debug, Parser)]
-#[command(name = "existing", about = "Existing databases: sqluice beside SQLite, in alternating rounds")]
-struct Arguments {
+/// The arguments of the comparison.
+#[derive(Debug, Args)]
+#[command(about = "Existing databases: sqluice beside SQLite, in alternating rounds")]
+pub struct Arguments {
     #[command(flatten)]
     settings: Settings,
     #[command(subcommand)]
@@ -60,7 +61,7 @@ struct Arguments {
 #[derive(Clone, Debug, Args)]
 struct Settings {
     /// All numbers of rows times this: 0.02 for a try
-    #[arg(long, default_value = "1", value_name = "FACTOR", value_parser = sqluice_bench::options::factor)]
+    #[arg(long, default_value = "1", value_name = "FACTOR", value_parser = crate::options::factor)]
     rows_scale: f64,
     /// Measure this part alone; may be repeated [default: all]
     #[arg(long, value_name = "PART")]
@@ -97,7 +98,7 @@ impl Section {
     }
 }
 
-/// What this program does as a process of its own when it runs laps.
+/// A lap that the program runs as a process of its own.
 #[derive(Clone, Debug, Subcommand)]
 enum Lap {
     /// Copy a table of another database, into a new table
@@ -146,11 +147,11 @@ enum Lap {
     },
 }
 
-fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+/// Runs the comparison, or one of its laps.
+pub fn main(arguments: &Arguments) -> ExitCode {
     let done = match &arguments.lap {
         Some(lap) => run(lap),
-        None => return compare(|runner| compare::run(&arguments.settings, runner)),
+        None => return compare("existing", |runner| compare::run(&arguments.settings, runner)),
     };
     ended(done.and_then(|()| Ok(io::stdout().flush()?)), false)
 }

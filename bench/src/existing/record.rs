@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
-use sqluice_bench::lap::{self, Lap};
-use sqluice_bench::machine::Machine;
-use sqluice_bench::ratio::{self, Compared, Ratio};
 
-use crate::Section;
-use crate::lookup::TIMES;
+use super::Section;
+use super::lookup::TIMES;
+use crate::lap::{self, Lap};
+use crate::machine::Machine;
+use crate::ratio::{self, Compared, Ratio};
 
 /// A way to change or to read an existing database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -11,9 +11,9 @@ use sqluice::progress::{Cancel, Silent};
 use sqluice::rows::{self, Rows};
 use sqluice::schema::Schema;
 use sqluice::source::{Part, Sink, Source};
-use sqluice_bench::sync;
 
-use crate::data::{USER, User, item};
+use super::data::{USER, User, item};
+use crate::sync;
 
 /// What all have that insert, so that only the statements differ. They all say OR FAIL, too: nothing is to be undone when a
 /// statement fails, since the transaction is, and SQLite need not prepare for it.
@@ -210,7 +210,7 @@ fn close(db: Connection, file: &Path) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::{Check, verify};
+    use crate::existing::verify::{Check, verify};
 
     const CHECK: Option<Check> = Some(Check::IntegrityCheck);
 

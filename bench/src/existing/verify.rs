@@ -7,7 +7,8 @@ use anyhow::{Context, ensure};
 use clap::ValueEnum;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use sqluice_bench::found::Found;
+
+use crate::found::Found;
 
 /// What a database holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

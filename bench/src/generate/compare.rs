@@ -9,17 +9,17 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 use rusqlite::{Connection, OpenFlags};
 use sqluice::generate::Preset;
-use sqluice_bench::lap::{Lap, save};
-use sqluice_bench::machine::{self, Machine};
-use sqluice_bench::options::say;
-use sqluice_bench::process::{Runner, Took};
-use sqluice_bench::scratch::{Scratch, remove};
-use sqluice_bench::sqluice::{Report, Sqluice};
-use sqluice_bench::sync;
 
-use crate::record::{Record, Round, Way};
-use crate::verify::Digests;
-use crate::{Section, Settings};
+use super::record::{Record, Round, Way};
+use super::verify::Digests;
+use super::{Section, Settings};
+use crate::lap::{Lap, save};
+use crate::machine::{self, Machine};
+use crate::options::say;
+use crate::process::{Runner, Took};
+use crate::scratch::{Scratch, remove};
+use crate::sqluice::{Report, Sqluice};
+use crate::sync;
 
 /// Bytes on the disk that an order takes at most, with its items and what is sorted of them.
 const ORDER_BYTES_MAX: f64 = 500.0;

@@ -22,16 +22,15 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
-use sqluice_bench::options::{Options, compare, ended};
 
-#[derive(Debug, Parser)]
-#[command(
-    name = "generate",
-    about = "Databases from nothing: sqluice beside prepared INSERTs and beside Parquet files"
-)]
-struct Arguments {
+use crate::options::{Options, compare, ended};
+
+/// The arguments of the comparison.
+#[derive(Debug, Args)]
+#[command(about = "Databases from nothing: sqluice beside prepared INSERTs and beside Parquet files")]
+pub struct Arguments {
     #[command(flatten)]
     settings: Settings,
     #[command(subcommand)]
@@ -41,10 +40,10 @@ struct Arguments {
 #[derive(Clone, Debug, Args)]
 struct Settings {
     /// Orders of the shop: with customers, products and items three times as many rows
-    #[arg(long, default_value = "10M", value_name = "N", value_parser = sqluice_bench::count)]
+    #[arg(long, default_value = "10M", value_name = "N", value_parser = crate::count)]
     orders: u64,
     /// Scale of TPC-H: 1 is 8.7 million rows
-    #[arg(long, default_value = "1", value_name = "SF", value_parser = sqluice_bench::options::factor)]
+    #[arg(long, default_value = "1", value_name = "SF", value_parser = crate::options::factor)]
     scale: f64,
     /// Measure this part alone; may be repeated [default: all]
     #[arg(long, value_name = "PART")]
@@ -66,7 +65,7 @@ enum Section {
     Tpch,
 }
 
-/// What this program does as a process of its own when it runs laps.
+/// A lap that the program runs as a process of its own.
 #[derive(Clone, Debug, Subcommand)]
 enum Lap {
     /// Insert the rows of the shop, and make its indexes
@@ -83,14 +82,14 @@ enum Lap {
     Verify { file: PathBuf },
 }
 
-fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+/// Runs the comparison, or one of its laps.
+pub fn main(arguments: &Arguments) -> ExitCode {
     let done = match &arguments.lap {
         Some(Lap::Insert { file, orders, like }) => sqlite::insert(file, *orders, *like),
         Some(Lap::Verify { file }) => {
             verify::digests(file).and_then(|digests| Ok(serde_json::to_writer(io::stdout(), &digests)?))
         }
-        None => return compare(|runner| compare::run(&arguments.settings, runner)),
+        None => return compare("generate", |runner| compare::run(&arguments.settings, runner)),
     };
     ended(done.and_then(|()| Ok(io::stdout().flush()?)), false)
 }

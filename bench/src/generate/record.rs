@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
-use sqluice_bench::lap::{self, Lap};
-use sqluice_bench::machine::Machine;
-use sqluice_bench::ratio::{self, Compared, Ratio};
 
-use crate::Section;
+use super::Section;
+use crate::lap::{self, Lap};
+use crate::machine::Machine;
+use crate::ratio::{self, Compared, Ratio};
 
 /// A way to a database, or to files, from nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

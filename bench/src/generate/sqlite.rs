@@ -10,7 +10,8 @@ use sqluice::r#gen::{GeneratedTable, Spec};
 use sqluice::generate::Preset;
 use sqluice::schema::{Schema, Table};
 use sqluice::source::Source;
-use sqluice_bench::{UNSAFE_PRAGMAS, sync};
+
+use crate::{UNSAFE_PRAGMAS, sync};
 
 /// The seed that the command has by default.
 const SEED: u64 = 1;

@@ -5,18 +5,18 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use sqluice_bench::found::Found;
-use sqluice_bench::lap::{Lap, save};
-use sqluice_bench::machine::{self, Machine};
-use sqluice_bench::options::say;
-use sqluice_bench::process::{Runner, Took};
-use sqluice_bench::scratch::{Scratch, remove};
-use sqluice_bench::sqluice::Sqluice;
-use sqluice_bench::{copy, grouped, warm};
 
-use crate::data::{Column, Keys, csv};
-use crate::record::{MEMORY_BYTES, Record, Round, Way};
-use crate::{Section, Settings};
+use super::data::{Column, Keys, csv};
+use super::record::{MEMORY_BYTES, Record, Round, Way};
+use super::{Section, Settings};
+use crate::found::Found;
+use crate::lap::{Lap, save};
+use crate::machine::{self, Machine};
+use crate::options::say;
+use crate::process::{Runner, Took};
+use crate::scratch::{Scratch, remove};
+use crate::sqluice::Sqluice;
+use crate::{copy, grouped, warm};
 
 const PLAIN: &str = include_str!("plain.sql");
 const AREA: &str = include_str!("area.sql");

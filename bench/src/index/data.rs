@@ -7,8 +7,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use sqluice_bench::random::{mixed, permuted};
-use sqluice_bench::sync;
+
+use crate::random::{mixed, permuted};
+use crate::sync;
 
 /// A column of table `user` that gets an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use rusqlite::Connection;
-use sqluice_bench::{UNSAFE_PRAGMAS, sync};
 
-use crate::data::{Column, Keys, value};
+use super::data::{Column, Keys, value};
+use crate::{UNSAFE_PRAGMAS, sync};
 
 /// Enough for the upper levels of any tree here, and for sorting in few runs.
 const CACHE: &str = "PRAGMA cache_size = -200000;";

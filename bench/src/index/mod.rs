@@ -28,15 +28,16 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
-use sqluice_bench::options::{Options, compare, ended};
 
-use crate::data::{Column, Keys};
+use self::data::{Column, Keys};
+use crate::options::{Options, compare, ended};
 
-#[derive(Debug, Parser)]
-#[command(name = "index", about = "Keys and indexes: sqluice beside SQLite, in alternating rounds")]
-struct Arguments {
+/// The arguments of the comparison.
+#[derive(Debug, Args)]
+#[command(about = "Keys and indexes: sqluice beside SQLite, in alternating rounds")]
+pub struct Arguments {
     #[command(flatten)]
     settings: Settings,
     #[command(subcommand)]
@@ -46,7 +47,7 @@ struct Arguments {
 #[derive(Clone, Debug, Args)]
 struct Settings {
     /// All numbers of rows times this: 0.01 for a try
-    #[arg(long, default_value = "1", value_name = "FACTOR", value_parser = sqluice_bench::options::factor)]
+    #[arg(long, default_value = "1", value_name = "FACTOR", value_parser = crate::options::factor)]
     rows_scale: f64,
     /// Measure this part alone; may be repeated [default: all]
     #[arg(long, value_name = "PART")]
@@ -69,7 +70,7 @@ enum Section {
     Keys,
 }
 
-/// What this program does as a process of its own when it runs laps.
+/// A lap that the program runs as a process of its own.
 #[derive(Clone, Debug, Subcommand)]
 enum Lap {
     /// Make an index on a column
@@ -99,14 +100,14 @@ enum Lap {
     },
 }
 
-fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+/// Runs the comparison, or one of its laps.
+pub fn main(arguments: &Arguments) -> ExitCode {
     let done = match &arguments.lap {
         Some(Lap::CreateIndex { column, file, threads }) => laps::create_index(*column, file, *threads),
         Some(Lap::Insert { keys, file, rows, defaults }) => laps::insert(*keys, file, *rows, *defaults),
         Some(Lap::Verify { file, integrity_check }) => verify::verify(file, *integrity_check)
             .and_then(|found| Ok(serde_json::to_writer(io::stdout(), &found)?)),
-        None => return compare(|runner| compare::run(&arguments.settings, runner)),
+        None => return compare("index", |runner| compare::run(&arguments.settings, runner)),
     };
     ended(done.and_then(|()| Ok(io::stdout().flush()?)), false)
 }

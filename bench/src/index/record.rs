@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
-use sqluice_bench::lap::{self, Lap};
-use sqluice_bench::machine::Machine;
-use sqluice_bench::ratio::{self, Compared, Ratio};
-use sqluice_bench::stats::Spread;
 
-use crate::Section;
+use super::Section;
+use crate::lap::{self, Lap};
+use crate::machine::Machine;
+use crate::ratio::{self, Compared, Ratio};
+use crate::stats::Spread;
 
 /// A way to a table with keys or indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use rusqlite::{Connection, OpenFlags};
-use sqluice_bench::found::Found;
+
+use crate::found::Found;
 
 /// Reads the content of a database, and runs SQLite's integrity_check on it if asked to.
 pub(crate) fn verify(file: &Path, integrity_check: bool) -> anyhow::Result<Found> {
@@ -27,8 +28,8 @@ pub(crate) fn verify(file: &Path, integrity_check: bool) -> anyhow::Result<Found
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Column, Keys};
-    use crate::laps::{create_index, insert};
+    use crate::index::data::{Column, Keys};
+    use crate::index::laps::{create_index, insert};
 
     const USER: &str = include_str!("plain.sql");
 
@@ -80,7 +81,7 @@ mod tests {
             let (file, csv) = (folder.path().join(name), folder.path().join("x.csv"));
             insert(keys, &file, 1000, defaults).unwrap();
             let found = verify(&file, true).unwrap();
-            crate::data::csv(keys, 1000, &csv).unwrap();
+            crate::index::data::csv(keys, 1000, &csv).unwrap();
             let text = std::fs::read_to_string(&csv).unwrap();
             let values = text.lines().skip(1).map(|line| line.split_once(',').unwrap().1);
             let sum: i64 = values.map(|value| value.parse::<i64>().unwrap()).sum();

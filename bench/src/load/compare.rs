@@ -7,22 +7,22 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use sqluice_bench::lap::{Lap, save};
-use sqluice_bench::machine::{self, Machine};
-use sqluice_bench::options::{say, this};
-use sqluice_bench::process::{Runner, Took};
-use sqluice_bench::scratch::{Scratch, remove};
-use sqluice_bench::sqluice::Sqluice;
-use sqluice_bench::{UNSAFE_PRAGMAS, grouped, sync};
 
-use crate::Settings;
-use crate::data::{Input, SCHEMA, lineitem, version_of};
-use crate::files;
-use crate::frames::Frames;
-use crate::ndjson;
-use crate::record::{Inputs, Record, Round};
-use crate::verify::{self, Sums};
-use crate::way::{Section, Way};
+use super::Settings;
+use super::data::{Input, SCHEMA, lineitem, version_of};
+use super::files;
+use super::frames::Frames;
+use super::ndjson;
+use super::record::{Inputs, Record, Round};
+use super::verify::{self, Sums};
+use super::way::{Section, Way};
+use crate::lap::{Lap, save};
+use crate::machine::{self, Machine};
+use crate::options::say;
+use crate::process::{Runner, Took};
+use crate::scratch::{Scratch, remove};
+use crate::sqluice::Sqluice;
+use crate::{UNSAFE_PRAGMAS, grouped, sync};
 
 /// How often the rows are in the long file.
 const TIMES: u64 = 10;
@@ -82,7 +82,6 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let mut track = Track {
         settings,
         runner,
-        this: this()?,
         sqluice,
         frames,
         scratch: &scratch,
@@ -140,8 +139,6 @@ fn input(part: Section, csv: &Input, frames: Frames<'_>, scratch: &Scratch) -> a
 struct Track<'a> {
     settings: &'a Settings,
     runner: &'a Runner,
-    /// This program, which verifies.
-    this: PathBuf,
     sqluice: Sqluice<'a>,
     frames: Frames<'a>,
     scratch: &'a Scratch,
@@ -260,7 +257,7 @@ impl Track<'_> {
             ensure!(rows == input.rows, "{rows} rows instead of {}", input.rows);
             return Ok(());
         }
-        let mut command = Command::new(&self.this);
+        let mut command = self.runner.this()?;
         command.arg("verify").arg(target);
         if self.checked.insert(way) {
             command.arg("--quick-check");

@@ -8,9 +8,10 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
-use sqluice_bench::process::Runner;
-use sqluice_bench::scratch::Scratch;
-use sqluice_bench::sync;
+
+use crate::process::Runner;
+use crate::scratch::Scratch;
+use crate::sync;
 
 const FILE: &str = "lineitem.csv";
 const NOTE: &str = "made.json";

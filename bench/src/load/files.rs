@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use sqluice_bench::sync;
 
-use crate::data::Input;
+use super::data::Input;
+use crate::sync;
 
 /// How many files.
 const FILES: u64 = 1500;

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use anyhow::Context;
 use serde::Deserialize;
-use sqluice_bench::process::{Runner, Took};
+
+use crate::process::{Runner, Took};
 
 /// The program that Python runs.
 const PROGRAM: &str = include_str!("frames.py");

@@ -33,17 +33,17 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
-use sqluice_bench::options::{Options, compare, ended, factor};
+use clap::{Args, Subcommand};
 
-use crate::way::Section;
+use self::way::Section;
+use crate::options::{Options, compare, ended, factor};
 
-#[derive(Debug, Parser)]
+/// The arguments of the comparison.
+#[derive(Debug, Args)]
 #[command(
-    name = "load",
     about = "CSV, Parquet and NDJSON files into a database: sqluice beside what else loads them, in alternating rounds"
 )]
-struct Arguments {
+pub struct Arguments {
     #[command(flatten)]
     settings: Settings,
     #[command(subcommand)]
@@ -80,7 +80,7 @@ struct Settings {
     options: Options,
 }
 
-/// What this program does as a process of its own when it runs laps.
+/// A lap that the program runs as a process of its own.
 #[derive(Clone, Debug, Subcommand)]
 enum Lap {
     /// Insert the rows of an NDJSON file by serde_json and a prepared INSERT
@@ -95,13 +95,13 @@ enum Lap {
     },
 }
 
-fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+/// Runs the comparison, or one of its laps.
+pub fn main(arguments: &Arguments) -> ExitCode {
     let done = match &arguments.lap {
         Some(Lap::Insert { file, target }) => ndjson::insert(file, target),
         Some(Lap::Verify { file, quick_check }) => verify::verify(file, *quick_check)
             .and_then(|sums| Ok(serde_json::to_writer(io::stdout(), &sums)?)),
-        None => return compare(|runner| compare::run(&arguments.settings, runner)),
+        None => return compare("load", |runner| compare::run(&arguments.settings, runner)),
     };
     ended(done.and_then(|()| Ok(io::stdout().flush()?)), false)
 }

@@ -8,9 +8,9 @@ use anyhow::Context;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Statement};
 use serde::Deserialize;
-use sqluice_bench::{UNSAFE_PRAGMAS, sync};
 
-use crate::data::{COLUMNS, NUMBERS, SCHEMA};
+use super::data::{COLUMNS, NUMBERS, SCHEMA};
+use crate::{UNSAFE_PRAGMAS, sync};
 
 /// Rows of an INSERT.
 const ROWS: usize = 50;

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
-use sqluice_bench::grouped;
-use sqluice_bench::lap::{Lap, mib};
-use sqluice_bench::machine::Machine;
-use sqluice_bench::ratio::{self, Compared, Ratio};
-use sqluice_bench::stats::Spread;
 
-use crate::data::Input;
-use crate::way::{Section, Way};
+use super::data::Input;
+use super::way::{Section, Way};
+use crate::grouped;
+use crate::lap::{Lap, mib};
+use crate::machine::Machine;
+use crate::ratio::{self, Compared, Ratio};
+use crate::stats::Spread;
 
 /// One round.
 pub(crate) type Round = BTreeMap<Way, Lap>;

@@ -12,7 +12,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde::{Deserialize, Serialize};
 
-use crate::data::{COLUMNS, NUMBERS};
+use super::data::{COLUMNS, NUMBERS};
 
 /// The table's key: an order, and the number of the line in it.
 const KEY: [usize; 2] = [0, 3];
@@ -147,7 +147,7 @@ fn hundredths(value: ValueRef<'_>) -> anyhow::Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::SCHEMA;
+    use crate::load::data::SCHEMA;
 
     /// Two rows, under the declared types or as text, `times` over, and then damaged.
     fn sums(text: bool, times: usize, damage: &str) -> anyhow::Result<Sums> {

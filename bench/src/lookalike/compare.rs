@@ -5,16 +5,16 @@ use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 use serde::Deserialize;
-use sqluice_bench::lap::{Lap, save};
-use sqluice_bench::machine::{self, Machine};
-use sqluice_bench::options::say;
-use sqluice_bench::process::Runner;
-use sqluice_bench::scratch::Scratch;
-use sqluice_bench::sqluice::Sqluice;
-use sqluice_bench::{grouped, sync, warm};
 
-use crate::Settings;
-use crate::record::{Input, Record, Round, Way};
+use super::Settings;
+use super::record::{Input, Record, Round, Way};
+use crate::lap::{Lap, save};
+use crate::machine::{self, Machine};
+use crate::options::say;
+use crate::process::Runner;
+use crate::scratch::Scratch;
+use crate::sqluice::Sqluice;
+use crate::{grouped, sync, warm};
 
 /// Bytes of a row, at most.
 const ROW_BYTES_MAX: u64 = 80;

@@ -15,15 +15,16 @@ mod record;
 
 use std::process::ExitCode;
 
-use clap::{Args, Parser};
-use sqluice_bench::options::{Options, compare};
+use clap::Args;
 
-#[derive(Debug, Parser)]
+use crate::options::{Options, compare};
+
+/// The arguments of the comparison.
+#[derive(Debug, Args)]
 #[command(
-    name = "lookalike",
     about = "A database described and made again: profile beside check, a look-alike beside its preset, in alternating rounds"
 )]
-struct Arguments {
+pub struct Arguments {
     #[command(flatten)]
     settings: Settings,
 }
@@ -31,16 +32,16 @@ struct Arguments {
 #[derive(Clone, Debug, Args)]
 struct Settings {
     /// Rows of the four tables together, about
-    #[arg(long, default_value = "100M", value_name = "N", value_parser = sqluice_bench::count)]
+    #[arg(long, default_value = "100M", value_name = "N", value_parser = crate::count)]
     rows: u64,
     /// Rows that are generated, about, when a look-alike is made
-    #[arg(long, default_value = "20M", value_name = "N", value_parser = sqluice_bench::count)]
+    #[arg(long, default_value = "20M", value_name = "N", value_parser = crate::count)]
     made: u64,
     #[command(flatten)]
     options: Options,
 }
 
-fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    compare(|runner| compare::run(&arguments.settings, runner))
+/// Runs the comparison.
+pub fn main(arguments: &Arguments) -> ExitCode {
+    compare("lookalike", |runner| compare::run(&arguments.settings, runner))
 }

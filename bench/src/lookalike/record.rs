@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
-use sqluice_bench::grouped;
-use sqluice_bench::lap::{HEAD, Lap, mib, row};
-use sqluice_bench::machine::Machine;
-use sqluice_bench::ratio::{self, Compared, Ratio};
+
+use crate::grouped;
+use crate::lap::{HEAD, Lap, mib, row};
+use crate::machine::Machine;
+use crate::ratio::{self, Compared, Ratio};
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

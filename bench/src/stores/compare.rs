@@ -8,18 +8,18 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 use rusqlite::Connection;
-use sqluice_bench::lap::{Lap, save};
-use sqluice_bench::machine::{self, Machine};
-use sqluice_bench::options::say;
-use sqluice_bench::process::{Runner, Took};
-use sqluice_bench::scratch::{Scratch, remove};
-use sqluice_bench::sqluice::Sqluice;
-use sqluice_bench::{copy, warm};
 
-use crate::data::{disk_bytes, make, sync, verify, warm_all};
-use crate::read::Reading;
-use crate::record::{Record, Round, Taken, Way};
-use crate::{Section, Settings};
+use super::data::{disk_bytes, make, sync, verify, warm_all};
+use super::read::Reading;
+use super::record::{Record, Round, Taken, Way};
+use super::{Section, Settings};
+use crate::lap::{Lap, save};
+use crate::machine::{self, Machine};
+use crate::options::say;
+use crate::process::{Runner, Took};
+use crate::scratch::{Scratch, remove};
+use crate::sqluice::Sqluice;
+use crate::{copy, warm};
 
 /// What a run may take on the disk, for each file: the folder and two databases; and what of a round stays until the run ends: five
 /// folders.

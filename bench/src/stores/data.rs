@@ -5,8 +5,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use sqluice_bench::random::mixed;
-use sqluice_bench::warm;
+
+use crate::random::mixed;
+use crate::warm;
 
 /// The length of a file: 8,000 to 12,000 bytes.
 const BYTES: (u64, u64) = (8000, 12_000);

@@ -33,18 +33,16 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
-use sqluice_bench::options::{Options, compare, ended};
 
-use crate::record::Way;
+use self::record::Way;
+use crate::options::{Options, compare, ended};
 
-#[derive(Debug, Parser)]
-#[command(
-    name = "stores",
-    about = "A folder as one database beside files, cp and sqlite3 -A, in alternating rounds"
-)]
-struct Arguments {
+/// The arguments of the comparison.
+#[derive(Debug, Args)]
+#[command(about = "A folder as one database beside files, cp and sqlite3 -A, in alternating rounds")]
+pub struct Arguments {
     #[command(flatten)]
     settings: Settings,
     #[command(subcommand)]
@@ -54,7 +52,7 @@ struct Arguments {
 #[derive(Clone, Debug, Args)]
 struct Settings {
     /// How many files
-    #[arg(long, default_value = "100000", value_name = "N", value_parser = sqluice_bench::count)]
+    #[arg(long, default_value = "100000", value_name = "N", value_parser = crate::count)]
     files: u64,
     /// Measure this part alone; may be repeated [default: all]
     #[arg(long, value_name = "PART")]
@@ -90,7 +88,7 @@ impl Section {
     }
 }
 
-/// What this program does as a process of its own when it runs laps.
+/// A lap that the program runs as a process of its own.
 #[derive(Clone, Debug, Subcommand)]
 enum Lap {
     /// Put all files of a folder into a store
@@ -115,11 +113,11 @@ enum Lap {
     },
 }
 
-fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+/// Runs the comparison, or one of its laps.
+pub fn main(arguments: &Arguments) -> ExitCode {
     let done = match &arguments.lap {
         Some(lap) => run(lap),
-        None => return compare(|runner| compare::run(&arguments.settings, runner)),
+        None => return compare("stores", |runner| compare::run(&arguments.settings, runner)),
     };
     ended(done.and_then(|()| Ok(io::stdout().flush()?)), false)
 }

@@ -15,11 +15,11 @@ use rustix::fs::{Mode, OFlags, fstat, openat};
 use rustix::io::{pread, read as read_into};
 use serde::{Deserialize, Serialize};
 use sqluice::blob_store::BlobStore;
-use sqluice_bench::random::{mixed, permuted};
 
-use crate::data::name;
-use crate::record::Way;
-use crate::stdio;
+use super::data::name;
+use super::record::Way;
+use super::stdio;
+use crate::random::{mixed, permuted};
 
 /// What was read, and how long that took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

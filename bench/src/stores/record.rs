@@ -5,13 +5,13 @@ use std::fmt::Write;
 
 use clap::ValueEnum;
 use serde::Serialize;
-use sqluice_bench::grouped;
-use sqluice_bench::lap::{Lap, mib};
-use sqluice_bench::machine::Machine;
-use sqluice_bench::ratio::{self, Compared, Ratio};
-use sqluice_bench::stats::Spread;
 
-use crate::Section;
+use super::Section;
+use crate::grouped;
+use crate::lap::{Lap, mib};
+use crate::machine::Machine;
+use crate::ratio::{self, Compared, Ratio};
+use crate::stats::Spread;
 
 /// A way to copy, read or write many files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]

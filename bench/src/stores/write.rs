@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use sqluice::blob_store::{BlobStore, Durability};
-use sqluice_bench::random::permuted;
 
-use crate::data::{content, name, sync};
-use crate::read::Reading;
-use crate::record::Way;
+use super::data::{content, name, sync};
+use super::read::Reading;
+use super::record::Way;
+use crate::random::permuted;
 
 /// Puts all files of a folder into a new store, in the order of their names.
 pub(crate) fn fill(store: &Path, folder: &Path) -> anyhow::Result<()> {
