@@ -1,14 +1,29 @@
-//! What side-by-side runs have in common: each lap is a process of its own, timed from outside, on files that are gone
-//! afterwards, and its result is verified before its time counts.
+//! Side-by-side runs of sqluice, SQLite and the bare disk. `bench/README.md` has what they measured.
+//!
+//! Each lap of a comparison is a process of its own, timed from outside, on files that are gone afterwards. Its result is
+//! verified before its time counts.
 //!
 //! A run alternates its laps in rounds, because on a shared machine only what ran in the same minutes compares.
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
 //! * [`found`], [`machine`], [`stats`], [`ratio`], [`process`], [`options`], [`sqluice`], [`lap`], [`rounds`]
+//!
+//! The comparisons, none of which uses another:
+//!
+//! * [`billion`], [`check`], [`databases`], [`entities`], [`existing`], [`generate`], [`index`], [`load`], [`lookalike`], [`stores`]
 
+pub mod billion;
+pub mod check;
+pub mod databases;
+pub mod entities;
+pub mod existing;
 pub mod found;
+pub mod generate;
+pub mod index;
 pub mod lap;
+pub mod load;
+pub mod lookalike;
 pub mod machine;
 pub mod options;
 pub mod process;
@@ -16,6 +31,7 @@ pub mod ratio;
 pub mod rounds;
 pub mod sqluice;
 pub mod stats;
+pub mod stores;
 
 pub use sqluice_lab::{random, scratch};
 

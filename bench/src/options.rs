@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 
-use crate::process::Runner;
+use crate::process::{Runner, this};
 
 /// Flags of every comparison.
 #[derive(Clone, Debug, Args)]
@@ -64,17 +64,9 @@ fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// This program, for laps that it runs itself.
-///
-/// # Errors
-/// When the system does not know.
-pub fn this() -> anyhow::Result<PathBuf> {
-    std::env::current_exe().context("cannot find this program")
-}
-
-/// Runs a comparison; an interrupted one ends with 130.
-pub fn compare(run: impl FnOnce(&Runner) -> anyhow::Result<()>) -> ExitCode {
-    match Runner::new() {
+/// Runs the comparison of this name; an interrupted one ends with 130.
+pub fn compare(name: &'static str, run: impl FnOnce(&Runner) -> anyhow::Result<()>) -> ExitCode {
+    match Runner::new(name) {
         Ok(runner) => ended(run(&runner), runner.is_stopped()),
         Err(error) => ended(Err(error), false),
     }

@@ -7,7 +7,7 @@
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -31,20 +31,23 @@ pub struct Took {
     pub stdout: String,
 }
 
-/// Runs laps, and stops the one that is running when somebody asks this program to end.
+/// Runs the laps of a comparison, and stops the one that is running when somebody asks this program to end.
 #[derive(Debug)]
 pub struct Runner {
+    comparison: &'static str,
     running: Arc<AtomicI32>,
     stop: Arc<AtomicBool>,
 }
 
 impl Runner {
+    /// Returns a runner for the comparison that this program knows by this name.
+    ///
     /// From now on SIGINT, SIGTERM and SIGHUP end the lap, and the run with an error, so that files get removed.
     ///
     /// # Errors
     /// When signals can't be listened for.
-    pub fn new() -> anyhow::Result<Runner> {
-        let runner = Runner { running: Arc::default(), stop: Arc::default() };
+    pub fn new(comparison: &'static str) -> anyhow::Result<Runner> {
+        let runner = Runner { comparison, running: Arc::default(), stop: Arc::default() };
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for signals")?;
         let (running, stop) = (runner.running.clone(), runner.stop.clone());
         std::thread::spawn(move || {
@@ -99,15 +102,32 @@ impl Runner {
         })
     }
 
+    /// Returns a command that starts this program again for a lap of the comparison.
+    ///
+    /// # Errors
+    /// When this program can't be found.
+    pub fn this(&self) -> anyhow::Result<Command> {
+        let mut command = Command::new(this()?);
+        command.arg(self.comparison);
+        Ok(command)
+    }
+
     /// Runs a lap of this program's own to its end; what SQLite sorts in files lies in `folder`, beside the others.
     ///
     /// # Errors
     /// As those of [`run`](Self::run).
     pub fn own(&self, arguments: &[&OsStr], folder: &Path) -> anyhow::Result<Took> {
-        let this = std::env::current_exe().context("cannot find this program")?;
-        let lap = self.run(Command::new(this).args(arguments).env("SQLITE_TMPDIR", folder));
+        let lap = self.run(self.this()?.args(arguments).env("SQLITE_TMPDIR", folder));
         lap.with_context(|| format!("the lap {}", arguments.first().unwrap_or(&OsStr::new("")).display()))
     }
+}
+
+/// Returns the file of this program.
+///
+/// # Errors
+/// When the system does not know.
+pub fn this() -> anyhow::Result<PathBuf> {
+    std::env::current_exe().context("cannot find this program")
 }
 
 /// Asks a process to end; 0 stands for no process.
@@ -145,15 +165,17 @@ mod tests {
 
     #[test]
     fn a_process_is_timed_and_heard() {
-        let took =
-            Runner::new().unwrap().run(Command::new("sh").args(["-c", "sleep 0.1; echo heard"])).unwrap();
+        let took = Runner::new("load")
+            .unwrap()
+            .run(Command::new("sh").args(["-c", "sleep 0.1; echo heard"]))
+            .unwrap();
         assert_eq!(took.stdout, "heard\n");
         assert!(took.seconds >= 0.1 && took.memory_bytes > 0, "{took:?}");
     }
 
     #[test]
     fn a_process_that_fails_is_an_error() {
-        let runner = Runner::new().unwrap();
+        let runner = Runner::new("load").unwrap();
         let error = runner.run(Command::new("sh").args(["-c", "exit 3"])).unwrap_err();
         assert!(error.to_string().contains("exit status: 3"), "{error}");
         assert!(runner.run(&mut Command::new("/nowhere/nothing")).is_err());

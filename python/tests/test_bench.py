@@ -10,7 +10,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-FRAMES = Path(__file__).parents[2] / "bench/src/bin/load/frames.py"
+FRAMES = Path(__file__).parents[2] / "bench/src/load/frames.py"
 
 COLUMNS = {
     "l_orderkey": int,

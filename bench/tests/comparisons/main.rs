@@ -1,7 +1,8 @@
-//! Each program of comparisons on a few rows, and with stand-ins whose results are wrong.
+//! Each comparison on a few rows, and with stand-ins whose results are wrong.
 
 mod billion;
 mod check;
+mod comparison;
 mod existing;
 mod generate;
 mod index;

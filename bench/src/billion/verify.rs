@@ -1,0 +1,67 @@
+//! A wrong result can't be fast: what a lap wrote is counted, and looked at, by SQLite.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+use rusqlite::{Connection, OpenFlags, params};
+
+/// Rows at each end whose values are looked at. All rows are counted.
+const LOOKED_AT: i64 = 1_000_000;
+
+/// Checks that the table has `rows` rows, numbered from 1, and that those at both ends have the right values.
+pub(crate) fn verify(file: &Path, rows: u64) -> anyhow::Result<()> {
+    let rows = i64::try_from(rows).context("SQLite numbers rows with 63 bits")?;
+    let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .with_context(|| format!("cannot open {}", file.display()))?;
+    let ask = |sql: &str| db.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
+    // One question each: SQLite counts without looking into rows, and finds both ends without counting.
+    let found = ask("SELECT count(*) FROM user")?.unwrap_or(0);
+    ensure!(found == rows, "{} has {found} rows instead of {rows}", file.display());
+    if rows == 0 {
+        return Ok(());
+    }
+    let (first, last) = (ask("SELECT min(id) FROM user")?, ask("SELECT max(id) FROM user")?);
+    ensure!(first == Some(1) && last == Some(rows), "{} is not numbered 1 to {rows}", file.display());
+    let wrong = |ids: RangeInclusive<i64>| {
+        let sql = "SELECT count(*) FROM user WHERE id BETWEEN ? AND ? AND NOT coalesce(typeof(area) = 'text'
+            AND area GLOB '[0-9][0-9][0-9][0-9][0-9][0-9]' AND age IN (5, 10, 15) AND active IN (0, 1), 0)";
+        db.query_row(sql, params![ids.start(), ids.end()], |row| row.get::<_, i64>(0))
+    };
+    let wrong = wrong(1..=rows.min(LOOKED_AT))? + wrong((rows - LOOKED_AT).max(1)..=rows)?;
+    ensure!(wrong == 0, "{} holds {wrong} rows with wrong values", file.display());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::billion::laps::insert;
+
+    #[test]
+    fn a_wrong_number_of_rows_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("few.db");
+        insert(&file, 99).unwrap();
+        let error = verify(&file, 100).unwrap_err();
+        assert!(error.to_string().contains("99 rows instead of 100"), "{error}");
+        verify(&file, 99).unwrap();
+    }
+
+    #[test]
+    fn a_wrong_value_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        for (file, damage) in [
+            ("age.db", "UPDATE user SET age = 6 WHERE id = 50"),
+            ("area.db", "UPDATE user SET area = '12345' WHERE id = 50"),
+            ("null.db", "UPDATE user SET area = NULL WHERE id = 50"),
+            ("id.db", "UPDATE user SET id = 1000 WHERE id = 50"),
+        ] {
+            let file = folder.path().join(file);
+            insert(&file, 99).unwrap();
+            Connection::open(&file).unwrap().execute_batch(damage).unwrap();
+            // A row that moved to the end leaves a gap, which the number of the last row shows.
+            assert!(verify(&file, 99).is_err(), "{damage}");
+        }
+    }
+}

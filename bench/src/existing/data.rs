@@ -1,0 +1,87 @@
+//! Rows, each a function of its number, so that a file and an INSERT have the same.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use rusqlite::Connection;
+
+use crate::random::mixed;
+use crate::sync;
+
+/// A row of `user` without its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct User {
+    /// Six digits.
+    pub(crate) area: [u8; 6],
+    pub(crate) age: i64,
+    pub(crate) active: i64,
+}
+
+impl User {
+    /// That of row `row`, counted from 0.
+    pub(crate) fn of(row: u64) -> User {
+        let bits = mixed(row);
+        let mut area = [b'0'; 6];
+        let mut number = ((bits >> 32) * 1_000_000) >> 32;
+        for digit in area.iter_mut().rev() {
+            *digit += (number % 10) as u8;
+            number /= 10;
+        }
+        User { area, age: [5, 10, 15][(bits >> 1) as usize % 3], active: (bits & 1) as i64 }
+    }
+}
+
+/// The table of [`User`]s.
+pub(crate) const USER: &str = "CREATE TABLE user (id INTEGER NOT NULL PRIMARY KEY, area CHAR(6), age INTEGER NOT NULL, active INTEGER NOT NULL)";
+
+/// A row of `item`: id, key, value.
+pub(crate) type Item = [i64; 3];
+
+/// Row `row` of `item`, counted from 0: its key lies anywhere.
+pub(crate) fn item(row: u64) -> Item {
+    let id = row as i64 + 1;
+    let (key, value) = (mixed(row) % 1_000_000_000_000, mixed(!row) % 1_000_000);
+    [id, key as i64, value as i64]
+}
+
+/// Writes `rows` rows of `item` from row `first` on as a CSV file, and syncs it.
+pub(crate) fn items(first: u64, rows: u64, file: &Path) -> anyhow::Result<()> {
+    csv(file, "id,key,value", |to| {
+        for row in first..first + rows {
+            let [id, key, value] = item(row);
+            writeln!(to, "{id},{key},{value}")?;
+        }
+        Ok(())
+    })
+}
+
+/// Writes the rows of `user2` in a database as a CSV file, on the disk.
+pub(crate) fn users(database: &Path, file: &Path) -> anyhow::Result<()> {
+    let db = Connection::open(database)?;
+    let mut all = db.prepare("SELECT id, area, age, active FROM user2 ORDER BY id")?;
+    let mut rows = all.query([])?;
+    csv(file, "id,area,age,active", |to| {
+        while let Some(row) = rows.next()? {
+            let (id, age, active): (i64, i64, i64) = (row.get(0)?, row.get(2)?, row.get(3)?);
+            writeln!(to, "{id},{},{age},{active}", row.get_ref(1)?.as_str()?)?;
+        }
+        Ok(())
+    })
+}
+
+fn csv(
+    file: &Path,
+    header: &str,
+    rows: impl FnOnce(&mut BufWriter<File>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let write = || -> anyhow::Result<()> {
+        let mut to = BufWriter::with_capacity(1 << 20, File::create(file)?);
+        writeln!(to, "{header}")?;
+        rows(&mut to)?;
+        Ok(to.flush()?)
+    };
+    write().with_context(|| format!("cannot write {}", file.display()))?;
+    sync(file)
+}

@@ -1,0 +1,250 @@
+//! What SQLite does, in processes of its own: with a journal, in the journal mode that the file has, and synced.
+
+use std::ops::Range;
+use std::path::Path;
+
+use anyhow::Context;
+use rusqlite::{Connection, Statement, params};
+use sqluice::batch::{Batch, Bytes, Column, ROWS_MAX, Spans, Values};
+use sqluice::insert::{self, Insert};
+use sqluice::progress::{Cancel, Silent};
+use sqluice::rows::{self, Rows};
+use sqluice::schema::Schema;
+use sqluice::source::{Part, Sink, Source};
+
+use super::data::{USER, User, item};
+use crate::sync;
+
+/// What all have that insert, so that only the statements differ. They all say OR FAIL, too: nothing is to be undone when a
+/// statement fails, since the transaction is, and SQLite need not prepare for it.
+const PRAGMAS: &str = "PRAGMA synchronous = FULL;";
+
+/// Rows of a batch.
+const BATCH: u64 = 4096;
+
+/// Enough for sorting in few runs.
+const TUNED: &str = "PRAGMA cache_size = -200000; PRAGMA threads = 2;";
+
+/// Copies a table of `source` into a new one: with equal declarations SQLite copies records without looking into them.
+pub(crate) fn attach(file: &Path, source: &Path, table: &str) -> anyhow::Result<()> {
+    let db = open(file)?;
+    db.execute("ATTACH ? AS src", params![source.to_str().context("a path is UTF-8")?])?;
+    let declared: String =
+        db.query_row("SELECT sql FROM src.sqlite_schema WHERE name = ?", [table], |row| row.get(0))?;
+    db.execute_batch(&format!(
+        "BEGIN; {declared}; INSERT INTO main.{table} SELECT * FROM src.{table}; COMMIT"
+    ))?;
+    close(db, file)
+}
+
+/// Fills a new table by `sqluice::insert`, which runs such statements as well, and makes the rows in a thread meanwhile.
+pub(crate) fn insert(file: &Path, rows: u64) -> anyhow::Result<()> {
+    let db = open(file)?;
+    db.execute_batch(&format!("BEGIN; {USER}"))?;
+    let schema = Schema::parse(USER.to_owned(), "user.sql".as_ref())?;
+    let table = &schema.tables[0];
+    let users = Box::new(Users(0..rows));
+    insert::insert(&db, table, users, &Insert::new(table), None, &Silent, &Cancel::new())?;
+    db.execute_batch("COMMIT")?;
+    close(db, file)
+}
+
+/// Rows of `user`, a part for each [`BATCH`].
+struct Users(Range<u64>);
+
+impl Source for Users {
+    fn next_part(&mut self) -> sqluice::error::Result<Option<Box<dyn Part>>> {
+        let first = self.0.start;
+        self.0.start = (first + BATCH).min(self.0.end);
+        let part = Users(first..self.0.start);
+        Ok((!part.0.is_empty()).then(|| Box::new(part) as Box<dyn Part>))
+    }
+}
+
+impl Part for Users {
+    fn first_row(&self) -> u64 {
+        self.0.start
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> sqluice::error::Result<()> {
+        let mut first = self.0.start;
+        while first < self.0.end {
+            let next = (first + ROWS_MAX as u64).min(self.0.end);
+            batch(first, next, |batch| sink.rows(batch)).map_err(|refused| refused.first().1)?;
+            first = next;
+        }
+        Ok(())
+    }
+}
+
+/// Fills a new table through `sqluice_rows`, a batch at a time.
+pub(crate) fn insert_rows(file: &Path, rows: u64) -> anyhow::Result<()> {
+    let db = open(file)?;
+    rows::register(&db)?;
+    db.execute_batch(&format!("BEGIN; {USER}"))?;
+    {
+        let mut insert =
+            db.prepare("INSERT OR FAIL INTO user SELECT c1, c2, c3, c4 FROM sqluice_rows(?1)")?;
+        let mut first = 0;
+        while first < rows {
+            let next = (first + BATCH).min(rows);
+            insert_batch(&mut insert, first, next)?;
+            first = next;
+        }
+    }
+    db.execute_batch("COMMIT")?;
+    close(db, file)
+}
+
+fn insert_batch(insert: &mut Statement<'_>, first: u64, next: u64) -> anyhow::Result<()> {
+    batch(first, next, |batch| {
+        Rows::from_batch(batch)?.lend(insert, 1, |insert| insert.execute())??;
+        Ok(())
+    })
+}
+
+/// Rows of `user` in memory.
+fn batch<R>(first: u64, next: u64, use_it: impl FnOnce(&Batch<'_>) -> R) -> R {
+    let id: Vec<i64> = (first..next).map(|row| row as i64 + 1).collect();
+    let (mut area, mut age, mut active) = (Vec::new(), Vec::new(), Vec::new());
+    for user in (first..next).map(User::of) {
+        area.extend_from_slice(&user.area);
+        age.push(user.age);
+        active.push(user.active);
+    }
+    let columns = [
+        Values::Int(&id),
+        Values::Text(Bytes { data: &area, spans: Spans::Fixed(6) }),
+        Values::Int(&age),
+        Values::Int(&active),
+    ];
+    use_it(&Batch { rows: age.len(), columns: columns.map(Column::new).to_vec() })
+}
+
+/// Fills a new table by a prepared INSERT of `degree` rows.
+pub(crate) fn insert_unrolled(file: &Path, rows: u64, degree: usize) -> anyhow::Result<()> {
+    let db = open(file)?;
+    db.execute_batch(&format!("BEGIN; {USER}"))?;
+    {
+        let mut full = db.prepare(&unrolled(degree))?;
+        let whole = rows - rows % degree as u64;
+        for first in (0..whole).step_by(degree) {
+            insert_once(&mut full, first..first + degree as u64)?;
+        }
+        if whole < rows {
+            insert_once(&mut db.prepare(&unrolled((rows - whole) as usize))?, whole..rows)?;
+        }
+    }
+    db.execute_batch("COMMIT")?;
+    close(db, file)
+}
+
+fn unrolled(rows: usize) -> String {
+    format!("INSERT OR FAIL INTO user VALUES {}", vec!["(?, ?, ?, ?)"; rows].join(", "))
+}
+
+fn insert_once(statement: &mut Statement<'_>, rows: Range<u64>) -> anyhow::Result<()> {
+    let mut parameter = 0;
+    for row in rows {
+        let User { area, age, active } = User::of(row);
+        statement.raw_bind_parameter(parameter + 1, row as i64 + 1)?;
+        statement.raw_bind_parameter(parameter + 2, str::from_utf8(&area)?)?;
+        statement.raw_bind_parameter(parameter + 3, age)?;
+        statement.raw_bind_parameter(parameter + 4, active)?;
+        parameter += 4;
+    }
+    statement.raw_execute()?;
+    Ok(())
+}
+
+/// Appends rows to `item`, whose index stays in place or is dropped before and made again after.
+pub(crate) fn append(file: &Path, first: u64, rows: u64, drop_index: bool) -> anyhow::Result<()> {
+    let db = open(file)?;
+    db.execute_batch("BEGIN IMMEDIATE")?;
+    let index: String =
+        db.query_row("SELECT sql FROM sqlite_schema WHERE name = 'by_key'", [], |row| row.get(0))?;
+    if drop_index {
+        db.execute_batch("DROP INDEX by_key")?;
+    }
+    {
+        let mut insert = db.prepare("INSERT INTO item VALUES (?, ?, ?)")?;
+        for row in first..first + rows {
+            for (at, value) in item(row).into_iter().enumerate() {
+                insert.raw_bind_parameter(at + 1, value)?;
+            }
+            insert.raw_execute()?;
+        }
+    }
+    if drop_index {
+        db.execute_batch(&index)?;
+    }
+    db.execute_batch("COMMIT")?;
+    close(db, file)
+}
+
+/// The index that `sqluice index` makes, too.
+pub(crate) const BY_AREA: &str = "CREATE INDEX by_area ON user (area)";
+
+/// Makes an index, with the defaults or what speeds it up without risk.
+pub(crate) fn create_index(file: &Path, tuned: bool) -> anyhow::Result<()> {
+    let db = open(file)?;
+    if tuned {
+        db.execute_batch(TUNED)?;
+    }
+    db.execute_batch(BY_AREA)?;
+    close(db, file)
+}
+
+fn open(file: &Path) -> anyhow::Result<Connection> {
+    let db = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
+    db.execute_batch(PRAGMAS)?;
+    Ok(db)
+}
+
+/// In WAL mode this is when the last pages get into the database.
+fn close(db: Connection, file: &Path) -> anyhow::Result<()> {
+    db.close().map_err(|(_, error)| error)?;
+    sync(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::existing::verify::{Check, verify};
+
+    const CHECK: Option<Check> = Some(Check::IntegrityCheck);
+
+    #[test]
+    fn every_way_inserts_the_same_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        insert_rows(&file("rows"), 2345).unwrap();
+        let expected = verify(&file("rows"), CHECK).unwrap();
+        assert_eq!(expected.tables["user"].rows, 2345);
+        insert(&file("insert"), 2345).unwrap();
+        assert_eq!(verify(&file("insert"), CHECK).unwrap(), expected);
+        for degree in [1, 10, 200] {
+            let name = file(&degree.to_string());
+            insert_unrolled(&name, 2345, degree).unwrap();
+            assert_eq!(verify(&name, CHECK).unwrap(), expected, "{degree}");
+        }
+        attach(&file("attach"), &file("rows"), "user").unwrap();
+        assert_eq!(verify(&file("attach"), CHECK).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_index_that_was_dropped_is_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let found = [false, true].map(|drop_index| {
+            let file = folder.path().join(drop_index.to_string());
+            let db = Connection::open(&file).unwrap();
+            db.execute_batch(include_str!("item.sql")).unwrap();
+            drop(db);
+            append(&file, 0, 500, false).unwrap();
+            append(&file, 500, 300, drop_index).unwrap();
+            verify(&file, CHECK).unwrap()
+        });
+        assert_eq!(found[0], found[1]);
+        assert_eq!(found[0].tables["item"].indexes["by_key"], 800);
+    }
+}

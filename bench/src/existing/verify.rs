@@ -1,0 +1,99 @@
+//! What a lap left, as SQLite finds it: every table, those that the lap had no business with as well.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+use clap::ValueEnum;
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+
+use crate::found::Found;
+
+/// What a database holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Content {
+    pub(crate) journal_mode: String,
+    pub(crate) tables: BTreeMap<String, Found>,
+}
+
+/// What SQLite is asked, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum Check {
+    IntegrityCheck,
+    QuickCheck,
+}
+
+/// Reads the content of a database, and has SQLite check it if `check` asks for that.
+pub(crate) fn verify(file: &Path, check: Option<Check>) -> anyhow::Result<Content> {
+    // Not for reading only: in WAL mode that would leave files beside it.
+    let db = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
+    let pragma = |name: &str| db.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, String>(0));
+    if let Some(check) = check {
+        let name = match check {
+            Check::IntegrityCheck => "integrity_check",
+            Check::QuickCheck => "quick_check",
+        };
+        let said = pragma(name)?;
+        ensure!(said == "ok", "{name} says: {said}");
+    }
+    let mut tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
+    let names = tables.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
+    let tables = names.into_iter().map(|name| {
+        let found = Found::of(&db, &name, &mix(&db, &name)?)?;
+        Ok((name, found))
+    });
+    Ok(Content { tables: tables.collect::<anyhow::Result<_>>()?, journal_mode: pragma("journal_mode")? })
+}
+
+/// An expression of all columns of a table, numbers or text that looks like numbers: a value in another row or column than its own
+/// changes the sum.
+fn mix(db: &Connection, table: &str) -> rusqlite::Result<String> {
+    let mut columns = db.prepare("SELECT name FROM pragma_table_info(?1)")?;
+    let mut names = columns.query_map([table], |row| row.get::<_, String>(0))?;
+    // Sums of sums would not change when two rows exchange a value: columns are multiplied with each other.
+    names.try_fold("1".to_owned(), |mixed, name| {
+        let value = format!("{} % 1000003", name?);
+        Ok(format!("({mixed} * (31 + {value}) + {value}) % 1000003"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_changed_places_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let sum = |name: &str, rows: &str| {
+            let file = folder.path().join(name);
+            let sql =
+                format!("CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b); INSERT INTO t VALUES {rows}");
+            Connection::open(&file).unwrap().execute_batch(&sql).unwrap();
+            verify(&file, Some(Check::IntegrityCheck)).unwrap().tables["t"].sum
+        };
+        let sums = [
+            sum("as it is", "(1, '007', 5), (2, '100', 6)"),
+            sum("between rows", "(1, '100', 5), (2, '007', 6)"),
+            sum("between columns", "(1, '5', 7), (2, '100', 6)"),
+        ];
+        assert!(sums[0] != sums[1] && sums[0] != sums[2], "{sums:?}");
+    }
+
+    #[test]
+    fn what_sqlite_finds_unsound_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.db");
+        Connection::open(&file)
+            .unwrap()
+            .execute_batch("CREATE TABLE t (a); CREATE INDEX i ON t (a)")
+            .unwrap();
+        let mut bytes = std::fs::read(&file).unwrap();
+        // The type of the index's page.
+        bytes[2 * 4096] = 99;
+        std::fs::write(&file, bytes).unwrap();
+        let error = verify(&file, Some(Check::QuickCheck)).unwrap_err();
+        assert!(error.to_string().contains("quick_check says"), "{error}");
+    }
+}

@@ -1,0 +1,281 @@
+//! The rounds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, ensure};
+
+use super::Settings;
+use super::data::{Input, SCHEMA, lineitem, version_of};
+use super::files;
+use super::frames::Frames;
+use super::ndjson;
+use super::record::{Inputs, Record, Round};
+use super::verify::{self, Sums};
+use super::way::{Section, Way};
+use crate::lap::{Lap, save};
+use crate::machine::{self, Machine};
+use crate::options::say;
+use crate::process::{Runner, Took};
+use crate::scratch::{Scratch, remove};
+use crate::sqluice::Sqluice;
+use crate::{UNSAFE_PRAGMAS, grouped, sync};
+
+/// How often the rows are in the long file.
+const TIMES: u64 = 10;
+
+/// One row in this number is loaded as NDJSON.
+const TENTH: u64 = 10;
+
+/// Bytes of a database for two bytes of its CSV, at most: as text they take about as many.
+const DATABASE_BYTES_FOR_TWO: u64 = 3;
+
+/// Bytes of NDJSON for a byte of CSV, at most: the names of the columns come with each row.
+const NDJSON_BYTES_FOR_ONE: u64 = 5;
+
+/// Measures, reports and records.
+pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
+    let options = &settings.options;
+    let wanted = |part: &Section| settings.only.is_empty() || settings.only.contains(part);
+    let parts: Vec<Section> = Section::ALL.into_iter().filter(wanted).collect();
+    let ways = Way::ALL.into_iter().filter(|way| parts.contains(&way.part()));
+    let ways = ways.filter(|way| *way != Way::Ten || !settings.no_ten);
+    let ways: Vec<Way> = ways.filter(|way| !way.is_older() || settings.older.is_some()).collect();
+    let frames = Frames { runner, python: &settings.python };
+
+    let dir = options.dir();
+    std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    let sqluice = Sqluice::new(runner, options.sqluice()?);
+    let version = sqluice.version()?;
+    let (mut machine, mut beside) = (Machine::here(&dir), Vec::new());
+    for part in &parts {
+        match part {
+            Section::Csv => machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?,
+            Section::Parquet => beside.push(frames.versions()?),
+            Section::Json => beside.push(version_of(runner, &settings.sqlite_utils)?),
+            Section::Files => {
+                machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?;
+                if let Some(older) = &settings.older {
+                    beside.push(format!("older {}", version_of(runner, older)?));
+                }
+            }
+        }
+    }
+    let taken = machine::now();
+    say(&format!("machine: {machine}\nprogram: {version}\n"))?;
+
+    let (once, made_by) = lineitem(runner, &settings.tpchgen, &dir, settings.scale)?;
+    say(&format!("input: {} rows, made by {made_by}\n", grouped(once.rows)))?;
+    let times = if ways.contains(&Way::Ten) { TIMES } else { 1 };
+    let scratch = Scratch::new(&dir, bytes_needed(&once, &parts, times))?;
+    let schema = scratch.file("lineitem.sql");
+    std::fs::write(&schema, SCHEMA).context("cannot write the schema")?;
+    let ten = match times {
+        1 => None,
+        _ => Some(once.repeated(times, scratch.file("lineitem.csv"))?),
+    };
+    let files = parts.into_iter().map(|part| Ok((part, input(part, &once, frames, &scratch)?)));
+    let files = files.collect::<anyhow::Result<BTreeMap<Section, Input>>>()?;
+    let mut track = Track {
+        settings,
+        runner,
+        sqluice,
+        frames,
+        scratch: &scratch,
+        schema,
+        files,
+        ten,
+        stored: BTreeMap::new(),
+        checked: BTreeSet::new(),
+    };
+
+    let mut rounds = Vec::new();
+    for number in 1..=options.rounds {
+        say(&format!("\nround {number} of {}\n", options.rounds))?;
+        rounds.push(track.round(&ways, number % 2 == 0)?);
+    }
+    let inputs = Inputs { scale: settings.scale, made_by, files: track.files, beside };
+    let record = Record::new(taken, version, machine, inputs, rounds);
+    let saved = save(&record, record.benchmark, &record.taken, &options.results())?;
+    say(&format!("\n{}\nrecord: {}\n", record.table(), saved.display()))
+}
+
+/// Bytes on the disk: the files that are made of the CSV file, the longest of which repeats it `times` times, and the largest database.
+fn bytes_needed(once: &Input, parts: &[Section], times: u64) -> u64 {
+    let database = times * once.bytes * DATABASE_BYTES_FOR_TWO / 2;
+    let file = |part: &Section| match part {
+        Section::Csv if times == 1 => 0,
+        Section::Csv => times * once.bytes,
+        Section::Parquet => once.bytes,
+        Section::Json => once.bytes * NDJSON_BYTES_FOR_ONE / TENTH,
+        Section::Files => once.bytes / TENTH,
+    };
+    database + parts.iter().map(file).sum::<u64>()
+}
+
+/// What a part loads, of the rows of a CSV file.
+fn input(part: Section, csv: &Input, frames: Frames<'_>, scratch: &Scratch) -> anyhow::Result<Input> {
+    match part {
+        Section::Csv => Ok(csv.clone()),
+        Section::Parquet => {
+            let file = scratch.file("lineitem.parquet");
+            frames.parquet(&csv.file, &file)?;
+            Input::made(file, csv.rows)
+        }
+        Section::Json => {
+            let (file, rows) = (scratch.file("lineitem.ndjson"), csv.rows / TENTH);
+            ndjson::write(&csv.file, rows, &file)
+                .with_context(|| format!("cannot write {}", file.display()))?;
+            Input::made(file, rows)
+        }
+        Section::Files => files::write(&csv.file, &scratch.file("files")),
+    }
+}
+
+/// What stays the same from lap to lap.
+struct Track<'a> {
+    settings: &'a Settings,
+    runner: &'a Runner,
+    sqluice: Sqluice<'a>,
+    frames: Frames<'a>,
+    scratch: &'a Scratch,
+    schema: PathBuf,
+    files: BTreeMap<Section, Input>,
+    ten: Option<Input>,
+    /// For each number of rows, the first way that stored them, and what it stored.
+    stored: BTreeMap<u64, (Way, Sums)>,
+    /// Those of which SQLite has looked at a database.
+    checked: BTreeSet<Way>,
+}
+
+impl Track<'_> {
+    /// One round, in one direction or the other, so that none always follows the same.
+    fn round(&mut self, ways: &[Way], backwards: bool) -> anyhow::Result<Round> {
+        let mut ways = ways.to_vec();
+        if backwards {
+            ways.reverse();
+        }
+        ways.into_iter().map(|way| Ok((way, self.lap(way)?))).collect()
+    }
+
+    fn lap(&mut self, way: Way) -> anyhow::Result<Lap> {
+        let input = match way {
+            Way::Ten => self.ten.as_ref(),
+            _ => self.files.get(&way.part()),
+        };
+        let input = input.cloned().context("every way has its file")?;
+        input.warm()?;
+        let target = self.scratch.file("load.db");
+        let (took, output) = match way {
+            Way::Import => (self.import(&input, &target, "")?, None),
+            Way::Unsafe => (self.import_unsafe(&input, &target)?, None),
+            Way::Declared | Way::Ten => {
+                self.load(&input, &target, &["--schema".as_ref(), self.schema.as_os_str()])?
+            }
+            Way::Inferred | Way::Parquet | Way::Json => self.load(&input, &target, &[])?,
+            Way::Adbc => self.frames.ingest(&input.file, &target)?,
+            Way::SqliteUtils => (self.sqlite_utils(&input, &target)?, None),
+            Way::FilesImport => (self.import_files(&input, &target)?, None),
+            Way::FilesOlder | Way::Files => self.load_files(way, &input, &target, &[])?,
+            Way::FilesTableOlder | Way::FilesTable => {
+                self.load_files(way, &input, &target, &["--table".as_ref(), "lineitem".as_ref()])?
+            }
+            Way::SerdeJson => {
+                let arguments = ["insert".as_ref(), input.file.as_os_str(), target.as_os_str()];
+                (self.runner.own(&arguments, self.scratch.folder())?, None)
+            }
+        };
+        let bytes = target.metadata().context("there is a file")?.len();
+        Lap::new(&took, input.rows, bytes, output).verified(way.name(), || {
+            self.verify(way, &input, &target).with_context(|| format!("the database of {:?}", way.name()))?;
+            Ok(remove(&target)?)
+        })
+    }
+
+    fn import(&self, input: &Input, target: &Path, pragmas: &str) -> anyhow::Result<Took> {
+        // As the shell reads the words of its own commands.
+        let file = input.file.to_str().context("a path is UTF-8")?.replace('\\', r"\\").replace('"', "\\\"");
+        let mut command = Command::new(&self.settings.sqlite3);
+        // The user's own settings are no part of the comparison.
+        command.args(["-batch", "-bail", "-init", "/dev/null"]).arg(target);
+        command.args([pragmas, SCHEMA, ".mode csv", &format!(".import --skip 1 \"{file}\" lineitem")]);
+        self.runner.run(&mut command)
+    }
+
+    /// What these PRAGMAs leave out counts, too: the others are on the disk when they end.
+    fn import_unsafe(&self, input: &Input, target: &Path) -> anyhow::Result<Took> {
+        let mut took = self.import(input, target, UNSAFE_PRAGMAS)?;
+        let start = Instant::now();
+        sync(target)?;
+        took.seconds += start.elapsed().as_secs_f64();
+        Ok(took)
+    }
+
+    fn load(&self, input: &Input, target: &Path, flags: &[&OsStr]) -> anyhow::Result<(Took, Option<String>)> {
+        let files = ["load".as_ref(), target.as_os_str(), input.file.as_os_str()];
+        let (took, report) = self.sqluice.write(&[&files, flags].concat(), input.rows)?;
+        Ok((took, Some(report.output)))
+    }
+
+    fn import_files(&self, input: &Input, target: &Path) -> anyhow::Result<Took> {
+        let script = self.scratch.file("import.txt");
+        std::fs::write(&script, files::imports(&input.file)?).context("cannot write the commands")?;
+        let read = format!(".read \"{}\"", script.display());
+        let mut command = Command::new(&self.settings.sqlite3);
+        command.args(["-batch", "-bail", "-init", "/dev/null"]).arg(target).arg(read);
+        self.runner.run(&mut command)
+    }
+
+    fn load_files(
+        &self,
+        way: Way,
+        input: &Input,
+        target: &Path,
+        flags: &[&OsStr],
+    ) -> anyhow::Result<(Took, Option<String>)> {
+        let pattern = input.file.join("part-*.csv");
+        let arguments = [&["load".as_ref(), target.as_os_str(), pattern.as_os_str()], flags].concat();
+        let older = self.settings.older.as_ref().filter(|_| way.is_older());
+        let older = older.map(|file| Sqluice::new(self.runner, file.clone()));
+        let (took, report) = older.as_ref().unwrap_or(&self.sqluice).write(&arguments, input.rows)?;
+        Ok((took, Some(report.output)))
+    }
+
+    fn sqlite_utils(&self, input: &Input, target: &Path) -> anyhow::Result<Took> {
+        let mut command = Command::new(&self.settings.sqlite_utils);
+        self.runner.run(command.arg("insert").arg(target).arg("lineitem").arg(&input.file).arg("--nl"))
+    }
+
+    /// Sees that a database has all rows, with the values that the first way stored of them.
+    fn verify(&mut self, way: Way, input: &Input, target: &Path) -> anyhow::Result<()> {
+        if matches!(way, Way::FilesImport | Way::FilesOlder | Way::Files) {
+            // A table for each file: theirs are the rows that the program counts.
+            let rows = verify::rows_of_all(target)?;
+            ensure!(rows == input.rows, "{rows} rows instead of {}", input.rows);
+            return Ok(());
+        }
+        let mut command = self.runner.this()?;
+        command.arg("verify").arg(target);
+        if self.checked.insert(way) {
+            command.arg("--quick-check");
+        }
+        let took = self.runner.run(&mut command)?;
+        let sums: Sums = serde_json::from_str(&took.stdout).context("the sums are JSON")?;
+        ensure!(sums.rows == input.rows, "{} rows instead of {}", sums.rows, input.rows);
+        let times = if way == Way::Ten { TIMES } else { 1 };
+        let (first, stored) = self.stored.entry(input.rows / times).or_insert_with(|| (way, sums.clone()));
+        let expected = stored.times(times);
+        let columns = sums.differing(&expected);
+        ensure!(sums == expected, "other values than {:?} stored, in {columns}", first.name());
+        Ok(())
+    }
+}
+
+/// Of the shell: its first word is the number.
+fn shell_version(runner: &Runner, sqlite3: &Path) -> anyhow::Result<String> {
+    let said = runner.run(Command::new(sqlite3).arg("--version"))?.stdout;
+    Ok(said.split_whitespace().next().unwrap_or("unknown").to_owned())
+}

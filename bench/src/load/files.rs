@@ -1,0 +1,57 @@
+//! Many small files: the first rows of the CSV file, some dozens a file, each with the header.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+
+use super::data::Input;
+use crate::sync;
+
+/// How many files.
+const FILES: u64 = 1500;
+
+/// Rows of the file of that number: 20 to 199, in no order.
+fn rows_of(number: u64) -> u64 {
+    20 + number * 7919 % 180
+}
+
+/// Writes the files into `folder`.
+pub(crate) fn write(csv: &Path, folder: &Path) -> anyhow::Result<Input> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let mut lines = BufReader::new(File::open(csv).context("opening the input")?).split(b'\n');
+    let header = lines.next().context("the input has a header")??;
+    let (mut rows, mut bytes) = (0, 0);
+    for number in 0..FILES {
+        let mut text = [&header[..], b"\n"].concat();
+        for line in lines.by_ref().take(rows_of(number) as usize) {
+            text.extend_from_slice(&line?);
+            text.push(b'\n');
+            rows += 1;
+        }
+        bytes += text.len() as u64;
+        let path = folder.join(format!("part-{number:04}.csv"));
+        File::create(&path)
+            .and_then(|mut file| file.write_all(&text))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        sync(&path)?;
+    }
+    ensure!(
+        rows == (0..FILES).map(rows_of).sum::<u64>(),
+        "{} has too few rows for this number of files",
+        csv.display()
+    );
+    Ok(Input::of_folder(folder.to_owned(), rows, bytes))
+}
+
+/// The commands of SQLite's shell that load each file into a table of its own, in one transaction.
+pub(crate) fn imports(folder: &Path) -> anyhow::Result<String> {
+    let mut commands = ".mode csv\nBEGIN;\n".to_owned();
+    for number in 0..FILES {
+        let path = folder.join(format!("part-{number:04}.csv"));
+        let path = path.to_str().context("a path is UTF-8")?.replace('\\', r"\\").replace('"', "\\\"");
+        commands += &format!(".import \"{path}\" \"part-{number:04}\"\n");
+    }
+    Ok(commands + "COMMIT;\n")
+}

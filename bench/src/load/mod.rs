@@ -1,0 +1,107 @@
+//! A file into a new database: `sqluice load` beside what else loads it. The rows are TPC-H's `lineitem`.
+//!
+//! ```text
+//!  csv:      import    -> verified     sqlite3, its defaults, into the declared table; what people do
+//!            unsafe    -> verified     the same with unsafe PRAGMAs, fsync added
+//!            declared  -> verified     sqluice load --schema
+//!            inferred  -> verified     sqluice load: it finds the columns' types by itself
+//!            ten       -> verified     sqluice load --schema of ten times the rows
+//!  parquet:  adbc      -> verified     pyarrow reads, ADBC ingests; Python's start and imports do not count
+//!            parquet   -> verified     sqluice load
+//!  json:     utils     -> verified     sqlite-utils insert --nl; a tenth of the rows, as those that follow
+//!            serde     -> verified     serde_json into a struct, 50 rows a prepared INSERT, unsafe PRAGMAs, fsync
+//!            json      -> verified     sqluice load
+//!  files:    import    -> counted      sqlite3, .import of each of 1,500 small files into a table of its own, one transaction
+//!            older     -> counted      an older sqluice, if one is named
+//!            files     -> counted      sqluice load of all of them, a table for each
+//!            table     -> verified     sqluice load --table, and so the older one
+//! ```
+//!
+//! Every second round goes backwards. Every lap finds its input in the page cache, read once right before. What each left must have
+//! the values that the first one stored of the same rows, in all columns; SQLite's quick_check looks at one database of each kind.
+
+mod compare;
+mod data;
+mod files;
+mod frames;
+mod ndjson;
+mod record;
+mod verify;
+mod way;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use self::way::Section;
+use crate::options::{Options, compare, ended, factor};
+
+/// The arguments of the comparison.
+#[derive(Debug, Args)]
+#[command(
+    about = "CSV, Parquet and NDJSON files into a database: sqluice beside what else loads them, in alternating rounds"
+)]
+pub struct Arguments {
+    #[command(flatten)]
+    settings: Settings,
+    #[command(subcommand)]
+    lap: Option<Lap>,
+}
+
+#[derive(Clone, Debug, Args)]
+struct Settings {
+    /// Scale of TPC-H; 1 is 6,001,215 rows. The file is kept in the folder of --dir
+    #[arg(long, default_value = "1", value_name = "SF", value_parser = factor)]
+    scale: f64,
+    /// Measure this part alone; may be repeated [default: all]
+    #[arg(long, value_name = "PART")]
+    only: Vec<Section>,
+    /// Leave out the CSV file of ten times the rows, which needs most of the time and space
+    #[arg(long)]
+    no_ten: bool,
+    /// The shell of SQLite
+    #[arg(long, default_value = "sqlite3", value_name = "FILE")]
+    sqlite3: PathBuf,
+    /// A Python with pyarrow and ADBC's driver for SQLite
+    #[arg(long, default_value = "python3", value_name = "FILE")]
+    python: PathBuf,
+    /// The command of sqlite-utils
+    #[arg(long, default_value = "sqlite-utils", value_name = "FILE")]
+    sqlite_utils: PathBuf,
+    /// An older sqluice, to load the many files with it, too [default: none]
+    #[arg(long, value_name = "FILE")]
+    older: Option<PathBuf>,
+    /// The generator of the rows
+    #[arg(long, default_value = "tpchgen-cli", value_name = "FILE")]
+    tpchgen: PathBuf,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// A lap that the program runs as a process of its own.
+#[derive(Clone, Debug, Subcommand)]
+enum Lap {
+    /// Insert the rows of an NDJSON file by serde_json and a prepared INSERT
+    #[command(hide = true)]
+    Insert { file: PathBuf, target: PathBuf },
+    /// Sum up a database, as JSON
+    #[command(hide = true)]
+    Verify {
+        file: PathBuf,
+        #[arg(long)]
+        quick_check: bool,
+    },
+}
+
+/// Runs the comparison, or one of its laps.
+pub fn main(arguments: &Arguments) -> ExitCode {
+    let done = match &arguments.lap {
+        Some(Lap::Insert { file, target }) => ndjson::insert(file, target),
+        Some(Lap::Verify { file, quick_check }) => verify::verify(file, *quick_check)
+            .and_then(|sums| Ok(serde_json::to_writer(io::stdout(), &sums)?)),
+        None => return compare("load", |runner| compare::run(&arguments.settings, runner)),
+    };
+    ended(done.and_then(|()| Ok(io::stdout().flush()?)), false)
+}

@@ -1,0 +1,104 @@
+//! The files, each a function of its number, and what of them is in a folder.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+
+use crate::random::mixed;
+use crate::warm;
+
+/// The length of a file: 8,000 to 12,000 bytes.
+const BYTES: (u64, u64) = (8000, 12_000);
+
+/// The name of a file.
+pub(crate) fn name(number: u64) -> String {
+    format!("file-{number:07}.txt")
+}
+
+/// The content of a file in its `version`th form: words, which deflate to about a third.
+pub(crate) fn content(number: u64, version: u64, text: &mut Vec<u8>) {
+    let seed = mixed(number ^ version << 40);
+    let bytes = BYTES.0 + seed % (BYTES.1 - BYTES.0 + 1);
+    text.clear();
+    let mut word = 0;
+    while (text.len() as u64) < bytes {
+        let bits = mixed(seed ^ mixed(word));
+        // A few thousand words, short ones more often.
+        let (letters, which) = (2 + bits % 9, mixed((bits >> 8) % 4096));
+        text.extend((0..letters).map(|letter| b'a' + ((which >> (5 * letter)) % 26) as u8));
+        text.push(if bits >> 60 == 0 { b'\n' } else { b' ' });
+        word += 1;
+    }
+    text.truncate(bytes as usize);
+}
+
+/// Writes the files into a new folder.
+pub(crate) fn make(folder: &Path, files: u64) -> anyhow::Result<()> {
+    let mut text = Vec::new();
+    fs::create_dir(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for number in 0..files {
+        content(number, 0, &mut text);
+        let file = folder.join(name(number));
+        fs::write(&file, &text).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    sync(folder)
+}
+
+/// Has everything on the disk that was written to the file system of `path`.
+pub(crate) fn sync(path: &Path) -> anyhow::Result<()> {
+    let opened = fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    rustix::fs::syncfs(opened).context("cannot sync")
+}
+
+/// Has all files of a folder in the page cache.
+pub(crate) fn warm_all(folder: &Path) -> anyhow::Result<()> {
+    for entry in fs::read_dir(folder).context("cannot list the files")? {
+        warm(&entry.context("cannot list the files")?.path())?;
+    }
+    Ok(())
+}
+
+/// Bytes that a file, or a folder with what is in it, takes on the disk: what `du` says.
+pub(crate) fn disk_bytes(path: &Path) -> anyhow::Result<u64> {
+    let own = path.symlink_metadata().with_context(|| format!("{} is not there", path.display()))?;
+    let mut bytes = own.blocks() * 512;
+    if own.is_dir() {
+        for entry in fs::read_dir(path)? {
+            bytes += disk_bytes(&entry?.path())?;
+        }
+    }
+    Ok(bytes)
+}
+
+/// Sees that a folder has the files, by their number and length, and one in a hundred by its content.
+pub(crate) fn verify(folder: &Path, files: u64) -> anyhow::Result<()> {
+    let there = fs::read_dir(folder).with_context(|| format!("{} is not there", folder.display()))?.count();
+    ensure!(there as u64 == files, "{there} files instead of {files}");
+    let mut text = Vec::new();
+    for number in 0..files {
+        content(number, 0, &mut text);
+        let file = folder.join(name(number));
+        let bytes = file.metadata().with_context(|| format!("{} is not there", file.display()))?.len();
+        let same = bytes == text.len() as u64 && (number % 100 > 0 || fs::read(&file)? == text);
+        ensure!(same, "{} has other bytes", file.display());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_have_the_length_that_is_claimed_and_differ() {
+        let (mut one, mut other) = (Vec::new(), Vec::new());
+        for number in 0..200 {
+            content(number, 0, &mut one);
+            assert!((8000..=12_000).contains(&one.len()));
+            content(number, 1, &mut other);
+            assert_ne!(one, other);
+        }
+    }
+}
