@@ -66,6 +66,15 @@ mod tests {
     }
 
     #[test]
+    fn integers_have_a_sign_only_below_zero() {
+        for int in [0, 1, -1, 9, 10, -10, 99, 100, i64::MAX, i64::MIN] {
+            let mut out = Vec::new();
+            push_int(&mut out, int);
+            assert_eq!(out, int.to_string().as_bytes());
+        }
+    }
+
+    #[test]
     fn floats_have_a_point_or_an_exponent() {
         for (real, expected) in [
             (0.0, "0.0"),

@@ -248,3 +248,38 @@ impl Encode for SeeAll {
         Ok(all)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_with_one_value_of_another_kind_is_text_on_request() {
+        let untyped =
+            Declared { declared_type: String::new(), affinity: Affinity::Blob, is_expression: false };
+        let kinds = [
+            (Value::Int(1), Kind::Int),
+            (Value::Int(i64::MAX), Kind::Int),
+            (Value::Real(0.5), Kind::Real),
+            (Value::Text(b"a"), Kind::Text),
+            (Value::Blob(b"a"), Kind::Blob),
+        ];
+        for ((most, kind), (other, of_other)) in
+            kinds.iter().flat_map(|a| kinds.iter().map(move |b| (*a, *b)))
+        {
+            let values = [most, most, Value::Null, other, most];
+            let mut seen = Seen::default();
+            seen.see(&Column::new(Values::Any(&values)), values.len());
+            let of = |mixed| untyped.column_type(&seen, mixed, false);
+            let is_mixed = kind != of_other;
+            let expected = if is_mixed { Kind::Text } else { kind };
+            let as_text = of(Mixed::Text);
+            assert_eq!((as_text.kind, as_text.number_as_text), (expected, is_mixed), "{most:?} {other:?}");
+            assert_eq!(
+                (of(Mixed::Null).kind, of(Mixed::Null).number_as_text),
+                (kind, false),
+                "{most:?} {other:?}"
+            );
+        }
+    }
+}

@@ -133,3 +133,74 @@ impl Output for Finished {
         "spooled"
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// Keeps what it is given, and where.
+    #[derive(Clone, Debug, Default)]
+    struct Kept(Arc<Mutex<Vec<(u64, Vec<u8>)>>>);
+
+    impl Destination for Kept {
+        fn name(&self) -> &Path {
+            Path::new("x.db")
+        }
+
+        fn old_bytes(&self) -> Option<u64> {
+            None
+        }
+
+        fn memory_bytes(&self, _: u64) -> u64 {
+            0
+        }
+
+        fn refuse(&self, _: &NewObject) -> Result<()> {
+            Ok(())
+        }
+
+        fn create(&self, _: &NewObject, _: &Cancel) -> Result<Box<dyn Output>> {
+            Ok(Box::new(self.clone()))
+        }
+    }
+
+    impl Output for Kept {
+        fn write(&mut self, offset: u64, pages: &[&[u8]]) -> Result<()> {
+            self.0.lock().unwrap().push((offset, pages.concat()));
+            Ok(())
+        }
+
+        fn commit(self: Box<Self>) -> Result<Option<Replacement>> {
+            Ok(None)
+        }
+
+        fn describe(&self) -> &'static str {
+            "kept"
+        }
+    }
+
+    #[test]
+    fn a_finished_file_is_given_to_its_destination_in_order_with_its_beginning_last() {
+        for bytes in [READ_BYTES + 512, 512, READ_BYTES, 2 * READ_BYTES, 3 * READ_BYTES - 512] {
+            let folder = tempfile::tempdir().unwrap();
+            let kept = Kept::default();
+            let new = NewObject { memory_bytes: 0, estimated_bytes: None, lock_page: 0..0, replaces: false };
+            let place = crate::output::place(&folder.path().join("x.db")).unwrap();
+            let finished =
+                Finished::create(folder.path(), &place, Arc::new(kept.clone()), new, &Cancel::new()).unwrap();
+            let content: Vec<u8> = (0..bytes).map(|at| (at / 512 % 251) as u8).collect();
+            std::fs::write(finished.path().unwrap(), &content).unwrap();
+            Box::new(finished).commit().unwrap();
+            let writes = std::mem::take(&mut *kept.0.lock().unwrap());
+            let mut given: Vec<u8> = Vec::new();
+            let (first, rest) = writes.split_last().unwrap();
+            for (offset, bytes) in [first].into_iter().chain(rest) {
+                assert_eq!(*offset, given.len() as u64);
+                given.extend_from_slice(bytes);
+            }
+            assert!(given == content, "{bytes}: {} bytes", given.len());
+        }
+    }
+}

@@ -473,6 +473,21 @@ fn equal_keys_are_not_cut_apart() {
 }
 
 #[test]
+fn who_asks_to_stop_is_heard_before_runs_are_merged_to_fewer() {
+    let (_folder, spill) = spill();
+    let sorter = Sorter::new(by_number(), 20_000, &spill);
+    let mut buffer = sorter.buffer();
+    for item in items_with(20_000, |number| scrambled(number).to_be_bytes().to_vec()) {
+        buffer.push(item.item()).unwrap();
+    }
+    buffer.flush().unwrap();
+    let (prefetch, cancel) = (Arc::new(Prefetch::new(1).unwrap()), Cancel::new());
+    cancel.cancel();
+    let error = sorter.sorted(20_000, 1, &prefetch, &cancel).err().expect("it is not sorted");
+    assert_eq!(error.kind(), sqluice_core::error::ErrorKind::Interrupted);
+}
+
+#[test]
 fn nothing_is_written_when_everything_fits() {
     let spill = Arc::new(Spill::new("/nonexistent".into()));
     let items = items_with(1000, |number| scrambled(number).to_be_bytes().to_vec());

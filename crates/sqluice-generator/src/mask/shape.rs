@@ -308,6 +308,15 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_a_nul_is_masked_as_well() {
+        for old in ["secret", "Ann Lee-7", "4711", "Größe"] {
+            let made = text(&format!("a\0{old}"));
+            let (_, end) = made.split_once('\0').expect("a NUL stays");
+            assert!(end.chars().map(kind).eq(old.chars().map(kind)) && end != old, "{old} {end}");
+        }
+    }
+
+    #[test]
     fn the_ends_of_the_integers_have_places_of_their_own() {
         for int in [i64::MAX, i64::MIN, 0, -1, 9, 10, -9, -10] {
             assert_eq!(shape().int(int).to_string().len(), int.to_string().len(), "{int}");

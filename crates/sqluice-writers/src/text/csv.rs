@@ -126,3 +126,35 @@ fn lone_null() -> Error {
     Error::input("a row whose only column is NULL is an empty line in CSV, which is not a row")
         .hint("write NDJSON, Parquet or Arrow, or export another column with it")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use csv_core::{ReadRecordResult, ReaderBuilder};
+
+    /// The fields that a reader made by others finds in the first record.
+    fn read(csv: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
+        let (mut bytes, mut ends) = ([0; 64], [0; 8]);
+        let mut reader = ReaderBuilder::new().delimiter(delimiter).build();
+        let (result, _, _, fields) = reader.read_record(csv, &mut bytes, &mut ends);
+        assert_eq!(result, ReadRecordResult::Record);
+        let mut start = 0;
+        ends[..fields].iter().map(|&end| bytes[std::mem::replace(&mut start, end)..end].to_vec()).collect()
+    }
+
+    #[test]
+    fn each_character_is_read_back_wherever_it_is_in_a_field() {
+        for (delimiter, byte) in
+            b",\t;|".iter().flat_map(|&delimiter| (1..0x80).map(move |byte| (delimiter, byte)))
+        {
+            for text in [&[byte][..], &[byte, b'a'], &[b'a', byte], &[b'a', byte, b'a'], &[byte, byte]] {
+                let mut csv = Vec::new();
+                for end in [delimiter, b'\n'] {
+                    push_text(&mut csv, text, delimiter, false);
+                    csv.push(end);
+                }
+                assert_eq!(read(&csv, delimiter), [text, text], "{:?}", csv.escape_ascii().to_string());
+            }
+        }
+    }
+}

@@ -111,3 +111,24 @@ fn push_any(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_character_is_read_back_wherever_it_is_in_a_text() {
+        for character in '\0'..'\u{3000}' {
+            for text in [
+                format!("{character}"),
+                format!("a{character}"),
+                format!("some {character}{character} words"),
+            ] {
+                let mut json = Vec::new();
+                push_text(&mut json, text.as_bytes());
+                let read = serde_json::from_slice::<String>(&json);
+                assert!(read.is_ok_and(|read| read == text), "{}", json.escape_ascii());
+            }
+        }
+    }
+}

@@ -379,6 +379,8 @@ fn a_header_is_distinguished_from_data_by_all_columns() {
         "id,name\n1,x\n",
         "name,city\nx,y\n",
         "year,2019,2020\n1,2,3\n",
+        // The names of rows have no name.
+        ",2019,2020\n1,2,3\n",
         "country,2019,2020\nNorway,7,8\n",
         "rownames,1940,1945\nNorway,7,8\nSpain,3,4\n",
         ",price\n1,2.5\n",
@@ -393,6 +395,8 @@ fn a_header_is_distinguished_from_data_by_all_columns() {
         "1,x\n2,y\n",
         "x,1\ny,2\n",
         "1,2\n",
+        // Years are names of columns only beside a column of names.
+        "2019,2020\n1,2\n",
         "1,x\n",
         "1,2,3\n4,5,6\n",
         ",1\n2,3\n",

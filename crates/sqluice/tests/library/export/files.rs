@@ -77,6 +77,24 @@ fn json_is_an_object_a_line_or_an_array_of_these() {
 }
 
 #[test]
+fn values_beside_null_and_in_columns_of_several_types_are_themselves_in_json() {
+    let shop = Shop::new(
+        "CREATE TABLE t (a INTEGER, b REAL, c TEXT, d);
+         INSERT INTO t VALUES (7, 2.5, 'x', 0), (NULL, NULL, NULL, NULL), (0, -0.25, '', 'y'), (-1, 1e300, 'z', 0.5)",
+    );
+    let lines = [
+        r#"{"a":7,"b":2.5,"c":"x","d":0}"#,
+        r#"{"a":null,"b":null,"c":null,"d":null}"#,
+        r#"{"a":0,"b":-0.25,"c":"","d":"y"}"#,
+        r#"{"a":-1,"b":1e+300,"c":"z","d":0.5}"#,
+    ];
+    assert_eq!(
+        shop.text(&shop.export("x.ndjson"), "x.ndjson"),
+        lines.map(|line| format!("{line}\n")).concat()
+    );
+}
+
+#[test]
 fn some_columns_and_rows_and_queries_are_exported() {
     let shop = Shop::new(ITEMS);
     let export =

@@ -192,3 +192,29 @@ fn two_rows_with_one_key_are_reported_with_their_lines() {
         }
     }
 }
+
+#[test]
+fn rows_without_rowids_are_in_the_order_of_the_collation_and_the_direction_of_their_key() {
+    // A collation that is not the declared one has some of them in another order.
+    let words = [
+        "b", "A", "a x", "B z", "c", "D", "d1", "_", "[", "Z", "z1", "f ", "f\t", "g", "10", "9", "\u{e9}",
+        "\u{c9}",
+    ];
+    for key in ["", "DESC", "COLLATE NOCASE", "COLLATE NOCASE DESC", "COLLATE RTRIM", "COLLATE RTRIM DESC"] {
+        let sql = format!("CREATE TABLE x (v INTEGER, k TEXT, PRIMARY KEY (k {key}, v)) WITHOUT ROWID");
+        let home = Home::new();
+        let lines = (0..).zip(words).map(|(number, word)| format!("{number},{word}\n"));
+        std::fs::write(home.path("x.csv"), format!("v,k\n{}", lines.collect::<String>())).unwrap();
+        run(Load::new(home.path("x.db"), [home.path("x.csv")]).schema(Some(schema(&sql))).format(plain()))
+            .unwrap();
+        let ours = open(&home.path("x.db"));
+        assert_eq!(integrity(&ours), "ok", "{key}");
+        let twin = Connection::open_in_memory().unwrap();
+        twin.execute_batch(&sql).unwrap();
+        for (number, word) in (0_i64..).zip(words) {
+            twin.execute("INSERT INTO x VALUES (?, ?)", (number, word)).unwrap();
+        }
+        let rows = |database: &Connection| ask(database, "SELECT v, k FROM x", &[]).unwrap();
+        assert_eq!(rows(&ours), rows(&twin), "{key}");
+    }
+}

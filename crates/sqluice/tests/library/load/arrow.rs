@@ -129,6 +129,31 @@ fn decimals_are_numbers_where_those_hold_them() {
 }
 
 #[test]
+fn decimals_in_a_column_without_a_type_are_text_only_where_that_is_asked_for_or_nothing_else_holds_them() {
+    for (precision, scale, decimal, expected) in [
+        (15, 2, DecimalAs::Auto, "12.34 - -0.05"),
+        (15, 2, DecimalAs::Text, "'12.34' - '-0.05'"),
+        (18, 0, DecimalAs::Auto, "1234 - -5"),
+        (18, 0, DecimalAs::Text, "'1234' - '-5'"),
+        (38, 0, DecimalAs::Auto, "'1234' - '-5'"),
+        (38, 2, DecimalAs::Auto, "'12.34' - '-0.05'"),
+        (38, 2, DecimalAs::Real, "12.34 - -0.05"),
+    ] {
+        let decimals = Decimal128Array::from(vec![Some(1234), None, Some(-5)]);
+        let decimals = decimals.with_precision_and_scale(precision, scale).unwrap();
+        let home = Home::new();
+        Container::Parquet.write(&home.path("x.dat"), &[batch(vec![("c", Arc::new(decimals))])], 3);
+        let options = ArrowOptions::new().decimal(decimal);
+        let db = load(&home, |load| load.arrow(options).schema(Some(schema("CREATE TABLE x (c)")))).unwrap();
+        assert_eq!(
+            told(&db, "SELECT c FROM x ORDER BY rowid").join(" "),
+            expected,
+            "{precision} {scale} {decimal:?}"
+        );
+    }
+}
+
+#[test]
 fn dates_times_and_durations() {
     plainly(
         Date32Array::from(vec![Some(0), None, Some(-1), Some(19_782), Some(2_932_896)]),

@@ -263,6 +263,18 @@ fn an_existing_table_keeps_its_rows_replaces_or_updates_them() {
 }
 
 #[test]
+fn fields_go_to_the_columns_of_their_names_in_any_order() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("x.db");
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch("CREATE TABLE p (NAME TEXT, other TEXT DEFAULT 'd', id INTEGER)").unwrap();
+    connection.close().unwrap();
+    WriteRows::new(&path, "p").if_exists(IfExists::Append).run(PAIRS).unwrap();
+    let shown = "SELECT group_concat(format('%s-%s-%s', id, name, other)) FROM p";
+    assert_eq!(first::<String>(&path, shown), "3-c-d,1-a-d,2-b-d");
+}
+
+#[test]
 fn tuples_need_names_and_maps_have_them() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("x.db");

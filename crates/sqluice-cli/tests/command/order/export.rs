@@ -1,0 +1,42 @@
+//! The order in which an exported file is written, synced and named, as strace sees it.
+//!
+//! A file that has its name before its content is on the disk may be empty after a power failure, and so may the one that it replaced.
+
+use std::fs;
+
+use crate::support::strace::{Call, calls, strace};
+use crate::support::{folder, generate, run};
+
+#[test]
+fn an_exported_file_is_on_the_disk_before_it_has_its_name_and_so_is_the_name_before_the_end() {
+    let folder = folder();
+    let folder = folder.path();
+    run(folder, generate("old.db", "10k")).ok();
+    for (name, flags) in
+        [("x.csv", &[][..]), ("x.csv", &["--overwrite"]), ("x.ndjson.gz", &[]), ("x.parquet", &[])]
+    {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let traced =
+            ["--seccomp-bpf", "-y", "-s", "0", "-e", "trace=%desc,%file", "-o", log.path().to_str().unwrap()];
+        strace(folder, &traced, &[&["export", "old.db", "user", "--to", name], flags].concat()).ok();
+        let log = fs::read_to_string(log.path()).unwrap();
+        let temporary = format!("/.{name}.sqluice-tmp-");
+        let mut order: Vec<&str> = Vec::new();
+        for Call { name, args, result, .. } in calls(&log) {
+            let is_of_file = args.contains(&temporary) && result >= 0;
+            let step = match &*name {
+                "write" | "pwrite64" | "writev" | "pwritev" if is_of_file => "write",
+                "fsync" | "fdatasync" if is_of_file => "sync",
+                "rename" | "renameat" | "renameat2" if is_of_file => "name",
+                "fsync" | "fdatasync" if args.contains(&format!("<{}>", folder.display())) => {
+                    "sync the folder"
+                }
+                _ => continue,
+            };
+            if order.last() != Some(&step) {
+                order.push(step);
+            }
+        }
+        assert_eq!(order, ["write", "sync", "name", "sync the folder"], "{name} {flags:?}");
+    }
+}
