@@ -140,9 +140,12 @@ mod tests {
 
     use super::*;
 
+    /// Bytes, and where they were written.
+    type Write = (u64, Vec<u8>);
+
     /// Keeps what it is given, and where.
     #[derive(Clone, Debug, Default)]
-    struct Kept(Arc<Mutex<Vec<(u64, Vec<u8>)>>>);
+    struct Kept(Arc<Mutex<Vec<Write>>>);
 
     impl Destination for Kept {
         fn name(&self) -> &Path {
