@@ -38,12 +38,19 @@ def by_ray(data: pyarrow.Table, tasks: int, target: Path, **options: Any) -> Non
     ray.data.from_arrow(shares(data, tasks)).write_datasink(sqluice.ray.SQLiteDatasink(target, "t", **options))
 
 
+def frame_of_spark(session: Any, data: pyarrow.Table) -> Any:
+    """By itself Spark takes timestamps without a time zone for moments."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return session.createDataFrame(data, schema=from_arrow_schema(data.schema, prefer_timestamp_ntz=True))
+
+
 def by_spark(data: pyarrow.Table, tasks: int, target: Path, **options: Any) -> None:
     from pyspark.sql import SparkSession
 
     session = SparkSession.getActiveSession()
     assert session is not None
-    writer = session.createDataFrame(data).repartition(tasks).write.format("sqluice").mode("append")
+    writer = frame_of_spark(session, data).repartition(tasks).write.format("sqluice").mode("append")
     writer = writer.option("path", str(target)).option("table", "t")
     for name, value in {"primaryKey": options.get("primary_key"), "index": ";".join(options.get("index", [])), "outputMode": options.get("mode")}.items():
         writer = writer.option(name, value) if value else writer
@@ -225,7 +232,7 @@ def test_timestamps_are_written_as_one_process_writes_them(request: pytest.Fixtu
 
 def test_spark_writes_timestamps_by_a_function_and_reads_them_again(spark: Any, tmp_path: Path) -> None:
     sqluice.write(tmp_path / "one.db", kinds(), "t", primary_key="id")
-    sqluice.spark.write(spark.createDataFrame(kinds()), tmp_path / "t.db", "t", primary_key="id")
+    sqluice.spark.write(frame_of_spark(spark, kinds()), tmp_path / "t.db", "t", primary_key="id")
     assert content(tmp_path / "t.db") == content(tmp_path / "one.db")
     frame = spark.read.format("sqluice").option("path", str(tmp_path / "t.db")).option("table", "t").load()
     assert frame.count() == 3
