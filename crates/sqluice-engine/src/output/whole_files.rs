@@ -1,6 +1,6 @@
 //! Files that get their names together, when all are whole.
 //!
-//! A file that is complete stays open, so that its lock tells other runs that it is in use. Where there are more files than the system lets
+//! A file that is complete stays open, so that its lock shows other runs that it is in use. Where there are more files than the system lets
 //! a process have open, the others are closed.
 
 use std::path::{Path, PathBuf};
