@@ -34,7 +34,7 @@ pub struct WholeFile {
     written: u64,
     block: AlignedBuffer,
     direct: Direct,
-    /// Whether all bytes are on the disk.
+    /// `true` if all bytes are on the disk.
     is_complete: bool,
     removed: Vec<PathBuf>,
 }

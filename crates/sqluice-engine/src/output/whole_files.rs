@@ -12,13 +12,13 @@ use sqluice_platform::open_files;
 use super::whole_file::{InFolder, WholeFile};
 
 /// Files that may be open beside those that are written: the database, its log, temporary files of sorters.
-const OTHER_FILES: u64 = 128;
+const OTHER_FILES: u64 = 256;
 
 /// Files that are complete. Dropped before they have their names, they leave nothing behind.
 #[derive(Debug)]
 pub struct WholeFiles {
     overwrite: bool,
-    /// How many complete files stay open.
+    /// The number of complete files that stay open.
     open_max: u64,
     /// The folder of the last file.
     folder: Option<Arc<InFolder>>,
@@ -28,10 +28,10 @@ pub struct WholeFiles {
 impl WholeFiles {
     /// No file yet. `overwrite` takes over names that are taken; `count` is the expected number of files.
     pub fn new(overwrite: bool, count: usize) -> WholeFiles {
-        let allowed = open_files::allow(count as u64 + 2 * OTHER_FILES);
+        let allowed = open_files::allow(count as u64 + OTHER_FILES);
         WholeFiles {
             overwrite,
-            open_max: allowed.saturating_sub(2 * OTHER_FILES),
+            open_max: allowed.saturating_sub(OTHER_FILES),
             folder: None,
             complete: Vec::new(),
         }

@@ -40,7 +40,7 @@ struct Header {
 struct Field {
     serial: SerialType,
     class: Class,
-    /// Where its value begins and ends.
+    /// The bytes of the record at which its value begins and ends.
     at: u64,
     end: u64,
 }
