@@ -1,24 +1,18 @@
 //! `load`: files into a database, a new one or an existing one.
 //!
 //! ```text
-//!  sample   files ──> a sample of each ──> dialect, header, evidence for types        sampling, opening
-//!  types    the columns of each table; what samples leave open is read once           tables, types
-//!  order    whether rows are in the order of their rowids                             order
-//!  plan     schema and write paths, and, once, how large the database will be         planning, estimate
-//!  run      parts of all files ──> pages, until all assumptions of the plan hold      attempt
+//!  request   what is asked for, and what is wrong with it before a file is opened
+//!  files     a sample of each file: its format, header, columns, and evidence for their types
+//!  tables    which files fill which table, and the columns that each table needs
+//!  order     whether the rows come in the order of their rowids
+//!  plan      schema, write paths, and an estimate of the database's size
+//!  attempts  parts of all files become pages, until an attempt refutes no assumption of its plan
 //! ```
 //!
 //! Types are guessed from the first [`SAMPLE_BYTES`] of each file, which for most files is all. A wrong guess costs time, never
 //! a value: what the database holds is decided by all values (`infer`).
 //!
-//! Modules, from the bottom up:
-//!
-//! * `options`, `request`: what is asked for; `key_specs`, `type_names`, `names`, `default`, `paths`: parts of that
-//! * `sample`, `format`: the beginning of a file; `csv`, `json`, `columnar`, `database`: files of a kind; `conversions`, `miss`, `ascending`:
-//!   what is known of columns
-//! * `file`: one file; `opening`, `sampling`: how it is opened; `bad_files`: those that can't be loaded
-//! * `table`, `tables`, `existing`, `keys`: which files fill which table
-//! * `order`, `missed`, `notes`, `planning`, `estimate`, `types`, `duplicate`, `attempt`: the stages above
+//! The modules are these stages, from the bottom up: each uses those above it in this drawing.
 //!
 //! Invariant: types follow from the well-formed records that are read, those among them that the table refuses included: they
 //! may be loaded again, mended. So the database depends on the input alone, not on where a sample ends.
@@ -26,52 +20,25 @@
 //! Invariant: the first fault of the input is the one that is reported. So reading for types passes over what is bad: the load
 //! finds it.
 
-mod ascending;
-mod attempt;
-mod bad_files;
-#[cfg(feature = "parquet")]
-mod columnar;
-mod conversions;
-mod csv;
-mod database;
-pub(crate) mod default;
-mod duplicate;
-mod estimate;
-mod existing;
-mod file;
-mod format;
-mod json;
-pub(crate) mod key_specs;
-mod keys;
-mod miss;
-mod missed;
-pub(crate) mod names;
-mod notes;
-mod opening;
-mod options;
+mod attempts;
+pub(crate) mod files;
 mod order;
-mod paths;
-mod planning;
-mod request;
-mod sample;
-mod sampling;
-mod table;
+mod plan;
+pub(crate) mod request;
 mod tables;
-mod tally;
-mod type_names;
-mod types;
 
 use std::time::Instant;
 
-pub use options::{FileKind, Format, Load, NameFrom, SAMPLE_BYTES};
-use request::Request;
+use files::{bad_files, open_all};
+pub use request::options::{FileKind, Format, Load, NameFrom, SAMPLE_BYTES};
+use request::{Request, shared_paths};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress, Silent};
 use sqluice_core::schema::Schema;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::report::{InputReport, PhaseReport, SkippedFile};
 use sqluice_engine::run;
-use table::LoadTable;
+use tables::table::LoadTable;
 
 use crate::remote;
 
@@ -127,12 +94,12 @@ impl Load {
         request::check(&self)?;
         remote::connect(Some(&self.target), &mut self.write, cancel)?;
         let inputs = remote::expand_within(&self.files, &self.write.requests, cancel)?;
-        paths::refuse_shared(&self, &inputs)?;
+        shared_paths::refuse_shared(&self, &inputs)?;
         let load = Request::new(self, &inputs)?;
         load.check_targets()?;
         let stop = cancel.child();
         let mut spent = Spent::default();
-        let (mut files, mut bad) = sampling::open_all(&load, &inputs, &stop, progress)?;
+        let (mut files, mut bad) = open_all::open_all(&load, &inputs, &stop, progress)?;
         if load.skip_bad_files || !bad.is_empty() {
             let (good, with_bad_rows) = bad_files::with_bad_rows(&load, files);
             files = good;
@@ -144,7 +111,7 @@ impl Load {
         let good = tables.iter().map(|table| table.files.len()).sum();
         bad_files::in_order(&mut bad, &inputs);
         let skipped = bad_files::judge(&load, good, bad)?;
-        let (schema, plan) = planning::plan(&load, &mut tables)?;
+        let (schema, plan) = plan::plan(&load, &mut tables)?;
         let cancel = cancel.clone();
         let mut prepared =
             PreparedLoad { load, cancel, stop, tables, schema, plan, skipped, unread: None, spent };
@@ -170,7 +137,7 @@ impl PreparedLoad {
     /// Plans for what is known now. How large the database will be is not measured again.
     fn plan_again(&mut self) -> Result<()> {
         let estimated_bytes = self.plan.estimated_bytes;
-        (self.schema, self.plan) = planning::plan(&self.load, &mut self.tables)?;
+        (self.schema, self.plan) = plan::plan(&self.load, &mut self.tables)?;
         self.plan.estimated_bytes = estimated_bytes;
         Ok(())
     }
@@ -178,7 +145,7 @@ impl PreparedLoad {
     /// Measures how large the database will be.
     fn estimate(&mut self) {
         let PreparedLoad { load, tables, schema, plan, stop, .. } = self;
-        plan.estimated_bytes = estimate::bytes(load, tables, schema, plan, stop);
+        plan.estimated_bytes = plan::estimate::bytes(load, tables, schema, plan, stop);
     }
 
     /// Bytes of input of some tables, when that is known of all their files.

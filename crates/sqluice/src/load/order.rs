@@ -15,12 +15,12 @@ use sqluice_core::source::columns::ColumnFrom;
 use sqluice_engine::options::WritePath;
 use sqluice_engine::plan::Plan;
 
-use super::ascending::{Ascending, Order};
-use super::request::Request;
-use super::table::LoadTable;
+use crate::load::files::rowid_order::{Ascending, Order};
+use crate::load::request::Request;
+use crate::load::tables::table::LoadTable;
 
 /// Plans how the rows of a table are put in order, as far as their order is known.
-pub(super) fn plan(load: &Request, table: &mut LoadTable, schema: &Schema, plan: &mut Plan) -> Result<()> {
+pub(crate) fn plan(load: &Request, table: &mut LoadTable, schema: &Schema, plan: &mut Plan) -> Result<()> {
     let index = table.index_in(schema);
     let declared = &schema.tables[index];
     if !matches!(table.order, Order::Any | Order::AnyWithNulls) {

@@ -9,8 +9,8 @@ use sqluice_core::setters;
 use sqluice_engine::options::WriteOptions;
 use sqluice_engine::run;
 
-use crate::load::key_specs::IndexSpec;
-use crate::load::names::names_in;
+use crate::load::request::key_specs::IndexSpec;
+use crate::load::request::names::names_in;
 
 /// A table that is to be made.
 #[derive(Clone, Debug, Default)]

@@ -24,7 +24,7 @@ use sqluice_engine::run::{self, Outcome, Refuted};
 use sqluice_engine::target::TargetSnapshot;
 
 use super::add;
-use crate::load::default;
+use crate::load::files::default_value;
 use crate::remote;
 
 /// Rows for a table.
@@ -208,7 +208,7 @@ impl NamedRows {
                 None if column.generated.is_some() || table.rowid_alias == Some(index) => {
                     Ok(ColumnFrom::Constant(Constant::Null))
                 }
-                None => match default::constant(column) {
+                None => match default_value::constant(column) {
                     Ok(constant) => Ok(ColumnFrom::Constant(constant)),
                     // SQLite computes it when it inserts the row.
                     Err(_) if by_sqlite => Ok(ColumnFrom::Constant(Constant::Null)),
@@ -235,7 +235,7 @@ impl NamedRows {
             let computed = columns.clone().find(|column| {
                 let declared = &table.columns[*column];
                 let left_out = !given(column) && declared.generated.is_none();
-                left_out && table.rowid_alias != Some(*column) && default::constant(declared).is_err()
+                left_out && table.rowid_alias != Some(*column) && default_value::constant(declared).is_err()
             });
             let rows = ExpectedRows {
                 about: self.about,

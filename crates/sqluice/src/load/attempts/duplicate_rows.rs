@@ -1,0 +1,367 @@
+//! Finds rows in their files that prove wrong when their places are no longer known: two rows with the same key, or a row that
+//! SQLite refuses. The files of the table are read again up to the later row.
+//!
+//! ```text
+//!  UNIQUE constraint failed: orders.id = (7)     rows 5 and 900       orders.csv:901:1: UNIQUE constraint failed: ...
+//!  what is known when keys are sorted                                 ... (rows 5 and 900: lines 6 and 901)
+//!
+//!  record 900: CHECK constraint failed: a > 0                         orders.csv:901: record 900: CHECK ...
+//!  what is known when SQLite takes the rows
+//! ```
+//!
+//! Parts don't report where their rows are. But a row that the sink refuses is returned as a bad row, with its place: so these
+//! rows are refused, and no others.
+
+use sqluice_core::affinity::{Rowid, to_rowid};
+use sqluice_core::batch::Batch;
+use sqluice_core::error::{Duplicate, DuplicateRows, Error, Place, Result, Setting, message};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::schema::index::Indexed;
+use sqluice_core::schema::{Schema, Table};
+use sqluice_core::source::columns::ColumnFrom;
+use sqluice_core::source::{BadRow, Part, Refused, RefusedRow, Sink};
+
+use crate::load::request::Request;
+use crate::load::tables::table::LoadTable;
+
+/// Adds to an error about two rows with the same key which they are, and to one about a record where it is, as far as that can
+/// be found out.
+pub(crate) fn located(
+    mut error: Error,
+    load: &Request,
+    tables: &mut [LoadTable],
+    schema: &Schema,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Error {
+    let duplicate = error.take_duplicate();
+    let wanted = match (&duplicate, error.record()) {
+        (Some(duplicate), _) => Blamed::Duplicate(duplicate),
+        (None, Some((table, number))) if error.place().is_none() => Blamed::Record(table, number),
+        _ => return error,
+    };
+    let table = tables.iter_mut().find(|table| table.name().eq_ignore_ascii_case(wanted.table()));
+    let found = table.map(|table| find(&wanted, load, table, schema, progress, cancel));
+    let found = found.and_then(Result::ok).unwrap_or_default();
+    match (duplicate, &found[..]) {
+        (Some(duplicate), [first, second]) => error
+            .with_words(words(first, second))
+            .of_record(duplicate.table, second.record + 1)
+            .at(second.place.clone().unwrap_or_default()),
+        // One of them is a row of the existing table, and the message names both.
+        (Some(Duplicate { rows, .. }), _) if error.message().ends_with(&rows.to_string()) => {
+            error.hint(message![
+                Setting::OnConflict.to("ignore"),
+                " keeps the existing row, ",
+                Setting::OnConflict.to("replace"),
+                " the new one"
+            ])
+        }
+        (Some(duplicate), _) => error.with_words(format!(" ({})", duplicate.rows)),
+        // It is about all of the row.
+        (None, [Found { place: Some(place), .. }]) => {
+            error.at(Place { column: None, byte: None, ..place.clone() })
+        }
+        (None, _) => error,
+    }
+}
+
+/// The rows that an error is about.
+enum Blamed<'e> {
+    Duplicate(&'e Duplicate),
+    /// A table, and the number of its record, counted from 1.
+    Record(&'e str, u64),
+}
+
+impl Blamed<'_> {
+    fn table(&self) -> &str {
+        match self {
+            Blamed::Duplicate(duplicate) => &duplicate.table,
+            Blamed::Record(table, _) => table,
+        }
+    }
+}
+
+/// A row that was looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Found {
+    /// Its number, counted from 0 over all files.
+    record: u64,
+    place: Option<Place>,
+}
+
+fn words(first: &Found, second: &Found) -> String {
+    let rows = DuplicateRows::Records(first.record, second.record);
+    let line = |found: &Found| found.place.as_ref().and_then(|place| place.line);
+    match (&first.place, &second.place) {
+        (Some(one), Some(other)) if one.file == other.file => match (line(first), line(second)) {
+            (Some(one), Some(other)) => format!(" ({rows}: lines {one} and {other})"),
+            _ => format!(" ({rows})"),
+        },
+        (Some(one), Some(other)) => {
+            let [one, other] = [one, other].map(|place| Place { column: None, ..place.clone() });
+            format!(" ({rows}: {one} and {other})")
+        }
+        _ => format!(" ({rows})"),
+    }
+}
+
+/// Reads the files of a table, in their order, up to the last of the rows.
+fn find(
+    wanted: &Blamed<'_>,
+    load: &Request,
+    table: &mut LoadTable,
+    schema: &Schema,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<Vec<Found>> {
+    if !table.files.iter().all(|file| file.can_reopen()) {
+        return Ok(Vec::new());
+    }
+    let declared = &schema.tables[table.index_in(schema)];
+    let (wanted, column) = match wanted {
+        Blamed::Duplicate(duplicate) => {
+            let alias = gives_rowids(table, load, declared)?;
+            (Wanted::two(duplicate.rows, alias), blamed(duplicate, declared))
+        }
+        Blamed::Record(_, number) => (Wanted::Records(vec![number.saturating_sub(1)]), 0),
+    };
+    let rows = wanted.rows();
+    let mut finder = Finder { wanted, column, next: 0, refused: None, found: Vec::new() };
+    progress.phase("find", table.bytes().map(|bytes| Amount { rows: 0, bytes }));
+    let mut source = table.source(load, schema)?;
+    // Where a part ends is known when the next one begins.
+    let mut before: Option<Box<dyn Part>> = None;
+    while finder.found.len() < rows {
+        cancel.check()?;
+        let part = source.next_part()?;
+        let end = part.as_ref().map_or(u64::MAX, |part| part.first_row());
+        if let Some(mut before) = before {
+            finder.look_into(&mut *before, end)?;
+            progress.advance(Amount { rows: 0, bytes: before.input_bytes() });
+        }
+        if part.is_none() {
+            break;
+        }
+        before = part;
+    }
+    Ok(finder.found)
+}
+
+/// Whether the files have the column that names the rowid.
+fn gives_rowids(table: &LoadTable, load: &Request, declared: &Table) -> Result<Option<usize>> {
+    let Some(alias) = declared.rowid_alias else { return Ok(None) };
+    let gives = |map: &Vec<ColumnFrom>| matches!(map[alias], ColumnFrom::Field(_));
+    Ok(table.maps(declared, load)?.iter().any(gives).then_some(alias))
+}
+
+/// The column that a message points at: the first of the key.
+fn blamed(duplicate: &Duplicate, table: &Table) -> usize {
+    let named = table.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(&duplicate.index));
+    let first = named.or(table.clustered.as_ref()).and_then(|index| index.columns.first());
+    match first.map(|column| column.value) {
+        Some(Indexed::Column(column)) => column,
+        _ => table.rowid_alias.unwrap_or(0),
+    }
+}
+
+/// How the rows are known that are looked for.
+enum Wanted {
+    /// By their numbers, counted from 0.
+    Records(Vec<u64>),
+    /// By the values, each once, of a column that names the rowid.
+    Rowids { alias: usize, left: Vec<i64> },
+}
+
+impl Wanted {
+    fn two(rows: DuplicateRows, alias: Option<usize>) -> Wanted {
+        match (rows, alias) {
+            (DuplicateRows::Records(first, second), _) => Wanted::Records(vec![first, second]),
+            // The message names them.
+            (DuplicateRows::Databases, _) => Wanted::Records(Vec::new()),
+            (DuplicateRows::Rowids(first, second), Some(alias)) => {
+                Wanted::Rowids { alias, left: vec![first, second] }
+            }
+            // Rowids count the records.
+            (DuplicateRows::Rowids(first, second), None) => {
+                Wanted::Records([first, second].map(|rowid| rowid.wrapping_sub(1).cast_unsigned()).to_vec())
+            }
+        }
+    }
+
+    fn rows(&self) -> usize {
+        match self {
+            Wanted::Records(records) => records.len(),
+            Wanted::Rowids { left, .. } => left.len(),
+        }
+    }
+}
+
+/// Refuses the rows that are looked for.
+struct Finder {
+    wanted: Wanted,
+    column: usize,
+    /// The number of the next row.
+    next: u64,
+    /// The number of the row that was refused and will be returned as a bad row.
+    refused: Option<u64>,
+    found: Vec<Found>,
+}
+
+impl Finder {
+    /// Decodes a part whose rows end before `end`, if it may have a wanted row.
+    fn look_into(&mut self, part: &mut dyn Part, end: u64) -> Result<()> {
+        self.next = part.first_row();
+        match &self.wanted {
+            Wanted::Records(records) if !records.iter().any(|record| (self.next..end).contains(record)) => {
+                Ok(())
+            }
+            _ => part.decode(self),
+        }
+    }
+
+    /// The first row of a batch that is looked for, and was not found yet.
+    fn first_in(&mut self, batch: &Batch<'_>) -> Option<usize> {
+        let next = self.next;
+        match &mut self.wanted {
+            Wanted::Records(records) => {
+                let rows = self.next..self.next + batch.rows as u64;
+                let first = records.iter().filter(|record| rows.contains(record)).min();
+                first.map(|record| (record - self.next) as usize)
+            }
+            Wanted::Rowids { alias, left } => (0..batch.rows).find(|&row| {
+                let rowid = match to_rowid(batch.columns[*alias].get(row)) {
+                    Rowid::Given(rowid) => rowid,
+                    // Rowids count the records where none is given.
+                    Rowid::Next => (next + row as u64 + 1).cast_signed(),
+                    Rowid::Mismatch => return false,
+                };
+                let wanted = left.iter().position(|left| *left == rowid);
+                wanted.map(|wanted| left.swap_remove(wanted)).is_some()
+            }),
+        }
+    }
+}
+
+impl Sink for Finder {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        if let Some(row) = self.first_in(batch) {
+            self.refused = Some(self.next + row as u64);
+            let error = Error::input("here it is");
+            return Err(Refused::Rows(vec![RefusedRow { row, column: self.column, error }]));
+        }
+        self.next += batch.rows as u64;
+        Ok(())
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        if self.refused == Some(self.next) {
+            self.found.push(Found { record: self.next, place: bad.error.place().cloned() });
+            self.refused = None;
+        }
+        self.next += 1;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::load::{Load, PreparedLoad};
+    use super::*;
+    use sqluice_core::progress::Silent;
+    use std::fs;
+
+    /// The error about two rows of table `t`, which has those files, with their places.
+    fn located_rows(files: &[(&str, &str)], with: impl FnOnce(Load) -> Load, rows: DuplicateRows) -> String {
+        let duplicate = Duplicate { table: "T".to_owned(), index: "idx_t_b".to_owned(), rows };
+        located_in(files, with, Error::input("twice").duplicate(duplicate))
+    }
+
+    /// The error with the places of its rows of table `t`, which has those files, cut into small parts.
+    fn located_in(files: &[(&str, &str)], with: impl FnOnce(Load) -> Load, error: Error) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = files.iter().map(|(name, text)| {
+            fs::write(folder.path().join(name), text).unwrap();
+            folder.path().join(name)
+        });
+        let load = Load::new(folder.path().join("x.db"), paths.collect::<Vec<_>>());
+        let load = load.table("t").tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (16, 8));
+        let mut prepared = with(load).prepare(&Cancel::new()).unwrap();
+        let PreparedLoad { load, tables, schema, stop, .. } = &mut prepared;
+        let error = located(error, load, tables, schema, &Silent, stop);
+        assert_eq!(error.hint_text(), None, "hints are of those who find what is wrong");
+        let before = format!("{}{}", folder.path().display(), std::path::MAIN_SEPARATOR);
+        error.without_hint().replace(&before, "")
+    }
+
+    fn by_b(load: Load) -> Load {
+        Load { indexes: vec!["b".to_owned()], ..load }
+    }
+
+    #[test]
+    fn rows_of_one_file_are_told_by_their_lines() {
+        let csv = "a,b\n1,x\n\n2,\"y\nz\"\n3,x\n4,v\n5,w\n6,x\n";
+        let told =
+            |first, second| located_rows(&[("t.csv", csv)], by_b, DuplicateRows::Records(first, second));
+        assert_eq!(told(0, 2), "t.csv:6:3: twice (rows 1 and 3: lines 2 and 6)");
+        assert_eq!(told(0, 1), "t.csv:4:3: twice (rows 1 and 2: lines 2 and 4)");
+        assert_eq!(told(2, 5), "t.csv:9:3: twice (rows 3 and 6: lines 6 and 9)");
+        assert_eq!(told(2, 6), "twice (rows 3 and 7)", "there is no such row");
+    }
+
+    #[test]
+    fn rows_of_two_files_are_told_with_both() {
+        let files = [("1.csv", "a,b\n1,x\n2,y\n"), ("2.csv", "b,a\nz,3\nx,4\n")];
+        let told = located_rows(&files, by_b, DuplicateRows::Records(1, 3));
+        assert_eq!(told, "2.csv:3:1: twice (rows 2 and 4: 1.csv:3 and 2.csv:3)");
+    }
+
+    #[test]
+    fn bad_rows_count_among_the_others() {
+        let csv = "a,b\n1,x\n2\n3,y\n4,5,6\n7,x\n";
+        let told = located_rows(&[("t.csv", csv)], by_b, DuplicateRows::Records(0, 4));
+        assert_eq!(told, "t.csv:6:3: twice (rows 1 and 5: lines 2 and 6)");
+    }
+
+    #[test]
+    fn rows_known_by_their_rowids_are_found_by_the_column_that_names_these() {
+        let csv = "b,a\nx,30\ny,10\nz,5.0\nw,10\nx, 7\n";
+        let schema = "CREATE TABLE t (b, a INTEGER PRIMARY KEY); CREATE INDEX idx_t_b ON t (b)";
+        let schema = |load| {
+            let schema = Schema::parse(schema.to_owned(), std::path::Path::new("x.sql")).unwrap();
+            Load { schema: Some(schema), ..load }
+        };
+        let told =
+            |first, second| located_rows(&[("t.csv", csv)], schema, DuplicateRows::Rowids(first, second));
+        assert_eq!(told(7, 30), "t.csv:6:1: twice (rows 1 and 5: lines 2 and 6)");
+        assert_eq!(told(10, 10), "t.csv:5:1: twice (rows 2 and 4: lines 3 and 5)");
+        assert_eq!(told(5, 30), "t.csv:4:1: twice (rows 1 and 3: lines 2 and 4)");
+        assert_eq!(told(5, 8), "twice (rowids 5 and 8)");
+    }
+
+    #[test]
+    fn rowids_that_nobody_gives_count_the_rows() {
+        let told = located_rows(&[("t.csv", "a,b\n1,x\n2,y\n3,x\n")], by_b, DuplicateRows::Rowids(1, 3));
+        assert_eq!(told, "t.csv:4:3: twice (rows 1 and 3: lines 2 and 4)");
+    }
+
+    #[test]
+    fn a_record_is_told_by_its_line() {
+        let files = [("1.csv", "a,b\n1,x\n2\n\n3,\"y\ny\"\n"), ("2.csv", "b,a\nz,3\nx,4\n")];
+        let told = |record| located_in(&files, by_b, Error::input("wrong").of_record("T", record));
+        assert_eq!(told(1), "1.csv:2: wrong");
+        assert_eq!(told(3), "1.csv:5: wrong", "bad rows and empty lines before it");
+        assert_eq!(told(5), "2.csv:3: wrong");
+        assert_eq!(told(6), "wrong", "there is no such record");
+        let placed = Error::input("wrong").of_record("t", 1).at(Place::file("else"));
+        assert_eq!(located_in(&files, by_b, placed), "else: wrong", "what has its place keeps it");
+    }
+
+    #[test]
+    fn an_error_about_something_else_stays_as_it_is() {
+        let load = Request::of_new(Load::new("x.db", ["t.csv"]));
+        let schema = Schema::parse(String::new(), std::path::Path::new("x.sql")).unwrap();
+        let error = located(Error::input("else"), &load, &mut [], &schema, &Silent, &Cancel::new());
+        assert_eq!((error.without_hint().as_str(), error.hint_text()), ("else", None));
+    }
+}

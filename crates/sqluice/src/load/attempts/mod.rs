@@ -1,0 +1,229 @@
+//! Attempts to load, until all assumptions of a plan hold.
+//!
+//! ```text
+//!  parts of all files ──> pages; every value is compared with the types of the plan
+//!
+//!  a value of another type, a new column    everything is read once for its types, and loaded again
+//!  rows out of the order of their rowids    they are loaded again, sorted, or, where they don't follow those of the table, by SQLite
+//!  a file with a bad row                    the others are loaded again, if such files are to be left out
+//!  another schema when the lock is held     the database is looked at again
+//! ```
+
+mod duplicate_rows;
+mod settle_types;
+
+use std::time::Instant;
+
+use sqluice_core::error::{Assumption, Error, ErrorKind, Result};
+use sqluice_core::progress::Progress;
+use sqluice_core::source::Source;
+use sqluice_engine::encode::Conversions;
+use sqluice_engine::plan::TablePlan;
+use sqluice_engine::reject::RejectFile;
+use sqluice_engine::report::Report;
+use sqluice_engine::run::{self, Outcome, Refuted};
+use sqluice_sources::infer::{Watch, Watched};
+
+use crate::load::PreparedLoad;
+use crate::load::files::bad_files;
+use crate::load::files::bad_files::BadFile;
+use crate::load::files::file::LoadFile;
+use crate::load::files::rowid_order::Order;
+use crate::load::files::sample::changed;
+use crate::load::tables::existing;
+use crate::load::tables::jobs;
+use crate::load::tables::table::LoadTable;
+
+impl PreparedLoad {
+    /// Loads everything.
+    ///
+    /// # Errors
+    /// When the input is bad or the database can't be written: it is as it was, or absent, then.
+    pub fn run(mut self, progress: &dyn Progress) -> Result<Report> {
+        self.load.check_targets()?;
+        self.refuse_bad_files()?;
+        let (began, before) = (Instant::now(), self.spent.seconds);
+        if self.keep_streams(progress)? {
+            self.spent.phase("copy", began);
+        }
+        // A second attempt would reject the same rows again.
+        if self.load.reject.is_some() {
+            self.settle_again(progress)?;
+        }
+        let attempt = |load: &mut PreparedLoad| {
+            let started = Instant::now();
+            let outcome = load.attempt(progress)?;
+            if let Outcome::Refuted(_) = outcome {
+                load.spent.phase("abandoned load", started);
+            }
+            Ok(outcome)
+        };
+        let report = run::run(&mut self, attempt, |load, refuted| load.assume_less(refuted, progress))?;
+        Ok(self.completed(report, before + began.elapsed().as_secs_f64()))
+    }
+
+    /// The report with what the load knows of its files and attempts.
+    fn completed(self, mut report: Report, seconds: f64) -> Report {
+        report.seconds = seconds;
+        report.inputs = self.inputs();
+        for table in &self.tables {
+            let padded = table.files.iter().map(LoadFile::padded).sum();
+            report.tables[table.index_in(&self.schema)].padded = padded;
+        }
+        report.phases.splice(0..0, self.spent.phases);
+        report.skipped = self.skipped;
+        report
+    }
+
+    /// Prepares the next attempt, without what the last one refuted.
+    fn assume_less(&mut self, Refuted { assumption, error }: Refuted, progress: &dyn Progress) -> Result<()> {
+        match assumption {
+            // The values were of other types when they were read for these.
+            Assumption::Types if self.tables.iter().all(LoadTable::is_settled) => {
+                Err(self.unread.take().unwrap_or_else(changed))
+            }
+            Assumption::Types => self.settle_again(progress),
+            Assumption::RowOrder => self.sort_more(),
+            Assumption::SoundFiles => self.leave_out(error),
+            Assumption::Schema => self.look_again(error),
+            Assumption::EntryOrder => Err(error),
+        }
+    }
+
+    /// Settles the types. What can't be read is met again by the load, unless that finds a fault before it.
+    fn settle_again(&mut self, progress: &dyn Progress) -> Result<()> {
+        self.unread = self.settle_timed(progress)?.err();
+        self.cancel.check()
+    }
+
+    /// Loads everything, unless an assumption of the plan does not hold.
+    fn attempt(&mut self, progress: &dyn Progress) -> Result<Outcome> {
+        progress.phase("load", self.total(|_| true));
+        let PreparedLoad { load, cancel, stop, tables, schema, plan, .. } = self;
+        let conversions = if load.lossy { Conversions::All } else { Conversions::Lossless };
+        let mut sources: Vec<Option<Box<dyn Source + '_>>> = schema.tables.iter().map(|_| None).collect();
+        let mut watches = Vec::new();
+        let guessed = tables.iter().any(|table| table.order.is_guess())
+            || plan.tables.iter().any(TablePlan::appends) && load.reject.is_none();
+        let tallies = tables.iter().flat_map(|table| &table.files).map(|file| file.tally.clone()).collect();
+        for table in &mut *tables {
+            let watched: Vec<Watched> = table.watched(schema);
+            let index = table.index_in(schema);
+            let source = table.source(load, schema)?;
+            let watch = Watch::new(&watched);
+            sources[index] = Some(watch.over(source));
+            watches.push(watch);
+        }
+        let rejects = match &load.reject {
+            Some(file) => {
+                Some(RejectFile::create(file, load.overwrite_reject, load.rejects_max)?.with_tallies(tallies))
+            }
+            None => None,
+        };
+        let jobs = jobs(schema, sources, conversions);
+        let written = run::write(plan, schema, jobs, rejects, "load", progress, stop);
+        stop.reset();
+        let error = match written {
+            Ok(report) => return Ok(Outcome::Done(Box::new(report))),
+            Err(error) if cancel.check().is_err() => return Err(error),
+            Err(error) => error,
+        };
+        let new_types = watches.iter().any(Watch::broken) || tables.iter().any(LoadTable::met_new_name);
+        let refuted = match error.refuted() {
+            _ if new_types => Some(Assumption::Types),
+            Some(Assumption::RowOrder) if guessed => Some(Assumption::RowOrder),
+            Some(Assumption::Schema) => Some(Assumption::Schema),
+            _ if load.skip_bad_files && is_of_rows(&error) => Some(Assumption::SoundFiles),
+            _ => None,
+        };
+        match refuted {
+            Some(assumption) => Ok(Outcome::refuted(assumption, error)),
+            None => Err(duplicate_rows::located(error, load, tables, schema, progress, stop)),
+        }
+    }
+
+    /// Assumes less of the order of rows.
+    fn sort_more(&mut self) -> Result<()> {
+        let assumed = self.tables.iter().any(|table| table.order == Order::AssumedAscending);
+        for table in &mut self.tables {
+            if self.plan.tables[table.index_in(&self.schema)].appends() {
+                table.overlaps = true;
+            } else if table.order == Order::AssumedAscending || !assumed {
+                table.order = table.order.next();
+            }
+        }
+        self.plan_again()
+    }
+
+    /// Leaves out the file that an error is about.
+    fn leave_out(&mut self, error: Error) -> Result<()> {
+        self.cancel.check()?;
+        let PreparedLoad { load, tables, skipped, .. } = self;
+        let Some(name) = error.place().map(|place| place.file.clone()) else { return Err(error) };
+        let files: usize = tables.iter().map(|table| table.files.len()).sum();
+        for table in tables.iter_mut() {
+            if let Some(file) = table.take_out(&name, load)? {
+                skipped.extend(bad_files::judge(load, files - 1, vec![BadFile::new(&file, error)])?);
+                break;
+            }
+        }
+        tables.retain(|table| !table.files.is_empty());
+        self.plan_again()
+    }
+
+    /// Plans for the database as it is now.
+    ///
+    /// # Errors
+    /// `changed`, if the tables of this load are declared otherwise than before.
+    fn look_again(&mut self, changed: Error) -> Result<()> {
+        self.cancel.check()?;
+        let now = run::look(Some(&self.load.target), &self.load.write)?;
+        let before = std::mem::replace(&mut self.load.existing, now);
+        for table in &self.tables {
+            let before = before.as_ref().and_then(|existing| existing.table(table.name()));
+            if before.map(|table| &table.sql) != self.load.has(table.name()).map(|table| &table.sql) {
+                return Err(changed);
+            }
+            self.load.refuse_table(table.name())?;
+        }
+        existing::check(&self.load, &self.tables)?;
+        self.plan_again()?;
+        self.plan.refuse()
+    }
+
+    /// Refuses files whose samples have bad rows, if several do: the load itself would find only the first.
+    fn refuse_bad_files(&mut self) -> Result<()> {
+        let files = || self.tables.iter().flat_map(|table| &table.files);
+        let total = files().count();
+        if self.load.reject.is_some() || files().filter(|file| file.first_fault.is_some()).count() < 2 {
+            return Ok(());
+        }
+        let files = self.tables.iter_mut().flat_map(|table| std::mem::take(&mut table.files));
+        let (_, bad) = bad_files::with_bad_rows(&self.load, files.collect());
+        bad_files::judge(&self.load, total - bad.len(), bad).map(drop)
+    }
+
+    /// Copies to temporary files what can be read only once, if it may have to be read twice: a wrong guess about one table
+    /// makes all be loaded again.
+    ///
+    /// Whether any file was copied.
+    pub(crate) fn keep_streams(&mut self, progress: &dyn Progress) -> Result<bool> {
+        let mut copied = false;
+        let is_sure = |table: &LoadTable| table.is_settled() && !table.order.is_guess();
+        if !self.load.skip_bad_files && self.tables.iter().all(is_sure) {
+            return Ok(copied);
+        }
+        let files = self.tables.iter_mut().flat_map(|table| &mut table.files);
+        for file in files.filter(|file| !file.can_reopen()) {
+            progress.phase("copy", None);
+            file.keep(&self.load.temp_folder()?, progress)?;
+            copied = true;
+        }
+        Ok(copied)
+    }
+}
+
+/// Whether an error is about the content of one file.
+fn is_of_rows(error: &Error) -> bool {
+    error.kind() == ErrorKind::Input && error.place().is_some()
+}

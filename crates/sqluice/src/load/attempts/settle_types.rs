@@ -1,0 +1,86 @@
+//! Types that no sample can decide: everything is read once for its columns, and for the values of those in doubt.
+
+use std::time::Instant;
+
+use sqluice_core::error::Result;
+use sqluice_core::progress::Progress;
+use sqluice_sources::infer;
+
+use crate::load::PreparedLoad;
+use crate::load::files::bad_files;
+use crate::load::tables::existing;
+use crate::load::tables::table::LoadTable;
+
+impl PreparedLoad {
+    /// Makes the types final, by reading everything whose types are only guessed so far.
+    ///
+    /// # Errors
+    /// When a file can't be read. Bad rows are no error yet.
+    pub fn settle_types(&mut self, progress: &dyn Progress) -> Result<()> {
+        let read = self.settle_timed(progress)?;
+        self.estimate();
+        read
+    }
+
+    /// Makes the types final. The inner result is the first error of reading: what was read before it counts.
+    pub(crate) fn settle_timed(&mut self, progress: &dyn Progress) -> Result<Result<()>> {
+        let started = Instant::now();
+        let was_settled = self.tables.iter().all(LoadTable::is_settled);
+        let settled = self.settle(progress);
+        if !was_settled {
+            self.spent.phase("types", started);
+        }
+        settled
+    }
+
+    fn settle(&mut self, progress: &dyn Progress) -> Result<Result<()>> {
+        if self.tables.iter().all(LoadTable::is_settled) {
+            return Ok(Ok(()));
+        }
+        self.keep_streams(progress)?;
+        let mut read = self.settle_names(progress)?;
+        progress.phase("types", self.total(|table| !table.is_settled()));
+        for index in 0..self.tables.len() {
+            if !self.tables[index].is_settled() {
+                read = read.and(self.settle_table(index, progress));
+            }
+        }
+        self.plan_again()?;
+        Ok(read)
+    }
+
+    /// Reads every file that may bring columns, for their names. That a file can't be read to its end is no error yet.
+    fn settle_names(&mut self, progress: &dyn Progress) -> Result<Result<()>> {
+        let mut read = Ok(());
+        if !self.tables.iter().any(LoadTable::lacks_names) {
+            return Ok(read);
+        }
+        progress.phase("columns", self.total(LoadTable::lacks_names));
+        let PreparedLoad { load, stop, tables, plan, skipped, .. } = self;
+        for table in tables.iter_mut().filter(|table| table.lacks_names()) {
+            stop.check()?;
+            let scanned = infer::scan(&mut *table.names_source(load), &[], plan.threads, stop, progress);
+            read = read.and(scanned.1);
+            stop.check()?;
+            let bad = table.take_new_names(load)?;
+            skipped.extend(bad_files::judge(load, table.files.len(), bad)?);
+        }
+        existing::check(&self.load, &self.tables)?;
+        self.plan_again()?;
+        Ok(read)
+    }
+
+    /// Reads the rows of a table for their types. Of a file that can't be read to its end, the rows before the error decide.
+    fn settle_table(&mut self, index: usize, progress: &dyn Progress) -> Result<()> {
+        let PreparedLoad { load, stop, tables, schema, plan, .. } = self;
+        stop.check()?;
+        let table = &mut tables[index];
+        let columns = table.columns_in_doubt(schema);
+        let (evidence, read) = {
+            let mut source = table.types_source(&columns, load, schema)?;
+            infer::scan(&mut *source, &columns, plan.threads, stop, progress)
+        };
+        table.settle(&evidence);
+        read
+    }
+}

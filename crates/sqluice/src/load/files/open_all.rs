@@ -1,0 +1,192 @@
+//! Opens the files of a load on all cores, and reports how many are done.
+
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use sqluice_core::error::Result;
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::remote::without_secrets;
+
+use super::bad_files::BadFile;
+use super::file::LoadFile;
+use super::open;
+use crate::load::request::Request;
+
+/// The memory of a sample while it is looked at, as a multiple of its text: it exists as text, as fields, and as columns.
+const SAMPLE_SHARE: u64 = 4;
+
+/// Files that are done by then are not reported.
+const REPORTED_AFTER: Duration = Duration::from_millis(200);
+
+/// Opens all files of a load, on all cores; what is found does not depend on their number. Those that can't be loaded are returned apart.
+pub(crate) fn open_all(
+    load: &Request,
+    paths: &[PathBuf],
+    cancel: &Cancel,
+    progress: &dyn Progress,
+) -> Result<(Vec<LoadFile>, Vec<BadFile>)> {
+    let watched = Watched::new(progress, paths.len());
+    if load.table.is_some() && load.limit.is_some() {
+        return open_in_turn(load, paths, cancel, &watched);
+    }
+    let rows_max = load.limit.unwrap_or(u64::MAX);
+    let next = AtomicUsize::new(0);
+    let open_some = || {
+        let mut opened = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            match paths.get(index) {
+                Some(path) if cancel.check().is_ok() => {
+                    opened.push((index, open::open(path, load, cancel, rows_max)));
+                    watched.one_more();
+                }
+                _ => return opened,
+            }
+        }
+    };
+    let mut opened = std::thread::scope(|scope| {
+        let start = |_| {
+            let thread = std::thread::Builder::new().name("sqluice-sample".to_owned());
+            // One that can't be started leaves its files to the others.
+            thread.spawn_scoped(scope, open_some).ok()
+        };
+        let others: Vec<_> = (1..threads(load, paths.len())).filter_map(start).collect();
+        let mut opened = open_some();
+        for thread in others {
+            opened.extend(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        opened
+    });
+    cancel.check()?;
+    opened.sort_unstable_by_key(|(index, _)| *index);
+    Ok(divide(paths, opened.into_iter().map(|(_, file)| file)))
+}
+
+/// Those that can be loaded, and those that can't.
+fn divide(
+    paths: &[PathBuf],
+    opened: impl Iterator<Item = Result<Vec<LoadFile>>>,
+) -> (Vec<LoadFile>, Vec<BadFile>) {
+    let (mut files, mut bad) = (Vec::new(), Vec::new());
+    for (path, file) in paths.iter().zip(opened) {
+        match file {
+            Ok(of_path) => files.extend(of_path),
+            Err(error) => bad.push(BadFile { name: without_secrets(path).display().to_string(), error }),
+        }
+    }
+    (files, bad)
+}
+
+/// How many threads look at files.
+fn threads(load: &Request, files: usize) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+    let fitting = load.write.memory_bytes / (load.write.tuning.sample_bytes as u64 * SAMPLE_SHARE).max(1);
+    let fitting = usize::try_from(fitting).unwrap_or(usize::MAX);
+    load.write.threads.unwrap_or_else(cores).min(fitting).clamp(1, files.max(1))
+}
+
+/// Opens all files of a load one by one: how many rows are loaded of each depends on those before it.
+fn open_in_turn(
+    load: &Request,
+    paths: &[PathBuf],
+    cancel: &Cancel,
+    watched: &Watched<'_>,
+) -> Result<(Vec<LoadFile>, Vec<BadFile>)> {
+    // How many rows are loaded of the next file; `None`: one before it was not counted, so that none says anything yet.
+    let mut rows_left = Some(load.limit.unwrap_or(u64::MAX));
+    let mut opened = Vec::new();
+    for path in paths {
+        cancel.check()?;
+        let mut found = open::open(path, load, cancel, rows_left.unwrap_or(0));
+        for file in found.iter_mut().flatten() {
+            if rows_left.is_none() {
+                file.unsee();
+            }
+            rows_left = rows_left.filter(|_| file.seen).map(|rows| rows - file.sample_rows);
+        }
+        opened.push(found);
+        watched.one_more();
+    }
+    Ok(divide(paths, opened.into_iter()))
+}
+
+/// Reports how many files are done, if that takes long.
+struct Watched<'p> {
+    progress: &'p dyn Progress,
+    files: u64,
+    started: Instant,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    done: u64,
+    reported: bool,
+}
+
+impl<'p> Watched<'p> {
+    fn new(progress: &'p dyn Progress, files: usize) -> Watched<'p> {
+        Watched { progress, files: files as u64, started: Instant::now(), state: Mutex::default() }
+    }
+
+    /// A file is done.
+    fn one_more(&self) {
+        let Ok(mut state) = self.state.lock() else { return };
+        state.done += 1;
+        if self.started.elapsed() < REPORTED_AFTER {
+            return;
+        }
+        let mut more = 1;
+        if !state.reported {
+            self.progress.phase("sample", Some(Amount { rows: self.files, bytes: 0 }));
+            (state.reported, more) = (true, state.done);
+        }
+        self.progress.advance(Amount { rows: more, bytes: 0 });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A phase with its total.
+    type Phase = (String, Option<Amount>);
+
+    /// What was reported: phases, and all that was done in them.
+    #[derive(Default)]
+    struct Heard(Mutex<(Vec<Phase>, u64)>);
+
+    impl Progress for Heard {
+        fn phase(&self, name: &str, total: Option<Amount>) {
+            self.0.lock().unwrap().0.push((name.to_owned(), total));
+        }
+
+        fn advance(&self, done: Amount) {
+            self.0.lock().unwrap().1 += done.rows;
+        }
+    }
+
+    #[test]
+    fn files_that_take_no_time_are_not_reported() {
+        let heard = Heard::default();
+        let watched = Watched { started: Instant::now() + REPORTED_AFTER, ..Watched::new(&heard, 3) };
+        (0..3).for_each(|_| watched.one_more());
+        assert_eq!(*heard.0.lock().unwrap(), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn files_that_take_long_are_counted_and_those_before_too() {
+        let heard = Heard::default();
+        let mut watched = Watched { started: Instant::now() + REPORTED_AFTER, ..Watched::new(&heard, 5) };
+        watched.one_more();
+        watched.one_more();
+        watched.started = Instant::now().checked_sub(REPORTED_AFTER).unwrap();
+        (0..3).for_each(|_| watched.one_more());
+        let all = Some(Amount { rows: 5, bytes: 0 });
+        assert_eq!(*heard.0.lock().unwrap(), (vec![("sample".to_owned(), all)], 5));
+    }
+}

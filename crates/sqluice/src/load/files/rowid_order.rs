@@ -1,0 +1,110 @@
+//! The order of rows by the INTEGER PRIMARY KEY that they bring, as far as it is known.
+
+use sqluice_core::affinity::{Rowid, to_rowid};
+use sqluice_core::batch::{Batch, Column};
+use sqluice_core::error::Result;
+use sqluice_core::source::{BadRow, Refused, Sink};
+
+/// What is known of the order of a table's rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// They are in it: they bring no rowids, or all have been seen.
+    Ascending,
+    /// The samples are in it.
+    AssumedAscending,
+    /// They are not.
+    Any,
+    /// They are not, and some have NULL instead of a number.
+    AnyWithNulls,
+}
+
+impl Order {
+    /// Whether rows outside the samples may show that it is another.
+    pub(crate) fn is_guess(self) -> bool {
+        matches!(self, Order::AssumedAscending | Order::Any)
+    }
+
+    /// What to assume next, when it is another.
+    pub(crate) fn next(self) -> Order {
+        match self {
+            Order::AssumedAscending => Order::Any,
+            Order::Any => Order::AnyWithNulls,
+            known => known,
+        }
+    }
+}
+
+/// Sees whether the values of a column ascend; those that are no rowids, and bad rows, say nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ascending {
+    pub(crate) first: Option<i64>,
+    pub(crate) last: Option<i64>,
+    pub(crate) nulls: bool,
+    pub(crate) broken: bool,
+}
+
+impl Ascending {
+    /// Sees the values of some more rows.
+    pub(crate) fn see(&mut self, column: &Column<'_>, rows: usize) {
+        for row in 0..rows {
+            match to_rowid(column.get(row)) {
+                Rowid::Given(rowid) => {
+                    self.first.get_or_insert(rowid);
+                    self.broken |= self.last.is_some_and(|last| last >= rowid);
+                    self.last = Some(rowid);
+                }
+                Rowid::Next => self.nulls = true,
+                Rowid::Mismatch => {}
+            }
+        }
+    }
+
+    /// Adds the values of rows that follow.
+    pub(crate) fn append(&mut self, later: &Ascending) {
+        let falls = matches!((self.last, later.first), (Some(last), Some(first)) if last >= first);
+        *self = Ascending {
+            first: self.first.or(later.first),
+            last: later.last.or(self.last),
+            nulls: self.nulls || later.nulls,
+            broken: self.broken || later.broken || falls,
+        };
+    }
+}
+
+impl Sink for Ascending {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        self.see(&batch.columns[0], batch.rows);
+        Ok(())
+    }
+
+    fn bad_row(&mut self, _: BadRow) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Ascending;
+    use sqluice_core::batch::{Column, Values};
+
+    fn seen(rowids: &[i64]) -> Ascending {
+        let mut ascending = Ascending::default();
+        let column = Column { values: Values::Int(rowids), validity: None };
+        ascending.see(&column, rowids.len());
+        ascending
+    }
+
+    proptest! {
+        #![proptest_config(sqluice_testkit::cases(256))]
+
+        #[test]
+        fn files_one_after_the_other_are_seen_as_one(rowids in prop::collection::vec(0..9i64, 0..6), cut in 0..6usize) {
+            let cut = cut.min(rowids.len());
+            let mut appended = seen(&rowids[..cut]);
+            appended.append(&seen(&rowids[cut..]));
+            prop_assert_eq!(appended, seen(&rowids));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! How large a database will be, measured by encoding the samples.
+
+use sqluice_core::progress::{Cancel, Silent};
+use sqluice_core::schema::Schema;
+use sqluice_core::source::Source;
+use sqluice_engine::encode::Conversions;
+use sqluice_engine::plan::Plan;
+use sqluice_engine::run;
+
+use crate::load::request::Request;
+use crate::load::tables::jobs;
+use crate::load::tables::table::LoadTable;
+
+/// The first rows of a sample are measured: these vary by less than what follows the sample may.
+const MEASURED_ROWS_MAX: u64 = 4096;
+
+/// The largest number of tables whose samples are measured.
+const MEASURED_TABLES_MAX: usize = 32;
+
+/// Bytes of the database, roughly: those of the pages of the samples, scaled for each table. Of many tables some are measured, and the
+/// others are assumed to be like them. `None` where the size of the input is unknown, or a sample can't be read.
+pub(crate) fn bytes(
+    load: &Request,
+    tables: &mut [LoadTable],
+    schema: &Schema,
+    plan: &Plan,
+    stop: &Cancel,
+) -> Option<u64> {
+    let scales =
+        tables.iter().map(|table| table.scale(load, MEASURED_ROWS_MAX)).collect::<Option<Vec<f64>>>()?;
+    let mut sources: Vec<Option<Box<dyn Source + '_>>> = schema.tables.iter().map(|_| None).collect();
+    let (count, mut measured, mut others) = (tables.len(), Vec::new(), Vec::new());
+    for (place, (table, scale)) in tables.iter_mut().zip(scales).enumerate() {
+        let (index, text_bytes) = (table.index_in(schema), table.sample_text_bytes(MEASURED_ROWS_MAX));
+        // As many, at the same distance from each other.
+        if place * MEASURED_TABLES_MAX % count.max(MEASURED_TABLES_MAX) < MEASURED_TABLES_MAX {
+            sources[index] = Some(table.sample_source(load, schema, MEASURED_ROWS_MAX).ok()?);
+            measured.push((index, scale, text_bytes));
+        } else {
+            others.push(scale * text_bytes);
+        }
+    }
+    // Without what only a file can get.
+    let nowhere = match load.existing {
+        None => {
+            let mut plan = plan.clone();
+            (plan.target, plan.threads, plan.analyze) = (None, 1, false);
+            plan
+        }
+        Some(_) => alone(schema, load)?,
+    };
+    let jobs = jobs(schema, sources, Conversions::All);
+    let report = run::write(&nowhere, schema, jobs, None, "load", &Silent, &stop.child()).ok()?;
+    let (mut more_pages, mut pages_beyond_roots, mut bytes) = (0, 0.0, 0.0);
+    for (index, scale, text_bytes) in measured {
+        let table = &report.tables[index];
+        let rows = table.leaf_pages + table.interior_pages + table.overflow_pages;
+        let indexes = table.indexes.iter();
+        let entries: u64 =
+            indexes.map(|index| index.leaf_pages + index.interior_pages + index.overflow_pages).sum();
+        let pages = (rows + entries) as f64;
+        more_pages += (pages * (scale - 1.0)) as u64;
+        pages_beyond_roots += pages - 1.0 - table.indexes.len() as f64;
+        bytes += text_bytes;
+    }
+    let like_these = |text_bytes: f64| (pages_beyond_roots.max(0.0) / bytes.max(1.0) * text_bytes) as u64;
+    more_pages += others.into_iter().map(like_these).sum::<u64>();
+    Some(report.bytes + more_pages * report.page_bytes as u64)
+}
+
+/// The plan for the new rows alone, in any order, whose pages are discarded.
+fn alone(schema: &Schema, load: &Request) -> Option<Plan> {
+    let page_size = load.existing.as_ref().map_or(load.write.page_size, |existing| existing.page_size);
+    let options = load.write.clone().page_size(page_size).threads(1).analyze(false);
+    let mut plan = Plan::of(schema, None, None, &options).ok()?;
+    for (index, table) in schema.tables.iter().enumerate().filter(|(_, table)| table.rowid_alias.is_some()) {
+        plan.sort_rows((index, table), true, "", &options).ok()?;
+    }
+    Some(plan)
+}

@@ -1,0 +1,61 @@
+//! The plan of a load, from its tables as far as they are known.
+
+pub(crate) mod estimate;
+mod near_types;
+mod notes;
+
+use sqluice_core::error::Result;
+use sqluice_core::schema::{Schema, Table};
+use sqluice_engine::plan::{ColumnReport, Plan};
+
+use crate::load::files::file::LoadFile;
+use crate::load::order;
+use crate::load::request::{Request, of_made_sql};
+use crate::load::tables;
+use crate::load::tables::table::LoadTable;
+
+/// The schema of what is written, and what will be done: everything but how large the database will be.
+pub(crate) fn plan(load: &Request, tables: &mut [LoadTable]) -> Result<(Schema, Plan)> {
+    let schema = tables::declare(load, tables)?;
+    let plan = Plan::of(&schema, Some(&load.target), load.existing.as_ref(), &load.write);
+    let plan = if load.schema.is_none() { plan.map_err(of_made_sql) } else { plan };
+    let mut plan = plan?;
+    for table in tables.iter().filter(|table| table.exists()) {
+        plan.tables[table.index_in(&schema)].alter = table.alter().collect();
+    }
+    for table in &mut *tables {
+        order::plan(load, table, &schema, &mut plan)?;
+    }
+    plan.notes.extend(load.type_notes.iter().map(Into::into));
+    for table in &*tables {
+        let plan = &mut plan.tables[table.index_in(&schema)];
+        plan.sources = table.files.iter().map(LoadFile::describe).collect();
+        if !table.is_settled() {
+            plan.why += "; types are those of a sample, and checked with every value";
+        }
+    }
+    note_files(tables, &mut plan);
+    for table in tables {
+        let index = table.index_in(&schema);
+        let (declared, columns) = (&schema.tables[index], &mut plan.tables[index].all_columns);
+        report_conversions(table, declared, columns);
+        near_types::report(table, load, declared, columns);
+    }
+    Ok((schema, plan))
+}
+
+/// Adds what is to be said about files, in few lines.
+fn note_files(tables: &[LoadTable], plan: &mut Plan) {
+    let files = || tables.iter().flat_map(|table| &table.files);
+    let names: Vec<String> = files().map(LoadFile::name).collect();
+    let noted = files().zip(&names);
+    let noted = noted.flat_map(|(file, name)| file.notes.iter().map(move |note| (name.as_str(), note)));
+    plan.notes.extend(notes::in_few(noted));
+}
+
+/// Says in `reports`, one for each column of a table, which are converted, and how.
+fn report_conversions(table: &LoadTable, declared: &Table, reports: &mut [ColumnReport]) {
+    for (column, report) in declared.columns.iter().zip(reports) {
+        report.conversion = table.conversion(&column.name).map(ToString::to_string);
+    }
+}

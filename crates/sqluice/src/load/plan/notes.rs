@@ -1,0 +1,138 @@
+//! Notes about files, in few lines for any number of files.
+//!
+//! ```text
+//!  a.csv: the first line is skipped, as "May" is not part of the table        up to three files: each
+//!  a.csv and 299 files like it (b.csv, c.csv, d.csv, ...): the first ...     more: one of them, with how many are like it
+//!  300 files (a.csv, b.csv, c.csv, ...): the first record is taken for ...   more, in the same words
+//! ```
+//!
+//! Notes are alike if they differ in numbers and quoted text only. [`InputReport::notes`](sqluice_engine::report::InputReport::notes) has those of
+//! each file.
+
+use std::collections::HashMap;
+
+use sqluice_core::error::{Message, message};
+
+/// Up to this many files with alike notes get a line each; of more files, this many are named.
+const FILES_MAX: usize = 3;
+
+/// Notes that are alike, in the order of their files.
+struct Alike<'n> {
+    notes: Vec<(&'n str, &'n Message)>,
+    same: bool,
+}
+
+/// The notes of files, each with the name of its file, in the order in which their kinds first occur.
+pub(crate) fn in_few<'n>(notes: impl Iterator<Item = (&'n str, &'n Message)>) -> Vec<Message> {
+    let mut groups: Vec<Alike<'n>> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (file, note) in notes {
+        let place = *places.entry(outline(&note.to_string())).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => {
+                group.same &= group.notes[0].1 == note;
+                group.notes.push((file, note));
+            }
+            None => groups.push(Alike { notes: vec![(file, note)], same: true }),
+        }
+    }
+    groups.iter().flat_map(Alike::lines).collect()
+}
+
+impl Alike<'_> {
+    fn lines(&self) -> Vec<Message> {
+        let mut files: Vec<&str> = self.notes.iter().map(|(file, _)| *file).collect();
+        files.dedup();
+        if files.len() <= FILES_MAX {
+            return self.notes.iter().map(|(file, note)| message![format!("{file}: "), *note]).collect();
+        }
+        let (first, note) = self.notes[0];
+        let of = match self.same {
+            true => format!("{} files ({}, ...)", files.len(), files[..FILES_MAX].join(", ")),
+            false => {
+                let others = &files[1..];
+                let more = if others.len() > FILES_MAX { ", ..." } else { "" };
+                let named = others[..others.len().min(FILES_MAX)].join(", ");
+                format!("{first} and {} files like it ({named}{more})", others.len())
+            }
+        };
+        vec![message![format!("{of}: "), note]]
+    }
+}
+
+/// A text without its numbers and without what is quoted.
+fn outline(text: &str) -> String {
+    let mut outline = String::new();
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => {
+                outline.push('"');
+                // As `{:?}` writes it.
+                while let Some(inner) = characters.next() {
+                    match inner {
+                        '\\' => drop(characters.next()),
+                        '"' => break,
+                        _ => {}
+                    }
+                }
+            }
+            digit if digit.is_ascii_digit() => {
+                if !outline.ends_with('0') {
+                    outline.push('0');
+                }
+            }
+            other => outline.push(other),
+        }
+    }
+    outline
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(notes: &[(&str, &str)]) -> Vec<String> {
+        let notes: Vec<(&str, Message)> = notes.iter().map(|(file, note)| (*file, (*note).into())).collect();
+        in_few(notes.iter().map(|(file, note)| (*file, note))).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn notes_of_few_files_are_told_one_by_one() {
+        assert_eq!(
+            told(&[("a", "x \"1\""), ("b", "y"), ("c", "x \"2\"")]),
+            ["a: x \"1\"", "c: x \"2\"", "b: y"]
+        );
+    }
+
+    #[test]
+    fn the_same_note_of_many_files_is_one_line() {
+        let notes: Vec<(String, &str)> = (0..300).map(|file| (format!("{file}.csv"), "no header")).collect();
+        let notes: Vec<(&str, &str)> = notes.iter().map(|(file, note)| (file.as_str(), *note)).collect();
+        assert_eq!(told(&notes), ["300 files (0.csv, 1.csv, 2.csv, ...): no header"]);
+        assert_eq!(told(&notes[..4]), ["4 files (0.csv, 1.csv, 2.csv, ...): no header"]);
+    }
+
+    #[test]
+    fn notes_that_differ_in_what_they_quote_and_in_numbers_are_alike() {
+        let notes: Vec<(String, String)> = (9..309)
+            .map(|file| (format!("{file}.csv"), format!("line {file} is \"a \\\"{file}\\\"\"")))
+            .collect();
+        let notes: Vec<(&str, &str)> =
+            notes.iter().map(|(file, note)| (file.as_str(), note.as_str())).collect();
+        assert_eq!(
+            told(&notes),
+            ["9.csv and 299 files like it (10.csv, 11.csv, 12.csv, ...): line 9 is \"a \\\"9\\\"\""]
+        );
+        assert_eq!(
+            told(&notes[..4]),
+            ["9.csv and 3 files like it (10.csv, 11.csv, 12.csv): line 9 is \"a \\\"9\\\"\""]
+        );
+    }
+
+    #[test]
+    fn several_notes_of_a_file_count_its_file_once() {
+        let told = told(&[("a", "column 1"), ("a", "column 2"), ("a", "column 3"), ("a", "column 4")]);
+        assert_eq!(told.len(), 4);
+    }
+}

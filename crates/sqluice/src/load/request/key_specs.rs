@@ -1,0 +1,209 @@
+//! Keys and indexes that the user asks for by the names of columns.
+//!
+//! ```text
+//!  --primary-key id                   "id" INTEGER PRIMARY KEY                  the rowid itself, if id is INTEGER
+//!  --primary-key region,code          "region" TEXT NOT NULL, ...               else a constraint, and no NULL:
+//!                                     PRIMARY KEY ("region", "code")            a key identifies rows
+//!  --index 'area, name COLLATE nocase DESC'
+//!                                     CREATE INDEX "idx_user_area_name" ON "user" ("area", "name" COLLATE NOCASE DESC);
+//!  --unique mail                      CREATE UNIQUE INDEX "idx_user_mail" ON "user" ("mail");
+//! ```
+//!
+//! With several tables, each table that has all the columns gets the key or the index; at least one table must.
+
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::schema::quoted;
+use sqluice_core::schema::token::{Token, TokenKind, tokens};
+
+use super::names::refuse_twice;
+use super::options::Load;
+
+/// SQLite's own collations, the only ones that an index can use here.
+const COLLATIONS: [&str; 3] = ["BINARY", "NOCASE", "RTRIM"];
+
+/// An index that the user asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct IndexSpec {
+    unique: bool,
+    columns: Vec<KeyPart>,
+}
+
+/// A column of an index.
+#[derive(Debug, PartialEq, Eq)]
+struct KeyPart {
+    name: String,
+    collation: Option<&'static str>,
+    descending: bool,
+}
+
+/// Whether the flags for keys and indexes make sense, before anything is read.
+pub(crate) fn check(load: &Load) -> Result<()> {
+    let declares = [
+        (Setting::PrimaryKey, !load.primary_key.is_empty()),
+        (Setting::WithoutRowid, load.without_rowid),
+        (Setting::Unique, !load.uniques.is_empty()),
+    ];
+    if let (Some(_), Some((flag, _))) = (&load.schema, declares.into_iter().find(|(_, given)| *given)) {
+        return Err(Error::usage(message![
+            "a schema declares the keys of its tables, and ",
+            flag,
+            " says more"
+        ])
+        .hint(message!["write it into the schema; ", Setting::Index, " adds indexes to it"]));
+    }
+    if load.without_rowid && load.primary_key.is_empty() {
+        return Err(Error::usage("a table WITHOUT ROWID needs a key to find its rows by")
+            .hint(message!["name its columns: ", Setting::PrimaryKey.to("A,B")]));
+    }
+    refuse_twice(Setting::PrimaryKey, &load.primary_key)?;
+    specs(load).map(drop)
+}
+
+/// The names of the columns that are to be indexed.
+pub(crate) fn indexed(load: &Load) -> Vec<String> {
+    let specs = specs(load).unwrap_or_default().into_iter();
+    specs.flat_map(|spec| spec.columns).map(|column| column.name).collect()
+}
+
+/// The indexes that are asked for, the unique ones first.
+pub(crate) fn specs(load: &Load) -> Result<Vec<IndexSpec>> {
+    let uniques = load.uniques.iter().map(|text| IndexSpec::parse(text, true));
+    uniques.chain(load.indexes.iter().map(|text| IndexSpec::parse(text, false))).collect()
+}
+
+impl IndexSpec {
+    /// Understands what the user asks for.
+    pub(crate) fn parse(text: &str, unique: bool) -> Result<IndexSpec> {
+        let mut spec = IndexSpec { unique, columns: Vec::new() };
+        let tokens = tokens(text);
+        for part in tokens.split(|token| token.is_symbol(text, ",")) {
+            let column = KeyPart::parse(text, part).map_err(|why| {
+                Error::usage(message![spec.flag(), format!(" {text:?}: {why}")])
+                    .hint("columns with commas between them, each with COLLATE NOCASE or DESC if need be: 'area, name DESC'")
+            })?;
+            spec.columns.push(column);
+        }
+        Ok(spec)
+    }
+
+    /// The flag that asks for it.
+    pub(crate) fn flag(&self) -> Setting {
+        if self.unique { Setting::Unique } else { Setting::Index }
+    }
+
+    /// Its columns, as the user names them.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.columns.iter().map(|column| column.name.as_str()).collect()
+    }
+
+    /// The statement that makes it for a table, which calls its columns `own`; `taken` are the names that others have.
+    pub(crate) fn statement(&self, table: &str, own: &[&str], taken: &mut Vec<String>) -> String {
+        let base = format!("idx_{table}_{}", own.join("_"));
+        let mut name = base.clone();
+        let mut number = 2;
+        while taken.contains(&name.to_ascii_lowercase()) {
+            name = format!("{base}_{number}");
+            number += 1;
+        }
+        taken.push(name.to_ascii_lowercase());
+        let columns = self.columns.iter().zip(own).map(|(column, name)| {
+            let collate = column.collation.map_or(String::new(), |collation| format!(" COLLATE {collation}"));
+            format!("{}{collate}{}", quoted(name), if column.descending { " DESC" } else { "" })
+        });
+        let columns = columns.collect::<Vec<_>>().join(", ");
+        let unique = if self.unique { "UNIQUE " } else { "" };
+        format!("CREATE {unique}INDEX {} ON {} ({columns});\n", quoted(&name), quoted(table))
+    }
+}
+
+impl KeyPart {
+    /// `name [COLLATE c] [ASC|DESC]`; the name may have spaces, or be quoted as in SQL.
+    fn parse(text: &str, part: &[Token]) -> Result<KeyPart, String> {
+        let mut name = part;
+        let mut descending = false;
+        if let [rest @ .., order] = name
+            && !rest.is_empty()
+            && (order.is_word(text, "ASC") || order.is_word(text, "DESC"))
+        {
+            (name, descending) = (rest, order.is_word(text, "DESC"));
+        }
+        let mut collation = None;
+        if let [rest @ .., collate, named] = name
+            && !rest.is_empty()
+            && collate.is_word(text, "COLLATE")
+        {
+            let named = named.name(text).unwrap_or_else(|| named.text(text).to_owned());
+            let own = COLLATIONS.into_iter().find(|own| own.eq_ignore_ascii_case(&named));
+            let unknown = || format!("no collation is called {named}, only {}", COLLATIONS.join(", "));
+            (name, collation) = (rest, Some(own.ok_or_else(unknown)?));
+        }
+        let name = match name {
+            [] => return Err("a column is missing".to_owned()),
+            [Token { kind: TokenKind::QuotedName | TokenKind::String, .. }] => name[0].name(text),
+            [first, ..] => Some(text[first.at.start..name[name.len() - 1].at.end].to_owned()),
+        };
+        let name = name.ok_or("a quote is not closed")?;
+        Ok(KeyPart { name, collation, descending })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Name, collation, whether it descends.
+    type Part = (String, Option<&'static str>, bool);
+
+    fn parsed(text: &str) -> Result<Vec<Part>, String> {
+        let spec = IndexSpec::parse(text, false).map_err(|error| error.message().to_owned())?;
+        let parts = spec.columns.into_iter().map(|part| (part.name, part.collation, part.descending));
+        Ok(parts.collect())
+    }
+
+    #[test]
+    fn a_spec_names_columns_with_their_collation_and_direction() {
+        let part = |name: &str, collation, descending| (name.to_owned(), collation, descending);
+        assert_eq!(parsed("a"), Ok(vec![part("a", None, false)]));
+        assert_eq!(parsed(" a desc,b ASC "), Ok(vec![part("a", None, true), part("b", None, false)]));
+        assert_eq!(parsed("a collate nocase"), Ok(vec![part("a", Some("NOCASE"), false)]));
+        assert_eq!(parsed("a COLLATE \"rtrim\" DESC"), Ok(vec![part("a", Some("RTRIM"), true)]));
+    }
+
+    #[test]
+    fn a_name_may_hold_anything_and_needs_quotes_where_it_could_be_more_than_a_name() {
+        let name = |text: &str| match parsed(text).as_deref() {
+            Ok([(name, None, false)]) => Some(name.clone()),
+            _ => None,
+        };
+        for (text, expected) in [
+            ("order date", "order date"),
+            ("order-date", "order-date"),
+            ("Größe [m]", "Größe [m]"),
+            ("50%", "50%"),
+            ("\"a, b\"", "a, b"),
+            ("\"a desc\"", "a desc"),
+            ("[a collate nocase]", "a collate nocase"),
+            ("`a\"b`", "a\"b"),
+            ("'a b'", "a b"),
+            ("\"a \"\"b\"\"\"", "a \"b\""),
+            ("desc", "desc"),
+            ("collate", "collate"),
+            ("collate nocase", "collate nocase"),
+        ] {
+            assert_eq!(name(text).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_spec_is_told() {
+        for (text, why) in [
+            ("", "a column is missing"),
+            ("a,", "a column is missing"),
+            ("a,,b", "a column is missing"),
+            ("a collate german", "no collation is called german, only BINARY, NOCASE, RTRIM"),
+            ("a collate 5 desc", "no collation is called 5, only BINARY, NOCASE, RTRIM"),
+        ] {
+            assert_eq!(parsed(text), Err(format!("`index` {text:?}: {why}")));
+        }
+    }
+}

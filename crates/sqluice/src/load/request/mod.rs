@@ -1,0 +1,250 @@
+//! What is asked for, and what is wrong with that before anything is read.
+
+pub(crate) mod key_specs;
+pub(crate) mod names;
+pub(crate) mod options;
+pub(crate) mod shared_paths;
+pub(crate) mod type_names;
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sqluice_core::error::{Error, Message, Result, Setting, message};
+use sqluice_core::schema::{Schema, Table, quoted};
+use sqluice_engine::options::{IfExists, OnConflict, WriteOptions};
+use sqluice_engine::output::{self, Wanted};
+use sqluice_engine::plan::Plan;
+use sqluice_engine::reject::RejectFile;
+use sqluice_engine::run;
+use sqluice_engine::target::TargetSnapshot;
+use sqluice_sources::convert::Conversion;
+
+use names::refuse_twice;
+use options::Load;
+use type_names::{GivenType, VALID};
+
+/// What can be done with a table that exists.
+fn if_exists() -> Message {
+    message![
+        Setting::Append,
+        " adds to its rows, ",
+        Setting::ReplaceTable,
+        " replaces them, ",
+        Setting::Upsert.to("KEYS"),
+        " changes those whose keys are repeated"
+    ]
+}
+
+/// A load, and the existing database that it is for, if there is one.
+pub(crate) struct Request {
+    load: Load,
+    /// How the types that the user gives are called in SQLite.
+    pub(crate) type_notes: Vec<Message>,
+    pub(crate) existing: Option<TargetSnapshot>,
+    /// How the text of columns is converted, by name.
+    pub(crate) conversions: Vec<(String, Arc<Conversion>)>,
+    /// The folder that all files are in, at some depth.
+    pub(crate) shared_folder: PathBuf,
+}
+
+impl Deref for Request {
+    type Target = Load;
+
+    fn deref(&self) -> &Load {
+        &self.load
+    }
+}
+
+impl Request {
+    /// A load into a new database.
+    #[cfg(test)]
+    pub(crate) fn of_new(load: Load) -> Request {
+        let conversions = Conversion::all(&load.convert, load.lossy).unwrap();
+        Request { load, type_notes: Vec::new(), existing: None, conversions, shared_folder: PathBuf::new() }
+    }
+
+    /// Completes a load by what its database has.
+    pub(crate) fn new(mut load: Load, inputs: &[PathBuf]) -> Result<Request> {
+        let existing = run::look(Some(&load.target), &load.write)?;
+        let mut type_notes = Vec::new();
+        for (column, given) in &mut load.types {
+            if let GivenType::Meant { name, is, declared } = type_names::meaning(given, load.strict) {
+                type_notes.push(format!("column {column}: {name} is {is} in SQLite").into());
+                *given = declared;
+            }
+        }
+        let conversions = Conversion::all(&load.convert, load.lossy)?;
+        Ok(Request { load, type_notes, existing, conversions, shared_folder: shared_folder(inputs) })
+    }
+
+    /// The table of that name that the database has.
+    pub(crate) fn has(&self, name: &str) -> Option<&Table> {
+        self.existing.as_ref().and_then(|existing| existing.table(name))
+    }
+
+    /// The table of that name that the database has or the schema declares.
+    pub(crate) fn declared(&self, name: &str) -> Option<&Table> {
+        self.has(name).or_else(|| self.schema.as_ref().and_then(|schema| schema.table(name)))
+    }
+
+    /// Refuses a table that can't be loaded.
+    pub(crate) fn refuse_table(&self, name: &str) -> Result<()> {
+        if let Some(existing) = &self.existing {
+            existing.refuse_name(name, &self.write.if_exists, if_exists())?;
+        }
+        match &self.write.if_exists {
+            IfExists::Upsert(keys) if self.has(name).is_none() => {
+                let message =
+                    format!("{} has no table {name} whose rows could be changed", self.target.display());
+                Err(Error::target(message).hint(message![
+                    "create it first: load without ",
+                    Setting::Upsert,
+                    ", and with ",
+                    Setting::PrimaryKey.to(keys.join(","))
+                ]))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The folder for what does not fit the memory.
+    pub(crate) fn temp_folder(&self) -> Result<PathBuf> {
+        let WriteOptions { temp_dir, destination, .. } = &self.write;
+        output::temp_dir(temp_dir.as_deref(), Some(&self.target), destination.as_ref())
+    }
+
+    /// Whether nothing is in the way of what the load writes.
+    pub(crate) fn check_targets(&self) -> Result<()> {
+        if self.existing.is_none() {
+            let is_remote = self.write.destination.is_some();
+            let replaces = self.write.overwrite && (is_remote || self.target.exists());
+            Wanted::new(&self.target, replaces, None, &self.write).refuse()?;
+        }
+        match &self.reject {
+            Some(reject) => RejectFile::refuse(reject, self.overwrite_reject),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The longest path that begins the paths of all files, their own names aside.
+fn shared_folder(files: &[PathBuf]) -> PathBuf {
+    let mut folders = files.iter().filter_map(|file| file.parent());
+    let Some(first) = folders.next() else { return PathBuf::new() };
+    folders.fold(first.to_owned(), |shared, folder| {
+        let both = shared.components().zip(folder.components());
+        both.take_while(|(one, other)| one == other).map(|(one, _)| one).collect()
+    })
+}
+
+/// Whether the request makes sense.
+pub(crate) fn check(load: &Load) -> Result<()> {
+    if load.files.is_empty() {
+        return Err(Error::usage("no file is named").hint("name one, or - for standard input"));
+    }
+    if load.schema.is_some() && (load.strict || !load.types.is_empty()) {
+        return Err(Error::usage(
+            "a schema declares the tables, so it says what is STRICT and of which type",
+        )
+        .hint(message!["leave out ", Setting::Strict, " and ", Setting::Type, ", or the schema"]));
+    }
+    if load.format.strict_quotes && load.format.quote == Some(None) {
+        let message = message![Setting::StrictQuotes, " is about quotes, and the files have none"];
+        return Err(Error::usage(message).hint(message![
+            "leave one of the two out: ",
+            Setting::StrictQuotes,
+            " or ",
+            Setting::Quote.to("none")
+        ]));
+    }
+    check_if_exists(load)?;
+    refuse_twice(Setting::Columns, load.columns.as_deref().unwrap_or_default())?;
+    key_specs::check(load)?;
+    Conversion::all(&load.convert, load.lossy)?;
+    load.types.iter().try_for_each(|(name, declared)| check_type(load, name, declared))
+}
+
+/// Whether what is to be done with an existing table fits the other settings.
+fn check_if_exists(load: &Load) -> Result<()> {
+    let (flag, keys): (_, &[String]) = match &load.write.if_exists {
+        IfExists::Refuse => return Ok(()),
+        IfExists::Append => (Setting::Append, &[]),
+        IfExists::Replace => (Setting::ReplaceTable, &[]),
+        IfExists::Upsert(keys) => (Setting::Upsert, keys),
+    };
+    if load.write.overwrite {
+        return Err(Error::usage(message![
+            Setting::Overwrite,
+            " replaces the whole database, and ",
+            flag,
+            " keeps it"
+        ])
+        .hint("leave one of the two out"));
+    }
+    if flag != Setting::Upsert {
+        return Ok(());
+    }
+    if keys.is_empty() {
+        return Err(Error::usage(message![Setting::Upsert, " names no column"])
+            .hint(message!["name those of a key: ", Setting::Upsert.to("A,B")]));
+    }
+    if load.write.on_conflict != OnConflict::Abort {
+        return Err(Error::usage(message![
+            Setting::Upsert,
+            " decides about a row whose key exists, and so does ",
+            Setting::OnConflict
+        ])
+        .hint("leave one of the two out"));
+    }
+    refuse_twice(Setting::Upsert, keys)
+}
+
+/// Whether a type that the user gives declares its column, and nothing else, and is a known one.
+fn check_type(load: &Load, name: &str, given: &str) -> Result<()> {
+    let meaning = type_names::meaning(given, load.strict);
+    let declared = match &meaning {
+        GivenType::Meant { declared, .. } => declared,
+        GivenType::Same | GivenType::Unknown { .. } => given,
+    };
+    let refused = |why: Message, hint: Message| {
+        let given = Setting::Type.to(format!("{name}={given}"));
+        Error::usage(message![given, ": ", why]).hint(hint)
+    };
+    // A type that takes what follows for its own, as a comment does, takes the second column.
+    let (first, second) = (quoted(name), quoted(&format!("{name}2")));
+    let (any, strict) = if load.strict { (" ANY", " STRICT") } else { ("", "") };
+    // What is unknown is refused below, in words that say more than SQLite's.
+    let strict = if matches!(meaning, GivenType::Unknown { .. }) { "" } else { strict };
+    let sql = format!("CREATE TABLE t ({first} {declared}, {second}{any}\n){strict}");
+    let plan = Schema::parse(sql, Path::new("")).and_then(|schema| {
+        let alone = schema.others.iter().all(|made| made.sql.is_none()) && schema.tables.len() == 1;
+        let columns = schema.tables.first().map_or(0, |table| table.columns.len());
+        if !alone || columns != 2 {
+            return Err(Error::input("that declares more or less than a column"));
+        }
+        Plan::of(&schema, None, None, &load.write)
+    });
+    plan.map_err(|error| refused(error.what().into(), message!["types are ", VALID]))?;
+    let GivenType::Unknown { name, near } = meaning else { return Ok(()) };
+    let hint = match near {
+        Some(near) => message!["did you mean ", near.to_uppercase(), "? Types are ", VALID],
+        None => message!["types are ", VALID],
+    };
+    Err(refused(message!["no type that is known is called ", name], hint))
+}
+
+/// An error about SQL that was made here: a place in it would say nothing to the user.
+pub(crate) fn of_made_sql(error: Error) -> Error {
+    if error.place().is_none() {
+        return error;
+    }
+    Error::usage(error.what()).hint(message![
+        Setting::Type,
+        " declares a column, ",
+        Setting::Table,
+        " names the table, ",
+        Setting::Schema,
+        " declares everything"
+    ])
+}

@@ -1,0 +1,35 @@
+//! Names of columns, tables and indexes, as requests and messages use them.
+
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::schema::Schema;
+
+/// Refuses names that are repeated, as SQLite compares names.
+pub(crate) fn refuse_twice(flag: Setting, names: &[String]) -> Result<()> {
+    let is_again =
+        |index: &usize| names[..*index].iter().any(|name| name.eq_ignore_ascii_case(&names[*index]));
+    match (0..names.len()).find(is_again) {
+        Some(index) => {
+            Err(Error::usage(message![flag, format!(" names the column {:?} twice", names[index])])
+                .hint("to SQLite names are the same that differ in the case of ASCII letters only"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The names of the tables, indexes and views of a schema, in lower case.
+pub(crate) fn names_in(schema: &Schema) -> Vec<String> {
+    let indexes = schema.tables.iter().flat_map(|table| &table.indexes).map(|index| &index.name);
+    let tables = schema.tables.iter().map(|table| &table.name);
+    let others = schema.others.iter().map(|object| &object.name);
+    tables.chain(indexes).chain(others).map(|name| name.to_ascii_lowercase()).collect()
+}
+
+/// Names for a hint, the first of them where there are many.
+pub(crate) fn listed(names: &[&str]) -> String {
+    const NAMES_MAX: usize = 20;
+    let shown = names[..names.len().min(NAMES_MAX)].join(", ");
+    match names.len().saturating_sub(NAMES_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

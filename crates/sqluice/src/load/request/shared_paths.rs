@@ -1,0 +1,109 @@
+//! What a load writes is nothing that it reads: refused before anything is touched, by whatever name a file goes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_engine::output;
+use sqluice_platform::identity::{self, Identity};
+use sqluice_platform::paths::canonical;
+use sqluice_platform::streams::{self, Stream};
+
+use super::options::Load;
+
+/// What SQLite finds beside a database.
+const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
+
+/// Which file a path means.
+#[derive(PartialEq, Eq)]
+enum FileMeant {
+    /// One that exists.
+    Existing(Identity),
+    /// One that could be made.
+    New(PathBuf),
+}
+
+/// Refuses to write over one of `inputs` or the schema file, or two things to one file.
+pub(crate) fn refuse_shared(load: &Load, inputs: &[PathBuf]) -> Result<()> {
+    let schema = load.schema.iter().map(|schema| schema.file.as_path());
+    let inputs = inputs.iter().map(PathBuf::as_path);
+    let read: Vec<FileMeant> = inputs.chain(schema).filter_map(meant).collect();
+    let target = meant(&load.target);
+    if target.as_ref().is_some_and(|target| read.contains(target)) {
+        let message = format!("{} is read by this load, and can't be its database", load.target.display());
+        return Err(Error::usage(message).hint("name the database first, then the files"));
+    }
+    let Some((path, Some(reject))) = load.reject.as_ref().map(|path| (path, meant(path))) else {
+        return Ok(());
+    };
+    let is = if read.contains(&reject) {
+        "is read by this load"
+    } else if target.as_ref() == Some(&reject) {
+        "is the database"
+    } else if siblings(&load.target).any(|sibling| meant(&sibling).as_ref() == Some(&reject)) {
+        "is a name that SQLite gives a meaning beside the database"
+    } else {
+        return Ok(());
+    };
+    let message = format!("{} {is}, and can't have the rejected rows", path.display());
+    Err(Error::usage(message).hint(message!["name another file: ", Setting::Reject.to("FILE")]))
+}
+
+/// What SQLite may find beside the file that the target means.
+fn siblings(target: &Path) -> impl Iterator<Item = PathBuf> {
+    let place = output::place(target).ok();
+    SIBLINGS.iter().filter_map(move |suffix| Some(place.as_ref()?.sibling(suffix)))
+}
+
+/// `None` where nothing is written over: a pipe, a terminal, no folder.
+fn meant(path: &Path) -> Option<FileMeant> {
+    if path == Path::new("-") {
+        let file = streams::standard_input().ok()?;
+        let is_file = matches!(streams::kind(&file), Ok(Stream::File(_)));
+        return Some(FileMeant::Existing(identity::of_file(&file).ok().filter(|_| is_file)?));
+    }
+    if let Ok(about) = fs::metadata(path) {
+        return Some(FileMeant::Existing(identity::of_path(path).ok().filter(|_| about.is_file())?));
+    }
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    Some(FileMeant::New(canonical(folder).ok()?.join(path.file_name()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use sqluice_testkit::system::symlink;
+
+    use super::*;
+
+    #[test]
+    #[cfg_attr(windows, ignore = "symbolic links take a right of their own on Windows, and wine makes none")]
+    fn a_file_is_the_same_by_any_of_its_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("a.csv"), "a\n1\n").unwrap();
+        fs::hard_link(at("a.csv"), at("hard.csv")).unwrap();
+        symlink("a.csv", at("soft.csv"));
+        symlink("below/far.db", at("link.db"));
+        fs::create_dir(at("below")).unwrap();
+        let refused = |target: &str, reject: &str| {
+            let load = Load { reject: Some(at(reject)), ..Load::new(at(target), [at("a.csv")]) };
+            refuse_shared(&load, &load.files).is_err()
+        };
+        for name in ["a.csv", "hard.csv", "soft.csv", "below/../a.csv"] {
+            assert!(refused("x.db", name), "rejects to {name}");
+            assert!(refused(name, "r.csv"), "database {name}");
+        }
+        for name in ["x.db", "below/../x.db", "x.db-journal", "x.db-wal", "x.db-shm"] {
+            assert!(refused("x.db", name), "rejects to {name}");
+        }
+        assert!(refused("link.db", "below/far.db-wal"), "beside what the link means");
+        assert!(!refused("x.db", "r.csv") && !refused("x.db", "below/a.csv") && !refused("x.db", "no/r.csv"));
+    }
+
+    #[test]
+    #[cfg_attr(windows, ignore = "Windows has no /dev/null")]
+    fn a_terminal_or_the_like_may_be_named_as_often_as_one_likes() {
+        let load = Load { reject: Some("/dev/null".into()), ..Load::new("x.db", ["/dev/null"]) };
+        assert!(refuse_shared(&load, &load.files).is_ok());
+    }
+}

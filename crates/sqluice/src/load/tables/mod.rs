@@ -1,0 +1,174 @@
+//! Which files make which table, and what is declared for them.
+
+pub(crate) mod existing;
+mod keys;
+pub(crate) mod table;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use sqluice_core::error::{Error, Place, Result, Setting, message};
+use sqluice_core::schema::{Schema, token};
+use sqluice_core::similar::nearest;
+use sqluice_core::source::{NoRows, Source};
+use sqluice_engine::encode::Conversions;
+use sqluice_engine::pipeline::Job;
+
+use crate::load::files::bad_files::BadFile;
+use crate::load::files::file::LoadFile;
+use crate::load::request::names::listed;
+use crate::load::request::options::NameFrom;
+use crate::load::request::{Request, of_made_sql};
+use table::LoadTable;
+
+/// Gives every file its table. Files that do not fit theirs are added to `bad`.
+pub(crate) fn assign(load: &Request, files: Vec<LoadFile>, bad: &mut Vec<BadFile>) -> Result<Vec<LoadTable>> {
+    let mut tables: Vec<LoadTable> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for file in files {
+        let name = file.table.clone();
+        let place = *places.entry(name.to_ascii_lowercase()).or_insert(tables.len());
+        match tables.get_mut(place) {
+            Some(table) if load.table.is_some() => table.files.push(file),
+            Some(table) => return Err(same_table(&table.files[0], &file, load)),
+            None => tables.push(LoadTable::new(name, place, file, load)),
+        }
+    }
+    for table in &mut tables {
+        bad.extend(table.make_columns(load)?);
+    }
+    tables.retain(|table| !table.files.is_empty());
+    let ends = |bad: &[BadFile]| !bad.is_empty() && !load.skip_bad_files;
+    if tables.is_empty() || ends(bad) {
+        return Ok(tables);
+    }
+    check_names(load, &tables)?;
+    for bare in tables.extract_if(.., |table| table.is_bare()) {
+        bad.extend(bare.files.into_iter().map(|mut file| {
+            let error = file.first_fault.take().unwrap_or_else(|| no_column(&file));
+            BadFile::new(&file, error)
+        }));
+    }
+    if tables.is_empty() || ends(bad) {
+        return Ok(tables);
+    }
+    existing::check(load, &tables)?;
+    keys::check_columns(load, &tables)?;
+    Ok(tables)
+}
+
+/// Two files that would make the same table.
+fn same_table(first: &LoadFile, second: &LoadFile, load: &Request) -> Error {
+    let message = format!("{} and {} would both make table {}", first.name(), second.name(), second.table);
+    let one_table = message![Setting::Table.to("NAME"), " loads all files into one table"];
+    let folder = |file: &LoadFile| Path::new(&file.name()).parent().map(Path::to_owned);
+    Error::usage(message).hint(match load.name_from {
+        NameFrom::File if folder(first) != folder(second) => {
+            message![Setting::NameFrom.to("path"), " names tables after their folders, too; ", one_table]
+        }
+        _ => one_table,
+    })
+}
+
+/// A file without any column to load.
+fn no_column(file: &LoadFile) -> Error {
+    if file.names.is_empty() {
+        let error = Error::input("the file has no record, so its columns are unknown");
+        return error.at(Place::file(file.input.name())).hint(message![Setting::Schema, " declares them"]);
+    }
+    let names: Vec<&str> = file.names.iter().map(String::as_str).collect();
+    let error = Error::usage(message![Setting::Columns, format!(" names no column of {}", file.name())]);
+    error.hint(format!("the columns are: {}", listed(&names)))
+}
+
+/// Some file must have each column that the request names.
+fn check_names(load: &Request, tables: &[LoadTable]) -> Result<()> {
+    let in_files = |name: &str| {
+        let files = tables.iter().flat_map(|table| &table.files);
+        files.flat_map(|file| &file.names).any(|found| found.eq_ignore_ascii_case(name))
+    };
+    let typed = load.types.iter().map(|(name, _)| (Setting::Type, name));
+    let selected = load.columns.iter().flatten().map(|name| (Setting::Columns, name));
+    check_converted(load, tables)?;
+    for (flag, name) in typed.chain(selected) {
+        if !in_files(name) {
+            let names: Vec<&str> = tables[0].files[0].names.iter().map(String::as_str).collect();
+            return Err(Error::usage(message![
+                flag,
+                format!(" names the column {name:?}, which no file has")
+            ])
+            .hint(format!("the columns are: {}", listed(&names))));
+        }
+    }
+    Ok(())
+}
+
+/// Some file must have each column that is to be converted, and the column must be loaded.
+fn check_converted(load: &Request, tables: &[LoadTable]) -> Result<()> {
+    let files = || tables.iter().flat_map(|table| &table.files);
+    for (name, conversion) in &load.conversions {
+        let is_it = |found: &String| found.eq_ignore_ascii_case(name);
+        let exists = files().any(|file| file.column_names(load).iter().any(is_it));
+        let what = match exists {
+            true if load.columns.as_ref().is_none_or(|selected| selected.iter().any(is_it)) => continue,
+            true => "is not loaded",
+            false => "no file has",
+        };
+        let message = message![conversion.setting(), format!(" names the column {name:?}, which {what}")];
+        let first = files().next().map_or(Vec::new(), |file| file.column_names(load));
+        let names: Vec<&str> = first.iter().map(String::as_str).collect();
+        let near = nearest(name, names.iter().copied()).filter(|_| !exists);
+        let near = near.map_or(String::new(), |near| format!("did you mean {near}? "));
+        return Err(Error::usage(message).hint(format!("{near}the columns are: {}", listed(&names))));
+    }
+    Ok(())
+}
+
+/// The schema of what is written: what the user declares, and the columns that are made for the files.
+pub(crate) fn declare(load: &Request, tables: &[LoadTable]) -> Result<Schema> {
+    let schema = declare_new(load, tables)?;
+    match &load.existing {
+        None => Ok(schema),
+        Some(existing) => existing::with_tables(schema, existing, tables),
+    }
+}
+
+/// What is declared besides the existing tables.
+fn declare_new(load: &Request, tables: &[LoadTable]) -> Result<Schema> {
+    let tables: Vec<&LoadTable> = tables.iter().filter(|table| !table.exists()).collect();
+    let (mut sql, file) = match &load.schema {
+        Some(schema) if load.indexes.is_empty() && !tables.iter().any(|table| table.makes_columns()) => {
+            return Ok(schema.clone());
+        }
+        Some(schema) => (ended(&schema.sql), schema.file.as_path()),
+        None => (String::new(), Path::new("")),
+    };
+    for table in &tables {
+        sql += &table.ddl(load);
+    }
+    sql += &keys::statements(load, &tables)?;
+    Schema::parse(sql, file).map_err(of_made_sql)
+}
+
+/// SQL that more can follow: its last statement and its last comment may lack their ends.
+fn ended(sql: &str) -> String {
+    let open = token::tokens(sql).last().is_some_and(|last| {
+        let text = &sql[last.at.clone()];
+        text.starts_with("/*") && !(text.len() >= 4 && text.ends_with("*/"))
+    });
+    format!("{sql}{}\n;\n", if open { "*/" } else { "" })
+}
+
+/// The tables of `schema`, in their order, each with its source, if it has one.
+pub(crate) fn jobs<'a>(
+    schema: &'a Schema,
+    sources: Vec<Option<Box<dyn Source + 'a>>>,
+    conversions: Conversions,
+) -> Vec<Job<'a>> {
+    let jobs = schema.tables.iter().zip(sources).map(|(table, source)| Job {
+        table,
+        conversions,
+        source: source.unwrap_or_else(|| Box::new(NoRows)),
+    });
+    jobs.collect()
+}

@@ -1,0 +1,535 @@
+//! A table of a load: its files, the columns that are made for them, and how their fields fill its columns.
+
+use std::path::Path;
+
+use sqluice_core::affinity::Affinity;
+use sqluice_core::error::{Error, Place, Result, Setting, message};
+use sqluice_core::schema::{Schema, Table, quoted, token};
+use sqluice_core::source::Source;
+use sqluice_core::source::chain::Chain;
+use sqluice_core::source::columns::{ColumnFrom, Constant};
+use sqluice_engine::plan::ExpectedRows;
+use sqluice_engine::report::InputReport;
+use sqluice_sources::convert::Conversion;
+use sqluice_sources::csv::COLUMNS_MAX;
+use sqluice_sources::infer::{Evidence, Inferred, Watched};
+
+use crate::load::files::bad_files::BadFile;
+use crate::load::files::default_value;
+use crate::load::files::file::LoadFile;
+use crate::load::files::rowid_order::Order;
+use crate::load::request::Request;
+use crate::load::request::names::listed;
+
+/// A table and the files that fill it.
+pub(crate) struct LoadTable {
+    name: String,
+    /// Its place among the tables of the load, which is often that in the schema, too.
+    place: usize,
+    pub(crate) files: Vec<LoadFile>,
+    /// The schema or the database declares it.
+    declared: bool,
+    /// The database has it.
+    exists: bool,
+    /// The columns that only the files have, in the table's order.
+    made: Vec<MadeColumn>,
+    /// The evidence for types is that of all values.
+    settled: bool,
+    /// Whether its rows arrive in the order of their rowids.
+    pub(crate) order: Order,
+    /// The first rowid of the samples.
+    pub(crate) first_rowid: Option<i64>,
+    /// Some rowids are not above the largest that the table has.
+    pub(crate) overlaps: bool,
+}
+
+/// A column that is made for the files.
+struct MadeColumn {
+    name: String,
+    /// Its type, when the user gives it, or all files that have it.
+    given: Option<String>,
+    by_user: bool,
+    /// Its values are numbers, however they are written.
+    is_number: bool,
+    evidence: Evidence,
+}
+
+impl MadeColumn {
+    fn declared_type(&self) -> &str {
+        self.given.as_deref().unwrap_or(self.inferred().name())
+    }
+
+    /// The type that its values have.
+    fn inferred(&self) -> Inferred {
+        if self.is_number { self.evidence.conclude_number() } else { self.evidence.conclude() }
+    }
+
+    /// Whether its values may still change its type.
+    fn is_in_doubt(&self) -> bool {
+        self.given.is_none() && !self.evidence.is_final()
+    }
+
+    /// Whether the user's own declaration says NOT NULL.
+    fn is_not_null(&self) -> bool {
+        let declared = self.declared_type();
+        let tokens = token::tokens(declared);
+        tokens.windows(2).any(|pair| pair[0].is_word(declared, "NOT") && pair[1].is_word(declared, "NULL"))
+    }
+}
+
+impl LoadTable {
+    /// The table of that name, which is filled by `file` first.
+    pub(crate) fn new(name: String, place: usize, file: LoadFile, load: &Request) -> LoadTable {
+        LoadTable {
+            files: vec![file],
+            declared: load.schema.is_some() || load.has(&name).is_some(),
+            exists: load.has(&name).is_some(),
+            made: Vec::new(),
+            settled: false,
+            order: Order::Ascending,
+            first_rowid: None,
+            overlaps: false,
+            place,
+            name,
+        }
+    }
+
+    /// Whether it would have no column.
+    pub(crate) fn is_bare(&self) -> bool {
+        !self.declared && self.made.is_empty()
+    }
+
+    /// Whether files bring columns that it does not have.
+    pub(crate) fn makes_columns(&self) -> bool {
+        !self.made.is_empty()
+    }
+
+    /// Finds the columns that must be made, and takes out the files that do not fit the table.
+    pub(crate) fn make_columns(&mut self, load: &Request) -> Result<Vec<BadFile>> {
+        let declared = match (load.declared(&self.name), &load.schema) {
+            (None, Some(schema)) => return Err(not_declared(schema, &self.name)),
+            (declared, _) => declared,
+        };
+        let mut bad = Vec::new();
+        for file in std::mem::take(&mut self.files) {
+            let misfit = match file.is_by_position(load) {
+                true => declared.and_then(|table| file.refuse_width(table).err()),
+                false => self.add_columns_of(&file, declared, load).err(),
+            };
+            match misfit {
+                Some(error) => bad.push(BadFile::new(&file, error)),
+                None => self.files.push(file),
+            }
+        }
+        let columns = self.made.len() + declared.map_or(0, |table| table.columns.len());
+        if columns > COLUMNS_MAX {
+            let message = format!(
+                "table {} would have {columns} columns, and a table of SQLite has at most {COLUMNS_MAX}",
+                self.name
+            );
+            return Err(Error::input(message).hint(message![Setting::Columns, " names those to load"]));
+        }
+        if let (Some(order), None) = (&load.columns, declared) {
+            let place =
+                |made: &MadeColumn| order.iter().position(|name| name.eq_ignore_ascii_case(&made.name));
+            self.made.sort_by_key(place);
+        }
+        Ok(bad)
+    }
+
+    /// Adds what a file has to the columns that must be made.
+    fn add_columns_of(&mut self, file: &LoadFile, declared: Option<&Table>, load: &Request) -> Result<()> {
+        let is_first = self.files.is_empty();
+        let is_wanted = |name: &str| {
+            file.selects(load, name) && declared.is_none_or(|table| table.column(name).is_none())
+        };
+        let wanted = || file.names.iter().enumerate().filter(|(_, name)| is_wanted(name));
+        let makes = |name: &str| self.made.iter().any(|made| made.name.eq_ignore_ascii_case(name));
+        // Before anything of it is added.
+        if !(load.add_columns || (declared.is_none() && is_first))
+            && let Some((field, _)) = wanted().find(|(_, name)| !makes(name))
+        {
+            return Err(self.unknown_column(declared, file, field));
+        }
+        for (field, name) in wanted() {
+            match self.made.iter_mut().find(|made| made.name.eq_ignore_ascii_case(name)) {
+                Some(made) => {
+                    made.evidence.merge(file.evidence[field]);
+                    if !made.by_user && made.given.as_deref() != file.type_of(field) {
+                        made.given = None;
+                    }
+                }
+                None => {
+                    let mut types = load.types.iter().rev();
+                    let given = types.find(|(column, _)| column.eq_ignore_ascii_case(name));
+                    self.made.push(MadeColumn {
+                        name: name.clone(),
+                        by_user: given.is_some(),
+                        is_number: file.conversions.of_field(field).is_some_and(Conversion::is_number),
+                        given: given
+                            .map(|(_, declared)| declared.clone())
+                            .or(file.type_of(field).map(str::to_owned)),
+                        evidence: file.evidence[field],
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn unknown_column(&self, declared: Option<&Table>, file: &LoadFile, field: usize) -> Error {
+        let name = &file.names[field];
+        let columns: Vec<&str> = match declared {
+            Some(table) => table.columns.iter().map(|column| column.name.as_str()).collect(),
+            None => self.made.iter().map(|made| made.name.as_str()).collect(),
+        };
+        let error = Error::input(format!("table {} has no column {name:?}", self.name)).hint(message![
+            format!("its columns are {}; ", listed(&columns)),
+            Setting::AddColumns,
+            " adds what is missing, ",
+            Setting::Columns,
+            " names those to load"
+        ]);
+        match file.place_of(field) {
+            Some(place) => error.at(place),
+            None => error,
+        }
+    }
+
+    /// The statements that add the made columns to a declared table.
+    pub(crate) fn alter(&self) -> impl Iterator<Item = String> {
+        let table = quoted(&self.name);
+        let made = self.made.iter().filter(|_| self.declared);
+        made.map(move |made| {
+            format!("ALTER TABLE {table} ADD COLUMN {} {}", quoted(&made.name), made.declared_type())
+        })
+    }
+
+    /// What declares the made columns.
+    pub(crate) fn ddl(&self, load: &Request) -> String {
+        let table = quoted(&self.name);
+        let declared = |made: &MadeColumn| format!("{} {}", quoted(&made.name), made.declared_type());
+        if self.declared {
+            return self.alter().map(|sql| sql + ";\n").collect();
+        }
+        let key = self.primary_key(load);
+        // Alone, it is another name for the rowid.
+        let integer = |made: &MadeColumn| made.declared_type().eq_ignore_ascii_case("INTEGER");
+        let is_rowid = !load.without_rowid && matches!(key[..], [one] if integer(one));
+        let in_key = |made: &MadeColumn| key.iter().any(|column| column.name == made.name);
+        let mut lines: Vec<String> = Vec::new();
+        for made in &self.made {
+            let more = match in_key(made) {
+                true if is_rowid => " PRIMARY KEY",
+                true if !made.is_not_null() => " NOT NULL",
+                _ => "",
+            };
+            lines.push(format!("  {}{more}", declared(made)));
+        }
+        if !key.is_empty() && !is_rowid {
+            let columns: Vec<String> = key.iter().map(|column| quoted(&column.name)).collect();
+            lines.push(format!("  PRIMARY KEY ({})", columns.join(", ")));
+        }
+        let without_rowid = load.without_rowid && !key.is_empty();
+        let options = [("STRICT", load.strict), ("WITHOUT ROWID", without_rowid)];
+        let options: Vec<&str> = options.iter().filter(|(_, is)| *is).map(|(option, _)| *option).collect();
+        let options = if options.is_empty() { String::new() } else { format!(" {}", options.join(", ")) };
+        format!("CREATE TABLE {table} (\n{}\n){options};\n", lines.join(",\n"))
+    }
+
+    /// The columns that the user makes its key, if it has them all.
+    fn primary_key(&self, load: &Request) -> Vec<&MadeColumn> {
+        let made = |name: &String| self.made.iter().find(|made| made.name.eq_ignore_ascii_case(name));
+        load.primary_key.iter().map(made).collect::<Option<Vec<_>>>().unwrap_or_default()
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The names of its columns.
+    pub(crate) fn column_names<'a>(&'a self, load: &'a Request) -> Vec<&'a str> {
+        let declared = load.declared(&self.name);
+        let declared = declared.iter().flat_map(|table| &table.columns).map(|column| column.name.as_str());
+        declared.chain(self.made.iter().map(|made| made.name.as_str())).collect()
+    }
+
+    /// Whether it has columns of all these names.
+    pub(crate) fn has_all(&self, load: &Request, names: &[&str]) -> bool {
+        let columns = self.column_names(load);
+        names.iter().all(|name| columns.iter().any(|column| column.eq_ignore_ascii_case(name)))
+    }
+
+    /// A column's name as the table has it.
+    pub(crate) fn spelled<'a>(&'a self, load: &'a Request, name: &'a str) -> &'a str {
+        let mut columns = self.column_names(load).into_iter();
+        columns.find(|column| column.eq_ignore_ascii_case(name)).unwrap_or(name)
+    }
+
+    /// Whether the database has it.
+    pub(crate) fn exists(&self) -> bool {
+        self.exists
+    }
+
+    /// Whether it gets a column of that name.
+    pub(crate) fn makes(&self, name: &str) -> bool {
+        self.made.iter().any(|made| made.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The columns that take values, and whether some file has one for them.
+    pub(crate) fn given<'a>(
+        &'a self,
+        declared: &'a Table,
+        load: &'a Request,
+    ) -> impl Iterator<Item = (usize, bool)> + 'a {
+        let columns = declared.columns.iter().enumerate();
+        let taking = columns.filter(|(_, column)| column.generated.is_none());
+        taking.map(|(index, column)| (index, self.files.iter().any(|file| file.gives(load, &column.name))))
+    }
+
+    /// What the plan must know of its rows.
+    pub(crate) fn rows(&self, declared: &Table, load: &Request) -> ExpectedRows {
+        let given: Vec<usize> =
+            self.given(declared, load).filter(|(_, given)| *given).map(|(index, _)| index).collect();
+        let mut left_out = self.given(declared, load).filter(|(_, given)| !given).map(|(index, _)| index);
+        let computed = left_out.find(|&index| {
+            declared.rowid_alias != Some(index) && default_value::constant(&declared.columns[index]).is_err()
+        });
+        let sample_rows = self.files[0].sample_rows as f64;
+        let with_rowids = declared.rowid_alias.is_some_and(|alias| given.contains(&alias));
+        ExpectedRows {
+            about: self.scale(load, u64::MAX).map(|scale| (scale * sample_rows) as u64),
+            with_rowids,
+            // A second attempt would reject the same rows again.
+            ascending: match self.order {
+                Order::Ascending => true,
+                Order::AssumedAscending => load.reject.is_none(),
+                Order::Any | Order::AnyWithNulls => false,
+            },
+            first_rowid: self.first_rowid,
+            columns: Some(given),
+            computed: computed.map(|index| declared.columns[index].name.clone()),
+            adds_columns: !self.made.is_empty(),
+            overlaps: self.overlaps,
+        }
+    }
+
+    /// For each file, which of its fields go to which columns.
+    pub(crate) fn maps(&self, declared: &Table, load: &Request) -> Result<Vec<Vec<ColumnFrom>>> {
+        let left_out = self.left_out(declared, load);
+        self.files.iter().map(|file| file.map(declared, &left_out, load)).collect()
+    }
+
+    /// The columns that no file has, and for which SQLite finds a value.
+    fn left_out(&self, declared: &Table, load: &Request) -> Vec<usize> {
+        let mut left_out = Vec::new();
+        // Into a new file no SQLite inserts it, which could compute the value.
+        if load.existing.is_some() {
+            let columns = self.given(declared, load).filter(|(index, given)| {
+                !given && default_value::constant(&declared.columns[*index]).is_err()
+            });
+            left_out.extend(columns.map(|(index, _)| index));
+        }
+        left_out
+    }
+
+    /// How its files are read.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = InputReport> {
+        self.files.iter().map(|file| file.report(&self.name))
+    }
+
+    /// Bytes of its files, when that is known of all.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        self.files.iter().map(LoadFile::bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))
+    }
+
+    /// Whether no value can change the types any more.
+    pub(crate) fn is_settled(&self) -> bool {
+        let types = || !self.made.iter().any(MadeColumn::is_in_doubt);
+        self.settled
+            || (types() && self.files.iter().all(LoadFile::has_all_names))
+            || self.files.iter().all(|file| file.seen && file.is_observed())
+    }
+
+    pub(crate) fn index_in(&self, schema: &Schema) -> usize {
+        let is_this = |table: &Table| table.name.eq_ignore_ascii_case(&self.name);
+        if schema.tables.get(self.place).is_some_and(is_this) {
+            return self.place;
+        }
+        schema.tables.iter().position(is_this).expect("the schema declares every table that is loaded")
+    }
+
+    /// The columns whose type follows from their values.
+    fn inferred<'a>(&'a self, schema: &'a Schema) -> impl Iterator<Item = (usize, &'a MadeColumn)> {
+        let table = &schema.tables[self.index_in(schema)];
+        let made = self.made.iter().filter(|made| made.given.is_none());
+        made.map(|made| (table.column(&made.name).expect("it is declared"), made))
+    }
+
+    /// Those of these columns whose values may still change the type.
+    pub(crate) fn columns_in_doubt(&self, schema: &Schema) -> Vec<usize> {
+        self.inferred(schema).filter(|(_, made)| made.is_in_doubt()).map(|(column, _)| column).collect()
+    }
+
+    pub(crate) fn watched(&self, schema: &Schema) -> Vec<Watched> {
+        let watched = self.inferred(schema).map(|(column, made)| Watched {
+            column,
+            guess: made.inferred(),
+            evidence: made.evidence,
+            is_number: made.is_number,
+        });
+        watched.collect()
+    }
+
+    /// Takes the evidence of all values for the columns in doubt.
+    pub(crate) fn settle(&mut self, evidence: &[Evidence]) {
+        let made = self.made.iter_mut().filter(|made| made.is_in_doubt());
+        made.zip(evidence).for_each(|(made, evidence)| made.evidence = *evidence);
+        self.settled = true;
+    }
+
+    /// The type that the values of a column have, if it follows from these.
+    pub(crate) fn inferred_type(&self, name: &str) -> Option<Inferred> {
+        let made = self.made.iter().find(|made| made.given.is_none() && made.name.eq_ignore_ascii_case(name));
+        made.map(MadeColumn::inferred)
+    }
+
+    /// Whether a row has brought a column that was not known.
+    pub(crate) fn met_new_name(&self) -> bool {
+        self.files.iter().any(LoadFile::met_new_name)
+    }
+
+    /// Whether rows outside the samples may bring columns.
+    pub(crate) fn lacks_names(&self) -> bool {
+        !self.is_settled() && !self.files.iter().all(|file| file.seen || file.has_all_names())
+    }
+
+    /// How the text for a column is converted, if it is.
+    pub(crate) fn conversion(&self, name: &str) -> Option<&Conversion> {
+        self.files.iter().find_map(|file| file.conversions.of_column(name))
+    }
+
+    /// All files, for the names of their columns.
+    pub(crate) fn names_source<'a>(&'a mut self, load: &Request) -> Box<dyn Source + 'a> {
+        let mut files = self.files.iter_mut();
+        let open = move |rows| files.next().map(|file| file.names_source(rows));
+        Box::new(Chain::new(open, load.limit, None))
+    }
+
+    /// Takes the names that were met, and finds the columns that must be made for them.
+    pub(crate) fn take_new_names(&mut self, load: &Request) -> Result<Vec<BadFile>> {
+        for file in &mut self.files {
+            file.take_new_names();
+            file.find_conversions(load)?;
+        }
+        self.remake_columns(load)
+    }
+
+    /// Finds the columns anew, as its files are others or have others.
+    pub(crate) fn remake_columns(&mut self, load: &Request) -> Result<Vec<BadFile>> {
+        self.made.clear();
+        self.make_columns(load)
+    }
+
+    /// Takes out the file of that name, whose rows are bad; its types are guesses again.
+    pub(crate) fn take_out(&mut self, name: &Path, load: &Request) -> Result<Option<LoadFile>> {
+        let Some(index) = self.files.iter().position(|file| file.input.name() == name) else {
+            return Ok(None);
+        };
+        let file = self.files.remove(index);
+        self.settled = false;
+        if !self.files.is_empty() {
+            self.remake_columns(load)?;
+        }
+        Ok(Some(file))
+    }
+
+    /// Of each column, whether it has TEXT affinity, unless that is only assumed because it has no value yet.
+    fn as_text(&self, declared: &Table) -> Vec<bool> {
+        let is_guess = |name: &str| {
+            let made = self.made.iter().find(|made| made.name.eq_ignore_ascii_case(name));
+            made.is_some_and(|made| made.given.is_none() && !made.evidence.is_final())
+        };
+        let columns = declared.columns.iter();
+        columns.map(|column| column.affinity == Affinity::Text && !is_guess(&column.name)).collect()
+    }
+
+    /// The rows of all files. Each is opened when the one before it has been read.
+    pub(crate) fn source<'a>(&'a mut self, load: &Request, schema: &Schema) -> Result<Box<dyn Source + 'a>> {
+        let maps = self.maps(&schema.tables[self.index_in(schema)], load)?;
+        self.source_of(maps, load, schema)
+    }
+
+    /// The same rows with NULL in all but some columns: those whose types are in doubt.
+    pub(crate) fn types_source<'a>(
+        &'a mut self,
+        columns: &[usize],
+        load: &Request,
+        schema: &Schema,
+    ) -> Result<Box<dyn Source + 'a>> {
+        let mut maps = self.maps(&schema.tables[self.index_in(schema)], load)?;
+        for (column, from) in maps.iter_mut().flat_map(|map| map.iter_mut().enumerate()) {
+            if !columns.contains(&column) {
+                *from = ColumnFrom::Constant(Constant::Null);
+            }
+        }
+        self.source_of(maps, load, schema)
+    }
+
+    fn source_of<'a>(
+        &'a mut self,
+        maps: Vec<Vec<ColumnFrom>>,
+        load: &Request,
+        schema: &Schema,
+    ) -> Result<Box<dyn Source + 'a>> {
+        let table = &schema.tables[self.index_in(schema)];
+        for file in &mut self.files {
+            file.find_conversions(load)?;
+            file.conversions.store_in(table);
+        }
+        let as_text = self.as_text(table);
+        let mut files = self.files.iter_mut().zip(maps);
+        let open = move |rows| files.next().map(|(file, map)| file.source(map, &as_text, rows));
+        Ok(Box::new(Chain::new(open, load.limit, None)))
+    }
+
+    /// The first rows of the sample of its first file.
+    pub(crate) fn sample_source<'a>(
+        &'a mut self,
+        load: &Request,
+        schema: &Schema,
+        rows_max: u64,
+    ) -> Result<Box<dyn Source + 'a>> {
+        let table = &schema.tables[self.index_in(schema)];
+        let map = self.files[0].map(table, &self.left_out(table, load), load)?;
+        let as_text = self.as_text(table);
+        let mut opens = Some((&mut self.files[0], map));
+        let open = move |_| opens.take().map(|(file, map)| file.sample_source(map, &as_text, rows_max));
+        Ok(Box::new(Chain::new(open, None, None)))
+    }
+
+    /// How many times more rows the files have than the first `rows_max` of the sample of the first one, where that is known.
+    pub(crate) fn scale(&self, load: &Request, rows_max: u64) -> Option<f64> {
+        let text_bytes =
+            self.files.iter().map(|file| file.text_bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))?;
+        let by_text = text_bytes as f64 / self.sample_text_bytes(rows_max).max(1.0);
+        let rows = self.files[0].sample_rows.min(rows_max).max(1);
+        let by_limit = load.limit.map_or(f64::INFINITY, |limit| limit as f64 / rows as f64);
+        Some(by_text.min(by_limit).max(1.0))
+    }
+
+    /// Bytes of the first `rows_max` rows of that sample, roughly.
+    pub(crate) fn sample_text_bytes(&self, rows_max: u64) -> f64 {
+        let LoadFile { sample_text_bytes, sample_rows, .. } = self.files[0];
+        sample_text_bytes as f64 * (rows_max as f64 / sample_rows.max(1) as f64).min(1.0)
+    }
+}
+
+fn not_declared(schema: &Schema, name: &str) -> Error {
+    let names: Vec<&str> = schema.tables.iter().map(|table| table.name.as_str()).collect();
+    if names.is_empty() {
+        return Error::input("the schema declares no table").at(Place::file(&schema.file));
+    }
+    let message = format!("{} declares no table {name}", schema.file.display());
+    Error::usage(message).hint(message![Setting::Table, format!(" names one of: {}", listed(&names))])
+}
