@@ -10,18 +10,17 @@ use sqluice::check::{Check, Unverified};
 use sqluice::convert::Convert;
 use sqluice::copy::{AutoVacuum, Copy, JournalMode, MaskFile, Masking, Purpose, read_key};
 use sqluice::error::{Error, Result, Setting, message};
-use sqluice::export::{Export, FileFormat};
+use sqluice::export::{Export, OutputFormat, formats as output_formats};
 use sqluice::generate::{Extent, Generate, Preset};
 use sqluice::index::Index;
 use sqluice::input::Encoding;
-use sqluice::load::{FileKind, Format, Load, NameFrom};
+use sqluice::load::{FileFormat, FormatOptions, Load, NameFrom, formats as input_formats};
 use sqluice::merge::{Merge, Orphans};
 use sqluice::profile::Profile;
 use sqluice::progress::{Cancel, Progress};
 use sqluice::remote;
 use sqluice::report::Report;
 use sqluice::schema::Schema;
-use sqluice::source::csv::Delimiter;
 use sqluice::source::json::RecordsPath;
 use sqluice::tpch::Tpch;
 
@@ -73,6 +72,25 @@ fn role(name: &str, character: Option<&String>) -> Result<Option<Option<u8>>> {
     }
 }
 
+/// Finds the format of files to load.
+fn input_format(name: &str) -> Result<&'static FileFormat> {
+    let names = || listed(input_formats::ALL.iter().map(|format| format.name));
+    name.parse().map_err(|_| choice("format", name, &names()))
+}
+
+/// Finds the format of files to export.
+fn output_format(name: &str) -> Result<&'static OutputFormat> {
+    let names = || listed(output_formats::ALL.iter().map(|format| format.name));
+    name.parse().map_err(|_| choice("format", name, &names()))
+}
+
+/// Lists names: `csv, tsv or json`.
+fn listed(names: impl Iterator<Item = &'static str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let Some((last, others)) = names.split_last() else { return String::new() };
+    format!("{} or {last}", others.join(", "))
+}
+
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct LoadArgs {
@@ -117,26 +135,16 @@ pub(crate) struct LoadArgs {
 }
 
 impl LoadArgs {
-    fn format(&self) -> Result<Format> {
-        let kind = match self.format.as_deref() {
-            None => None,
-            Some("csv" | "tsv") => Some(FileKind::Csv),
-            Some("ndjson") => Some(FileKind::Ndjson),
-            Some("json") => Some(FileKind::Json),
-            Some("parquet") => Some(FileKind::Parquet),
-            Some("arrow") => Some(FileKind::Arrow),
-            Some(other) => return Err(choice("format", other, "csv, tsv, ndjson, json, parquet or arrow")),
-        };
-        let tab = (self.format.as_deref() == Some("tsv")).then_some(Delimiter::TAB);
-        let mut format = Format::new()
-            .kind(kind)
+    fn format(&self) -> Result<FormatOptions> {
+        let mut format = FormatOptions::new()
+            .format(self.format.as_deref().map(input_format).transpose()?)
             .header(self.header)
             .skip_lines(self.skip_lines)
             .null(&self.null)
             .empty_as_text(self.empty_as_text)
             .pad(self.pad)
             .strict_quotes(self.strict_quotes);
-        format.delimiter = self.delimiter.as_deref().map(str::parse).transpose()?.or(tab);
+        format.delimiter = self.delimiter.as_deref().map(str::parse).transpose()?;
         format.quote = role("quote", self.quote.as_ref())?;
         format.escape = role("escape", self.escape.as_ref())?;
         format.comment = role("comment", self.comment.as_ref())?;
@@ -420,16 +428,7 @@ pub(crate) fn export(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let report = run(py, Function::Read, progress, |progress, cancel| {
-        let format = match format.as_deref() {
-            None => None,
-            Some("csv") => Some(FileFormat::Csv),
-            Some("tsv") => Some(FileFormat::Tsv),
-            Some("ndjson") => Some(FileFormat::Ndjson),
-            Some("json") => Some(FileFormat::Json),
-            Some("parquet") => Some(FileFormat::Parquet),
-            Some("arrow") => Some(FileFormat::Arrow),
-            Some(other) => return Err(choice("format", other, "csv, tsv, ndjson, json, parquet or arrow")),
-        };
+        let format = format.as_deref().map(output_format).transpose()?;
         let (mixed, options) = (args.mixed()?, args.options()?);
         let export = Export::new(source, to)
             .tables(tables)

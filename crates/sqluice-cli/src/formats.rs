@@ -1,30 +1,53 @@
 //! Arguments about the format of files and the conversion of their values.
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use sqluice::error::Error;
-use sqluice::export::FileFormat;
-use sqluice::load::FileKind;
+use sqluice::export::{self, OutputFormat};
+use sqluice::load::{self, FileFormat};
 #[cfg(feature = "parquet")]
 use sqluice::source::arrow::{DecimalAs, TimestampAs};
 use sqluice::source::csv::Delimiter;
 
 use crate::terms::rendered;
 
-/// What a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Fields separated by commas, or by the delimiter that is given or recognised
-    Csv,
-    /// Fields separated by tabs
-    Tsv,
-    /// JSON objects, one per line
-    Ndjson,
-    /// JSON: an array of objects, or objects one after another
-    Json,
-    /// Parquet
-    Parquet,
-    /// An Arrow IPC file or stream
-    Arrow,
+/// Returns the parser of `--format`, by the names in a list of formats and a phrase about each.
+fn named<T: Send + Sync + 'static>(
+    formats: &'static [&'static T],
+    describe: impl Fn(&'static T) -> (&'static str, &'static str),
+    find: fn(&str) -> Result<&'static T, Error>,
+) -> impl TypedValueParser<Value = &'static T> {
+    let value = |format: &&'static T| {
+        let (name, about) = describe(format);
+        PossibleValue::new(name).help(about)
+    };
+    PossibleValuesParser::new(formats.iter().map(value)).try_map(move |name| find(&name))
+}
+
+/// Returns the parser of the formats that `load` reads.
+pub(crate) fn input() -> impl TypedValueParser<Value = &'static FileFormat> {
+    named(load::formats::ALL, |format| (format.name, format.about), |name| name.parse())
+}
+
+/// Returns the parser of the formats that `export` writes.
+pub(crate) fn output() -> impl TypedValueParser<Value = &'static OutputFormat> {
+    named(export::formats::ALL, |format| (format.name, format.about), |name| name.parse())
+}
+
+/// Lists the formats that `load` reads: `csv, tsv or json`.
+pub(crate) fn inputs() -> String {
+    listed(load::formats::ALL.iter().map(|format| format.name))
+}
+
+/// Lists the formats that `export` writes.
+pub(crate) fn outputs() -> String {
+    listed(export::formats::ALL.iter().map(|format| format.name))
+}
+
+fn listed(names: impl Iterator<Item = &'static str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let Some((last, others)) = names.split_last() else { return String::new() };
+    format!("{} or {last}", others.join(", "))
 }
 
 /// How decimals are stored.
@@ -83,31 +106,6 @@ pub(crate) fn role(text: &str) -> Result<Role, String> {
 /// What separates fields.
 pub(crate) fn delimiter(text: &str) -> Result<Delimiter, String> {
     text.parse().map_err(|error: Error| rendered(error.what()))
-}
-
-impl From<Format> for FileKind {
-    fn from(format: Format) -> FileKind {
-        match format {
-            Format::Csv | Format::Tsv => FileKind::Csv,
-            Format::Ndjson => FileKind::Ndjson,
-            Format::Json => FileKind::Json,
-            Format::Parquet => FileKind::Parquet,
-            Format::Arrow => FileKind::Arrow,
-        }
-    }
-}
-
-impl From<Format> for FileFormat {
-    fn from(format: Format) -> FileFormat {
-        match format {
-            Format::Csv => FileFormat::Csv,
-            Format::Tsv => FileFormat::Tsv,
-            Format::Ndjson => FileFormat::Ndjson,
-            Format::Json => FileFormat::Json,
-            Format::Parquet => FileFormat::Parquet,
-            Format::Arrow => FileFormat::Arrow,
-        }
-    }
 }
 
 #[cfg(feature = "parquet")]

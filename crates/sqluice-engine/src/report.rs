@@ -14,7 +14,8 @@ pub use crate::phases::PhaseReport;
 use crate::phases::Phases;
 use crate::pipeline::{Written, WrittenTree};
 use crate::plan::{ColumnReport, Plan, TablePlan, path_as_text};
-pub use recognised::{Recognised, RecognisedCsv, RecognisedPreamble, padded_in_words, recognised_in_words};
+pub use recognised::{padded_in_words, recognised_in_words};
+pub use sqluice_core::source::recognised::{Recognised, RecognisedCsv, RecognisedPreamble};
 
 /// The report of a run.
 #[derive(Clone, Debug, Serialize)]

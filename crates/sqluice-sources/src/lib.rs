@@ -6,7 +6,8 @@
 //! * `input`: files and pipes as UTF-8 text, decompressed
 //! * `infer`: the types that values have; `convert`: text of other forms as dates, booleans and numbers
 //! * `mask`: bytes that matter, as bits; `text`: what sources of text share; `give`: rows to the sink, refused ones one by one
-//! * `csv`, `json`, `arrow`, `parquet`, `tpch`
+//! * `csv`, `json`, `arrow`, `parquet`, `tpch`: the parsers of each format
+//! * `formats`: the formats of files that can be loaded
 
 #![deny(unsafe_code)]
 
@@ -14,6 +15,7 @@
 pub mod arrow;
 pub mod convert;
 pub mod csv;
+pub mod formats;
 mod give;
 pub mod infer;
 pub mod input;

@@ -11,6 +11,7 @@
 //! * [`unfit`]: values that a format does not have; [`types`]: the types of columns
 //! * [`text`]: CSV and JSON; [`sql`]: INSERT statements
 //! * `arrow`; `repeats`: which columns a dictionary makes smaller; `parquet`
+//! * [`formats`]: the list of formats
 
 #![deny(unsafe_code)]
 
@@ -19,6 +20,7 @@ pub mod arrow;
 pub mod compression;
 pub mod dates;
 pub mod digits;
+pub mod formats;
 pub mod in_order;
 #[cfg(feature = "parquet")]
 pub mod parquet;

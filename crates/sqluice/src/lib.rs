@@ -6,7 +6,7 @@
 //!
 //! # Examples
 //!
-//! Load a CSV file. Delimiter, header and the types of the columns are recognised unless [`load::Format`] and the methods of
+//! Load a CSV file. Delimiter, header and the types of the columns are recognised unless [`load::FormatOptions`] and the methods of
 //! [`load::Load`] state them:
 //!
 //! ```

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
-use sqluice::export::Mixed as MixedValues;
+use sqluice::export::{Mixed as MixedValues, OutputFormat};
 
 use super::Requests;
-use crate::formats::Format;
+use crate::formats;
 use crate::numbers;
 
 /// Export tables, views or a query to CSV, JSON, Parquet or Arrow files
@@ -54,15 +54,16 @@ pub(crate) struct Export {
     /// The file, a folder that gets one file per table, or - for standard output
     #[arg(short, long, value_name = "FILE|FOLDER|-")]
     pub(crate) to: PathBuf,
-    /// The format: csv, tsv, ndjson, json, parquet or arrow [default: by the file name]
     #[arg(
+        help = format!("The format: {} [default: by the file name]", formats::outputs()),
         long_help = "The format [default: by the extension of the file name; .gz and .zst after it compress]",
         short,
         long,
         value_name = "FORMAT",
+        value_parser = formats::output(),
         hide_possible_values = true
     )]
-    pub(crate) format: Option<Format>,
+    pub(crate) format: Option<&'static OutputFormat>,
     /// Replace existing files [default: an existing file is an error]
     #[arg(long)]
     pub(crate) overwrite: bool,

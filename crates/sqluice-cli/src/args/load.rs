@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, ValueEnum};
 use sqluice::convert::{Convert, DIRECTIVES};
+use sqluice::load::FileFormat;
 use sqluice::{load, options};
 
 use super::Write;
-use crate::formats::{Decimal, Format, Role, Timestamp, delimiter, role};
+use crate::formats::{self, Decimal, Role, Timestamp, delimiter, role};
 use crate::numbers;
 use sqluice::source::csv::Delimiter;
 
@@ -182,16 +183,17 @@ pub(crate) struct Load {
     #[arg(long, value_name = "WHAT", help_heading = "Keys and indexes", hide_short_help = true)]
     pub(crate) on_conflict: Option<OnConflict>,
 
-    /// The format: csv, tsv, ndjson, json, parquet or arrow [default: recognised]
     #[arg(
+        help = format!("The format: {} [default: recognised]", formats::inputs()),
         long_help = "The format of the files [default: recognised by name and content]",
         short,
         long,
         value_name = "FORMAT",
+        value_parser = formats::input(),
         help_heading = "File format",
         hide_possible_values = true
     )]
-    pub(crate) format: Option<Format>,
+    pub(crate) format: Option<&'static FileFormat>,
     /// What separates fields: ';', tab, whitespace, none [default: recognised]
     #[arg(long_help = "What separates fields: one or several characters, tab, whitespace (runs of blanks), or none for a single column [default: recognised]", short, long, value_name = "TEXT", value_parser = delimiter, help_heading = "File format")]
     pub(crate) delimiter: Option<Delimiter>,

@@ -32,7 +32,7 @@ pub(super) fn run(args: &Export, printer: &Printer, cancel: &Cancel) -> anyhow::
         .columns(args.columns.clone())
         .filter(args.filter.clone())
         .limit(args.limit)
-        .format(args.format.map(Into::<export::FileFormat>::into))
+        .format(args.format)
         .overwrite(args.overwrite)
         .mixed(args.mixed.map(Into::into).unwrap_or_default())
         .dates(args.dates)

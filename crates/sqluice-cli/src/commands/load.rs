@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 
 use sqluice::error::Error;
 use sqluice::input::Encoding;
-use sqluice::load;
+use sqluice::load::{self, FormatOptions};
 use sqluice::options::IfExists;
 use sqluice::progress::Cancel;
 use sqluice::report::{SkippedFile, padded_in_words, recognised_in_words};
 use sqluice::schema::Schema;
 #[cfg(feature = "parquet")]
 use sqluice::source::arrow::ArrowOptions;
-use sqluice::source::csv::Delimiter;
 use sqluice::source::json::RecordsPath;
 use sqluice_format::database::MAGIC;
 
@@ -23,7 +22,7 @@ use super::{
 };
 use crate::Exit;
 use crate::args::Load;
-use crate::formats::{Format, Role};
+use crate::formats::Role;
 use crate::printer::Printer;
 use crate::quantities::counted;
 use crate::terms;
@@ -137,14 +136,9 @@ fn begins_as_database(file: &Path) -> bool {
     File::open(file).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
 }
 
-fn format(args: &Load) -> Result<load::Format, Error> {
-    let tab = (args.format == Some(Format::Tsv)).then_some(Delimiter::TAB);
-    if tab.is_some() && args.delimiter.is_some_and(|delimiter| Some(delimiter) != tab) {
-        return Err(Error::usage("--format tsv means tabs, and --delimiter says otherwise")
-            .hint("leave one of the two out"));
-    }
-    let mut format = load::Format::new()
-        .kind(args.format.map(Into::into))
+fn format(args: &Load) -> Result<FormatOptions, Error> {
+    let mut format = FormatOptions::new()
+        .format(args.format)
         .header(if args.header { Some(true) } else { args.no_header.then_some(false) })
         .skip_lines(args.skip_lines)
         .null(&args.null)
@@ -153,7 +147,7 @@ fn format(args: &Load) -> Result<load::Format, Error> {
         .strict_quotes(args.strict_quotes)
         .encoding(args.encoding.as_deref().map(str::parse::<Encoding>).transpose()?)
         .records(args.records.as_deref().map(RecordsPath::parse).transpose()?);
-    format.delimiter = args.delimiter.or(tab);
+    format.delimiter = args.delimiter;
     format.quote = args.quote.map(Role::character);
     format.escape = args.escape.map(Role::character);
     format.comment = args.comment.map(Role::character);

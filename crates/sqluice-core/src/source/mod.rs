@@ -13,6 +13,7 @@ pub mod cells;
 pub mod chain;
 pub mod columns;
 pub mod project;
+pub mod recognised;
 pub mod scan;
 
 use crate::batch::Batch;

@@ -60,6 +60,7 @@ const SIGNATURES: &[(&[u8], Foreign)] = &[
         b"\x1f\x9d",
         Foreign { name: "data of compress (.Z)", remedy: "decompress it first, for example with gzip -dk" },
     ),
+    (b"\xff\x06\0\0sNaPpY", Foreign { name: "Snappy data", remedy: "decompress it first" }),
     (b"Obj\x01", Foreign { name: "an Avro file", remedy: "write it as Parquet or JSON, and load that" }),
     (
         b"FEA1",
@@ -89,7 +90,7 @@ pub(super) fn is_likely(magic: &[u8]) -> bool {
     let begins = |(signature, _): &(&[u8], Foreign)| {
         magic.starts_with(&signature[..signature.len().min(MAGIC_BYTES_MAX)])
     };
-    of_bytes(magic).is_some() || SIGNATURES.iter().any(begins)
+    of_bytes(magic).is_some() || of_short_signature(magic).is_some() || SIGNATURES.iter().any(begins)
 }
 
 /// The format of a file that begins with these bytes, if it has a signature; [`HEAD_BYTES`] of them are enough.
@@ -107,7 +108,23 @@ pub(super) fn of_bytes(head: &[u8]) -> Option<Foreign> {
         });
     }
     let found = SIGNATURES.iter().find(|(signature, _)| head.starts_with(signature));
-    found.map(|(_, foreign)| *foreign)
+    found.map(|(_, foreign)| *foreign).or_else(|| of_short_signature(head).filter(|_| is_binary(head)))
+}
+
+/// Returns the format with a signature that text may begin with, too.
+fn of_short_signature(head: &[u8]) -> Option<Foreign> {
+    match head {
+        [b'O', b'R', b'C', ..] => {
+            Some(Foreign { name: "an ORC file", remedy: "write it as Parquet, and load that" })
+        }
+        [0x78, 0x01 | 0x9c | 0xda, ..] => Some(Foreign { name: "zlib data", remedy: "decompress it first" }),
+        _ => None,
+    }
+}
+
+/// Returns `true` if bytes have control characters that no text has.
+fn is_binary(head: &[u8]) -> bool {
+    head.iter().any(|byte| matches!(byte, 0..=8 | 14..=31))
 }
 
 /// Whether bytes begin as a ZIP file.
@@ -182,6 +199,9 @@ mod tests {
             (b"BZh91AY&SY", "bzip2 data"),
             (b"BZh9\x17\x72\x45\x38\x50\x90", "bzip2 data"),
             (b"\xfd7zXZ\0\0\x04", "xz data"),
+            (b"ORC\x0a\x0b\x01\0", "an ORC file"),
+            (b"\x78\x9c\x4b\x04\0", "zlib data"),
+            (b"\xff\x06\0\0sNaPpY\x01", "Snappy data"),
             (b"SQLite format 3\0\x10\0", "a SQLite database"),
             (b"\n <!DOCTYPE html><html>", "an HTML page"),
             (b"\xef\xbb\xbf<HTML>\n<body>", "an HTML page"),
@@ -204,6 +224,7 @@ mod tests {
             "BZh,x\n",
             "%PDF,x\n",
             "Obj,1\n",
+            "ORC,1\n",
             "GIF,1\n",
             "{\"a\":1}",
             "<xml>,1\n",

@@ -21,8 +21,9 @@ mod run;
 #[cfg(feature = "parquet")]
 pub(crate) mod typed;
 
-pub use options::{Export, FileFormat, Target};
+pub use options::{Export, Target};
 pub use plan::{ExportPlan, PlannedFile};
 pub use report::{ExportReport, ExportedFile};
 pub use sqluice_reader::snapshot::ReadOptions;
+pub use sqluice_writers::formats::{self, OutputFormat};
 pub use sqluice_writers::unfit::Mixed;

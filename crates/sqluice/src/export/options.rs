@@ -2,74 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::setters;
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_writers::compression::Compression;
+use sqluice_writers::formats::OutputFormat;
 use sqluice_writers::unfit::Mixed;
-
-/// The format of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum FileFormat {
-    /// Fields between commas.
-    Csv,
-    /// Fields between tabs.
-    Tsv,
-    /// JSON objects, one a line.
-    Ndjson,
-    /// A JSON array of objects.
-    Json,
-    /// Parquet.
-    Parquet,
-    /// An Arrow IPC file.
-    Arrow,
-}
-
-impl FileFormat {
-    /// For people.
-    pub fn words(self) -> &'static str {
-        match self {
-            FileFormat::Csv => "CSV",
-            FileFormat::Tsv => "TSV",
-            FileFormat::Ndjson => "NDJSON",
-            FileFormat::Json => "JSON",
-            FileFormat::Parquet => "Parquet",
-            FileFormat::Arrow => "Arrow IPC",
-        }
-    }
-
-    /// What the names of its files end with.
-    pub fn extension(self) -> &'static str {
-        match self {
-            FileFormat::Csv => "csv",
-            FileFormat::Tsv => "tsv",
-            FileFormat::Ndjson => "ndjson",
-            FileFormat::Json => "json",
-            FileFormat::Parquet => "parquet",
-            FileFormat::Arrow => "arrow",
-        }
-    }
-
-    /// Whether its columns have types.
-    pub fn is_columnar(self) -> bool {
-        matches!(self, FileFormat::Parquet | FileFormat::Arrow)
-    }
-
-    fn of_extension(extension: &str) -> Option<FileFormat> {
-        Some(match extension {
-            "csv" | "txt" => FileFormat::Csv,
-            "tsv" | "tab" => FileFormat::Tsv,
-            "ndjson" | "jsonl" | "ldjson" => FileFormat::Ndjson,
-            "json" => FileFormat::Json,
-            "parquet" | "pq" => FileFormat::Parquet,
-            "arrow" | "feather" | "ipc" => FileFormat::Arrow,
-            _ => return None,
-        })
-    }
-}
 
 /// Where the rows go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +48,7 @@ pub struct Export {
     /// The number of rows of each table at most.
     pub limit: Option<u64>,
     /// The format; `None`: by the name of the file.
-    pub format: Option<FileFormat>,
+    pub format: Option<&'static OutputFormat>,
     /// Existing files are replaced.
     pub overwrite: bool,
     /// What happens to values of another kind than their column has.
@@ -135,7 +73,7 @@ setters! { Export:
     /// Sets the number of rows of each table at most.
     limit(limit: impl Into<Option<u64>>) = limit.into();
     /// Sets the format; `None`: by the name of the file.
-    format(format: impl Into<Option<FileFormat>>) = format.into();
+    format(format: impl Into<Option<&'static OutputFormat>>) = format.into();
     /// Replaces existing files.
     overwrite(overwrite: bool) = overwrite;
     /// Sets what happens to values of another kind than their column has.
@@ -199,7 +137,7 @@ impl Export {
     }
 
     /// The format and the compression of a file of that name.
-    pub(super) fn format_of(&self, path: Option<&Path>) -> Result<(FileFormat, Compression)> {
+    pub(super) fn format_of(&self, path: Option<&Path>) -> Result<(&'static OutputFormat, Compression)> {
         let extension = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
         let last = path.and_then(extension);
         let compression = match last.as_deref() {
@@ -211,14 +149,14 @@ impl Export {
             Compression::None => last,
             _ => path.and_then(Path::file_stem).and_then(|stem| extension(Path::new(stem))),
         };
-        let format = self.format.or_else(|| FileFormat::of_extension(&named?));
+        let format = self.format.or_else(|| OutputFormat::of_extension(&named?));
         let Some(format) = format else {
             let what = path.map_or("standard output".to_owned(), |path| path.display().to_string());
             return Err(Error::usage(format!("no format is known for {what}"))
                 .hint(message!["say which: ", Setting::Format.to("csv")]));
         };
         if format.is_columnar() && compression != Compression::None {
-            return Err(Error::usage(format!("{} files are not compressed as a whole", format.words()))
+            return Err(Error::usage(format!("{} files are not compressed as a whole", format.words))
                 .hint("leave the ending of the compression out: the pages in them are compressed"));
         }
         Ok((format, compression))

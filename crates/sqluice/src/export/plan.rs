@@ -19,7 +19,9 @@ use sqluice_reader::Snapshot;
 use sqluice_reader::rows::{ReadPath, Rows, Selection};
 use sqluice_writers::compression::Compression;
 
-use super::options::{Export, FileFormat, Target};
+use sqluice_writers::formats::OutputFormat;
+
+use super::options::{Export, Target};
 use crate::remote;
 
 /// What will be done.
@@ -51,7 +53,7 @@ pub struct PlannedFile {
     #[serde(serialize_with = "path_as_text")]
     pub path: Option<PathBuf>,
     /// Its format.
-    pub format: FileFormat,
+    pub format: &'static OutputFormat,
     /// `pages` or `sqlite`.
     pub read_by: &'static str,
     /// The names of the columns.
@@ -63,7 +65,7 @@ pub(super) struct Wanted {
     pub(super) rows: Rows,
     /// `None`: standard output.
     pub(super) path: Option<PathBuf>,
-    pub(super) format: FileFormat,
+    pub(super) format: &'static OutputFormat,
     pub(super) compression: Compression,
 }
 
@@ -177,7 +179,7 @@ impl Export {
                     Error::usage(format!("which format the files in {} have is not known", folder.display()))
                         .hint(message!["say which: ", Setting::Format.to("csv")])
                 })?;
-                Some(folder.join(file_name(rows.name(), format.extension(), taken)))
+                Some(folder.join(file_name(rows.name(), format.extensions[0], taken)))
             }
         };
         let (format, compression) = self.format_of(path.as_deref())?;
@@ -270,7 +272,7 @@ impl fmt::Display for ExportPlan {
             let what = table.as_ref().map_or("query".to_owned(), |table| format!("table {table}"));
             let path = path.as_ref().map_or("standard output".to_owned(), |path| path.display().to_string());
             let how = if *read_by == "pages" { "by pages, on all cores" } else { "by SQLite" };
-            writeln!(f, "{what} to {path} ({}), read {how}", format.words())?;
+            writeln!(f, "{what} to {path} ({}), read {how}", format.words)?;
             writeln!(f, "  {}", columns.join(", "))?;
         }
         Ok(())

@@ -1,11 +1,10 @@
 //! What was done.
 
+use sqluice_writers::formats::OutputFormat;
 use std::path::PathBuf;
 
 use serde::Serialize;
 use sqluice_engine::plan::path_as_text;
-
-use super::options::FileFormat;
 
 /// What an export did.
 #[derive(Clone, Debug, Serialize)]
@@ -41,7 +40,7 @@ pub struct ExportedFile {
     #[serde(serialize_with = "path_as_text")]
     pub path: Option<PathBuf>,
     /// Its format.
-    pub format: FileFormat,
+    pub format: &'static OutputFormat,
     /// The number of rows.
     pub rows: u64,
     /// The number of bytes.

@@ -11,13 +11,14 @@ use sqluice_reader::pages::DAMAGED_HINT;
 use sqluice_reader::rows::PART_BYTES;
 #[cfg(feature = "parquet")]
 use sqluice_writers::arrow::{ArrowFile, ArrowPiece};
+use sqluice_writers::formats::Encoder;
 use sqluice_writers::in_order::InOrder;
 #[cfg(feature = "parquet")]
 use sqluice_writers::parquet::ParquetFile;
 use sqluice_writers::text::{TextEncoder, TextFormat, TextPiece};
 use sqluice_writers::unfit::Nulled;
 
-use super::options::{Export, FileFormat};
+use super::options::Export;
 use super::out::Out;
 #[cfg(feature = "parquet")]
 use super::out::OutWriter;
@@ -109,22 +110,14 @@ impl FileRun<'_> {
     fn write(&self, wanted: &Wanted, mut out: Out) -> Result<(ExportedFile, Out)> {
         let names: Vec<String> = wanted.rows.columns().iter().map(|column| column.name.clone()).collect();
         let nulled = Arc::new(Nulled::new(names.len()));
-        let (rows, notes) = match wanted.format {
-            FileFormat::Csv => {
-                self.text(wanted, TextFormat::Csv { delimiter: b',' }, &names, &nulled, &mut out)
-            }
-            FileFormat::Tsv => {
-                self.text(wanted, TextFormat::Csv { delimiter: b'\t' }, &names, &nulled, &mut out)
-            }
-            FileFormat::Ndjson => self.text(wanted, TextFormat::Ndjson, &names, &nulled, &mut out),
-            FileFormat::Json => self.text(wanted, TextFormat::Json, &names, &nulled, &mut out),
+        let (rows, notes) = match wanted.format.encoder {
+            Encoder::Text(format) => self.text(wanted, format, &names, &nulled, &mut out),
             #[cfg(feature = "parquet")]
-            FileFormat::Parquet => self.parquet(wanted, &names, &nulled, &mut out),
+            Encoder::Parquet => self.parquet(wanted, &names, &nulled, &mut out),
             #[cfg(feature = "parquet")]
-            FileFormat::Arrow => self.arrow(wanted, &names, &nulled, &mut out),
-            #[cfg(not(feature = "parquet"))]
-            FileFormat::Parquet | FileFormat::Arrow => {
-                let what = format!("this build does not write {}", wanted.format.words());
+            Encoder::Arrow => self.arrow(wanted, &names, &nulled, &mut out),
+            _ => {
+                let what = format!("this build does not write {}", wanted.format.words);
                 Err(Error::without_feature(what, "parquet"))
             }
         }?;

@@ -30,7 +30,7 @@ mod tables;
 use std::time::Instant;
 
 use files::{bad_files, open_all};
-pub use request::options::{FileKind, Format, Load, NameFrom, SAMPLE_BYTES};
+pub use request::options::{Load, NameFrom, SAMPLE_BYTES};
 use request::{Request, shared_paths};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress, Silent};
@@ -38,6 +38,7 @@ use sqluice_core::schema::Schema;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::report::{InputReport, PhaseReport, SkippedFile};
 use sqluice_engine::run;
+pub use sqluice_sources::formats::{self, FileFormat, FormatOptions};
 use tables::table::LoadTable;
 
 use crate::remote;

@@ -1,6 +1,7 @@
 //! The shape of the source itself: modules use only those below them, files have one purpose, nothing is left undone.
 
 mod modules;
+mod paths;
 mod systems;
 mod words;
 
@@ -47,7 +48,7 @@ fn has_extension(file: &Path, extensions: &[&str]) -> bool {
 
 /// Whether it is one of these files, which must name what they forbid.
 fn is_this(file: &Path) -> bool {
-    ["main.rs", "modules.rs", "systems.rs", "words.rs"]
+    ["main.rs", "modules.rs", "paths.rs", "systems.rs", "words.rs"]
         .iter()
         .any(|name| file.ends_with(format!("tests/tidy/{name}")))
 }

@@ -266,8 +266,8 @@ impl Sink for Finder {
 
 #[cfg(test)]
 mod tests {
-    use crate::load::{Load, PreparedLoad};
     use super::*;
+    use crate::load::{Load, PreparedLoad};
     use sqluice_core::progress::Silent;
     use std::fs;
 

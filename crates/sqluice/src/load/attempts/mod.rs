@@ -29,10 +29,10 @@ use crate::load::files::bad_files;
 use crate::load::files::bad_files::BadFile;
 use crate::load::files::file::LoadFile;
 use crate::load::files::rowid_order::Order;
-use crate::load::files::sample::changed;
 use crate::load::tables::existing;
 use crate::load::tables::jobs;
 use crate::load::tables::table::LoadTable;
+use sqluice_sources::formats::changed;
 
 impl PreparedLoad {
     /// Loads everything.

@@ -14,18 +14,13 @@ use sqluice_core::source::{BadRow, Refused, Sink};
 use sqluice_engine::reject::Tally;
 use sqluice_engine::report::{InputReport, Recognised};
 use sqluice_sources::convert::{Conversion, Converting};
+use sqluice_sources::formats::{Columns, Content, Opened, SampledRows, WantedRows};
 use sqluice_sources::infer::Evidence;
 use sqluice_sources::input::InputFile;
 
-#[cfg(feature = "parquet")]
-use super::columnar::ColumnarFile;
 use super::conversions::FieldConversions;
-use super::csv::CsvFile;
-use super::database::DatabaseTable;
 use super::default_value;
-use super::json::{JsonFile, KeyColumns};
 use super::rowid_order::Ascending;
-use super::sample::{Opened, changed};
 use super::tally::Tallied;
 use super::text_causes::Miss;
 use crate::load::request::Request;
@@ -35,7 +30,7 @@ pub(crate) struct LoadFile {
     /// The name of its table.
     pub(crate) table: String,
     pub(crate) input: InputFile,
-    pub(crate) content: Content,
+    content: Box<dyn Content>,
     /// The names of its columns.
     pub(crate) names: Vec<String>,
     /// Where the file has them; `None`: it does not.
@@ -74,68 +69,65 @@ pub(crate) struct LoadFile {
     pub(crate) tally: Tally,
 }
 
-/// What a file has, and how it is read.
-pub(crate) enum Content {
-    /// The file is not opened yet.
-    Unopened,
-    Csv(CsvFile),
-    Json(JsonFile),
-    #[cfg(feature = "parquet")]
-    Columnar(ColumnarFile),
-    Database(DatabaseTable),
-}
-
 impl LoadFile {
-    /// A file that is not opened yet, for the table of that name.
-    pub(crate) fn new(table: String, input: InputFile, format: &'static str) -> LoadFile {
+    /// Takes over a file that is open, for the table of that name. Types follow from the sample, of which at most `rows_max` rows are loaded.
+    pub(crate) fn new(table: String, opened: Opened, load: &Request, rows_max: u64) -> Result<LoadFile> {
+        let Opened {
+            input, columns, types, mut recognised, words, sample, rows, all_malformed, content, ..
+        } = opened;
+        recognised.compression = sample.compression.map(|compression| compression.to_string());
+        recognised.encoding = sample.encoding.map(|encoding| encoding.to_string());
+        let plain_bytes = input.bytes().filter(|_| sample.plain);
         let tally = Tally { input: input.name().to_owned(), rows: Arc::default() };
-        LoadFile {
+        let evidence =
+            |declared: &Option<&'static str>| declared.map_or(Evidence::new(), Evidence::of_declared);
+        let mut file = LoadFile {
             table,
             input,
-            content: Content::Unopened,
-            names: Vec::new(),
-            places: None,
-            evidence: Vec::new(),
+            content,
+            names: columns.names,
+            places: columns.places,
+            evidence: types.iter().map(evidence).collect(),
             misses: Vec::new(),
-            types: Vec::new(),
+            types,
             conversions: FieldConversions::default(),
-            sample_bytes: 0,
-            sample_text_bytes: 0,
+            sample_bytes: sample.sample_bytes,
+            sample_text_bytes: sample.text_bytes,
             sample_rows: 0,
             rowids: None,
-            seen: false,
-            text_bytes: None,
-            words: String::new(),
-            recognised: Recognised::new(format),
-            notes: Vec::new(),
+            seen: sample.whole,
+            text_bytes: if sample.whole { Some(sample.text_bytes) } else { plain_bytes },
+            words,
+            recognised,
+            notes: columns.notes,
             first_fault: None,
             all_bad: false,
             tally,
+        };
+        match rows {
+            SampledRows::Read(source) => file.observe(source, load, rows_max)?,
+            SampledRows::Declared { sample, all } => (file.sample_rows, file.text_bytes) = (sample, all),
         }
-    }
-
-    /// Notes what the sample says of the whole.
-    pub(crate) fn sampled(&mut self, opened: Opened) {
-        let Opened { sample_bytes, text_bytes, whole, plain, compression, encoding } = opened;
-        self.recognised.compression = compression.map(|compression| compression.to_string());
-        self.recognised.encoding = encoding.map(|encoding| encoding.to_string());
-        let plain_bytes = self.input.bytes().filter(|_| plain);
-        (self.sample_bytes, self.sample_text_bytes, self.seen) = (sample_bytes, text_bytes, whole);
-        self.text_bytes = if whole { Some(text_bytes) } else { plain_bytes };
+        // A user who says how many bad rows may be gets what was asked for.
+        let accepted = load.reject.is_some() && load.rejects_max != u64::MAX;
+        if let Some(error) = all_malformed.filter(|_| file.all_bad && !accepted) {
+            return Err(error);
+        }
+        file.find_conversions(load)?;
+        file.input.forget_sample();
+        Ok(file)
     }
 
     /// Notes that nothing is known of its rows.
     pub(crate) fn unsee(&mut self) {
         self.seen = false;
         self.first_fault = None;
-        if let Content::Json(json) = &mut self.content {
-            json.unsee();
-        }
+        self.content.forget_columns();
     }
 
     /// Whether the sample shows types by its values, not by declarations.
     pub(crate) fn is_observed(&self) -> bool {
-        matches!(self.content, Content::Csv(_) | Content::Json(_))
+        self.content.has_untyped_values()
     }
 
     /// As messages call it.
@@ -157,10 +149,7 @@ impl LoadFile {
 
     /// Rows that were loaded although fields are missing.
     pub(crate) fn padded(&self) -> u64 {
-        match &self.content {
-            Content::Csv(csv) => csv.padded(),
-            _ => 0,
-        }
+        self.content.padded()
     }
 
     /// Bytes of the file on disk, where that is known.
@@ -273,14 +262,7 @@ impl LoadFile {
         rows: Range<u64>,
     ) -> Result<Box<dyn Counted>> {
         let converted = self.conversions.converted(&map);
-        let source = match &mut self.content {
-            Content::Csv(csv) => csv.source(&mut self.input, &self.names, map, rows)?,
-            Content::Json(json) => json.source(&mut self.input, map, as_text, rows)?,
-            #[cfg(feature = "parquet")]
-            Content::Columnar(columnar) => columnar.source(&self.input, map, as_text, rows)?,
-            Content::Database(table) => table.source(map, rows)?,
-            Content::Unopened => return Err(changed()),
-        };
+        let source = self.content.source(&mut self.input, WantedRows { map, as_text, rows })?;
         Ok(Tallied::over(Converting::over(source, converted), &self.tally))
     }
 
@@ -293,47 +275,31 @@ impl LoadFile {
     ) -> Result<Box<dyn Counted>> {
         let (sample_bytes, rows, converted) =
             (self.sample_bytes, 0..self.sample_rows.min(rows_max), self.conversions.converted(&map));
-        let source = match &self.content {
-            Content::Csv(csv) => csv.sample_source(&mut self.input, sample_bytes, map, rows)?,
-            Content::Json(json) => json.sample_source(&mut self.input, sample_bytes, map, as_text, rows)?,
-            #[cfg(feature = "parquet")]
-            Content::Columnar(columnar) => columnar.source(&self.input, map, as_text, rows)?,
-            Content::Database(table) => table.source(map, rows)?,
-            Content::Unopened => return Err(changed()),
-        };
+        let wanted = WantedRows { map, as_text, rows };
+        let source = self.content.sample_source(&mut self.input, sample_bytes, wanted)?;
         Ok(Converting::over(source, converted))
     }
 
-    /// Whether no row can bring a column that is not known.
+    /// Returns `true` if no row can bring a column that is not known.
     pub(crate) fn has_all_names(&self) -> bool {
-        match &self.content {
-            Content::Json(json) => json.is_complete(),
-            _ => true,
-        }
+        self.content.knows_all_columns()
     }
 
-    /// Whether a row has brought a column that was not known.
+    /// Returns `true` if a row has brought a column that was not known.
     pub(crate) fn met_new_name(&self) -> bool {
-        matches!(&self.content, Content::Json(json) if json.met_new())
+        self.content.met_new_column()
     }
 
-    /// Opens it for the names of its columns.
+    /// Opens the file for the names of its columns.
     pub(crate) fn names_source(&mut self, rows: Range<u64>) -> Result<Box<dyn Counted>> {
-        match &mut self.content {
-            Content::Json(json) => Ok(Box::new(json.keys_source(&mut self.input, rows)?)),
-            _ => self.source(Vec::new(), &[], rows),
-        }
+        self.content.columns_source(&mut self.input, rows)
     }
 
     /// Takes the names of the columns that were met.
     pub(crate) fn take_new_names(&mut self) {
-        match std::mem::replace(&mut self.content, Content::Unopened) {
-            Content::Json(mut json) => {
-                json.take_met();
-                self.name_json_columns(&json);
-                self.content = Content::Json(json);
-            }
-            content => self.content = content,
+        if let Some(Columns { names, places, notes }) = self.content.take_new_columns() {
+            self.evidence.resize(names.len(), Evidence::new());
+            (self.names, self.places, self.notes) = (names, places, notes);
         }
     }
 
@@ -367,13 +333,6 @@ impl LoadFile {
         Ok(())
     }
 
-    /// Names its columns after the keys that are known.
-    pub(crate) fn name_json_columns(&mut self, json: &JsonFile) {
-        let KeyColumns { names, places, notes } = json.columns();
-        self.evidence.resize(names.len(), Evidence::new());
-        (self.names, self.places, self.notes) = (names, Some(places), notes);
-    }
-
     /// Finds how the text of its fields is converted, once their names are known.
     ///
     /// # Errors
@@ -383,14 +342,7 @@ impl LoadFile {
             return Ok(());
         }
         self.conversions = FieldConversions::of_columns(self.column_names(load), load);
-        let mut conversions = self.conversions.iter();
-        let misplaced = match self.content {
-            #[cfg(feature = "parquet")]
-            Content::Columnar(_) => conversions.next(),
-            Content::Database(_) => conversions.next(),
-            Content::Json(_) => conversions.find(|conversion| conversion.is_number()),
-            Content::Csv(_) | Content::Unopened => None,
-        };
+        let misplaced = self.conversions.iter().find(|conversion| !self.content.can_convert(conversion));
         misplaced.map_or(Ok(()), |conversion| Err(self.typed(conversion)))
     }
 

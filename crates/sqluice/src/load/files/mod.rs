@@ -2,23 +2,15 @@
 //!
 //! Modules, from the bottom up:
 //!
-//! * `sample`, `format`: the beginning of a file; `csv`, `json`, `columnar`, `database`: files of a kind
 //! * `conversions`, `text_causes`, `rowid_order`, `default_value`: what is known of columns; `tally`: how many rows have been read
 //! * [`file`]: one file; `open`, `open_all`: how it is opened; `bad_files`: those that can't be loaded
 
 pub(crate) mod bad_files;
-#[cfg(feature = "parquet")]
-mod columnar;
 mod conversions;
-mod csv;
-mod database;
 pub(crate) mod default_value;
 pub(crate) mod file;
-mod format;
-mod json;
 mod open;
 pub(crate) mod open_all;
 pub(crate) mod rowid_order;
-pub(crate) mod sample;
 mod tally;
 pub(crate) mod text_causes;

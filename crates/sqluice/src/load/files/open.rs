@@ -1,82 +1,139 @@
 //! Opens the files of a load: a sample of each shows what the file is, which columns it has, and what its values could be.
 
-#[cfg(feature = "parquet")]
-mod columnar;
-mod csv;
-mod database;
-mod json;
-
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::Cancel;
+use sqluice_core::progress::{Cancel, Silent};
 use sqluice_core::remote::RemoteFile;
+use sqluice_engine::options::IfExists;
 use sqluice_format::database::MAGIC;
+use sqluice_reader::snapshot::ReadOptions;
+use sqluice_sources::formats::{self, OpenRequest};
 use sqluice_sources::input::{self, InputFile, InputOptions};
 
-use super::database::is_database;
 use super::file::LoadFile;
-use super::format::FileFormat;
-use crate::load::request::Request;
 use crate::load::request::options::NameFrom;
+use crate::load::request::{Request, key_specs};
 use crate::remote;
+
+/// The part of the memory that a record may take: it exists several times, as it is read, unescaped and encoded.
+const RECORD_SHARE: u64 = 8;
 
 /// Opens a file, of which at most `rows_max` rows are loaded: one file, but for a database one for each of its tables.
 pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<Vec<LoadFile>> {
-    let options = InputOptions::new().encoding(load.format.encoding).cancel(cancel.clone());
-    let guesses = load.format.kind.is_none();
-    if let Some(file) = remote::file(path, &load.write.requests, cancel)? {
-        if guesses && begins_as_database(&*file)? {
-            return database::open(path, load, cancel, rows_max);
+    let file = remote::file(path, &load.write.requests, cancel)?;
+    let mut options = load.format.clone();
+    if let Some(file) = &file
+        && options.format.is_none()
+        && begins_as_database(&**file)?
+    {
+        options.format = Some(&formats::SQLITE);
+    }
+    let open_input = || {
+        let options = InputOptions::new().encoding(load.format.encoding).cancel(cancel.clone());
+        match &file {
+            Some(file) => InputFile::of_remote(Arc::clone(file), options),
+            None => InputFile::new(path, options),
         }
-        let input = InputFile::of_remote(file, options)?;
-        // A URL may have a query after the name of the file.
-        let name = input.name().to_owned();
-        return open_file(&name, input, load, rows_max).map(|file| vec![file]);
+    };
+    let mut input = open_input()?;
+    // A URL may have a query after the name of the file.
+    let named = if file.is_some() { input.name().to_owned() } else { path.to_owned() };
+    let named_in_messages = input.name().to_owned();
+    let table = || {
+        let table = table_name(&named, &named_in_messages, load)?;
+        load.refuse_table(&table)?;
+        Ok(table)
+    };
+    // A pipe has one table, and the wait for it may be long.
+    if !input.can_reopen() {
+        table()?;
     }
-    if guesses && is_database(path) {
-        return database::open(path, load, cancel, rows_max);
+    let record_bytes_max = usize::try_from(load.write.memory_bytes / RECORD_SHARE).unwrap_or(usize::MAX);
+    let format = formats::recognise(&mut input, &named, &options, record_bytes_max)?;
+    let table = if format.has_tables { None } else { Some(table()?) };
+    let declared = table.as_ref().and_then(|table| load.declared(table));
+    let declared: Vec<&str> =
+        declared.iter().flat_map(|table| &table.columns).map(|column| column.name.as_str()).collect();
+    let open_database = || {
+        let mut options = ReadOptions::new();
+        options.busy_timeout = load.write.busy_timeout;
+        options.requests = load.write.requests;
+        remote::snapshot(path, &load.temp_folder()?, &options, (&Silent, cancel))
+    };
+    let opened = format.open(
+        input,
+        &OpenRequest {
+            path: &named,
+            options: &options,
+            table: load.table.as_deref(),
+            columns: load.columns.as_deref(),
+            declared: &declared,
+            named: &named_columns(load),
+            strict: load.strict,
+            lossy: load.lossy,
+            #[cfg(feature = "parquet")]
+            arrow: load.arrow,
+            rows_max,
+            sample_bytes: load.write.tuning.sample_bytes,
+            part_bytes: load.write.tuning.part_bytes,
+            record_bytes_max,
+            memory_bytes: load.write.memory_bytes,
+            threads: load.write.threads.unwrap_or_else(cores),
+            temp_folder: &|| load.temp_folder(),
+            open_database: &open_database,
+            open_again: &open_input,
+            cancel,
+        },
+    )?;
+    let mut files = Vec::with_capacity(opened.len());
+    for opened in opened {
+        let name = match (&opened.table, &table) {
+            (Some(of_file), _) => of_file.clone(),
+            (None, Some(table)) => table.clone(),
+            (None, None) => table_name(&named, opened.input.name(), load)?,
+        };
+        if format.has_tables {
+            load.refuse_table(&name)?;
+        }
+        files.push(LoadFile::new(name, opened, load, rows_max)?);
     }
-    open_file(path, InputFile::new(path, options)?, load, rows_max).map(|file| vec![file])
+    Ok(files)
 }
 
-/// Whether a file behind a URL is a database, by its first bytes. Of a server without ranges, only a file that is called so is asked for them.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Returns the columns that any setting of the load names.
+fn named_columns(load: &Request) -> Vec<String> {
+    let mut named: Vec<String> = load.columns.iter().flatten().cloned().collect();
+    named.extend(load.types.iter().map(|(name, _)| name.clone()));
+    named.extend(load.convert.iter().map(|(name, _)| name.clone()));
+    named.extend(load.primary_key.iter().cloned());
+    if let IfExists::Upsert(keys) = &load.write.if_exists {
+        named.extend(keys.iter().cloned());
+    }
+    named.extend(key_specs::indexed(load));
+    named
+}
+
+/// Returns `true` if a file behind a URL is a database, by its first bytes. Of a server without ranges, only a file that is called so is
+/// asked for them.
 fn begins_as_database(file: &dyn RemoteFile) -> Result<bool> {
-    let bytes = MAGIC.len() as u64;
     if file.has_ranges() {
-        return Ok(file.bytes() >= Some(bytes) && file.read(0..bytes)? == MAGIC);
+        return Ok(false);
     }
     let extension = file.name().extension().unwrap_or_default();
-    if !["db", "sqlite", "sqlite3"].iter().any(|known| extension.eq_ignore_ascii_case(known)) {
+    if !formats::SQLITE.extensions.iter().any(|known| extension.eq_ignore_ascii_case(known)) {
         return Ok(false);
     }
     let mut start = Vec::new();
-    let read = file.stream()?.take(bytes).read_to_end(&mut start);
+    let read = file.stream()?.take(MAGIC.len() as u64).read_to_end(&mut start);
     read.map_err(|error| Error::from_read(file.name(), error))?;
     Ok(start == MAGIC)
-}
-
-fn open_file(path: &Path, mut input: InputFile, load: &Request, rows_max: u64) -> Result<LoadFile> {
-    // Before the wait for a pipe begins.
-    let table = table_name(path, input.name(), load)?;
-    load.refuse_table(&table)?;
-    let format = FileFormat::of(&mut input, path, load)?;
-    let file = LoadFile::new(table, input, format.name());
-    let mut file = match format {
-        FileFormat::Csv => csv::open(path, file, load, rows_max)?,
-        FileFormat::Json(layout) => json::open(file, layout, load, rows_max)?,
-        #[cfg(feature = "parquet")]
-        FileFormat::Parquet | FileFormat::Arrow => columnar::open(file, format, load, rows_max)?,
-        #[cfg(not(feature = "parquet"))]
-        FileFormat::Parquet | FileFormat::Arrow => {
-            let what = format!("{} is {}, which this build does not read", file.name(), format.words());
-            return Err(Error::without_feature(what, "parquet"));
-        }
-    };
-    file.find_conversions(load)?;
-    file.input.forget_sample();
-    Ok(file)
 }
 
 /// The table of the file at `path`, which messages call `name`.

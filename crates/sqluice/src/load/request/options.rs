@@ -6,9 +6,7 @@ use sqluice_core::schema::Schema;
 use sqluice_core::setters;
 use sqluice_engine::options::{Tuning, WriteOptions};
 use sqluice_sources::convert::Convert;
-use sqluice_sources::csv::{Delimiter, Given};
-use sqluice_sources::input::Encoding;
-use sqluice_sources::json::RecordsPath;
+use sqluice_sources::formats::FormatOptions;
 
 /// How much of each file is looked at before anything is decided, in bytes of text.
 pub const SAMPLE_BYTES: usize = Tuning::DEFAULT.sample_bytes;
@@ -33,7 +31,7 @@ pub struct Load {
     /// The files; `-` is standard input. A name with `*`, `?` or `[` that is no file's stands for all that match.
     pub files: Vec<PathBuf>,
     /// How they are written.
-    pub format: Format,
+    pub format: FormatOptions,
     /// The table that all go to; `None`: one for each, named after it.
     pub table: Option<String>,
     /// What tables are named after, if none is given.
@@ -93,116 +91,13 @@ pub enum NameFrom {
     Path,
 }
 
-/// What a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FileKind {
-    /// Fields between delimiters.
-    Csv,
-    /// JSON, an object a line.
-    Ndjson,
-    /// JSON: an array of objects, or, where it begins with none, an object a line.
-    Json,
-    /// Parquet.
-    Parquet,
-    /// An Arrow IPC file or stream.
-    Arrow,
-}
-
-/// How files are written. What is `None` is recognised. All but the kind, the encoding and `records` is about CSV.
-///
-/// ```
-/// use sqluice::load::Format;
-///
-/// let format = Format::new().delimiter(b';').header(true).null(["NA", "-"]);
-/// assert_eq!(format.header, Some(true));
-/// ```
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Format {
-    /// What they are; `None`: what their names and first bytes say.
-    pub kind: Option<FileKind>,
-    /// Between fields.
-    pub delimiter: Option<Delimiter>,
-    /// Around fields; `Some(None)`: nothing is.
-    pub quote: Option<Option<u8>>,
-    /// Within quotes, makes the next character stand for itself; `Some(None)`: nothing does.
-    pub escape: Option<Option<u8>>,
-    /// Lines that begin with it are skipped; `Some(None)`: none is.
-    pub comment: Option<Option<u8>>,
-    /// The first record names the columns.
-    pub header: Option<bool>,
-    /// Lines to skip at the start; `Some(0)`: the first line belongs to the table.
-    pub skip_lines: Option<u64>,
-    /// Unquoted fields that are NULL, besides the empty one.
-    pub null: Vec<String>,
-    /// An unquoted empty field is empty text.
-    pub empty_as_text: bool,
-    /// Fields that are missing at the end of a record are NULL; otherwise such a row is bad, as one with too many fields always is.
-    pub pad: bool,
-    /// A quote inside an unquoted field makes a bad row; otherwise it is a character like any other.
-    pub strict_quotes: bool,
-    /// The array of records in a JSON document that is one object; `None`: the file is an array, or objects.
-    pub records: Option<RecordsPath>,
-    /// The encoding; `None`: UTF-8, or what the byte order mark says.
-    pub encoding: Option<Encoding>,
-}
-
-setters! { Format:
-    /// Sets what the files are, instead of recognising it by their names and first bytes.
-    kind(kind: impl Into<Option<FileKind>>) = kind.into();
-    /// Sets the delimiter between fields.
-    delimiter(delimiter: impl Into<Delimiter>) = Some(delimiter.into());
-    /// Sets the quote around fields; `None`: fields are never quoted.
-    quote(quote: impl Into<Option<u8>>) = Some(quote.into());
-    /// Sets the character that escapes the next one within quotes; `None`: no character does.
-    escape(escape: impl Into<Option<u8>>) = Some(escape.into());
-    /// Sets the character that starts a comment line; `None`: no line is a comment.
-    comment(comment: impl Into<Option<u8>>) = Some(comment.into());
-    /// States whether the first record names the columns; `None`: this is recognised.
-    header(header: impl Into<Option<bool>>) = header.into();
-    /// Sets the number of lines to skip at the start; `None`: this is recognised.
-    skip_lines(lines: impl Into<Option<u64>>) = lines.into();
-    /// Sets the unquoted texts that are NULL, besides the empty one.
-    null(texts: impl IntoIterator<Item = impl Into<String>>) = texts.into_iter().map(Into::into).collect();
-    /// Reads an unquoted empty field as empty text, not as NULL.
-    empty_as_text(empty_as_text: bool) = empty_as_text;
-    /// Fills fields that are missing at the end of a record with NULL.
-    pad(pad: bool) = pad;
-    /// Treats a quote inside an unquoted field as an error of its row.
-    strict_quotes(strict: bool) = strict;
-    /// Sets where the array of records is in a JSON document that is one object.
-    records(path: impl Into<Option<RecordsPath>>) = path.into();
-    /// Sets the encoding, instead of UTF-8 or what the byte order mark says.
-    encoding(encoding: impl Into<Option<Encoding>>) = encoding.into();
-}
-
-impl Format {
-    /// Recognises everything.
-    pub fn new() -> Format {
-        Format::default()
-    }
-
-    pub(crate) fn given(&self) -> Given<'static> {
-        let mut given = Given::new();
-        given.delimiter = self.delimiter;
-        given.quote = self.quote;
-        given.escape = self.escape;
-        given.comment = self.comment;
-        given.header = self.header;
-        given.skip_lines = self.skip_lines.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
-        given.pad = self.pad;
-        given
-    }
-}
-
 impl Load {
     /// A load of `files` with nothing said about them.
     pub fn new(target: impl Into<PathBuf>, files: impl IntoIterator<Item = impl Into<PathBuf>>) -> Load {
         Load {
             target: target.into(),
             files: files.into_iter().map(Into::into).collect(),
-            format: Format::default(),
+            format: FormatOptions::default(),
             table: None,
             name_from: NameFrom::File,
             schema: None,
@@ -238,7 +133,7 @@ impl Load {
 
 setters! { Load:
     /// Sets how the files are written: their delimiter, header, encoding and so on.
-    format(format: Format) = format;
+    format(options: FormatOptions) = options;
     /// Loads all files into this table.
     table(name: impl Into<String>) = Some(name.into());
     /// Sets what tables are named after.

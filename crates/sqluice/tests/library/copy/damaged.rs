@@ -9,7 +9,7 @@ use rusqlite::types::{Value, ValueRef};
 use sqluice::check::Check;
 use sqluice::copy::Copy;
 use sqluice::error::Setting;
-use sqluice::export::{Export, FileFormat, Mixed};
+use sqluice::export::{Export, Mixed, formats};
 use sqluice::load::Load;
 use sqluice::merge::Merge;
 use sqluice::progress::{Cancel, Silent};
@@ -182,7 +182,7 @@ fn a_damaged_database_is_refused_or_all_that_sqlite_reads_of_it_is_in_a_sound_re
             assert_eq!(count, expected().len() + rows(&other).unwrap().len(), "{what}: merge");
         }
 
-        let export = Export::new(&damaged, path("t.ndjson")).format(FileFormat::Ndjson).mixed(Mixed::Null);
+        let export = Export::new(&damaged, path("t.ndjson")).format(&formats::NDJSON).mixed(Mixed::Null);
         if is_done("export", export.run(&Silent, &Cancel::new()).map(drop)) {
             let text = std::fs::read(path("t.ndjson")).unwrap();
             let lines = text.iter().filter(|byte| **byte == b'\n').count();
@@ -285,7 +285,7 @@ fn a_record_with_a_damaged_header_is_named_and_its_table_can_be_left_out() {
     Copy::new(path("a.db"), path("copy.db")).exclude_tables(["t"]).run(&Silent, &cancel).unwrap();
 
     // A folder export goes on with the other table.
-    let export = Export::new(path("a.db"), path("folder")).format(FileFormat::Csv);
+    let export = Export::new(path("a.db"), path("folder")).format(&formats::CSV);
     let error = export.run(&Silent, &cancel).unwrap_err();
     assert!(error.message().starts_with("1 of 2 tables could not be exported"), "{error}");
     assert!(error.message().contains("rowid 77"), "{error}");
@@ -330,7 +330,7 @@ fn names_that_files_cannot_have_get_a_free_name() {
              CREATE TABLE \"a/b\" (d); CREATE TABLE \"a\\b\" (e);",
         )
         .unwrap();
-    let export = Export::new(path("mail.db"), path("folder")).format(FileFormat::Ndjson);
+    let export = Export::new(path("mail.db"), path("folder")).format(&formats::NDJSON);
     let report = export.run(&Silent, &Cancel::new()).unwrap();
     let files: Vec<(String, String)> = report
         .files

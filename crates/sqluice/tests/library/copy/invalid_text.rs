@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use sqluice::copy::{Copy, MaskFile, Masking, Purpose};
-use sqluice::export::{Export, FileFormat, Mixed};
+use sqluice::export::{Export, Mixed, formats};
 use sqluice::load::Load;
 use sqluice::profile::Profile;
 use sqluice::progress::{Cancel, Silent};
@@ -35,8 +35,8 @@ fn an_export_writes_null_for_invalid_text_if_it_is_asked_to_and_reads_other_colu
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         database(&path("a.db"), encoding);
-        for format in [FileFormat::Ndjson, FileFormat::Csv, FileFormat::Parquet, FileFormat::Arrow] {
-            let file = path(&format!("t.{}", format.extension()));
+        for format in [&formats::NDJSON, &formats::CSV, &formats::PARQUET, &formats::ARROW] {
+            let file = path(&format!("t.{}", format.extensions[0]));
             let export = Export::new(path("a.db"), &file).format(format);
             let error = export.clone().run(&Silent, &Cancel::new()).unwrap_err();
             assert!(error.message().contains("not valid Unicode (table t, rowid 2, column name)"), "{error}");

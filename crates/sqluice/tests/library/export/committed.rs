@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use rusqlite::Connection;
-use sqluice::export::{Export, FileFormat, ReadOptions};
+use sqluice::export::{Export, ReadOptions, formats};
 use sqluice::progress::{Cancel, Silent};
 use sqluice_testkit::effort::tries;
 use sqluice_testkit::wait::wait_for;
@@ -91,7 +91,7 @@ fn all_files_have_one_committed_state_while_others_write() {
                 wait_for("two commits", || commits.load(Ordering::Relaxed) >= before + 2);
                 let to = folder.path().join("out");
                 let export =
-                    Export::new(&db, &to).format(FileFormat::Csv).overwrite(true).threads(2).read(read);
+                    Export::new(&db, &to).format(&formats::CSV).overwrite(true).threads(2).read(read);
                 let report = export.run(&Silent, &Cancel::new()).unwrap();
                 assert_eq!(report.lets_others_commit, journal_mode == "WAL");
                 let mut all = states(&to.join("a.csv"));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use sqluice::export::{Export, ExportReport, FileFormat, Mixed};
+use sqluice::export::{Export, ExportReport, Mixed, formats};
 use sqluice::load::Load;
 use sqluice::progress::{Amount, Cancel, Progress, Silent};
 use sqluice_testkit::names;
@@ -111,20 +111,20 @@ fn all_tables_go_to_a_folder() {
     let shop = Shop::new(
         "CREATE TABLE a (x); CREATE TABLE b (y); CREATE VIEW v AS SELECT y FROM b; INSERT INTO b VALUES (7)",
     );
-    let report = run(&shop.export("new/out").format(FileFormat::Ndjson));
+    let report = run(&shop.export("new/out").format(&formats::NDJSON));
     assert_eq!(names(&shop.at("new/out")), ["a.ndjson", "b.ndjson"]);
     assert_eq!((report.files.len(), report.rows()), (2, 1));
-    let view = shop.export("new/out/").tables(["v"]).format(FileFormat::Csv);
+    let view = shop.export("new/out/").tables(["v"]).format(&formats::CSV);
     assert_eq!(shop.text(&view, "new/out/v.csv"), "y\n7\n");
     for (export, message) in [
         (shop.export("new/out"), "format"),
         (shop.export("x.csv"), "has several tables: a, b"),
-        (shop.export("new/out").format(FileFormat::Ndjson), "already exists"),
+        (shop.export("new/out").format(&formats::NDJSON), "already exists"),
     ] {
         let refused = refused(&export);
         assert!(refused.contains(message), "{refused}");
     }
-    run(&shop.export("new/out").format(FileFormat::Ndjson).overwrite(true));
+    run(&shop.export("new/out").format(&formats::NDJSON).overwrite(true));
     assert_eq!(names(&shop.at("new/out")), ["a.ndjson", "b.ndjson", "v.csv"]);
 }
 
@@ -227,7 +227,7 @@ fn what_contradicts_itself_is_refused() {
         (shop.export("x"), "no format is known"),
         (shop.export("x.parquet.gz"), "not compressed as a whole"),
         (shop.export("there.csv"), "already exists"),
-        (shop.export("shop.db").format(FileFormat::Csv).overwrite(true), "is the database that is read"),
+        (shop.export("shop.db").format(&formats::CSV).overwrite(true), "is the database that is read"),
         (shop.export("no/where.csv"), "mkdir"),
         (shop.export("x.csv").tables(["itms"]), "did you mean items?"),
         (shop.export("x.csv").filter("prise > 1".to_owned()), "prise"),
@@ -292,7 +292,7 @@ fn tables_of_a_database_are_loaded_into_another() {
 fn what_is_about_text_is_refused_for_a_database() {
     let shop = Shop::new(ITEMS);
     let mut delimited = Load::new(shop.at("x.db"), [shop.db()]);
-    delimited.format = sqluice::load::Format::new().header(true);
+    delimited.format = sqluice::load::FormatOptions::new().header(true);
     let error = delimited.prepare(&Cancel::new()).err().unwrap().to_string();
     assert!(error.contains("is about CSV") && error.contains("is a database"), "{error}");
     let mut dated = Load::new(shop.at("x.db"), [shop.db()]);
@@ -315,7 +315,7 @@ fn more_tables_are_exported_than_the_process_may_have_files_open() {
         Connection::open(&source).unwrap().execute_batch(&format!("BEGIN; {script} COMMIT")).unwrap();
         setrlimit(Resource::Nofile, Rlimit { current: Some(100), maximum: Some(100) }).unwrap();
         let target = folder.path().join("files");
-        let export = Export::new(&source, &target).format(Some(FileFormat::Csv));
+        let export = Export::new(&source, &target).format(Some(&formats::CSV));
         let report = export.run(&Silent, &Cancel::new()).unwrap();
         assert_eq!(report.files.len(), 150);
         for number in 0..150 {

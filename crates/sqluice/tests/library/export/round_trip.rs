@@ -5,8 +5,8 @@ use std::path::Path;
 use fastrand::Rng;
 use proptest::prelude::*;
 use sqluice::error::Error;
-use sqluice::export::{Export, FileFormat};
-use sqluice::load::{FileKind, Format, Load};
+use sqluice::export::{Export, formats};
+use sqluice::load::{FormatOptions, Load};
 use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::{Schema, quoted};
 use sqluice::source::csv::Delimiter;
@@ -60,25 +60,6 @@ fn same(read: &[Vec<Exact>], expected: &[Vec<Exact>]) -> Result<(), TestCaseErro
     Ok(())
 }
 
-fn kind(format: FileFormat) -> FileKind {
-    match format {
-        FileFormat::Csv | FileFormat::Tsv => FileKind::Csv,
-        FileFormat::Ndjson => FileKind::Ndjson,
-        FileFormat::Json => FileKind::Json,
-        FileFormat::Parquet => FileKind::Parquet,
-        _ => FileKind::Arrow,
-    }
-}
-
-const FORMATS: [FileFormat; 6] = [
-    FileFormat::Csv,
-    FileFormat::Tsv,
-    FileFormat::Ndjson,
-    FileFormat::Json,
-    FileFormat::Parquet,
-    FileFormat::Arrow,
-];
-
 proptest! {
     #![proptest_config(sqluice_testkit::cases(200))]
 
@@ -88,16 +69,16 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let (old, new) = (folder.path().join("old.db"), folder.path().join("new.db"));
         let made = make(&mut rng, &old);
-        let format = *rng.choice(&FORMATS).unwrap();
+        let format = *rng.choice(formats::ALL).unwrap();
         let packed = match format.is_columnar() {
             true => "",
             false => *rng.choice(&["", ".gz", ".zst"]).unwrap(),
         };
-        let file = folder.path().join(format!("rows.{}{packed}", format.extension()));
+        let file = folder.path().join(format!("rows.{}{packed}", format.extensions[0]));
         let names: Vec<String> = made.columns.iter().map(|(name, _)| name.clone()).collect();
         let export = Export::new(&old, &file).tables([&made.name]).columns(names.clone()).threads(rng.usize(1..4));
         let exported = error(export.run(&Silent, &Cancel::new()));
-        let is_csv = matches!(format, FileFormat::Csv | FileFormat::Tsv);
+        let is_csv = matches!(format.name, "csv" | "tsv");
         let lone_null = is_csv && names.len() == 1 && made.rows.iter().any(|row| row[0] == Exact::Null);
         let unfit = made.rows.iter().flatten().any(is_unfit);
         if let Some(message) = exported {
@@ -114,14 +95,16 @@ proptest! {
             return Ok(());
         }
         // An empty file of lines has no columns.
-        if made.rows.is_empty() && matches!(format, FileFormat::Ndjson | FileFormat::Json) {
+        if made.rows.is_empty() && matches!(format.name, "ndjson" | "json") {
             return Ok(());
         }
         let schema = Schema::parse(made.sql.as_str(), "schema.sql".as_ref()).unwrap();
-        let mut described = Format::new().kind(kind(format));
+        let mut described = FormatOptions::new().format(Some(format.name.parse().unwrap()));
         if is_csv {
             described = described.header(true);
-            described.delimiter = Some(if format == FileFormat::Csv { Delimiter::COMMA } else { Delimiter::TAB });
+        }
+        if format.name == "csv" {
+            described.delimiter = Some(Delimiter::COMMA);
         }
         let load = Load::new(&new, [&file]).table(&made.name).schema(Some(schema)).format(described);
         load.prepare(&Cancel::new()).unwrap().run(&Silent).unwrap();

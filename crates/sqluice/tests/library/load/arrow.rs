@@ -17,7 +17,7 @@ use arrow_schema::{DataType, Field, Fields, IntervalUnit, Schema, UnionFields, U
 use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
 use rusqlite::Connection;
-use sqluice::load::{FileKind, Format, Load};
+use sqluice::load::{FormatOptions, Load, formats};
 use sqluice::source::arrow::{ArrowOptions, DecimalAs, TimestampAs};
 
 /// Whether Parquet has such a type.
@@ -293,13 +293,13 @@ fn files_that_are_cut_short_or_of_another_format_are_reported() {
         assert!(!home.path("x.db").exists());
     }
     for (kind, what) in [
-        (FileKind::Parquet, "this is not a Parquet file"),
-        (FileKind::Arrow, "this is not an Arrow IPC file"),
+        (&formats::PARQUET, "this is not a Parquet file"),
+        (&formats::ARROW, "this is not an Arrow IPC file"),
     ] {
         for content in ["", "a,b\n1,2\n"] {
             let home = Home::new();
             fs::write(home.path("x.dat"), content).unwrap();
-            let format = Format::new().kind(kind);
+            let format = FormatOptions::new().format(kind);
             assert!(load(&home, |load| load.format(format)).unwrap_err().contains(what));
         }
     }

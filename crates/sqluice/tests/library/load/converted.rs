@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use rusqlite::types::Value;
 use sqluice::convert::Convert;
 use sqluice::error::{ErrorKind, Result};
-use sqluice::load::{Format, Load};
+use sqluice::load::{FormatOptions, Load};
 use sqluice::options::{IfExists, WriteOptions};
 use sqluice::progress::Cancel;
 use sqluice::report::Report;
@@ -242,7 +242,7 @@ fn columns_without_a_header_are_called_as_in_their_table() {
     let home = Home::new();
     load_file(&home, "t.csv", "1.2.2024;1\n", |load| {
         load.schema(schema("CREATE TABLE t (d TEXT, n INTEGER)"))
-            .format(Format::new().header(false))
+            .format(FormatOptions::new().header(false))
             .convert(vec![date("d", "%d.%m.%Y")])
     })
     .unwrap();

@@ -5,7 +5,7 @@
 use crate::support::files::{Home, integrity, open};
 use crate::support::load::{Way, run, schema, shown};
 use sqluice::error::{ErrorKind, Result};
-use sqluice::load::{Format, Load, SAMPLE_BYTES};
+use sqluice::load::{FormatOptions, Load, SAMPLE_BYTES};
 use sqluice::report::{RecognisedPreamble, Report};
 
 /// Loads files of these names and texts into `x.db`.
@@ -70,7 +70,7 @@ fn a_column_that_a_file_lacks_has_its_default() {
 #[test]
 fn a_column_that_only_a_later_file_has_is_an_error_with_its_place_or_added() {
     let files = [("1.csv", "a\n1\n2\n3\n4\n5\n6\n7\n8\n9\n"), ("2.csv", "# x\na,extra\n1,2.5\n")];
-    let commented = |load: Load| into_t(load).format(Format::new().comment(b'#'));
+    let commented = |load: Load| into_t(load).format(FormatOptions::new().comment(b'#'));
     let home = Home::new();
     let error = load(&home, &files, commented).unwrap_err();
     assert_eq!(
@@ -115,7 +115,7 @@ fn added_columns_follow_those_that_are_declared() {
 
 #[test]
 fn files_without_a_header_are_loaded_by_position() {
-    let headerless = |load: Load| into_t(load).format(Format::new().header(false));
+    let headerless = |load: Load| into_t(load).format(FormatOptions::new().header(false));
     let files = [("1.csv", "1,x\n2,y\n"), ("2.csv", "3,z\n")];
     let home = Home::new();
     load(&home, &files, headerless).unwrap();
@@ -232,7 +232,7 @@ fn rows_that_lack_fields_are_counted_for_each_file_and_table() {
     // The sample of a.csv has integers only, so that it is loaded twice.
     let a = "a,b,c\n1\n2,3\n4,5,6\n7\nx,8,9\n";
     let files = [("a.csv", a), ("b.csv", "a,b,c\n1,2\n"), ("c.csv", "a,b,c\n1,2,3\n")];
-    let pad = |load: Load| load.format(Format::new().pad(true));
+    let pad = |load: Load| load.format(FormatOptions::new().pad(true));
     let report = load(&home, &files, |load| pad(into_t(load))).unwrap();
     assert_eq!(report.inputs.iter().map(|input| input.padded).collect::<Vec<_>>(), [3, 1, 0]);
     assert_eq!((report.rows, report.tables[0].padded), (7, 4));
@@ -252,7 +252,7 @@ fn rows_that_lack_fields_are_counted_for_each_file_and_table() {
 #[test]
 fn a_file_without_a_header_may_lack_the_last_columns_everywhere() {
     let home = Home::new();
-    let format = Format::new().pad(true).header(false);
+    let format = FormatOptions::new().pad(true).header(false);
     let with = |load: Load| load.format(format).columns(["a", "b", "c"]);
     let report = load(&home, &[("t.csv", "1,2\n3\n")], with).unwrap();
     assert_eq!(rows(&home, "t"), ["1: 1 2 NULL", "2: 3 NULL NULL"]);
@@ -263,7 +263,7 @@ fn a_file_without_a_header_may_lack_the_last_columns_everywhere() {
 fn what_was_recognised_around_a_table_is_data_of_the_report() {
     let home = Home::new();
     let text = "Sales of May\n\nid;n;m\n# x\n1;2;3\n# y\n3;4;5\nTotal;9\n";
-    let format = Format::new().pad(true);
+    let format = FormatOptions::new().pad(true);
     let with = |load: Load| load.format(format).tune(|tuning| tuning.sample_bytes = SAMPLE_BYTES);
     let report = load(&home, &[("t.csv", text), ("u.csv", "a,b\n1,2\n")], with).unwrap();
     let csv = |input: usize| report.inputs[input].recognised.csv.clone().unwrap();

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use rusqlite::Connection;
 use rusqlite::types::Value;
-use sqluice::load::{FileKind, Format, Load};
+use sqluice::load::{FormatOptions, Load, formats};
 
 /// The declared columns of a table, as `name type` each.
 fn columns(db: &Connection, table: &str) -> Vec<String> {
@@ -207,14 +207,14 @@ fn a_file_without_a_record_needs_a_schema() {
 
 #[test]
 fn what_is_about_csv_is_refused() {
-    let (_home, db) = loaded("x.json", "{}", |load| load.format(Format::new().delimiter(b';')));
+    let (_home, db) = loaded("x.json", "{}", |load| load.format(FormatOptions::new().delimiter(b';')));
     assert!(db.unwrap_err().starts_with("`delimiter` is about CSV, and x.json is NDJSON"));
 }
 
 #[test]
 fn an_object_over_several_lines_is_reported_where_lines_are_requested() {
     let (_home, db) = loaded("x.json", "{\n  \"a\": 1\n}\n", |load| {
-        let format = Format::new().kind(FileKind::Ndjson);
+        let format = FormatOptions::new().format(&formats::NDJSON);
         load.format(format)
     });
     assert_eq!(
@@ -301,10 +301,10 @@ proptest! {
         let text = if array { format!("[{}]", objects.join(",")) } else { objects.join("\n") };
         let file = way.put(&home, "x.dat", text.as_bytes());
         let declared = "CREATE TABLE x (k0, k1, k2, k3)";
-        let kind = Some(if array { FileKind::Json } else { FileKind::Ndjson });
+        let kind = Some(if array { &formats::JSON } else { &formats::NDJSON });
         let load = Load::new(home.path("x.db"), [file])
             .schema(schema(declared))
-            .format(Format::new().kind(kind))
+            .format(FormatOptions::new().format(kind))
             .tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (sample_bytes, part_bytes));
         run(load).unwrap();
         let db = Connection::open(home.path("x.db")).unwrap();
@@ -357,7 +357,7 @@ fn what_is_no_table_is_refused_by_its_real_name() {
         }
     }
     // Who says that it is CSV is believed.
-    let csv = Format::new().kind(FileKind::Csv);
+    let csv = FormatOptions::new().format(&formats::CSV);
     let (_home, db) = loaded("x", "<html>,b\n1,2\n", |load| load.format(csv));
     assert_eq!(told(&db.unwrap(), "x"), ["1 2"]);
 }

@@ -8,7 +8,7 @@ use std::thread;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sqluice::error::Error;
-use sqluice::load::{Format, Load};
+use sqluice::load::{FormatOptions, Load};
 use sqluice::progress::{Cancel, Silent};
 use sqluice::report::Report;
 use sqluice::schema::Schema;
@@ -62,8 +62,8 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Of the plainest dialect: nothing is left to be recognised.
-pub(crate) fn plain() -> Format {
-    Format::new().delimiter(b',').quote(b'"').header(true)
+pub(crate) fn plain() -> FormatOptions {
+    FormatOptions::new().delimiter(b',').quote(b'"').header(true)
 }
 
 pub(crate) fn schema(sql: &str) -> Schema {

@@ -11,7 +11,7 @@
 use std::path::Path;
 
 use rusqlite::{Connection, Row, params_from_iter};
-use sqluice::load::{Format, Load};
+use sqluice::load::{FormatOptions, Load};
 use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 use sqluice_format::page::PENDING_BYTE;
@@ -42,7 +42,7 @@ fn load(file: &Path, target: &Path, rows: usize, schema: Option<Schema>, columns
         Some(_) => Vec::new(),
         None => columns.iter().map(|name| (name.clone(), "TEXT".to_owned())).collect(),
     };
-    let format = Format::new().empty_as_text(true);
+    let format = FormatOptions::new().empty_as_text(true);
     let load = Load::new(target, [file]).schema(schema).format(format).types(types);
     let report = load.prepare(&Cancel::new()).unwrap().run(&Silent).unwrap();
     assert_eq!(report.rows, rows as u64);

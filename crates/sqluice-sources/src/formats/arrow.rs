@@ -1,0 +1,77 @@
+//! Arrow IPC files and streams. They are read from start to end, several times.
+
+use arrow_schema::SchemaRef;
+use sqluice_core::error::Result;
+use sqluice_core::progress::Silent;
+use sqluice_core::source::chain::Counted;
+
+use super::columnar::{SAMPLE_ROWS, opened, options, part, regular};
+use super::opened::{Content, OpenRequest, Opened, WantedRows};
+use super::sample::changed;
+use super::{FileFormat, Format};
+use crate::arrow::{ArrowOptions, ArrowRows, ArrowSource, ipc};
+use crate::input::InputFile;
+
+/// Reads Arrow IPC.
+pub(super) struct Arrow;
+
+impl Format for Arrow {
+    fn open(
+        &self,
+        this: &'static FileFormat,
+        mut input: InputFile,
+        request: &OpenRequest<'_>,
+    ) -> Result<Vec<Opened>> {
+        input.keep(&(request.temp_folder)()?, &Silent)?;
+        let options = options(request);
+        let part = part(&input, request)?;
+        let magic = this.signatures[0];
+        let is_file = input.sample(magic.len())?.text.starts_with(magic);
+        let (schema, mut batches) = ipc::read(part, is_file, input.name(), options.memory)?;
+        let mut seen = 0;
+        let rows = loop {
+            match batches.next() {
+                None => break Some(seen),
+                Some(batch) => seen += batch?.num_rows() as u64,
+            }
+            if seen >= SAMPLE_ROWS {
+                break None;
+            }
+        };
+        let content = ArrowFile { is_file, options, schema: schema.clone() };
+        Ok(vec![opened(this, input, request, &schema, rows, Box::new(content))?])
+    }
+}
+
+/// The rows of an Arrow IPC file or stream.
+struct ArrowFile {
+    /// A file, not a stream.
+    is_file: bool,
+    options: ArrowOptions,
+    schema: SchemaRef,
+}
+
+impl Content for ArrowFile {
+    fn source(&mut self, input: &mut InputFile, wanted: WantedRows<'_>) -> Result<Box<dyn Counted>> {
+        let (schema, batches) = ipc::read(regular(input)?, self.is_file, input.name(), self.options.memory)?;
+        if schema != self.schema {
+            return Err(changed());
+        }
+        let WantedRows { map, as_text, rows } = wanted;
+        let of = ArrowRows::new(input.name().to_owned(), schema.fields().len(), map, as_text, self.options);
+        Ok(Box::new(ArrowSource::new(batches, of, rows)))
+    }
+
+    fn sample_source(
+        &mut self,
+        input: &mut InputFile,
+        _: usize,
+        wanted: WantedRows<'_>,
+    ) -> Result<Box<dyn Counted>> {
+        self.source(input, wanted)
+    }
+
+    fn has_untyped_values(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,80 @@
+//! Files that declare their columns and types themselves, by a schema of Arrow.
+
+use arrow_schema::SchemaRef;
+use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::source::recognised::Recognised;
+
+use super::FileFormat;
+use super::opened::{Columns, Content, OpenRequest, Opened, SampledRows};
+use super::sample::SampleFacts;
+use crate::arrow::{ArrowOptions, MemoryBound, declared_type};
+use crate::input::{InputFile, RemoteRanges};
+use crate::json::unique_names;
+use crate::parquet::FilePart;
+
+/// Rows of a sample.
+pub(super) const SAMPLE_ROWS: u64 = 16 << 10;
+
+/// Returns how values are stored.
+pub(super) fn options(request: &OpenRequest<'_>) -> ArrowOptions {
+    request.arrow.lossy(request.lossy).memory(MemoryBound(Some(request.memory_bytes)))
+}
+
+/// Returns the file that an input is, or the ranges of one behind a URL, which are kept in the folder for temporary files.
+pub(super) fn part(input: &InputFile, request: &OpenRequest<'_>) -> Result<FilePart> {
+    match input.remote() {
+        Some(remote) => {
+            let bytes = remote.bytes().unwrap_or(0);
+            Ok(FilePart::of_remote(RemoteRanges::new(remote.clone(), &(request.temp_folder)()?)?, bytes))
+        }
+        None => regular(input),
+    }
+}
+
+/// Returns the file that an input is.
+pub(super) fn regular(input: &InputFile) -> Result<FilePart> {
+    let (file, start, bytes) = input.file()?;
+    Ok(FilePart::new(file, start, bytes))
+}
+
+/// Returns an opened file that has a schema. `rows` is the number of its rows, if that is known.
+pub(super) fn opened(
+    format: &'static FileFormat,
+    input: InputFile,
+    request: &OpenRequest<'_>,
+    schema: &SchemaRef,
+    rows: Option<u64>,
+    content: Box<dyn Content>,
+) -> Result<Opened> {
+    let fields = schema.fields();
+    if fields.is_empty() {
+        return Err(Error::input("the file has no column").at(Place::file(input.name())));
+    }
+    let sample = rows.unwrap_or(SAMPLE_ROWS).min(SAMPLE_ROWS).min(request.rows_max);
+    let whole = rows.is_some_and(|rows| sample == rows.min(request.rows_max));
+    let (names, renamed) = unique_names(fields.iter().map(|field| field.name().clone()).collect());
+    let notes = renamed.iter().map(|renamed| {
+        format!("column {} ({:?}) is called {:?}", renamed.index + 1, renamed.from, renamed.to)
+    });
+    let types = fields.iter().map(|field| {
+        // A STRICT table has no NUMERIC columns.
+        let declared = declared_type(field.data_type(), request.arrow);
+        declared.map(|name| if request.strict && name == "NUMERIC" { "REAL" } else { name })
+    });
+    Ok(Opened {
+        table: None,
+        columns: Columns {
+            places: Some(vec![Place::file(input.name()); names.len()]),
+            notes: notes.map(Into::into).collect(),
+            names,
+        },
+        types: types.collect(),
+        recognised: Recognised::new(format.name),
+        words: format.words.to_owned(),
+        sample: SampleFacts::of_rows(sample, whole),
+        rows: SampledRows::Declared { sample, all: rows },
+        all_malformed: None,
+        content,
+        input,
+    })
+}

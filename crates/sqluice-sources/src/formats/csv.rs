@@ -1,0 +1,314 @@
+//! CSV files: how they are written, and what their columns are called.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
+use sqluice_core::source::chain::Counted;
+use sqluice_core::source::columns::ColumnFrom;
+use sqluice_core::source::recognised::{Recognised, RecognisedCsv, RecognisedPreamble};
+
+use super::opened::{Columns, Content, OpenRequest, Opened, SampledRows, WantedRows};
+use super::sample::{SAMPLE_GROWTH, SampleFacts, changed, sample_reader};
+use super::{FileFormat, Format};
+use crate::convert::Conversion;
+use crate::csv::{COLUMNS_MAX, CsvOptions, CsvReader, Delimiter, Dialect, Given, Sniffed, sniff};
+use crate::input::{InputFile, Sample};
+
+/// The settings of CSV.
+pub(super) const SETTINGS: &[Setting] = &[
+    Setting::Quote,
+    Setting::Escape,
+    Setting::Comment,
+    Setting::Header,
+    Setting::NoHeader,
+    Setting::SkipLines,
+    Setting::Null,
+    Setting::EmptyAsText,
+    Setting::Pad,
+    Setting::StrictQuotes,
+    Setting::Delimiter,
+];
+
+/// The settings of a format whose name says the delimiter.
+pub(super) const SETTINGS_WITHOUT_DELIMITER: &[Setting] = SETTINGS.split_last().unwrap().1;
+
+/// Reads CSV.
+pub(super) struct Csv {
+    /// The delimiter that the name of the format says.
+    pub(super) delimiter: Option<Delimiter>,
+}
+
+impl Format for Csv {
+    fn open(
+        &self,
+        _: &'static FileFormat,
+        mut input: InputFile,
+        request: &OpenRequest<'_>,
+    ) -> Result<Vec<Opened>> {
+        let given = Given {
+            delimiter: self.delimiter.or(request.options.delimiter),
+            preferred: preferred(request.path),
+            ..given(request)
+        };
+        let Sampled { facts, sniffed, options, reader } = Sampled::new(&mut input, request, &given)?;
+        if let Some((message, hint)) = sniffed.refusal() {
+            return Err(Error::input(message).at(Place::file(input.name())).hint(hint));
+        }
+        let columns = columns(&input, &reader, &options, &sniffed, request)?;
+        let mut recognised = Recognised::new("csv");
+        recognised.csv = Some(recognised_csv(&sniffed));
+        let all_malformed = odd_header(&columns, &options, &sniffed, &input);
+        let content = CsvFile { names: columns.names.clone(), options, padded: Arc::default() };
+        let fields = (0..columns.names.len()).map(ColumnFrom::Field).collect();
+        let rows = reader.into_source(fields, 0..request.rows_max);
+        Ok(vec![Opened {
+            table: None,
+            columns,
+            types: Vec::new(),
+            recognised,
+            words: sniffed.words(),
+            sample: facts,
+            rows: SampledRows::Read(Box::new(rows)),
+            all_malformed,
+            content: Box::new(content),
+            input,
+        }])
+    }
+}
+
+/// Returns what the user says about the file.
+fn given<'a>(request: &OpenRequest<'a>) -> Given<'a> {
+    let options = request.options;
+    let mut given = Given::new();
+    given.quote = options.quote;
+    given.escape = options.escape;
+    given.comment = options.comment;
+    given.header = options.header;
+    given.skip_lines = options.skip_lines.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
+    given.pad = options.pad;
+    given.columns = request.declared;
+    given
+}
+
+/// Returns the names of the columns, and what is to be said about them.
+fn columns(
+    input: &InputFile,
+    reader: &CsvReader,
+    options: &CsvOptions,
+    sniffed: &Sniffed,
+    request: &OpenRequest<'_>,
+) -> Result<Columns> {
+    let mut names = reader.header().to_vec();
+    let mut notes: Vec<Message> = sniffed.notes();
+    for renamed in reader.renamed() {
+        let was = if renamed.from.is_empty() {
+            "has no name".to_owned()
+        } else {
+            format!("is another {:?}", renamed.from)
+        };
+        let note = format!("column {} {was}, and is called {:?}", renamed.index + 1, renamed.to);
+        notes.push(note.into());
+    }
+    if options.header {
+        let places = Some((0..names.len()).map(|field| reader.place_of(field)).collect());
+        return Ok(Columns { names, places, notes });
+    }
+    if request.options.header.is_none() {
+        notes.push(message![
+            "the first record is taken for a row; if it names the columns: ",
+            Setting::Header
+        ]);
+    }
+    match request.columns {
+        Some(given) if given.len() == names.len() => names = given.to_vec(),
+        Some(given) => {
+            let message = message![
+                format!("{} has {} columns, and ", input.name().display(), names.len()),
+                Setting::Columns,
+                format!(" names {}", given.len())
+            ];
+            return Err(Error::usage(message).hint("of a file without a header, it names all columns"));
+        }
+        None => {}
+    }
+    Ok(Columns { names, places: None, notes })
+}
+
+/// Returns what was recognised, for the report.
+fn recognised_csv(sniffed: &Sniffed) -> RecognisedCsv {
+    let Dialect { delimiter, quote, escape, comment, .. } = sniffed.dialect;
+    let preamble = sniffed.preamble.as_ref();
+    let mut csv = RecognisedCsv::new(delimiter.words());
+    csv.quote = quote.map(char::from);
+    csv.escape = escape.map(char::from);
+    csv.comment = comment.map(char::from);
+    csv.header = sniffed.header;
+    csv.header_is_close = sniffed.header_is_close;
+    csv.skipped_lines = sniffed.skip_lines;
+    csv.preamble = preamble.map(|preamble| RecognisedPreamble::new(preamble.lines, &preamble.first));
+    csv.comments = sniffed.comments;
+    csv.footer = sniffed.footer;
+    csv
+}
+
+/// A sample that has the first record.
+struct Sampled {
+    facts: SampleFacts,
+    sniffed: Sniffed,
+    options: CsvOptions,
+    reader: CsvReader,
+}
+
+impl Sampled {
+    /// Takes a sample of the usual size or, where the first record is longer, a larger one.
+    fn new(input: &mut InputFile, request: &OpenRequest<'_>, given: &Given<'_>) -> Result<Sampled> {
+        let mut sample_bytes = request.sample_bytes;
+        loop {
+            let sample = input.sample(sample_bytes)?;
+            let sniffed = sniff(&sample.text, sample.whole, given);
+            let options = csv_options(request, &sniffed);
+            // With room for a byte order mark, and one more to see that the record goes on.
+            let sample_bytes_max = options.record_bytes_max.saturating_add(4);
+            let facts = SampleFacts::of(&sample, sample_bytes);
+            match csv_reader(sample, input.name(), &options) {
+                // It ends early where the file is damaged: reading that gives the error.
+                Err(_) if !facts.whole && facts.text_bytes < sample_bytes as u64 => {
+                    let reader = CsvReader::new(input.open()?.reader, input.name(), options.clone())?;
+                    return Ok(Sampled { facts, sniffed, options, reader });
+                }
+                // What is wrong with the first record may be that the sample ends.
+                Err(_) if !facts.whole && sample_bytes < sample_bytes_max => {
+                    sample_bytes = sample_bytes.max(1).saturating_mul(SAMPLE_GROWTH).min(sample_bytes_max);
+                }
+                reader => return Ok(Sampled { facts, sniffed, options, reader: reader? }),
+            }
+        }
+    }
+}
+
+/// Opens a sample.
+fn csv_reader(sample: Sample, name: &Path, options: &CsvOptions) -> Result<CsvReader> {
+    let input = sample_reader(sample, Some(options.skip_lines > 0));
+    CsvReader::new(input, name, options.clone())
+}
+
+/// Returns how the file is read.
+fn csv_options(request: &OpenRequest<'_>, sniffed: &Sniffed) -> CsvOptions {
+    let options = request.options;
+    CsvOptions::new()
+        .dialect(sniffed.dialect)
+        .header(sniffed.header)
+        .fields(fields(request, sniffed))
+        .skip_lines(sniffed.skip_lines)
+        .null_tokens(options.null.iter().map(String::as_str))
+        .empty_as_text(options.empty_as_text)
+        .pad(options.pad)
+        .strict_quotes(options.strict_quotes)
+        .record_bytes_max(request.record_bytes_max)
+        .part_bytes(request.part_bytes)
+        .footer(sniffed.footer)
+}
+
+/// Returns how many fields the records of a file without a header have: as many as most, and where these differ, as the user says by naming
+/// the columns or declaring the table. So the other records need not be like the first.
+fn fields(request: &OpenRequest<'_>, sniffed: &Sniffed) -> Option<usize> {
+    let named = request.columns.map_or(request.declared.len(), <[String]>::len);
+    match sniffed.fields {
+        0 => None,
+        // What most records lack.
+        fields if request.options.pad && (fields..=COLUMNS_MAX).contains(&named) => Some(named),
+        _ if sniffed.odd_records > 0 && (1..=COLUMNS_MAX).contains(&named) => Some(named),
+        fields => Some(fields),
+    }
+    .filter(|_| !sniffed.header)
+}
+
+/// Returns the error for a header that no row is like, if the rows are like each other: every row is malformed. Where they differ, each says
+/// what is wrong with it.
+fn odd_header(
+    columns: &Columns,
+    options: &CsvOptions,
+    sniffed: &Sniffed,
+    input: &InputFile,
+) -> Option<Error> {
+    let (names, fields) = (columns.names.len(), sniffed.fields);
+    // The header is one of the records, and odd.
+    let (rows, odd_rows) = (sniffed.records.saturating_sub(1), sniffed.odd_records.saturating_sub(1));
+    let alike = rows >= 2 && odd_rows * 10 <= rows;
+    if !options.header || !alike || fields == names {
+        return None;
+    }
+    let message = format!("the header has {names} fields, and the rows have {fields}");
+    let place = columns.places.as_ref().map(|places| places[0].clone());
+    let place = place.unwrap_or_else(|| Place::file(input.name()));
+    let skipped = place.line.map_or("N".to_owned(), |line| line.to_string());
+    Some(Error::input(message).at(place).hint(message![
+        "to name the columns yourself: ",
+        Setting::SkipLines.to(skipped),
+        " and ",
+        Setting::NoHeader,
+        " with ",
+        Setting::Columns.to("A,B,...")
+    ]))
+}
+
+/// Returns the delimiter that a file's name speaks of.
+fn preferred(path: &Path) -> Option<Delimiter> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    (name.ends_with(".tsv") || name.ends_with(".tab")).then_some(Delimiter::TAB)
+}
+
+/// The rows of a CSV file, once it is known how the file is written.
+struct CsvFile {
+    /// The names of the columns, for a file that changes while it is read.
+    names: Vec<String>,
+    options: CsvOptions,
+    /// Rows that were loaded although fields are missing.
+    padded: Arc<AtomicU64>,
+}
+
+impl Content for CsvFile {
+    fn source(&mut self, input: &mut InputFile, wanted: WantedRows<'_>) -> Result<Box<dyn Counted>> {
+        let opened = input.open()?;
+        let progress = (!opened.has_offsets_of_file()).then(|| opened.bytes_read.clone());
+        let reader = CsvReader::new(opened.reader, input.name(), self.options.clone())?;
+        let same = match self.options.header {
+            true => reader.header() == self.names,
+            false => reader.header().len() == self.names.len(),
+        };
+        if !same {
+            return Err(changed());
+        }
+        // An attempt before this one loaded nothing.
+        self.padded.store(0, Ordering::Relaxed);
+        let source = reader.into_source(wanted.map, wanted.rows).with_padded(Arc::clone(&self.padded));
+        Ok(Box::new(source.with_progress(progress, opened.bytes)))
+    }
+
+    fn sample_source(
+        &mut self,
+        input: &mut InputFile,
+        sample_bytes: usize,
+        wanted: WantedRows<'_>,
+    ) -> Result<Box<dyn Counted>> {
+        let sample = input.sample(sample_bytes)?;
+        let reader = csv_reader(sample, input.name(), &self.options)?;
+        let WantedRows { map, rows, .. } = wanted;
+        Ok(Box::new(reader.into_source(map, rows)))
+    }
+
+    fn has_untyped_values(&self) -> bool {
+        true
+    }
+
+    fn can_convert(&self, _: &Conversion) -> bool {
+        true
+    }
+
+    fn padded(&self) -> u64 {
+        self.padded.load(Ordering::Relaxed)
+    }
+}

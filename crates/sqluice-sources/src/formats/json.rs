@@ -1,0 +1,315 @@
+//! JSON files: where their records are, and which keys these have. Any record may bring new keys.
+//!
+//! ```text
+//!  the sample ──> keys ──> columns ──> load ──> done
+//!                   ^                   │ a record has a key that is none of these
+//!                   └── all is read <───┘ once, for its keys alone
+//! ```
+
+use std::ops::Range;
+
+use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
+use sqluice_core::progress::{Cancel, Silent};
+use sqluice_core::source::chain::Counted;
+use sqluice_core::source::columns::ColumnFrom;
+use sqluice_core::source::recognised::Recognised;
+
+use super::opened::{Columns, Content, OpenRequest, Opened, SampledRows, WantedRows};
+use super::sample::{SAMPLE_GROWTH, SampleFacts, sample_reader};
+use super::{FileFormat, Format, Reader, Start};
+use crate::convert::Conversion;
+use crate::csv::Renamed;
+use crate::infer;
+use crate::input::{InputFile, Sample};
+use crate::json::{
+    JsonColumn, JsonOptions, JsonSource, Key, Layout, NewKeysMet, Wanted, arrays_of_objects, unique_names,
+};
+
+/// Objects, one a line, in a file of any name.
+pub(super) static JSON_LINES: FileFormat =
+    FileFormat { name: "ndjson", words: "NDJSON", ..of(Layout::Lines) };
+
+/// An array of objects.
+pub(super) static JSON_ARRAY: FileFormat =
+    FileFormat { words: "a JSON array", settings: &[Setting::Records], ..of(Layout::Array) };
+
+/// Objects one after another.
+pub(super) static JSON_OBJECTS: FileFormat = FileFormat { words: "JSON objects", ..of(Layout::Objects) };
+
+const fn of(layout: Layout) -> FileFormat {
+    FileFormat {
+        name: "json",
+        words: "JSON",
+        about: "",
+        extensions: &[],
+        signatures: &[],
+        settings: &[],
+        has_tables: false,
+        reader: Reader::Built(match layout {
+            Layout::Lines => &Json(Some(Layout::Lines)),
+            Layout::Array => &Json(Some(Layout::Array)),
+            Layout::Objects => &Json(Some(Layout::Objects)),
+        }),
+    }
+}
+
+/// Reads JSON; `None`: the beginning of a file decides the layout.
+pub(super) struct Json(pub(super) Option<Layout>);
+
+impl Format for Json {
+    fn layout(&self, this: &'static FileFormat, start: &Start<'_>) -> Option<&'static FileFormat> {
+        // `ndjson`, if the user says so, is lines, and a file of that extension may be anything.
+        if start.asked && self.0.is_some() {
+            return Some(this);
+        }
+        if start.options.records.is_some() {
+            return Some(&JSON_ARRAY);
+        }
+        Some(match Layout::of_text(start.head, start.whole)? {
+            Layout::Lines => &JSON_LINES,
+            Layout::Array => &JSON_ARRAY,
+            Layout::Objects => &JSON_OBJECTS,
+        })
+    }
+
+    fn looks_like(&self, start: &Start<'_>) -> Option<bool> {
+        let head = start.head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start.head).trim_ascii_start();
+        let after = head.get(1..).unwrap_or_default().trim_ascii_start().first();
+        match (head.first(), after) {
+            (Some(b'{'), Some(b'"' | b'}')) | (Some(b'['), Some(b'{')) => Some(true),
+            (None | Some(b'{' | b'['), None) if !start.whole => None,
+            _ => Some(false),
+        }
+    }
+
+    fn open(
+        &self,
+        this: &'static FileFormat,
+        input: InputFile,
+        request: &OpenRequest<'_>,
+    ) -> Result<Vec<Opened>> {
+        open(self.0.unwrap_or(Layout::Lines), this, input, request).map(|opened| vec![opened])
+    }
+}
+
+/// Samples a JSON file, and reads all of it where the request names columns that the sample does not have.
+fn open(
+    layout: Layout,
+    format: &'static FileFormat,
+    mut input: InputFile,
+    request: &OpenRequest<'_>,
+) -> Result<Opened> {
+    let records = request.options.records.clone();
+    let wanted = request.columns.map_or(Wanted::All, |names| Wanted::Named(names.to_vec()));
+    let options = JsonOptions::new(layout)
+        .part_bytes(request.part_bytes)
+        .record_bytes_max(request.record_bytes_max)
+        .records(records)
+        .wanted(wanted);
+    let words = match &options.records {
+        Some(path) => format!("JSON, records in {path}"),
+        None => format.words.to_owned(),
+    };
+    let remark = options.records.as_ref().map(|path| {
+        format!("records are the elements of {path}; what stands around that array is left out").into()
+    });
+    let mut json = JsonFile { options, keys: Vec::new(), complete: false, met: None, remark };
+    let mut sample_bytes = request.sample_bytes;
+    let facts = loop {
+        let sample = input.sample(sample_bytes)?;
+        let facts = SampleFacts::of(&sample, sample_bytes);
+        let more = sample_bytes <= json.options.record_bytes_max
+            && facts.text_bytes >= sample_bytes as u64
+            && !facts.whole;
+        let head = Sample { text: sample.text.clone(), ..sample };
+        let mut source = match json.of_sample(sample, &input, request.rows_max) {
+            // The array has not begun.
+            Err(_) if more => {
+                sample_bytes = sample_bytes.max(1).saturating_mul(SAMPLE_GROWTH);
+                continue;
+            }
+            source => source?,
+        };
+        // Where the sample is cut off, it can't be read.
+        let _ = json.read_keys(&mut source, 1);
+        let rows = source.rows_done();
+        if !more || rows > 0 {
+            json.complete = facts.whole || rows >= request.rows_max;
+            suggest_records(&mut json, &input, rows, &head)?;
+            break facts;
+        }
+        sample_bytes = sample_bytes.max(1).saturating_mul(SAMPLE_GROWTH);
+    };
+    if json.lacks(request.named) {
+        if !input.can_reopen() {
+            input.spool(&(request.temp_folder)()?, &Silent)?;
+        }
+        let mut source = json.keys_source(&mut input, 0..request.rows_max)?;
+        json.read_keys(&mut source, request.threads)?;
+        json.complete = true;
+    }
+    let map = (0..json.keys.len()).map(ColumnFrom::Field).collect();
+    let wanted = WantedRows { map, as_text: &[], rows: 0..request.rows_max };
+    let rows = json.sample_source(&mut input, facts.sample_bytes, wanted)?;
+    Ok(Opened {
+        table: None,
+        columns: json.columns(),
+        types: Vec::new(),
+        recognised: Recognised::new(format.name),
+        words,
+        sample: facts,
+        rows: SampledRows::Read(rows),
+        all_malformed: None,
+        content: Box::new(json),
+        input,
+    })
+}
+
+/// Suggests the array in which the records may be, where a file is one object that has such an array. `rows` is the number of records in the
+/// sample.
+///
+/// # Errors
+/// If the memory is too small for that object.
+fn suggest_records(json: &mut JsonFile, input: &InputFile, rows: u64, sample: &Sample) -> Result<()> {
+    if json.options.layout == Layout::Array || rows > 1 || rows == 1 && !sample.whole {
+        return Ok(());
+    }
+    let Some(path) = arrays_of_objects(&sample.text).into_iter().next() else { return Ok(()) };
+    let suggestion = message![Setting::Records.to(path.to_string()), " loads a row for each of its elements"];
+    if rows == 0 && !sample.whole {
+        let message = format!("the file is one long object, with an array of objects in {path}");
+        return Err(Error::input(message).at(Place::file(input.name())).hint(suggestion));
+    }
+    let words = format!("the file is one object, with an array of objects in {path}; ");
+    json.remark = Some(message![words, suggestion]);
+    Ok(())
+}
+
+/// The rows of a JSON file.
+struct JsonFile {
+    options: JsonOptions,
+    /// The keys, as far as they are known.
+    keys: Vec<Key>,
+    /// All keys of the file are known.
+    complete: bool,
+    /// The keys that the last source met and that were not known.
+    met: Option<NewKeysMet>,
+    /// Where the records may be, or what stands around them.
+    remark: Option<Message>,
+}
+
+impl JsonFile {
+    /// Opens a sample for its keys.
+    fn of_sample(&self, sample: Sample, input: &InputFile, rows_max: u64) -> Result<JsonSource> {
+        let reader = sample_reader(sample, None);
+        JsonSource::of_keys(reader, input.name(), &self.options, &self.names(), 0..rows_max)
+    }
+
+    /// Opens the file for its keys alone.
+    fn keys_source(&mut self, input: &mut InputFile, rows: Range<u64>) -> Result<JsonSource> {
+        let opened = input.open()?;
+        let progress = (!opened.has_offsets_of_file()).then(|| opened.bytes_read.clone());
+        let source = JsonSource::of_keys(opened.reader, input.name(), &self.options, &self.names(), rows)?;
+        self.met = Some(source.new_keys());
+        Ok(source.with_progress(progress, opened.bytes))
+    }
+
+    /// Reads a source for its keys, on some threads.
+    fn read_keys(&mut self, source: &mut JsonSource, threads: usize) -> Result<()> {
+        let met = source.new_keys();
+        let (_, read) = infer::scan(source, &[], threads, &Cancel::new(), &Silent);
+        self.keys.extend(met.all());
+        read
+    }
+
+    /// Returns `true` if a column of these names may be in the file beyond the sample.
+    fn lacks(&self, named: &[String]) -> bool {
+        let (names, _) = unique_names(self.names());
+        let exists = |name: &String| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+        !self.complete && !named.iter().all(exists)
+    }
+
+    /// Returns the columns of the keys that are known.
+    fn columns(&self) -> Columns {
+        let (names, renamed) = unique_names(self.names());
+        let notes = renamed.into_iter().map(|Renamed { from, to, .. }| match from.is_empty() {
+            true => format!("the key \"\" is empty, and its column is called {to:?}"),
+            false => {
+                format!("the key {from:?} is another by its case alone, and its column is called {to:?}")
+            }
+        });
+        let notes = notes.map(Into::into).chain(self.remark.clone()).collect();
+        let places = self.keys.iter().map(|key| key.place.clone()).collect();
+        Columns { names, places: Some(places), notes }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.keys.iter().map(|key| key.name.clone()).collect()
+    }
+}
+
+impl Content for JsonFile {
+    fn source(&mut self, input: &mut InputFile, wanted: WantedRows<'_>) -> Result<Box<dyn Counted>> {
+        let opened = input.open()?;
+        let progress = (!opened.has_offsets_of_file()).then(|| opened.bytes_read.clone());
+        let (columns, rows) = columns(wanted);
+        let source =
+            JsonSource::new(opened.reader, input.name(), &self.options, &self.names(), columns, rows)?;
+        self.met = Some(source.new_keys());
+        Ok(Box::new(source.with_progress(progress, opened.bytes)))
+    }
+
+    fn sample_source(
+        &mut self,
+        input: &mut InputFile,
+        sample_bytes: usize,
+        wanted: WantedRows<'_>,
+    ) -> Result<Box<dyn Counted>> {
+        let sample = sample_reader(input.sample(sample_bytes)?, None);
+        let (columns, rows) = columns(wanted);
+        let source = JsonSource::new(sample, input.name(), &self.options, &self.names(), columns, rows)?;
+        Ok(Box::new(source))
+    }
+
+    fn has_untyped_values(&self) -> bool {
+        true
+    }
+
+    fn can_convert(&self, conversion: &Conversion) -> bool {
+        !conversion.is_number()
+    }
+
+    fn knows_all_columns(&self) -> bool {
+        self.complete
+            || matches!(&self.options.wanted, Wanted::Named(names) if names.len() == self.keys.len())
+    }
+
+    fn forget_columns(&mut self) {
+        self.complete = false;
+    }
+
+    fn met_new_column(&self) -> bool {
+        self.met.as_ref().is_some_and(NewKeysMet::any)
+    }
+
+    fn columns_source(&mut self, input: &mut InputFile, rows: Range<u64>) -> Result<Box<dyn Counted>> {
+        Ok(Box::new(self.keys_source(input, rows)?))
+    }
+
+    fn take_new_columns(&mut self) -> Option<Columns> {
+        if let Some(met) = self.met.take() {
+            self.keys.extend(met.all());
+        }
+        self.complete = true;
+        Some(self.columns())
+    }
+}
+
+/// Returns what fills the columns of the table, and which rows are read.
+fn columns(wanted: WantedRows<'_>) -> (Vec<JsonColumn>, Range<u64>) {
+    let WantedRows { map, as_text, rows } = wanted;
+    let columns = map.into_iter().enumerate();
+    let columns =
+        columns.map(|(index, from)| JsonColumn { from, as_text: as_text.get(index) == Some(&true) });
+    (columns.collect(), rows)
+}

@@ -1,0 +1,285 @@
+//! Formats of files that can be loaded: how a file's format is recognised, and how its rows are read.
+//!
+//! ```text
+//!  path, first bytes ──> recognise ──> FileFormat ──> Format::open ──> Opened: columns, a sample of rows
+//!                                                                        └──> Content: all rows, as often as they are needed
+//! ```
+//!
+//! To add a format, add a folder here with a [`Format`], and a [`FileFormat`] to the list below. Front ends, help texts and messages read
+//! the list. Formats without a reader, such as PDF, are listed in [`foreign`](super::input::foreign).
+//!
+//! Modules, from the bottom up:
+//!
+//! * `options`: settings of formats; `opened`: what an opened file says of itself; `sample`: the first bytes of a file
+//! * `csv`, `json`, `columnar`, `arrow`, `parquet`, `sqlite`: one module for each format
+//! * `recognise`: which format a file has
+
+#[cfg(feature = "parquet")]
+mod arrow;
+#[cfg(feature = "parquet")]
+mod columnar;
+mod csv;
+mod json;
+mod opened;
+mod options;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod recognise;
+mod sample;
+mod sqlite;
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use sqluice_core::error::{Error, Result, Setting, message};
+
+pub use self::opened::{Columns, Content, OpenRequest, Opened, SampledRows, WantedRows};
+pub use self::options::FormatOptions;
+pub use self::recognise::recognise;
+pub use self::sample::{SampleFacts, changed};
+use crate::csv::Delimiter;
+use crate::input::InputFile;
+use crate::json::Layout;
+
+/// A format of files that can be loaded.
+#[non_exhaustive]
+pub struct FileFormat {
+    /// The name in settings and reports: `csv`.
+    pub name: &'static str,
+    /// The name in messages: `CSV`.
+    pub words: &'static str,
+    /// A phrase for help texts.
+    pub about: &'static str,
+    /// The extensions of file names, in lower case.
+    pub extensions: &'static [&'static str],
+    /// First bytes that no file of another format has. They win over the extension.
+    pub signatures: &'static [&'static [u8]],
+    /// The settings that this format understands, and not every format does.
+    pub settings: &'static [Setting],
+    /// A file has several tables, each with its name.
+    pub has_tables: bool,
+    reader: Reader,
+}
+
+/// The code that reads a format.
+enum Reader {
+    Built(&'static dyn Format),
+    /// The build lacks this cargo feature.
+    #[cfg_attr(feature = "parquet", allow(dead_code))]
+    Missing(&'static str),
+}
+
+/// Names the reader of a format that needs a cargo feature.
+macro_rules! reader {
+    ($feature:literal, $format:expr) => {{
+        #[cfg(feature = $feature)]
+        {
+            Reader::Built(&$format)
+        }
+        #[cfg(not(feature = $feature))]
+        {
+            Reader::Missing($feature)
+        }
+    }};
+}
+
+/// All formats, in the order in which help texts list them.
+pub static ALL: &[&FileFormat] = &[&CSV, &TSV, &NDJSON, &JSON, &PARQUET, &ARROW, &SQLITE];
+
+/// Fields between delimiters.
+pub static CSV: FileFormat = FileFormat {
+    name: "csv",
+    words: "CSV",
+    about: "Fields separated by commas, or by the delimiter that is given or recognised",
+    extensions: &["csv", "tsv", "tab", "txt", "psv"],
+    signatures: &[],
+    settings: csv::SETTINGS,
+    has_tables: false,
+    reader: Reader::Built(&csv::Csv { delimiter: None }),
+};
+
+/// Fields between tabs.
+pub static TSV: FileFormat = FileFormat {
+    name: "tsv",
+    words: "TSV",
+    about: "Fields separated by tabs",
+    // A file with the extension `.tsv` is CSV, whose delimiter is recognised.
+    extensions: &[],
+    signatures: &[],
+    settings: csv::SETTINGS_WITHOUT_DELIMITER,
+    has_tables: false,
+    reader: Reader::Built(&csv::Csv { delimiter: Some(Delimiter::TAB) }),
+};
+
+/// JSON objects, one a line.
+pub static NDJSON: FileFormat = FileFormat {
+    name: "ndjson",
+    words: "NDJSON",
+    about: "JSON objects, one per line",
+    extensions: &["ndjson", "jsonl", "ldjson", "geojsonl"],
+    signatures: &[],
+    settings: &[],
+    has_tables: false,
+    reader: Reader::Built(&json::Json(Some(Layout::Lines))),
+};
+
+/// JSON: an array of objects, or objects one after another.
+pub static JSON: FileFormat = FileFormat {
+    name: "json",
+    words: "a JSON document",
+    about: "JSON: an array of objects, or objects one after another",
+    extensions: &["json", "geojson"],
+    signatures: &[],
+    settings: &[Setting::Records],
+    has_tables: false,
+    reader: Reader::Built(&json::Json(None)),
+};
+
+/// Parquet.
+pub static PARQUET: FileFormat = FileFormat {
+    name: "parquet",
+    words: "Parquet",
+    about: "Parquet",
+    extensions: &["parquet", "pq"],
+    signatures: &[b"PAR1", b"PARE"],
+    settings: &[],
+    has_tables: false,
+    reader: reader!("parquet", parquet::Parquet),
+};
+
+/// Arrow IPC files and streams. Streams of old versions begin with a length instead of these bytes.
+pub static ARROW: FileFormat = FileFormat {
+    name: "arrow",
+    words: "Arrow IPC",
+    about: "An Arrow IPC file or stream",
+    extensions: &["arrow", "arrows", "feather", "ipc"],
+    signatures: &[b"ARROW1", b"\xff\xff\xff\xff"],
+    settings: &[],
+    has_tables: false,
+    reader: reader!("parquet", arrow::Arrow),
+};
+
+/// Databases of SQLite.
+pub static SQLITE: FileFormat = FileFormat {
+    name: "sqlite",
+    words: "a database",
+    about: "A SQLite database: each of its tables, or the one that is asked for",
+    extensions: &["db", "sqlite", "sqlite3"],
+    signatures: &[sqluice_format::database::MAGIC],
+    settings: &[],
+    has_tables: true,
+    reader: Reader::Built(&sqlite::Sqlite),
+};
+
+/// The reader of a format: how the layout of a file is recognised, and how the file is opened.
+pub trait Format: Sync {
+    /// Returns the format that a file has whose name or user says `this` one: one name may stand for several layouts. Returns `None` if
+    /// only a longer beginning of the file decides.
+    fn layout(&self, this: &'static FileFormat, start: &Start<'_>) -> Option<&'static FileFormat> {
+        let _ = start;
+        Some(this)
+    }
+
+    /// Returns `true` if a file of an unknown extension looks as if it had this format, and `None` if only a longer beginning of the file
+    /// decides.
+    fn looks_like(&self, start: &Start<'_>) -> Option<bool> {
+        let _ = start;
+        Some(false)
+    }
+
+    /// Opens a file: reads its columns, and takes a sample of its rows. A file with several tables gives several.
+    ///
+    /// # Errors
+    /// If the file can't be read, is damaged, or contradicts the request.
+    fn open(
+        &self,
+        this: &'static FileFormat,
+        input: InputFile,
+        request: &OpenRequest<'_>,
+    ) -> Result<Vec<Opened>>;
+}
+
+/// The beginning of a file, and what the user says about the file.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'a> {
+    /// The first bytes, decompressed.
+    pub head: &'a [u8],
+    /// The file has no more bytes, or no more of them may be read to recognise it.
+    pub whole: bool,
+    /// The user names the format.
+    pub asked: bool,
+    /// The settings of the user.
+    pub options: &'a FormatOptions,
+}
+
+impl FileFormat {
+    /// Opens a file of this format.
+    ///
+    /// # Errors
+    /// As [`Format::open`], and if this build lacks the reader of the format.
+    pub fn open(&'static self, input: InputFile, request: &OpenRequest<'_>) -> Result<Vec<Opened>> {
+        match self.reader {
+            Reader::Built(format) => format.open(self, input, request),
+            Reader::Missing(feature) => {
+                let name = input.name().display();
+                let what = format!("{name} is {}, which this build does not read", self.words);
+                Err(Error::without_feature(what, feature))
+            }
+        }
+    }
+
+    /// Refuses settings that this format does not understand, for the file `name`.
+    fn refuse_settings(&self, name: &Path, options: &FormatOptions) -> Result<()> {
+        let Some(setting) = options.given().find(|setting| !self.settings.contains(setting)) else {
+            return Ok(());
+        };
+        let about =
+            ALL.iter().find(|format| format.settings.contains(&setting)).map_or("", |format| format.words);
+        let message =
+            message![setting, format!(" is about {about}, and {} is {}", name.display(), self.words)];
+        Err(Error::usage(message).hint(message!["leave it out, or say what the file is: ", Setting::Format]))
+    }
+
+    fn reader(&self) -> Option<&'static dyn Format> {
+        match self.reader {
+            Reader::Built(format) => Some(format),
+            Reader::Missing(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for FileFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl fmt::Display for FileFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Two formats are equal if a message calls their files the same.
+impl PartialEq for FileFormat {
+    fn eq(&self, other: &FileFormat) -> bool {
+        self.words == other.words
+    }
+}
+
+impl Eq for FileFormat {}
+
+/// Finds a format by its name.
+impl FromStr for &'static FileFormat {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<&'static FileFormat> {
+        let found = ALL.iter().find(|format| format.name == name);
+        found.copied().ok_or_else(|| {
+            let names: Vec<&str> = ALL.iter().map(|format| format.name).collect();
+            Error::usage(format!("no format is called {name:?}"))
+                .hint(format!("formats are {}", names.join(", ")))
+        })
+    }
+}

@@ -1,0 +1,177 @@
+//! Opened files: what they are asked for, and what they say of themselves.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use sqluice_core::error::{Error, Message, Place, Result};
+use sqluice_core::source::chain::Counted;
+use sqluice_core::source::columns::ColumnFrom;
+use sqluice_core::source::recognised::Recognised;
+use sqluice_reader::Snapshot;
+
+use super::options::FormatOptions;
+use super::sample::SampleFacts;
+use crate::convert::Conversion;
+use crate::input::InputFile;
+
+/// What a load wants to know of a file, and within which limits.
+pub struct OpenRequest<'a> {
+    /// The path or URL of the file, as the user names it.
+    pub path: &'a Path,
+    /// How the file is written, as far as the user says it.
+    pub options: &'a FormatOptions,
+    /// The table that is asked for; `None`: the format decides.
+    pub table: Option<&'a str>,
+    /// The columns that the user selects or, for a file without a header, names.
+    pub columns: Option<&'a [String]>,
+    /// The columns of the table that is declared for the file.
+    pub declared: &'a [&'a str],
+    /// All columns that any setting names.
+    pub named: &'a [String],
+    /// Tables are STRICT.
+    pub strict: bool,
+    /// Values may lose what SQLite's conversions lose.
+    pub lossy: bool,
+    /// How decimals and timestamps are stored.
+    #[cfg(feature = "arrow")]
+    pub arrow: crate::arrow::ArrowOptions,
+    /// The number of rows that are loaded at most.
+    pub rows_max: u64,
+    /// Bytes of text that are looked at.
+    pub sample_bytes: usize,
+    /// Bytes of text that are decoded at once.
+    pub part_bytes: usize,
+    /// Bytes of a record at most.
+    pub record_bytes_max: usize,
+    /// Bytes of memory for all buffers.
+    pub memory_bytes: u64,
+    /// The number of threads that read a whole file before the load.
+    pub threads: usize,
+    /// Returns the folder for temporary files.
+    pub temp_folder: &'a (dyn Fn() -> Result<PathBuf> + Sync),
+    /// Opens the database at `path`.
+    pub open_database: &'a (dyn Fn() -> Result<Snapshot> + Sync),
+    /// Opens the input at `path` once more, for another table of the file.
+    pub open_again: &'a (dyn Fn() -> Result<InputFile> + Sync),
+    /// Ends the run if it is set.
+    pub cancel: &'a sqluice_core::progress::Cancel,
+}
+
+/// A file, or a table of a file, whose columns are known.
+#[non_exhaustive]
+pub struct Opened {
+    /// The input, which can be read again.
+    pub input: InputFile,
+    /// The name of the table within the file; `None`: the file is one table, and has no name for it.
+    pub table: Option<String>,
+    /// The columns, as far as they are known.
+    pub columns: Columns,
+    /// The types that the file declares for its columns; empty if types follow from values.
+    pub types: Vec<Option<&'static str>>,
+    /// How the file is written, as data.
+    pub recognised: Recognised,
+    /// How the file is written, in words.
+    pub words: String,
+    /// What the sample shows of the whole file.
+    pub sample: SampleFacts,
+    /// The rows of the sample.
+    pub rows: SampledRows,
+    /// The error for a file all of whose sampled rows are malformed, if that has one reason.
+    pub all_malformed: Option<Error>,
+    /// The reader of the rows.
+    pub content: Box<dyn Content>,
+}
+
+/// The columns of a file.
+#[derive(Debug, Default)]
+pub struct Columns {
+    /// Their names.
+    pub names: Vec<String>,
+    /// Where the file names them; `None`: it does not.
+    pub places: Option<Vec<Place>>,
+    /// What a user might expect otherwise.
+    pub notes: Vec<Message>,
+}
+
+/// The rows of a sample.
+pub enum SampledRows {
+    /// Rows whose values show the types of their columns.
+    Read(Box<dyn Counted>),
+    /// Rows of declared types: how many are in the sample, and how many the file has, if that is known.
+    Declared {
+        /// Rows of the sample.
+        sample: u64,
+        /// Rows of the file.
+        all: Option<u64>,
+    },
+}
+
+/// Which rows and columns of a file are read.
+pub struct WantedRows<'a> {
+    /// Which field, or which constant, each column of the table gets.
+    pub map: Vec<ColumnFrom>,
+    /// Which columns of the table have TEXT affinity.
+    pub as_text: &'a [bool],
+    /// The numbers of the rows: the first one has the number `rows.start`.
+    pub rows: Range<u64>,
+}
+
+/// The rows of an opened file.
+pub trait Content: Send {
+    /// Opens the file for its rows.
+    ///
+    /// # Errors
+    /// If the file can't be read, or differs from its sample.
+    fn source(&mut self, input: &mut InputFile, wanted: WantedRows<'_>) -> Result<Box<dyn Counted>>;
+
+    /// Opens the first `sample_bytes` of the file for the rows in them.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    fn sample_source(
+        &mut self,
+        input: &mut InputFile,
+        sample_bytes: usize,
+        wanted: WantedRows<'_>,
+    ) -> Result<Box<dyn Counted>>;
+
+    /// Returns `true` if the file declares no types: its values show them.
+    fn has_untyped_values(&self) -> bool;
+
+    /// Returns `true` if the values of the file can be converted so: they are text, or written as text.
+    fn can_convert(&self, conversion: &Conversion) -> bool {
+        let _ = conversion;
+        false
+    }
+
+    /// Returns the number of rows that the last source filled with NULL where fields are missing.
+    fn padded(&self) -> u64 {
+        0
+    }
+
+    /// Returns `true` if no row can bring a column that is not known.
+    fn knows_all_columns(&self) -> bool {
+        true
+    }
+
+    /// Forgets that all columns are known.
+    fn forget_columns(&mut self) {}
+
+    /// Returns `true` if a row of the last source has brought a column that is not known.
+    fn met_new_column(&self) -> bool {
+        false
+    }
+
+    /// Opens the file for the names of its columns alone.
+    ///
+    /// # Errors
+    /// As [`Content::source`].
+    fn columns_source(&mut self, input: &mut InputFile, rows: Range<u64>) -> Result<Box<dyn Counted>> {
+        self.source(input, WantedRows { map: Vec::new(), as_text: &[], rows })
+    }
+
+    /// Returns the columns, with those that the last [`Content::columns_source`] has met; `None`: no column is new.
+    fn take_new_columns(&mut self) -> Option<Columns> {
+        None
+    }
+}

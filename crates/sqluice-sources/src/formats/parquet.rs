@@ -1,0 +1,63 @@
+//! Parquet files. The end of the file is read first, and then the columns that are needed.
+
+use sqluice_core::error::Result;
+use sqluice_core::progress::Silent;
+use sqluice_core::source::chain::Counted;
+
+use super::columnar::{opened, options, part};
+use super::opened::{Content, OpenRequest, Opened, WantedRows};
+use super::{FileFormat, Format};
+use crate::arrow::ArrowOptions;
+use crate::input::InputFile;
+use crate::parquet::ParquetFile;
+
+/// Reads Parquet.
+pub(super) struct Parquet;
+
+impl Format for Parquet {
+    fn open(
+        &self,
+        this: &'static FileFormat,
+        mut input: InputFile,
+        request: &OpenRequest<'_>,
+    ) -> Result<Vec<Opened>> {
+        input.spool(&(request.temp_folder)()?, &Silent)?;
+        let part = part(&input, request)?;
+        let parquet = ParquetFile::open(part, input.name())?;
+        let (schema, rows) = (parquet.schema().clone(), parquet.rows());
+        let has_unreadable_hint = parquet.has_unreadable_hint();
+        let content = ParquetRows { parquet, options: options(request) };
+        let mut opened = opened(this, input, request, &schema, Some(rows), Box::new(content))?;
+        if has_unreadable_hint {
+            let note = "its Arrow schema can't be read, its Parquet schema says the types";
+            opened.columns.notes.push(note.into());
+        }
+        Ok(vec![opened])
+    }
+}
+
+/// The rows of a Parquet file.
+struct ParquetRows {
+    parquet: ParquetFile,
+    options: ArrowOptions,
+}
+
+impl Content for ParquetRows {
+    fn source(&mut self, _: &mut InputFile, wanted: WantedRows<'_>) -> Result<Box<dyn Counted>> {
+        let WantedRows { map, as_text, rows } = wanted;
+        Ok(Box::new(self.parquet.source(map, as_text, self.options, rows)))
+    }
+
+    fn sample_source(
+        &mut self,
+        input: &mut InputFile,
+        _: usize,
+        wanted: WantedRows<'_>,
+    ) -> Result<Box<dyn Counted>> {
+        self.source(input, wanted)
+    }
+
+    fn has_untyped_values(&self) -> bool {
+        false
+    }
+}

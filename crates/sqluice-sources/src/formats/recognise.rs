@@ -1,0 +1,210 @@
+//! The format of a file, by the user's word, the first bytes and the name.
+//!
+//! ```text
+//!  the user names it        a name may leave the layout open: json is an array or objects
+//!  SQLite format 3          a database, whatever its name is
+//!  PAR1, ARROW1             Parquet, Arrow IPC, whatever the name is
+//!  <html>, <?xml            an error, whatever the name is (`input::foreign`)
+//!  x.csv  x.tsv  x.txt      CSV, whatever it begins with
+//!  x.json  x.ndjson         JSON: an array if it begins with [, else objects, one a line or one after another
+//!  anything else            JSON if it begins as a record of it does: {" or {} or [{, else CSV
+//! ```
+
+use std::path::Path;
+
+use sqluice_core::error::Result;
+use sqluice_platform::positioned::Positioned;
+use sqluice_reader::descriptor::Descriptor;
+
+use super::json::JSON_ARRAY;
+use super::sample::SAMPLE_GROWTH;
+use super::{ALL, CSV, FileFormat, FormatOptions, SQLITE, Start};
+use crate::input::{InputFile, foreign};
+
+/// The bytes of a file that are looked at first.
+const HEAD_BYTES: usize = 4096;
+
+/// Returns the format of the file at `path`. Of a file whose first bytes leave it open, up to `bytes_max` are read.
+///
+/// # Errors
+/// If the file can't be read, has a format that is not read here, or a setting is not for its format.
+pub fn recognise(
+    input: &mut InputFile,
+    path: &Path,
+    options: &FormatOptions,
+    bytes_max: usize,
+) -> Result<&'static FileFormat> {
+    let format = of_input(input, path, options, bytes_max)?;
+    format.refuse_settings(input.name(), options)?;
+    Ok(format)
+}
+
+fn of_input(
+    input: &mut InputFile,
+    path: &Path,
+    options: &FormatOptions,
+    bytes_max: usize,
+) -> Result<&'static FileFormat> {
+    let nothing = Start { head: &[], whole: false, asked: true, options };
+    // Before the wait for a pipe begins.
+    if let Some(format) = options.format.and_then(|asked| layout(asked, &nothing)) {
+        return Ok(format);
+    }
+    if options.format.is_none() && is_database(input, path)? {
+        return Ok(&SQLITE);
+    }
+    let mut bytes = HEAD_BYTES;
+    loop {
+        let sample = input.sample(bytes)?;
+        if bytes == HEAD_BYTES
+            && options.format.is_none()
+            && let Some(foreign) = foreign::of_text(&sample.text)
+        {
+            return Err(foreign.error(input.name()));
+        }
+        // A sample that ends early is of a damaged file: reading it gives the error.
+        let whole = sample.whole || bytes >= bytes_max || sample.text.len() < bytes;
+        let start = Start { head: &sample.text, whole, asked: options.format.is_some(), options };
+        if let Some(format) = of_start(&start, path) {
+            return Ok(format);
+        }
+        bytes = bytes.saturating_mul(SAMPLE_GROWTH).min(bytes_max.max(HEAD_BYTES));
+    }
+}
+
+/// Returns the format of a file that begins so; `None`: only a longer beginning decides.
+fn of_start(start: &Start<'_>, path: &Path) -> Option<&'static FileFormat> {
+    if let Some(asked) = start.options.format {
+        return layout(asked, start);
+    }
+    let begins = |format: &&&'static FileFormat| {
+        format.signatures.iter().any(|signature| start.head.starts_with(signature))
+    };
+    if let Some(format) = ALL.iter().find(begins) {
+        return Some(format);
+    }
+    let extension = extension(path);
+    let named = extension
+        .and_then(|extension| ALL.iter().copied().find(|format| format.extensions.contains(&&*extension)))
+        // A database begins with its signature.
+        .filter(|format| **format != SQLITE);
+    let format = match named {
+        Some(format) => layout(format, start),
+        None => of_content(start),
+    }?;
+    // The user says that the file is a document with an array somewhere.
+    Some(if start.options.records.is_some() && *format == CSV { &JSON_ARRAY } else { format })
+}
+
+/// Returns the format of a file whose name says nothing: CSV, unless it looks like another.
+fn of_content(start: &Start<'_>) -> Option<&'static FileFormat> {
+    for format in ALL {
+        let Some(reader) = format.reader() else { continue };
+        if reader.looks_like(start)? {
+            return layout(format, start);
+        }
+    }
+    Some(&CSV)
+}
+
+fn layout(format: &'static FileFormat, start: &Start<'_>) -> Option<&'static FileFormat> {
+    format.reader().map_or(Some(format), |reader| reader.layout(format, start))
+}
+
+/// Returns `true` if a file is a database, by its first bytes.
+fn is_database(input: &InputFile, path: &Path) -> Result<bool> {
+    let magic = SQLITE.signatures[0];
+    if let Some(file) = input.remote() {
+        let bytes = magic.len() as u64;
+        return Ok(file.bytes() >= Some(bytes) && file.read(0..bytes)? == magic);
+    }
+    if !path.metadata().is_ok_and(|about| about.is_file()) {
+        return Ok(false);
+    }
+    let mut start = vec![0; magic.len()];
+    // The database may be open already, and closing another descriptor would drop the locks on it.
+    Ok(Descriptor::open(path).is_ok_and(|file| file.file().read_exact_at(&mut start, 0).is_ok())
+        && start == magic)
+}
+
+/// Returns the extension of a name, in lower case, that of a compression aside.
+fn extension(path: &Path) -> Option<String> {
+    let of = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
+    match of(path)?.as_str() {
+        "gz" | "gzip" | "zst" | "zstd" => of(Path::new(path.file_stem()?)),
+        other => Some(other.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::JSON;
+    use super::super::json::{JSON_LINES, JSON_OBJECTS};
+    use super::*;
+
+    fn of(head: &str, whole: bool, name: &str, options: &FormatOptions) -> Option<&'static FileFormat> {
+        let start = Start { head: head.as_bytes(), whole, asked: options.format.is_some(), options };
+        of_start(&start, Path::new(name))
+    }
+
+    #[test]
+    fn name_and_first_bytes_say_the_format() {
+        let [lines, array, objects] = [&JSON_LINES, &JSON_ARRAY, &JSON_OBJECTS];
+        for (name, head, expected) in [
+            ("x.csv", "{\"a\":1}", &CSV),
+            ("x.csv.gz", "[{", &CSV),
+            ("x.json", "{}", lines),
+            ("x.JSON.zst", " [1", array),
+            ("x.ndjson", "", lines),
+            ("x.json", "{\n \"a\": 1\n}", objects),
+            ("x.geojson", "{ \"a\": [1,\n2]}", objects),
+            ("x.json", "{\"a\":1}{\"a\":2}\n", objects),
+            ("x.json", "{\"a\":1} \r\n{\"a\":2}\n", lines),
+            ("x.json", "{\"a\":1\n{\"a\":2}\n", lines),
+            ("x.json", "{\"a\":\"1\n\"}", lines),
+            ("x.json", "{\"a\":\"{\\\"\"}\n{", lines),
+            ("x.jsonl", "{\n}", objects),
+            ("-", "{\n \"a\": 1}", objects),
+            ("-", "{\"a\":1}", lines),
+            ("-", "\u{feff} { \"a\"", lines),
+            ("-", "[\n{}", array),
+            ("-", "[a],b", &CSV),
+            ("-", "{a},b", &CSV),
+            ("-", "", &CSV),
+            ("x.db", "a,b", &CSV),
+        ] {
+            assert_eq!(of(head, true, name, &FormatOptions::new()), Some(expected), "{name} {head:?}");
+        }
+        let json = FormatOptions::new().format(&JSON);
+        assert_eq!(of(" [", true, "x.csv", &json), Some(array));
+        assert_eq!(of("", true, "x.csv", &json), Some(lines));
+    }
+
+    #[test]
+    fn the_format_does_not_depend_on_how_much_of_a_file_is_looked_at() {
+        for text in [
+            "  {\"a\": \"x\\\"}{\", \"b\": [{}]}  {\"a\": 1}\n",
+            "{\"a\": 1}   \n  {\"a\": 2}\n",
+            "{\"a\": 1 \n  \n , \"b\": 2}\n",
+            "{\"a\": 1 \n\n}{}",
+            "{ \n \"a\": 1}",
+            "{\"a\": \"x\n\"}\n{}",
+            "  [ {\"a\": 1}]",
+            " \n {  }  ",
+            " \n a,b\n1,2\n",
+            "[a],b\n",
+        ] {
+            let json = FormatOptions::new().format(&JSON);
+            let unsaid = FormatOptions::new();
+            for (name, options) in [("x.json", &unsaid), ("-", &unsaid), ("x.csv", &unsaid), ("x.csv", &json)]
+            {
+                let whole = of(text, true, name, options);
+                assert!(whole.is_some());
+                for end in 0..text.len() {
+                    let head = of(&text[..end], false, name, options);
+                    assert!(head.is_none() || head == whole, "{name}: {:?} of {text:?}", &text[..end]);
+                }
+            }
+        }
+    }
+}

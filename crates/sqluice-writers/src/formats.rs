@@ -1,0 +1,139 @@
+//! The formats of files that rows are exported to. Front ends, help texts and messages read the list.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+use sqluice_core::error::Error;
+
+use crate::text::TextFormat;
+
+/// A format of files that can be written.
+#[non_exhaustive]
+pub struct OutputFormat {
+    /// The name in settings and reports: `csv`.
+    pub name: &'static str,
+    /// The name in messages: `CSV`.
+    pub words: &'static str,
+    /// A phrase for help texts.
+    pub about: &'static str,
+    /// The extensions of file names, in lower case. New files get the first.
+    pub extensions: &'static [&'static str],
+    /// The encoder of the format.
+    pub encoder: Encoder,
+}
+
+/// The encoder of a format.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Encoder {
+    /// Text: [`TextEncoder`](crate::text::TextEncoder).
+    Text(TextFormat),
+    /// Typed columns: pages of Parquet, which are compressed one by one.
+    Parquet,
+    /// Typed columns: record batches of Arrow.
+    Arrow,
+}
+
+/// All formats, in the order in which help texts list them.
+pub static ALL: &[&OutputFormat] = &[&CSV, &TSV, &NDJSON, &JSON, &PARQUET, &ARROW];
+
+/// Fields between commas.
+pub static CSV: OutputFormat = OutputFormat {
+    name: "csv",
+    words: "CSV",
+    about: "Fields separated by commas",
+    extensions: &["csv", "txt"],
+    encoder: Encoder::Text(TextFormat::Csv { delimiter: b',' }),
+};
+
+/// Fields between tabs.
+pub static TSV: OutputFormat = OutputFormat {
+    name: "tsv",
+    words: "TSV",
+    about: "Fields separated by tabs",
+    extensions: &["tsv", "tab"],
+    encoder: Encoder::Text(TextFormat::Csv { delimiter: b'\t' }),
+};
+
+/// JSON objects, one a line.
+pub static NDJSON: OutputFormat = OutputFormat {
+    name: "ndjson",
+    words: "NDJSON",
+    about: "JSON objects, one per line",
+    extensions: &["ndjson", "jsonl", "ldjson"],
+    encoder: Encoder::Text(TextFormat::Ndjson),
+};
+
+/// A JSON array of objects.
+pub static JSON: OutputFormat = OutputFormat {
+    name: "json",
+    words: "JSON",
+    about: "A JSON array of objects",
+    extensions: &["json"],
+    encoder: Encoder::Text(TextFormat::Json),
+};
+
+/// Parquet.
+pub static PARQUET: OutputFormat = OutputFormat {
+    name: "parquet",
+    words: "Parquet",
+    about: "Parquet",
+    extensions: &["parquet", "pq"],
+    encoder: Encoder::Parquet,
+};
+
+/// Arrow IPC files.
+pub static ARROW: OutputFormat = OutputFormat {
+    name: "arrow",
+    words: "Arrow IPC",
+    about: "An Arrow IPC file",
+    extensions: &["arrow", "feather", "ipc"],
+    encoder: Encoder::Arrow,
+};
+
+impl OutputFormat {
+    /// Returns `true` if the columns of a file have types.
+    pub fn is_columnar(&self) -> bool {
+        !matches!(self.encoder, Encoder::Text(_))
+    }
+
+    /// Returns the format whose files have this extension.
+    pub fn of_extension(extension: &str) -> Option<&'static OutputFormat> {
+        ALL.iter().copied().find(|format| format.extensions.contains(&extension))
+    }
+}
+
+impl fmt::Debug for OutputFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl PartialEq for OutputFormat {
+    fn eq(&self, other: &OutputFormat) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for OutputFormat {}
+
+/// Serializes the name.
+impl Serialize for OutputFormat {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name)
+    }
+}
+
+/// Finds a format by its name.
+impl FromStr for &'static OutputFormat {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<&'static OutputFormat, Error> {
+        ALL.iter().copied().find(|format| format.name == name).ok_or_else(|| {
+            let names: Vec<&str> = ALL.iter().map(|format| format.name).collect();
+            let hint = format!("formats are {}", names.join(", "));
+            Error::usage(format!("no format is called {name:?}")).hint(hint)
+        })
+    }
+}
