@@ -55,8 +55,11 @@ pub(crate) struct Export {
     #[arg(short, long, value_name = "FILE|FOLDER|-")]
     pub(crate) to: PathBuf,
     #[arg(
-        help = format!("The format: {} [default: by the file name]", formats::outputs()),
-        long_help = "The format [default: by the extension of the file name; .gz and .zst after it compress]",
+        help = "The format, such as csv or parquet [default: by the file name]",
+        long_help = format!(
+            "The format: {} [default: by the extension of the file name; .gz and .zst after it compress]",
+            formats::outputs()
+        ),
         short,
         long,
         value_name = "FORMAT",

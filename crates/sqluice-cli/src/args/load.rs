@@ -184,8 +184,8 @@ pub(crate) struct Load {
     pub(crate) on_conflict: Option<OnConflict>,
 
     #[arg(
-        help = format!("The format: {} [default: recognised]", formats::inputs()),
-        long_help = "The format of the files [default: recognised by name and content]",
+        help = "The format, such as csv or json [default: recognised]",
+        long_help = format!("The format of the files: {} [default: recognised by name and content]", formats::inputs()),
         short,
         long,
         value_name = "FORMAT",

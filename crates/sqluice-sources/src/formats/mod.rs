@@ -234,6 +234,10 @@ impl FileFormat {
         let Some(setting) = options.given().find(|setting| !self.settings.contains(setting)) else {
             return Ok(());
         };
+        if options.format.is_some() {
+            let message = message![Setting::Format.to(self.name), " does not take ", setting];
+            return Err(Error::usage(message).hint("leave one of the two out"));
+        }
         let about =
             ALL.iter().find(|format| format.settings.contains(&setting)).map_or("", |format| format.words);
         let message =

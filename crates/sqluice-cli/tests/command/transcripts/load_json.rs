@@ -46,7 +46,7 @@ fn an_array_in_a_document_is_suggested_and_loaded() {
     );
     load("--records data -f csv", "t.csv", b"a,b\n1,2\n").fails(
         2,
-        "error: --records is about a JSON document, and t.csv is CSV\n\nhint: leave it out, or say what the file is: --format",
+        "error: --format csv does not take --records\n\nhint: leave one of the two out",
     );
 }
 
