@@ -121,9 +121,9 @@ fn if_exists(args: &Load) -> IfExists {
 /// Refuses an existing database file that looks like a file to load: the two were named the wrong way round.
 fn refuse_swapped(db: &Path) -> Result<(), Error> {
     let extension = db.extension().unwrap_or_default();
-    let of_data = ["csv", "tsv", "tab", "txt", "json", "ndjson", "jsonl", "parquet", "arrow", "gz", "zst"]
-        .iter()
-        .any(|data| extension.eq_ignore_ascii_case(data));
+    let others = load::formats::ALL.iter().filter(|format| **format != &load::formats::SQLITE);
+    let extensions = others.flat_map(|format| format.extensions).chain(&["gz", "zst"]);
+    let of_data = extensions.into_iter().any(|data| extension.eq_ignore_ascii_case(data));
     if !of_data || !db.is_file() || begins_as_database(db) {
         return Ok(());
     }

@@ -27,7 +27,9 @@ use sqluice_core::error::{Error, Place, Result};
 
 use super::bound::MemoryBound;
 use super::damaged::{BoxedError, read_damaged};
-use crate::input::magic::ARROW_STREAM;
+
+/// The first bytes of a message of an Arrow IPC stream. Streams of old versions begin with a length instead.
+const ARROW_STREAM: &[u8] = &[0xff; 4];
 
 /// What a file ends with: the length of its footer, and the magic again.
 const TAIL_BYTES: u64 = 10;

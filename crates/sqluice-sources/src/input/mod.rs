@@ -25,7 +25,6 @@ mod decoded;
 mod encoding;
 mod file;
 pub mod foreign;
-pub mod magic;
 mod names;
 mod peek;
 mod position;

@@ -6,7 +6,9 @@ use sqluice_core::error::Error;
 
 use super::FilePart;
 use super::thrift::{INTS, STRUCT, Thrift, Wanted};
-use crate::input::magic::ENCRYPTED_PARQUET;
+
+/// The first and last bytes of a Parquet file whose footer is encrypted.
+const ENCRYPTED_PARQUET: &[u8] = b"PARE";
 
 /// The last of the converted types, of the physical ones, and of the ways to compress.
 const CONVERTED_TYPE_MAX: i64 = 21;

@@ -44,10 +44,8 @@ fn an_array_in_a_document_is_suggested_and_loaded() {
         "error: t.json:1:12: the file has no array at data: data: the key does not exist\n\n\
          hint: a path names the keys that lead to the array of records, such as --records data.items",
     );
-    load("--records data -f csv", "t.csv", b"a,b\n1,2\n").fails(
-        2,
-        "error: --format csv does not take --records\n\nhint: leave one of the two out",
-    );
+    load("--records data -f csv", "t.csv", b"a,b\n1,2\n")
+        .fails(2, "error: --format csv does not take --records\n\nhint: leave one of the two out");
 }
 
 #[test]
