@@ -10,12 +10,12 @@ use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::remote::is_url;
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::setters;
+use sqluice_engine::attempts::{self, Outcome};
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
 use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
-use sqluice_engine::run::{self, Outcome};
 use sqluice_engine::target::TargetSnapshot;
 pub use sqluice_generator::{PRESETS, Preset, Preview, PreviewValue};
 use sqluice_generator::{Spec, TableSpec, parents, preview, stated_rows};
@@ -197,7 +197,7 @@ impl Generate {
         let total = self.all_rows(extent, &spec, &mut notes)?;
         let shares = total.iter().map(|&rows| share_of(rows, extent.share)).collect::<Result<Vec<_>>>()?;
         let rows: Vec<u64> = shares.iter().map(|(_, rows)| *rows).collect();
-        let existing = run::look(self.target.as_deref(), &self.write)?;
+        let existing = attempts::look(self.target.as_deref(), &self.write)?;
         let (schema, mut plan) = self.plan(existing.as_ref())?;
         plan.notes.extend(notes.into_iter().map(Message::from));
         let mut first_rows = Vec::new();
@@ -229,7 +229,7 @@ impl Generate {
         for table in &spec.tables {
             table.refuse_more_rows(self.seed, &all)?;
         }
-        run::note_destination(&schema, &mut plan);
+        attempts::note_destination(&schema, &mut plan);
         let (generate, extent) = (self.clone(), extent.clone());
         Ok(PreparedGenerate { generate, extent, plan, first_rows, all, schema, spec, rows, seed: self.seed })
     }
@@ -418,7 +418,7 @@ impl PreparedGenerate {
     /// When the database can't be written: it is absent, or as it was, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
         let mut again: Option<PreparedGenerate> = None;
-        run::run(
+        attempts::run(
             &mut again,
             |again| Outcome::of(again.as_ref().unwrap_or(self).attempt(progress, cancel)),
             |again, refuted| {
@@ -439,7 +439,7 @@ impl PreparedGenerate {
             Ok(Job { table, conversions: Conversions::All, source })
         });
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
-        run::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel.child())
+        attempts::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel.child())
             .map_err(with_rows)
     }
 }

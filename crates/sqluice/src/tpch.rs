@@ -19,12 +19,12 @@ use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::remote::is_url;
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
+use sqluice_engine::attempts::{self, Outcome};
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::{IfExists, WriteOptions};
 use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::report::Report;
-use sqluice_engine::run::{self, Outcome};
 use sqluice_sources::tpch::{TEXT_BYTES, TpchTable};
 
 use crate::remote;
@@ -100,7 +100,7 @@ impl Tpch {
         }
         plan.estimated_bytes = Some(tables.iter().map(TpchTable::bytes_about).sum());
         plan.notes.push(format!("{} MiB of text are needed besides the memory", TEXT_BYTES >> 20).into());
-        run::note_destination(&schema, &mut plan);
+        attempts::note_destination(&schema, &mut plan);
         Ok(PreparedTpch { tpch: self.clone(), plan, schema })
     }
 }
@@ -117,7 +117,7 @@ impl PreparedTpch {
     /// When the database can't be written: it is as it was, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
         let mut again: Option<PreparedTpch> = None;
-        run::run(
+        attempts::run(
             &mut again,
             |again| Outcome::of(again.as_ref().unwrap_or(self).attempt(progress, cancel)),
             |again, refuted| {
@@ -138,6 +138,6 @@ impl PreparedTpch {
             conversions: Conversions::All,
             source: Box::new(source),
         });
-        run::write(&self.plan, &self.schema, jobs.collect(), None, "generate", progress, &cancel.child())
+        attempts::write(&self.plan, &self.schema, jobs.collect(), None, "generate", progress, &cancel.child())
     }
 }

@@ -21,12 +21,12 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_core::source::Source;
+use sqluice_engine::attempts;
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::WriteOptions;
 use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
-use sqluice_engine::run;
 
 use crate::remote;
 
@@ -58,7 +58,7 @@ pub fn write_tables(
         conversions: Conversions::All,
         source,
     });
-    run::write(&plan, &schema, jobs.collect(), None, "write", progress, &cancel.child())
+    attempts::write(&plan, &schema, jobs.collect(), None, "write", progress, &cancel.child())
 }
 
 /// The schema of what is written, and the plan. Nothing is known of the rows: those of existing tables are inserted by SQLite.
@@ -67,7 +67,7 @@ pub(crate) fn plan_tables(
     target: Option<&Path>,
     options: &WriteOptions,
 ) -> Result<(Schema, Plan)> {
-    let existing = run::look(target, options)?;
+    let existing = attempts::look(target, options)?;
     let mut schema = schema.clone();
     if let Some(existing) = &existing {
         let hint =

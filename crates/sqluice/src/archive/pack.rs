@@ -8,12 +8,12 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
+use sqluice_engine::attempts::{self, Outcome};
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::{IfExists, OnConflict, WriteOptions};
 use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
-use sqluice_engine::run::{self, Outcome};
 use sqluice_engine::target::TargetSnapshot;
 use sqluice_platform::tree::Kind;
 
@@ -124,7 +124,7 @@ impl Pack {
     /// What will be done with a list.
     fn plan(&self, list: Arc<List>) -> Result<PreparedPack> {
         let declared = Schema::parse(format!("{};\n", self.layout.sql()), Path::new(""))?;
-        let (schema, mut plan) = match run::look(Some(&self.target), &self.write)? {
+        let (schema, mut plan) = match attempts::look(Some(&self.target), &self.write)? {
             None => {
                 let plan = Plan::of(&declared, Some(&self.target), None, &self.write)?;
                 (declared, plan)
@@ -194,7 +194,7 @@ impl PreparedPack {
     /// When a file can't be read any more or the database can't be written: it is as it was, or absent, then.
     pub fn run(self, progress: &dyn Progress, cancel: &Cancel) -> Result<PackReport> {
         let mut prepared = self;
-        let report = run::run(
+        let report = attempts::run(
             &mut prepared,
             |prepared| Outcome::of(prepared.attempt(progress, cancel)),
             |prepared, refuted| {
@@ -216,7 +216,7 @@ impl PreparedPack {
             source: Box::new(Files::new(Arc::clone(&self.list), layout, compression, self.plan.geometry())),
         };
         let jobs = self.schema.tables.iter().map(source).collect();
-        run::write(&self.plan, &self.schema, jobs, None, "pack", progress, &cancel.child())
+        attempts::write(&self.plan, &self.schema, jobs, None, "pack", progress, &cancel.child())
     }
 
     fn report(&self, report: Report) -> PackReport {

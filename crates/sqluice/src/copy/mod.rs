@@ -41,7 +41,7 @@ use sqluice_core::progress::{Cancel, Progress, Silent};
 use sqluice_core::remote::is_url;
 use sqluice_core::schema::Schema;
 use sqluice_core::schema::index::Index;
-use sqluice_engine::copied_database::{self, CopiedObject, CopiedPiece, CopyJob, TreeContent};
+use sqluice_engine::attempts::copied_database::{self, CopiedObject, CopiedPiece, CopyJob, TreeContent};
 use sqluice_engine::options::WriteOptions;
 #[cfg(feature = "export")]
 use sqluice_engine::output::WholeFile;

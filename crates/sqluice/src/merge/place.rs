@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Cancel, Progress};
-use sqluice_engine::copied_leaves::{LeavesJob, PageRun};
+use sqluice_engine::attempts::copied_leaves::{LeavesJob, PageRun};
 use sqluice_engine::options::WriteOptions;
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress};
-use sqluice_engine::copied_database::{
+use sqluice_engine::attempts::copied_database::{
     self, CopiedObject, CopiedPiece, CopyJob, SharedTree, TreeContent, repeated_rows,
 };
+use sqluice_engine::attempts::placed_leaves::PlacedLeaves;
 use sqluice_engine::options::OnConflict;
 use sqluice_engine::output::Exclusive;
-use sqluice_engine::placed_leaves::PlacedLeaves;
 use sqluice_engine::verification::VerifiedTree;
 use sqluice_format::database::Header;
 use sqluice_format::record;

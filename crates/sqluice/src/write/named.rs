@@ -15,12 +15,12 @@ use sqluice_core::schema::{Schema, Table};
 use sqluice_core::setters;
 use sqluice_core::source::columns::{ColumnFrom, Constant};
 use sqluice_core::source::{NoRows, Part, Source};
+use sqluice_engine::attempts::{self, Outcome, Refuted};
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::{IfExists, WriteOptions, WritePath};
 use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
-use sqluice_engine::run::{self, Outcome, Refuted};
 use sqluice_engine::target::TargetSnapshot;
 
 use super::add;
@@ -77,7 +77,7 @@ pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Opt
     if is_url(target) {
         return Ok(None);
     }
-    Ok(run::look(Some(target), options)?.and_then(|existing| existing.table(name).cloned()))
+    Ok(attempts::look(Some(target), options)?.and_then(|existing| existing.table(name).cloned()))
 }
 
 impl NamedRows {
@@ -130,7 +130,7 @@ impl Write {
             return write.prepare();
         }
         let Write { target, rows, options, .. } = self;
-        let existing = run::look(Some(target), options)?;
+        let existing = attempts::look(Some(target), options)?;
         let schema = match &existing {
             None => self.schema.clone(),
             Some(existing) => self.with_tables(existing)?,
@@ -307,7 +307,7 @@ impl PreparedWrite {
         if tables != given {
             return Err(Error::usage(format!("{given} sources of rows for {tables} tables")));
         }
-        let done = run::run(
+        let done = attempts::run(
             &mut self,
             |prepared| Outcome::of(prepared.attempt(&mut sources, progress, cancel)),
             PreparedWrite::plan_again,
@@ -352,7 +352,7 @@ impl PreparedWrite {
                 None => Box::new(NoRows) as Box<dyn Source + '_>,
             },
         });
-        run::write(&self.plan, &self.schema, jobs.collect(), None, "write", progress, &cancel.child())
+        attempts::write(&self.plan, &self.schema, jobs.collect(), None, "write", progress, &cancel.child())
     }
 }
 

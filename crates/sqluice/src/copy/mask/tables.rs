@@ -16,13 +16,13 @@ use sqluice_core::error::{Error, Result, message};
 use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::schema::{Generated, Table, quoted};
 use sqluice_core::sqlite_error::failed;
+use sqluice_engine::attempts;
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::WriteOptions;
 use sqluice_engine::output::{Scratch, place, temp_dir as temp_dir_of};
 use sqluice_engine::phases::{PhaseReport, Phases};
 use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::Plan;
-use sqluice_engine::run;
 use sqluice_format::database::Header;
 use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
 use sqluice_reader::snapshot::ReadOptions;
@@ -201,7 +201,7 @@ impl<'a> Making<'a> {
             jobs.push(Job { table, conversions: Conversions::All, source });
         }
         let mut file = self.scratch()?;
-        let written = run::write_scratch(&plan, &schema, jobs, &mut file, phases, &cancel.child());
+        let written = attempts::write_scratch(&plan, &schema, jobs, &mut file, phases, &cancel.child());
         written.map_err(explained)?;
         self.open(file)
     }

@@ -10,6 +10,7 @@ use sqluice_core::source::project::Project;
 use sqluice_format::database::{Header, SchemaEntry, write_schema};
 use sqluice_format::page::{DATABASE_HEADER_BYTES, PageKind};
 
+use super::sequence_table;
 use crate::options::{OnConflict, WritePath};
 use crate::output::{self, Discard, Output, ReadBack, Replacement, Scratch};
 use crate::phases::Phases;
@@ -17,7 +18,6 @@ use crate::pipeline::{self, Appender, Job, Pages, Settings, Written, WrittenTree
 use crate::plan::{Plan, TablePlan};
 use crate::reject::RejectFile;
 use crate::report::Report;
-use crate::sequence_table;
 use crate::sqlite::Work;
 
 /// Writes what `plan` says: the tables of `schema`, in their order, with the rows of `jobs`; bad rows to `rejects`, if

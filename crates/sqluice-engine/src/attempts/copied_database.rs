@@ -30,6 +30,9 @@ use sqluice_format::value::Value;
 use sqluice_platform::names;
 use sqluice_reader::{Snapshot, StoredObject, StoredTree};
 
+use super::Outcome;
+use super::placed_leaves::{PlacedLeaves, PlacedRuns};
+use super::sequence_table;
 use crate::existing::entries::{self, TreePosition};
 use crate::options::{OnConflict, WriteOptions};
 use crate::output::{
@@ -40,10 +43,7 @@ use crate::pipeline::{
     self, Appender, Changes, CopyTree, IndexJob, Keep, KeyNames, Piece, SAMPLES_OF_PART, Settings, TreeCopy,
     UnionTree, WrittenTree,
 };
-use crate::placed_leaves::{PlacedLeaves, PlacedRuns};
 use crate::plan::Memory;
-use crate::run::{self, Outcome};
-use crate::sequence_table;
 use crate::sort::{Layout, Order, Prefetch, Sorter, Spill};
 use crate::verification::{self, Verification, VerifiedTree};
 
@@ -229,7 +229,7 @@ pub fn copy(job: &CopyJob<'_>, progress: &dyn Progress, cancel: &Cancel) -> Resu
     // The trees that are sorted.
     let is_sorted = |copied: &CopiedObject<'_>| matches!(copied.tree, TreeContent::Sorted(..));
     let mut sorts: Vec<bool> = job.objects.iter().map(is_sorted).collect();
-    run::run(
+    super::run(
         &mut sorts,
         |sorts| {
             let attempted = attempt(job, sorts, progress, &cancel.child());

@@ -11,6 +11,13 @@
 //! An attempt that fails leaves nothing behind: a new file appears only once complete, an existing database changes in one
 //! transaction. So the next one starts from the same state.
 
+pub mod copied_database;
+pub mod copied_leaves;
+mod existing_database;
+mod new_database;
+pub mod placed_leaves;
+mod sequence_table;
+
 use std::path::Path;
 
 use sqluice_core::error::{Assumption, Error, Result};
@@ -27,7 +34,7 @@ use crate::reject::RejectFile;
 use crate::report::Report;
 use crate::sqlite::Work;
 use crate::target::TargetSnapshot;
-use crate::{existing, existing_database, new_database, output};
+use crate::{existing, output};
 
 /// How often a database is planned for, if each time another process changes its schema before it is locked.
 const SCHEMAS_MAX: usize = 10;

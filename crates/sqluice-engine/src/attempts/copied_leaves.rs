@@ -8,7 +8,7 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_reader::{Snapshot, StoredObject};
 
-use crate::copied_database::CopiedPiece;
+use super::copied_database::CopiedPiece;
 use crate::options::{OnConflict, WriteOptions};
 use crate::output::{Discard, Output, SharedRun};
 use crate::pipeline::{self, Appender, CopyTree, LeafList, LeafRun, Settings, TreeCopy, WrittenTree};
