@@ -171,8 +171,8 @@ impl Report {
 fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict) -> TableReport {
     let (ignored, none) = (written.ignored, Some(0));
     let (updated, replaced, ignored) = match (plan.action, plan.write_path, on_conflict) {
-        (Action::Upsert, ..) => (written.merged, none, ignored),
-        (_, WritePath::Insert, OnConflict::Replace) => (none, written.merged, ignored),
+        (Action::Upsert, ..) => (written.replacing, none, ignored),
+        (_, WritePath::Insert, OnConflict::Replace) => (none, written.replacing, ignored),
         (_, _, OnConflict::Replace) => (none, Some(ignored), 0),
         _ => (none, none, ignored),
     };

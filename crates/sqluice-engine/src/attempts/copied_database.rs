@@ -571,7 +571,7 @@ impl Copying<'_, '_> {
             Ok(TreeCopy::Copied(CopyTree { keep: keep.as_deref(), ..tree }))
         });
         let trees = trees.collect::<Result<Vec<TreeCopy<'_>>>>()?;
-        let made = pipeline::copy_trees(&trees, settings, appender, output, progress, cancel);
+        let made = pipeline::write_copies(&trees, settings, appender, output, progress, cancel);
         for (&place, tree) in group.iter().zip(&trees) {
             sorts[place] |= tree.is_out_of_order();
         }
@@ -615,7 +615,7 @@ impl Copying<'_, '_> {
         let sorted = sorter.sorted(share, settings.workers, &ahead, cancel)?;
         self.phases.begin(&format!("merge {}", object.name), Some(Amount { rows: sorted.items(), bytes: 0 }));
         let jobs = [IndexJob { sorted: &sorted, unique: unique_of(job.schema, object) }];
-        let made = pipeline::merge_indexes(&jobs, settings, appender, output, progress, cancel)?;
+        let made = pipeline::write_indexes(&jobs, settings, appender, output, progress, cancel)?;
         self.phases.begin("copy", None);
         Ok(made.into_iter().next().unwrap_or_default())
     }

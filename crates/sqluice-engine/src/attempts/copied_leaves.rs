@@ -110,7 +110,7 @@ impl LeavesJob<'_> {
         };
         let trees = [TreeCopy::Copied(tree)];
         let mut appender = Appender::after(first_page - 1, geometry, settings.chunk_bytes);
-        let made = pipeline::copy_trees(&trees, &settings, &mut appender, output, progress, cancel)?;
+        let made = pipeline::write_copies(&trees, &settings, &mut appender, output, progress, cancel)?;
         let [tree] = trees;
         let relocated = tree.relocated();
         let list = tree.into_leaf_list().expect("its leaves were listed");

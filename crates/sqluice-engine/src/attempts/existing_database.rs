@@ -183,8 +183,8 @@ impl ExistingRun<'_, '_> {
             worker_bytes: (self.plan.memory_bytes as usize / 4 / workers.max(1)).min(of_one.worker_bytes),
             ..of_one
         };
-        let merges = plan.action == Action::Upsert || how.on_conflict == OnConflict::Replace;
-        let before = if merges { self.counted(transaction, table)? } else { None };
+        let replaces = plan.action == Action::Upsert || how.on_conflict == OnConflict::Replace;
+        let before = if replaces { self.counted(transaction, table)? } else { None };
         let mut add = self.rejects.as_deref_mut().map(|rejects| move |bad: &BadRow| rejects.add(bad));
         let rejects = add.as_mut().map(|add| add as &mut insert::Rejects<'_>);
         let (progress, cancel) = (self.phases.progress(), self.cancel);
@@ -193,14 +193,14 @@ impl ExistingRun<'_, '_> {
         let root_page = transaction.root_page(&table.name)?;
         let tree = WrittenTree { root_page, entries: rows, ..WrittenTree::default() };
         let indexes = vec![None; table.indexes.len()];
-        let merged = match before {
+        let replacing = match before {
             Some(before) => {
                 let after = self.counted(transaction, table)?;
                 after.map(|after| before.saturating_add(rows).saturating_sub(after))
             }
             None => None,
         };
-        Ok(Written { tree, rejected, ignored, merged, indexes, ..Written::default() })
+        Ok(Written { tree, rejected, ignored, replacing, indexes, ..Written::default() })
     }
 
     /// The number of rows of a table; `None`: counting would take too long, or triggers may change the number.

@@ -206,7 +206,7 @@ impl NewRun<'_, '_> {
         };
         let direct = plans.iter().filter(|plan| plan.write_path != WritePath::Sqlite);
         let jobs = jobs.into_iter().zip(direct).map(|(job, plan)| (job, plan, None)).collect();
-        let Pages { tables, mut appender } = pipeline::run(
+        let Pages { tables, mut appender } = pipeline::write_tables(
             jobs,
             &settings,
             None,

@@ -156,7 +156,7 @@ impl Transaction<'_> {
         };
         let progress = phases.progress();
         let old = OldIndexes { transaction: self, page_count, threads: plan.threads, progress };
-        let Pages { tables, appender } = pipeline::run(
+        let Pages { tables, appender } = pipeline::write_tables(
             jobs.collect(),
             &settings,
             Some(&old),

@@ -4,12 +4,9 @@
 //! with two unique keys and IGNORE, of `(1, 1), (1, 2), (3, 2)` the second is refused because of the first, so the third stays. So each
 //! key shows which records share it, which are few, and for these the inserts are played in the order of the input.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 
-use super::union_tree::UnionTree;
 use super::unique::Unique;
 use crate::options::OnConflict;
 use crate::sort::Sorted;
@@ -39,17 +36,14 @@ impl Dropped {
 /// Bytes that a record in a group takes here, at most: as a member, as the holder of a key and as one that is left out.
 const RECORD_BYTES: u64 = 48;
 
-/// Bytes that a row of another database takes here, at most: as [`RECORD_BYTES`], and in its group.
-const GROUPED_BYTES: u64 = 120;
-
 /// Bytes of an entry with a single key: only what is left out is kept, and a list may take twice what it holds.
 const DROPPED_BYTES: u64 = 16;
 
 /// A row, known by where it stands in the order of insertion, and one of the groups that it is in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Member<R> {
-    row: R,
-    group: u32,
+pub(super) struct Member<R> {
+    pub(super) row: R,
+    pub(super) group: u32,
 }
 
 /// Finds the records that are left out. Takes at most `memory_bytes`.
@@ -86,64 +80,8 @@ pub(super) fn resolve(
     Ok(Dropped(dropped))
 }
 
-/// Finds the rows of several databases that are left out: each is known by the number of its database and its rowid there. All of
-/// `trees` have the same pieces. Takes at most `memory_bytes`.
-///
-/// # Errors
-/// When a tree can't be read, or more rows share keys than the memory can hold.
-pub(crate) fn repeated_rows(
-    trees: &[UnionTree<'_>],
-    on_conflict: OnConflict,
-    workers: usize,
-    memory_bytes: u64,
-    cancel: &Cancel,
-) -> Result<Vec<(u32, i64)>> {
-    let parts: Vec<(usize, usize)> = (trees.iter().enumerate())
-        .flat_map(|(tree, union)| (0..union.parts()).map(move |part| (tree, part)))
-        .collect();
-    let (next, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
-    let work = || -> Result<Vec<Vec<(u32, i64)>>> {
-        let mut groups = Vec::new();
-        while let Some(&(tree, part)) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-            cancel.check()?;
-            let mut add = |group: &mut Vec<(u32, i64)>| {
-                if group.len() > 1 {
-                    let more = group.len() as u64 * GROUPED_BYTES;
-                    if bytes.fetch_add(more, Ordering::Relaxed) + more <= memory_bytes {
-                        groups.push(std::mem::take(group));
-                    }
-                }
-                group.clear();
-            };
-            trees[tree].groups(part, &mut add).inspect_err(|_| next.store(parts.len(), Ordering::Relaxed))?;
-        }
-        Ok(groups)
-    };
-    let groups = std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..workers.clamp(1, parts.len())).map(|_| scope.spawn(work)).collect();
-        let mut groups = work();
-        for helper in helpers {
-            let more = helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            groups = groups.and_then(|mut groups| {
-                groups.extend(more?);
-                Ok(groups)
-            });
-        }
-        groups
-    })?;
-    refuse_many(trees.first().map_or("", UnionTree::table), bytes.into_inner(), memory_bytes)?;
-    let mut members: Vec<Member<(u32, i64)>> = (0..)
-        .zip(&groups)
-        .flat_map(|(group, rows)| rows.iter().map(move |&row| Member { row, group }))
-        .collect();
-    members.sort_unstable();
-    let mut dropped = play(&members, groups.len() as u32, on_conflict);
-    dropped.sort_unstable();
-    Ok(dropped)
-}
-
 /// The error for rows that share keys and do not fit in memory.
-fn refuse_many(table: &str, bytes: u64, memory_bytes: u64) -> Result<()> {
+pub(super) fn refuse_many(table: &str, bytes: u64, memory_bytes: u64) -> Result<()> {
     if bytes <= memory_bytes {
         return Ok(());
     }
@@ -153,7 +91,7 @@ fn refuse_many(table: &str, bytes: u64, memory_bytes: u64) -> Result<()> {
 }
 
 /// The rows that do not stay.
-fn play<R: Copy + Ord>(members: &[Member<R>], groups: u32, on_conflict: OnConflict) -> Vec<R> {
+pub(super) fn play<R: Copy + Ord>(members: &[Member<R>], groups: u32, on_conflict: OnConflict) -> Vec<R> {
     // Which row has the key of a group.
     let mut holders: Vec<Option<R>> = vec![None; groups as usize];
     let mut dropped = Vec::new();

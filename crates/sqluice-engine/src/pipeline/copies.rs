@@ -14,7 +14,7 @@ use crate::output::Output;
 ///
 /// # Errors
 /// When a tree is damaged, or an index is out of order, or the pages can't be written. `cancel` is set then.
-pub(crate) fn copy_trees(
+pub(crate) fn write_copies(
     trees: &[TreeCopy<'_>],
     settings: &Settings,
     appender: &mut Appender,

@@ -16,10 +16,10 @@ use sqluice_format::record;
 use sqluice_format::scan::{Kind, Leaf, Reader, Visit};
 use sqluice_reader::pages::{FilePages, damaged};
 
-use super::copy_tree::{CopyTree, EndEntries};
-use super::message::{Edges, Task};
+use super::copy_tree::CopyTree;
+use super::message::Task;
+use super::part_ends::{EntryEnds, PartEnds};
 use super::piece::{Piece, part_of};
-use super::union_tree::{LastEntry, UnionTree};
 use super::unique::CANCEL_ITEMS;
 use super::worker::{Done, Filling};
 
@@ -41,7 +41,7 @@ impl<'a> Copier<'a> {
     }
 
     /// Copies one part onto pages.
-    pub(super) fn copy(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, Edges) {
+    pub(super) fn copy(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, PartEnds) {
         let Task::Part(part) = task else { unreachable!("a tree is copied by parts") };
         let Copier { tree, pages, reader, record } = self;
         let is_last = part + 1 == tree.parts();
@@ -51,7 +51,7 @@ impl<'a> Copier<'a> {
             Some((of, pages)) if *of == number => pages,
             other => &mut other.insert((number, piece.view.pages())).1,
         };
-        let ends = EndEntries::default();
+        let ends = EntryEnds::default();
         let records = piece.verified.map(|verified| verified.records());
         let mut taker =
             Taker { tree, piece, filling, ends, record, records, leaves: 0, entries: 0, left_out: 0 };
@@ -67,8 +67,8 @@ impl<'a> Copier<'a> {
             }
             Ok(Done { rows: left_out, input_bytes: 0 })
         });
-        let edges = if tree.order.is_some() { Edges::Copied(Box::new(ends)) } else { Edges::None };
-        (done, edges)
+        let ends = if tree.order.is_some() { PartEnds::Entries(Box::new(ends)) } else { PartEnds::None };
+        (done, ends)
     }
 }
 
@@ -77,7 +77,7 @@ struct Taker<'t, 'f, 'w, 's> {
     tree: &'t CopyTree<'t>,
     piece: &'t Piece<'t>,
     filling: &'f mut Filling<'w, 's>,
-    ends: EndEntries,
+    ends: EntryEnds,
     /// A record that was changed.
     record: &'f mut Vec<u8>,
     /// The records so far, if they are verified.
@@ -205,48 +205,5 @@ impl Taker<'_, '_, '_, '_> {
             return Ok(());
         }
         Err(damaged(self.piece.view.path, &format!("an entry of {} is not a valid record", self.tree.what)))
-    }
-}
-
-/// Copies one part of a tree that is put together of several onto pages.
-pub(super) fn unite(
-    tree: &UnionTree<'_>,
-    filling: &mut Filling<'_, '_>,
-    task: Task,
-) -> (Result<Done>, Edges) {
-    let Task::Part(part) = task else { unreachable!("a tree is copied by parts") };
-    let mut last: Option<LastEntry> = None;
-    let mut entries = 0;
-    let (visited, stops) = tree.visit(part, &mut |entry| {
-        entries += 1;
-        if entries % CANCEL_ITEMS == 0 {
-            filling.cancelled()?;
-            filling.hash_finished();
-        }
-        if tree.is_unique() {
-            if last.as_ref().is_some_and(|last| tree.repeats(last, entry)) {
-                return Err(tree.repeated(last.as_ref().unwrap_or(&LastEntry::default()), entry));
-            }
-            last.get_or_insert_default().set(entry);
-        }
-        match tree.kind() {
-            Kind::Table => filling.push_row(entry.rowid, entry.record),
-            Kind::Index => filling.push_entry(entry.record),
-        }
-    });
-    let done = visited.and_then(|()| {
-        match tree.kind() {
-            Kind::Table => filling.finish_leaves(),
-            Kind::Index => filling.finish_entries(part + 1 < tree.parts())?,
-        }
-        Ok(Done::default())
-    });
-    (done, Edges::United(Box::new(stops)))
-}
-
-impl EndEntries {
-    fn set_last(&mut self, record: &[u8]) {
-        self.last.clear();
-        self.last.extend_from_slice(record);
     }
 }

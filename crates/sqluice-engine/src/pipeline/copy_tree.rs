@@ -10,6 +10,7 @@ use sqluice_format::page::Geometry;
 use sqluice_format::scan::Kind;
 
 use super::leaf_list::LeafList;
+use super::part_ends::EntryEnds;
 use super::piece::Piece;
 
 /// Decides by its record whether a row is copied.
@@ -33,13 +34,6 @@ pub(crate) struct CopyTree<'a> {
     pub(crate) relocated: AtomicU64,
     /// Whether an entry was found that does not follow the one before.
     pub(crate) out_of_order: AtomicBool,
-}
-
-/// The first and the last entry of a part of an index. Without entries both are empty.
-#[derive(Default)]
-pub(super) struct EndEntries {
-    pub(super) first: Vec<u8>,
-    pub(super) last: Vec<u8>,
 }
 
 impl<'a> CopyTree<'a> {
@@ -75,7 +69,7 @@ impl CopyTree<'_> {
     }
 
     /// The error for a part that does not follow the part before.
-    pub(super) fn check_follows(&self, before: &EndEntries, after: &EndEntries) -> Result<()> {
+    pub(super) fn check_follows(&self, before: &EntryEnds, after: &EntryEnds) -> Result<()> {
         match &self.order {
             Some(order) if !before.last.is_empty() && !after.first.is_empty() => {
                 self.check_order(order, &before.last, &after.first)

@@ -50,7 +50,7 @@ impl<'a> Growing<'a> {
                 }
                 _ => (Levels::None, None, None),
             },
-            Trees::Merge(trees) => match trees.get(index) {
+            Trees::Runs(trees) => match trees.get(index) {
                 Some(tree) if tree.rowids => (Levels::Table(TableTree::new(geometry)), tree.root_page, None),
                 Some(tree) => (Levels::Index(IndexTree::new(geometry)), tree.root_page, None),
                 None => (Levels::None, None, None),

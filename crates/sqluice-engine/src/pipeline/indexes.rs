@@ -7,12 +7,12 @@ use sqluice_core::schema::index::Index;
 
 use super::appender::Appender;
 use super::conflicts::Dropped;
-use super::merge_tree::MergeTree;
+use super::merge_tree::RunsTree;
 use super::pass;
 use super::trees::Trees;
-use super::unique::{KnownRows, Unique};
+use super::unique::{KnownRows, Unique, key_order, primary_key};
 use super::writer::PassContext;
-use super::{Settings, WrittenTree, key_order, primary_key};
+use super::{Settings, WrittenTree};
 use crate::output::Output;
 use crate::sort::Sorted;
 
@@ -27,7 +27,7 @@ pub(crate) struct IndexJob<'a> {
 ///
 /// # Errors
 /// When rows share a key that is to be unique, or the pages can't be written. `cancel` is set then.
-pub(crate) fn merge_indexes(
+pub(crate) fn write_indexes(
     jobs: &[IndexJob<'_>],
     settings: &Settings,
     appender: &mut Appender,
@@ -42,9 +42,9 @@ pub(crate) fn merge_indexes(
             let order = if is_clustered { primary_key(index) } else { key_order(index) };
             Unique { table, index: Some(index), order: Some(order), rows: KnownRows::Stored }
         });
-        MergeTree { sorted, rowids: false, unique, dropped: &nothing, root_page: None }
+        RunsTree { sorted, rowids: false, unique, dropped: &nothing, root_page: None }
     });
     let mut around = PassContext { output, rejects: None, progress, cancel };
-    let made = pass::run(&Trees::Merge(trees.collect()), Vec::new(), settings, appender, &mut around)?;
+    let made = pass::run(&Trees::Runs(trees.collect()), Vec::new(), settings, appender, &mut around)?;
     Ok(made.into_iter().map(|made| made.tree).collect())
 }

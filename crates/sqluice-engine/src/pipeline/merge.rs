@@ -1,32 +1,33 @@
-//! What is sorted, range by range, onto pages.
+//! Sorted runs, range by range, onto pages.
 
 use sqluice_core::error::Result;
 
-use super::merge_tree::{Ends, MergeTree};
-use super::message::{Edges, Task};
+use super::merge_tree::RunsTree;
+use super::message::Task;
+use super::part_ends::{ItemEnds, PartEnds};
 use super::unique::CANCEL_ITEMS;
 use super::worker::{Done, Filling};
 use crate::sort::Merge;
 
-/// Merges one part of a tree onto pages.
-pub(super) fn merge(
-    tree: &MergeTree<'_>,
+/// Writes one part of a tree onto pages.
+pub(super) fn write_part(
+    tree: &RunsTree<'_>,
     filling: &mut Filling<'_, '_>,
     task: Task,
-) -> (Result<Done>, Edges) {
-    let Task::Part(part) = task else { unreachable!("what is sorted is merged") };
-    let mut ends = Ends::default();
+) -> (Result<Done>, PartEnds) {
+    let Task::Part(part) = task else { unreachable!("sorted runs are read by parts") };
+    let mut ends = ItemEnds::default();
     let ranges = if tree.dropped.is_empty() { part..part + 1 } else { 0..tree.sorted.ranges() };
     let last = ranges.end == tree.sorted.ranges();
-    let merged = ranges.into_iter().try_for_each(|range| {
-        let merge = tree.sorted.range(range)?;
+    let written = ranges.into_iter().try_for_each(|range| {
+        let items = tree.sorted.range(range)?;
         if tree.rowids {
-            merge_rows(tree, merge, filling, &mut ends)
+            write_rows(tree, items, filling, &mut ends)
         } else {
-            merge_entries(tree, merge, filling, &mut ends)
+            write_entries(tree, items, filling, &mut ends)
         }
     });
-    let merged = merged.and_then(|()| {
+    let written = written.and_then(|()| {
         if tree.rowids {
             filling.finish_leaves();
         } else {
@@ -34,19 +35,19 @@ pub(super) fn merge(
         }
         Ok(Done::default())
     });
-    (merged, Edges::Sorted(Box::new(ends)))
+    (written, PartEnds::Items(Box::new(ends)))
 }
 
-fn merge_rows(
-    tree: &MergeTree<'_>,
-    merge: Merge<'_>,
+fn write_rows(
+    tree: &RunsTree<'_>,
+    items: Merge<'_>,
     filling: &mut Filling<'_, '_>,
-    ends: &mut Ends,
+    ends: &mut ItemEnds,
 ) -> Result<()> {
-    let mut items = 0;
-    merge.try_for_each(|item, prefix| {
-        items += 1;
-        if items % CANCEL_ITEMS == 0 {
+    let mut count = 0;
+    items.try_for_each(|item, prefix| {
+        count += 1;
+        if count % CANCEL_ITEMS == 0 {
             filling.cancelled()?;
             filling.hash_finished();
         }
@@ -59,16 +60,16 @@ fn merge_rows(
     })
 }
 
-fn merge_entries(
-    tree: &MergeTree<'_>,
-    merge: Merge<'_>,
+fn write_entries(
+    tree: &RunsTree<'_>,
+    items: Merge<'_>,
     filling: &mut Filling<'_, '_>,
-    ends: &mut Ends,
+    ends: &mut ItemEnds,
 ) -> Result<()> {
-    let mut items = 0;
-    merge.try_for_each(|item, prefix| {
-        items += 1;
-        if items % CANCEL_ITEMS == 0 {
+    let mut count = 0;
+    items.try_for_each(|item, prefix| {
+        count += 1;
+        if count % CANCEL_ITEMS == 0 {
             filling.cancelled()?;
             filling.hash_finished();
         }

@@ -2,14 +2,11 @@
 
 use crossbeam_channel::Sender;
 use sqluice_core::checksum::PageHash;
-use sqluice_core::error::{Error, Place};
+use sqluice_core::error::Error;
 use sqluice_core::source::{BadRow, Part};
 use sqluice_format::chunk::Chunk;
 
-use super::copy_tree::EndEntries;
-use super::merge_tree::Ends;
-use super::union_tree::Stops;
-use crate::encode::RowidRange;
+use super::part_ends::PartEnds;
 
 /// Parts of each worker that the writer has not seen the end of. Chunks keep a worker from running ahead, but a part may
 /// need none.
@@ -41,25 +38,9 @@ pub(super) enum Message {
     /// Rows for the reject file, in order within the part.
     BadRows { worker: usize, rows: Vec<BadRow> },
     /// The part is complete.
-    End { worker: usize, input_bytes: u64, rows: u64, edges: Edges },
+    End { worker: usize, input_bytes: u64, rows: u64, ends: PartEnds },
     /// The part can't be finished.
-    Failed { error: Error, edges: Edges },
-}
-
-/// How a part must fit the one before it.
-#[derive(Default)]
-pub(super) enum Edges {
-    /// Anything fits.
-    #[default]
-    None,
-    /// Rows with these rowids, of a part that begins at that place of the input.
-    Rowids { rowids: RowidRange, place: Option<Place> },
-    /// Sorted items.
-    Sorted(Box<Ends>),
-    /// Entries of an index that is copied.
-    Copied(Box<EndEntries>),
-    /// Entries of several trees.
-    United(Box<Stops>),
+    Failed { error: Error, ends: PartEnds },
 }
 
 /// What a worker gets back from the writer.

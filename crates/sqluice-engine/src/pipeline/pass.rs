@@ -1,4 +1,4 @@
-//! One pass of workers over parts: of sources, or of what is sorted.
+//! One pass of workers over parts: of sources, of sorted runs, or of trees of other databases.
 //!
 //! Memory is the workers' chunks and what their parts need, whatever their number.
 
@@ -8,13 +8,15 @@ use sqluice_core::source::Source;
 
 use super::Settings;
 use super::appender::Appender;
-use super::copy::{self, Copier};
+use super::copy::Copier;
 use super::dispenser::{Dispenser, Parts};
 use super::merge;
-use super::merge_tree::MergeTree;
-use super::message::{Edges, Message, Returns};
+use super::merge_tree::RunsTree;
+use super::message::{Message, Returns};
+use super::part_ends::PartEnds;
 use super::rows::RowsEncoder;
 use super::trees::{BuiltTree, TreeCopy, Trees};
+use super::unite;
 use super::worker::{Filling, Worker};
 use super::writer::{PassContext, Writer};
 
@@ -29,7 +31,7 @@ pub(super) fn run(
     let keep_bad_rows = around.rejects.is_some();
     let parts = match trees {
         Trees::Rows(_) => Parts::Sources(sources),
-        Trees::Merge(trees) => Parts::Numbered(trees.iter().map(MergeTree::parts).collect()),
+        Trees::Runs(trees) => Parts::Numbered(trees.iter().map(RunsTree::parts).collect()),
         Trees::Copy(trees) => Parts::Numbered(trees.iter().map(TreeCopy::parts).collect()),
     };
     let dispenser = Dispenser::new(parts);
@@ -98,8 +100,8 @@ fn work(mut worker: Worker<'_>, dispenser: &Dispenser<'_>, trees: &Trees<'_>, ca
                 };
                 filling.finish(task, |filling, task| encoder.encode(filling, task))
             }
-            Trees::Merge(trees) => {
-                filling.finish(task, |filling, task| merge::merge(&trees[id.tree], filling, task))
+            Trees::Runs(trees) => {
+                filling.finish(task, |filling, task| merge::write_part(&trees[id.tree], filling, task))
             }
             Trees::Copy(trees) => match &trees[id.tree] {
                 TreeCopy::Copied(tree) => {
@@ -110,7 +112,7 @@ fn work(mut worker: Worker<'_>, dispenser: &Dispenser<'_>, trees: &Trees<'_>, ca
                     filling.finish(task, |filling, task| copier.copy(filling, task))
                 }
                 TreeCopy::United(tree) => {
-                    filling.finish(task, |filling, task| copy::unite(tree, filling, task))
+                    filling.finish(task, |filling, task| unite::unite(tree, filling, task))
                 }
             },
         };
@@ -123,7 +125,7 @@ fn work(mut worker: Worker<'_>, dispenser: &Dispenser<'_>, trees: &Trees<'_>, ca
         && !dispenser.is_stopped()
         && let Err(error) = encoder.flush()
     {
-        let failed = Message::Failed { error, edges: Edges::None };
+        let failed = Message::Failed { error, ends: PartEnds::None };
         let _ = worker.to_writer.send((id, u64::MAX, failed));
     }
 }

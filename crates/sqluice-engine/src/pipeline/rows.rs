@@ -5,10 +5,12 @@ use sqluice_core::error::Result;
 use sqluice_core::schema::Table;
 use sqluice_core::source::{BadRow, Refused, Sink};
 
-use super::existing_trees::Edge;
-use super::message::{Edges, Task};
+use super::Settings;
+use super::existing_trees::{Edge, ExistingTrees};
+use super::message::Task;
+use super::part_ends::PartEnds;
+use super::table_sorters::TableSorters;
 use super::worker::{Done, Filling};
-use super::{Settings, TableSorters};
 use crate::encode::entries::Entries;
 use crate::encode::{AnyOrder, Conversions, Encoder, RowidRange, no_rowids_left};
 use crate::options::WritePath;
@@ -30,6 +32,26 @@ pub(super) struct RowsTree<'a> {
     pub(super) edge: Option<Edge>,
 }
 
+impl<'a> RowsTree<'a> {
+    pub(super) fn new(
+        table: &'a Table,
+        conversions: Conversions,
+        sorted: Option<(WritePath, &'a TableSorters)>,
+        existing_trees: Option<ExistingTrees>,
+    ) -> RowsTree<'a> {
+        RowsTree {
+            table,
+            conversions,
+            write_path: sorted.map_or(WritePath::Pages, |(write_path, _)| write_path),
+            in_sequence: false,
+            sorters: sorted.map(|(_, sorters)| sorters),
+            seen: AnyOrder::default(),
+            root_page: existing_trees.as_ref().map(|existing_trees| existing_trees.root_page),
+            edge: existing_trees.map(|existing_trees| existing_trees.edge),
+        }
+    }
+}
+
 /// Encodes the parts of a table that one worker gets.
 pub(super) struct RowsEncoder<'a> {
     tree: &'a RowsTree<'a>,
@@ -49,7 +71,7 @@ impl<'a> RowsEncoder<'a> {
     }
 
     /// Encodes a part.
-    pub(super) fn encode(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, Edges) {
+    pub(super) fn encode(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, PartEnds) {
         let Task::Decode(mut part) = task else { unreachable!("rows are decoded") };
         let place = part.place();
         let settings = filling.worker.settings;
@@ -59,8 +81,8 @@ impl<'a> RowsEncoder<'a> {
         let decoded = part.decode(&mut encoding);
         let (rowids, sorted) = (encoding.rowids, encoding.sorted);
         filling.finish_leaves();
-        let edges = rowids.map_or(Edges::None, |rowids| Edges::Rowids { rowids, place });
-        (decoded.map(|()| Done { input_bytes: part.input_bytes(), rows: sorted }), edges)
+        let ends = rowids.map_or(PartEnds::None, |rowids| PartEnds::Rowids { rowids, place });
+        (decoded.map(|()| Done { input_bytes: part.input_bytes(), rows: sorted }), ends)
     }
 
     /// Gives the sorters what is left.

@@ -8,7 +8,7 @@ use sqluice_format::scan::Kind;
 use super::WrittenTree;
 use super::copy_tree::CopyTree;
 use super::leaf_list::LeafList;
-use super::merge_tree::MergeTree;
+use super::merge_tree::RunsTree;
 use super::rows::RowsTree;
 use super::union_tree::UnionTree;
 
@@ -16,8 +16,8 @@ use super::union_tree::UnionTree;
 pub(super) enum Trees<'a> {
     /// Rows of tables, as they arrive from their sources.
     Rows(Vec<RowsTree<'a>>),
-    /// What has been sorted.
-    Merge(Vec<MergeTree<'a>>),
+    /// Sorted runs.
+    Runs(Vec<RunsTree<'a>>),
     /// Trees of other databases.
     Copy(&'a [TreeCopy<'a>]),
 }

@@ -22,9 +22,10 @@ use sqluice_core::schema::Table;
 use sqluice_core::schema::index::{Index, Indexed};
 use sqluice_format::key::KeyOrder;
 use sqluice_format::record;
-use sqluice_format::scan::{Cursor, Kind, Position, Reader};
+use sqluice_format::scan::{Cursor, Kind, Reader};
 use sqluice_reader::pages::{FilePages, damaged};
 
+use super::part_ends::PiecePositions;
 use super::piece::Piece;
 use super::unique::CANCEL_ITEMS;
 use crate::tournament::Tournament;
@@ -82,13 +83,6 @@ impl UnionEntry<'_> {
     pub(crate) fn stored(&self) -> (i64, &[u8]) {
         (self.cursor.rowid(), self.cursor.record())
     }
-}
-
-/// Where a part begins and ends in each piece.
-#[derive(Debug, Default)]
-pub(super) struct Stops {
-    first: Vec<Option<Position>>,
-    end: Vec<Option<Position>>,
 }
 
 impl<'a> UnionTree<'a> {
@@ -170,7 +164,7 @@ impl<'a> UnionTree<'a> {
     }
 
     /// The error for a part that does not go on where the part before ended.
-    pub(super) fn check_follows(&self, before: &Stops, after: &Stops) -> Result<()> {
+    pub(super) fn check_follows(&self, before: &PiecePositions, after: &PiecePositions) -> Result<()> {
         let differs = before.end.iter().zip(&after.first).position(|(end, first)| end != first);
         differs.map_or(Ok(()), |piece| Err(self.disorder(&self.pieces[piece])))
     }
@@ -202,12 +196,12 @@ impl<'a> UnionTree<'a> {
         &self,
         part: usize,
         each: &mut dyn FnMut(&UnionEntry<'_>) -> Result<()>,
-    ) -> (Result<()>, Stops) {
-        let mut stops = Stops::default();
+    ) -> (Result<()>, PiecePositions) {
+        let mut positions = PiecePositions::default();
         let start = part.checked_sub(1).map(|before| &self.cuts[before]);
         let walk = Walk { tree: self, end: self.cuts.get(part), heads: Vec::new() };
-        let walked = walk.walk(start, &mut stops, each);
-        (walked, stops)
+        let walked = walk.walk(start, &mut positions, each);
+        (walked, positions)
     }
 
     /// The error for two entries with the same key.
@@ -344,19 +338,19 @@ impl<'t, 'a> Walk<'t, 'a> {
     fn walk(
         mut self,
         start: Option<&Cut>,
-        stops: &mut Stops,
+        positions: &mut PiecePositions,
         each: &mut dyn FnMut(&UnionEntry<'_>) -> Result<()>,
     ) -> Result<()> {
         let tree = self.tree;
-        stops.end = vec![None; tree.pieces.len()];
+        positions.end = vec![None; tree.pieces.len()];
         for (number, piece) in tree.pieces.iter().enumerate() {
             let mut head = Head::new(number, piece);
             let is_left = head.seek(tree, start)?;
-            stops.first.push(head.cursor.position());
+            positions.first.push(head.cursor.position());
             if is_left && head.enter(tree, self.end)? {
                 self.heads.push(head);
             } else {
-                stops.end[number] = head.cursor.position();
+                positions.end[number] = head.cursor.position();
             }
         }
         let mut tournament = Tournament::default();
@@ -376,7 +370,7 @@ impl<'t, 'a> Walk<'t, 'a> {
                     tournament.replay(|a, b| self.is_less(a, b));
                 }
             } else {
-                stops.end[head.number] = head.cursor.position();
+                positions.end[head.number] = head.cursor.position();
                 self.heads.remove(tournament.winner());
                 tournament.rebuild(self.heads.len(), |a, b| self.is_less(a, b));
             }

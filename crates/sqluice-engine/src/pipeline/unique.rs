@@ -9,6 +9,8 @@ use sqluice_format::key::KeyOrder;
 use sqluice_format::record;
 use sqluice_format::value::Value;
 
+use crate::options::{OnConflict, WritePath};
+use crate::plan::TablePlan;
 use crate::sort::{Item, Sorted};
 
 /// Items between two looks at whether the run should stop.
@@ -57,6 +59,31 @@ impl OwnedItem {
 
     pub(super) fn item(&self) -> Item<'_> {
         Item { rowid: self.rowid, number: self.number, record: &self.record }
+    }
+}
+
+impl<'a> Unique<'a> {
+    /// The rowid, or the primary key of a WITHOUT ROWID table.
+    pub(super) fn of_rows(table: &'a Table) -> Unique<'a> {
+        let index = table.clustered.as_ref();
+        Unique { table, index, order: index.map(primary_key), rows: KnownRows::Numbered }
+    }
+
+    pub(super) fn of_index(
+        table: &'a Table,
+        index: &'a Index,
+        plan: &TablePlan,
+        on_conflict: OnConflict,
+    ) -> Unique<'a> {
+        Unique {
+            table,
+            index: Some(index),
+            order: Some(key_order(index)),
+            rows: match numbered(table, plan, on_conflict) {
+                true => KnownRows::Numbered,
+                false => KnownRows::Loaded,
+            },
+        }
     }
 }
 
@@ -208,4 +235,20 @@ fn report(numbers: &mut Vec<u64>, group: &mut dyn FnMut(&[u64])) {
         group(numbers);
     }
     numbers.clear();
+}
+
+/// Whether items of indexes know the numbers of their records: where rowids do not give these, or rows may be left out.
+pub(super) fn numbered(table: &Table, plan: &TablePlan, on_conflict: OnConflict) -> bool {
+    let leaves_out = plan.write_path == WritePath::Sorted && on_conflict != OnConflict::Abort;
+    leaves_out || plan.in_sequence || table.clustered.is_some()
+}
+
+/// The order of the entries of an index.
+pub(super) fn key_order(index: &Index) -> KeyOrder {
+    index.order().expect("the plan gives other orders to SQLite")
+}
+
+/// The order of a WITHOUT ROWID table.
+pub(super) fn primary_key(clustered: &Index) -> KeyOrder {
+    KeyOrder::new(&key_order(clustered).columns()[..clustered.key_columns])
 }

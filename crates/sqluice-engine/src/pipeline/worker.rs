@@ -10,7 +10,8 @@ use sqluice_format::page::PageKind;
 use sqluice_format::scan::Leaf;
 
 use super::Settings;
-use super::message::{BAD_ROWS_AHEAD_MAX, Edges, Message, PARTS_AHEAD_MAX, PartId, Sealed, Task};
+use super::message::{BAD_ROWS_AHEAD_MAX, Message, PARTS_AHEAD_MAX, PartId, Sealed, Task};
+use super::part_ends::PartEnds;
 use crate::encode::Chunks;
 
 /// Bytes of bad rows that a worker gathers before it sends them to the writer.
@@ -95,11 +96,11 @@ impl<'w, 's> Filling<'w, 's> {
     pub(super) fn finish(
         mut self,
         task: Result<Task>,
-        work: impl FnOnce(&mut Filling<'w, 's>, Task) -> (Result<Done>, Edges),
+        work: impl FnOnce(&mut Filling<'w, 's>, Task) -> (Result<Done>, PartEnds),
     ) -> Result<()> {
-        let (done, edges) = match task {
+        let (done, ends) = match task {
             Ok(task) => work(&mut self, task),
-            Err(error) => (Err(error), Edges::None),
+            Err(error) => (Err(error), PartEnds::None),
         };
         // Those before what ended the run are kept, too.
         self.send_bad_rows()?;
@@ -107,10 +108,10 @@ impl<'w, 's> Filling<'w, 's> {
         match done {
             Ok(Done { input_bytes, rows }) => {
                 self.seal()?;
-                self.send(Message::End { worker, input_bytes, rows, edges })
+                self.send(Message::End { worker, input_bytes, rows, ends })
             }
             Err(error) => {
-                self.send(Message::Failed { error, edges })?;
+                self.send(Message::Failed { error, ends })?;
                 // The run is over.
                 Err(Error::interrupted())
             }
@@ -293,7 +294,7 @@ impl Drop for Filling<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let error = Error::target("a worker panicked");
-            let _ = self.send(Message::Failed { error, edges: Edges::None });
+            let _ = self.send(Message::Failed { error, ends: PartEnds::None });
         }
     }
 }

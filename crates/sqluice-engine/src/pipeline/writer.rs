@@ -9,12 +9,10 @@ use sqluice_core::schema::Table;
 use sqluice_core::source::BadRow;
 
 use super::appender::Appender;
-use super::copy_tree::EndEntries;
 use super::growing::Growing;
-use super::merge_tree::Ends;
-use super::message::{Edges, Message, PartId, Returns, Sealed};
+use super::message::{Message, PartId, Returns, Sealed};
+use super::part_ends::{EntryEnds, ItemEnds, PartEnds, PiecePositions};
 use super::trees::{BuiltTree, TreeCopy, Trees};
-use super::union_tree::Stops;
 use crate::encode::{LastRowid, RowidRange, not_after_last, null_among_numbers, out_of_order};
 use crate::output::Output;
 use crate::reject::RejectFile;
@@ -40,12 +38,12 @@ pub(super) struct Writer<'a, 'o> {
     tree: Growing<'a>,
     current: BuiltTree,
     last_rowid: Option<LastRowid>,
-    /// The end of what is sorted so far.
-    ends: Option<Box<Ends>>,
-    /// The ends of the last part that was copied of an index.
-    copied: Option<Box<EndEntries>>,
-    /// Where the last part ended in each of several trees.
-    stops: Option<Box<Stops>>,
+    /// The ends of the last part of sorted runs.
+    items: Option<Box<ItemEnds>>,
+    /// The ends of the last part of an index that is copied.
+    entries: Option<Box<EntryEnds>>,
+    /// The ends of the last part of several trees.
+    positions: Option<Box<PiecePositions>>,
 }
 
 impl<'a, 'o> Writer<'a, 'o> {
@@ -56,8 +54,8 @@ impl<'a, 'o> Writer<'a, 'o> {
     ) -> Writer<'a, 'o> {
         let tree = Growing::new(trees, 0, appender.geometry());
         let (made, current, last_rowid) = (Vec::new(), BuiltTree::default(), trees.last_rowid(0));
-        let (ends, copied, stops) = (None, None, None);
-        Writer { trees, appender, around, made, tree, current, last_rowid, ends, copied, stops }
+        let (items, entries, positions) = (None, None, None);
+        Writer { trees, appender, around, made, tree, current, last_rowid, items, entries, positions }
     }
 
     pub(super) fn write_all(
@@ -108,16 +106,16 @@ impl<'a, 'o> Writer<'a, 'o> {
                 }
                 let _ = returns[worker].bad_rows.send(());
             }
-            Message::End { worker, input_bytes, rows, edges } => {
-                self.check_edges(edges)?;
+            Message::End { worker, input_bytes, rows, ends } => {
+                self.check_ends(ends)?;
                 self.around.progress.advance(Amount { rows, bytes: input_bytes });
                 // A worker that has no more parts may be gone; so below.
                 let _ = returns[worker].parts.send(());
                 return Ok(true);
             }
-            Message::Failed { error, edges } => {
+            Message::Failed { error, ends } => {
                 // Rows out of order are reported before other errors.
-                self.check_edges(edges)?;
+                self.check_ends(ends)?;
                 return Err(error);
             }
         }
@@ -157,30 +155,30 @@ impl<'a, 'o> Writer<'a, 'o> {
     }
 
     /// The rows of a part must follow those of the part before.
-    fn check_edges(&mut self, edges: Edges) -> Result<()> {
-        match edges {
-            Edges::None => Ok(()),
-            Edges::Rowids { rowids, place } => self.check_order(rowids, place),
-            Edges::Sorted(ends) => {
-                if let (Trees::Merge(trees), Some(before)) = (self.trees, &self.ends) {
-                    trees[self.made.len()].check_ends(before, &ends)?;
+    fn check_ends(&mut self, ends: PartEnds) -> Result<()> {
+        match ends {
+            PartEnds::None => Ok(()),
+            PartEnds::Rowids { rowids, place } => self.check_order(rowids, place),
+            PartEnds::Items(items) => {
+                if let (Trees::Runs(trees), Some(before)) = (self.trees, &self.items) {
+                    trees[self.made.len()].check_ends(before, &items)?;
                 }
-                self.current.largest_rowid = self.current.largest_rowid.max(ends.largest_rowid);
-                self.ends = Some(ends);
+                self.current.largest_rowid = self.current.largest_rowid.max(items.largest_rowid);
+                self.items = Some(items);
                 Ok(())
             }
-            Edges::Copied(entries) => {
-                if let (Some(TreeCopy::Copied(tree)), Some(before)) = (self.tree_copy(), &self.copied) {
+            PartEnds::Entries(entries) => {
+                if let (Some(TreeCopy::Copied(tree)), Some(before)) = (self.tree_copy(), &self.entries) {
                     tree.check_follows(before, &entries)?;
                 }
-                self.copied = Some(entries);
+                self.entries = Some(entries);
                 Ok(())
             }
-            Edges::United(stops) => {
-                if let (Some(TreeCopy::United(tree)), Some(before)) = (self.tree_copy(), &self.stops) {
-                    tree.check_follows(before, &stops)?;
+            PartEnds::Positions(positions) => {
+                if let (Some(TreeCopy::United(tree)), Some(before)) = (self.tree_copy(), &self.positions) {
+                    tree.check_follows(before, &positions)?;
                 }
-                self.stops = Some(stops);
+                self.positions = Some(positions);
                 Ok(())
             }
         }
@@ -229,7 +227,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         written.interior_pages = if empty { 0 } else { appended };
         self.made.push(std::mem::take(&mut self.current));
         self.last_rowid = self.trees.last_rowid(next);
-        (self.ends, self.copied, self.stops) = (None, None, None);
+        (self.items, self.entries, self.positions) = (None, None, None);
         self.appender.check()
     }
 }
@@ -250,7 +248,7 @@ impl Trees<'_> {
     fn len(&self) -> usize {
         match self {
             Trees::Rows(trees) => trees.len(),
-            Trees::Merge(trees) => trees.len(),
+            Trees::Runs(trees) => trees.len(),
             Trees::Copy(trees) => trees.len(),
         }
     }
