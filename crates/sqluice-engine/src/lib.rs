@@ -10,7 +10,7 @@
 //! * [`output`]: files that appear once complete; [`reject`]: the file of bad rows
 //! * [`verification`]: what is verified of a source while it is copied
 //! * [`target`]: what is known of an existing database; [`plan`]: what will be done, and why
-//! * [`pipeline`]: workers encode and merge, one writer puts pages in order
+//! * [`trees`]: what makes B-trees: workers make leaves, one writer puts pages in order
 //! * [`report`]: what was done
 //! * [`sqlite`]: what only SQLite can do to a file; [`insert`]: rows that SQLite inserts
 //! * [`existing`]: an existing database, locked and written to
@@ -29,7 +29,6 @@ pub mod insert;
 pub mod options;
 pub mod output;
 pub mod phases;
-pub mod pipeline;
 pub mod plan;
 pub mod reject;
 pub mod report;
@@ -38,6 +37,8 @@ pub mod sort;
 pub mod sqlite;
 pub mod target;
 mod tournament;
+pub mod trees;
 pub mod verification;
 
 pub use attempts as run;
+pub use trees as pipeline;

@@ -12,8 +12,8 @@ use crate::options::{Action, OnConflict, WritePath};
 use crate::output::{Replaced, Replacement};
 pub use crate::phases::PhaseReport;
 use crate::phases::Phases;
-use crate::pipeline::{Written, WrittenTree};
 use crate::plan::{ColumnReport, Plan, TablePlan, path_as_text};
+use crate::trees::{Written, WrittenTree};
 pub use recognised::{Recognised, RecognisedCsv, RecognisedPreamble, padded_in_words, recognised_in_words};
 
 /// The report of a run.

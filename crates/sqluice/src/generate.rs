@@ -13,10 +13,10 @@ use sqluice_core::setters;
 use sqluice_engine::attempts::{self, Outcome};
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
-use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
 use sqluice_engine::target::TargetSnapshot;
+use sqluice_engine::trees::Job;
 pub use sqluice_generator::{PRESETS, Preset, Preview, PreviewValue};
 use sqluice_generator::{Spec, TableSpec, parents, preview, stated_rows};
 

@@ -28,9 +28,9 @@ use sqluice_engine::existing::statement::{Statement, statements};
 use sqluice_engine::existing::{Existing, Transaction, index};
 use sqluice_engine::options::{OnConflict, WriteOptions, WritePath};
 use sqluice_engine::phases::Phases;
-use sqluice_engine::pipeline::Settings;
 use sqluice_engine::plan::Memory;
 use sqluice_engine::report::{IndexReport, PhaseReport};
+use sqluice_engine::trees::Settings;
 
 /// Indexes to make.
 #[derive(Clone, Debug)]

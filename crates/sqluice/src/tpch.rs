@@ -22,9 +22,9 @@ use sqluice_core::setters;
 use sqluice_engine::attempts::{self, Outcome};
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::{IfExists, WriteOptions};
-use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::report::Report;
+use sqluice_engine::trees::Job;
 use sqluice_sources::tpch::{TEXT_BYTES, TpchTable};
 
 use crate::remote;

@@ -24,9 +24,9 @@ use sqluice_core::source::Source;
 use sqluice_engine::attempts;
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::WriteOptions;
-use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
+use sqluice_engine::trees::Job;
 
 use crate::remote;
 

@@ -32,19 +32,18 @@ use sqluice_reader::{Snapshot, StoredObject, StoredTree};
 
 use super::Outcome;
 use super::placed_leaves::{PlacedLeaves, PlacedRuns};
-use super::sequence_table;
 use crate::existing::entries::{self, TreePosition};
 use crate::options::{OnConflict, WriteOptions};
 use crate::output::{
     self, Created, Discard, Exclusive, Output, ReadBack, Replaced, Replacement, Scratch, Wanted,
 };
 use crate::phases::{PhaseReport, Phases};
-use crate::pipeline::{
-    self, Appender, Changes, CopyTree, IndexJob, Keep, KeyNames, Piece, SAMPLES_OF_PART, Settings, TreeCopy,
-    UnionTree, WrittenTree,
-};
 use crate::plan::Memory;
 use crate::sort::{Layout, Order, Prefetch, Sorter, Spill};
+use crate::trees::{
+    self, Appender, Changes, CopyTree, IndexJob, Keep, KeyNames, Piece, SAMPLES_OF_PART, Settings, TreeCopy,
+    UnionTree, WrittenTree, sequence_table,
+};
 use crate::verification::{self, Verification, VerifiedTree};
 
 /// The place of the root page among the fields of a row of `sqlite_schema`.
@@ -432,7 +431,7 @@ pub fn repeated_rows(
         UnionTree::new((what, first.tree.kind), read, order, unique, key_names(schema, object))
     });
     let unions = unions.collect::<Result<Vec<_>>>()?;
-    pipeline::repeated_rows(&unions, on_conflict, memory.threads, memory.sort_bytes, cancel)
+    trees::repeated_rows(&unions, on_conflict, memory.threads, memory.sort_bytes, cancel)
 }
 
 /// All pages of a copy.
@@ -571,7 +570,7 @@ impl Copying<'_, '_> {
             Ok(TreeCopy::Copied(CopyTree { keep: keep.as_deref(), ..tree }))
         });
         let trees = trees.collect::<Result<Vec<TreeCopy<'_>>>>()?;
-        let made = pipeline::write_copies(&trees, settings, appender, output, progress, cancel);
+        let made = trees::write_copies(&trees, settings, appender, output, progress, cancel);
         for (&place, tree) in group.iter().zip(&trees) {
             sorts[place] |= tree.is_out_of_order();
         }
@@ -615,7 +614,7 @@ impl Copying<'_, '_> {
         let sorted = sorter.sorted(share, settings.workers, &ahead, cancel)?;
         self.phases.begin(&format!("merge {}", object.name), Some(Amount { rows: sorted.items(), bytes: 0 }));
         let jobs = [IndexJob { sorted: &sorted, unique: unique_of(job.schema, object) }];
-        let made = pipeline::write_indexes(&jobs, settings, appender, output, progress, cancel)?;
+        let made = trees::write_indexes(&jobs, settings, appender, output, progress, cancel)?;
         self.phases.begin("copy", None);
         Ok(made.into_iter().next().unwrap_or_default())
     }

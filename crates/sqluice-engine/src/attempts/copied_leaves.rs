@@ -11,8 +11,8 @@ use sqluice_reader::{Snapshot, StoredObject};
 use super::copied_database::CopiedPiece;
 use crate::options::{OnConflict, WriteOptions};
 use crate::output::{Discard, Output, SharedRun};
-use crate::pipeline::{self, Appender, CopyTree, LeafList, LeafRun, Settings, TreeCopy, WrittenTree};
 use crate::plan::Memory;
+use crate::trees::{self, Appender, CopyTree, LeafList, LeafRun, Settings, TreeCopy, WrittenTree};
 use crate::verification::Verification;
 
 /// A table with rows whose leaves are copied.
@@ -110,7 +110,7 @@ impl LeavesJob<'_> {
         };
         let trees = [TreeCopy::Copied(tree)];
         let mut appender = Appender::after(first_page - 1, geometry, settings.chunk_bytes);
-        let made = pipeline::write_copies(&trees, &settings, &mut appender, output, progress, cancel)?;
+        let made = trees::write_copies(&trees, &settings, &mut appender, output, progress, cancel)?;
         let [tree] = trees;
         let relocated = tree.relocated();
         let list = tree.into_leaf_list().expect("its leaves were listed");

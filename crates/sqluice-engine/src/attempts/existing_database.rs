@@ -23,11 +23,11 @@ use crate::insert::{self, Insert, Inserted};
 use crate::options::{Action, OnConflict, WritePath};
 use crate::output;
 use crate::phases::Phases;
-use crate::pipeline::{Job, Written, WrittenTree};
 use crate::plan::{ExistingPlan, Plan, TablePlan};
 use crate::reject::RejectFile;
 use crate::report::{ExistingReport, Report};
 use crate::sqlite::{check_foreign_keys, refuse_cascade};
+use crate::trees::{Job, Written, WrittenTree};
 
 /// Rows are counted before and after only in databases up to this size in bytes, where that takes some milliseconds.
 const COUNTED_BYTES_MAX: u64 = 64 << 20;

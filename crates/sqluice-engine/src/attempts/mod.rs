@@ -16,7 +16,6 @@ pub mod copied_leaves;
 mod existing_database;
 mod new_database;
 pub mod placed_leaves;
-mod sequence_table;
 
 use std::path::Path;
 
@@ -28,12 +27,12 @@ use sqluice_core::schema::Schema;
 use crate::options::WriteOptions;
 use crate::output::Scratch;
 use crate::phases::Phases;
-use crate::pipeline::Job;
 use crate::plan::Plan;
 use crate::reject::RejectFile;
 use crate::report::Report;
 use crate::sqlite::Work;
 use crate::target::TargetSnapshot;
+use crate::trees::Job;
 use crate::{existing, output};
 
 /// How often a database is planned for, if each time another process changes its schema before it is locked.

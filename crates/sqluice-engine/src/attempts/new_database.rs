@@ -10,15 +10,16 @@ use sqluice_core::source::project::Project;
 use sqluice_format::database::{Header, SchemaEntry, write_schema};
 use sqluice_format::page::{DATABASE_HEADER_BYTES, PageKind};
 
-use super::sequence_table;
 use crate::options::{OnConflict, WritePath};
 use crate::output::{self, Discard, Output, ReadBack, Replacement, Scratch};
 use crate::phases::Phases;
-use crate::pipeline::{self, Appender, Job, Pages, Settings, Written, WrittenTree, append_empty_leaf};
 use crate::plan::{Plan, TablePlan};
 use crate::reject::RejectFile;
 use crate::report::Report;
 use crate::sqlite::Work;
+use crate::trees::{
+    self, Appender, Job, Pages, Settings, Written, WrittenTree, append_empty_leaf, sequence_table,
+};
 
 /// Writes what `plan` says: the tables of `schema`, in their order, with the rows of `jobs`; bad rows to `rejects`, if
 /// given. `phase` is the one that the caller has begun.
@@ -206,7 +207,7 @@ impl NewRun<'_, '_> {
         };
         let direct = plans.iter().filter(|plan| plan.write_path != WritePath::Sqlite);
         let jobs = jobs.into_iter().zip(direct).map(|(job, plan)| (job, plan, None)).collect();
-        let Pages { tables, mut appender } = pipeline::write_tables(
+        let Pages { tables, mut appender } = trees::write_tables(
             jobs,
             &settings,
             None,

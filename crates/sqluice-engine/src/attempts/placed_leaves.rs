@@ -14,7 +14,7 @@ use sqluice_core::error::{Error, Result};
 use sqluice_format::page::Geometry;
 use sqluice_format::tree::TableTree;
 
-use crate::pipeline::{Appender, LeafReader, LeafRun, WrittenTree};
+use crate::trees::{Appender, LeafReader, LeafRun, WrittenTree};
 
 /// Pages that other processes have written into a file beside the target, from page 2 on: the leaves of a table and what overflows from
 /// them.

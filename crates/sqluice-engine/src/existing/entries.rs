@@ -23,8 +23,8 @@ use sqluice_format::varint;
 use sqluice_reader::pages::{FileView, damaged};
 
 use super::twin::Twin;
-use crate::pipeline::Changes;
 use crate::sort::{Buffer, Item, SLACK_BYTES, Sorter};
+use crate::trees::Changes;
 
 /// A tree of the file.
 #[derive(Clone, Copy, Debug)]

@@ -26,8 +26,8 @@ use super::Transaction;
 use super::declared::{Declared, Ours};
 use super::entries::{self, TreePosition};
 use crate::phases::Phases;
-use crate::pipeline::{Appender, IndexJob, Settings, WrittenTree, write_indexes};
 use crate::sort::{Layout, Order, Prefetch, Sorted, Sorter, Spill};
+use crate::trees::{Appender, IndexJob, Settings, WrittenTree, write_indexes};
 use sqluice_reader::pages::{FileView, ViewedFile, damaged};
 
 /// Makes all indexes that are declared. Nothing is committed. Returns the tree of each; of those that SQLite made nothing is known.

@@ -15,11 +15,11 @@ use crate::encode::Conversions;
 use crate::options::{Action, WriteOptions, WritePath};
 use crate::output::Output;
 use crate::phases::Phases;
-use crate::pipeline::{self, Edge, ExistingTrees, Job, Pages, Settings, Written};
 use crate::plan::{Plan, TablePlan};
 use crate::reject::RejectFile;
 use crate::report::Report;
 use crate::sqlite::Work;
+use crate::trees::{self, Edge, ExistingTrees, Job, Pages, Settings, Written};
 
 /// What a transaction has written, and has not committed yet.
 #[derive(Debug)]
@@ -156,7 +156,7 @@ impl Transaction<'_> {
         };
         let progress = phases.progress();
         let old = OldIndexes { transaction: self, page_count, threads: plan.threads, progress };
-        let Pages { tables, appender } = pipeline::write_tables(
+        let Pages { tables, appender } = trees::write_tables(
             jobs.collect(),
             &settings,
             Some(&old),

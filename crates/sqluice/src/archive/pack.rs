@@ -11,10 +11,10 @@ use sqluice_core::setters;
 use sqluice_engine::attempts::{self, Outcome};
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::{IfExists, OnConflict, WriteOptions};
-use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
 use sqluice_engine::target::TargetSnapshot;
+use sqluice_engine::trees::Job;
 use sqluice_platform::tree::Kind;
 
 use super::files::Files;

@@ -18,10 +18,10 @@ use sqluice_core::source::{NoRows, Part, Source};
 use sqluice_engine::attempts::{self, Outcome, Refuted};
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::{IfExists, WriteOptions, WritePath};
-use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
 use sqluice_engine::target::TargetSnapshot;
+use sqluice_engine::trees::Job;
 
 use super::add;
 use crate::load::default;

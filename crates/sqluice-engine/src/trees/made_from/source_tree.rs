@@ -98,7 +98,7 @@ impl Piece<'_> {
 }
 
 /// The piece and its part that a part of all pieces is.
-pub(super) fn part_of(pieces: &[Piece<'_>], mut part: usize) -> (usize, usize) {
+pub(crate) fn part_of(pieces: &[Piece<'_>], mut part: usize) -> (usize, usize) {
     for (number, piece) in pieces.iter().enumerate() {
         match part.checked_sub(piece.scan.parts()) {
             Some(rest) => part = rest,

@@ -7,17 +7,16 @@ use sqluice_core::progress::Cancel;
 use sqluice_core::source::Source;
 
 use super::Settings;
-use super::appender::Appender;
-use super::copy::Copier;
-use super::dispenser::{Dispenser, Parts};
-use super::merge;
-use super::merge_tree::RunsTree;
-use super::message::{Message, Returns};
-use super::part_ends::PartEnds;
-use super::rows::RowsEncoder;
-use super::trees::{BuiltTree, TreeCopy, Trees};
-use super::unite;
-use super::worker::{Filling, Worker};
+use super::made_from::copied::onto_pages::Copier;
+use super::made_from::rows::RowsEncoder;
+use super::made_from::sorted_runs::{self, RunsTree};
+use super::made_from::united;
+use super::made_from::{BuiltTree, TreeCopy, Trees};
+use super::workers::dispenser::{Dispenser, Parts};
+use super::workers::message::{Message, Returns};
+use super::workers::part_ends::PartEnds;
+use super::workers::worker::{Filling, Worker};
+use super::writer::page_numbers::Appender;
 use super::writer::{PassContext, Writer};
 
 /// Makes the trees. `sources` has those of the rows, if that is what they are made of.
@@ -101,7 +100,7 @@ fn work(mut worker: Worker<'_>, dispenser: &Dispenser<'_>, trees: &Trees<'_>, ca
                 filling.finish(task, |filling, task| encoder.encode(filling, task))
             }
             Trees::Runs(trees) => {
-                filling.finish(task, |filling, task| merge::write_part(&trees[id.tree], filling, task))
+                filling.finish(task, |filling, task| sorted_runs::onto_pages::write_part(&trees[id.tree], filling, task))
             }
             Trees::Copy(trees) => match &trees[id.tree] {
                 TreeCopy::Copied(tree) => {
@@ -112,7 +111,7 @@ fn work(mut worker: Worker<'_>, dispenser: &Dispenser<'_>, trees: &Trees<'_>, ca
                     filling.finish(task, |filling, task| copier.copy(filling, task))
                 }
                 TreeCopy::United(tree) => {
-                    filling.finish(task, |filling, task| unite::unite(tree, filling, task))
+                    filling.finish(task, |filling, task| united::onto_pages::unite(tree, filling, task))
                 }
             },
         };

@@ -3,13 +3,13 @@
 use sqluice_core::error::{Place, Result};
 use sqluice_format::scan::Position;
 
-use super::unique::{OwnedItem, Unique};
 use crate::encode::RowidRange;
 use crate::sort::Item;
+use crate::trees::keys::unique::{OwnedItem, Unique};
 
 /// The ends of a part, by what its tree is made from.
 #[derive(Default)]
-pub(super) enum PartEnds {
+pub(crate) enum PartEnds {
     /// The part fits any other.
     #[default]
     None,
@@ -25,33 +25,33 @@ pub(super) enum PartEnds {
 
 /// The first and the last item of a part of sorted runs.
 #[derive(Default)]
-pub(super) struct ItemEnds {
+pub(crate) struct ItemEnds {
     /// Both items; `None`: the part has no item, or items of different parts may be equal.
-    pub(super) outer: Option<(OwnedItem, OwnedItem)>,
+    pub(crate) outer: Option<(OwnedItem, OwnedItem)>,
     /// The prefix of the last item.
     prefix: u128,
     /// The largest rowid of all rows, including those that were left out.
-    pub(super) largest_rowid: Option<i64>,
+    pub(crate) largest_rowid: Option<i64>,
 }
 
 /// The first and the last entry of a part of an index. Without entries both are empty.
 #[derive(Default)]
-pub(super) struct EntryEnds {
-    pub(super) first: Vec<u8>,
-    pub(super) last: Vec<u8>,
+pub(crate) struct EntryEnds {
+    pub(crate) first: Vec<u8>,
+    pub(crate) last: Vec<u8>,
 }
 
 /// The positions at which a part begins and ends in each piece of a united tree.
 #[derive(Debug, Default)]
-pub(super) struct PiecePositions {
-    pub(super) first: Vec<Option<Position>>,
-    pub(super) end: Vec<Option<Position>>,
+pub(crate) struct PiecePositions {
+    pub(crate) first: Vec<Option<Position>>,
+    pub(crate) end: Vec<Option<Position>>,
 }
 
 impl ItemEnds {
     /// Takes the next item, which has this prefix, unless it has the key of the one before.
     #[inline]
-    pub(super) fn check(&mut self, unique: Option<&Unique<'_>>, item: Item<'_>, prefix: u128) -> Result<()> {
+    pub(crate) fn check(&mut self, unique: Option<&Unique<'_>>, item: Item<'_>, prefix: u128) -> Result<()> {
         match unique {
             None => Ok(()),
             Some(unique) => self.check_unique(unique, item, prefix),
@@ -74,7 +74,7 @@ impl ItemEnds {
 }
 
 impl EntryEnds {
-    pub(super) fn set_last(&mut self, record: &[u8]) {
+    pub(crate) fn set_last(&mut self, record: &[u8]) {
         self.last.clear();
         self.last.extend_from_slice(record);
     }

@@ -6,17 +6,17 @@ use std::sync::{Mutex, PoisonError};
 use sqluice_core::error::Result;
 use sqluice_core::source::Source;
 
-use super::message::{PartId, Task};
+use crate::trees::workers::message::{PartId, Task};
 
 /// The work of a pass, cut into parts.
-pub(super) enum Parts<'a> {
+pub(crate) enum Parts<'a> {
     Sources(Vec<Box<dyn Source + 'a>>),
     /// The number of parts of each tree.
     Numbered(Vec<usize>),
 }
 
 /// Hands out parts, in order, to the workers.
-pub(super) struct Dispenser<'a> {
+pub(crate) struct Dispenser<'a> {
     parts: Mutex<Dispensed<'a>>,
     stop: AtomicBool,
 }
@@ -30,24 +30,24 @@ struct Dispensed<'a> {
 }
 
 impl<'a> Dispenser<'a> {
-    pub(super) fn new(parts: Parts<'a>) -> Dispenser<'a> {
+    pub(crate) fn new(parts: Parts<'a>) -> Dispenser<'a> {
         let dispensed = Dispensed { parts, tree: 0, of_tree: 0, part: 0 };
         Dispenser { parts: Mutex::new(dispensed), stop: AtomicBool::new(false) }
     }
 
     /// Hands out nothing from now on.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 }
 
 impl Dispenser<'_> {
     /// Whether the run has ended before its parts.
-    pub(super) fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    pub(super) fn next(&self) -> Option<(PartId, Result<Task>)> {
+    pub(crate) fn next(&self) -> Option<(PartId, Result<Task>)> {
         let mut dispensed = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         let Dispensed { parts, tree, of_tree, part } = &mut *dispensed;
         while !self.is_stopped() {

@@ -3,14 +3,14 @@
 use sqluice_core::error::Result;
 use sqluice_format::scan::Kind;
 
-use super::message::Task;
-use super::part_ends::PartEnds;
-use super::union_tree::{LastEntry, UnionTree};
-use super::unique::CANCEL_ITEMS;
-use super::worker::{Done, Filling};
+use super::{LastEntry, UnionTree};
+use crate::trees::keys::unique::CANCEL_ITEMS;
+use crate::trees::workers::message::Task;
+use crate::trees::workers::part_ends::PartEnds;
+use crate::trees::workers::worker::{Done, Filling};
 
 /// Copies one part of a tree that is put together of several onto pages.
-pub(super) fn unite(
+pub(crate) fn unite(
     tree: &UnionTree<'_>,
     filling: &mut Filling<'_, '_>,
     task: Task,

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
 
-use super::conflicts::{Member, play, refuse_many};
-use super::union_tree::UnionTree;
+use super::keys::on_conflict::{Member, play, refuse_many};
+use super::made_from::united::UnionTree;
 use crate::options::OnConflict;
 
 /// Bytes that a row of another database takes here, at most: as a member, as the holder of a key, as one that is left out, and in its group.

@@ -6,33 +6,33 @@ use sqluice_core::error::Error;
 use sqluice_core::source::{BadRow, Part};
 use sqluice_format::chunk::Chunk;
 
-use super::part_ends::PartEnds;
+use crate::trees::workers::part_ends::PartEnds;
 
 /// Parts of each worker that the writer has not seen the end of. Chunks keep a worker from running ahead, but a part may
 /// need none.
-pub(super) const PARTS_AHEAD_MAX: usize = 8;
+pub(crate) const PARTS_AHEAD_MAX: usize = 8;
 
 /// Messages with bad rows of each worker that the writer has not seen: in a part of nothing else, they would be many times
 /// larger than the part.
-pub(super) const BAD_ROWS_AHEAD_MAX: usize = 3;
+pub(crate) const BAD_ROWS_AHEAD_MAX: usize = 3;
 
 /// A part of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct PartId {
+pub(crate) struct PartId {
     /// Counted over all trees.
-    pub(super) part: u64,
-    pub(super) tree: usize,
+    pub(crate) part: u64,
+    pub(crate) tree: usize,
 }
 
 /// What a worker does next.
-pub(super) enum Task {
+pub(crate) enum Task {
     Decode(Box<dyn Part>),
     /// The part of the tree with that number.
     Part(usize),
 }
 
 /// A message of a worker to the writer about a part.
-pub(super) enum Message {
+pub(crate) enum Message {
     /// Pages, in order within the part.
     Pages(Sealed),
     /// Rows for the reject file, in order within the part.
@@ -44,19 +44,19 @@ pub(super) enum Message {
 }
 
 /// What a worker gets back from the writer.
-pub(super) struct Returns {
+pub(crate) struct Returns {
     /// Empty chunks.
-    pub(super) chunks: Sender<(Chunk, Vec<PageHash>)>,
+    pub(crate) chunks: Sender<(Chunk, Vec<PageHash>)>,
     /// Ends of parts.
-    pub(super) parts: Sender<()>,
+    pub(crate) parts: Sender<()>,
     /// Messages with bad rows.
-    pub(super) bad_rows: Sender<()>,
+    pub(crate) bad_rows: Sender<()>,
 }
 
 /// A finished chunk.
 #[derive(Debug)]
-pub(super) struct Sealed {
-    pub(super) worker: usize,
-    pub(super) chunk: Chunk,
-    pub(super) hashes: Vec<PageHash>,
+pub(crate) struct Sealed {
+    pub(crate) worker: usize,
+    pub(crate) chunk: Chunk,
+    pub(crate) hashes: Vec<PageHash>,
 }

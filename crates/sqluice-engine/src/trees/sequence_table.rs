@@ -8,7 +8,8 @@ use sqluice_format::record;
 use sqluice_format::tree::{Child, TableTree};
 use sqluice_format::value::Value;
 
-use crate::pipeline::{Appender, WrittenTree, append_empty_leaf};
+use super::WrittenTree;
+use super::writer::page_numbers::{Appender, append_empty_leaf};
 
 /// Its name.
 pub(crate) const NAME: &str = "sqlite_sequence";

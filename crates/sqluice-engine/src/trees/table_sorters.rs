@@ -7,7 +7,7 @@ use sqluice_core::progress::Cancel;
 use sqluice_core::schema::Table;
 
 use super::Settings;
-use super::unique::{key_order, numbered, primary_key};
+use super::keys::unique::{key_order, numbered, primary_key};
 use crate::encode::entries::Entries;
 use crate::options::WritePath;
 use crate::plan::TablePlan;

@@ -11,15 +11,15 @@ use sqluice_format::page::{Geometry, PageKind};
 use sqluice_format::scan::Kind;
 use sqluice_format::tree::{self, AppendPage, Child, IndexTree, TableTree};
 
-use super::appender::{Appender, append_empty_leaf};
-use super::existing_trees::Edge;
-use super::leaf_list::LeafList;
-use super::message::Sealed;
-use super::trees::{TreeCopy, Trees};
+use super::page_numbers::{Appender, append_empty_leaf};
 use crate::options::WritePath;
+use crate::trees::existing_trees::Edge;
+use crate::trees::leaf_list::LeafList;
+use crate::trees::made_from::{TreeCopy, Trees};
+use crate::trees::workers::message::Sealed;
 
 /// A tree, as far as it is made.
-pub(super) struct Growing<'a> {
+pub(crate) struct Growing<'a> {
     levels: Levels<'a>,
     /// The page of its root, if that exists already.
     root_page: Option<u32>,
@@ -42,7 +42,7 @@ enum Levels<'a> {
 
 impl<'a> Growing<'a> {
     /// What tree `index` of a pass becomes.
-    pub(super) fn new(trees: &'a Trees<'_>, index: usize, geometry: Geometry) -> Growing<'a> {
+    pub(crate) fn new(trees: &'a Trees<'_>, index: usize, geometry: Geometry) -> Growing<'a> {
         let (levels, root_page, edge) = match trees {
             Trees::Rows(trees) => match trees.get(index) {
                 Some(tree) if tree.write_path == WritePath::Pages => {
@@ -70,7 +70,7 @@ impl<'a> Growing<'a> {
     }
 
     /// Adds the leaves of a chunk.
-    pub(super) fn append(&mut self, sealed: Sealed, pages: &mut Appender) -> Result<()> {
+    pub(crate) fn append(&mut self, sealed: Sealed, pages: &mut Appender) -> Result<()> {
         // If all of its rows were refused, it only goes back to its worker.
         if sealed.chunk.leaves().is_empty() {
             return pages.append_chunk(sealed, |_| ()).map(drop);
@@ -111,7 +111,7 @@ impl<'a> Growing<'a> {
     }
 
     /// Makes what is left of the tree. Returns the page of its root.
-    pub(super) fn finish(self, pages: &mut Appender) -> Result<u32> {
+    pub(crate) fn finish(self, pages: &mut Appender) -> Result<u32> {
         let Growing { levels, root_page, held, begun, .. } = self;
         let Some(root_page) = root_page else {
             return Ok(match levels {

@@ -16,8 +16,8 @@ use sqluice_format::chunk::Chunk;
 use sqluice_format::page::{self, Geometry, PAGE_NUMBER_MAX, PageKind};
 use sqluice_format::tree::AppendPage;
 
-use super::message::Sealed;
 use crate::output::Output;
+use crate::trees::workers::message::Sealed;
 
 /// Whose chunk it is that none of the workers gave.
 const NO_WORKER: usize = usize::MAX;
@@ -137,7 +137,7 @@ impl Appender {
     }
 
     /// The next single pages get these numbers, of existing pages.
-    pub(super) fn reuse(&mut self, numbers: impl IntoIterator<Item = u32>) {
+    pub(crate) fn reuse(&mut self, numbers: impl IntoIterator<Item = u32>) {
         self.reused.extend(numbers);
     }
 
@@ -147,7 +147,7 @@ impl Appender {
     }
 
     /// Notes the new bytes of an interior page that is a root.
-    pub(super) fn overwrite_root(&mut self, number: u32, bytes: Vec<u8>) {
+    pub(crate) fn overwrite_root(&mut self, number: u32, bytes: Vec<u8>) {
         self.appended += 1;
         self.overwrite(number, bytes);
     }
@@ -162,7 +162,7 @@ impl Appender {
     }
 
     /// Bytes of the pages that wait.
-    pub(super) fn waiting_bytes(&self) -> usize {
+    pub(crate) fn waiting_bytes(&self) -> usize {
         self.waiting_bytes
     }
 
@@ -179,7 +179,7 @@ impl Appender {
     }
 
     /// Whether all numbers so far are legal.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.next_page - 1 <= u64::from(PAGE_NUMBER_MAX) {
             return Ok(());
         }
@@ -207,18 +207,18 @@ impl Appender {
     }
 
     /// Whether what waits should be written now: workers wait for their chunks, or it is enough for one write.
-    pub(super) fn is_due(&self) -> bool {
+    pub(crate) fn is_due(&self) -> bool {
         let copied = |piece: &Piece| matches!(piece, Piece::Singles(_));
         self.waiting_bytes >= self.chunk_bytes || !self.waiting.iter().all(copied)
     }
 
     /// Gives the chunks back whose pages were copied.
-    pub(super) fn give_back(&mut self, done: impl FnMut(Sealed)) {
+    pub(crate) fn give_back(&mut self, done: impl FnMut(Sealed)) {
         self.copied.drain(..).for_each(done);
     }
 
     /// Gives the pages of a chunk their numbers, and returns the first, and what `read` makes of the chunk that has them.
-    pub(super) fn append_chunk<T>(
+    pub(crate) fn append_chunk<T>(
         &mut self,
         mut sealed: Sealed,
         read: impl FnOnce(&Chunk) -> T,
@@ -250,7 +250,7 @@ impl Appender {
     }
 
     /// Makes the only leaf of a chunk the root of its tree, which is page `root`. What overflows from it follows the other pages.
-    pub(super) fn append_below_root(&mut self, root: u32, mut sealed: Sealed) -> Result<()> {
+    pub(crate) fn append_below_root(&mut self, root: u32, mut sealed: Sealed) -> Result<()> {
         let page_bytes = self.geometry.page_bytes();
         let count = sealed.chunk.page_count() - 1;
         let first = self.take_numbers(count)?;
@@ -273,7 +273,7 @@ impl Appender {
     }
 
     /// Writes what waits; `done` gets the chunks back.
-    pub(super) fn flush(&mut self, output: &mut dyn Output, mut done: impl FnMut(Sealed)) -> Result<()> {
+    pub(crate) fn flush(&mut self, output: &mut dyn Output, mut done: impl FnMut(Sealed)) -> Result<()> {
         let singles = self.singles.bytes();
         let pages = self.waiting.iter().map(|piece| match piece {
             Piece::Chunk(sealed) => sealed.chunk.bytes(),

@@ -1,5 +1,8 @@
 //! The writer: chunks in any order in, pages in order out.
 
+mod interior_pages;
+pub(crate) mod page_numbers;
+
 use std::collections::BTreeMap;
 
 use crossbeam_channel::Receiver;
@@ -8,28 +11,28 @@ use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::Table;
 use sqluice_core::source::BadRow;
 
-use super::appender::Appender;
-use super::growing::Growing;
-use super::message::{Message, PartId, Returns, Sealed};
-use super::part_ends::{EntryEnds, ItemEnds, PartEnds, PiecePositions};
-use super::trees::{BuiltTree, TreeCopy, Trees};
+use self::interior_pages::Growing;
+use self::page_numbers::Appender;
 use crate::encode::{LastRowid, RowidRange, not_after_last, null_among_numbers, out_of_order};
 use crate::output::Output;
 use crate::reject::RejectFile;
+use crate::trees::made_from::{BuiltTree, TreeCopy, Trees};
+use crate::trees::workers::message::{Message, PartId, Returns, Sealed};
+use crate::trees::workers::part_ends::{EntryEnds, ItemEnds, PartEnds, PiecePositions};
 
 /// What a pass writes to, reports to, and is ended by.
-pub(super) struct PassContext<'a> {
-    pub(super) output: &'a mut dyn Output,
-    pub(super) rejects: Option<&'a mut RejectFile>,
-    pub(super) progress: &'a dyn Progress,
-    pub(super) cancel: &'a Cancel,
+pub(crate) struct PassContext<'a> {
+    pub(crate) output: &'a mut dyn Output,
+    pub(crate) rejects: Option<&'a mut RejectFile>,
+    pub(crate) progress: &'a dyn Progress,
+    pub(crate) cancel: &'a Cancel,
 }
 
 /// Bytes that are written at once, if that many are ready.
 const WRITE_BYTES: usize = 32 << 20;
 
 /// Puts what the workers make in order.
-pub(super) struct Writer<'a, 'o> {
+pub(crate) struct Writer<'a, 'o> {
     trees: &'a Trees<'a>,
     appender: &'a mut Appender,
     around: &'a mut PassContext<'o>,
@@ -47,7 +50,7 @@ pub(super) struct Writer<'a, 'o> {
 }
 
 impl<'a, 'o> Writer<'a, 'o> {
-    pub(super) fn new(
+    pub(crate) fn new(
         trees: &'a Trees<'a>,
         appender: &'a mut Appender,
         around: &'a mut PassContext<'o>,
@@ -58,7 +61,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         Writer { trees, appender, around, made, tree, current, last_rowid, items, entries, positions }
     }
 
-    pub(super) fn write_all(
+    pub(crate) fn write_all(
         mut self,
         from_workers: &Receiver<(PartId, u64, Message)>,
         returns: &[Returns],

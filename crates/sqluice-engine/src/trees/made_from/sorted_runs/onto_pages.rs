@@ -2,15 +2,15 @@
 
 use sqluice_core::error::Result;
 
-use super::merge_tree::RunsTree;
-use super::message::Task;
-use super::part_ends::{ItemEnds, PartEnds};
-use super::unique::CANCEL_ITEMS;
-use super::worker::{Done, Filling};
+use super::RunsTree;
 use crate::sort::Merge;
+use crate::trees::keys::unique::CANCEL_ITEMS;
+use crate::trees::workers::message::Task;
+use crate::trees::workers::part_ends::{ItemEnds, PartEnds};
+use crate::trees::workers::worker::{Done, Filling};
 
 /// Writes one part of a tree onto pages.
-pub(super) fn write_part(
+pub(crate) fn write_part(
     tree: &RunsTree<'_>,
     filling: &mut Filling<'_, '_>,
     task: Task,

@@ -3,10 +3,10 @@
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Cancel, Progress};
 
-use super::appender::Appender;
+use super::made_from::{TreeCopy, Trees};
 use super::pass;
-use super::trees::{TreeCopy, Trees};
 use super::writer::PassContext;
+use super::writer::page_numbers::Appender;
 use super::{Settings, WrittenTree};
 use crate::output::Output;
 

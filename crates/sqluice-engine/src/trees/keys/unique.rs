@@ -14,22 +14,22 @@ use crate::plan::TablePlan;
 use crate::sort::{Item, Sorted};
 
 /// Items between two looks at whether the run should stop.
-pub(super) const CANCEL_ITEMS: usize = 4096;
+pub(crate) const CANCEL_ITEMS: usize = 4096;
 
 /// A key that no two rows may share.
-pub(super) struct Unique<'a> {
-    pub(super) table: &'a Table,
+pub(crate) struct Unique<'a> {
+    pub(crate) table: &'a Table,
     /// Its index; `None`: the rowid.
-    pub(super) index: Option<&'a Index>,
+    pub(crate) index: Option<&'a Index>,
     /// The order of its columns.
-    pub(super) order: Option<KeyOrder>,
+    pub(crate) order: Option<KeyOrder>,
     /// How the rows that share a key are named.
-    pub(super) rows: KnownRows,
+    pub(crate) rows: KnownRows,
 }
 
 /// How rows are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum KnownRows {
+pub(crate) enum KnownRows {
     /// Items know the numbers of their records.
     Numbered,
     /// By their rowids, which count the records unless a column names them.
@@ -40,36 +40,36 @@ pub(super) enum KnownRows {
 
 /// An item that outlives its merge.
 #[derive(Clone, Debug, Default)]
-pub(super) struct OwnedItem {
+pub(crate) struct OwnedItem {
     rowid: i64,
     number: u64,
     record: Vec<u8>,
 }
 
 impl OwnedItem {
-    pub(super) fn of(item: Item<'_>) -> OwnedItem {
+    pub(crate) fn of(item: Item<'_>) -> OwnedItem {
         OwnedItem { rowid: item.rowid, number: item.number, record: item.record.to_vec() }
     }
 
-    pub(super) fn set(&mut self, item: Item<'_>) {
+    pub(crate) fn set(&mut self, item: Item<'_>) {
         (self.rowid, self.number) = (item.rowid, item.number);
         self.record.clear();
         self.record.extend_from_slice(item.record);
     }
 
-    pub(super) fn item(&self) -> Item<'_> {
+    pub(crate) fn item(&self) -> Item<'_> {
         Item { rowid: self.rowid, number: self.number, record: &self.record }
     }
 }
 
 impl<'a> Unique<'a> {
     /// The rowid, or the primary key of a WITHOUT ROWID table.
-    pub(super) fn of_rows(table: &'a Table) -> Unique<'a> {
+    pub(crate) fn of_rows(table: &'a Table) -> Unique<'a> {
         let index = table.clustered.as_ref();
         Unique { table, index, order: index.map(primary_key), rows: KnownRows::Numbered }
     }
 
-    pub(super) fn of_index(
+    pub(crate) fn of_index(
         table: &'a Table,
         index: &'a Index,
         plan: &TablePlan,
@@ -89,7 +89,7 @@ impl<'a> Unique<'a> {
 
 impl Unique<'_> {
     /// Whether items are ordered by this key and nothing else, so that unequal prefixes are unequal keys.
-    pub(super) fn is_whole_order(&self) -> bool {
+    pub(crate) fn is_whole_order(&self) -> bool {
         let order = self.order.as_ref().zip(self.index);
         order.is_some_and(|(order, index)| order.columns().len() == index.key_columns)
     }
@@ -105,12 +105,12 @@ impl Unique<'_> {
         }
     }
 
-    pub(super) fn check(&self, a: Item<'_>, b: Item<'_>) -> Result<()> {
+    pub(crate) fn check(&self, a: Item<'_>, b: Item<'_>) -> Result<()> {
         if self.is_same(a, b) { Err(self.error(a, b)) } else { Ok(()) }
     }
 
     /// Calls `group` with the numbers of each group of records that share a key, in ascending order.
-    pub(super) fn groups(
+    pub(crate) fn groups(
         &self,
         sorted: &Sorted,
         cancel: &Cancel,
@@ -238,17 +238,17 @@ fn report(numbers: &mut Vec<u64>, group: &mut dyn FnMut(&[u64])) {
 }
 
 /// Whether items of indexes know the numbers of their records: where rowids do not give these, or rows may be left out.
-pub(super) fn numbered(table: &Table, plan: &TablePlan, on_conflict: OnConflict) -> bool {
+pub(crate) fn numbered(table: &Table, plan: &TablePlan, on_conflict: OnConflict) -> bool {
     let leaves_out = plan.write_path == WritePath::Sorted && on_conflict != OnConflict::Abort;
     leaves_out || plan.in_sequence || table.clustered.is_some()
 }
 
 /// The order of the entries of an index.
-pub(super) fn key_order(index: &Index) -> KeyOrder {
+pub(crate) fn key_order(index: &Index) -> KeyOrder {
     index.order().expect("the plan gives other orders to SQLite")
 }
 
 /// The order of a WITHOUT ROWID table.
-pub(super) fn primary_key(clustered: &Index) -> KeyOrder {
+pub(crate) fn primary_key(clustered: &Index) -> KeyOrder {
     KeyOrder::new(&key_order(clustered).columns()[..clustered.key_columns])
 }

@@ -5,35 +5,35 @@ use sqluice_core::error::Result;
 use sqluice_core::schema::Table;
 use sqluice_core::source::{BadRow, Refused, Sink};
 
-use super::Settings;
-use super::existing_trees::{Edge, ExistingTrees};
-use super::message::Task;
-use super::part_ends::PartEnds;
-use super::table_sorters::TableSorters;
-use super::worker::{Done, Filling};
 use crate::encode::entries::Entries;
 use crate::encode::{AnyOrder, Conversions, Encoder, RowidRange, no_rowids_left};
 use crate::options::WritePath;
+use crate::trees::Settings;
+use crate::trees::existing_trees::{Edge, ExistingTrees};
+use crate::trees::table_sorters::TableSorters;
+use crate::trees::workers::message::Task;
+use crate::trees::workers::part_ends::PartEnds;
+use crate::trees::workers::worker::{Done, Filling};
 
 /// A table whose rows arrive from a source.
-pub(super) struct RowsTree<'a> {
-    pub(super) table: &'a Table,
-    pub(super) conversions: Conversions,
+pub(crate) struct RowsTree<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) conversions: Conversions,
     /// `Pages` or `Sorted`.
-    pub(super) write_path: WritePath,
+    pub(crate) write_path: WritePath,
     /// The only worker encodes all rows, so that it knows the rows before each.
-    pub(super) in_sequence: bool,
+    pub(crate) in_sequence: bool,
     /// What is sorted of it.
-    pub(super) sorters: Option<&'a TableSorters>,
-    pub(super) seen: AnyOrder,
+    pub(crate) sorters: Option<&'a TableSorters>,
+    pub(crate) seen: AnyOrder,
     /// The page of its root, if that exists already.
-    pub(super) root_page: Option<u32>,
+    pub(crate) root_page: Option<u32>,
     /// The existing rows.
-    pub(super) edge: Option<Edge>,
+    pub(crate) edge: Option<Edge>,
 }
 
 impl<'a> RowsTree<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         table: &'a Table,
         conversions: Conversions,
         sorted: Option<(WritePath, &'a TableSorters)>,
@@ -53,7 +53,7 @@ impl<'a> RowsTree<'a> {
 }
 
 /// Encodes the parts of a table that one worker gets.
-pub(super) struct RowsEncoder<'a> {
+pub(crate) struct RowsEncoder<'a> {
     tree: &'a RowsTree<'a>,
     encoder: Encoder,
     entries: Vec<Entries<'a>>,
@@ -61,7 +61,7 @@ pub(super) struct RowsEncoder<'a> {
 }
 
 impl<'a> RowsEncoder<'a> {
-    pub(super) fn new(tree: &'a RowsTree<'a>, settings: &Settings) -> RowsEncoder<'a> {
+    pub(crate) fn new(tree: &'a RowsTree<'a>, settings: &Settings) -> RowsEncoder<'a> {
         RowsEncoder {
             tree,
             encoder: Encoder::new(tree.table, settings.geometry, tree.conversions),
@@ -71,7 +71,7 @@ impl<'a> RowsEncoder<'a> {
     }
 
     /// Encodes a part.
-    pub(super) fn encode(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, PartEnds) {
+    pub(crate) fn encode(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, PartEnds) {
         let Task::Decode(mut part) = task else { unreachable!("rows are decoded") };
         let place = part.place();
         let settings = filling.worker.settings;
@@ -86,7 +86,7 @@ impl<'a> RowsEncoder<'a> {
     }
 
     /// Gives the sorters what is left.
-    pub(super) fn flush(&mut self) -> Result<()> {
+    pub(crate) fn flush(&mut self) -> Result<()> {
         self.entries.iter_mut().try_for_each(Entries::flush)
     }
 }

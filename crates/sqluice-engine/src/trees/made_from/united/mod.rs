@@ -13,6 +13,8 @@
 //! A part is what is after one cut and not after the next. A piece whose entries are out of order may have one that lies in no part: so
 //! each part must begin, in every piece, at the entry at which the part before ended.
 
+pub(crate) mod onto_pages;
+
 use std::cmp::Ordering;
 use std::sync::atomic::{self, AtomicBool};
 
@@ -25,10 +27,10 @@ use sqluice_format::record;
 use sqluice_format::scan::{Cursor, Kind, Reader};
 use sqluice_reader::pages::{FilePages, damaged};
 
-use super::part_ends::PiecePositions;
-use super::piece::Piece;
-use super::unique::CANCEL_ITEMS;
 use crate::tournament::Tournament;
+use crate::trees::keys::unique::CANCEL_ITEMS;
+use crate::trees::made_from::source_tree::Piece;
+use crate::trees::workers::part_ends::PiecePositions;
 
 /// Samples of a part, where its pieces are large enough. With few, parts are of different sizes.
 pub(crate) const SAMPLES_OF_PART: usize = 4;
@@ -69,7 +71,7 @@ struct Cut {
 
 /// An entry of one of the pieces.
 #[derive(Clone, Copy)]
-pub(super) struct UnionEntry<'e> {
+pub(crate) struct UnionEntry<'e> {
     /// The number of the piece.
     pub(crate) piece: usize,
     /// The rowid; 0 in an index.
@@ -150,7 +152,7 @@ impl<'a> UnionTree<'a> {
         }
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         self.kind
     }
 
@@ -164,7 +166,7 @@ impl<'a> UnionTree<'a> {
     }
 
     /// The error for a part that does not go on where the part before ended.
-    pub(super) fn check_follows(&self, before: &PiecePositions, after: &PiecePositions) -> Result<()> {
+    pub(crate) fn check_follows(&self, before: &PiecePositions, after: &PiecePositions) -> Result<()> {
         let differs = before.end.iter().zip(&after.first).position(|(end, first)| end != first);
         differs.map_or(Ok(()), |piece| Err(self.disorder(&self.pieces[piece])))
     }
@@ -192,7 +194,7 @@ impl<'a> UnionTree<'a> {
     }
 
     /// Calls `each` with the entries of a part, in order. Of those with the same key, that of the earlier piece is first.
-    pub(super) fn visit(
+    pub(crate) fn visit(
         &self,
         part: usize,
         each: &mut dyn FnMut(&UnionEntry<'_>) -> Result<()>,
@@ -206,7 +208,7 @@ impl<'a> UnionTree<'a> {
 
     /// The error for two entries with the same key.
     #[cold]
-    pub(super) fn repeated(&self, before: &LastEntry, entry: &UnionEntry<'_>) -> Error {
+    pub(crate) fn repeated(&self, before: &LastEntry, entry: &UnionEntry<'_>) -> Error {
         let (one, other) = (&self.pieces[before.piece], &self.pieces[entry.piece]);
         let key = self.names.key(self.unique, entry.rowid, entry.record);
         let (one, other) = (one.view.path.display(), other.view.path.display());
@@ -221,7 +223,7 @@ impl<'a> UnionTree<'a> {
 
     /// Whether an entry has the key of the one before, where that must not be.
     #[inline]
-    pub(super) fn repeats(&self, before: &LastEntry, entry: &UnionEntry<'_>) -> bool {
+    pub(crate) fn repeats(&self, before: &LastEntry, entry: &UnionEntry<'_>) -> bool {
         match (self.kind, self.unique) {
             _ if before.piece == entry.piece => false,
             (Kind::Table, _) => before.rowid == entry.rowid,
@@ -234,7 +236,7 @@ impl<'a> UnionTree<'a> {
     }
 
     /// Calls `group` with the rows of each run of entries in a part that have the same key: the numbers of their pieces, and their rowids.
-    pub(super) fn groups(&self, part: usize, mut group: impl FnMut(&mut Vec<(u32, i64)>)) -> Result<()> {
+    pub(crate) fn groups(&self, part: usize, mut group: impl FnMut(&mut Vec<(u32, i64)>)) -> Result<()> {
         let mut last: Option<LastEntry> = None;
         let mut rows = Vec::new();
         let (visited, _) = self.visit(part, &mut |entry| {
@@ -255,12 +257,12 @@ impl<'a> UnionTree<'a> {
     }
 
     /// The table that it is, or that it is of.
-    pub(super) fn table(&self) -> &str {
+    pub(crate) fn table(&self) -> &str {
         self.names.table
     }
 
     /// Whether keys are looked at.
-    pub(super) fn is_unique(&self) -> bool {
+    pub(crate) fn is_unique(&self) -> bool {
         self.kind == Kind::Table || self.unique.is_some()
     }
 }
@@ -292,15 +294,15 @@ impl KeyNames<'_> {
 
 /// The entry before.
 #[derive(Debug, Default)]
-pub(super) struct LastEntry {
-    pub(super) piece: usize,
-    pub(super) rowid: i64,
-    pub(super) record: Vec<u8>,
+pub(crate) struct LastEntry {
+    pub(crate) piece: usize,
+    pub(crate) rowid: i64,
+    pub(crate) record: Vec<u8>,
 }
 
 impl LastEntry {
     #[inline]
-    pub(super) fn set(&mut self, entry: &UnionEntry<'_>) {
+    pub(crate) fn set(&mut self, entry: &UnionEntry<'_>) {
         (self.piece, self.rowid) = (entry.piece, entry.rowid);
         self.record.clear();
         self.record.extend_from_slice(entry.record);

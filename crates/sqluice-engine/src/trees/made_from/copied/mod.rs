@@ -1,5 +1,7 @@
 //! B-trees of other databases that are copied, and how the parts of one must fit each other.
 
+pub(crate) mod onto_pages;
+
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -9,9 +11,9 @@ use sqluice_format::key::KeyOrder;
 use sqluice_format::page::Geometry;
 use sqluice_format::scan::Kind;
 
-use super::leaf_list::LeafList;
-use super::part_ends::EntryEnds;
-use super::piece::Piece;
+use crate::trees::leaf_list::LeafList;
+use crate::trees::made_from::source_tree::Piece;
+use crate::trees::workers::part_ends::EntryEnds;
 
 /// Decides by its record whether a row is copied.
 pub type Keep<'a> = dyn Fn(&[u8]) -> bool + Sync + 'a;
@@ -64,12 +66,12 @@ impl<'a> CopyTree<'a> {
 }
 
 impl CopyTree<'_> {
-    pub(super) fn parts(&self) -> usize {
+    pub(crate) fn parts(&self) -> usize {
         self.pieces.iter().map(|piece| piece.scan.parts()).sum()
     }
 
     /// The error for a part that does not follow the part before.
-    pub(super) fn check_follows(&self, before: &EntryEnds, after: &EntryEnds) -> Result<()> {
+    pub(crate) fn check_follows(&self, before: &EntryEnds, after: &EntryEnds) -> Result<()> {
         match &self.order {
             Some(order) if !before.last.is_empty() && !after.first.is_empty() => {
                 self.check_order(order, &before.last, &after.first)
@@ -80,13 +82,13 @@ impl CopyTree<'_> {
 
     /// The error for an entry that does not follow the one before. Both must have the columns of the order.
     #[inline]
-    pub(super) fn check_order(&self, order: &KeyOrder, before: &[u8], after: &[u8]) -> Result<()> {
+    pub(crate) fn check_order(&self, order: &KeyOrder, before: &[u8], after: &[u8]) -> Result<()> {
         if order.compare(before, after).is_lt() { Ok(()) } else { Err(self.out_of_order()) }
     }
 
     /// The error for an entry that does not follow the one before.
     #[cold]
-    pub(super) fn out_of_order(&self) -> Error {
+    pub(crate) fn out_of_order(&self) -> Error {
         self.out_of_order.store(true, Ordering::Relaxed);
         Error::input(format!("{} is out of order", self.what)).refuting(Assumption::EntryOrder)
     }

@@ -16,18 +16,18 @@ use sqluice_format::record;
 use sqluice_format::scan::{Kind, Leaf, Reader, Visit};
 use sqluice_reader::pages::{FilePages, damaged};
 
-use super::copy_tree::CopyTree;
-use super::message::Task;
-use super::part_ends::{EntryEnds, PartEnds};
-use super::piece::{Piece, part_of};
-use super::unique::CANCEL_ITEMS;
-use super::worker::{Done, Filling};
+use super::CopyTree;
+use crate::trees::keys::unique::CANCEL_ITEMS;
+use crate::trees::made_from::source_tree::{Piece, part_of};
+use crate::trees::workers::message::Task;
+use crate::trees::workers::part_ends::{EntryEnds, PartEnds};
+use crate::trees::workers::worker::{Done, Filling};
 
 /// Leaves after which finished pages are hashed, while they are in the cache.
 const HASHED_LEAVES: u64 = 16;
 
 /// Copies parts of a tree, for one worker.
-pub(super) struct Copier<'a> {
+pub(crate) struct Copier<'a> {
     tree: &'a CopyTree<'a>,
     /// The number of the piece that is read, and its pages.
     pages: Option<(usize, FilePages<'a>)>,
@@ -36,12 +36,12 @@ pub(super) struct Copier<'a> {
 }
 
 impl<'a> Copier<'a> {
-    pub(super) fn new(tree: &'a CopyTree<'a>) -> Copier<'a> {
+    pub(crate) fn new(tree: &'a CopyTree<'a>) -> Copier<'a> {
         Copier { tree, pages: None, reader: Reader::default(), record: Vec::new() }
     }
 
     /// Copies one part onto pages.
-    pub(super) fn copy(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, PartEnds) {
+    pub(crate) fn copy(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, PartEnds) {
         let Task::Part(part) = task else { unreachable!("a tree is copied by parts") };
         let Copier { tree, pages, reader, record } = self;
         let is_last = part + 1 == tree.parts();

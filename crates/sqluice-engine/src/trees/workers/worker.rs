@@ -9,10 +9,10 @@ use sqluice_format::chunk::{Chunk, OtherLeaf};
 use sqluice_format::page::PageKind;
 use sqluice_format::scan::Leaf;
 
-use super::Settings;
-use super::message::{BAD_ROWS_AHEAD_MAX, Message, PARTS_AHEAD_MAX, PartId, Sealed, Task};
-use super::part_ends::PartEnds;
 use crate::encode::Chunks;
+use crate::trees::Settings;
+use crate::trees::workers::message::{BAD_ROWS_AHEAD_MAX, Message, PARTS_AHEAD_MAX, PartId, Sealed, Task};
+use crate::trees::workers::part_ends::PartEnds;
 
 /// Bytes of bad rows that a worker gathers before it sends them to the writer.
 const BAD_ROWS_BYTES: usize = 1 << 20;
@@ -21,26 +21,26 @@ const BAD_ROWS_BYTES: usize = 1 << 20;
 const ERROR_BYTES: usize = 500;
 
 /// A worker and its chunks.
-pub(super) struct Worker<'s> {
-    pub(super) index: usize,
-    pub(super) settings: &'s Settings,
+pub(crate) struct Worker<'s> {
+    pub(crate) index: usize,
+    pub(crate) settings: &'s Settings,
     /// Bad rows go to the writer, and do not end the run.
-    pub(super) keep_bad_rows: bool,
-    pub(super) empty: Receiver<(Chunk, Vec<PageHash>)>,
+    pub(crate) keep_bad_rows: bool,
+    pub(crate) empty: Receiver<(Chunk, Vec<PageHash>)>,
     /// Chunks that it has made so far.
-    pub(super) made: usize,
-    pub(super) ended: Receiver<()>,
+    pub(crate) made: usize,
+    pub(crate) ended: Receiver<()>,
     /// Parts whose end the writer has not seen.
-    pub(super) ahead: usize,
-    pub(super) taken: Receiver<()>,
+    pub(crate) ahead: usize,
+    pub(crate) taken: Receiver<()>,
     /// Messages with bad rows that the writer has not seen.
-    pub(super) bad_rows_ahead: usize,
-    pub(super) to_writer: Sender<(PartId, u64, Message)>,
+    pub(crate) bad_rows_ahead: usize,
+    pub(crate) to_writer: Sender<(PartId, u64, Message)>,
 }
 
 impl Worker<'_> {
     /// Waits while too many parts are under way.
-    pub(super) fn may_go_on(&mut self) -> Result<()> {
+    pub(crate) fn may_go_on(&mut self) -> Result<()> {
         if self.ahead == PARTS_AHEAD_MAX {
             self.ended.recv().map_err(|_| Error::interrupted())?;
             self.ahead -= 1;
@@ -63,8 +63,8 @@ impl Worker<'_> {
 }
 
 /// One part on its way through a worker.
-pub(super) struct Filling<'w, 's> {
-    pub(super) worker: &'w mut Worker<'s>,
+pub(crate) struct Filling<'w, 's> {
+    pub(crate) worker: &'w mut Worker<'s>,
     id: PartId,
     /// Messages sent so far.
     sequence: u64,
@@ -79,21 +79,21 @@ pub(super) struct Filling<'w, 's> {
 
 /// The result of a part so far.
 #[derive(Default)]
-pub(super) struct Done {
+pub(crate) struct Done {
     /// Bytes of input that it stands for.
-    pub(super) input_bytes: u64,
+    pub(crate) input_bytes: u64,
     /// Rows that are on no page yet.
-    pub(super) rows: u64,
+    pub(crate) rows: u64,
 }
 
 impl<'w, 's> Filling<'w, 's> {
-    pub(super) fn new(worker: &'w mut Worker<'s>, id: PartId, cancel: &'w Cancel) -> Filling<'w, 's> {
+    pub(crate) fn new(worker: &'w mut Worker<'s>, id: PartId, cancel: &'w Cancel) -> Filling<'w, 's> {
         let (open, waiting, bad_rows) = (None, None, Vec::new());
         Filling { worker, id, sequence: 0, open, waiting, bad_rows, bad_rows_bytes: 0, cancel }
     }
 
     /// Does the part and reports to the writer how that ended. `work` also says how the part fits others, even if it fails.
-    pub(super) fn finish(
+    pub(crate) fn finish(
         mut self,
         task: Result<Task>,
         work: impl FnOnce(&mut Filling<'w, 's>, Task) -> (Result<Done>, PartEnds),
@@ -118,12 +118,12 @@ impl<'w, 's> Filling<'w, 's> {
         }
     }
 
-    pub(super) fn cancelled(&self) -> Result<()> {
+    pub(crate) fn cancelled(&self) -> Result<()> {
         self.cancel.check()
     }
 
     /// Opens a chunk, unless one is.
-    pub(super) fn open(&mut self) -> Result<&mut Chunk> {
+    pub(crate) fn open(&mut self) -> Result<&mut Chunk> {
         if self.open.is_none() {
             self.open = Some(self.worker.chunk()?);
         }
@@ -131,14 +131,14 @@ impl<'w, 's> Filling<'w, 's> {
     }
 
     /// Finishes the last leaf of a table, if any.
-    pub(super) fn finish_leaves(&mut self) {
+    pub(crate) fn finish_leaves(&mut self) {
         if let Some((chunk, _)) = &mut self.open {
             chunk.finish();
         }
     }
 
     /// Finishes the last leaf of an index, if any; `more` of its entries follow in other parts.
-    pub(super) fn finish_entries(&mut self, more: bool) -> Result<()> {
+    pub(crate) fn finish_entries(&mut self, more: bool) -> Result<()> {
         if let Some(entry) = self.waiting.take() {
             self.open()?.push_last_entry(&entry);
         }
@@ -150,7 +150,7 @@ impl<'w, 's> Filling<'w, 's> {
 
     /// Adds a row, given as a whole record.
     #[inline]
-    pub(super) fn push_row(&mut self, rowid: i64, record: &[u8]) -> Result<()> {
+    pub(crate) fn push_row(&mut self, rowid: i64, record: &[u8]) -> Result<()> {
         if !self.open()?.push(rowid, record) {
             self.next()?;
             let pushed = self.current().push(rowid, record);
@@ -161,7 +161,7 @@ impl<'w, 's> Filling<'w, 's> {
 
     /// Adds an entry of an index.
     #[inline]
-    pub(super) fn push_entry(&mut self, record: &[u8]) -> Result<()> {
+    pub(crate) fn push_entry(&mut self, record: &[u8]) -> Result<()> {
         if self.waiting.is_some() {
             self.place_waiting()?;
         }
@@ -172,7 +172,7 @@ impl<'w, 's> Filling<'w, 's> {
     }
 
     /// Adds a leaf of another tree as it is, unless the leaf before it is to get more entries; says whether it did.
-    pub(super) fn push_leaf(&mut self, leaf: &Leaf<'_>) -> Result<bool> {
+    pub(crate) fn push_leaf(&mut self, leaf: &Leaf<'_>) -> Result<bool> {
         self.place_waiting()?;
         let kind = if leaf.is_index() { PageKind::LeafIndex } else { PageKind::LeafTable };
         if !self.open()?.takes_leaf(kind) {
@@ -191,7 +191,7 @@ impl<'w, 's> Filling<'w, 's> {
     }
 
     /// Adds the entries of a leaf of another tree, none of which is too large for a cell of this one.
-    pub(super) fn push_cells(&mut self, leaf: &Leaf<'_>) -> Result<()> {
+    pub(crate) fn push_cells(&mut self, leaf: &Leaf<'_>) -> Result<()> {
         let other = OtherLeaf {
             bytes: leaf.page(),
             usable_bytes: leaf.usable_bytes(),
@@ -237,7 +237,7 @@ impl<'w, 's> Filling<'w, 's> {
         self.open().map(drop)
     }
 
-    pub(super) fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+    pub(crate) fn bad_row(&mut self, bad: BadRow) -> Result<()> {
         self.cancel.check()?;
         if !self.worker.keep_bad_rows {
             return Err(bad.error);
@@ -262,7 +262,7 @@ impl<'w, 's> Filling<'w, 's> {
     }
 
     /// Hashes pages while they are in the cache.
-    pub(super) fn hash_finished(&mut self) {
+    pub(crate) fn hash_finished(&mut self) {
         if let Some((chunk, hashes)) = &mut self.open {
             let page_bytes = chunk.geometry().page_bytes();
             let done = chunk.finished_pages() as usize * page_bytes;
@@ -272,7 +272,7 @@ impl<'w, 's> Filling<'w, 's> {
     }
 
     /// Sends the open chunk, which its filler has finished, to the writer.
-    pub(super) fn seal(&mut self) -> Result<()> {
+    pub(crate) fn seal(&mut self) -> Result<()> {
         self.hash_finished();
         match self.open.take() {
             Some((chunk, hashes)) => {

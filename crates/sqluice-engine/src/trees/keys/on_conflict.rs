@@ -7,28 +7,28 @@
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 
-use super::unique::Unique;
 use crate::options::OnConflict;
 use crate::sort::Sorted;
+use crate::trees::keys::unique::Unique;
 
 /// Records that are left out, by their numbers.
 #[derive(Debug, Default)]
-pub(super) struct Dropped(Vec<u64>);
+pub(crate) struct Dropped(Vec<u64>);
 
 impl Dropped {
     /// Whether it has none.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Their number.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.0.len() as u64
     }
 
     /// Whether that record is one.
     #[inline]
-    pub(super) fn contains(&self, number: u64) -> bool {
+    pub(crate) fn contains(&self, number: u64) -> bool {
         !self.0.is_empty() && self.0.binary_search(&number).is_ok()
     }
 }
@@ -41,13 +41,13 @@ const DROPPED_BYTES: u64 = 16;
 
 /// A row, known by where it stands in the order of insertion, and one of the groups that it is in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Member<R> {
-    pub(super) row: R,
-    pub(super) group: u32,
+pub(crate) struct Member<R> {
+    pub(crate) row: R,
+    pub(crate) group: u32,
 }
 
 /// Finds the records that are left out. Takes at most `memory_bytes`.
-pub(super) fn resolve(
+pub(crate) fn resolve(
     keys: &[(&Sorted, Unique<'_>)],
     on_conflict: OnConflict,
     memory_bytes: u64,
@@ -81,7 +81,7 @@ pub(super) fn resolve(
 }
 
 /// The error for rows that share keys and do not fit in memory.
-pub(super) fn refuse_many(table: &str, bytes: u64, memory_bytes: u64) -> Result<()> {
+pub(crate) fn refuse_many(table: &str, bytes: u64, memory_bytes: u64) -> Result<()> {
     if bytes <= memory_bytes {
         return Ok(());
     }
@@ -91,7 +91,7 @@ pub(super) fn refuse_many(table: &str, bytes: u64, memory_bytes: u64) -> Result<
 }
 
 /// The rows that do not stay.
-pub(super) fn play<R: Copy + Ord>(members: &[Member<R>], groups: u32, on_conflict: OnConflict) -> Vec<R> {
+pub(crate) fn play<R: Copy + Ord>(members: &[Member<R>], groups: u32, on_conflict: OnConflict) -> Vec<R> {
     // Which row has the key of a group.
     let mut holders: Vec<Option<R>> = vec![None; groups as usize];
     let mut dropped = Vec::new();

@@ -5,13 +5,13 @@ use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::schema::Table;
 use sqluice_core::schema::index::Index;
 
-use super::appender::Appender;
-use super::conflicts::Dropped;
-use super::merge_tree::RunsTree;
+use super::keys::on_conflict::Dropped;
+use super::keys::unique::{KnownRows, Unique, key_order, primary_key};
+use super::made_from::Trees;
+use super::made_from::sorted_runs::RunsTree;
 use super::pass;
-use super::trees::Trees;
-use super::unique::{KnownRows, Unique, key_order, primary_key};
 use super::writer::PassContext;
+use super::writer::page_numbers::Appender;
 use super::{Settings, WrittenTree};
 use crate::output::Output;
 use crate::sort::Sorted;

@@ -1,12 +1,12 @@
-//! Parts in, pages out: workers encode on all cores, one writer puts what they make in order.
+//! B-trees: workers make their leaves on all cores, one writer puts the leaves in order and adds the pages above them.
 //!
 //! ```text
 //!  rows    sources ──> parts ──> workers ──> table leaves ──────────────────────┐
 //!                                   │                                            ├─> writer ──> output
 //!                                   └─> sorters (entries of indexes, rows        │
 //!                                       that may arrive in any order)            │
-//!  merge   sorters ──> ranges of keys ──> workers ──> index and table leaves ────┤
-//!  copy    trees of a database ──> parts ──> workers ──> their leaves, or new ones ┘
+//!  runs    sorters ──> ranges of keys ──> workers ──> index and table leaves ────┤
+//!  copies  trees of databases ──> parts ──> workers ──> their leaves, or new ones ┘
 //!
 //!  a pass          parts in order                       chunks in any order            pages in order
 //!        dispenser (a lock) ──> workers ──────────────> writer (the calling thread) ──────────> output
@@ -14,6 +14,19 @@
 //!                                   ^                            │
 //!                                   └──────── empty chunks ──────┘
 //! ```
+//!
+//! | module | subject |
+//! |---|---|
+//! | `write_tables`, `write_indexes`, `write_copies` | what callers ask for: tables from rows, indexes of existing tables, trees of other databases |
+//! | `pass` | one pass of workers over parts |
+//! | `made_from` | what a tree is made from, and what a worker does with a part of it: `rows`, `sorted_runs`, `copied`, `united` |
+//! | `workers` | parts in, chunks of pages out |
+//! | `writer` | chunks in any order in, pages in order out: `page_numbers`, `interior_pages` |
+//! | `keys` | keys that no two rows may share; `repeated_rows`: such rows of several databases |
+//! | `table_sorters` | what is sorted of a table |
+//! | `existing_trees` | the trees of a table that grows |
+//! | `leaf_list` | the leaves of a table whose interior pages another process makes |
+//! | `sequence_table` | the table with the numbers of AUTOINCREMENT tables |
 //!
 //! * Tables are written one after another, each with its indexes: then one sorts with all of the memory. Those that need no sorting share
 //!   a pass.
@@ -27,30 +40,17 @@
 //! Invariant: memory is the workers' chunks, what their sources need and what the sorters are given, whatever the number of
 //! rows.
 
-mod appender;
-mod conflicts;
-mod copies;
-mod copy;
-mod copy_tree;
-mod dispenser;
 mod existing_trees;
-mod growing;
-mod indexes;
+mod keys;
 mod leaf_list;
-mod merge;
-mod merge_tree;
-mod message;
-mod part_ends;
+mod made_from;
 mod pass;
-mod piece;
 mod repeated_rows;
-mod rows;
+pub(crate) mod sequence_table;
 mod table_sorters;
-mod trees;
-mod union_tree;
-mod unique;
-mod unite;
-mod worker;
+mod workers;
+mod write_copies;
+mod write_indexes;
 mod write_tables;
 mod writer;
 
@@ -60,19 +60,19 @@ use sqluice_core::schema::Table;
 use sqluice_core::source::Source;
 use sqluice_format::page::Geometry;
 
-pub(crate) use appender::{Appender, append_empty_leaf};
-pub(crate) use copies::write_copies;
-pub(crate) use copy_tree::CopyTree;
-pub use copy_tree::Keep;
 pub(crate) use existing_trees::{Edge, ExistingTrees, OldEntries};
-pub(crate) use indexes::{IndexJob, write_indexes};
 pub(crate) use leaf_list::{LeafList, LeafReader, LeafRun};
-pub use piece::Changes;
-pub(crate) use piece::Piece;
+pub(crate) use made_from::TreeCopy;
+pub(crate) use made_from::copied::CopyTree;
+pub use made_from::copied::Keep;
+pub use made_from::source_tree::Changes;
+pub(crate) use made_from::source_tree::Piece;
+pub(crate) use made_from::united::{KeyNames, SAMPLES_OF_PART, UnionTree};
 pub(crate) use repeated_rows::repeated_rows;
-pub(crate) use trees::TreeCopy;
-pub(crate) use union_tree::{KeyNames, SAMPLES_OF_PART, UnionTree};
+pub(crate) use write_copies::write_copies;
+pub(crate) use write_indexes::{IndexJob, write_indexes};
 pub(crate) use write_tables::write_tables;
+pub(crate) use writer::page_numbers::{Appender, append_empty_leaf};
 
 use crate::encode::Conversions;
 use crate::options::OnConflict;

@@ -1,19 +1,27 @@
-//! The B-trees of a pass.
+//! What a B-tree is made from: rows, sorted runs, or trees of other databases.
+//!
+//! Each file or folder has one kind of tree, and what a worker does with a part of it.
+
+pub(crate) mod copied;
+pub(crate) mod rows;
+pub(crate) mod sorted_runs;
+pub(crate) mod source_tree;
+pub(crate) mod united;
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use sqluice_format::scan::Kind;
 
-use super::WrittenTree;
-use super::copy_tree::CopyTree;
-use super::leaf_list::LeafList;
-use super::merge_tree::RunsTree;
-use super::rows::RowsTree;
-use super::union_tree::UnionTree;
+use self::copied::CopyTree;
+use self::rows::RowsTree;
+use self::sorted_runs::RunsTree;
+use self::united::UnionTree;
+use crate::trees::WrittenTree;
+use crate::trees::leaf_list::LeafList;
 
 /// The trees of a pass, by what they are built from.
-pub(super) enum Trees<'a> {
+pub(crate) enum Trees<'a> {
     /// Rows of tables, as they arrive from their sources.
     Rows(Vec<RowsTree<'a>>),
     /// Sorted runs.
@@ -31,7 +39,7 @@ pub(crate) enum TreeCopy<'a> {
 }
 
 impl TreeCopy<'_> {
-    pub(super) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         match self {
             TreeCopy::Copied(tree) => tree.kind,
             TreeCopy::United(tree) => tree.kind(),
@@ -39,7 +47,7 @@ impl TreeCopy<'_> {
     }
 
     /// Where its leaves are listed, if another process makes its interior pages.
-    pub(super) fn leaf_list(&self) -> Option<&Mutex<LeafList>> {
+    pub(crate) fn leaf_list(&self) -> Option<&Mutex<LeafList>> {
         match self {
             TreeCopy::Copied(tree) => tree.leaves.as_ref(),
             TreeCopy::United(_) => None,
@@ -56,7 +64,7 @@ impl TreeCopy<'_> {
         }
     }
 
-    pub(super) fn parts(&self) -> usize {
+    pub(crate) fn parts(&self) -> usize {
         match self {
             TreeCopy::Copied(tree) => tree.parts(),
             TreeCopy::United(tree) => tree.parts(),
@@ -82,8 +90,8 @@ impl TreeCopy<'_> {
 
 /// A B-tree that a pass has built.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct BuiltTree {
-    pub(super) tree: WrittenTree,
-    pub(super) rejected: u64,
-    pub(super) largest_rowid: Option<i64>,
+pub(crate) struct BuiltTree {
+    pub(crate) tree: WrittenTree,
+    pub(crate) rejected: u64,
+    pub(crate) largest_rowid: Option<i64>,
 }
