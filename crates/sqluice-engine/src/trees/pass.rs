@@ -99,9 +99,9 @@ fn work(mut worker: Worker<'_>, dispenser: &Dispenser<'_>, trees: &Trees<'_>, ca
                 };
                 filling.finish(task, |filling, task| encoder.encode(filling, task))
             }
-            Trees::Runs(trees) => {
-                filling.finish(task, |filling, task| sorted_runs::onto_pages::write_part(&trees[id.tree], filling, task))
-            }
+            Trees::Runs(trees) => filling.finish(task, |filling, task| {
+                sorted_runs::onto_pages::write_part(&trees[id.tree], filling, task)
+            }),
             Trees::Copy(trees) => match &trees[id.tree] {
                 TreeCopy::Copied(tree) => {
                     let copier = match &mut copier {

@@ -3,7 +3,7 @@
 use sqluice_core::error::Result;
 
 use super::RunsTree;
-use crate::sort::Merge;
+use crate::sort::RunsInOrder;
 use crate::trees::keys::unique::CANCEL_ITEMS;
 use crate::trees::workers::message::Task;
 use crate::trees::workers::part_ends::{ItemEnds, PartEnds};
@@ -40,7 +40,7 @@ pub(crate) fn write_part(
 
 fn write_rows(
     tree: &RunsTree<'_>,
-    items: Merge<'_>,
+    items: RunsInOrder<'_>,
     filling: &mut Filling<'_, '_>,
     ends: &mut ItemEnds,
 ) -> Result<()> {
@@ -62,7 +62,7 @@ fn write_rows(
 
 fn write_entries(
     tree: &RunsTree<'_>,
-    items: Merge<'_>,
+    items: RunsInOrder<'_>,
     filling: &mut Filling<'_, '_>,
     ends: &mut ItemEnds,
 ) -> Result<()> {

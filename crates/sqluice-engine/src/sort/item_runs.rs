@@ -11,7 +11,7 @@ use super::reader::{Reader, RunSlice};
 use crate::tournament::Tournament;
 
 /// The items of runs, one after another.
-pub(super) struct ItemMerge<'a> {
+pub(super) struct ItemRuns<'a> {
     layout: &'a Layout,
     prefetch: &'a Prefetch,
     block_bytes: usize,
@@ -25,18 +25,18 @@ pub(super) struct ItemMerge<'a> {
     is_given: bool,
 }
 
-impl<'a> ItemMerge<'a> {
+impl<'a> ItemRuns<'a> {
     /// Merges parts, each read in blocks of `block_bytes`.
     pub(super) fn new(
         layout: &'a Layout,
         parts: Vec<RunSlice<'a>>,
         block_bytes: usize,
         prefetch: &'a Prefetch,
-    ) -> ItemMerge<'a> {
+    ) -> ItemRuns<'a> {
         let mut waiting: Vec<_> = parts.into_iter().map(|part| (part.prefix_min(), part)).collect();
         waiting.sort_by_key(|(from, _)| std::cmp::Reverse(*from));
         let (readers, heads, tournament) = (Vec::new(), Vec::new(), Tournament::default());
-        ItemMerge { layout, prefetch, block_bytes, waiting, readers, heads, tournament, is_given: false }
+        ItemRuns { layout, prefetch, block_bytes, waiting, readers, heads, tournament, is_given: false }
     }
 
     /// Goes on to the next item in order; returns whether one is left.
@@ -109,14 +109,14 @@ impl<'a> ItemMerge<'a> {
     }
 
     fn rebuild(&mut self) {
-        let ItemMerge { layout, readers, heads, tournament, .. } = self;
+        let ItemRuns { layout, readers, heads, tournament, .. } = self;
         tournament.rebuild(readers.len(), |a, b| is_less(layout, heads, readers, a, b));
     }
 
     /// Lets the winner go up its path with a new item.
     #[inline]
     fn replay(&mut self) {
-        let ItemMerge { layout, readers, heads, tournament, .. } = self;
+        let ItemRuns { layout, readers, heads, tournament, .. } = self;
         tournament.replay(|a, b| is_less(layout, heads, readers, a, b));
     }
 }

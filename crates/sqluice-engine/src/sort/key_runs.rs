@@ -30,7 +30,7 @@ const BYTES_BETWEEN: usize = 2 << 10;
 pub(super) const STREAM_BYTES: usize = 2 * BYTES_BETWEEN;
 
 /// The items of runs of keys of one form, or of one that can be read as that.
-pub(super) struct KeyMerge<'a, const HALVES: usize> {
+pub(super) struct KeyRuns<'a, const HALVES: usize> {
     order: &'a Order,
     reading: Reading<'a>,
     stream: Stream<'a, HALVES>,
@@ -67,17 +67,17 @@ enum Source<'a, const HALVES: usize> {
     Two(Box<[Stream<'a, HALVES>; 2]>),
 }
 
-impl<'a, const HALVES: usize> KeyMerge<'a, HALVES> {
+impl<'a, const HALVES: usize> KeyRuns<'a, HALVES> {
     /// Merges parts, each read in blocks of `block_bytes`.
     pub(super) fn new(
         (order, form): (&'a Order, Form),
         parts: Vec<RunSlice<'a>>,
         block_bytes: usize,
         prefetch: &'a Prefetch,
-    ) -> KeyMerge<'a, HALVES> {
+    ) -> KeyRuns<'a, HALVES> {
         let mut parts: Vec<_> = parts.into_iter().map(|part| (part.word_min(form), part)).collect();
         parts.sort_by_key(|(from, _)| *from);
-        KeyMerge { order, reading: Reading { form, block_bytes, prefetch }, stream: Stream::new(&parts) }
+        KeyRuns { order, reading: Reading { form, block_bytes, prefetch }, stream: Stream::new(&parts) }
     }
 
     /// Calls `each` with the items in order, which `decode` makes of their keys, and with the first words of these.
