@@ -31,12 +31,12 @@ pub mod index;
 mod look;
 mod past_the_end;
 mod playback;
+mod probe_table;
 mod refill;
 pub mod statement;
 mod sub_journal;
 mod transaction;
 mod trusted;
-mod twin;
 mod verify;
 mod write;
 

@@ -1,7 +1,7 @@
-//! A table as SQLite sees it, with a single row and nothing of value.
+//! A probe: an in-memory table that SQLite declares as the real one, with a single row, to ask SQLite about.
 //!
-//! SQLite parses the SQL: a CREATE INDEX is run on the twin first, and what it declares is read back. And SQLite knows best what
-//! an index holds of a row older than ALTER TABLE ADD COLUMN, whose record ends before the column: the row of the twin is
+//! SQLite parses the SQL: a CREATE INDEX is run on the probe first, and what it declares is read back. And SQLite knows best what
+//! an index holds of a row older than ALTER TABLE ADD COLUMN, whose record ends before the column: the row of the probe is
 //! such a row.
 //!
 //! ```text
@@ -18,14 +18,14 @@ use sqluice_format::scan::{Kind, Reader, Scan, Tree};
 
 use sqluice_core::schema::{Table, quoted};
 
-/// A database in memory with one table.
-pub(crate) struct Twin {
+/// A database in memory with one table, declared as a table of the target.
+pub(crate) struct ProbeTable {
     connection: Connection,
 }
 
-impl Twin {
-    /// A twin of `table`; it may have no indexes yet, its constraints' among them.
-    pub(crate) fn of(table: &Table) -> rusqlite::Result<Twin> {
+impl ProbeTable {
+    /// Declares `table` in memory; the table may have no indexes yet, its constraints' among them.
+    pub(crate) fn of(table: &Table) -> rusqlite::Result<ProbeTable> {
         let connection = Connection::open_in_memory()?;
         let base = if table.without_rowid { "x PRIMARY KEY) WITHOUT ROWID" } else { "x)" };
         connection.execute_batch(&format!(
@@ -40,7 +40,7 @@ impl Twin {
         connection.execute_batch("PRAGMA writable_schema = reset")?;
         // Whether SQLite can read the schema is known after it has.
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-        Ok(Twin { connection })
+        Ok(ProbeTable { connection })
     }
 
     /// Runs a statement that may do nothing but make an index.
