@@ -143,7 +143,7 @@ impl Report {
             .map(|(of_table, table)| report_of_table(of_table, table, plan.on_conflict))
             .collect();
         Report {
-            target: plan.target.clone(),
+            target: plan.target.as_ref().map(|target| target.name().to_owned()),
             rows: tables.iter().map(|table| table.tree.entries).sum(),
             rejected: tables.iter().map(|table| table.rejected).sum(),
             ignored: reports.iter().map(|table| table.ignored).sum(),

@@ -35,7 +35,7 @@ use super::placed_leaves::{PlacedLeaves, PlacedRuns};
 use crate::existing::entries::{self, TreePosition};
 use crate::options::{OnConflict, WriteOptions};
 use crate::output::{
-    self, Created, Discard, Exclusive, Output, ReadBack, Replaced, Replacement, Scratch, Wanted,
+    self, Created, Discard, Exclusive, Output, ReadBack, Replaced, Replacement, Target, Wanted,
 };
 use crate::phases::{PhaseReport, Phases};
 use crate::plan::Memory;
@@ -59,8 +59,8 @@ pub struct CopyJob<'a> {
     pub source_bytes: (u64, u64),
     /// The header of the copy; the number of its pages is not known yet.
     pub header: Header,
-    /// The file that is wanted.
-    pub target: &'a Path,
+    /// Where the copy goes.
+    pub target: &'a Target,
     /// Whether all leaves are written anew.
     pub compact: bool,
     /// Whether all interior pages follow page 1. A copy with auto_vacuum has its roots there, and SQLite writes it.
@@ -254,24 +254,22 @@ fn attempt(
     let mut phases = Phases::new(progress, "copy");
     let geometry = job.header.geometry;
     let memory = Memory::divide(job.options, sorts.contains(&true))?;
-    let place = output::place(job.target)?;
-    let to = job.options.destination.as_ref();
-    let temp_dir = output::temp_dir(job.options.temp_dir.as_deref(), Some(job.target), to)?;
     let settings = Settings {
         geometry,
         workers: memory.threads,
         chunk_bytes: job.options.tuning.chunk_bytes,
         chunks_per_worker: memory.chunks_per_worker,
         sort_bytes: memory.sort_bytes as usize,
-        temp_dir,
+        temp_dir: job.target.temp_dir()?,
         on_conflict: OnConflict::Abort,
         page_count: 1,
         counted_from: 0,
     };
-    let mut wanted = Wanted::new(job.target, job.options.overwrite, Some(job.source_bytes.1), job.options);
+    let mut wanted = Wanted::new(job.target.clone(), job.options.overwrite);
+    wanted.estimated_bytes = Some(job.source_bytes.1);
     if let Some(placed) = job.placed() {
         // Most of it has its room already.
-        (wanted.continues, wanted.estimated_bytes) = (Some(placed.file), None);
+        (wanted.continues, wanted.estimated_bytes) = (Some(placed.file.to_owned()), None);
     }
     let folder = (job.auto_vacuum > 0 || job.finish.is_some()).then_some(&*settings.temp_dir);
     let Created { output: mut file, replaced, mut removed } =
@@ -283,8 +281,9 @@ fn attempt(
     }
     let with_versions = |path: &Path| {
         output::set_versions(path, [job.header.write_version, job.header.read_version]).map_err(|error| {
-            let what = format!("cannot write {}", job.target.display());
-            output::explained(Error::target(what).about(job.target), error)
+            let name = job.target.name();
+            let failure = Error::target(format!("cannot write {}", name.display())).about(name);
+            output::explained(failure, error)
         })
     };
     let (trees, pages, checksum) = if job.auto_vacuum == 0 {
@@ -308,7 +307,7 @@ fn attempt(
             _ => (trees, page_count, Some(checksum)),
         }
     } else {
-        let mut scratch = Scratch::create(&settings.temp_dir, &place)?;
+        let mut scratch = job.target.scratch()?;
         removed.extend(scratch.removed().iter().cloned());
         let WrittenPages { trees, .. } = copying.pages(sorts, None, &mut scratch)?;
         phases.begin("sqlite", None);

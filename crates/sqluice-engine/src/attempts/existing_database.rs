@@ -54,10 +54,10 @@ pub(crate) fn write(
     let mut existing = Existing::open(target, known.busy_timeout)?.with_pending_byte(plan.pending_byte);
     existing.set_foreign_keys(plan.foreign_keys)?;
     // A run that was killed when it made a new file may have left it.
-    let place = output::place(target)?;
+    let path = target.path()?;
     let mut removed = Vec::new();
-    for folder in plan.temp_dir.iter().chain([&place.folder]) {
-        removed.extend(output::remove_stale(folder, &place.file_name));
+    for folder in plan.temp_dir.iter().chain([&path.folder]) {
+        removed.extend(output::remove_stale(folder, &path.file_name));
     }
     let mut phases = Phases::new(progress, phase);
     let mut transaction = existing.begin(cancel)?;

@@ -25,7 +25,7 @@ use sqluice_core::remote;
 use sqluice_core::schema::Schema;
 
 use crate::options::WriteOptions;
-use crate::output::Scratch;
+use crate::output::{Scratch, Target};
 use crate::phases::Phases;
 use crate::plan::Plan;
 use crate::reject::RejectFile;
@@ -120,24 +120,22 @@ pub fn run<S, R>(
 ///
 /// # Errors
 /// When the file is not a database that can be read and written.
-pub fn look(target: Option<&Path>, options: &WriteOptions) -> Result<Option<TargetSnapshot>> {
+pub fn look(target: Option<&Target>, options: &WriteOptions) -> Result<Option<TargetSnapshot>> {
     let Some(target) = target else { return Ok(None) };
-    let Some(destination) = &options.destination else {
-        return if remote::is_url(target) {
-            Err(not_written(target))
-        } else {
-            existing::look(target, options)
-        };
-    };
-    match destination.old_bytes() {
-        Some(_) if !options.overwrite => Err(output::exists_at(&**destination)),
-        _ => Ok(None),
+    match target.destination() {
+        None if remote::is_url(target.name()) => Err(not_written(target.name())),
+        None => existing::look(target, options),
+        Some(destination) if destination.old_bytes().is_some() && !options.overwrite => {
+            Err(output::exists_at(&**destination))
+        }
+        Some(_) => Ok(None),
     }
 }
 
 /// Adds to the plan how its database gets to the place that is no file of this machine. To be called when all write paths are known.
 pub fn note_destination(schema: &Schema, plan: &mut Plan) {
-    let note = match (&plan.destination, (Work { schema, plan }).is_needed()) {
+    let destination = plan.target.as_ref().and_then(Target::destination);
+    let note = match (destination, (Work { schema, plan }).is_needed()) {
         (None, _) => return,
         (Some(_), false) => "pages are uploaded as they are made",
         (Some(_), true) => "SQLite finishes the database in a temporary file, which is uploaded then",

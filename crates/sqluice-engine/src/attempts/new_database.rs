@@ -48,7 +48,7 @@ pub(crate) fn write(
     };
     // A run that was killed may have left files in it, even if this one does not use the folder.
     if let (Some(folder), Some(target)) = (&plan.temp_dir, &plan.target) {
-        removed.extend(output::remove_stale(folder, &output::place(target)?.file_name));
+        removed.extend(output::remove_stale(folder, &target.path()?.file_name));
     }
     let mut phases = Phases::new(progress, phase);
     let mut run = NewRun { plan, rejects: rejects.as_mut(), phases: &mut phases, cancel };
@@ -173,9 +173,8 @@ impl NewRun<'_, '_> {
 
     /// Writes rows where SQLite can read them.
     fn stage(&mut self, schema: &Schema, jobs: Vec<Job<'_>>) -> Result<Staging> {
-        let target = self.plan.target.as_deref().map(output::place).transpose()?;
-        let target = target.expect("a database that is thrown away needs no SQLite");
-        let mut file = Scratch::create(&self.plan.temp_dir()?, &target)?;
+        let target = self.plan.target.as_ref();
+        let mut file = target.expect("a database that is thrown away needs no SQLite").scratch()?;
         let jobs = jobs.into_iter().zip(&schema.tables).map(|(job, table)| Job { table, ..job });
         let plans: Vec<TablePlan> =
             schema.tables.iter().map(|table| TablePlan::new(table, OnConflict::Abort)).collect();

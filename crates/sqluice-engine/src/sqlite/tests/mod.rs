@@ -30,7 +30,8 @@ impl Waiting {
     fn with(sql: &str, rows: &str, options: WriteOptions) -> Waiting {
         let home = tempfile::tempdir().unwrap();
         let schema = Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap();
-        let plan = Plan::new(&schema, Some(home.path().join("x.db")), &options).unwrap();
+        let plan =
+            Plan::new(&schema, Some(Target::resolve(&home.path().join("x.db"), &options)), &options).unwrap();
         let waiting = Waiting { home, schema, plan };
         let connection = Connection::open(waiting.path()).unwrap();
         connection
