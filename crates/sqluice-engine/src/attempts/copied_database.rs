@@ -31,7 +31,7 @@ use sqluice_platform::names;
 use sqluice_reader::{Snapshot, StoredObject, StoredTree};
 
 use super::Outcome;
-use super::placed_leaves::{PlacedLeaves, PlacedRuns};
+use super::placed_leaves::{PlacedLeaves, PlacedRanges};
 use crate::existing::entries::{self, TreePosition};
 use crate::options::{OnConflict, WriteOptions};
 use crate::output::{
@@ -477,11 +477,11 @@ impl Copying<'_, '_> {
     ) -> Result<WrittenPages> {
         let Copying { job, settings, .. } = *self;
         let (geometry, chunk_bytes) = (settings.geometry, settings.chunk_bytes);
-        let mut placed = job.placed().map(|placed| PlacedRuns::open(&placed, geometry)).transpose()?;
+        let mut placed = job.placed().map(|placed| PlacedRanges::open(&placed, geometry)).transpose()?;
         let mut appender = match (first_singles, &placed) {
             (Some(singles), _) => Appender::after_singles(singles, geometry, chunk_bytes),
-            (None, Some(runs)) => {
-                Appender::after_placed(runs.last_page, runs.checksum, geometry, chunk_bytes)
+            (None, Some(ranges)) => {
+                Appender::after_placed(ranges.last_page, ranges.checksum, geometry, chunk_bytes)
             }
             (None, None) => Appender::after(settings.page_count, geometry, chunk_bytes),
         };
@@ -501,9 +501,9 @@ impl Copying<'_, '_> {
                     made[*place] = Some(CopiedTree { tree, ..CopiedTree::default() });
                 }
                 ([place], TreeContent::Placed(_)) => {
-                    let runs = placed.take().expect("one table has placed leaves");
+                    let ranges = placed.take().expect("one table has placed leaves");
                     let name = &job.objects[*place].object.name;
-                    let (tree, relocated) = runs.write_levels(name, geometry, &mut appender)?;
+                    let (tree, relocated) = ranges.write_levels(name, geometry, &mut appender)?;
                     made[*place] = Some(CopiedTree { tree, relocated, sorted: false });
                 }
                 ([place], _) if is_alone[*place] => {

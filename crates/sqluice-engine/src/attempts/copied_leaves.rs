@@ -10,9 +10,9 @@ use sqluice_reader::{Snapshot, StoredObject};
 
 use super::copied_database::CopiedPiece;
 use crate::options::{OnConflict, WriteOptions};
-use crate::output::{Discard, Output, SharedRun};
+use crate::output::{Discard, Output, SharedRange};
 use crate::plan::Memory;
-use crate::trees::{self, Appender, CopyTree, LeafList, LeafRun, Settings, TreeCopy, WrittenTree};
+use crate::trees::{self, Appender, CopyTree, LeafList, LeafRange, Settings, TreeCopy, WrittenTree};
 use crate::verification::Verification;
 
 /// A table with rows whose leaves are copied.
@@ -27,7 +27,7 @@ pub struct LeavesJob<'a> {
 
 /// Pages of a file that one process writes.
 #[derive(Clone, Copy, Debug)]
-pub struct PageRun<'a> {
+pub struct PageRange<'a> {
     /// The file.
     pub file: &'a Path,
     /// The first of them.
@@ -53,22 +53,22 @@ impl LeavesJob<'_> {
     ///
     /// # Errors
     /// When the source can't be read, is damaged or has another number of pages, or the file can't be written.
-    pub fn write(&self, run: &PageRun<'_>, progress: &dyn Progress, cancel: &Cancel) -> Result<()> {
+    pub fn write(&self, range: &PageRange<'_>, progress: &dyn Progress, cancel: &Cancel) -> Result<()> {
         progress.phase("place pages", Some(Amount { rows: 0, bytes: self.snapshot.bytes() }));
         let geometry = self.snapshot.geometry();
-        let last_page = geometry.nth_page(run.first_page, run.pages.saturating_sub(1));
-        let bytes = geometry.offset(run.first_page)..geometry.offset(last_page + 1);
-        let mut output = Box::new(SharedRun::open(run.file, geometry.page_bytes(), bytes)?);
-        let list = LeafList::create(run.list)?;
-        let copied = self.copy(run.first_page, list, &mut *output, progress, cancel)?;
-        if copied.pages() != u64::from(run.pages) {
+        let last_page = geometry.nth_page(range.first_page, range.pages.saturating_sub(1));
+        let bytes = geometry.offset(range.first_page)..geometry.offset(last_page + 1);
+        let mut output = Box::new(SharedRange::open(range.file, geometry.page_bytes(), bytes)?);
+        let list = LeafList::create(range.list)?;
+        let copied = self.copy(range.first_page, list, &mut *output, progress, cancel)?;
+        if copied.pages() != u64::from(range.pages) {
             return Err(Error::input("the source has other pages than were counted"));
         }
         output.commit()?;
         let Copied { tree, relocated, checksum, list } = copied;
-        list.finish(&LeafRun {
-            first_page: run.first_page,
-            pages: run.pages,
+        list.finish(&LeafRange {
+            first_page: range.first_page,
+            pages: range.pages,
             rows: tree.entries,
             leaves: tree.leaf_pages,
             relocated,

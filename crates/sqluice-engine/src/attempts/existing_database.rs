@@ -70,8 +70,9 @@ pub(crate) fn write(
         Some(why) => &plan.by_insert(schema, &why),
         None => plan,
     };
-    let mut run = ExistingRun { plan, schema, rejects: rejects.as_mut(), phases: &mut phases, cancel };
-    let Outcome { tables, pages_written, output, .. } = run.write(&mut transaction, jobs)?;
+    let mut attempt =
+        ExistingDatabaseAttempt { plan, schema, rejects: rejects.as_mut(), phases: &mut phases, cancel };
+    let Outcome { tables, pages_written, output, .. } = attempt.write(&mut transaction, jobs)?;
     let pages = transaction.page_count()?;
     phases.begin("commit", None);
     RejectFile::finish_around(rejects, || transaction.commit())?;
@@ -101,7 +102,7 @@ fn refuse_changed(transaction: &Transaction<'_>, known: &ExistingPlan) -> Result
 }
 
 /// A transaction and what it is for.
-struct ExistingRun<'r, 'p> {
+struct ExistingDatabaseAttempt<'r, 'p> {
     plan: &'r Plan,
     schema: &'r Schema,
     rejects: Option<&'r mut RejectFile>,
@@ -109,7 +110,7 @@ struct ExistingRun<'r, 'p> {
     cancel: &'r Cancel,
 }
 
-impl ExistingRun<'_, '_> {
+impl ExistingDatabaseAttempt<'_, '_> {
     /// Does all of it but the commit.
     fn write(&mut self, transaction: &mut Transaction<'_>, jobs: Vec<Job<'_>>) -> Result<Outcome> {
         let (by_insert, by_pages): (Vec<_>, Vec<_>) = jobs

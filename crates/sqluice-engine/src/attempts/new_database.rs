@@ -51,8 +51,8 @@ pub(crate) fn write(
         removed.extend(output::remove_stale(folder, &target.path()?.file_name));
     }
     let mut phases = Phases::new(progress, phase);
-    let mut run = NewRun { plan, rejects: rejects.as_mut(), phases: &mut phases, cancel };
-    let mut file = run.whole(schema, jobs, &mut *output)?;
+    let mut attempt = NewDatabaseAttempt { plan, rejects: rejects.as_mut(), phases: &mut phases, cancel };
+    let mut file = attempt.whole(schema, jobs, &mut *output)?;
     if let (true, Some(path)) = (work.is_needed(), output.path()) {
         ReadBack { page_count: file.page_count, checksum: file.checksum } =
             output::read_back(path, plan.geometry(), progress, cancel)?;
@@ -82,7 +82,7 @@ pub(crate) fn write_scratch(
     phases: &mut Phases<'_>,
     cancel: &Cancel,
 ) -> Result<()> {
-    NewRun { plan, rejects: None, phases, cancel }.whole(schema, jobs, scratch).map(drop)
+    NewDatabaseAttempt { plan, rejects: None, phases, cancel }.whole(schema, jobs, scratch).map(drop)
 }
 
 /// Adds what SQLite did: the tables that it filled, with the rows that were `staged` for each and those that it `stored`, and
@@ -132,7 +132,7 @@ fn divide<'a>(schema: &Schema, plan: &Plan, jobs: Vec<Job<'a>>) -> (Vec<Job<'a>>
 }
 
 /// A database in the making.
-struct NewRun<'r, 'p> {
+struct NewDatabaseAttempt<'r, 'p> {
     plan: &'r Plan,
     rejects: Option<&'r mut RejectFile>,
     phases: &'r mut Phases<'p>,
@@ -152,10 +152,10 @@ struct Staging {
     tables: Vec<Written>,
 }
 
-impl NewRun<'_, '_> {
+impl NewDatabaseAttempt<'_, '_> {
     /// Writes the database, and has SQLite do what is left.
     fn whole(&mut self, schema: &Schema, jobs: Vec<Job<'_>>, output: &mut dyn Output) -> Result<File> {
-        let NewRun { plan, cancel, .. } = *self;
+        let NewDatabaseAttempt { plan, cancel, .. } = *self;
         let work = Work { schema, plan };
         let (direct, staged) = divide(schema, plan, jobs);
         let staging = work.staging_schema()?;

@@ -1,11 +1,11 @@
 //! A table whose leaves other processes have written into the file that becomes the database.
 //!
 //! ```text
-//!  page 1 | run of one process      | run of another          | interior pages, other trees, schema
+//!  page 1 | range of one process    | range of another        | interior pages, other trees, schema
 //!         | leaves, overflow pages  | leaves, overflow pages  |
 //! ```
 //!
-//! Invariant: the runs follow each other from page 2 on, and so do their rowids. Lists that say otherwise are refused.
+//! Invariant: the ranges follow each other from page 2 on, and so do their rowids. Lists that say otherwise are refused.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use sqluice_core::error::{Error, Result};
 use sqluice_format::page::Geometry;
 use sqluice_format::tree::TableTree;
 
-use crate::trees::{Appender, LeafReader, LeafRun, WrittenTree};
+use crate::trees::{Appender, LeafRange, LeafReader, WrittenTree};
 
 /// Pages that other processes have written into a file beside the target, from page 2 on: the leaves of a table and what overflows from
 /// them.
@@ -26,40 +26,40 @@ pub struct PlacedLeaves<'a> {
     pub lists: &'a [PathBuf],
 }
 
-/// The runs of pages, before their leaves are read.
-pub(crate) struct PlacedRuns {
+/// The ranges of pages, before their leaves are read.
+pub(crate) struct PlacedRanges {
     readers: Vec<LeafReader>,
-    /// The last page of the last run.
+    /// The last page of the last range.
     pub(crate) last_page: u32,
-    /// The checksum of all runs.
+    /// The checksum of all ranges.
     pub(crate) checksum: Checksum,
 }
 
-impl PlacedRuns {
+impl PlacedRanges {
     /// Reads the heads of the lists.
     ///
     /// # Errors
-    /// When a list is incomplete, or the runs do not follow each other.
-    pub(crate) fn open(placed: &PlacedLeaves<'_>, geometry: Geometry) -> Result<PlacedRuns> {
+    /// When a list is incomplete, or the ranges do not follow each other.
+    pub(crate) fn open(placed: &PlacedLeaves<'_>, geometry: Geometry) -> Result<PlacedRanges> {
         let (mut last_page, mut checksum) = (1, Checksum::default());
         let mut readers = Vec::new();
         for list in placed.lists {
             let reader = LeafReader::open(list)?;
-            let LeafRun { first_page, pages, checksum: of_run, .. } = reader.run;
+            let LeafRange { first_page, pages, checksum: of_range, .. } = reader.range;
             if first_page != geometry.skip_lock_page(last_page + 1) || pages == 0 {
                 return Err(Error::input(format!("the pages of {} follow no others", list.display())));
             }
             last_page = geometry.nth_page(first_page, pages - 1);
-            checksum.add_all(of_run);
+            checksum.add_all(of_range);
             readers.push(reader);
         }
-        Ok(PlacedRuns { readers, last_page, checksum })
+        Ok(PlacedRanges { readers, last_page, checksum })
     }
 
     /// Writes the interior pages of the table. Returns the tree, and how many leaves were taken from their sources as they are.
     ///
     /// # Errors
-    /// When the leaves are out of order or in no run.
+    /// When the leaves are out of order or in no range.
     pub(crate) fn write_levels(
         self,
         table: &str,
@@ -71,22 +71,22 @@ impl PlacedRuns {
         let (mut relocated, mut last) = (0, None);
         pages.take_appended();
         for reader in self.readers {
-            let run = reader.run;
-            let in_run = run.first_page..=geometry.nth_page(run.first_page, run.pages - 1);
+            let range = reader.range;
+            let in_range = range.first_page..=geometry.nth_page(range.first_page, range.pages - 1);
             let mut last_page = 0;
             reader.read(|leaf| {
                 let follows = last.is_none_or(|last| last < leaf.last_rowid) && last_page < leaf.page;
-                if !follows || !in_run.contains(&leaf.page) {
+                if !follows || !in_range.contains(&leaf.page) {
                     return Err(Error::input(format!("a leaf of table {table} follows none of the others")));
                 }
                 (last, last_page) = (Some(leaf.last_rowid), leaf.page);
                 tree.add_leaf(leaf, pages);
                 Ok(())
             })?;
-            written.entries += run.rows;
-            written.leaf_pages += run.leaves;
-            written.overflow_pages += u64::from(run.pages) - run.leaves;
-            relocated += run.relocated;
+            written.entries += range.rows;
+            written.leaf_pages += range.leaves;
+            written.overflow_pages += u64::from(range.pages) - range.leaves;
+            relocated += range.relocated;
         }
         written.root_page = tree.finish(pages);
         written.interior_pages = pages.take_appended();

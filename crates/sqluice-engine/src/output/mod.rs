@@ -32,7 +32,7 @@ pub use new_file::NewFile;
 pub(crate) use read_back::{ReadBack, read_back};
 pub use replaced::{Replaced, ReplacedTable};
 pub use scratch::Scratch;
-pub(crate) use shared::SharedRun;
+pub(crate) use shared::SharedRange;
 pub use shared::create_shared;
 pub use target::Target;
 pub use target_path::TargetPath;

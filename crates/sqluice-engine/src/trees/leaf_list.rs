@@ -3,8 +3,8 @@
 //! ```text
 //!  OFFSET  SIZE  all numbers are little-endian
 //!       0     8  "sqluLEAF"
-//!       8     4  the first page of the run
-//!      12     4  pages of the run: leaves and overflow pages
+//!       8     4  the first page of the range
+//!      12     4  pages of the range: leaves and overflow pages
 //!      16     8  rows
 //!      24     8  leaves
 //!      32     8  leaves that were taken as they are
@@ -30,7 +30,7 @@ const LEAF_BYTES: usize = 12;
 
 /// What the head says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LeafRun {
+pub(crate) struct LeafRange {
     pub(crate) first_page: u32,
     pub(crate) pages: u32,
     pub(crate) rows: u64,
@@ -79,18 +79,18 @@ impl LeafList {
     }
 
     /// Completes the file.
-    pub(crate) fn finish(self, run: &LeafRun) -> Result<()> {
+    pub(crate) fn finish(self, range: &LeafRange) -> Result<()> {
         let Some((file, path)) = self.file else { return Ok(()) };
         let finish = || {
             let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-            file.write_all_at(&run.head(), 0)?;
+            file.write_all_at(&range.head(), 0)?;
             durable::sync(&file)
         };
         finish().map_err(|error| unwritten(&path, error))
     }
 }
 
-impl LeafRun {
+impl LeafRange {
     fn head(&self) -> [u8; HEAD_BYTES] {
         let mut head = [0; HEAD_BYTES];
         head[..8].copy_from_slice(&MAGIC);
@@ -103,13 +103,13 @@ impl LeafRun {
         head
     }
 
-    fn of_head(head: &[u8; HEAD_BYTES]) -> Option<LeafRun> {
+    fn of_head(head: &[u8; HEAD_BYTES]) -> Option<LeafRange> {
         let half = |at: usize| Some(u32::from_le_bytes(*head[at..].first_chunk()?));
         let whole = |at: usize| Some(u64::from_le_bytes(*head[at..].first_chunk()?));
         if head[..8] != MAGIC {
             return None;
         }
-        Some(LeafRun {
+        Some(LeafRange {
             first_page: half(8)?,
             pages: half(12)?,
             rows: whole(16)?,
@@ -125,7 +125,7 @@ impl LeafRun {
 pub(crate) struct LeafReader {
     file: BufReader<File>,
     path: PathBuf,
-    pub(crate) run: LeafRun,
+    pub(crate) range: LeafRange,
 }
 
 impl LeafReader {
@@ -137,9 +137,9 @@ impl LeafReader {
         let mut file = BufReader::new(File::open(path).map_err(|error| Error::read(path, error))?);
         let mut head = [0; HEAD_BYTES];
         file.read_exact(&mut head).map_err(|error| Error::read(path, error))?;
-        let run = LeafRun::of_head(&head)
+        let range = LeafRange::of_head(&head)
             .ok_or_else(|| Error::input(format!("{} is no complete list of leaves", path.display())))?;
-        Ok(LeafReader { file, path: path.to_owned(), run })
+        Ok(LeafReader { file, path: path.to_owned(), range })
     }
 
     /// Gives the leaves to `take`, in order.
@@ -148,7 +148,7 @@ impl LeafReader {
     /// When the file can't be read.
     pub(crate) fn read(mut self, mut take: impl FnMut(Child) -> Result<()>) -> Result<()> {
         let mut bytes = [0; LEAF_BYTES];
-        for _ in 0..self.run.leaves {
+        for _ in 0..self.range.leaves {
             self.file.read_exact(&mut bytes).map_err(|error| Error::read(&self.path, error))?;
             let [p0, p1, p2, p3, rowid @ ..] = bytes;
             let page = u32::from_le_bytes([p0, p1, p2, p3]);

@@ -61,7 +61,7 @@ use sqluice_core::source::Source;
 use sqluice_format::page::Geometry;
 
 pub(crate) use existing_trees::{Edge, ExistingTrees, OldEntries};
-pub(crate) use leaf_list::{LeafList, LeafReader, LeafRun};
+pub(crate) use leaf_list::{LeafList, LeafRange, LeafReader};
 pub(crate) use made_from::TreeCopy;
 pub(crate) use made_from::copied::CopyTree;
 pub use made_from::copied::Keep;

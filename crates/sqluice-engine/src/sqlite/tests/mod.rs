@@ -13,6 +13,7 @@ use sqluice_testkit::cases;
 
 use super::*;
 use crate::options::WriteOptions;
+use crate::output::Target;
 
 /// A folder with a file that waits for SQLite, as the pages' write path leaves it.
 struct Waiting {

@@ -3,7 +3,7 @@
 //! ```text
 //!  chunk        interior pages   chunk              one system call for all of them
 //!  +--+--+--+   +--+--+          +--+--+--+--+
-//!  |90|91|92|   |93|94|          |95|96|97|98|      the lock-byte page has no number: it cuts the run in two
+//!  |90|91|92|   |93|94|          |95|96|97|98|      the lock-byte page has no number: it cuts the range in two
 //!  +--+--+--+   +--+--+          +--+--+--+--+
 //! ```
 
@@ -33,7 +33,7 @@ pub(crate) struct Appender {
     chunk_bytes: usize,
     next_page: u64,
     /// What waits, in the order of its pages: they have the numbers from `first` on.
-    waiting: Vec<Piece>,
+    waiting: Vec<WaitingPages>,
     waiting_bytes: usize,
     first: u32,
     /// The single pages among what waits, and those of small chunks.
@@ -44,7 +44,7 @@ pub(crate) struct Appender {
     appended: u64,
     all_appended: u32,
     /// The single pages of a file in which they precede all others.
-    first_singles: Option<SinglesRun>,
+    first_singles: Option<SinglesRange>,
     checksum: Checksum,
     /// Numbers of existing pages that are rebuilt: single pages get these first.
     reused: Vec<u32>,
@@ -54,7 +54,7 @@ pub(crate) struct Appender {
 
 /// Single pages whose numbers follow each other.
 #[derive(Debug)]
-struct SinglesRun {
+struct SinglesRange {
     /// The number of the next.
     next: u32,
     /// What waits, and the number of its first page.
@@ -64,7 +64,7 @@ struct SinglesRun {
 
 /// Pages that follow each other.
 #[derive(Debug)]
-enum Piece {
+enum WaitingPages {
     Chunk(Box<Sealed>),
     /// A chunk without its first page, which is a root.
     Overflow(Box<Sealed>),
@@ -79,10 +79,10 @@ impl AppendPage for Appender {
             self.appended += 1;
             return number;
         }
-        if let Some(run) = &mut self.first_singles {
-            let number = run.next;
-            run.next = self.geometry.skip_lock_page(number + 1);
-            run.waiting.extend_from_slice(page);
+        if let Some(range) = &mut self.first_singles {
+            let number = range.next;
+            range.next = self.geometry.skip_lock_page(number + 1);
+            range.waiting.extend_from_slice(page);
             self.checksum.add(number, PageHash::of(page));
             (self.appended, self.all_appended) = (self.appended + 1, self.all_appended + 1);
             return number;
@@ -132,7 +132,7 @@ impl Appender {
     pub(crate) fn after_singles(singles: u32, geometry: Geometry, chunk_bytes: usize) -> Appender {
         let next = geometry.skip_lock_page(2);
         let last = geometry.nth_page(1, singles);
-        let first_singles = Some(SinglesRun { next, waiting: AlignedBuffer::default(), first: next });
+        let first_singles = Some(SinglesRange { next, waiting: AlignedBuffer::default(), first: next });
         Appender { first_singles, ..Appender::after(last, geometry, chunk_bytes) }
     }
 
@@ -187,7 +187,7 @@ impl Appender {
             .hint(message!["choose larger pages: ", Setting::PageSize]))
     }
 
-    fn wait(&mut self, first: u32, piece: Piece) {
+    fn wait(&mut self, first: u32, piece: WaitingPages) {
         if self.waiting.is_empty() {
             self.first = first;
         }
@@ -200,15 +200,15 @@ impl Appender {
         self.singles.extend_from_slice(pages);
         let end = self.singles.bytes().len();
         match self.waiting.last_mut() {
-            Some(Piece::Singles(range)) => range.end = end,
-            _ => self.wait(first, Piece::Singles(start..end)),
+            Some(WaitingPages::Singles(range)) => range.end = end,
+            _ => self.wait(first, WaitingPages::Singles(start..end)),
         }
         self.waiting_bytes += pages.len();
     }
 
     /// Whether what waits should be written now: workers wait for their chunks, or it is enough for one write.
     pub(crate) fn is_due(&self) -> bool {
-        let copied = |piece: &Piece| matches!(piece, Piece::Singles(_));
+        let copied = |piece: &WaitingPages| matches!(piece, WaitingPages::Singles(_));
         self.waiting_bytes >= self.chunk_bytes || !self.waiting.iter().all(copied)
     }
 
@@ -244,7 +244,7 @@ impl Appender {
             self.copied.push(sealed);
         } else {
             self.waiting_bytes += bytes.len();
-            self.wait(first, Piece::Chunk(Box::new(sealed)));
+            self.wait(first, WaitingPages::Chunk(Box::new(sealed)));
         }
         Ok((first, read))
     }
@@ -261,7 +261,7 @@ impl Appender {
             self.checksum.add(self.geometry.nth_page(first, index), PageHash::of(page));
         }
         self.waiting_bytes += overflow.len();
-        self.wait(first, Piece::Overflow(Box::new(sealed)));
+        self.wait(first, WaitingPages::Overflow(Box::new(sealed)));
         Ok(())
     }
 
@@ -276,19 +276,19 @@ impl Appender {
     pub(crate) fn flush(&mut self, output: &mut dyn Output, mut done: impl FnMut(Sealed)) -> Result<()> {
         let singles = self.singles.bytes();
         let pages = self.waiting.iter().map(|piece| match piece {
-            Piece::Chunk(sealed) => sealed.chunk.bytes(),
-            Piece::Overflow(sealed) => &sealed.chunk.bytes()[self.geometry.page_bytes()..],
-            Piece::Singles(range) => &singles[range.clone()],
+            WaitingPages::Chunk(sealed) => sealed.chunk.bytes(),
+            WaitingPages::Overflow(sealed) => &sealed.chunk.bytes()[self.geometry.page_bytes()..],
+            WaitingPages::Singles(range) => &singles[range.clone()],
         });
-        write_run(self.first, pages, self.geometry, output)?;
-        if let Some(run) = &mut self.first_singles
-            && run.waiting.bytes().len() >= self.chunk_bytes
+        write_range(self.first, pages, self.geometry, output)?;
+        if let Some(range) = &mut self.first_singles
+            && range.waiting.bytes().len() >= self.chunk_bytes
         {
-            run.write(self.geometry, output)?;
+            range.write(self.geometry, output)?;
         }
         self.copied.drain(..).for_each(&mut done);
         for piece in self.waiting.drain(..) {
-            if let Piece::Chunk(sealed) | Piece::Overflow(sealed) = piece {
+            if let WaitingPages::Chunk(sealed) | WaitingPages::Overflow(sealed) = piece {
                 done(*sealed);
             }
         }
@@ -301,8 +301,8 @@ impl Appender {
     pub(crate) fn finish(mut self, page_1: &[u8], output: &mut dyn Output) -> Result<Checksum> {
         self.check()?;
         self.flush(output, drop)?;
-        if let Some(run) = &mut self.first_singles {
-            run.write(self.geometry, output)?;
+        if let Some(range) = &mut self.first_singles {
+            range.write(self.geometry, output)?;
         }
         self.singles.extend_from_slice(page_1);
         self.checksum.add(1, PageHash::of(page_1));
@@ -335,10 +335,10 @@ impl Appender {
     }
 }
 
-impl SinglesRun {
+impl SinglesRange {
     /// Writes what waits.
     fn write(&mut self, geometry: Geometry, output: &mut dyn Output) -> Result<()> {
-        write_run(self.first, std::iter::once(self.waiting.bytes()), geometry, output)?;
+        write_range(self.first, std::iter::once(self.waiting.bytes()), geometry, output)?;
         self.waiting.set_len(0);
         self.first = self.next;
         Ok(())
@@ -346,7 +346,7 @@ impl SinglesRun {
 }
 
 /// Writes pages that have the numbers from `first` on, but for that of the lock-byte page.
-fn write_run<'a>(
+fn write_range<'a>(
     first: u32,
     pages: impl Iterator<Item = &'a [u8]>,
     geometry: Geometry,

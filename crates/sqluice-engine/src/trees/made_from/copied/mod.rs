@@ -1,11 +1,11 @@
-//! B-trees of other databases that are copied, and how the parts of one must fit each other.
+//! B-trees that are made from a tree of another database, or from several trees one after another.
 
+mod entry_order;
 pub(crate) mod onto_pages;
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use sqluice_core::error::{Assumption, Error, Result};
 use sqluice_format::cell;
 use sqluice_format::key::KeyOrder;
 use sqluice_format::page::Geometry;
@@ -13,7 +13,6 @@ use sqluice_format::scan::Kind;
 
 use crate::trees::leaf_list::LeafList;
 use crate::trees::made_from::source_tree::Piece;
-use crate::trees::workers::part_ends::EntryEnds;
 
 /// Decides by its record whether a row is copied.
 pub type Keep<'a> = dyn Fn(&[u8]) -> bool + Sync + 'a;
@@ -68,28 +67,5 @@ impl<'a> CopyTree<'a> {
 impl CopyTree<'_> {
     pub(crate) fn parts(&self) -> usize {
         self.pieces.iter().map(|piece| piece.scan.parts()).sum()
-    }
-
-    /// The error for a part that does not follow the part before.
-    pub(crate) fn check_follows(&self, before: &EntryEnds, after: &EntryEnds) -> Result<()> {
-        match &self.order {
-            Some(order) if !before.last.is_empty() && !after.first.is_empty() => {
-                self.check_order(order, &before.last, &after.first)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The error for an entry that does not follow the one before. Both must have the columns of the order.
-    #[inline]
-    pub(crate) fn check_order(&self, order: &KeyOrder, before: &[u8], after: &[u8]) -> Result<()> {
-        if order.compare(before, after).is_lt() { Ok(()) } else { Err(self.out_of_order()) }
-    }
-
-    /// The error for an entry that does not follow the one before.
-    #[cold]
-    pub(crate) fn out_of_order(&self) -> Error {
-        self.out_of_order.store(true, Ordering::Relaxed);
-        Error::input(format!("{} is out of order", self.what)).refuting(Assumption::EntryOrder)
     }
 }

@@ -11,10 +11,8 @@ use std::sync::atomic::Ordering;
 
 use sqluice_core::error::{Error, Result};
 use sqluice_format::check::Records;
-use sqluice_format::key::KeyOrder;
-use sqluice_format::record;
 use sqluice_format::scan::{Kind, Leaf, Reader, Visit};
-use sqluice_reader::pages::{FilePages, damaged};
+use sqluice_reader::pages::FilePages;
 
 use super::CopyTree;
 use crate::trees::keys::unique::CANCEL_ITEMS;
@@ -73,15 +71,15 @@ impl<'a> Copier<'a> {
 }
 
 /// Takes what a part holds.
-struct Taker<'t, 'f, 'w, 's> {
-    tree: &'t CopyTree<'t>,
-    piece: &'t Piece<'t>,
+pub(super) struct Taker<'t, 'f, 'w, 's> {
+    pub(super) tree: &'t CopyTree<'t>,
+    pub(super) piece: &'t Piece<'t>,
     filling: &'f mut Filling<'w, 's>,
-    ends: EntryEnds,
+    pub(super) ends: EntryEnds,
     /// A record that was changed.
     record: &'f mut Vec<u8>,
     /// The records so far, if they are verified.
-    records: Option<Records<'t>>,
+    pub(super) records: Option<Records<'t>>,
     leaves: u64,
     entries: usize,
     /// Rows that are not copied.
@@ -144,66 +142,5 @@ impl Visit<Error> for Taker<'_, '_, '_, '_> {
                 self.filling.push_entry(record)
             }
         }
-    }
-}
-
-impl Taker<'_, '_, '_, '_> {
-    /// Verifies the entries of a leaf, and each against the one before if they have an order.
-    fn verify_leaf(&mut self, leaf: &Leaf<'_>) -> Result<()> {
-        if let (Some(records), Some(verified)) = (&mut self.records, &self.piece.verified) {
-            for entry in 0..leaf.entries() {
-                let (rowid, record) = leaf.entry(entry);
-                let added = records.add(rowid, record);
-                added.map_err(|wrong| verified.wrong(&wrong, rowid, Some(leaf.number())))?;
-            }
-        }
-        let Some(order) = &self.tree.order else { return Ok(()) };
-        let mut before: Option<&[u8]> = None;
-        for record in leaf.records() {
-            match before {
-                None => self.verify(record)?,
-                Some(before) => self.verify_after(order, before, record)?,
-            }
-            before = Some(record);
-        }
-        if let Some(last) = before {
-            self.ends.set_last(last);
-        }
-        Ok(())
-    }
-
-    /// Verifies an entry against the one before it.
-    fn verify(&mut self, record: &[u8]) -> Result<()> {
-        match &self.tree.order {
-            Some(order) if !self.ends.last.is_empty() => self.verify_after(order, &self.ends.last, record),
-            _ => {
-                self.check_record(record)?;
-                self.ends.first.extend_from_slice(record);
-                Ok(())
-            }
-        }
-    }
-
-    /// Verifies an entry against `before`, which was verified.
-    #[inline]
-    fn verify_after(&self, order: &KeyOrder, before: &[u8], record: &[u8]) -> Result<()> {
-        match order.ascends_alike(before, record) {
-            Some(true) => Ok(()),
-            Some(false) => Err(self.tree.out_of_order()),
-            None => {
-                self.check_record(record)?;
-                self.tree.check_order(order, before, record)
-            }
-        }
-    }
-
-    /// What is no record has no order.
-    #[inline]
-    fn check_record(&self, record: &[u8]) -> Result<()> {
-        let columns = self.tree.order.as_ref().map_or(0, |order| order.columns().len());
-        if record::count_fields(record).is_ok_and(|fields| fields >= columns) {
-            return Ok(());
-        }
-        Err(damaged(self.piece.view.path, &format!("an entry of {} is not a valid record", self.tree.what)))
     }
 }
