@@ -39,6 +39,3 @@ pub mod target;
 mod tournament;
 pub mod trees;
 pub mod verification;
-
-pub use attempts as run;
-pub use trees as pipeline;

@@ -68,9 +68,9 @@ use request::Request;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress, Silent};
 use sqluice_core::schema::Schema;
+use sqluice_engine::attempts;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::report::{InputReport, PhaseReport, SkippedFile};
-use sqluice_engine::run;
 use table::LoadTable;
 
 use crate::remote;
@@ -149,7 +149,7 @@ impl Load {
         let mut prepared =
             PreparedLoad { load, cancel, stop, tables, schema, plan, skipped, unread: None, spent };
         prepared.estimate();
-        run::note_destination(&prepared.schema, &mut prepared.plan);
+        attempts::note_destination(&prepared.schema, &mut prepared.plan);
         prepared.plan.refuse()?;
         prepared.spent.phase("plan", planning);
         Ok(prepared)
