@@ -65,7 +65,7 @@ const JUDGED_ROWS_MIN: u64 = 20;
 #[derive(Debug)]
 struct Unnamed {
     temporary: PathBuf,
-    place: TargetPath,
+    target: TargetPath,
 }
 
 impl RejectFile {
@@ -85,11 +85,11 @@ impl RejectFile {
         let (file, unnamed) = if is_special(path) {
             (OpenOptions::new().write(true).open(path).map_err(fail)?, None)
         } else {
-            let place = output::place(path)?;
-            output::remove_stale(&place.folder, &place.file_name);
+            let target = TargetPath::resolve(path)?;
+            output::remove_stale(&target.folder, &target.file_name);
             let (file, temporary) =
-                output::create_temporary(&place.folder, &place.file_name).map_err(fail)?;
-            (file, Some(Unnamed { temporary, place }))
+                output::create_temporary(&target.folder, &target.file_name).map_err(fail)?;
+            (file, Some(Unnamed { temporary, target }))
         };
         let mut file = BufWriter::new(file);
         file.write_all(HEADER.as_bytes()).map_err(fail)?;
@@ -209,16 +209,16 @@ impl RejectFile {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             synced => synced,
         };
-        if let Some(Unnamed { place, .. }) = &self.unnamed {
-            output::rights_of_file(&place.path()).give(self.file.get_ref())?;
+        if let Some(Unnamed { target, .. }) = &self.unnamed {
+            output::rights_of_file(&target.path()).give(self.file.get_ref())?;
         }
         unless_special(durable::sync(self.file.get_ref()))?;
-        let Some(Unnamed { temporary, place }) = &self.unnamed else { return Ok(()) };
+        let Some(Unnamed { temporary, target }) = &self.unnamed else { return Ok(()) };
         match self.overwrite {
-            true => names::rename_over(temporary, &place.path())?,
-            false => names::rename_to_new(temporary, &place.path())?,
+            true => names::rename_over(temporary, &target.path())?,
+            false => names::rename_to_new(temporary, &target.path())?,
         }
-        let folder = Folder::open(&place.folder);
+        let folder = Folder::open(&target.folder);
         self.unnamed = None;
         folder?.sync()
     }

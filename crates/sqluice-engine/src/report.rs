@@ -12,8 +12,8 @@ use crate::options::{Action, OnConflict, WritePath};
 use crate::output::{Replaced, Replacement};
 pub use crate::phases::PhaseReport;
 use crate::phases::Phases;
-use crate::pipeline::{Written, WrittenTree};
 use crate::plan::{ColumnReport, Plan, TablePlan, path_as_text};
+use crate::trees::{Written, WrittenTree};
 pub use recognised::{padded_in_words, recognised_in_words};
 pub use sqluice_core::source::recognised::{Recognised, RecognisedCsv, RecognisedPreamble};
 
@@ -144,7 +144,7 @@ impl Report {
             .map(|(of_table, table)| report_of_table(of_table, table, plan.on_conflict))
             .collect();
         Report {
-            target: plan.target.clone(),
+            target: plan.target.as_ref().map(|target| target.name().to_owned()),
             rows: tables.iter().map(|table| table.tree.entries).sum(),
             rejected: tables.iter().map(|table| table.rejected).sum(),
             ignored: reports.iter().map(|table| table.ignored).sum(),
@@ -172,8 +172,8 @@ impl Report {
 fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict) -> TableReport {
     let (ignored, none) = (written.ignored, Some(0));
     let (updated, replaced, ignored) = match (plan.action, plan.write_path, on_conflict) {
-        (Action::Upsert, ..) => (written.merged, none, ignored),
-        (_, WritePath::Insert, OnConflict::Replace) => (none, written.merged, ignored),
+        (Action::Upsert, ..) => (written.replacing, none, ignored),
+        (_, WritePath::Insert, OnConflict::Replace) => (none, written.replacing, ignored),
         (_, _, OnConflict::Replace) => (none, Some(ignored), 0),
         _ => (none, none, ignored),
     };

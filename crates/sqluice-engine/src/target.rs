@@ -1,20 +1,19 @@
 //! What a plan knows of an existing database and its tables: plain data, read by [`existing::look`](crate::existing::look).
 
-use std::path::PathBuf;
-
 use sqluice_core::error::{Error, Message, Result};
 use sqluice_core::schema::token::same;
 use sqluice_core::schema::{Object, Schema, Table};
 use sqluice_format::page::PageSize;
 
 use crate::options::IfExists;
+use crate::output::Target;
 
 /// A snapshot of an existing database.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TargetSnapshot {
-    /// As the user named it.
-    pub(crate) name: PathBuf,
+    /// Where the database is.
+    pub(crate) target: Target,
     /// Its schema.
     pub schema: Schema,
     /// Its page size.
@@ -66,7 +65,7 @@ impl TargetSnapshot {
     /// Refuses a table name that can't be created, or an existing table that must not or can't get rows; `hint` names the options
     /// for an existing one.
     pub fn refuse_name(&self, name: &str, if_exists: &IfExists, hint: impl Into<Message>) -> Result<()> {
-        let database = self.name.display();
+        let database = self.target.name().display();
         if self.table(name).is_some() {
             if *if_exists != IfExists::Refuse {
                 return self.refuse(name);
@@ -158,7 +157,8 @@ impl TargetSnapshot {
         }
         for name in std::iter::once(name).chain(more) {
             if let Some(kind) = self.kind_of(name) {
-                let message = format!("{} already has another {name}: its {kind}", self.name.display());
+                let message =
+                    format!("{} already has another {name}: its {kind}", self.target.name().display());
                 return Err(Error::target(message)
                     .at(schema.place_of_table(name))
                     .hint("give the new one another name"));
@@ -169,7 +169,7 @@ impl TargetSnapshot {
 
     fn otherwise(&self, kind: &str, name: &str, schema: &Schema) -> Error {
         let message =
-            format!("{} does not have {kind} {name} as the schema declares it", self.name.display());
+            format!("{} does not have {kind} {name} as the schema declares it", self.target.name().display());
         Error::input(message)
             .at(schema.place_of_table(name))
             .hint("existing objects stay as they are: leave it out of the schema, or declare it the same")
@@ -180,8 +180,10 @@ impl TargetSnapshot {
         match self.about(name).and_then(|about| about.refused.as_ref()) {
             None => Ok(()),
             Some(why) => {
-                let message =
-                    format!("no rows can be added to table {name} of {}: {why}", self.name.display());
+                let message = format!(
+                    "no rows can be added to table {name} of {}: {why}",
+                    self.target.name().display()
+                );
                 Err(Error::target(message).hint(
                     "it needs what an application brings to SQLite: load into another table, and copy from it",
                 ))

@@ -6,7 +6,7 @@
 //!  sums      entries of an index == those that the rows demand     Totals of both, compared when all trees are read
 //! ```
 //!
-//! A tree that is copied leaf by leaf is verified on the way ([`Piece`](crate::pipeline)). A tree that is read otherwise, because its entries
+//! A tree that is copied leaf by leaf is verified on the way ([`Piece`](crate::trees)). A tree that is read otherwise, because its entries
 //! interleave with those of other trees, are sorted, or are inserted by SQLite, is read once more for it (`Verification::read`).
 
 use std::collections::{HashMap, HashSet};

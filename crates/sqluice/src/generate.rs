@@ -7,16 +7,16 @@ use std::path::PathBuf;
 
 use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
-use sqluice_core::remote::is_url;
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::setters;
+use sqluice_engine::attempts::{self, Outcome};
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
-use sqluice_engine::pipeline::Job;
+use sqluice_engine::output::Target;
 use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
-use sqluice_engine::run::{self, Outcome};
 use sqluice_engine::target::TargetSnapshot;
+use sqluice_engine::trees::Job;
 pub use sqluice_generator::{PRESETS, Preset, Preview, PreviewValue};
 use sqluice_generator::{Spec, TableSpec, parents, preview, stated_rows};
 
@@ -179,9 +179,10 @@ impl Generate {
     }
 
     fn prepare_as(&self, extent: &Extent) -> Result<PreparedGenerate> {
-        if self.write.destination.is_none() && self.target.as_deref().is_some_and(is_url) {
+        if remote::is_unconnected(self.target.as_deref(), &self.write) {
             return self.clone().connect(&Cancel::new())?.prepare_as(extent);
         }
+        let target = self.target.as_deref().map(|target| Target::resolve(target, &self.write));
         let schema = &self.schema;
         let spec = Spec::new(schema)?;
         if schema.tables.is_empty() {
@@ -197,8 +198,8 @@ impl Generate {
         let total = self.all_rows(extent, &spec, &mut notes)?;
         let shares = total.iter().map(|&rows| share_of(rows, extent.share)).collect::<Result<Vec<_>>>()?;
         let rows: Vec<u64> = shares.iter().map(|(_, rows)| *rows).collect();
-        let existing = run::look(self.target.as_deref(), &self.write)?;
-        let (schema, mut plan) = self.plan(existing.as_ref())?;
+        let existing = attempts::look(target.as_ref(), &self.write)?;
+        let (schema, mut plan) = self.plan(target.as_ref(), existing.as_ref())?;
         plan.notes.extend(notes.into_iter().map(Message::from));
         let mut first_rows = Vec::new();
         let mut bytes = 0;
@@ -229,13 +230,13 @@ impl Generate {
         for table in &spec.tables {
             table.refuse_more_rows(self.seed, &all)?;
         }
-        run::note_destination(&schema, &mut plan);
+        attempts::note_destination(&schema, &mut plan);
         let (generate, extent) = (self.clone(), extent.clone());
         Ok(PreparedGenerate { generate, extent, plan, first_rows, all, schema, spec, rows, seed: self.seed })
     }
 
     /// The schema of what is written, and how that is done.
-    fn plan(&self, existing: Option<&TargetSnapshot>) -> Result<(Schema, Plan)> {
+    fn plan(&self, target: Option<&Target>, existing: Option<&TargetSnapshot>) -> Result<(Schema, Plan)> {
         let mut schema = self.schema.clone();
         if let Some(existing) = existing {
             if let IfExists::Upsert(_) = self.write.if_exists {
@@ -245,7 +246,7 @@ impl Generate {
             let hint = message![Setting::Append, " adds to its rows"];
             schema = existing.combine_all(schema, &self.write.if_exists, &hint)?;
         }
-        let plan = Plan::of(&schema, self.target.as_deref(), existing, &self.write)?;
+        let plan = Plan::of(&schema, target, existing, &self.write)?;
         Ok((schema, plan))
     }
 
@@ -418,7 +419,7 @@ impl PreparedGenerate {
     /// When the database can't be written: it is absent, or as it was, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
         let mut again: Option<PreparedGenerate> = None;
-        run::run(
+        attempts::run(
             &mut again,
             |again| Outcome::of(again.as_ref().unwrap_or(self).attempt(progress, cancel)),
             |again, refuted| {
@@ -439,7 +440,7 @@ impl PreparedGenerate {
             Ok(Job { table, conversions: Conversions::All, source })
         });
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
-        run::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel.child())
+        attempts::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel.child())
             .map_err(with_rows)
     }
 }

@@ -27,10 +27,11 @@ use sqluice_engine::existing::declared::{Declared, declared};
 use sqluice_engine::existing::statement::{Statement, statements};
 use sqluice_engine::existing::{Existing, Transaction, index};
 use sqluice_engine::options::{OnConflict, WriteOptions, WritePath};
+use sqluice_engine::output::Target;
 use sqluice_engine::phases::Phases;
-use sqluice_engine::pipeline::Settings;
 use sqluice_engine::plan::Memory;
 use sqluice_engine::report::{IndexReport, PhaseReport};
+use sqluice_engine::trees::Settings;
 
 /// Indexes to make.
 #[derive(Clone, Debug)]
@@ -203,7 +204,7 @@ impl Index {
             return Err(Error::usage("no threads can do no work").hint("give at least 1"));
         }
         let memory = Memory::divide(&self.write, true)?;
-        let existing = Existing::open(&self.target, self.busy_timeout)?;
+        let existing = Existing::open(&Target::resolve(&self.target, &self.write), self.busy_timeout)?;
         let existing = existing.with_pending_byte(self.write.tuning.pending_byte);
         Ok(Prepared { existing, memory, statements })
     }

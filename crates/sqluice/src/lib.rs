@@ -238,7 +238,7 @@
 pub use sqluice_core::{affinity, batch, checksum, error, progress, rows, schema, size};
 #[doc(hidden)]
 pub use sqluice_core::{setters, splitmix, waits};
-pub use sqluice_engine::{encode, options, output, pipeline, plan, report};
+pub use sqluice_engine::{encode, options, output, plan, report, trees};
 #[doc(hidden)]
 pub use sqluice_engine::{existing, insert, sort};
 pub use sqluice_generator as r#gen;

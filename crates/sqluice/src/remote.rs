@@ -24,13 +24,18 @@ use sqluice_engine::options::WriteOptions;
 use sqluice_reader::Snapshot;
 use sqluice_reader::snapshot::ReadOptions;
 
+/// Returns true if `target` is a URL to which `options` are not connected yet.
+pub(crate) fn is_unconnected(target: Option<&Path>, options: &WriteOptions) -> bool {
+    options.destination.is_none() && target.is_some_and(remote::is_url)
+}
+
 /// Connects `options` to the object that `target` means, if it is a URL: the database is made there. Does nothing when that is done already.
 ///
 /// # Errors
 /// When the store can't be reached, or `target` is a URL and the feature `cloud` is off.
 pub(crate) fn connect(target: Option<&Path>, options: &mut WriteOptions, cancel: &Cancel) -> Result<()> {
     match target {
-        Some(target) if remote::is_url(target) && options.destination.is_none() => {
+        Some(target) if is_unconnected(Some(target), options) => {
             options.destination = Some(cloud::destination(target, &options.requests, cancel)?);
             Ok(())
         }
@@ -119,7 +124,7 @@ mod cloud {
     use sqluice_core::error::{Error, Result};
     use sqluice_core::progress::{Amount, Cancel, Progress};
     use sqluice_core::remote::{RemoteFile, RequestLimits};
-    use sqluice_engine::output::{Destination, NewObject, Output, Replacement, Scratch, place};
+    use sqluice_engine::output::{Destination, NewObject, Output, Replacement, Scratch, TargetPath};
     use sqluice_reader::Snapshot;
     use sqluice_reader::snapshot::ReadOptions;
     use sqluice_remote::{Object, Upload, UploadOptions};
@@ -154,7 +159,7 @@ mod cloud {
         let object = Object::open(url, &options.requests, cancel)?;
         let name = object.name().to_owned();
         progress.phase("fetch", object.bytes().map(|bytes| Amount { rows: 0, bytes }));
-        let mut file = Scratch::create(folder, &place(&name)?)?;
+        let mut file = Scratch::create(folder, &TargetPath::resolve(&name)?)?;
         let mut reader = object.stream()?;
         let mut block = vec![0; BLOCK_BYTES];
         let mut at = 0;

@@ -16,15 +16,15 @@ use std::path::PathBuf;
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
-use sqluice_core::remote::is_url;
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
+use sqluice_engine::attempts::{self, Outcome};
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::{IfExists, WriteOptions};
-use sqluice_engine::pipeline::Job;
+use sqluice_engine::output::Target;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::report::Report;
-use sqluice_engine::run::{self, Outcome};
+use sqluice_engine::trees::Job;
 use sqluice_sources::tpch::{TEXT_BYTES, TpchTable};
 
 use crate::remote;
@@ -83,16 +83,17 @@ impl Tpch {
     /// # Errors
     /// When the scale is out of range, or existing tables are in the way.
     pub fn prepare(&self) -> Result<PreparedTpch> {
-        if self.write.destination.is_none() && self.target.as_deref().is_some_and(is_url) {
+        if remote::is_unconnected(self.target.as_deref(), &self.write) {
             return self.clone().connect(&Cancel::new())?.prepare();
         }
         let tables = TpchTable::all(self.scale)?;
         let options = &self.write;
+        let target = self.target.as_deref().map(|target| Target::resolve(target, options));
         if options.if_exists != IfExists::Refuse {
             return Err(Error::usage("the rows of TPC-H belong to no other table")
                 .hint("name a database that has none of its tables, or replace it as a whole"));
         }
-        let (schema, mut plan) = plan_tables(&schema()?, self.target.as_deref(), options)?;
+        let (schema, mut plan) = plan_tables(&schema()?, target.as_ref(), options)?;
         plan.foreign_keys = options.foreign_keys.unwrap_or(false);
         for (plan, table) in plan.tables.iter_mut().zip(&tables) {
             plan.rows = table.rows();
@@ -100,7 +101,7 @@ impl Tpch {
         }
         plan.estimated_bytes = Some(tables.iter().map(TpchTable::bytes_about).sum());
         plan.notes.push(format!("{} MiB of text are needed besides the memory", TEXT_BYTES >> 20).into());
-        run::note_destination(&schema, &mut plan);
+        attempts::note_destination(&schema, &mut plan);
         Ok(PreparedTpch { tpch: self.clone(), plan, schema })
     }
 }
@@ -117,7 +118,7 @@ impl PreparedTpch {
     /// When the database can't be written: it is as it was, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
         let mut again: Option<PreparedTpch> = None;
-        run::run(
+        attempts::run(
             &mut again,
             |again| Outcome::of(again.as_ref().unwrap_or(self).attempt(progress, cancel)),
             |again, refuted| {
@@ -138,6 +139,6 @@ impl PreparedTpch {
             conversions: Conversions::All,
             source: Box::new(source),
         });
-        run::write(&self.plan, &self.schema, jobs.collect(), None, "generate", progress, &cancel.child())
+        attempts::write(&self.plan, &self.schema, jobs.collect(), None, "generate", progress, &cancel.child())
     }
 }

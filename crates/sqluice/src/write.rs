@@ -21,12 +21,13 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_core::source::Source;
+use sqluice_engine::attempts;
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::WriteOptions;
-use sqluice_engine::pipeline::Job;
+use sqluice_engine::output::Target;
 use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
-use sqluice_engine::run;
+use sqluice_engine::trees::Job;
 
 use crate::remote;
 
@@ -51,23 +52,24 @@ pub fn write_tables(
     }
     let mut options = options.clone();
     remote::connect(target, &mut options, cancel)?;
-    let (schema, plan) = plan_tables(schema, target, &options)?;
+    let target = target.map(|target| Target::resolve(target, &options));
+    let (schema, plan) = plan_tables(schema, target.as_ref(), &options)?;
     progress.phase("write", sources.iter().map(|source| source.total()).try_fold(Amount::default(), add));
     let jobs = schema.tables.iter().zip(sources).map(|(table, source)| Job {
         table,
         conversions: Conversions::All,
         source,
     });
-    run::write(&plan, &schema, jobs.collect(), None, "write", progress, &cancel.child())
+    attempts::write(&plan, &schema, jobs.collect(), None, "write", progress, &cancel.child())
 }
 
 /// The schema of what is written, and the plan. Nothing is known of the rows: those of existing tables are inserted by SQLite.
 pub(crate) fn plan_tables(
     schema: &Schema,
-    target: Option<&Path>,
+    target: Option<&Target>,
     options: &WriteOptions,
 ) -> Result<(Schema, Plan)> {
-    let existing = run::look(target, options)?;
+    let existing = attempts::look(target, options)?;
     let mut schema = schema.clone();
     if let Some(existing) = &existing {
         let hint =

@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// Asks before a database is replaced, unless `--yes` is given or no answer is possible: standard input is not a terminal, or is one of the
 /// `inputs`.
 pub(super) fn confirm<'p>(
-    wanted: Option<Wanted<'_>>,
+    wanted: Option<Wanted>,
     yes: bool,
     inputs: impl IntoIterator<Item = &'p Path>,
     printer: &Printer,
@@ -36,13 +36,15 @@ pub(super) fn confirm<'p>(
     let Some(replaced) = wanted.recover_replaced(cancel)?.filter(|replaced| !replaced.is_empty()) else {
         return Ok(());
     };
-    printer.ask(&question(wanted.path, &replaced));
+    printer.ask(&question(wanted.target.name(), &replaced));
     let answer = answer(cancel)?;
     match answer.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => Ok(()),
-        _ => {
-            Err(Error::target(format!("{} was not replaced, as you answered", wanted.path.display())).into())
-        }
+        _ => Err(Error::target(format!(
+            "{} was not replaced, as you answered",
+            wanted.target.name().display()
+        ))
+        .into()),
     }
 }
 

@@ -6,8 +6,8 @@ use sqluice_core::schema::{Schema, Table};
 use sqluice_core::similar;
 
 use super::entries::Projection;
+use super::probe_table::ProbeTable;
 use super::statement::Statement;
-use super::twin::Twin;
 use crate::options::WritePath;
 
 /// An index that is to be made.
@@ -102,11 +102,11 @@ fn missing(wanted: &str, schema: &Schema) -> Error {
 impl<'s> Declared<'s> {
     fn new(statement: Statement, table: &'s Table, obstacle: Option<&str>) -> Result<Declared<'s>> {
         let by_sqlite = |statement, why: String| Declared { statement, table, ours: None, why };
-        let Ok(mut twin) = Twin::of(table) else {
+        let Ok(mut probe) = ProbeTable::of(table) else {
             let why = "only SQLite understands how its table is declared";
             return Ok(by_sqlite(statement, why.to_owned()));
         };
-        match twin.declare(&statement.sql) {
+        match probe.declare(&statement.sql) {
             Err(rusqlite::Error::SqlInputError { msg, .. }) => return Err(refused(&statement, msg)),
             Err(error @ rusqlite::Error::SqliteFailure(..))
                 if error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown) =>
@@ -118,7 +118,7 @@ impl<'s> Declared<'s> {
         }
         let ours = match obstacle {
             Some(why) => Err(why.to_owned()),
-            None => Ours::of(&mut twin, table, &statement),
+            None => Ours::of(&mut probe, table, &statement),
         };
         Ok(match ours {
             Ok(ours) => {
@@ -132,9 +132,9 @@ impl<'s> Declared<'s> {
 
 impl Ours {
     /// Reads back what a statement has declared; `Err` says why SQLite must make it.
-    fn of(twin: &mut Twin, table: &Table, statement: &Statement) -> std::result::Result<Ours, String> {
+    fn of(probe: &mut ProbeTable, table: &Table, statement: &Statement) -> std::result::Result<Ours, String> {
         let unread = || "SQLite does not report what it declares".to_owned();
-        let read = Schema::from_catalogue(twin.connection(), String::new(), "".as_ref());
+        let read = Schema::from_catalogue(probe.connection(), String::new(), "".as_ref());
         let schema = read.map_err(|_| unread())?;
         let indexes = schema.table(&table.name).map(|table| &table.indexes[..]).unwrap_or_default();
         let index = indexes.iter().find(|index| index.name.eq_ignore_ascii_case(&statement.name));
@@ -145,7 +145,7 @@ impl Ours {
         if index.order().is_none() {
             return Err("only SQLite knows the order of its collations".to_owned());
         }
-        let projection = Projection::new(table, index, twin)?;
+        let projection = Projection::new(table, index, probe)?;
         let sql = index.sql.clone().ok_or_else(unread)?;
         Ok(Ours { index: index.clone(), projection, sql })
     }

@@ -1,5 +1,5 @@
 //! The right edge of a table that is there: the pages that must change when rows come after its last
-//! ([`pipeline`](crate::pipeline) draws it).
+//! ([`pipeline`](crate::trees) draws it).
 //!
 //! The pages are SQLite's own, and may be damaged: every number is checked before it is believed.
 
@@ -10,7 +10,7 @@ use sqluice_format::tree::Child;
 use sqluice_format::view::PageView;
 use sqluice_reader::pages::DAMAGED_HINT;
 
-use crate::pipeline::Edge;
+use crate::trees::Edge;
 
 /// Levels that a tree has at most: with two children a page there would be more pages than numbers.
 const LEVELS_MAX: usize = 32;

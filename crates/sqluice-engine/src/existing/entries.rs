@@ -22,9 +22,9 @@ use sqluice_format::value::{FIXED_BYTES, SerialType};
 use sqluice_format::varint;
 use sqluice_reader::pages::{FileView, damaged};
 
-use super::twin::Twin;
-use crate::pipeline::Changes;
+use super::probe_table::ProbeTable;
 use crate::sort::{Buffer, Item, SLACK_BYTES, Sorter};
+use crate::trees::Changes;
 
 /// A tree of the file.
 #[derive(Clone, Copy, Debug)]
@@ -59,14 +59,14 @@ struct Missing {
 }
 
 impl Projection {
-    /// For the entries of `index`; `twin` knows the values of missing columns.
+    /// For the entries of `index`; `probe` knows the values of missing columns.
     ///
     /// # Errors
     /// A sentence that says why SQLite must make the entries.
     pub(crate) fn new(
         table: &Table,
         index: &Index,
-        twin: &mut Twin,
+        probe: &mut ProbeTable,
     ) -> std::result::Result<Projection, String> {
         let fields = index.columns.iter().map(|column| match column.value {
             Indexed::Rowid => Ok(Field::Rowid),
@@ -75,7 +75,7 @@ impl Projection {
                 let name = &table.columns[column].name;
                 let field =
                     stored_field(table, column).ok_or_else(|| format!("SQLite computes column {name}"))?;
-                let missing = twin.missing(table, column).ok().and_then(|record| Missing::of(&record));
+                let missing = probe.missing(table, column).ok().and_then(|record| Missing::of(&record));
                 let missing =
                     missing.ok_or_else(|| format!("only SQLite knows the default of column {name}"))?;
                 Ok(Field::Stored { field, missing })

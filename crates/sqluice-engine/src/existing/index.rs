@@ -26,8 +26,8 @@ use super::Transaction;
 use super::declared::{Declared, Ours};
 use super::entries::{self, TreePosition};
 use crate::phases::Phases;
-use crate::pipeline::{Appender, IndexJob, Settings, WrittenTree, merge_indexes};
 use crate::sort::{Layout, Order, Prefetch, Sorted, Sorter, Spill};
+use crate::trees::{Appender, IndexJob, Settings, WrittenTree, write_indexes};
 use sqluice_reader::pages::{FileView, ViewedFile, damaged};
 
 /// Makes all indexes that are declared. Nothing is committed. Returns the tree of each; of those that SQLite made nothing is known.
@@ -128,7 +128,7 @@ impl Making<'_, '_> {
         });
         let jobs: Vec<IndexJob<'_>> = jobs.collect();
         let (_, mut output) = transaction.past_the_end()?;
-        let trees = merge_indexes(&jobs, settings, appender, &mut output, phases.progress(), &cancel)?;
+        let trees = write_indexes(&jobs, settings, appender, &mut output, phases.progress(), &cancel)?;
         phases.begin("sync", None);
         *last = Some(output.finish()?);
         Ok(trees)

@@ -15,32 +15,34 @@ use sqluice_core::sqlite_error::said;
 
 use super::Existing;
 use crate::options::WriteOptions;
+use crate::output::Target;
 use crate::target::{TableSnapshot, TargetSnapshot};
 
 /// Looks at the database at `target`; `None`: none exists, or it will be replaced.
 ///
 /// # Errors
 /// When the file is not a database that can be read and written.
-pub fn look(target: &Path, options: &WriteOptions) -> Result<Option<TargetSnapshot>> {
-    refuse_memory(target)?;
-    if options.overwrite || !is_there(target)? {
+pub fn look(target: &Target, options: &WriteOptions) -> Result<Option<TargetSnapshot>> {
+    let name = target.name();
+    refuse_memory(name)?;
+    if options.overwrite || !is_there(name)? {
         return Ok(None);
     }
     let existing = Existing::open(target, options.busy_timeout)?;
-    let snapshot = read(target, &existing).map_err(|error| refused(target, error))?;
+    let snapshot = read(target, &existing).map_err(|error| refused(name, error))?;
     Ok(Some(TargetSnapshot { no_pages: existing.obstacle()?, ..snapshot }))
 }
 
-fn read(target: &Path, existing: &Existing) -> rusqlite::Result<TargetSnapshot> {
+fn read(target: &Target, existing: &Existing) -> rusqlite::Result<TargetSnapshot> {
     let connection = existing.connection();
     // One state of it.
     connection.execute_batch("BEGIN")?;
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
-    let schema = Schema::from_catalogue(connection, String::new(), target)?;
+    let schema = Schema::from_catalogue(connection, String::new(), target.name())?;
     let about = |table| read_table(connection, &schema, table);
     let about = schema.tables.iter().map(about).collect::<rusqlite::Result<Vec<_>>>()?;
     let snapshot = TargetSnapshot {
-        name: target.to_owned(),
+        target: target.clone(),
         page_size: existing.geometry().page_size(),
         pages: u32::try_from(number("PRAGMA page_count")?).unwrap_or(u32::MAX),
         journal_mode: existing.journal_mode().to_owned(),

@@ -31,12 +31,12 @@ pub mod index;
 mod look;
 mod past_the_end;
 mod playback;
+mod probe_table;
 mod refill;
 pub mod statement;
 mod sub_journal;
 mod transaction;
 mod trusted;
-mod twin;
 mod verify;
 mod write;
 
@@ -60,7 +60,7 @@ pub use transaction::Transaction;
 pub(crate) use write::Outcome;
 pub use write::write_into;
 
-use crate::output;
+use crate::output::Target;
 use sqluice_reader::no_file;
 
 /// How long SQLite itself waits for a lock; between two such waits we look whether the run is cancelled.
@@ -83,14 +83,14 @@ pub struct Existing {
 }
 
 impl Existing {
-    /// Opens the database at `path`. A hot journal that a crash left is rolled back, as by every program that opens it. A process in
+    /// Opens the database at `target`. A hot journal that a crash left is rolled back, as by every program that opens it. A process in
     /// the way, now or later, is waited for, for `busy_timeout`.
     ///
     /// # Errors
     /// When the file does not exist, is no database, may not be written or is locked all the time.
-    pub fn open(path: &Path, busy_timeout: Duration) -> Result<Existing> {
-        let name = path.to_owned();
-        let resolved = output::place(path)?.path();
+    pub fn open(target: &Target, busy_timeout: Duration) -> Result<Existing> {
+        let name = target.name().to_owned();
+        let resolved = target.path()?.path();
         // An absolute path is never taken for a URI.
         let path = std::path::absolute(&resolved).map_err(|error| cannot_open(&name, error))?;
         let metadata = fs::metadata(&path).map_err(|error| cannot_open(&name, error))?;

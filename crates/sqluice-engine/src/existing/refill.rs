@@ -20,8 +20,8 @@ use sqluice_core::schema::Table;
 
 use super::Transaction;
 use super::entries::{self, TreePosition};
-use crate::pipeline::{Changes, OldEntries};
 use crate::sort::Sorter;
+use crate::trees::{Changes, OldEntries};
 
 /// Reads old indexes for the sorters of new ones.
 pub(super) struct OldIndexes<'t> {

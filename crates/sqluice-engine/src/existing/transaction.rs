@@ -404,6 +404,8 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::options::WriteOptions;
+    use crate::output::Target;
 
     /// How often SQLite found the database locked.
     static ATTEMPTS: AtomicUsize = AtomicUsize::new(0);
@@ -421,7 +423,8 @@ mod tests {
             let other = Connection::open(&path).unwrap();
             let set = format!("PRAGMA journal_mode = {mode}; CREATE TABLE t (a)");
             other.execute_batch(&set).unwrap();
-            let mut existing = Existing::open(&path, Duration::ZERO).unwrap();
+            let target = Target::resolve(&path, &WriteOptions::default());
+            let mut existing = Existing::open(&target, Duration::ZERO).unwrap();
             other.execute_batch(&format!("BEGIN {lock}")).unwrap();
             existing.connection.busy_handler(Some(count)).unwrap();
             ATTEMPTS.store(0, Ordering::Relaxed);

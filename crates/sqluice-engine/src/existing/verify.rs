@@ -8,7 +8,7 @@ use sqluice_core::schema::index::Index;
 use sqluice_core::schema::{Table, quoted};
 
 use crate::options::WritePath;
-use crate::pipeline::{Written, WrittenTree};
+use crate::trees::{Written, WrittenTree};
 
 /// Leaves of trees that are counted.
 const LEAVES_MAX: u64 = 500;

@@ -13,13 +13,13 @@ use super::refill::{Clearing, OldIndexes};
 use super::{Existing, Transaction, edge, verify};
 use crate::encode::Conversions;
 use crate::options::{Action, WriteOptions, WritePath};
-use crate::output::Output;
+use crate::output::{Output, Target};
 use crate::phases::Phases;
-use crate::pipeline::{self, Edge, ExistingTrees, Job, Pages, Settings, Written};
 use crate::plan::{Plan, TablePlan};
 use crate::reject::RejectFile;
 use crate::report::Report;
 use crate::sqlite::Work;
+use crate::trees::{self, Edge, ExistingTrees, Job, Pages, Settings, Written};
 
 /// What a transaction has written, and has not committed yet.
 #[derive(Debug)]
@@ -156,7 +156,7 @@ impl Transaction<'_> {
         };
         let progress = phases.progress();
         let old = OldIndexes { transaction: self, page_count, threads: plan.threads, progress };
-        let Pages { tables, appender } = pipeline::run(
+        let Pages { tables, appender } = trees::write_tables(
             jobs.collect(),
             &settings,
             Some(&old),
@@ -278,8 +278,9 @@ pub fn write_into(
     busy_timeout: Duration,
     (progress, cancel): (&dyn Progress, &Cancel),
 ) -> Result<Report> {
-    let mut existing = Existing::open(target, busy_timeout)?.with_pending_byte(options.tuning.pending_byte);
-    let plan = Plan::new(schema, Some(target.to_owned()), options)?;
+    let target = Target::resolve(target, options);
+    let mut existing = Existing::open(&target, busy_timeout)?.with_pending_byte(options.tuning.pending_byte);
+    let plan = Plan::new(schema, Some(target), options)?;
     let jobs = schema.tables.iter().zip(sources).map(|(table, source)| Job {
         table,
         conversions: Conversions::All,

@@ -1,6 +1,5 @@
 //! A database that is read and then replaced by what was made of it: no other process uses it from the first page that is read to the new name.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use rusqlite::Connection;
@@ -8,28 +7,26 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 
 use super::Replacement;
-use super::place::{TargetPath, place};
-use super::replace::{Locked, NewContent, Old, WaitOptions};
-use crate::options::WriteOptions;
+use super::replace::{Locked, NewContent, Old};
+use super::{Target, TargetPath};
 
 /// A database that this process alone uses. While it exists, no other descriptor of the file may be closed: that would end it.
 #[derive(Debug)]
 pub struct Exclusive {
-    place: TargetPath,
+    path: TargetPath,
     locked: Locked,
 }
 
 impl Exclusive {
-    /// Takes the database `name` for this process alone. Others are waited for, for the busy timeout of `options`.
+    /// Takes the database at `target` for this process alone. Others are waited for, for the busy timeout of the target.
     ///
     /// # Errors
     /// When it does not exist, is no database, has several names, or is in use.
-    pub fn take(name: &Path, options: &WriteOptions, cancel: &Cancel) -> Result<Exclusive> {
-        let place = place(name)?;
-        let path = place.path();
-        path.symlink_metadata().map_err(|error| Error::read(name, error))?;
-        let locked = Old::find(name, path, WaitOptions::of(options))?.lock_before(cancel)?;
-        Ok(Exclusive { place, locked })
+    pub fn take(target: &Target, cancel: &Cancel) -> Result<Exclusive> {
+        let (name, path) = (target.name(), target.path()?);
+        path.path().symlink_metadata().map_err(|error| Error::read(name, error))?;
+        let locked = Old::find(name, path.path(), target.wait())?.lock_before(cancel)?;
+        Ok(Exclusive { path: path.clone(), locked })
     }
 
     /// Its connection, in an exclusive transaction.
@@ -42,8 +39,8 @@ impl Exclusive {
         self.locked.is_wal()
     }
 
-    pub(super) fn place(&self) -> &TargetPath {
-        &self.place
+    pub(super) fn path(&self) -> &TargetPath {
+        &self.path
     }
 
     pub(super) fn old(&self) -> &Old {

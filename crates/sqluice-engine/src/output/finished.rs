@@ -22,11 +22,11 @@ use super::{Destination, NewObject, Output, Replaced, Replacement, Scratch, Targ
 /// Bytes of a finished file that are read at once.
 const READ_BYTES: usize = 4 << 20;
 
-impl Wanted<'_> {
+impl Wanted {
     /// What is made at `destination`.
     fn object(&self, destination: &dyn Destination, lock_page: Range<u64>) -> NewObject {
         NewObject {
-            memory_bytes: destination.memory_bytes(self.memory_bytes),
+            memory_bytes: destination.memory_bytes(self.target.memory_bytes()),
             estimated_bytes: self.estimated_bytes,
             lock_page,
             replaces: self.replaces,
@@ -58,10 +58,9 @@ impl Wanted<'_> {
         let Some(folder) = folder else {
             return destination.create(&self.object(&**destination, lock_page), cancel);
         };
-        let place = super::place(destination.name())?;
         // In a file the lock-byte page has bytes.
         let new = self.object(&**destination, 0..0);
-        Ok(Box::new(Finished::create(folder, &place, Arc::clone(destination), new, cancel)?))
+        Ok(Box::new(Finished::create(folder, self.target.path()?, Arc::clone(destination), new, cancel)?))
     }
 }
 
@@ -86,12 +85,12 @@ struct Finished {
 impl Finished {
     fn create(
         folder: &Path,
-        place: &TargetPath,
+        target: &TargetPath,
         destination: Arc<dyn Destination>,
         new: NewObject,
         cancel: &Cancel,
     ) -> Result<Finished> {
-        let file = Scratch::create(folder, place)?;
+        let file = Scratch::create(folder, target)?;
         Ok(Finished { file, destination, new, cancel: cancel.clone() })
     }
 }
@@ -190,9 +189,10 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let kept = Kept::default();
             let new = NewObject { memory_bytes: 0, estimated_bytes: None, lock_page: 0..0, replaces: false };
-            let place = crate::output::place(&folder.path().join("x.db")).unwrap();
+            let target = TargetPath::resolve(&folder.path().join("x.db")).unwrap();
             let finished =
-                Finished::create(folder.path(), &place, Arc::new(kept.clone()), new, &Cancel::new()).unwrap();
+                Finished::create(folder.path(), &target, Arc::new(kept.clone()), new, &Cancel::new())
+                    .unwrap();
             let content: Vec<u8> = (0..bytes).map(|at| (at / 512 % 251) as u8).collect();
             std::fs::write(finished.path().unwrap(), &content).unwrap();
             Box::new(finished).commit().unwrap();

@@ -6,6 +6,8 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::size::Bytes;
 use sqluice_platform::space;
 
+use super::Target;
+
 /// Refuses a file of about `bytes` bytes in `folder` when they are not free in it. `hint` says what else can be done.
 pub(super) fn refuse_too_little(name: &Path, folder: &Path, bytes: u64, hint: &str) -> Result<()> {
     match free_bytes(folder) {
@@ -22,10 +24,10 @@ pub(super) fn refuse_too_little(name: &Path, folder: &Path, bytes: u64, hint: &s
     }
 }
 
-/// Refuses to let the database at `name` grow by about `bytes` bytes when they are not free on its disk.
-pub(crate) fn refuse_growth(name: &Path, bytes: u64) -> Result<()> {
-    let folder = super::place(name)?.folder;
-    match free_bytes(&folder) {
+/// Refuses to let the database at `target` grow by about `bytes` bytes when they are not free on its disk.
+pub(crate) fn refuse_growth(target: &Target, bytes: u64) -> Result<()> {
+    let (name, folder) = (target.name(), &target.path()?.folder);
+    match free_bytes(folder) {
         Some(free) if !fits(bytes, free) => {
             let (bytes, free) = (Bytes(bytes), Bytes(free));
             let message = format!(

@@ -6,12 +6,13 @@ mod finished;
 mod free_space;
 mod leftover;
 mod new_file;
-mod place;
 mod read_back;
 mod replace;
 mod replaced;
 mod scratch;
 mod shared;
+mod target;
+mod target_path;
 mod transfer;
 mod wanted;
 mod whole_file;
@@ -28,12 +29,13 @@ pub(crate) use finished::exists_at;
 pub(crate) use free_space::refuse_growth;
 pub(crate) use leftover::{create as create_temporary, remove_stale, rights_of_file};
 pub use new_file::NewFile;
-pub use place::{TargetPath, place};
 pub(crate) use read_back::{ReadBack, read_back};
 pub use replaced::{Replaced, ReplacedTable};
 pub use scratch::Scratch;
-pub(crate) use shared::SharedRun;
+pub(crate) use shared::SharedRange;
 pub use shared::create_shared;
+pub use target::Target;
+pub use target_path::TargetPath;
 pub(crate) use transfer::set_versions;
 pub use wanted::Wanted;
 pub use whole_file::WholeFile;
@@ -55,24 +57,21 @@ pub(crate) struct Created {
 /// Begins the database that is wanted, of pages of `geometry`: a file, one that replaces what `exclusive` has, or an object. An object that
 /// SQLite finishes is a file in `sqlite_folder` until then.
 pub(crate) fn create(
-    wanted: &Wanted<'_>,
+    wanted: &Wanted,
     geometry: Geometry,
     exclusive: Option<&Arc<Exclusive>>,
     sqlite_folder: Option<&Path>,
     cancel: &Cancel,
 ) -> Result<Created> {
     let page_bytes = geometry.page_bytes();
-    if let Some(destination) = wanted.destination {
+    if let Some(destination) = wanted.target.destination() {
         let replaced = wanted.refuse_at_destination(&**destination)?;
         let start = geometry.offset(geometry.lock_page());
         let lock_page = start..start + page_bytes as u64;
         let output = wanted.create_at(destination, lock_page, sqlite_folder, cancel)?;
         return Ok(Created { output, replaced, removed: Vec::new() });
     }
-    let file = match exclusive {
-        Some(exclusive) => NewFile::create_instead_of(exclusive, wanted, page_bytes, cancel)?,
-        None => NewFile::create(wanted, page_bytes, cancel)?,
-    };
+    let file = NewFile::create(wanted, exclusive, page_bytes, cancel)?;
     let (replaced, removed) = (file.replaced().cloned(), file.removed().to_vec());
     Ok(Created { output: Box::new(file), replaced, removed })
 }
@@ -81,20 +80,7 @@ pub(crate) fn create(
 /// itself.
 pub fn remove_leftovers(target: &Path) -> Vec<PathBuf> {
     // What can't be a target has none.
-    place(target).map_or(Vec::new(), |place| remove_stale(&place.folder, &place.file_name))
-}
-
-/// The folder for temporary files of a database at `target`: `given`, or that of the target, or that of the system.
-pub fn temp_dir(
-    given: Option<&Path>,
-    target: Option<&Path>,
-    destination: Option<&Arc<dyn Destination>>,
-) -> Result<PathBuf> {
-    match (given, target) {
-        (Some(folder), _) => Ok(folder.to_owned()),
-        (None, Some(target)) if destination.is_none() => Ok(place(target)?.folder),
-        (None, _) => Ok(std::env::temp_dir()),
-    }
+    TargetPath::resolve(target).map_or(Vec::new(), |path| remove_stale(&path.folder, &path.file_name))
 }
 
 /// Takes pages and forgets them.

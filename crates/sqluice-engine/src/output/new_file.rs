@@ -28,10 +28,9 @@ use sqluice_platform::rights::Rights;
 
 use super::direct::Direct;
 use super::exclusive::Exclusive;
-use super::place::{TargetPath, place};
 use super::replace::{NewContent, Old};
 use super::wanted::{Wanted, exists};
-use super::{Output, Replaced, Replacement, explained, leftover, shared};
+use super::{Output, Replaced, Replacement, TargetPath, explained, leftover, shared};
 
 /// The time to wait for processes that still write to a shared file. The locks of a process that a network
 /// has cut off end sooner. The wait is scaled by [`waits`].
@@ -42,7 +41,7 @@ const WRITERS_WAIT: Duration = Duration::from_secs(120);
 pub struct NewFile {
     /// As the user named it; for messages.
     name: PathBuf,
-    place: TargetPath,
+    path: TargetPath,
     /// What has the name until then.
     old: Option<Old>,
     /// That, if it was taken for us alone before.
@@ -60,28 +59,43 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Begins the file that is wanted, of pages of `page_bytes` bytes.
+    /// Begins the file that is wanted, of pages of `page_bytes` bytes. The file replaces `exclusive` if that is given: a database that was
+    /// taken for this process alone before.
     ///
     /// # Errors
     /// When its name is taken by something that may not be replaced, or is in use; when a `-journal` or `-wal` exists
     /// without a database; when the folder is not writable or lacks the space.
-    pub fn create(wanted: &Wanted<'_>, page_bytes: usize, cancel: &Cancel) -> Result<NewFile> {
-        let place = place(wanted.path)?;
-        let removed = leftover::remove_stale(&place.folder, &place.file_name);
-        let old = wanted.refuse_at(&place)?;
+    pub fn create(
+        wanted: &Wanted,
+        exclusive: Option<&Arc<Exclusive>>,
+        page_bytes: usize,
+        cancel: &Cancel,
+    ) -> Result<NewFile> {
+        let path = match exclusive {
+            Some(exclusive) => exclusive.path(),
+            None => wanted.target.path()?,
+        };
+        let removed = leftover::remove_stale(&path.folder, &path.file_name);
+        let old = match exclusive {
+            Some(exclusive) => {
+                wanted.refuse_too_little(path, true)?;
+                Some(exclusive.old().clone())
+            }
+            None => wanted.refuse_at(path)?,
+        };
         old.as_ref().map_or(Ok(()), |old| old.refuse_page_size(page_bytes))?;
-        let cannot_create = |error| cannot_create(&place.folder, error);
-        let folder = Folder::open(&place.folder).map_err(cannot_create)?;
-        let (file, temporary) = match wanted.continues {
-            Some(path) => (shared::take(path, waits::scaled(WRITERS_WAIT))?, path.to_owned()),
-            None => leftover::create(&place.folder, &place.file_name).map_err(cannot_create)?,
+        let cannot_create = |error| cannot_create(&path.folder, error);
+        let folder = Folder::open(&path.folder).map_err(cannot_create)?;
+        let (file, temporary) = match &wanted.continues {
+            Some(path) => (shared::take(path, waits::scaled(WRITERS_WAIT))?, path.clone()),
+            None => leftover::create(&path.folder, &path.file_name).map_err(cannot_create)?,
         };
         let direct = Direct::new(&file, page_bytes);
         let mut new = NewFile {
-            name: wanted.path.to_owned(),
-            place,
+            name: wanted.target.name().to_owned(),
+            path: path.clone(),
             old,
-            exclusive: None,
+            exclusive: exclusive.cloned(),
             replaced: None,
             removed,
             folder,
@@ -91,44 +105,12 @@ impl NewFile {
             page_bytes,
             cancel: cancel.clone(),
         };
-        if let Some(old) = &new.old {
+        // An exclusive database was recovered when it was taken.
+        if let (Some(old), None) = (&new.old, exclusive) {
             old.recover(cancel)?;
-            new.replaced = Some(Replaced::read(&new.place));
+            new.replaced = Some(Replaced::read(&new.path));
         }
         Ok(new)
-    }
-
-    /// Begins the file that replaces a database that was taken for us alone, of pages of `page_bytes` bytes.
-    ///
-    /// # Errors
-    /// When the folder is not writable or lacks the space.
-    pub fn create_instead_of(
-        exclusive: &Arc<Exclusive>,
-        wanted: &Wanted<'_>,
-        page_bytes: usize,
-        cancel: &Cancel,
-    ) -> Result<NewFile> {
-        let place = exclusive.place().clone();
-        let removed = leftover::remove_stale(&place.folder, &place.file_name);
-        wanted.refuse_too_little(&place, true)?;
-        exclusive.old().refuse_page_size(page_bytes)?;
-        let cannot_create = |error| cannot_create(&place.folder, error);
-        let folder = Folder::open(&place.folder).map_err(cannot_create)?;
-        let (file, temporary) = leftover::create(&place.folder, &place.file_name).map_err(cannot_create)?;
-        Ok(NewFile {
-            name: wanted.path.to_owned(),
-            direct: Direct::new(&file, page_bytes),
-            place,
-            old: Some(exclusive.old().clone()),
-            exclusive: Some(Arc::clone(exclusive)),
-            replaced: None,
-            removed,
-            folder,
-            file,
-            temporary: Some(temporary),
-            page_bytes,
-            cancel: cancel.clone(),
-        })
     }
 
     /// The temporary files that killed runs had left, which were removed.
@@ -143,8 +125,8 @@ impl NewFile {
 
     /// Gives the file its name, which nothing has.
     fn take_free_name(&self, temporary: &Path) -> Result<()> {
-        self.place.refuse_siblings()?;
-        rename_to_new(temporary, &self.place.path()).map_err(|error| match error.kind() {
+        self.path.refuse_siblings()?;
+        rename_to_new(temporary, &self.path.path()).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(&self.name),
             _ => self.failed("give its name to", error),
         })
@@ -177,7 +159,7 @@ impl Output for NewFile {
         durable::sync(&self.file).map_err(|error| self.failed("write", error))?;
         let temporary = self.temporary.as_ref().expect("commit happens once");
         let new =
-            NewContent { temporary, place: &self.place, folder: &self.folder, page_bytes: self.page_bytes };
+            NewContent { temporary, target: &self.path, folder: &self.folder, page_bytes: self.page_bytes };
         let replacement = match (&self.exclusive, &self.old) {
             (Some(exclusive), _) => Some(exclusive.give_way(new, &self.cancel)?),
             (None, Some(old)) => match old.lock_after(&self.cancel)? {

@@ -52,7 +52,7 @@ use sqluice_platform::positioned::Positioned;
 use sqluice_platform::rights::{self, Rights};
 use sqluice_platform::users::{self, Unseen, User, Users};
 
-use super::place::TargetPath;
+use super::target_path::TargetPath;
 use super::transfer::{Into, ROLLBACK, transfer};
 use super::{Replacement, explained};
 use crate::options::WriteOptions;
@@ -106,7 +106,7 @@ pub(super) struct NewContent<'a> {
     /// The path of the new file.
     pub(super) temporary: &'a Path,
     /// The path of the old database.
-    pub(super) place: &'a TargetPath,
+    pub(super) target: &'a TargetPath,
     /// The folder of both.
     pub(super) folder: &'a Folder,
     /// Bytes of its pages.
@@ -385,8 +385,8 @@ impl Locked {
     }
 
     fn clear_and_rename(&self, new: NewContent<'_>, old_file: &mut Option<File>) -> io::Result<()> {
-        let NewContent { temporary, place, folder, .. } = new;
-        let path = place.path();
+        let NewContent { temporary, target, folder, .. } = new;
+        let path = target.path();
         let identity = identity::of_link(&path)?;
         if self.is_wal && names::OPEN_FILES_ARE_REPLACED {
             *old_file = Some(OpenOptions::new().write(true).open(&path)?);
@@ -399,7 +399,7 @@ impl Locked {
             self.close();
         }
         for suffix in SIBLINGS {
-            match fs::remove_file(place.sibling(suffix)) {
+            match fs::remove_file(target.sibling(suffix)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }

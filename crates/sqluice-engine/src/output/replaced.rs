@@ -21,7 +21,7 @@ use sqluice_core::sqlite_error::said;
 use sqluice_format::page::{CELL_POINTER_BYTES, PageKind};
 use sqluice_platform::positioned::Positioned;
 
-use super::place::TargetPath;
+use super::target_path::TargetPath;
 use sqluice_core::database_path::immutable_uri;
 
 /// Tables that may have more rows are estimated.
@@ -68,20 +68,20 @@ impl Replaced {
         self.tables.is_empty() && self.unread.is_none()
     }
 
-    /// Reads the database at `place`.
-    pub(super) fn read(place: &TargetPath) -> Replaced {
-        let path = place.path();
+    /// Reads the database at `target`.
+    pub(super) fn read(target: &TargetPath) -> Replaced {
+        let path = target.path();
         let mut replaced =
             Replaced { bytes: fs::metadata(&path).map_or(0, |about| about.len()), ..Replaced::default() };
         if replaced.bytes == 0 {
             return replaced;
         }
-        let pending = ["-journal", "-wal"].into_iter().find(|suffix| holds_changes(&place.sibling(suffix)));
+        let pending = ["-journal", "-wal"].into_iter().find(|suffix| holds_changes(&target.sibling(suffix)));
         let read = match pending {
             None => replaced.read_tables(&path),
             Some(suffix) => Err(Error::target(format!(
                 "{} holds changes that are not read before the run",
-                place.sibling(suffix).display()
+                target.sibling(suffix).display()
             ))),
         };
         if let Err(error) = read {
@@ -182,7 +182,7 @@ fn rows_by_path(file: &File, page_bytes: usize, root_page: u32, mut place: f64) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::place;
+    use crate::output::TargetPath;
 
     /// Numbers from 1 to `last`.
     fn numbers(last: u64) -> String {
@@ -193,7 +193,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.db");
         Connection::open(&path).unwrap().execute_batch(sql).unwrap();
-        let replaced = Replaced::read(&place(&path).unwrap());
+        let replaced = Replaced::read(&TargetPath::resolve(&path).unwrap());
         (folder, replaced)
     }
 
@@ -256,7 +256,7 @@ mod tests {
         let bytes = fs::read(&path).unwrap();
         let look = |bytes: &[u8]| {
             fs::write(&path, bytes).unwrap();
-            Replaced::read(&place(&path).unwrap())
+            Replaced::read(&TargetPath::resolve(&path).unwrap())
         };
         assert_eq!(look(&[]), Replaced::default());
         for page in 0..bytes.len() / 512 {
@@ -279,9 +279,9 @@ mod tests {
         let (folder, _) = read("CREATE TABLE t (a)");
         let path = folder.path().join("x.db");
         fs::write(folder.path().join("x.db-journal"), [0; 600]).unwrap();
-        assert_eq!(Replaced::read(&place(&path).unwrap()).unread, None);
+        assert_eq!(Replaced::read(&TargetPath::resolve(&path).unwrap()).unread, None);
         fs::write(folder.path().join("x.db-wal"), [1; 600]).unwrap();
-        let replaced = Replaced::read(&place(&path).unwrap());
+        let replaced = Replaced::read(&TargetPath::resolve(&path).unwrap());
         assert!(replaced.unread.is_some_and(|why| why.contains("x.db-wal holds changes")));
     }
 }

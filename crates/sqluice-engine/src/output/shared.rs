@@ -1,4 +1,4 @@
-//! A file that several processes fill, each its own run of pages, until one of them makes it a database and renames it.
+//! A file that several processes fill, each its own range of pages, until one of them makes it a database and renames it.
 //!
 //! ```text
 //!  driver    create                                        take: lock alone ── interior pages, page 1 ── rename
@@ -10,7 +10,7 @@
 //! The driver renames the file while it holds the lock alone. So no process that was taken for dead writes into the database once it
 //! has its name, whatever descriptors it has. The kernel releases the locks of a process that ends.
 //!
-//! Invariant: a worker writes into its own run of pages only.
+//! Invariant: a worker writes into its own range of pages only.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -63,9 +63,9 @@ pub(super) fn take(path: &Path, wait: Duration) -> Result<File> {
     }
 }
 
-/// A run of pages of the file, for one worker.
+/// A range of pages of the file, for one worker.
 #[derive(Debug)]
-pub(crate) struct SharedRun {
+pub(crate) struct SharedRange {
     file: File,
     path: PathBuf,
     direct: Direct,
@@ -73,12 +73,12 @@ pub(crate) struct SharedRun {
     bytes: Range<u64>,
 }
 
-impl SharedRun {
+impl SharedRange {
     /// Opens the file for pages of `page_bytes`, to write these bytes of it.
     ///
     /// # Errors
     /// When the file is gone, or has been taken by the driver.
-    pub(crate) fn open(path: &Path, page_bytes: usize, bytes: Range<u64>) -> Result<SharedRun> {
+    pub(crate) fn open(path: &Path, page_bytes: usize, bytes: Range<u64>) -> Result<SharedRange> {
         let file = open(path)?;
         match try_lock_shared(&file) {
             Ok(Lock::Taken) if is_still_at(&file, path) => {}
@@ -86,11 +86,11 @@ impl SharedRun {
             Err(error) => return Err(failed("lock", path, error)),
         }
         let direct = Direct::new(&file, page_bytes);
-        Ok(SharedRun { file, path: path.to_owned(), direct, bytes })
+        Ok(SharedRange { file, path: path.to_owned(), direct, bytes })
     }
 }
 
-impl Output for SharedRun {
+impl Output for SharedRange {
     fn write(&mut self, offset: u64, pages: &[&[u8]]) -> Result<()> {
         let end = offset + pages.iter().map(|pages| pages.len() as u64).sum::<u64>();
         if offset < self.bytes.start || end > self.bytes.end {

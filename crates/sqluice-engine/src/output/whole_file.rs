@@ -16,7 +16,7 @@ use sqluice_platform::names::{Folder, rename_over, rename_to_new};
 use super::direct::Direct;
 use super::explained;
 use super::leftover::{self, Leftovers};
-use super::place::{TargetPath, place};
+use super::target_path::TargetPath;
 
 /// Bytes that are written at once.
 const BLOCK_BYTES: usize = 4 << 20;
@@ -42,7 +42,7 @@ pub struct WholeFile {
 #[derive(Debug)]
 struct Unnamed {
     temporary: PathBuf,
-    place: TargetPath,
+    target: TargetPath,
     folder: Arc<InFolder>,
 }
 
@@ -88,15 +88,15 @@ impl WholeFile {
             let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
             return Ok(WholeFile::of(path, file, None, overwrite));
         }
-        let place = place(path)?;
+        let target = TargetPath::resolve(path)?;
         WholeFile::refuse(path, overwrite)?;
         let folder = match folder {
-            Some(same) if same.path == place.folder => Arc::clone(same),
-            other => Arc::clone(other.insert(Arc::new(InFolder::open(&place.folder).map_err(failed)?))),
+            Some(same) if same.path == target.folder => Arc::clone(same),
+            other => Arc::clone(other.insert(Arc::new(InFolder::open(&target.folder).map_err(failed)?))),
         };
-        let removed = folder.leftovers.remove_stale(&place.file_name);
-        let (file, temporary) = leftover::create(&place.folder, &place.file_name).map_err(failed)?;
-        let unnamed = Some(Unnamed { temporary, place, folder });
+        let removed = folder.leftovers.remove_stale(&target.file_name);
+        let (file, temporary) = leftover::create(&target.folder, &target.file_name).map_err(failed)?;
+        let unnamed = Some(Unnamed { temporary, target, folder });
         let mut whole = WholeFile::of(path, file, unnamed, overwrite);
         whole.removed = removed;
         Ok(whole)
@@ -173,8 +173,8 @@ impl WholeFile {
             self.write_block()?;
         }
         let failed = |what, error| cannot(what, &self.name, error);
-        if let (Some(Unnamed { place, .. }), Some(file)) = (&self.unnamed, &self.file) {
-            let given = leftover::rights_of_file(&place.path()).give(file);
+        if let (Some(Unnamed { target, .. }), Some(file)) = (&self.unnamed, &self.file) {
+            let given = leftover::rights_of_file(&target.path()).give(file);
             given.map_err(|error| failed("create", error))?;
             durable::sync(file).map_err(|error| failed("write", error))?;
         }
@@ -202,10 +202,10 @@ impl WholeFile {
     /// Gives it its name, which is not durable then. Returns its folder, which is to be synced.
     pub(super) fn give_name(&mut self) -> Result<Option<Arc<InFolder>>> {
         self.complete()?;
-        let Some(Unnamed { temporary, place, folder }) = &self.unnamed else { return Ok(None) };
+        let Some(Unnamed { temporary, target, folder }) = &self.unnamed else { return Ok(None) };
         let renamed = match self.overwrite {
-            true => rename_over(temporary, &place.path()),
-            false => rename_to_new(temporary, &place.path()),
+            true => rename_over(temporary, &target.path()),
+            false => rename_to_new(temporary, &target.path()),
         };
         renamed.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(&self.name),

@@ -10,14 +10,13 @@
 //!  where pages can't be written                         insert
 //! ```
 
-use std::path::Path;
-
 use sqluice_core::error::Result;
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::similar::nearest_within;
 
 use super::{ExistingPlan, Plan, TablePlan, by_sqlite};
 use crate::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
+use crate::output::Target;
 use crate::target::{TableSnapshot, TargetSnapshot};
 
 /// Up to this number, rows fit into existing pages: pages of their own would be wasted, one for each load.
@@ -58,12 +57,12 @@ impl Plan {
     /// As [`Plan::new`].
     pub fn of(
         schema: &Schema,
-        target: Option<&Path>,
+        target: Option<&Target>,
         existing: Option<&TargetSnapshot>,
         options: &WriteOptions,
     ) -> Result<Plan> {
         match existing {
-            None => Plan::new(schema, target.map(Path::to_owned), options),
+            None => Plan::new(schema, target.cloned(), options),
             Some(existing) => Plan::into_existing(schema, existing, options),
         }
     }
@@ -71,7 +70,7 @@ impl Plan {
     /// The plan for the tables of `schema`, of which the database may have some.
     fn into_existing(schema: &Schema, existing: &TargetSnapshot, options: &WriteOptions) -> Result<Plan> {
         let options = WriteOptions { page_size: existing.page_size, overwrite: false, ..options.clone() };
-        let mut plan = Plan::new(schema, Some(existing.name.clone()), &options)?;
+        let mut plan = Plan::new(schema, Some(existing.target.clone()), &options)?;
         let (action, upsert) = match &options.if_exists {
             IfExists::Upsert(keys) => (Action::Upsert, keys.clone()),
             IfExists::Replace => (Action::Replace, Vec::new()),
@@ -107,7 +106,7 @@ impl Plan {
             let others = own().filter(|other| letters(other) != letters(name));
             let near = nearest_within(1.max(name.len() / 3), name, others);
             if let Some(near) = near.filter(|_| name.chars().count() >= NEAR_CHARS_MIN) {
-                let database = existing.name.display();
+                let database = existing.target.name().display();
                 let note = format!("table {name} is new: {database} has a table {near}, which gets no rows");
                 self.notes.push(note.into());
             }

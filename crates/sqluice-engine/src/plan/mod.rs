@@ -5,7 +5,6 @@ mod existing;
 mod print;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
@@ -21,15 +20,15 @@ pub use existing::ExpectedRows;
 use crate::options::{
     Action, CHUNKS_PER_WORKER_MAX, CHUNKS_PER_WORKER_MIN, OnConflict, WriteOptions, WritePath,
 };
-use crate::output::{self, Destination, Replaced, Replacement, Wanted};
+use crate::output::{self, Replaced, Replacement, Target, Wanted};
 
 /// The plan of a run; see the module's description.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Plan {
     /// The file that will be written; `None`: the pages are made and discarded.
-    #[serde(serialize_with = "path_as_text")]
-    pub target: Option<PathBuf>,
+    #[serde(serialize_with = "name_as_text")]
+    pub target: Option<Target>,
     /// Whether a file of that name exists, which the new one replaces.
     pub replaces: bool,
     /// The content of that file, which will be lost; set by [`Plan::look_at_replaced`].
@@ -65,9 +64,6 @@ pub struct Plan {
     /// The folder for temporary files; `None`: the folder of the target.
     #[serde(serialize_with = "path_as_text")]
     pub temp_dir: Option<PathBuf>,
-    /// Where the database is made, if not in a file.
-    #[serde(skip)]
-    pub destination: Option<Arc<dyn Destination>>,
     /// How rows with the same key are handled.
     pub on_conflict: OnConflict,
     /// Whether ANALYZE runs at the end.
@@ -80,12 +76,6 @@ pub struct Plan {
     /// Bytes that the run may take.
     #[serde(skip)]
     pub memory_bytes: u64,
-    /// The time to wait for processes that use a database that is replaced.
-    #[serde(skip)]
-    pub busy_timeout: Duration,
-    /// `true` if such a database has no users except those that are seen.
-    #[serde(skip)]
-    pub assume_unused: bool,
 }
 
 /// An existing database.
@@ -163,7 +153,7 @@ impl Plan {
     ///
     /// # Errors
     /// When the schema has an unsupported object, or the memory is too small.
-    pub fn new(schema: &Schema, target: Option<PathBuf>, options: &WriteOptions) -> Result<Plan> {
+    pub fn new(schema: &Schema, target: Option<Target>, options: &WriteOptions) -> Result<Plan> {
         let tables: Vec<TablePlan> =
             schema.tables.iter().map(|table| TablePlan::new(table, options.on_conflict)).collect();
         if options.threads == Some(0) {
@@ -171,11 +161,7 @@ impl Plan {
         }
         let memory = Memory::divide(options, tables.iter().any(TablePlan::sorts))?;
         let triggers = schema.others.iter().filter(|object| object.kind == "trigger");
-        let exists = |target: &PathBuf| match &options.destination {
-            Some(destination) => destination.old_bytes().is_some(),
-            None => target.exists(),
-        };
-        let replaces = options.overwrite && target.as_ref().is_some_and(exists);
+        let replaces = options.overwrite && target.as_ref().is_some_and(Target::exists);
         Ok(Plan {
             target,
             replaces,
@@ -199,14 +185,11 @@ impl Plan {
                 })
                 .collect(),
             temp_dir: options.temp_dir.clone(),
-            destination: options.destination.clone(),
             on_conflict: options.on_conflict,
             analyze: options.analyze,
             foreign_keys: options.foreign_keys.unwrap_or(true),
             pending_byte: options.tuning.pending_byte,
             memory_bytes: options.memory_bytes,
-            busy_timeout: options.busy_timeout,
-            assume_unused: options.assume_unused,
         })
     }
 
@@ -255,20 +238,10 @@ impl Plan {
     }
 
     /// The new file that will be written, so that an existing one can be checked before.
-    pub fn wanted(&self) -> Option<Wanted<'_>> {
-        let Plan { replaces, estimated_bytes, memory_bytes, busy_timeout, assume_unused, .. } = *self;
-        let path = self.target.as_deref().filter(|_| self.existing.is_none())?;
-        let destination = self.destination.as_ref();
-        Some(Wanted {
-            path,
-            replaces,
-            estimated_bytes,
-            continues: None,
-            destination,
-            memory_bytes,
-            busy_timeout,
-            assume_unused,
-        })
+    pub fn wanted(&self) -> Option<Wanted> {
+        let target = self.target.as_ref().filter(|_| self.existing.is_none())?;
+        let wanted = Wanted::new(target.clone(), self.replaces);
+        Some(Wanted { estimated_bytes: self.estimated_bytes, ..wanted })
     }
 
     /// Refuses what the run would refuse because of an existing file or too little room. Nothing is changed.
@@ -298,7 +271,11 @@ impl Plan {
 
     /// The folder for temporary files: that of the target, if the user names no other.
     pub(crate) fn temp_dir(&self) -> Result<PathBuf> {
-        output::temp_dir(self.temp_dir.as_deref(), self.target.as_deref(), self.destination.as_ref())
+        match (&self.target, &self.temp_dir) {
+            (Some(target), _) => target.temp_dir(),
+            (None, Some(folder)) => Ok(folder.clone()),
+            (None, None) => Ok(std::env::temp_dir()),
+        }
     }
 
     /// The pages of the file.
@@ -472,4 +449,9 @@ fn other_statements(schema: &Schema) -> Vec<String> {
 /// A path as text: invalid UTF-8 becomes U+FFFD, because JSON has only Unicode text.
 pub fn path_as_text<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
     path.as_ref().map(|path| path.to_string_lossy()).serialize(to)
+}
+
+/// The name of a target, as [`path_as_text`] gives a path.
+fn name_as_text<S: Serializer>(target: &Option<Target>, to: S) -> Result<S::Ok, S::Error> {
+    target.as_ref().map(|target| target.name().to_string_lossy()).serialize(to)
 }

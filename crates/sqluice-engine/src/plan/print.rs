@@ -94,16 +94,16 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.target {
             Some(target) if self.existing.is_some() => {
-                writeln!(f, "-- target   {} (existing)", in_line(&target.display()))?;
+                writeln!(f, "-- target   {} (existing)", in_line(&target.name().display()))?;
             }
             Some(target) if self.replaces => {
-                writeln!(f, "-- target   {} (replaces the old one)", in_line(&target.display()))?;
+                writeln!(f, "-- target   {} (replaces the old one)", in_line(&target.name().display()))?;
                 self.replaced.iter().try_for_each(|replaced| write_replaced(replaced, f))?;
                 if let Some(how @ Replacement::Transaction { .. }) = &self.replacement {
                     writeln!(f, "-- replaced {}", in_line(how))?;
                 }
             }
-            Some(target) => writeln!(f, "-- target   {} (new)", in_line(&target.display()))?,
+            Some(target) => writeln!(f, "-- target   {} (new)", in_line(&target.name().display()))?,
             None => writeln!(f, "-- target   none: pages are made and thrown away")?,
         }
         if let Some(existing) = &self.existing {

@@ -4,8 +4,8 @@
 //! into pages.
 //!
 //! ```text
-//!  push ──> Buffer ──sort──> run ┐                    ┌─> Merge of range 0 ──> items
-//!  push ──> Buffer ──sort──> run ├──> Sorted, cut ────┼─> Merge of range 1 ──> items
+//!  push ──> Buffer ──sort──> run ┐                    ┌─> range 0, all runs ──> items
+//!  push ──> Buffer ──sort──> run ├──> Sorted, cut ────┼─> range 1, all runs ──> items
 //!           (one a worker)   run ┘    into ranges     └─> ...
 //!                             │
 //!                             └── spilled to a file without a name, unless it is the last of its buffer
@@ -18,8 +18,8 @@
 //! * `order`: how items are ordered, and what of them is kept.
 //! * `item`: items as bytes. `keys`: items as keys. `radix`: sorting by prefixes of the keys. `sample`: where to cut.
 //! * `spill`, `file`: temporary space. `run`: a sorted run, in temporary space or in memory.
-//! * `reader`, `key_reader`: a part of a run, one by one. `item_merge`, `key_merge`: several in order.
-//! * `buffer`, `sorted`, `merge`: what others call.
+//! * `reader`, `key_reader`: a part of a run, one by one. `item_runs`, `key_runs`: several in order.
+//! * `buffer`, `sorted`, `runs_in_order`: what others call.
 //!
 //! Invariant: the merged items and how they are cut into ranges depend on the items alone, not on buffers, memory,
 //! threads, or the order in which they push. Items with equal keys are never cut apart.
@@ -31,16 +31,16 @@ mod feed;
 mod file;
 mod halves;
 mod item;
-mod item_merge;
-mod key_merge;
+mod item_runs;
 mod key_reader;
+mod key_runs;
 mod keys;
-mod merge;
 mod order;
 mod prefetch;
 mod radix;
 mod reader;
 mod run;
+mod runs_in_order;
 mod sample;
 mod sorted;
 mod spill;
@@ -51,9 +51,9 @@ mod write_behind;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use buffer::{Buffer, SLACK_BYTES};
-pub use merge::Merge;
 pub use order::{Item, Layout, Order};
 pub use prefetch::Prefetch;
+pub use runs_in_order::RunsInOrder;
 pub use sample::Ranges;
 pub use sorted::Sorted;
 pub use spill::Spill;
@@ -104,18 +104,18 @@ impl Sorter {
     }
 
     /// All that the buffers were given, in order, after each was flushed. Takes `memory_bytes` bytes of memory, what is still
-    /// in memory of the runs included, when `mergers` ranges are merged at a time. `ahead` reads what was spilled.
+    /// in memory of the runs included, when `ranges_at_once` ranges are merged at a time. `ahead` reads what was spilled.
     ///
     /// # Errors
     /// When temporary space runs out, or `cancel` is set.
     pub fn sorted(
         self,
         memory_bytes: usize,
-        mergers: usize,
+        ranges_at_once: usize,
         prefetch: &Arc<Prefetch>,
         cancel: &Cancel,
     ) -> Result<Sorted> {
         let taken = self.taken.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Sorted::new(self.layout, taken, &self.spill, memory_bytes, mergers.max(1), (prefetch, cancel))
+        Sorted::new(self.layout, taken, &self.spill, memory_bytes, ranges_at_once.max(1), (prefetch, cancel))
     }
 }

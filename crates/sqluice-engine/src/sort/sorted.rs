@@ -7,11 +7,11 @@ use sqluice_core::progress::Cancel;
 
 use super::Taken;
 use super::feed::GATHER_BYTES;
-use super::key_merge::STREAM_BYTES;
-use super::merge::Merge;
+use super::key_runs::STREAM_BYTES;
 use super::order::{Cut, Layout, Order};
 use super::prefetch::Prefetch;
 use super::run::{FileRun, RunWriter, SortedRun, write_bytes};
+use super::runs_in_order::RunsInOrder;
 use super::spill::{BLOCK_BYTES, Spill};
 
 /// The largest blocks that are read: larger ones are not faster.
@@ -37,15 +37,15 @@ impl Sorted {
         taken: Taken,
         spill: &Arc<Spill>,
         memory_bytes: usize,
-        mergers: usize,
+        ranges_at_once: usize,
         (prefetch, cancel): (&Arc<Prefetch>, &Cancel),
     ) -> Result<Sorted> {
         let Taken { mut runs, samples, items } = taken;
-        spill_until_it_fits(&mut runs, &layout, spill, memory_bytes, mergers)?;
+        spill_until_it_fits(&mut runs, &layout, spill, memory_bytes, ranges_at_once)?;
         let is_spilled = runs.iter().any(|run| matches!(run, SortedRun::File(_)));
         let readers = loop {
             let overlap = overlap(&layout.order, &runs);
-            let fan_in = readers_max(&runs, memory_bytes) / mergers;
+            let fan_in = readers_max(&runs, memory_bytes) / ranges_at_once;
             if !is_spilled || overlap <= fan_in.max(2) {
                 break overlap;
             }
@@ -53,10 +53,10 @@ impl Sorted {
             let fan_in_now = readers_max(&runs, memory_bytes).max(2);
             let count = (overlap - fan_in.max(2) + 1).clamp(2, fan_in_now);
             cancel.check()?;
-            let merged = merge_smallest(&mut runs, &layout, spill, prefetch, count, memory_bytes)?;
-            runs.push(SortedRun::File(merged));
+            let joined = join_smallest(&mut runs, &layout, spill, prefetch, count, memory_bytes)?;
+            runs.push(SortedRun::File(joined));
         };
-        let block_bytes = block_bytes(&runs, memory_bytes, mergers * readers);
+        let block_bytes = block_bytes(&runs, memory_bytes, ranges_at_once * readers);
         Ok(Sorted { layout, runs, cuts: samples.cuts(), items, block_bytes, prefetch: Arc::clone(prefetch) })
     }
 
@@ -75,10 +75,10 @@ impl Sorted {
     ///
     /// # Errors
     /// When what was spilled can't be read.
-    pub fn range(&self, index: usize) -> Result<Merge<'_>> {
+    pub fn range(&self, index: usize) -> Result<RunsInOrder<'_>> {
         let start = index.checked_sub(1).map(|before| &self.cuts[before]);
         let cuts = (start, self.cuts.get(index));
-        Ok(Merge::new(&self.layout, self.runs.iter(), cuts, self.block_bytes, &self.prefetch))
+        Ok(RunsInOrder::new(&self.layout, self.runs.iter(), cuts, self.block_bytes, &self.prefetch))
     }
 }
 
@@ -113,20 +113,20 @@ fn overlap<'a>(order: &Order, runs: impl IntoIterator<Item = &'a SortedRun>) -> 
     most
 }
 
-/// Spills the largest of the runs that are in memory, one after another, until the rest leaves enough for merging.
+/// Spills the largest of the runs that are in memory, one after another, until the rest leaves enough to merge runs.
 fn spill_until_it_fits(
     runs: &mut [SortedRun],
     layout: &Layout,
     spill: &Arc<Spill>,
     memory_bytes: usize,
-    mergers: usize,
+    ranges_at_once: usize,
 ) -> Result<()> {
     loop {
         let in_memory = runs.iter().filter(|run| !matches!(run, SortedRun::File(_))).count();
         let spilled = overlap(&layout.order, runs.iter().filter(|run| matches!(run, SortedRun::File(_))));
         let reading =
             spilled * (BLOCKS * BLOCK_BYTES_FAST + STREAM_BYTES) + in_memory * (GATHER_BYTES + STREAM_BYTES);
-        if in_memory == 0 || resident_bytes(runs) + mergers * reading <= memory_bytes {
+        if in_memory == 0 || resident_bytes(runs) + ranges_at_once * reading <= memory_bytes {
             return Ok(());
         }
         let largest = runs.iter_mut().max_by_key(|run| match run {
@@ -140,7 +140,7 @@ fn spill_until_it_fits(
 }
 
 /// Merges the smallest runs into one.
-fn merge_smallest(
+fn join_smallest(
     runs: &mut Vec<SortedRun>,
     layout: &Layout,
     spill: &Arc<Spill>,
@@ -151,6 +151,6 @@ fn merge_smallest(
     let block_bytes = block_bytes(runs, memory_bytes, count);
     runs.sort_by_key(|run| std::cmp::Reverse(run.stored_bytes()));
     let smallest = runs.split_off(runs.len().saturating_sub(count));
-    let merge = Merge::new(layout, smallest.iter(), (None, None), block_bytes, prefetch);
-    merge.write(layout, &mut RunWriter::new(spill, write_bytes(memory_bytes / 32)))
+    let runs = RunsInOrder::new(layout, smallest.iter(), (None, None), block_bytes, prefetch);
+    runs.write(layout, &mut RunWriter::new(spill, write_bytes(memory_bytes / 32)))
 }

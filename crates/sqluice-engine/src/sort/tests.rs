@@ -36,13 +36,13 @@ struct Course {
     buffer_bytes: usize,
     memory_bytes: usize,
     threads: usize,
-    mergers: usize,
+    ranges_at_once: usize,
     /// Records are pushed as their values where that can be.
     values: bool,
 }
 
 const PLAIN: Course =
-    Course { buffer_bytes: 64 << 20, memory_bytes: 64 << 20, threads: 1, mergers: 1, values: false };
+    Course { buffer_bytes: 64 << 20, memory_bytes: 64 << 20, threads: 1, ranges_at_once: 1, values: false };
 
 /// The values of a record of integers and NULL.
 fn ints(record: &[u8]) -> Option<Vec<Option<i64>>> {
@@ -105,8 +105,8 @@ fn sort(
         let pushing: Vec<_> = (0..course.threads).map(|thread| scope.spawn(move || push(thread))).collect();
         pushing.into_iter().try_for_each(|thread| thread.join().unwrap())
     })?;
-    let prefetch = Arc::new(Prefetch::new(course.mergers)?);
-    let sorted = sorter.sorted(course.memory_bytes, course.mergers, &prefetch, &Cancel::new())?;
+    let prefetch = Arc::new(Prefetch::new(course.ranges_at_once)?);
+    let sorted = sorter.sorted(course.memory_bytes, course.ranges_at_once, &prefetch, &Cancel::new())?;
     assert_eq!(sorted.items(), items.len() as u64);
     let merge = |range: usize| {
         let merge = sorted.range(range)?;
@@ -126,10 +126,11 @@ fn sort(
     };
     std::thread::scope(|scope| {
         let merge = |merger: usize| {
-            let mine = (0..sorted.ranges()).filter(move |range| range % course.mergers == merger);
+            let mine = (0..sorted.ranges()).filter(move |range| range % course.ranges_at_once == merger);
             mine.map(|range| Ok((range, merge(range)?))).collect::<Result<Vec<_>>>()
         };
-        let merging: Vec<_> = (0..course.mergers).map(|merger| scope.spawn(move || merge(merger))).collect();
+        let merging: Vec<_> =
+            (0..course.ranges_at_once).map(|merger| scope.spawn(move || merge(merger))).collect();
         let mut found = Vec::new();
         for thread in merging {
             found.extend(thread.join().unwrap()?);
@@ -277,11 +278,11 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
 fn any_road() -> impl Strategy<Value = Course> {
     let bytes = |log2: std::ops::Range<u32>| log2.prop_flat_map(|log2| (1_usize << log2)..(2 << log2));
     (bytes(8..20), bytes(8..20), 1..5_usize, 1..4_usize, any::<bool>()).prop_map(
-        |(buffer_bytes, memory_bytes, threads, mergers, values)| Course {
+        |(buffer_bytes, memory_bytes, threads, ranges_at_once, values)| Course {
             buffer_bytes,
             memory_bytes,
             threads,
-            mergers,
+            ranges_at_once,
             values,
         },
     )
@@ -349,7 +350,8 @@ fn scrambled(number: u64) -> u64 {
 #[test]
 fn many_items_are_sorted_whatever_their_keys_have_in_common() {
     let (_folder, spill) = spill();
-    let small = Course { buffer_bytes: 1 << 20, memory_bytes: 1 << 20, threads: 2, mergers: 2, ..PLAIN };
+    let small =
+        Course { buffer_bytes: 1 << 20, memory_bytes: 1 << 20, threads: 2, ranges_at_once: 2, ..PLAIN };
     let keys: [&dyn Fn(u64) -> Vec<u8>; 5] = [
         &|number| format!("{:06}", scrambled(number) % 1_000_000).into_bytes(),
         &|number| format!("https://www.example.com/{:x}", scrambled(number)).into_bytes(),
@@ -370,7 +372,8 @@ fn many_items_are_sorted_whatever_their_keys_have_in_common() {
 #[test]
 fn many_key_only_items_are_sorted() {
     let (_folder, spill) = spill();
-    let small = Course { buffer_bytes: 1 << 20, memory_bytes: 1 << 20, threads: 2, mergers: 2, ..PLAIN };
+    let small =
+        Course { buffer_bytes: 1 << 20, memory_bytes: 1 << 20, threads: 2, ranges_at_once: 2, ..PLAIN };
     let courses = [PLAIN, small, Course { values: true, ..small }];
     let ranges = Ranges { range_bytes: 256 << 10, sample_bytes: 1 << 10, samples_max: 10_000 };
     let two = |a: i64, b: u64| encoded(&[Value::Int(a), Value::Int(b as i64)]);
@@ -520,7 +523,8 @@ fn a_folder_that_takes_no_files_is_named_with_what_to_do() {
 fn the_temporary_file_has_no_name_and_its_space_is_used_again() {
     let (folder, spill) = spill();
     let items = items_with(20_000, |number| scrambled(number).to_be_bytes().to_vec());
-    let course = Course { buffer_bytes: 100_000, memory_bytes: 100_000, threads: 2, mergers: 2, ..PLAIN };
+    let course =
+        Course { buffer_bytes: 100_000, memory_bytes: 100_000, threads: 2, ranges_at_once: 2, ..PLAIN };
     let mut ends = Vec::new();
     for _ in 0..3 {
         sort(&by_number(), Ranges::default(), course, &items, &spill).unwrap();
@@ -540,7 +544,8 @@ fn the_temporary_file_has_no_name_and_its_space_is_used_again() {
 #[test]
 fn what_is_spilled_can_be_a_record_larger_than_everything() {
     let (_folder, spill) = spill();
-    let course = Course { buffer_bytes: 8 << 10, memory_bytes: 64 << 10, threads: 2, mergers: 2, ..PLAIN };
+    let course =
+        Course { buffer_bytes: 8 << 10, memory_bytes: 64 << 10, threads: 2, ranges_at_once: 2, ..PLAIN };
     let items = items_with(20, |number| vec![b'a' + (scrambled(number) % 26) as u8; 300_000]);
     let found = sort(&by_number(), Ranges::default(), course, &items, &spill).unwrap().concat();
     assert!(found == plainly_sorted(&by_number(), &items));

@@ -8,13 +8,14 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
+use sqluice_engine::attempts::{self, Outcome};
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::{IfExists, OnConflict, WriteOptions};
-use sqluice_engine::pipeline::Job;
+use sqluice_engine::output::Target;
 use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
-use sqluice_engine::run::{self, Outcome};
 use sqluice_engine::target::TargetSnapshot;
+use sqluice_engine::trees::Job;
 use sqluice_platform::tree::Kind;
 
 use super::files::Files;
@@ -124,12 +125,13 @@ impl Pack {
     /// What will be done with a list.
     fn plan(&self, list: Arc<List>) -> Result<PreparedPack> {
         let declared = Schema::parse(format!("{};\n", self.layout.sql()), Path::new(""))?;
-        let (schema, mut plan) = match run::look(Some(&self.target), &self.write)? {
+        let target = Target::resolve(&self.target, &self.write);
+        let (schema, mut plan) = match attempts::look(Some(&target), &self.write)? {
             None => {
-                let plan = Plan::of(&declared, Some(&self.target), None, &self.write)?;
+                let plan = Plan::of(&declared, Some(&target), None, &self.write)?;
                 (declared, plan)
             }
-            Some(existing) => self.add_to(declared, &existing, &list)?,
+            Some(existing) => self.add_to(declared, (&target, &existing), &list)?,
         };
         // A row, its cells and pointers; the name stands in the index, too. What deflating makes of it is not known.
         let bytes = list.bytes() + 2 * list.name_bytes() + 40 * list.entries.len() as u64;
@@ -142,7 +144,12 @@ impl Pack {
         Ok(PreparedPack { pack: self.clone(), plan, schema, list })
     }
 
-    fn add_to(&self, declared: Schema, existing: &TargetSnapshot, list: &List) -> Result<(Schema, Plan)> {
+    fn add_to(
+        &self,
+        declared: Schema,
+        (target, existing): (&Target, &TargetSnapshot),
+        list: &List,
+    ) -> Result<(Schema, Plan)> {
         let table = self.layout.table();
         existing.refuse_name(
             table,
@@ -167,7 +174,7 @@ impl Pack {
         let adds = existing.table(table).is_some() && self.write.if_exists == IfExists::Append;
         let on_conflict = if adds { OnConflict::Replace } else { OnConflict::Abort };
         let options = self.write.clone().on_conflict(on_conflict);
-        let mut plan = Plan::of(&schema, Some(&self.target), Some(existing), &options)?;
+        let mut plan = Plan::of(&schema, Some(target), Some(existing), &options)?;
         let rows = ExpectedRows { about: Some(list.entries.len() as u64), ..ExpectedRows::default() };
         for (index, table) in schema.tables.iter().enumerate() {
             plan.choose((index, table), existing, rows.clone(), &options)?;
@@ -194,7 +201,7 @@ impl PreparedPack {
     /// When a file can't be read any more or the database can't be written: it is as it was, or absent, then.
     pub fn run(self, progress: &dyn Progress, cancel: &Cancel) -> Result<PackReport> {
         let mut prepared = self;
-        let report = run::run(
+        let report = attempts::run(
             &mut prepared,
             |prepared| Outcome::of(prepared.attempt(progress, cancel)),
             |prepared, refuted| {
@@ -216,7 +223,7 @@ impl PreparedPack {
             source: Box::new(Files::new(Arc::clone(&self.list), layout, compression, self.plan.geometry())),
         };
         let jobs = self.schema.tables.iter().map(source).collect();
-        run::write(&self.plan, &self.schema, jobs, None, "pack", progress, &cancel.child())
+        attempts::write(&self.plan, &self.schema, jobs, None, "pack", progress, &cancel.child())
     }
 
     fn report(&self, report: Report) -> PackReport {

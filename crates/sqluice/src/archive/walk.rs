@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
-use sqluice_engine::output;
+use sqluice_engine::output::TargetPath;
 use sqluice_platform::identity::{self, Identity};
 use sqluice_platform::paths;
 use sqluice_platform::tree::{About, Folder, Kind};
@@ -343,19 +343,19 @@ impl OpenFolder {
 
 impl Own {
     fn find(folder: &Path, target: &Path) -> Result<Own> {
-        let place = output::place(target)?;
+        let target = TargetPath::resolve(target)?;
         let canonical = |path: &Path| paths::canonical(path).map_err(|error| Error::read(path, error));
         let relative =
-            canonical(&place.folder).ok().zip(Some(canonical(folder)?)).and_then(|(of_target, folder)| {
-                let inside = of_target.strip_prefix(folder).ok()?.join(&place.file_name);
+            canonical(&target.folder).ok().zip(Some(canonical(folder)?)).and_then(|(of_target, folder)| {
+                let inside = of_target.strip_prefix(folder).ok()?.join(&target.file_name);
                 Some(paths::bytes(inside.as_os_str()).into_owned())
             });
         let mut files = Vec::new();
         for suffix in SIBLINGS {
-            match identity::of_path(&place.sibling(suffix)) {
+            match identity::of_path(&target.sibling(suffix)) {
                 Ok(file) => files.push(file),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(Error::read(&place.sibling(suffix), error)),
+                Err(error) => return Err(Error::read(&target.sibling(suffix), error)),
             }
         }
         Ok(Own { relative, files })

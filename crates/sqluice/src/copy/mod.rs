@@ -38,14 +38,12 @@ use std::sync::Arc;
 
 use sqluice_core::error::{DamagedTree, Error, Message, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress, Silent};
-use sqluice_core::remote::is_url;
 use sqluice_core::schema::Schema;
 use sqluice_core::schema::index::Index;
-use sqluice_engine::copied_database::{self, CopiedObject, CopiedPiece, CopyJob, TreeContent};
-use sqluice_engine::options::WriteOptions;
+use sqluice_engine::attempts::copied_database::{self, CopiedObject, CopiedPiece, CopyJob, TreeContent};
 #[cfg(feature = "export")]
 use sqluice_engine::output::WholeFile;
-use sqluice_engine::output::{Exclusive, Replacement, Wanted, temp_dir as temp_dir_of};
+use sqluice_engine::output::{Exclusive, Replacement, Target, Wanted};
 use sqluice_engine::plan::Memory;
 use sqluice_engine::verification::Verification;
 use sqluice_format::database::Header;
@@ -117,13 +115,13 @@ impl Copy {
     /// # Errors
     /// As [`Copy::run`], except for errors that only the run finds.
     pub fn plan(&self, cancel: &Cancel) -> Result<CopyPlan> {
-        if self.write.destination.is_none() && is_url(&self.target) {
+        if remote::is_unconnected(Some(&self.target), &self.write) {
             return self.clone().connect(cancel)?.plan(cancel);
         }
         let settled = Settled::new(self)?;
-        settled.copy.refuse_target()?;
+        settled.copy.refuse_target(&settled.wanted)?;
         // Asked before the source is read: looking at its file would end its locks.
-        let replacement = settled.copy.replacement()?;
+        let replacement = settled.copy.replacement(&settled.wanted)?;
         let prepared = Copy::prepare(settled, None, &Silent, cancel)?;
         let copy = &prepared.settled.copy;
         let mode = copy.mode(prepared.snapshot.journal_mode() == "wal");
@@ -150,15 +148,15 @@ impl Copy {
     /// When the source can't be read or is damaged, what is left out breaks what stays, or the target exists or can't be written: it is as
     /// it was, or absent, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<CopyReport> {
-        if self.write.destination.is_none() && is_url(&self.target) {
+        if remote::is_unconnected(Some(&self.target), &self.write) {
             return self.clone().connect(cancel)?.run(progress, cancel);
         }
         let settled = Settled::new(self)?;
-        settled.copy.refuse_target()?;
+        settled.copy.refuse_target(&settled.wanted)?;
         progress.phase("lock", None);
         // Released when all of it is read, and so after the snapshot.
         let exclusive = match self.is_in_place() {
-            true => Some(Arc::new(Exclusive::take(&self.source, &self.write, cancel)?)),
+            true => Some(Arc::new(Exclusive::take(&Target::resolve(&self.source, &self.write), cancel)?)),
             false => None,
         };
         let is_wal = exclusive.as_ref().is_some_and(|exclusive| exclusive.is_wal());
@@ -216,7 +214,7 @@ impl Copy {
             objects: &copied,
             source_bytes: (snapshot.bytes(), snapshot.used_bytes()),
             header,
-            target: &self.target,
+            target: &prepared.settled.wanted.target,
             compact: self.compact || masked.is_some(),
             interior_first: self.interior_first,
             auto_vacuum: self.auto_vacuum_of(snapshot).number(),
@@ -279,8 +277,7 @@ impl Copy {
         let snapshot = match exclusive {
             Some(exclusive) => Snapshot::of_exclusive(&this.source, exclusive.connection(), &options)?,
             None => {
-                let WriteOptions { temp_dir, destination, .. } = &this.write;
-                let folder = temp_dir_of(temp_dir.as_deref(), Some(&this.target), destination.as_ref())?;
+                let folder = settled.wanted.target.temp_dir()?;
                 remote::snapshot(&this.source, &folder, &options, (progress, cancel))?
             }
         };
@@ -299,7 +296,7 @@ impl Copy {
 
     /// Refuses a target that exists and may not be replaced. To be called before the source is read: looking at a file that is read would
     /// end its locks.
-    fn refuse_target(&self) -> Result<()> {
+    fn refuse_target(&self, wanted: &Wanted) -> Result<()> {
         self.refuse_masked()?;
         if self.is_in_place() {
             return self.refuse_statements_in_place();
@@ -315,7 +312,7 @@ impl Copy {
                 .about(&self.target)
                 .hint(message!["name another file, or replace this one: ", Setting::Overwrite]));
         }
-        self.wanted().refuse()
+        wanted.refuse()
     }
 
     /// Refuses what a masked copy can't be.
@@ -380,17 +377,16 @@ impl Copy {
 
     /// Returns the method by which a file that has the name of the target will be replaced, if such a file
     /// exists.
-    fn replacement(&self) -> Result<Option<Replacement>> {
+    fn replacement(&self, wanted: &Wanted) -> Result<Option<Replacement>> {
         if self.purpose == Some(Purpose::D1) || !(self.is_in_place() || self.write.overwrite) {
             return Ok(None);
         }
-        let wanted = Wanted { replaces: true, ..self.wanted() };
-        wanted.replacement(self.page_size.map(PageSize::bytes))
+        wanted.replacing().replacement(self.page_size.map(PageSize::bytes))
     }
 
     /// The file that is wanted.
-    pub fn wanted(&self) -> Wanted<'_> {
-        Wanted::new(&self.target, self.write.overwrite, None, &self.write)
+    pub fn wanted(&self) -> Wanted {
+        Wanted::new(Target::resolve(&self.target, &self.write), self.write.overwrite)
     }
 
     /// The journal mode of the copy, if the source is in WAL mode or not.

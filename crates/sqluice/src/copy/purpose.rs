@@ -14,6 +14,7 @@ use std::fmt;
 
 use serde::Serialize;
 use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_engine::output::Wanted;
 use sqluice_format::database::Header;
 use sqluice_format::page::PageSize;
 
@@ -70,6 +71,8 @@ const UTF_8: u32 = 1;
 /// A copy with the settings of its purpose, and which these are.
 pub(super) struct Settled {
     pub(super) copy: Copy,
+    /// The file that is wanted.
+    pub(super) wanted: Wanted,
     pub(super) chosen: Vec<ChosenSetting>,
 }
 
@@ -86,7 +89,7 @@ impl Settled {
     /// # Errors
     /// When a setting contradicts the purpose.
     pub(super) fn new(copy: &Copy) -> Result<Settled> {
-        let mut settled = Settled { copy: copy.clone(), chosen: Vec::new() };
+        let mut settled = Settled { copy: copy.clone(), wanted: copy.wanted(), chosen: Vec::new() };
         let Some(purpose) = copy.purpose else { return Ok(settled) };
         match purpose {
             Purpose::Http => {

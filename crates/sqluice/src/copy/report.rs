@@ -7,7 +7,7 @@ use serde::Serialize;
 use sqluice_core::error::Result;
 #[cfg(feature = "export")]
 use sqluice_core::progress::Cancel;
-use sqluice_engine::copied_database::{Copied, CopiedObject};
+use sqluice_engine::attempts::copied_database::{Copied, CopiedObject};
 use sqluice_engine::output::{Replaced, Replacement};
 use sqluice_engine::report::PhaseReport;
 use sqluice_format::page::Geometry;

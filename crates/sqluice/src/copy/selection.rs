@@ -7,7 +7,7 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::schema::{Schema, quoted};
 use sqluice_core::similar;
 use sqluice_core::sqlite_error::failed;
-use sqluice_engine::pipeline::Keep;
+use sqluice_engine::trees::Keep;
 use sqluice_format::database::Header;
 use sqluice_format::record;
 use sqluice_format::value::Value;

@@ -35,9 +35,9 @@ use request::{Request, shared_paths};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress, Silent};
 use sqluice_core::schema::Schema;
+use sqluice_engine::attempts as engine_attempts;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::report::{InputReport, PhaseReport, SkippedFile};
-use sqluice_engine::run;
 pub use sqluice_sources::formats::{self, FileFormat, FormatOptions};
 use tables::table::LoadTable;
 
@@ -117,7 +117,7 @@ impl Load {
         let mut prepared =
             PreparedLoad { load, cancel, stop, tables, schema, plan, skipped, unread: None, spent };
         prepared.estimate();
-        run::note_destination(&prepared.schema, &mut prepared.plan);
+        engine_attempts::note_destination(&prepared.schema, &mut prepared.plan);
         prepared.plan.refuse()?;
         prepared.spent.phase("plan", planning);
         Ok(prepared)

@@ -9,7 +9,7 @@ use sqluice_core::schema::index::{IndexColumn, Indexed, key_order};
 use sqluice_core::schema::token::{same, terminated};
 use sqluice_core::schema::{Generated, Schema, Table};
 use sqluice_core::similar;
-use sqluice_engine::pipeline::Changes;
+use sqluice_engine::trees::Changes;
 use sqluice_format::key::KeyOrder;
 use sqluice_format::record::Shift;
 use sqluice_reader::StoredObject;

@@ -8,8 +8,8 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::quoted;
 use sqluice_core::sqlite_error::failed;
-use sqluice_engine::options::{OnConflict, WriteOptions};
-use sqluice_engine::output::{Scratch, place, temp_dir as temp_dir_of};
+use sqluice_engine::options::OnConflict;
+use sqluice_engine::output::{Scratch, Target};
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
@@ -42,7 +42,7 @@ impl InsertedTables {
 
 /// Fills the tables that SQLite inserts into; `None`: no table is one.
 pub(super) fn insert(
-    merge: &Merge,
+    (merge, target): (&Merge, &Target),
     sources: &[Source],
     shared: &[Shared],
     tables: &[MergedTable<'_>],
@@ -53,10 +53,7 @@ pub(super) fn insert(
         return Ok(None);
     }
     progress.phase("insert", None);
-    let target = place(&merge.target)?;
-    let WriteOptions { temp_dir, destination, .. } = &merge.write;
-    let folder = temp_dir_of(temp_dir.as_deref(), Some(&merge.target), destination.as_ref())?;
-    let file = Scratch::create(&folder, &target)?;
+    let file = target.scratch()?;
     let connection = begin_temporary(file.path(), sources[0].snapshot.header(), cancel)?;
     let mut left_out = vec![0; tables.len()];
     for (merged, left_out) in tables.iter().zip(&mut left_out).filter(|(merged, _)| is_inserted(merged)) {

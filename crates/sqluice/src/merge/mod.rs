@@ -35,8 +35,7 @@ use std::time::Instant;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress, Silent};
-use sqluice_core::remote::is_url;
-use sqluice_engine::output::{Exclusive, Replaced, Replacement, Wanted};
+use sqluice_engine::output::{Exclusive, Replacement, Target, Wanted};
 use sqluice_engine::plan::Memory;
 use sqluice_engine::report::PhaseReport;
 
@@ -63,13 +62,14 @@ impl Merge {
     /// # Errors
     /// As [`Merge::run`], except for errors that only the run finds.
     pub fn plan(&self, cancel: &Cancel) -> Result<MergePlan> {
-        if self.write.destination.is_none() && is_url(&self.target) {
+        if remote::is_unconnected(Some(&self.target), &self.write) {
             return self.clone().connect(cancel)?.plan(cancel);
         }
-        self.refuse()?;
+        let wanted = self.wanted();
+        self.refuse(&wanted)?;
         // Asked before the target is read: looking at its file would end its locks.
-        let replacement = self.replacement()?;
-        let sources = sources::open(self, None, (&Silent, cancel))?;
+        let replacement = self.replacement(&wanted)?;
+        let sources = sources::open(self, &wanted.target, None, (&Silent, cancel))?;
         let shared = sources::shared(&sources)?;
         let design = Design::new(self, &sources, &shared, cancel)?;
         Ok(MergePlan { replacement, ..MergePlan::new(self, &sources, &shared, &design) })
@@ -81,19 +81,20 @@ impl Merge {
     /// When a source can't be read or is damaged, objects of the same name differ, rows have the same key, or the target can't be
     /// written: it is as it was, or absent, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<MergeReport> {
-        if self.write.destination.is_none() && is_url(&self.target) {
+        if remote::is_unconnected(Some(&self.target), &self.write) {
             return self.clone().connect(cancel)?.run(progress, cancel);
         }
-        self.refuse()?;
+        let wanted = self.wanted();
+        self.refuse(&wanted)?;
         sources::named(self)?;
         progress.phase("lock", None);
         let started = Instant::now();
         let keeps = self.keeps_target();
         // Looked at before it is locked: closing a file ends its locks.
-        let before = if keeps { self.held_before(cancel)? } else { None };
+        let before = if keeps { wanted.replacing().recover_replaced(cancel)? } else { None };
         // Released when all of it is read, and so after the snapshot.
-        let exclusive = keeps.then(|| Exclusive::take(&self.target, &self.write, cancel)).transpose()?;
-        let mut report = run::run(self, exclusive, progress, cancel)?;
+        let exclusive = keeps.then(|| Exclusive::take(&wanted.target, cancel)).transpose()?;
+        let mut report = run::run(self, &wanted.target, exclusive, progress, cancel)?;
         report.before = before;
         let seconds = started.elapsed().as_secs_f64();
         // What precedes the first page: locks, keys that are repeated, and rows that SQLite inserts.
@@ -107,16 +108,11 @@ impl Merge {
         !self.write.overwrite && self.target.metadata().is_ok_and(|metadata| metadata.is_file())
     }
 
-    /// What the target holds, if it is the first of the sources.
-    fn held_before(&self, cancel: &Cancel) -> Result<Option<Replaced>> {
-        Wanted { replaces: true, ..self.wanted() }.recover_replaced(cancel)
-    }
-
     /// Returns the method by which a file that has the name of the target will be replaced, if such a file
     /// exists.
-    fn replacement(&self) -> Result<Option<Replacement>> {
+    fn replacement(&self, wanted: &Wanted) -> Result<Option<Replacement>> {
         match self.keeps_target() || self.write.overwrite {
-            true => Wanted { replaces: true, ..self.wanted() }.replacement(None),
+            true => wanted.replacing().replacement(None),
             false => Ok(None),
         }
     }
@@ -128,16 +124,16 @@ impl Merge {
 
     /// Refuses options and a target that can't be. To be called before sources are read: looking at a file that is read would end its
     /// locks.
-    fn refuse(&self) -> Result<()> {
+    fn refuse(&self, wanted: &Wanted) -> Result<()> {
         if self.write.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
         }
         Memory::divide(&self.write, true)?;
-        if self.keeps_target() { Ok(()) } else { self.wanted().refuse() }
+        if self.keeps_target() { Ok(()) } else { wanted.refuse() }
     }
 
     /// The file that is wanted.
-    pub fn wanted(&self) -> Wanted<'_> {
-        Wanted::new(&self.target, self.write.overwrite, None, &self.write)
+    pub fn wanted(&self) -> Wanted {
+        Wanted::new(Target::resolve(&self.target, &self.write), self.write.overwrite)
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Cancel, Progress};
-use sqluice_engine::copied_leaves::{LeavesJob, PageRun};
+use sqluice_engine::attempts::copied_leaves::{LeavesJob, PageRange};
 use sqluice_engine::options::WriteOptions;
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
@@ -66,7 +66,7 @@ impl Place {
         cancel: &Cancel,
     ) -> Result<()> {
         let Place { file, first_page, pages, .. } = self;
-        let run = PageRun { file, first_page: *first_page, pages: *pages, list };
+        let run = PageRange { file, first_page: *first_page, pages: *pages, list };
         with_table(&self.source, &self.table, options, cancel, |job| job.write(&run, progress, cancel))
     }
 }

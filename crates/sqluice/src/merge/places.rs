@@ -35,8 +35,9 @@ impl Merge {
         pages: &[u32],
         cancel: &Cancel,
     ) -> Result<Option<Vec<Place>>> {
-        self.refuse()?;
-        let sources = sources::open(self, None, (&Silent, cancel))?;
+        let wanted = self.wanted();
+        self.refuse(&wanted)?;
+        let sources = sources::open(self, &wanted.target, None, (&Silent, cancel))?;
         let shared = sources::shared(&sources)?;
         let design = Design::new(self, &sources, &shared, cancel)?;
         let merged = design.tables.iter().find(|merged| merged.table.name.eq_ignore_ascii_case(table));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use sqluice_core::size::grouped;
-use sqluice_engine::copied_database::Copied;
+use sqluice_engine::attempts::copied_database::Copied;
 use sqluice_engine::output::{Replaced, Replacement};
 use sqluice_engine::report::PhaseReport;
 use sqluice_format::page::Geometry;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress};
-use sqluice_engine::copied_database::{
+use sqluice_engine::attempts::copied_database::{
     self, CopiedObject, CopiedPiece, CopyJob, SharedTree, TreeContent, repeated_rows,
 };
+use sqluice_engine::attempts::placed_leaves::PlacedLeaves;
 use sqluice_engine::options::OnConflict;
-use sqluice_engine::output::Exclusive;
-use sqluice_engine::placed_leaves::PlacedLeaves;
+use sqluice_engine::output::{Exclusive, Target};
 use sqluice_engine::verification::VerifiedTree;
 use sqluice_format::database::Header;
 use sqluice_format::record;
@@ -34,14 +34,15 @@ const SEQUENCE: &str = "sqlite_sequence";
 /// Merges into the target, which `exclusive` has if it is the first source.
 pub(super) fn run(
     merge: &Merge,
+    target: &Target,
     exclusive: Option<Exclusive>,
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Result<MergeReport> {
-    let sources = sources::open(merge, exclusive.as_ref(), (progress, cancel))?;
+    let sources = sources::open(merge, target, exclusive.as_ref(), (progress, cancel))?;
     let shared = sources::shared(&sources)?;
     let design = Design::new(merge, &sources, &shared, cancel)?;
-    let inserted = inserted::insert(merge, &sources, &shared, &design.tables, (progress, cancel))?;
+    let inserted = inserted::insert((merge, target), &sources, &shared, &design.tables, (progress, cancel))?;
     let lists = merge.lists(&sources, &design)?;
     let verifications = sources
         .iter()
@@ -86,7 +87,7 @@ pub(super) fn run(
         objects: &copied,
         source_bytes: (source_bytes, used_bytes),
         header,
-        target: &merge.target,
+        target,
         compact: merge.compact,
         interior_first: false,
         auto_vacuum: AutoVacuum::of(sources[0].snapshot.header()).number(),

@@ -8,8 +8,7 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_core::size::grouped;
-use sqluice_engine::options::WriteOptions;
-use sqluice_engine::output::{Exclusive, temp_dir as temp_dir_of};
+use sqluice_engine::output::{Exclusive, Target};
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
@@ -70,6 +69,7 @@ pub(super) fn named(merge: &Merge) -> Result<Vec<&Path>> {
 /// Begins to read all sources, and the target if it is one: `exclusive` has it, if it is to be replaced.
 pub(super) fn open(
     merge: &Merge,
+    target: &Target,
     exclusive: Option<&Exclusive>,
     (progress, cancel): (&dyn Progress, &Cancel),
 ) -> Result<Vec<Source>> {
@@ -80,8 +80,7 @@ pub(super) fn open(
     options.requests = merge.write.requests;
     options.busy_limit = merge.busy_limit;
     options.pending_byte = Some(merge.write.tuning.pending_byte);
-    let WriteOptions { temp_dir, destination, .. } = &merge.write;
-    let folder = temp_dir_of(temp_dir.as_deref(), Some(&merge.target), destination.as_ref())?;
+    let folder = target.temp_dir()?;
     allow_open_files(seen.len())?;
     let mut sources = Vec::new();
     for path in seen {

@@ -6,8 +6,9 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::remote::is_url;
 use sqluice_core::schema::{Schema, Table, quoted};
 use sqluice_core::setters;
+use sqluice_engine::attempts;
 use sqluice_engine::options::WriteOptions;
-use sqluice_engine::run;
+use sqluice_engine::output::Target;
 
 use crate::load::request::key_specs::IndexSpec;
 use crate::load::request::names::names_in;
@@ -65,7 +66,7 @@ impl NewTable {
     pub fn schema(&self, target: &Path, options: &WriteOptions) -> Result<Schema> {
         let mut taken = vec![self.name.to_ascii_lowercase()];
         if !is_url(target)
-            && let Some(existing) = run::look(Some(target), options)?
+            && let Some(existing) = attempts::look(Some(&Target::resolve(target, options)), options)?
         {
             taken.extend(names_in(&existing.schema));
         }

@@ -15,13 +15,14 @@ use sqluice_core::schema::{Schema, Table};
 use sqluice_core::setters;
 use sqluice_core::source::columns::{ColumnFrom, Constant};
 use sqluice_core::source::{NoRows, Part, Source};
+use sqluice_engine::attempts::{self, Outcome, Refuted};
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::{IfExists, WriteOptions, WritePath};
-use sqluice_engine::pipeline::Job;
+use sqluice_engine::output::Target;
 use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
-use sqluice_engine::run::{self, Outcome, Refuted};
 use sqluice_engine::target::TargetSnapshot;
+use sqluice_engine::trees::Job;
 
 use super::add;
 use crate::load::files::default_value;
@@ -77,7 +78,8 @@ pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Opt
     if is_url(target) {
         return Ok(None);
     }
-    Ok(run::look(Some(target), options)?.and_then(|existing| existing.table(name).cloned()))
+    let target = Target::resolve(target, options);
+    Ok(attempts::look(Some(&target), options)?.and_then(|existing| existing.table(name).cloned()))
 }
 
 impl NamedRows {
@@ -124,18 +126,19 @@ impl Write {
     /// # Errors
     /// When a table is unknown or in the way, columns do not fit, or the database can't be written.
     pub fn prepare(&self) -> Result<PreparedWrite> {
-        if self.options.destination.is_none() && is_url(&self.target) {
+        if remote::is_unconnected(Some(&self.target), &self.options) {
             let mut write = self.clone();
             remote::connect(Some(&self.target), &mut write.options, &Cancel::new())?;
             return write.prepare();
         }
-        let Write { target, rows, options, .. } = self;
-        let existing = run::look(Some(target), options)?;
+        let Write { rows, options, .. } = self;
+        let target = Target::resolve(&self.target, options);
+        let existing = attempts::look(Some(&target), options)?;
         let schema = match &existing {
             None => self.schema.clone(),
             Some(existing) => self.with_tables(existing)?,
         };
-        let mut plan = Plan::of(&schema, Some(target), existing.as_ref(), options)?;
+        let mut plan = Plan::of(&schema, Some(&target), existing.as_ref(), options)?;
         let mut tables: Vec<(usize, Vec<ColumnFrom>)> = Vec::new();
         for rows in rows {
             let named = |table: &Table| table.name.eq_ignore_ascii_case(&rows.table);
@@ -307,7 +310,7 @@ impl PreparedWrite {
         if tables != given {
             return Err(Error::usage(format!("{given} sources of rows for {tables} tables")));
         }
-        let done = run::run(
+        let done = attempts::run(
             &mut self,
             |prepared| Outcome::of(prepared.attempt(&mut sources, progress, cancel)),
             PreparedWrite::plan_again,
@@ -352,7 +355,7 @@ impl PreparedWrite {
                 None => Box::new(NoRows) as Box<dyn Source + '_>,
             },
         });
-        run::write(&self.plan, &self.schema, jobs.collect(), None, "write", progress, &cancel.child())
+        attempts::write(&self.plan, &self.schema, jobs.collect(), None, "write", progress, &cancel.child())
     }
 }
 

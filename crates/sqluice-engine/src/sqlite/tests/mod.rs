@@ -13,6 +13,7 @@ use sqluice_testkit::cases;
 
 use super::*;
 use crate::options::WriteOptions;
+use crate::output::Target;
 
 /// A folder with a file that waits for SQLite, as the pages' write path leaves it.
 struct Waiting {
@@ -30,7 +31,8 @@ impl Waiting {
     fn with(sql: &str, rows: &str, options: WriteOptions) -> Waiting {
         let home = tempfile::tempdir().unwrap();
         let schema = Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap();
-        let plan = Plan::new(&schema, Some(home.path().join("x.db")), &options).unwrap();
+        let plan =
+            Plan::new(&schema, Some(Target::resolve(&home.path().join("x.db"), &options)), &options).unwrap();
         let waiting = Waiting { home, schema, plan };
         let connection = Connection::open(waiting.path()).unwrap();
         connection

@@ -16,13 +16,13 @@ use sqluice_core::error::{Error, Result, message};
 use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::schema::{Generated, Table, quoted};
 use sqluice_core::sqlite_error::failed;
+use sqluice_engine::attempts;
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::WriteOptions;
-use sqluice_engine::output::{Scratch, place, temp_dir as temp_dir_of};
+use sqluice_engine::output::{Scratch, Target};
 use sqluice_engine::phases::{PhaseReport, Phases};
-use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::Plan;
-use sqluice_engine::run;
+use sqluice_engine::trees::Job;
 use sqluice_format::database::Header;
 use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
 use sqluice_reader::snapshot::ReadOptions;
@@ -151,13 +151,11 @@ impl<'a> Making<'a> {
 
     fn scratch(&self) -> Result<Scratch> {
         let Copy { target, write, .. } = self.copy;
-        Scratch::create(&self.folder()?, &place(target)?)
-            .map_err(|error| error.about(write_place(write, target)))
+        self.target().scratch().map_err(|error| error.about(write_place(write, target)))
     }
 
-    fn folder(&self) -> Result<std::path::PathBuf> {
-        let Copy { target, write, .. } = self.copy;
-        temp_dir_of(write.temp_dir.as_deref(), Some(target), write.destination.as_ref())
+    fn target(&self) -> &Target {
+        &self.prepared.settled.wanted.target
     }
 
     fn open(&self, file: Scratch) -> Result<Made> {
@@ -186,10 +184,10 @@ impl<'a> Making<'a> {
             .threads(copy.write.threads)
             .memory_bytes(copy.write.memory_bytes)
             .page_size(header.geometry.page_size())
-            .temp_dir(self.folder()?)
+            .temp_dir(self.target().temp_dir()?)
             .foreign_keys(false);
         options.tuning = copy.write.tuning;
-        let mut plan = Plan::new(&schema, Some(copy.target.clone()), &options)?;
+        let mut plan = Plan::new(&schema, Some(self.target().clone()), &options)?;
         for (number, (_, masks)) in tables.iter().enumerate() {
             if masks.masks_rowids {
                 plan.sort_rows((number, &schema.tables[number]), false, "its rowid is masked", &options)?;
@@ -201,7 +199,7 @@ impl<'a> Making<'a> {
             jobs.push(Job { table, conversions: Conversions::All, source });
         }
         let mut file = self.scratch()?;
-        let written = run::write_scratch(&plan, &schema, jobs, &mut file, phases, &cancel.child());
+        let written = attempts::write_scratch(&plan, &schema, jobs, &mut file, phases, &cancel.child());
         written.map_err(explained)?;
         self.open(file)
     }

@@ -17,11 +17,11 @@ use std::time::Instant;
 use sqluice_core::error::{Assumption, Error, ErrorKind, Result};
 use sqluice_core::progress::Progress;
 use sqluice_core::source::Source;
+use sqluice_engine::attempts::{self, Outcome, Refuted};
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::plan::TablePlan;
 use sqluice_engine::reject::RejectFile;
 use sqluice_engine::report::Report;
-use sqluice_engine::run::{self, Outcome, Refuted};
 use sqluice_sources::infer::{Watch, Watched};
 
 use crate::load::PreparedLoad;
@@ -58,7 +58,7 @@ impl PreparedLoad {
             }
             Ok(outcome)
         };
-        let report = run::run(&mut self, attempt, |load, refuted| load.assume_less(refuted, progress))?;
+        let report = attempts::run(&mut self, attempt, |load, refuted| load.assume_less(refuted, progress))?;
         Ok(self.completed(report, before + began.elapsed().as_secs_f64()))
     }
 
@@ -121,7 +121,7 @@ impl PreparedLoad {
             None => None,
         };
         let jobs = jobs(schema, sources, conversions);
-        let written = run::write(plan, schema, jobs, rejects, "load", progress, stop);
+        let written = attempts::write(plan, schema, jobs, rejects, "load", progress, stop);
         stop.reset();
         let error = match written {
             Ok(report) => return Ok(Outcome::Done(Box::new(report))),
@@ -177,7 +177,7 @@ impl PreparedLoad {
     /// `changed`, if the tables of this load are declared otherwise than before.
     fn look_again(&mut self, changed: Error) -> Result<()> {
         self.cancel.check()?;
-        let now = run::look(Some(&self.load.target), &self.load.write)?;
+        let now = attempts::look(Some(&self.load.to), &self.load.write)?;
         let before = std::mem::replace(&mut self.load.existing, now);
         for table in &self.tables {
             let before = before.as_ref().and_then(|existing| existing.table(table.name()));

@@ -3,9 +3,9 @@
 use sqluice_core::progress::{Cancel, Silent};
 use sqluice_core::schema::Schema;
 use sqluice_core::source::Source;
+use sqluice_engine::attempts;
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::plan::Plan;
-use sqluice_engine::run;
 
 use crate::load::request::Request;
 use crate::load::tables::jobs;
@@ -50,7 +50,7 @@ pub(crate) fn bytes(
         Some(_) => alone(schema, load)?,
     };
     let jobs = jobs(schema, sources, Conversions::All);
-    let report = run::write(&nowhere, schema, jobs, None, "load", &Silent, &stop.child()).ok()?;
+    let report = attempts::write(&nowhere, schema, jobs, None, "load", &Silent, &stop.child()).ok()?;
     let (mut more_pages, mut pages_beyond_roots, mut bytes) = (0, 0.0, 0.0);
     for (index, scale, text_bytes) in measured {
         let table = &report.tables[index];

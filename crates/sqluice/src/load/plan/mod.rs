@@ -17,7 +17,7 @@ use crate::load::tables::table::LoadTable;
 /// The schema of what is written, and what will be done: everything but how large the database will be.
 pub(crate) fn plan(load: &Request, tables: &mut [LoadTable]) -> Result<(Schema, Plan)> {
     let schema = tables::declare(load, tables)?;
-    let plan = Plan::of(&schema, Some(&load.target), load.existing.as_ref(), &load.write);
+    let plan = Plan::of(&schema, Some(&load.to), load.existing.as_ref(), &load.write);
     let plan = if load.schema.is_none() { plan.map_err(of_made_sql) } else { plan };
     let mut plan = plan?;
     for table in tables.iter().filter(|table| table.exists()) {

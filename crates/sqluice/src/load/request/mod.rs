@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use sqluice_core::error::{Error, Message, Result, Setting, message};
 use sqluice_core::schema::{Schema, Table, quoted};
-use sqluice_engine::options::{IfExists, OnConflict, WriteOptions};
-use sqluice_engine::output::{self, Wanted};
+use sqluice_engine::attempts;
+use sqluice_engine::options::{IfExists, OnConflict};
+use sqluice_engine::output::{Target, Wanted};
 use sqluice_engine::plan::Plan;
 use sqluice_engine::reject::RejectFile;
-use sqluice_engine::run;
 use sqluice_engine::target::TargetSnapshot;
 use sqluice_sources::convert::Conversion;
 
@@ -39,6 +39,8 @@ fn if_exists() -> Message {
 /// A load, and the existing database that it is for, if there is one.
 pub(crate) struct Request {
     load: Load,
+    /// Where the database goes.
+    pub(crate) to: Target,
     /// How the types that the user gives are called in SQLite.
     pub(crate) type_notes: Vec<Message>,
     pub(crate) existing: Option<TargetSnapshot>,
@@ -61,12 +63,15 @@ impl Request {
     #[cfg(test)]
     pub(crate) fn of_new(load: Load) -> Request {
         let conversions = Conversion::all(&load.convert, load.lossy).unwrap();
-        Request { load, type_notes: Vec::new(), existing: None, conversions, shared_folder: PathBuf::new() }
+        let to = Target::resolve(&load.target, &load.write);
+        let (type_notes, shared_folder) = (Vec::new(), PathBuf::new());
+        Request { load, to, type_notes, existing: None, conversions, shared_folder }
     }
 
     /// Completes a load by what its database has.
     pub(crate) fn new(mut load: Load, inputs: &[PathBuf]) -> Result<Request> {
-        let existing = run::look(Some(&load.target), &load.write)?;
+        let to = Target::resolve(&load.target, &load.write);
+        let existing = attempts::look(Some(&to), &load.write)?;
         let mut type_notes = Vec::new();
         for (column, given) in &mut load.types {
             if let GivenType::Meant { name, is, declared } = type_names::meaning(given, load.strict) {
@@ -75,7 +80,7 @@ impl Request {
             }
         }
         let conversions = Conversion::all(&load.convert, load.lossy)?;
-        Ok(Request { load, type_notes, existing, conversions, shared_folder: shared_folder(inputs) })
+        Ok(Request { load, to, type_notes, existing, conversions, shared_folder: shared_folder(inputs) })
     }
 
     /// The table of that name that the database has.
@@ -110,8 +115,7 @@ impl Request {
 
     /// The folder for what does not fit the memory.
     pub(crate) fn temp_folder(&self) -> Result<PathBuf> {
-        let WriteOptions { temp_dir, destination, .. } = &self.write;
-        output::temp_dir(temp_dir.as_deref(), Some(&self.target), destination.as_ref())
+        self.to.temp_dir()
     }
 
     /// Whether nothing is in the way of what the load writes.
@@ -119,7 +123,7 @@ impl Request {
         if self.existing.is_none() {
             let is_remote = self.write.destination.is_some();
             let replaces = self.write.overwrite && (is_remote || self.target.exists());
-            Wanted::new(&self.target, replaces, None, &self.write).refuse()?;
+            Wanted::new(self.to.clone(), replaces).refuse()?;
         }
         match &self.reject {
             Some(reject) => RejectFile::refuse(reject, self.overwrite_reject),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_engine::output;
+use sqluice_engine::output::TargetPath;
 use sqluice_platform::identity::{self, Identity};
 use sqluice_platform::paths::canonical;
 use sqluice_platform::streams::{self, Stream};
@@ -51,7 +51,7 @@ pub(crate) fn refuse_shared(load: &Load, inputs: &[PathBuf]) -> Result<()> {
 
 /// What SQLite may find beside the file that the target means.
 fn siblings(target: &Path) -> impl Iterator<Item = PathBuf> {
-    let place = output::place(target).ok();
+    let place = TargetPath::resolve(target).ok();
     SIBLINGS.iter().filter_map(move |suffix| Some(place.as_ref()?.sibling(suffix)))
 }
 

@@ -12,7 +12,7 @@ use sqluice_core::schema::{Schema, token};
 use sqluice_core::similar::nearest;
 use sqluice_core::source::{NoRows, Source};
 use sqluice_engine::encode::Conversions;
-use sqluice_engine::pipeline::Job;
+use sqluice_engine::trees::Job;
 
 use crate::load::files::bad_files::BadFile;
 use crate::load::files::file::LoadFile;

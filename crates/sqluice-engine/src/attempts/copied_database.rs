@@ -1,0 +1,666 @@
+//! A copy of a database, or of several as one, from start to end: its trees, one after another, its schema, page 1, and then its name.
+//!
+//! ```text
+//!  sources                                       target
+//!  sqlite_schema  ── in its order ─────────────> page 1, with new roots
+//!  trees          ── leaf by leaf, or entry ───> pages 2, 3, ... with no free page between
+//!                       by entry, or sorted
+//! ```
+//!
+//! An attempt takes every index to be in the order that it declares. One that is not is sorted by the next attempt.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use rusqlite::{Connection, OpenFlags};
+use sqluice_core::checksum::Checksum;
+use sqluice_core::error::{Assumption, Error, Result, Setting, message};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::schema::Schema;
+use sqluice_core::schema::index::Index;
+use sqluice_core::schema::{self, Table};
+use sqluice_core::sqlite_error::failed;
+use sqluice_format::database::{Header, write_schema_records};
+use sqluice_format::key::KeyOrder;
+use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry};
+use sqluice_format::record;
+use sqluice_format::scan::Scan;
+use sqluice_format::value::Value;
+use sqluice_platform::names;
+use sqluice_reader::{Snapshot, StoredObject, StoredTree};
+
+use super::Outcome;
+use super::placed_leaves::{PlacedLeaves, PlacedRanges};
+use crate::existing::entries::{self, TreePosition};
+use crate::options::{OnConflict, WriteOptions};
+use crate::output::{
+    self, Created, Discard, Exclusive, Output, ReadBack, Replaced, Replacement, Target, Wanted,
+};
+use crate::phases::{PhaseReport, Phases};
+use crate::plan::Memory;
+use crate::sort::{Layout, Order, Prefetch, Sorter, Spill};
+use crate::trees::{
+    self, Appender, Changes, CopyTree, IndexJob, Keep, KeyNames, Piece, SAMPLES_OF_PART, Settings, TreeCopy,
+    UnionTree, WrittenTree, sequence_table,
+};
+use crate::verification::{self, Verification, VerifiedTree};
+
+/// The place of the root page among the fields of a row of `sqlite_schema`.
+const ROOT_FIELD: usize = 3;
+
+/// What is copied, and how.
+pub struct CopyJob<'a> {
+    /// The schema of the copy.
+    pub schema: &'a Schema,
+    /// What is copied, in order.
+    pub objects: &'a [CopiedObject<'a>],
+    /// Bytes of the sources, and those of them that are not free.
+    pub source_bytes: (u64, u64),
+    /// The header of the copy; the number of its pages is not known yet.
+    pub header: Header,
+    /// Where the copy goes.
+    pub target: &'a Target,
+    /// Whether all leaves are written anew.
+    pub compact: bool,
+    /// Whether all interior pages follow page 1. A copy with auto_vacuum has its roots there, and SQLite writes it.
+    pub interior_first: bool,
+    /// The mode of `PRAGMA auto_vacuum` that SQLite gives the copy: 1 is FULL, 2 INCREMENTAL; 0: it has none, and no SQLite is needed.
+    pub auto_vacuum: u8,
+    /// The source, if the copy takes its place.
+    pub exclusive: Option<Arc<Exclusive>>,
+    /// What reads it then.
+    pub replaced: Option<&'a Snapshot>,
+    /// Trees of sources that are verified although no piece is one of them: SQLite reads their rows.
+    pub also_verified: Vec<VerifiedTree<'a>>,
+    /// What SQLite does to the file before it has its name; `None`: nothing.
+    pub finish: Option<&'a Finish<'a>>,
+    /// Threads, memory, temporary space, whether a database is replaced.
+    pub options: &'a WriteOptions,
+}
+
+impl<'a> CopyJob<'a> {
+    /// All trees that are verified.
+    fn all_verified(&self) -> Vec<VerifiedTree<'a>> {
+        let pieces = self.objects.iter().flat_map(|object| object.tree.pieces());
+        let of_pieces = pieces.filter_map(|piece| piece.verified);
+        self.also_verified.iter().copied().chain(of_pieces).collect()
+    }
+
+    /// The trees that are verified, but not as they are copied: they are read once more for it.
+    fn read_for_verification(&self, sorts: &[bool]) -> Vec<VerifiedTree<'a>> {
+        let is_copied = |object: &CopiedObject<'_>| matches!(object.tree, TreeContent::Copied(_));
+        let objects = self.objects.iter().zip(sorts);
+        let others = objects.filter(|(object, sorts)| **sorts || !is_copied(object));
+        let pieces = others.flat_map(|(object, _)| object.tree.pieces());
+        let of_pieces = pieces.filter_map(|piece| piece.verified);
+        self.also_verified.iter().copied().chain(of_pieces).collect()
+    }
+
+    /// The leaves that other processes have written, if any.
+    fn placed(&self) -> Option<PlacedLeaves<'a>> {
+        self.objects.iter().find_map(|copied| match copied.tree {
+            TreeContent::Placed(placed) => Some(placed),
+            _ => None,
+        })
+    }
+}
+
+/// Work on the file at a path, with SQLite.
+pub type Finish<'a> = dyn Fn(&Path) -> Result<()> + 'a;
+
+/// An object that is copied.
+pub struct CopiedObject<'a> {
+    /// The object, as one of the sources has it.
+    pub object: &'a StoredObject,
+    /// What its tree is made of.
+    pub tree: TreeContent<'a>,
+    /// Which rows are copied; `None`: all.
+    pub keep: Option<Box<Keep<'a>>>,
+}
+
+/// What a tree is made of.
+pub enum TreeContent<'a> {
+    /// The object has no tree.
+    None,
+    /// Trees of the same kind, one after another: of several tables the rowids ascend from one to the next.
+    Copied(Vec<CopiedPiece<'a>>),
+    /// Trees of the same kind, whose entries interleave.
+    United(Vec<CopiedPiece<'a>>),
+    /// Trees of indexes that are in another order, which are sorted.
+    Sorted(Vec<CopiedPiece<'a>>, KeyOrder),
+    /// The rows of `sqlite_sequence`.
+    Sequences(Vec<(String, i64)>),
+    /// A table whose leaves other processes have written.
+    Placed(PlacedLeaves<'a>),
+}
+
+/// A tree of a source.
+pub struct CopiedPiece<'a> {
+    /// The source.
+    pub snapshot: &'a Snapshot,
+    /// The tree.
+    pub tree: &'a StoredTree,
+    /// What changes of its entries.
+    pub changes: Changes<'a>,
+    /// Whether it was made for this copy: its full leaves hold no deleted bytes.
+    pub is_new: bool,
+    /// The verification of the tree; `None`: the tree was made for this copy.
+    pub verified: Option<VerifiedTree<'a>>,
+}
+
+impl<'a> CopiedPiece<'a> {
+    fn new(snapshot: &'a Snapshot, tree: &'a StoredTree) -> CopiedPiece<'a> {
+        CopiedPiece { snapshot, tree, changes: Changes::default(), is_new: false, verified: None }
+    }
+
+    /// A tree of a source, as it is; `None`: the object has no tree.
+    pub fn of_source(
+        verification: &'a Verification<'a>,
+        object: &'a StoredObject,
+    ) -> Option<CopiedPiece<'a>> {
+        let verified = Some(VerifiedTree { verification, object });
+        let tree = object.tree.as_ref()?;
+        Some(CopiedPiece { verified, ..CopiedPiece::new(verification.snapshot(), tree) })
+    }
+
+    /// A tree that was made for this copy.
+    pub fn of_new(snapshot: &'a Snapshot, tree: &'a StoredTree) -> CopiedPiece<'a> {
+        CopiedPiece { is_new: true, ..CopiedPiece::new(snapshot, tree) }
+    }
+}
+
+impl<'a> TreeContent<'a> {
+    /// The trees of sources.
+    pub fn pieces(&self) -> &[CopiedPiece<'a>] {
+        match self {
+            TreeContent::Copied(pieces) | TreeContent::United(pieces) | TreeContent::Sorted(pieces, _) => {
+                pieces
+            }
+            TreeContent::None | TreeContent::Sequences(_) | TreeContent::Placed(_) => &[],
+        }
+    }
+}
+
+/// What was copied.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Copied {
+    /// The tree of each object, in their order; `None`: it has none. If SQLite wrote the pages, their numbers are unknown.
+    pub trees: Vec<Option<CopiedTree>>,
+    /// Pages of the file.
+    pub pages: u32,
+    /// The checksum of all pages; `None`: SQLite wrote them.
+    pub checksum: Option<Checksum>,
+    /// How pages got to the disk.
+    pub output: &'static str,
+    /// The database that was replaced.
+    pub replaced: Option<Replaced>,
+    /// The method by which that database was replaced.
+    pub replacement: Option<Replacement>,
+    /// The temporary files of killed runs, which were removed.
+    pub removed: Vec<PathBuf>,
+    /// What the time went into.
+    pub phases: Vec<PhaseReport>,
+    /// Worker threads.
+    pub threads: usize,
+    /// Seconds that it took.
+    pub seconds: f64,
+}
+
+/// The copy of a tree.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct CopiedTree {
+    /// The tree.
+    pub tree: WrittenTree,
+    /// Leaves that were taken as they are.
+    pub relocated: u64,
+    /// Whether it was out of order, and was sorted.
+    pub sorted: bool,
+}
+
+/// Copies.
+///
+/// # Errors
+/// When the source can't be read or is damaged, or the target can't be written: it is as it was, or absent, then.
+pub fn copy(job: &CopyJob<'_>, progress: &dyn Progress, cancel: &Cancel) -> Result<Copied> {
+    // The trees that are sorted.
+    let is_sorted = |copied: &CopiedObject<'_>| matches!(copied.tree, TreeContent::Sorted(..));
+    let mut sorts: Vec<bool> = job.objects.iter().map(is_sorted).collect();
+    super::run(
+        &mut sorts,
+        |sorts| {
+            let attempted = attempt(job, sorts, progress, &cancel.child());
+            // Its own cancel is set once it has failed.
+            Outcome::of(attempted.map_err(|error| Verification::in_order(error, &job.all_verified(), cancel)))
+        },
+        |_, refuted| match refuted.assumption {
+            Assumption::EntryOrder => Ok(()),
+            _ => Err(refuted.error),
+        },
+    )
+}
+
+fn attempt(
+    job: &CopyJob<'_>,
+    sorts: &mut [bool],
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<Copied> {
+    let started = Instant::now();
+    let total = Amount { rows: 0, bytes: job.source_bytes.0 };
+    progress.phase("copy", Some(total));
+    let mut phases = Phases::new(progress, "copy");
+    let geometry = job.header.geometry;
+    let memory = Memory::divide(job.options, sorts.contains(&true))?;
+    let settings = Settings {
+        geometry,
+        workers: memory.threads,
+        chunk_bytes: job.options.tuning.chunk_bytes,
+        chunks_per_worker: memory.chunks_per_worker,
+        sort_bytes: memory.sort_bytes as usize,
+        temp_dir: job.target.temp_dir()?,
+        on_conflict: OnConflict::Abort,
+        page_count: 1,
+        counted_from: 0,
+    };
+    let mut wanted = Wanted::new(job.target.clone(), job.options.overwrite);
+    wanted.estimated_bytes = Some(job.source_bytes.1);
+    if let Some(placed) = job.placed() {
+        // Most of it has its room already.
+        (wanted.continues, wanted.estimated_bytes) = (Some(placed.file.to_owned()), None);
+    }
+    let folder = (job.auto_vacuum > 0 || job.finish.is_some()).then_some(&*settings.temp_dir);
+    let Created { output: mut file, replaced, mut removed } =
+        output::create(&wanted, geometry, job.exclusive.as_ref(), folder, cancel)?;
+    let mut copying = Copying { job, header: job.header, settings: &settings, phases: &mut phases, cancel };
+    if job.auto_vacuum > 0 || job.finish.is_some() {
+        // SQLite reads it without a log beside it.
+        copying.header = Header { write_version: 1, read_version: 1, ..job.header };
+    }
+    let with_versions = |path: &Path| {
+        output::set_versions(path, [job.header.write_version, job.header.read_version]).map_err(|error| {
+            let name = job.target.name();
+            let failure = Error::target(format!("cannot write {}", name.display())).about(name);
+            output::explained(failure, error)
+        })
+    };
+    let (trees, pages, checksum) = if job.auto_vacuum == 0 {
+        // Interior pages are as many and as large wherever they stand: so they are counted first.
+        let first_singles = match job.interior_first {
+            true => Some(copying.pages(sorts, None, &mut Discard)?.singles),
+            false => None,
+        };
+        let WrittenPages { trees, page_count, checksum, .. } =
+            copying.pages(sorts, first_singles, &mut *file)?;
+        match (job.finish, file.path()) {
+            (Some(finish), Some(path)) => {
+                let path = path.to_owned();
+                copying.phases.begin("sqlite", None);
+                finish(&path)?;
+                with_versions(&path)?;
+                let ReadBack { page_count, checksum } =
+                    output::read_back(&path, geometry, copying.phases.progress(), cancel)?;
+                (trees, page_count, Some(checksum))
+            }
+            _ => (trees, page_count, Some(checksum)),
+        }
+    } else {
+        let mut scratch = job.target.scratch()?;
+        removed.extend(scratch.removed().iter().cloned());
+        let WrittenPages { trees, .. } = copying.pages(sorts, None, &mut scratch)?;
+        phases.begin("sqlite", None);
+        let to = file.path().expect("a new file has a path until it has its name");
+        if let Some(finish) = job.finish {
+            finish(scratch.path())?;
+        }
+        let pages = vacuum_into(scratch.path(), to, job.auto_vacuum, cancel)?;
+        with_versions(to)?;
+        (trees, pages, None)
+    };
+    cancel.check()?;
+    phases.begin("sync", None);
+    let output = if job.auto_vacuum == 0 { file.describe() } else { "sqlite" };
+    if let (Some(snapshot), false) = (job.replaced, names::OPEN_FILES_ARE_REPLACED) {
+        snapshot.close_file();
+    }
+    let replacement = file.commit()?;
+    let by_sqlite = matches!(replacement, Some(Replacement::Transaction { .. }));
+    Ok(Copied {
+        trees,
+        pages,
+        checksum: checksum.filter(|_| !by_sqlite),
+        output: if by_sqlite { "sqlite" } else { output },
+        replaced,
+        replacement,
+        removed,
+        phases: phases.finish(),
+        threads: settings.workers,
+        seconds: started.elapsed().as_secs_f64(),
+    })
+}
+
+/// The declaration of an object whose entries must have different keys.
+fn unique_of<'s>(schema: &'s Schema, object: &StoredObject) -> Option<(&'s Table, &'s Index)> {
+    let table = schema.table(&object.table)?;
+    let index = match &*object.kind {
+        "table" => table.clustered.as_ref(),
+        _ => table.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(&object.name)),
+    };
+    index.filter(|index| index.unique).map(|index| (table, index))
+}
+
+/// How keys of an object are named.
+fn key_names<'s>(schema: &'s Schema, object: &'s StoredObject) -> KeyNames<'s> {
+    let declared = schema.table(&object.table);
+    let declared = declared.map(|table| (table, unique_of(schema, object).map(|(_, index)| index)));
+    KeyNames { table: &object.table, declared }
+}
+
+impl<'a> CopiedPiece<'a> {
+    /// The tree, in parts.
+    pub(crate) fn piece(
+        &'a self,
+        what: &'a str,
+        target: Geometry,
+        (compact, part_bytes): (bool, usize),
+        around: (&'a dyn Progress, &'a Cancel),
+    ) -> Result<Piece<'a>> {
+        let CopiedPiece { snapshot, tree, changes, is_new, verified } = self;
+        let view = snapshot.view(around.0, around.1);
+        let scanned = snapshot.tree(tree.root_page, tree.kind);
+        let scan = Scan::in_parts_of(&mut view.pages(), scanned, part_bytes);
+        let failed = |error| match verified {
+            Some(verified) => verified.failed(&view, error),
+            None => view.failed(error),
+        };
+        let scan = scan.map_err(failed)?;
+        let takes_leaves = (*is_new || !compact) && same_layout(snapshot.geometry(), target);
+        Ok(Piece { what, scan, view, takes_leaves, changes: changes.clone(), verified: *verified })
+    }
+
+    /// The tree, in parts that are each read once, so that no other tree may have its pages.
+    pub(crate) fn claiming(
+        &'a self,
+        what: &'a str,
+        target: Geometry,
+        size: (bool, usize),
+        around: (&'a dyn Progress, &'a Cancel),
+    ) -> Result<Piece<'a>> {
+        let mut piece = self.piece(what, target, size, around)?;
+        if let Some(verified) = self.verified {
+            let claimed = piece.scan.claiming(verified.claims());
+            piece.scan = claimed.map_err(|damage| verified.failed(&piece.view, damage.into()))?;
+        }
+        Ok(piece)
+    }
+}
+
+/// An object whose tree is made of those of several sources, whose entries may share keys.
+pub struct SharedTree<'a> {
+    /// The object.
+    pub object: &'a StoredObject,
+    /// Its tree in each source.
+    pub pieces: Vec<CopiedPiece<'a>>,
+}
+
+/// The rows of a table that are left out where several have the same key, as if the rows of one source after another were inserted: by
+/// the number of the piece and the rowid there, in ascending order. Of `trees`, each has the same pieces.
+///
+/// # Errors
+/// When a source can't be read or is damaged, or more rows share keys than the memory can hold.
+pub fn repeated_rows(
+    schema: &Schema,
+    trees: &[SharedTree<'_>],
+    on_conflict: OnConflict,
+    options: &WriteOptions,
+    (progress, cancel): (&dyn Progress, &Cancel),
+) -> Result<Vec<(u32, i64)>> {
+    let memory = Memory::divide(options, true)?;
+    let names: Vec<String> = trees.iter().map(|tree| tree.object.describe()).collect();
+    let unions = trees.iter().zip(&names).map(|(SharedTree { object, pieces }, what)| {
+        let size = (true, options.tuning.chunk_bytes / 2 / SAMPLES_OF_PART);
+        let first = pieces.first().expect("a tree that is shared has pieces");
+        let read =
+            pieces.iter().map(|piece| piece.piece(what, first.snapshot.geometry(), size, (progress, cancel)));
+        let read = read.collect::<Result<Vec<_>>>()?;
+        let order = first.tree.order.clone();
+        let unique = unique_of(schema, object).map(|(_, index)| index.key_columns);
+        UnionTree::new((what, first.tree.kind), read, order, unique, key_names(schema, object))
+    });
+    let unions = unions.collect::<Result<Vec<_>>>()?;
+    trees::repeated_rows(&unions, on_conflict, memory.threads, memory.sort_bytes, cancel)
+}
+
+/// All pages of a copy.
+struct WrittenPages {
+    trees: Vec<Option<CopiedTree>>,
+    page_count: u32,
+    /// Pages that were appended one by one: interior pages, empty roots, those of the schema.
+    singles: u32,
+    checksum: Checksum,
+}
+
+/// On the way through the trees.
+struct Copying<'c, 'p> {
+    job: &'c CopyJob<'c>,
+    header: Header,
+    settings: &'c Settings,
+    phases: &'c mut Phases<'p>,
+    cancel: &'c Cancel,
+}
+
+impl Copying<'_, '_> {
+    /// Verifies the sources and writes all pages of the copy; if `first_singles` are given, that many pages that are no leaves first.
+    fn pages(
+        &mut self,
+        sorts: &mut [bool],
+        first_singles: Option<u32>,
+        output: &mut dyn Output,
+    ) -> Result<WrittenPages> {
+        let verifications = verification::of_trees(&self.job.all_verified());
+        verifications.iter().for_each(|verification| verification.begin());
+        let read = self.job.read_for_verification(sorts);
+        Verification::read(&read, self.settings.workers, self.cancel)?;
+        let written = self.write(sorts, first_singles, output)?;
+        verifications.iter().try_for_each(|verification| verification.finish())?;
+        Ok(written)
+    }
+
+    /// Writes all pages.
+    fn write(
+        &mut self,
+        sorts: &mut [bool],
+        first_singles: Option<u32>,
+        output: &mut dyn Output,
+    ) -> Result<WrittenPages> {
+        let Copying { job, settings, .. } = *self;
+        let (geometry, chunk_bytes) = (settings.geometry, settings.chunk_bytes);
+        let mut placed = job.placed().map(|placed| PlacedRanges::open(&placed, geometry)).transpose()?;
+        let mut appender = match (first_singles, &placed) {
+            (Some(singles), _) => Appender::after_singles(singles, geometry, chunk_bytes),
+            (None, Some(ranges)) => {
+                Appender::after_placed(ranges.last_page, ranges.checksum, geometry, chunk_bytes)
+            }
+            (None, None) => Appender::after(settings.page_count, geometry, chunk_bytes),
+        };
+        let mut made: Vec<Option<CopiedTree>> = vec![None; job.objects.len()];
+        let has_tree = |copied: &CopiedObject<'_>| !matches!(copied.tree, TreeContent::None);
+        let with_trees: Vec<usize> =
+            (0..job.objects.len()).filter(|&at| has_tree(&job.objects[at])).collect();
+        let is_alone: Vec<bool> = (job.objects.iter().zip(&*sorts))
+            .map(|(copied, sorts)| {
+                *sorts || matches!(copied.tree, TreeContent::Sequences(_) | TreeContent::Placed(_))
+            })
+            .collect();
+        for group in with_trees.chunk_by(|a, b| !is_alone[*a] && !is_alone[*b]) {
+            match (group, &job.objects[group[0]].tree) {
+                ([place], TreeContent::Sequences(rows)) => {
+                    let tree = sequence_table::write(rows, &mut appender)?;
+                    made[*place] = Some(CopiedTree { tree, ..CopiedTree::default() });
+                }
+                ([place], TreeContent::Placed(_)) => {
+                    let ranges = placed.take().expect("one table has placed leaves");
+                    let name = &job.objects[*place].object.name;
+                    let (tree, relocated) = ranges.write_levels(name, geometry, &mut appender)?;
+                    made[*place] = Some(CopiedTree { tree, relocated, sorted: false });
+                }
+                ([place], _) if is_alone[*place] => {
+                    let tree = self.sort(*place, &mut appender, output)?;
+                    made[*place] = Some(CopiedTree { tree, relocated: 0, sorted: true });
+                }
+                _ => {
+                    let copied = self.copy(group, sorts, &mut appender, output)?;
+                    for (place, copied) in group.iter().zip(copied) {
+                        made[*place] = Some(copied);
+                    }
+                }
+            }
+        }
+        let roots = made.iter().map(|made| made.map(|made| made.tree.root_page));
+        let records = job.objects.iter().zip(roots).map(|(copied, root)| match root {
+            Some(root) => with_root(&copied.object.record, root)
+                .ok_or_else(|| Error::input("a row of sqlite_schema is not a valid record")),
+            None => Ok(copied.object.record.clone()),
+        });
+        let records = records.collect::<Result<Vec<_>>>()?;
+        let mut page_1 = write_schema_records(&records, settings.geometry, &mut appender);
+        let (page_count, singles) = (appender.page_count(), appender.singles());
+        let header = Header { page_count, ..self.header };
+        page_1[..DATABASE_HEADER_BYTES].copy_from_slice(&header.to_bytes());
+        let checksum = appender.finish(&page_1, output)?;
+        Ok(WrittenPages { trees: made, page_count, singles, checksum })
+    }
+
+    /// Copies trees that are in order; notes those that are not.
+    fn copy(
+        &mut self,
+        group: &[usize],
+        sorts: &mut [bool],
+        appender: &mut Appender,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CopiedTree>> {
+        let Copying { job, settings, cancel, .. } = *self;
+        let progress = self.phases.progress();
+        let names: Vec<String> = group.iter().map(|&place| job.objects[place].object.describe()).collect();
+        let part_bytes = settings.chunk_bytes / 2;
+        let trees = group.iter().zip(&names).map(|(&place, what)| {
+            let CopiedObject { object, tree, keep } = &job.objects[place];
+            let first = tree.pieces().first().expect("a tree that is copied has a piece").tree;
+            let part_bytes = match tree {
+                TreeContent::United(_) => part_bytes / SAMPLES_OF_PART,
+                _ => part_bytes,
+            };
+            let size = (job.compact, part_bytes);
+            let around = (progress, cancel);
+            let pieces = tree.pieces().iter().map(|piece| match tree {
+                TreeContent::United(_) => piece.piece(what, settings.geometry, size, around),
+                _ => piece.claiming(what, settings.geometry, size, around),
+            });
+            let pieces = pieces.collect::<Result<Vec<_>>>()?;
+            if let TreeContent::United(_) = tree {
+                let unique = unique_of(job.schema, object).map(|(_, index)| index.key_columns);
+                let names = key_names(job.schema, object);
+                let tree = UnionTree::new((what, first.kind), pieces, first.order.clone(), unique, names)?;
+                return Ok(TreeCopy::United(tree));
+            }
+            let tree = CopyTree::new(what, first.kind, pieces, first.order.clone(), settings.geometry);
+            Ok(TreeCopy::Copied(CopyTree { keep: keep.as_deref(), ..tree }))
+        });
+        let trees = trees.collect::<Result<Vec<TreeCopy<'_>>>>()?;
+        let made = trees::write_copies(&trees, settings, appender, output, progress, cancel);
+        for (&place, tree) in group.iter().zip(&trees) {
+            sorts[place] |= tree.is_out_of_order();
+        }
+        let relocated = trees.iter().map(TreeCopy::relocated);
+        let copied = made?.into_iter().zip(relocated);
+        Ok(copied.map(|(tree, relocated)| CopiedTree { tree, relocated, sorted: false }).collect())
+    }
+
+    /// Sorts the entries of an index, and writes them.
+    fn sort(
+        &mut self,
+        place: usize,
+        appender: &mut Appender,
+        output: &mut dyn Output,
+    ) -> Result<WrittenTree> {
+        let Copying { job, settings, cancel, .. } = *self;
+        let CopiedObject { object, tree, .. } = &job.objects[place];
+        self.phases.begin(&format!("sort {}", object.name), None);
+        let progress = self.phases.progress();
+        let order = match tree {
+            TreeContent::Sorted(_, order) => Some(order.clone()),
+            _ => tree.pieces().first().and_then(|first| first.tree.order.clone()),
+        };
+        let order = order.expect("only entries that have an order are out of it");
+        let fields = order.columns().len()..=usize::MAX;
+        let spill = Arc::new(Spill::new(settings.temp_dir.clone()));
+        let share = settings.sort_bytes / 4 * 3;
+        let layout = Layout { order: Order::Record(order), rowid: false, number: false };
+        let sorter = Sorter::new(layout, share / settings.workers, &spill);
+        for CopiedPiece { snapshot, tree, changes, .. } in tree.pieces() {
+            let position = TreePosition {
+                root_page: tree.root_page,
+                geometry: snapshot.geometry(),
+                page_count: snapshot.page_count(),
+            };
+            let entries = (&*object.name, fields.clone(), changes);
+            let view = snapshot.view(progress, cancel);
+            entries::of_index(view, entries, position, &sorter, settings.workers)?;
+        }
+        let ahead = Arc::new(Prefetch::new(settings.workers)?);
+        let sorted = sorter.sorted(share, settings.workers, &ahead, cancel)?;
+        self.phases.begin(&format!("merge {}", object.name), Some(Amount { rows: sorted.items(), bytes: 0 }));
+        let jobs = [IndexJob { sorted: &sorted, unique: unique_of(job.schema, object) }];
+        let made = trees::write_indexes(&jobs, settings, appender, output, progress, cancel)?;
+        self.phases.begin("copy", None);
+        Ok(made.into_iter().next().unwrap_or_default())
+    }
+}
+
+/// Whether pages of both databases have the same layout, so that leaves can be taken as they are.
+fn same_layout(source: Geometry, target: Geometry) -> bool {
+    (source.page_bytes(), source.reserved_bytes()) == (target.page_bytes(), target.reserved_bytes())
+}
+
+/// A row of `sqlite_schema` with another root page; `None`: it is no valid record.
+fn with_root(record: &[u8], root_page: u32) -> Option<Vec<u8>> {
+    let mut values = record::decode(record).ok()?;
+    *values.get_mut(ROOT_FIELD)? = Value::Int(i64::from(root_page));
+    let mut record = Vec::new();
+    record::encode(&values, &mut record);
+    Some(record)
+}
+
+/// Has SQLite write the database at `from` to the empty file `to`, with that mode of auto_vacuum. Returns its pages.
+fn vacuum_into(from: &Path, to: &Path, auto_vacuum: u8, cancel: &Cancel) -> Result<u32> {
+    let absolute = |path: &Path| std::path::absolute(path).map_err(|error| Error::read(path, error));
+    let (from, to): (PathBuf, PathBuf) = (absolute(from)?, absolute(to)?);
+    let vacuum = || -> rusqlite::Result<u32> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(&from, flags)?;
+        let cancel = cancel.clone();
+        connection.progress_handler(1000, Some(move || cancel.check().is_err()))?;
+        connection.execute_batch(&format!("PRAGMA auto_vacuum = {auto_vacuum}"))?;
+        let to = to.to_str().ok_or(rusqlite::Error::InvalidPath(to.clone()))?;
+        connection.execute_batch(&format!("VACUUM INTO {}", schema::quoted_text(to)))?;
+        drop(connection);
+        let copy = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        copy.query_row("PRAGMA page_count", [], |row| row.get(0))
+    };
+    let pages = vacuum().map_err(|error| {
+        let code_is_general = error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown);
+        let error = failed(error, "write the copy");
+        match code_is_general {
+            // As a rule, for the want of an application's collation or function.
+            true => error.hint(message![
+                Setting::AutoVacuum.to("none"),
+                " makes a copy without SQLite, and so without what only an application has"
+            ]),
+            false => error,
+        }
+    });
+    cancel.check()?;
+    pages
+}

@@ -1,0 +1,133 @@
+//! The leaves of a table, and what overflows from them, which one process copies into the file of a database that another completes.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use sqluice_core::checksum::Checksum;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_reader::{Snapshot, StoredObject};
+
+use super::copied_database::CopiedPiece;
+use crate::options::{OnConflict, WriteOptions};
+use crate::output::{Discard, Output, SharedRange};
+use crate::plan::Memory;
+use crate::trees::{self, Appender, CopyTree, LeafList, LeafRange, Settings, TreeCopy, WrittenTree};
+use crate::verification::Verification;
+
+/// A table with rows whose leaves are copied.
+pub struct LeavesJob<'a> {
+    /// The source.
+    pub snapshot: &'a Snapshot,
+    /// The table.
+    pub table: &'a StoredObject,
+    /// Threads and memory.
+    pub options: &'a WriteOptions,
+}
+
+/// Pages of a file that one process writes.
+#[derive(Clone, Copy, Debug)]
+pub struct PageRange<'a> {
+    /// The file.
+    pub file: &'a Path,
+    /// The first of them.
+    pub first_page: u32,
+    /// How many they are.
+    pub pages: u32,
+    /// The list of leaves that is made: a new file.
+    pub list: &'a Path,
+}
+
+impl LeavesJob<'_> {
+    /// Counts the pages that [`LeavesJob::write`] writes.
+    ///
+    /// # Errors
+    /// When the source can't be read or is damaged.
+    pub fn count(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<u32> {
+        progress.phase("count pages", Some(Amount { rows: 0, bytes: self.snapshot.bytes() }));
+        let copied = self.copy(2, LeafList::discard(), &mut Discard, progress, cancel)?;
+        u32::try_from(copied.pages()).map_err(|_| Error::input("a table has more pages than a database"))
+    }
+
+    /// Copies them to their place, and syncs them.
+    ///
+    /// # Errors
+    /// When the source can't be read, is damaged or has another number of pages, or the file can't be written.
+    pub fn write(&self, range: &PageRange<'_>, progress: &dyn Progress, cancel: &Cancel) -> Result<()> {
+        progress.phase("place pages", Some(Amount { rows: 0, bytes: self.snapshot.bytes() }));
+        let geometry = self.snapshot.geometry();
+        let last_page = geometry.nth_page(range.first_page, range.pages.saturating_sub(1));
+        let bytes = geometry.offset(range.first_page)..geometry.offset(last_page + 1);
+        let mut output = Box::new(SharedRange::open(range.file, geometry.page_bytes(), bytes)?);
+        let list = LeafList::create(range.list)?;
+        let copied = self.copy(range.first_page, list, &mut *output, progress, cancel)?;
+        if copied.pages() != u64::from(range.pages) {
+            return Err(Error::input("the source has other pages than were counted"));
+        }
+        output.commit()?;
+        let Copied { tree, relocated, checksum, list } = copied;
+        list.finish(&LeafRange {
+            first_page: range.first_page,
+            pages: range.pages,
+            rows: tree.entries,
+            leaves: tree.leaf_pages,
+            relocated,
+            checksum,
+        })
+    }
+
+    fn copy(
+        &self,
+        first_page: u32,
+        list: LeafList,
+        output: &mut dyn Output,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Copied> {
+        let LeavesJob { snapshot, table, options } = *self;
+        let geometry = snapshot.geometry();
+        let memory = Memory::divide(options, false)?;
+        let settings = Settings {
+            geometry,
+            workers: memory.threads,
+            chunk_bytes: options.tuning.chunk_bytes,
+            chunks_per_worker: memory.chunks_per_worker,
+            sort_bytes: 0,
+            temp_dir: std::env::temp_dir(),
+            on_conflict: OnConflict::Abort,
+            page_count: first_page - 1,
+            counted_from: 0,
+        };
+        let what = table.describe();
+        let stored = table.tree.as_ref().expect("a table that is no virtual one has a tree");
+        let verification = Verification::new(snapshot, Vec::new());
+        let whole = CopiedPiece::of_source(&verification, table).expect("it has a tree");
+        let size = (false, settings.chunk_bytes / 2);
+        let piece = whole.claiming(&what, geometry, size, (progress, cancel))?;
+        let tree = CopyTree {
+            leaves: Some(Mutex::new(list)),
+            ..CopyTree::new(&what, stored.kind, vec![piece], None, geometry)
+        };
+        let trees = [TreeCopy::Copied(tree)];
+        let mut appender = Appender::after(first_page - 1, geometry, settings.chunk_bytes);
+        let made = trees::write_copies(&trees, &settings, &mut appender, output, progress, cancel)?;
+        let [tree] = trees;
+        let relocated = tree.relocated();
+        let list = tree.into_leaf_list().expect("its leaves were listed");
+        Ok(Copied { tree: made[0], relocated, checksum: appender.checksum(), list })
+    }
+}
+
+/// What was copied.
+struct Copied {
+    tree: WrittenTree,
+    relocated: u64,
+    checksum: Checksum,
+    list: LeafList,
+}
+
+impl Copied {
+    fn pages(&self) -> u64 {
+        self.tree.leaf_pages + self.tree.overflow_pages
+    }
+}

@@ -1,0 +1,225 @@
+//! One run into a database, a new one or an existing one: attempts, each by a plan, until one is done.
+//!
+//! ```text
+//!  plan ──> attempt ──> done: the report
+//!   ^          │
+//!   │          ├─ an assumption of the plan does not hold ──┐
+//!   │          └─ anything else that is wrong: the error    │
+//!   └────────────── another plan, without the assumption <──┘
+//! ```
+//!
+//! An attempt that fails leaves nothing behind: a new file appears only once complete, an existing database changes in one
+//! transaction. So the next one starts from the same state.
+
+pub mod copied_database;
+pub mod copied_leaves;
+mod existing_database;
+mod new_database;
+pub mod placed_leaves;
+
+use std::path::Path;
+
+use sqluice_core::error::{Assumption, Error, Result};
+use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::remote;
+use sqluice_core::schema::Schema;
+
+use crate::options::WriteOptions;
+use crate::output::{Scratch, Target};
+use crate::phases::Phases;
+use crate::plan::Plan;
+use crate::reject::RejectFile;
+use crate::report::Report;
+use crate::sqlite::Work;
+use crate::target::TargetSnapshot;
+use crate::trees::Job;
+use crate::{existing, output};
+
+/// How often a database is planned for, if each time another process changes its schema before it is locked.
+const SCHEMAS_MAX: usize = 10;
+
+/// How an attempt ended.
+#[derive(Debug)]
+pub enum Outcome<R = Report> {
+    /// Everything is written.
+    Done(Box<R>),
+    /// Nothing is written: the plan assumed too much.
+    Refuted(Refuted),
+}
+
+/// An assumption that does not hold, and the error that showed it.
+#[derive(Debug)]
+pub struct Refuted {
+    /// The assumption.
+    pub assumption: Assumption,
+    /// What the run ends with if no other plan is possible.
+    pub error: Error,
+}
+
+impl<R> Outcome<R> {
+    /// The outcome of a write whose errors say which assumption they refute.
+    ///
+    /// # Errors
+    /// Errors that refute no assumption.
+    pub fn of(written: Result<R>) -> Result<Outcome<R>> {
+        match written {
+            Ok(report) => Ok(Outcome::Done(Box::new(report))),
+            Err(error) => match error.refuted() {
+                Some(assumption) => Ok(Outcome::refuted(assumption, error)),
+                None => Err(error),
+            },
+        }
+    }
+
+    /// The outcome of an attempt that an assumption failed.
+    pub fn refuted(assumption: Assumption, error: Error) -> Outcome<R> {
+        Outcome::Refuted(Refuted { assumption, error })
+    }
+}
+
+impl Refuted {
+    /// Accepts that the schema has changed, for which the same steps lead to another plan.
+    ///
+    /// # Errors
+    /// When another assumption was refuted: its error.
+    pub fn by_schema(self) -> Result<()> {
+        match self.assumption {
+            Assumption::Schema => Ok(()),
+            _ => Err(self.error),
+        }
+    }
+}
+
+/// Runs `attempt` until it is done. After each that refuted an assumption, `plan_again` prepares the next.
+///
+/// # Errors
+/// The errors of both; when other processes keep changing the schema.
+pub fn run<S, R>(
+    state: &mut S,
+    mut attempt: impl FnMut(&mut S) -> Result<Outcome<R>>,
+    mut plan_again: impl FnMut(&mut S, Refuted) -> Result<()>,
+) -> Result<R> {
+    let mut schemas = 1;
+    loop {
+        let refuted = match attempt(state)? {
+            Outcome::Done(report) => return Ok(*report),
+            Outcome::Refuted(refuted) => refuted,
+        };
+        if refuted.assumption == Assumption::Schema {
+            if schemas == SCHEMAS_MAX {
+                return Err(refuted.error);
+            }
+            schemas += 1;
+        }
+        plan_again(state, refuted)?;
+    }
+}
+
+/// The database at `target` as it is now; `None`: it does not exist, will be replaced, or pages are discarded. Only here
+/// is decided whether a run creates a new database or changes an existing one.
+///
+/// # Errors
+/// When the file is not a database that can be read and written.
+pub fn look(target: Option<&Target>, options: &WriteOptions) -> Result<Option<TargetSnapshot>> {
+    let Some(target) = target else { return Ok(None) };
+    match target.destination() {
+        None if remote::is_url(target.name()) => Err(not_written(target.name())),
+        None => existing::look(target, options),
+        Some(destination) if destination.old_bytes().is_some() && !options.overwrite => {
+            Err(output::exists_at(&**destination))
+        }
+        Some(_) => Ok(None),
+    }
+}
+
+/// Adds to the plan how its database gets to the place that is no file of this machine. To be called when all write paths are known.
+pub fn note_destination(schema: &Schema, plan: &mut Plan) {
+    let destination = plan.target.as_ref().and_then(Target::destination);
+    let note = match (destination, (Work { schema, plan }).is_needed()) {
+        (None, _) => return,
+        (Some(_), false) => "pages are uploaded as they are made",
+        (Some(_), true) => "SQLite finishes the database in a temporary file, which is uploaded then",
+    };
+    plan.notes.push(note.into());
+}
+
+/// The error for a URL where a file is needed.
+fn not_written(target: &Path) -> Error {
+    let name = remote::without_secrets(target);
+    Error::usage(format!("{} is a URL, and this needs a file", name.display()))
+        .hint("make a file, and copy that to the URL")
+}
+
+/// One attempt: writes what `plan` says, the tables of `schema` in their order, with the rows of `jobs`, to a new database or into the
+/// existing one, and bad rows to `rejects`, if given. `phase` is the one that the caller has begun.
+///
+/// # Errors
+/// When a row can't be stored or the database can't be written: it is as it was, or absent, then. The error may refute an
+/// [`Assumption`] of the plan.
+pub fn write(
+    plan: &Plan,
+    schema: &Schema,
+    jobs: Vec<Job<'_>>,
+    rejects: Option<RejectFile>,
+    phase: &str,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<Report> {
+    match plan.existing {
+        // Whether it has room is known when what a killed run left is removed.
+        None => new_database::write(plan, schema, jobs, rejects, phase, progress, cancel),
+        Some(_) => {
+            plan.refuse()?;
+            existing_database::write(plan, schema, jobs, rejects, phase, progress, cancel)
+        }
+    }
+}
+
+/// Writes what `plan` says, the tables of `schema` in their order, with the rows of `jobs`, to a temporary file: the target of the plan
+/// is the database that it is needed for.
+///
+/// # Errors
+/// When a row can't be stored or the file can't be written.
+pub fn write_scratch(
+    plan: &Plan,
+    schema: &Schema,
+    jobs: Vec<Job<'_>>,
+    scratch: &mut Scratch,
+    phases: &mut Phases<'_>,
+    cancel: &Cancel,
+) -> Result<()> {
+    new_database::write_scratch(plan, schema, jobs, scratch, phases, cancel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refuting(assumption: Assumption) -> Result<Outcome> {
+        Outcome::of(Err(Error::input("assumed too much").refuting(assumption)))
+    }
+
+    #[test]
+    fn a_schema_that_keeps_changing_ends_the_run_after_some_plans() {
+        let mut plans = 1;
+        let error = run(
+            &mut plans,
+            |_| refuting(Assumption::Schema),
+            |plans, refuted| {
+                *plans += 1;
+                refuted.by_schema()
+            },
+        );
+        assert_eq!(error.unwrap_err().refuted(), Some(Assumption::Schema));
+        assert_eq!(plans, SCHEMAS_MAX);
+    }
+
+    #[test]
+    fn what_the_caller_cannot_plan_for_is_the_error_of_the_run() {
+        let error = run(&mut (), |()| refuting(Assumption::RowOrder), |(), refuted| refuted.by_schema());
+        assert_eq!(error.unwrap_err().refuted(), Some(Assumption::RowOrder));
+        let bad = |_: &mut ()| Outcome::<Report>::of(Err(Error::input("bad")));
+        let error = run(&mut (), bad, |(), _| unreachable!());
+        assert_eq!(error.unwrap_err().message(), "bad");
+    }
+}

@@ -1,0 +1,104 @@
+//! The target of a run: where its database goes. A target is resolved once, at the start; all later steps take the value.
+//!
+//! ```text
+//!  as the user named it          resolved
+//!  x.db, or a link to a file     a folder and a name in it: NewFile makes the file, or a transaction changes it
+//!  s3://bucket/x.db              a destination: an object, whose pages are uploaded
+//! ```
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sqluice_core::error::Result;
+
+use super::replace::WaitOptions;
+use super::target_path::{Unresolved, resolve};
+use super::{Destination, Scratch, TargetPath};
+use crate::options::WriteOptions;
+
+/// Where a database goes.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// As the user named it; for messages.
+    name: PathBuf,
+    /// The file that is meant. Of an object: the name of temporary files for it.
+    path: std::result::Result<TargetPath, Unresolved>,
+    destination: Option<Arc<dyn Destination>>,
+    /// The folder for temporary files that the user named.
+    temp_dir: Option<PathBuf>,
+    memory_bytes: u64,
+    wait: WaitOptions,
+}
+
+impl Target {
+    /// Resolves a name. A name that can't be the name of a database is an error of the first step that needs the file.
+    pub fn resolve(name: &Path, options: &WriteOptions) -> Target {
+        let destination = options.destination.clone();
+        let path = resolve(destination.as_ref().map_or(name, |destination| destination.name()));
+        Target {
+            name: name.to_owned(),
+            path,
+            destination,
+            temp_dir: options.temp_dir.clone(),
+            memory_bytes: options.memory_bytes,
+            wait: WaitOptions::of(options),
+        }
+    }
+
+    /// The target as the user named it, for messages.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// The object that the database becomes; `None`: the database becomes a file.
+    pub fn destination(&self) -> Option<&Arc<dyn Destination>> {
+        self.destination.as_ref()
+    }
+
+    /// Returns true if something has the name.
+    pub(crate) fn exists(&self) -> bool {
+        match &self.destination {
+            Some(destination) => destination.old_bytes().is_some(),
+            None => self.name.exists(),
+        }
+    }
+
+    /// The folder and the name of the file.
+    ///
+    /// # Errors
+    /// When the name can't be the name of a file.
+    pub fn path(&self) -> Result<&TargetPath> {
+        let name = self.destination.as_ref().map_or(&*self.name, |destination| destination.name());
+        self.path.as_ref().map_err(|unresolved| unresolved.error(name))
+    }
+
+    /// The folder for temporary files: the folder that the user named, or that of the target, or that of the system.
+    ///
+    /// # Errors
+    /// As [`Target::path`].
+    pub fn temp_dir(&self) -> Result<PathBuf> {
+        match &self.temp_dir {
+            Some(folder) => Ok(folder.clone()),
+            None if self.destination.is_none() => Ok(self.path()?.folder.clone()),
+            None => Ok(std::env::temp_dir()),
+        }
+    }
+
+    /// Creates a temporary file in [`Target::temp_dir`].
+    ///
+    /// # Errors
+    /// As [`Target::path`], and when the folder is not writable.
+    pub fn scratch(&self) -> Result<Scratch> {
+        Scratch::create(&self.temp_dir()?, self.path()?)
+    }
+
+    /// The bytes of memory of the run.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
+    }
+
+    /// The options for taking over a database that may be in use.
+    pub(super) fn wait(&self) -> WaitOptions {
+        self.wait
+    }
+}

@@ -1,0 +1,130 @@
+//! Merges runs of items.
+//!
+//! A part enters the tournament only at its turn, and leaves it when it ends. So of runs that do not overlap one is
+//! read after another.
+
+use sqluice_core::error::Result;
+
+use super::order::{Item, Layout};
+use super::prefetch::Prefetch;
+use super::reader::{Reader, RunSlice};
+use crate::tournament::Tournament;
+
+/// The items of runs, one after another.
+pub(super) struct ItemRuns<'a> {
+    layout: &'a Layout,
+    prefetch: &'a Prefetch,
+    block_bytes: usize,
+    /// The first parts are last.
+    waiting: Vec<(u128, RunSlice<'a>)>,
+    readers: Vec<Reader<'a>>,
+    /// The prefixes of what the readers are at.
+    heads: Vec<u128>,
+    tournament: Tournament,
+    /// The winner's item was given.
+    is_given: bool,
+}
+
+impl<'a> ItemRuns<'a> {
+    /// Merges parts, each read in blocks of `block_bytes`.
+    pub(super) fn new(
+        layout: &'a Layout,
+        parts: Vec<RunSlice<'a>>,
+        block_bytes: usize,
+        prefetch: &'a Prefetch,
+    ) -> ItemRuns<'a> {
+        let mut waiting: Vec<_> = parts.into_iter().map(|part| (part.prefix_min(), part)).collect();
+        waiting.sort_by_key(|(from, _)| std::cmp::Reverse(*from));
+        let (readers, heads, tournament) = (Vec::new(), Vec::new(), Tournament::default());
+        ItemRuns { layout, prefetch, block_bytes, waiting, readers, heads, tournament, is_given: false }
+    }
+
+    /// Goes on to the next item in order; returns whether one is left.
+    #[inline]
+    pub(super) fn advance(&mut self) -> Result<bool> {
+        if self.is_given {
+            let winner = self.winner();
+            if self.readers[winner].advance()? {
+                self.heads[winner] = self.readers[winner].prefix();
+                self.replay();
+            } else {
+                self.leave(winner);
+            }
+        }
+        while let Some((from, _)) = self.waiting.last() {
+            if !self.readers.is_empty() && self.prefix() < *from {
+                break;
+            }
+            self.enter()?;
+        }
+        self.is_given = !self.readers.is_empty();
+        Ok(self.is_given)
+    }
+
+    /// The reader that has the item at hand.
+    #[inline]
+    fn winner(&self) -> usize {
+        self.tournament.winner()
+    }
+
+    /// The item, after `advance` has returned true.
+    #[inline]
+    pub(super) fn item(&self) -> Item<'_> {
+        self.readers[self.winner()].item()
+    }
+
+    /// The bytes of the item.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.readers[self.winner()].bytes()
+    }
+
+    /// The prefix of its key: items with unequal prefixes have unequal keys.
+    #[inline]
+    pub(super) fn prefix(&self) -> u128 {
+        self.heads[self.winner()]
+    }
+
+    /// Lets the next part take its place, and those that begin where it does: all are read from the disk at once.
+    #[cold]
+    fn enter(&mut self) -> Result<()> {
+        let Some(&(from, _)) = self.waiting.last() else { return Ok(()) };
+        let next = self.waiting.partition_point(|(later, _)| *later > from);
+        let parts = self.waiting.drain(next..);
+        let entering: Vec<_> = parts.map(|(_, part)| part.reader(self.block_bytes, self.prefetch)).collect();
+        for mut reader in entering {
+            if reader.advance()? {
+                self.heads.push(reader.prefix());
+                self.readers.push(reader);
+            }
+        }
+        self.rebuild();
+        Ok(())
+    }
+
+    #[cold]
+    fn leave(&mut self, reader: usize) {
+        self.readers.swap_remove(reader);
+        self.heads.swap_remove(reader);
+        self.rebuild();
+    }
+
+    fn rebuild(&mut self) {
+        let ItemRuns { layout, readers, heads, tournament, .. } = self;
+        tournament.rebuild(readers.len(), |a, b| is_less(layout, heads, readers, a, b));
+    }
+
+    /// Lets the winner go up its path with a new item.
+    #[inline]
+    fn replay(&mut self) {
+        let ItemRuns { layout, readers, heads, tournament, .. } = self;
+        tournament.replay(|a, b| is_less(layout, heads, readers, a, b));
+    }
+}
+
+#[inline]
+fn is_less(layout: &Layout, heads: &[u128], readers: &[Reader<'_>], a: usize, b: usize) -> bool {
+    match heads[a] == heads[b] {
+        false => heads[a] < heads[b],
+        true => layout.order.compare(&readers[a].item(), &readers[b].item()).is_lt(),
+    }
+}

@@ -1,0 +1,246 @@
+//! Merges runs of key-only items.
+//!
+//! ```text
+//!  run ──> [keys] ─┐
+//!                  ├─> [keys] ─┐       two streams make one, some keys at a time, which stay in the nearest cache
+//!  run ──> [keys] ─┘           ├─> [keys]
+//!  run ──> [keys] ─────────────┘
+//! ```
+//!
+//! No branch depends on the order of the keys, which is unpredictable. Equal keys are of the same items, so it does not matter which goes
+//! first.
+
+use sqluice_core::error::Result;
+
+use super::halves::{first_word, word};
+use super::item::Decoded;
+use super::key_reader::KeyReader;
+use super::keys::{Form, partition_point};
+use super::order::{Item, Order};
+use super::prefetch::Prefetch;
+use super::reader::RunSlice;
+use super::run::{RunWriter, STRETCH};
+
+/// The number of keys that a merge returns at a time: whole stretches of a run.
+const KEYS: usize = STRETCH;
+/// Bytes of the keys on the way between two streams.
+const BYTES_BETWEEN: usize = 2 << 10;
+
+/// Bytes that merging takes for each run besides its blocks: streams are nearly twice as many.
+pub(super) const STREAM_BYTES: usize = 2 * BYTES_BETWEEN;
+
+/// The items of runs of keys of one form, or of one that can be read as that.
+pub(super) struct KeyRuns<'a, const HALVES: usize> {
+    order: &'a Order,
+    reading: Reading<'a>,
+    stream: Stream<'a, HALVES>,
+}
+
+/// How runs are read.
+struct Reading<'a> {
+    /// The form of the merged keys.
+    form: Form,
+    block_bytes: usize,
+    prefetch: &'a Prefetch,
+}
+
+/// Keys in order, some at a time.
+struct Stream<'a, const HALVES: usize> {
+    source: Source<'a, HALVES>,
+    /// No key begins with less.
+    from: u128,
+    /// Nothing was read yet.
+    waits: bool,
+    /// The next keys begin at `at`.
+    keys: Vec<[u64; HALVES]>,
+    at: usize,
+}
+
+/// The source of keys.
+enum Source<'a, const HALVES: usize> {
+    /// No keys are left.
+    Ended,
+    /// A part that is not read yet.
+    Slice(RunSlice<'a>),
+    Reader(KeyReader<'a>),
+    /// The first does not begin after the second.
+    Two(Box<[Stream<'a, HALVES>; 2]>),
+}
+
+impl<'a, const HALVES: usize> KeyRuns<'a, HALVES> {
+    /// Merges parts, each read in blocks of `block_bytes`.
+    pub(super) fn new(
+        (order, form): (&'a Order, Form),
+        parts: Vec<RunSlice<'a>>,
+        block_bytes: usize,
+        prefetch: &'a Prefetch,
+    ) -> KeyRuns<'a, HALVES> {
+        let mut parts: Vec<_> = parts.into_iter().map(|part| (part.word_min(form), part)).collect();
+        parts.sort_by_key(|(from, _)| *from);
+        KeyRuns { order, reading: Reading { form, block_bytes, prefetch }, stream: Stream::new(&parts) }
+    }
+
+    /// Calls `each` with the items in order, which `decode` makes of their keys, and with the first words of these.
+    #[inline]
+    pub(super) fn try_for_each(
+        mut self,
+        decode: impl Fn(&mut Decoded, &Order, [u64; HALVES]),
+        mut each: impl FnMut(Item<'_>, u128) -> Result<()>,
+    ) -> Result<()> {
+        // A record is read as other words than it is written in, which takes long while these are on their way to the cache.
+        let mut decoded = [Decoded::NONE; 16];
+        loop {
+            self.stream.fill(KEYS, &self.reading)?;
+            if self.stream.keys.is_empty() {
+                return Ok(());
+            }
+            for keys in self.stream.keys.chunks(decoded.len()) {
+                for (decoded, key) in decoded.iter_mut().zip(keys) {
+                    decode(decoded, self.order, *key);
+                }
+                for (decoded, key) in decoded.iter().zip(keys) {
+                    each(decoded.item(), first_word(key))?;
+                }
+            }
+        }
+    }
+
+    /// Appends all keys to a run; the prefix of the last.
+    pub(super) fn write(mut self, writer: &mut RunWriter) -> Result<u128> {
+        let (order, form) = (self.order, self.reading.form);
+        let mut last_prefix = 0;
+        loop {
+            self.stream.fill(KEYS, &self.reading)?;
+            let Some(last) = self.stream.keys.last() else { return Ok(last_prefix) };
+            last_prefix = form.prefix(order, last);
+            writer.push_keys(order, form, self.stream.keys.as_flattened())?;
+        }
+    }
+}
+
+impl<'a, const HALVES: usize> Stream<'a, HALVES> {
+    /// The keys of parts, which are given in the order in which they begin.
+    fn new(parts: &[(u128, RunSlice<'a>)]) -> Stream<'a, HALVES> {
+        let from = parts.first().map_or(0, |(from, _)| *from);
+        let source = match parts {
+            [] => Source::Ended,
+            [(_, part)] => Source::Slice(*part),
+            _ => {
+                let (first, second) = parts.split_at(parts.len() / 2);
+                Source::Two(Box::new([first, second].map(Stream::new)))
+            }
+        };
+        Stream { source, from, waits: true, keys: Vec::new(), at: 0 }
+    }
+
+    /// The next keys: `count`, or all that are left. Those before must have been taken.
+    fn fill(&mut self, count: usize, reading: &Reading<'a>) -> Result<()> {
+        let Stream { source, waits, keys, at, .. } = self;
+        (*waits, *at) = (false, 0);
+        keys.clear();
+        if let Source::Slice(part) = source {
+            let form = part.form().unwrap_or(reading.form);
+            *source = Source::Reader(part.key_reader(form, reading.block_bytes, reading.prefetch));
+        }
+        match source {
+            Source::Reader(reader) => reader.read(count, keys)?,
+            Source::Two(streams) => while keys.len() < count && merge_some(streams, count, keys, reading)? {},
+            Source::Ended | Source::Slice(_) => {}
+        }
+        if keys.is_empty() {
+            // What it took is given back.
+            (*source, *keys) = (Source::Ended, Vec::new());
+        }
+        Ok(())
+    }
+
+    /// Fills the stream if all its keys were taken, and returns the next ones.
+    fn rest(&mut self, reading: &Reading<'a>) -> Result<&[[u64; HALVES]]> {
+        if self.at == self.keys.len() {
+            self.fill(BYTES_BETWEEN / size_of::<[u64; HALVES]>(), reading)?;
+        }
+        Ok(&self.keys[self.at..])
+    }
+}
+
+/// Appends some keys of two streams to `keys`, up to `count` in all; returns whether it appended any.
+fn merge_some<'a, const HALVES: usize>(
+    [first, second]: &mut [Stream<'a, HALVES>; 2],
+    count: usize,
+    keys: &mut Vec<[u64; HALVES]>,
+    reading: &Reading<'a>,
+) -> Result<bool> {
+    let room = count - keys.len();
+    let a = first.rest(reading)?;
+    // What begins later is read when it is needed, because the memory does not hold all blocks at once.
+    let before = if second.waits { a.partition_point(|key| first_word(key) < second.from) } else { 0 };
+    let b = if before > 0 { &[] } else { second.rest(reading)? };
+    let (from_first, from_second) = match (a, b) {
+        (a, []) => (if before > 0 { before } else { a.len() }, 0),
+        ([], b) => (0, b.len()),
+        // All of one sort before the other: where streams hardly overlap, most do.
+        ([.., last], [next, ..]) if is_less(last, next) => (a.len(), 0),
+        ([next, ..], [.., last]) if is_less(last, next) => (0, b.len()),
+        (a, b) => {
+            let (start, n) = (keys.len(), a.len().min(b.len()).min(room));
+            keys.resize(start + n, [0; HALVES]);
+            let from_first = merge(a, b, &mut keys[start..]);
+            first.at += from_first;
+            second.at += n - from_first;
+            return Ok(true);
+        }
+    };
+    let (from_first, from_second) = (from_first.min(room), from_second.min(room));
+    keys.extend_from_slice(&a[..from_first]);
+    keys.extend_from_slice(&b[..from_second]);
+    first.at += from_first;
+    second.at += from_second;
+    Ok(from_first + from_second > 0)
+}
+
+/// Fills `merged` with the first keys of both, of which each has as many; returns how many are the first's. One half of them is merged beside
+/// the other, so that neither waits for the next key of its own.
+#[inline]
+fn merge<const HALVES: usize>(
+    first: &[[u64; HALVES]],
+    second: &[[u64; HALVES]],
+    merged: &mut [[u64; HALVES]],
+) -> usize {
+    let middle = merged.len() / 2;
+    let from_first = partition_point(middle, |at| !is_less(&second[middle - 1 - at], &first[at]));
+    let (mut low, mut high) = ((0, 0), (from_first, middle - from_first));
+    let (front, back) = merged.split_at_mut(middle);
+    for (before, after) in front.iter_mut().zip(&mut *back) {
+        *before = next_of(first, second, &mut low);
+        *after = next_of(first, second, &mut high);
+    }
+    if let Some(last) = back.get_mut(middle) {
+        *last = next_of(first, second, &mut high);
+    }
+    high.0
+}
+
+/// The smaller of the keys at two places, of which its own moves on.
+#[inline]
+fn next_of<const HALVES: usize>(
+    first: &[[u64; HALVES]],
+    second: &[[u64; HALVES]],
+    (a, b): &mut (usize, usize),
+) -> [u64; HALVES] {
+    let (from_first, from_second) = (&first[*a], &second[*b]);
+    let is_second = is_less(from_second, from_first);
+    *a += usize::from(!is_second);
+    *b += usize::from(is_second);
+    // A choice would become a branch again: all bits that differ change if it is the second's.
+    let changes = u64::from(is_second).wrapping_neg();
+    std::array::from_fn(|half| from_first[half] ^ (from_first[half] ^ from_second[half]) & changes)
+}
+
+/// Whether `a` sorts before `b`, without a branch.
+#[inline]
+fn is_less<const HALVES: usize>(a: &[u64; HALVES], b: &[u64; HALVES]) -> bool {
+    let ((a, last_of_a), (b, last_of_b)) = (a.as_chunks::<2>(), b.as_chunks::<2>());
+    // From the last word to the first, as subtraction borrows.
+    let words = a.iter().zip(b).rev().map(|(a, b)| (word(*a), word(*b)));
+    words.fold(last_of_a < last_of_b, |less, (a, b)| (a < b) | (a == b) & less)
+}

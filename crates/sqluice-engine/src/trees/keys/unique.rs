@@ -1,0 +1,254 @@
+//! Keys that no two rows may share, and the rows that do.
+
+use sqluice_core::batch::describe;
+use sqluice_core::error::{Duplicate, DuplicateRows, Error, Result, Setting, message};
+use sqluice_core::progress::Cancel;
+use sqluice_core::schema::Table;
+use sqluice_core::schema::index::{Index, Indexed};
+use sqluice_format::key::KeyOrder;
+use sqluice_format::record;
+use sqluice_format::value::Value;
+
+use crate::options::{OnConflict, WritePath};
+use crate::plan::TablePlan;
+use crate::sort::{Item, Sorted};
+
+/// Items between two looks at whether the run should stop.
+pub(crate) const CANCEL_ITEMS: usize = 4096;
+
+/// A key that no two rows may share.
+pub(crate) struct Unique<'a> {
+    pub(crate) table: &'a Table,
+    /// Its index; `None`: the rowid.
+    pub(crate) index: Option<&'a Index>,
+    /// The order of its columns.
+    pub(crate) order: Option<KeyOrder>,
+    /// How the rows that share a key are named.
+    pub(crate) rows: KnownRows,
+}
+
+/// How rows are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KnownRows {
+    /// Items know the numbers of their records.
+    Numbered,
+    /// By their rowids, which count the records unless a column names them.
+    Loaded,
+    /// They were in the database before: by their rowids or their PRIMARY KEY.
+    Stored,
+}
+
+/// An item that outlives its merge.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OwnedItem {
+    rowid: i64,
+    number: u64,
+    record: Vec<u8>,
+}
+
+impl OwnedItem {
+    pub(crate) fn of(item: Item<'_>) -> OwnedItem {
+        OwnedItem { rowid: item.rowid, number: item.number, record: item.record.to_vec() }
+    }
+
+    pub(crate) fn set(&mut self, item: Item<'_>) {
+        (self.rowid, self.number) = (item.rowid, item.number);
+        self.record.clear();
+        self.record.extend_from_slice(item.record);
+    }
+
+    pub(crate) fn item(&self) -> Item<'_> {
+        Item { rowid: self.rowid, number: self.number, record: &self.record }
+    }
+}
+
+impl<'a> Unique<'a> {
+    /// The rowid, or the primary key of a WITHOUT ROWID table.
+    pub(crate) fn of_rows(table: &'a Table) -> Unique<'a> {
+        let index = table.clustered.as_ref();
+        Unique { table, index, order: index.map(primary_key), rows: KnownRows::Numbered }
+    }
+
+    pub(crate) fn of_index(
+        table: &'a Table,
+        index: &'a Index,
+        plan: &TablePlan,
+        on_conflict: OnConflict,
+    ) -> Unique<'a> {
+        Unique {
+            table,
+            index: Some(index),
+            order: Some(key_order(index)),
+            rows: match numbered(table, plan, on_conflict) {
+                true => KnownRows::Numbered,
+                false => KnownRows::Loaded,
+            },
+        }
+    }
+}
+
+impl Unique<'_> {
+    /// Whether items are ordered by this key and nothing else, so that unequal prefixes are unequal keys.
+    pub(crate) fn is_whole_order(&self) -> bool {
+        let order = self.order.as_ref().zip(self.index);
+        order.is_some_and(|(order, index)| order.columns().len() == index.key_columns)
+    }
+
+    /// Whether two items have the same key: rows with NULL in it never do.
+    fn is_same(&self, a: Item<'_>, b: Item<'_>) -> bool {
+        match (&self.order, self.index) {
+            (Some(order), Some(index)) => {
+                order.compare_columns(a.record, b.record, index.key_columns).is_eq()
+                    && !order.has_null(b.record, index.key_columns)
+            }
+            _ => a.rowid == b.rowid,
+        }
+    }
+
+    pub(crate) fn check(&self, a: Item<'_>, b: Item<'_>) -> Result<()> {
+        if self.is_same(a, b) { Err(self.error(a, b)) } else { Ok(()) }
+    }
+
+    /// Calls `group` with the numbers of each group of records that share a key, in ascending order.
+    pub(crate) fn groups(
+        &self,
+        sorted: &Sorted,
+        cancel: &Cancel,
+        group: &mut dyn FnMut(&[u64]),
+    ) -> Result<()> {
+        let mut before: Option<OwnedItem> = None;
+        let mut numbers = Vec::new();
+        let mut items = 0;
+        for range in 0..sorted.ranges() {
+            sorted.range(range)?.try_for_each(|item, _| {
+                items += 1;
+                if items % CANCEL_ITEMS == 0 {
+                    cancel.check()?;
+                }
+                match &mut before {
+                    None => before = Some(OwnedItem::of(item)),
+                    Some(before) => {
+                        if !self.is_same(before.item(), item) {
+                            report(&mut numbers, group);
+                        }
+                        before.set(item);
+                    }
+                }
+                numbers.push(item.number);
+                Ok(())
+            })?;
+        }
+        report(&mut numbers, group);
+        Ok(())
+    }
+
+    fn error(&self, a: Item<'_>, b: Item<'_>) -> Error {
+        let Table { name: table, columns, rowid_alias, .. } = self.table;
+        let name_of = |value| match value {
+            Indexed::Column(column) => format!("{table}.{}", columns[column].name),
+            Indexed::Rowid | Indexed::Expression => format!("{table}.rowid"),
+        };
+        let values = record::decode(b.record).unwrap_or_default();
+        let (names, values): (Vec<String>, Vec<String>) = match self.index {
+            Some(index) => {
+                let key = index.columns.iter().zip(&values).take(index.key_columns);
+                key.map(|(column, value)| (name_of(column.value), describe(value))).unzip()
+            }
+            None => {
+                let name = rowid_alias.map_or(Indexed::Rowid, Indexed::Column);
+                (vec![name_of(name)], vec![b.rowid.to_string()])
+            }
+        };
+        let value = if values.len() == 1 { values.concat() } else { format!("({})", values.join(", ")) };
+        let message = format!("UNIQUE constraint failed: {} = {value}", names.join(", "));
+        let rowid = |item: Item<'_>| match record::decode(item.record).unwrap_or_default().last() {
+            Some(Value::Int(rowid)) => *rowid,
+            _ => item.rowid,
+        };
+        if self.rows == KnownRows::Stored {
+            return self.stored_error(a, b, message, rowid);
+        }
+        let rows = match (self.rows, rowid_alias) {
+            (KnownRows::Numbered, _) => {
+                DuplicateRows::Records(a.number.min(b.number), a.number.max(b.number))
+            }
+            // Rowids count the records.
+            (_, None) => {
+                let record = |item| (rowid(item) - 1) as u64;
+                DuplicateRows::Records(record(a).min(record(b)), record(a).max(record(b)))
+            }
+            (_, Some(_)) => DuplicateRows::Rowids(rowid(a), rowid(b)),
+        };
+        let index = self.index.map_or(table, |index| &index.name).clone();
+        Error::input(message).duplicate(Duplicate { table: table.clone(), index, rows }).hint(message![
+            Setting::OnConflict.to("ignore"),
+            " keeps the first such row, ",
+            Setting::OnConflict.to("replace"),
+            " the last"
+        ])
+    }
+
+    /// The error for rows that are in the database.
+    fn stored_error(
+        &self,
+        a: Item<'_>,
+        b: Item<'_>,
+        message: String,
+        rowid: impl Fn(Item<'_>) -> i64,
+    ) -> Error {
+        let table = self.table;
+        let (rows, duplicate) = match &table.clustered {
+            None => {
+                let rows = DuplicateRows::Rowids(rowid(a), rowid(b));
+                (rows.to_string(), Some(rows))
+            }
+            Some(key) => {
+                let of = |item| self.primary_key_of(key, item);
+                (format!("the rows {} and {}", of(a), of(b)), None)
+            }
+        };
+        let error = Error::input(message)
+            .with_words(format!(" in {rows}"))
+            .hint("nothing was changed; remove such rows, or make the index without UNIQUE");
+        let index = self.index.map_or(&table.name, |index| &index.name).clone();
+        match duplicate {
+            Some(rows) => error.duplicate(Duplicate { table: table.name.clone(), index, rows }),
+            None => error,
+        }
+    }
+
+    /// The PRIMARY KEY that an entry leads to.
+    fn primary_key_of(&self, key: &Index, item: Item<'_>) -> String {
+        let values = record::decode(item.record).unwrap_or_default();
+        let columns = self.index.map_or(&[][..], |index| &index.columns);
+        let of_key = key.columns[..key.key_columns].iter().map(|of_key| {
+            let at = columns.iter().position(|column| column.value == of_key.value);
+            at.and_then(|at| values.get(at)).map_or("?".to_owned(), describe)
+        });
+        format!("({})", of_key.collect::<Vec<_>>().join(", "))
+    }
+}
+
+fn report(numbers: &mut Vec<u64>, group: &mut dyn FnMut(&[u64])) {
+    if numbers.len() > 1 {
+        numbers.sort_unstable();
+        group(numbers);
+    }
+    numbers.clear();
+}
+
+/// Whether items of indexes know the numbers of their records: where rowids do not give these, or rows may be left out.
+pub(crate) fn numbered(table: &Table, plan: &TablePlan, on_conflict: OnConflict) -> bool {
+    let leaves_out = plan.write_path == WritePath::Sorted && on_conflict != OnConflict::Abort;
+    leaves_out || plan.in_sequence || table.clustered.is_some()
+}
+
+/// The order of the entries of an index.
+pub(crate) fn key_order(index: &Index) -> KeyOrder {
+    index.order().expect("the plan gives other orders to SQLite")
+}
+
+/// The order of a WITHOUT ROWID table.
+pub(crate) fn primary_key(clustered: &Index) -> KeyOrder {
+    KeyOrder::new(&key_order(clustered).columns()[..clustered.key_columns])
+}

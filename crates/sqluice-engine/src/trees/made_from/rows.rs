@@ -1,0 +1,135 @@
+//! Rows as they arrive from a source: onto pages, or to the sorters.
+
+use sqluice_core::batch::Batch;
+use sqluice_core::error::Result;
+use sqluice_core::schema::Table;
+use sqluice_core::source::{BadRow, Refused, Sink};
+
+use crate::encode::entries::Entries;
+use crate::encode::{AnyOrder, Conversions, Encoder, RowidRange, no_rowids_left};
+use crate::options::WritePath;
+use crate::trees::Settings;
+use crate::trees::existing_trees::{Edge, ExistingTrees};
+use crate::trees::table_sorters::TableSorters;
+use crate::trees::workers::message::Task;
+use crate::trees::workers::part_ends::PartEnds;
+use crate::trees::workers::worker::{Done, Filling};
+
+/// A table whose rows arrive from a source.
+pub(crate) struct RowsTree<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) conversions: Conversions,
+    /// `Pages` or `Sorted`.
+    pub(crate) write_path: WritePath,
+    /// The only worker encodes all rows, so that it knows the rows before each.
+    pub(crate) in_sequence: bool,
+    /// What is sorted of it.
+    pub(crate) sorters: Option<&'a TableSorters>,
+    pub(crate) seen: AnyOrder,
+    /// The page of its root, if that exists already.
+    pub(crate) root_page: Option<u32>,
+    /// The existing rows.
+    pub(crate) edge: Option<Edge>,
+}
+
+impl<'a> RowsTree<'a> {
+    pub(crate) fn new(
+        table: &'a Table,
+        conversions: Conversions,
+        sorted: Option<(WritePath, &'a TableSorters)>,
+        existing_trees: Option<ExistingTrees>,
+    ) -> RowsTree<'a> {
+        RowsTree {
+            table,
+            conversions,
+            write_path: sorted.map_or(WritePath::Pages, |(write_path, _)| write_path),
+            in_sequence: false,
+            sorters: sorted.map(|(_, sorters)| sorters),
+            seen: AnyOrder::default(),
+            root_page: existing_trees.as_ref().map(|existing_trees| existing_trees.root_page),
+            edge: existing_trees.map(|existing_trees| existing_trees.edge),
+        }
+    }
+}
+
+/// Encodes the parts of a table that one worker gets.
+pub(crate) struct RowsEncoder<'a> {
+    tree: &'a RowsTree<'a>,
+    encoder: Encoder,
+    entries: Vec<Entries<'a>>,
+    largest: Option<i64>,
+}
+
+impl<'a> RowsEncoder<'a> {
+    pub(crate) fn new(tree: &'a RowsTree<'a>, settings: &Settings) -> RowsEncoder<'a> {
+        RowsEncoder {
+            tree,
+            encoder: Encoder::new(tree.table, settings.geometry, tree.conversions),
+            entries: tree.sorters.map_or_else(Vec::new, |sorters| sorters.entries(tree.table)),
+            largest: None,
+        }
+    }
+
+    /// Encodes a part.
+    pub(crate) fn encode(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, PartEnds) {
+        let Task::Decode(mut part) = task else { unreachable!("rows are decoded") };
+        let place = part.place();
+        let settings = filling.worker.settings;
+        let counted_from = self.tree.edge.as_ref().map_or(settings.counted_from, |edge| edge.counted_from);
+        let next_rowid = counted_from.wrapping_add(part.first_row() as i64).wrapping_add(1);
+        let mut encoding = Encoding { filling, rows: self, next_rowid, rowids: None, sorted: 0 };
+        let decoded = part.decode(&mut encoding);
+        let (rowids, sorted) = (encoding.rowids, encoding.sorted);
+        filling.finish_leaves();
+        let ends = rowids.map_or(PartEnds::None, |rowids| PartEnds::Rowids { rowids, place });
+        (decoded.map(|()| Done { input_bytes: part.input_bytes(), rows: sorted }), ends)
+    }
+
+    /// Gives the sorters what is left.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.entries.iter_mut().try_for_each(Entries::flush)
+    }
+}
+
+/// Takes the batches of a part.
+struct Encoding<'f, 'e, 'a, 'w, 's> {
+    filling: &'f mut Filling<'w, 's>,
+    rows: &'e mut RowsEncoder<'a>,
+    next_rowid: i64,
+    /// The range of rowids so far.
+    rowids: Option<RowidRange>,
+    /// Rows that went to a sorter.
+    sorted: u64,
+}
+
+impl Sink for Encoding<'_, '_, '_, '_, '_> {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        let Encoding { filling, rows, next_rowid, .. } = self;
+        filling.cancelled()?;
+        let RowsEncoder { tree, encoder, entries, largest } = &mut **rows;
+        if tree.write_path == WritePath::Pages {
+            filling.open()?;
+            if tree.table.rowid_alias.is_none() && next_rowid.checked_add(batch.rows as i64 - 1).is_none() {
+                return Err(no_rowids_left(&tree.table.name).into());
+            }
+            let last = self.rowids.map(|rowids| rowids.last);
+            let rowids = encoder.encode_in_order(batch, *next_rowid, last, *filling, entries)?;
+            self.rowids = Some(match self.rowids {
+                Some(before) => RowidRange { last: rowids.last, ..before },
+                None => rowids,
+            });
+            filling.hash_finished();
+        } else {
+            let largest = tree.in_sequence.then_some(largest);
+            encoder.encode_in_any_order(batch, *next_rowid, &tree.seen, largest, entries)?;
+            self.sorted += batch.rows as u64;
+        }
+        *next_rowid = next_rowid.wrapping_add(batch.rows as i64);
+        Ok(())
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        self.next_rowid = self.next_rowid.wrapping_add(1);
+        self.filling.bad_row(bad)
+    }
+}

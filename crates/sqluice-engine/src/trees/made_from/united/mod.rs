@@ -1,0 +1,555 @@
+//! Trees of several databases that become one, whose entries interleave.
+//!
+//! ```text
+//!  pieces   a.db   [.......|..........|...]         each is in order
+//!           b.db   [...|..............|.......]
+//!                      ^   cuts       ^             entries of pages above the leaves: each part has at least two entries, so
+//!  parts         0     │       1      │   2         that one can stand between it and the next
+//! ```
+//!
+//! Cuts are among samples of all pieces. Where pieces are alike, each is sampled at other places: at the same places, all cuts would be near
+//! each other.
+//!
+//! A part is what is after one cut and not after the next. A piece whose entries are out of order may have one that lies in no part: so
+//! each part must begin, in every piece, at the entry at which the part before ended.
+
+pub(crate) mod onto_pages;
+
+use std::cmp::Ordering;
+use std::sync::atomic::{self, AtomicBool};
+
+use sqluice_core::batch::describe;
+use sqluice_core::error::{Assumption, Duplicate, DuplicateRows, Error, Result};
+use sqluice_core::schema::Table;
+use sqluice_core::schema::index::{Index, Indexed};
+use sqluice_format::key::KeyOrder;
+use sqluice_format::record;
+use sqluice_format::scan::{Cursor, Kind, Reader};
+use sqluice_reader::pages::{FilePages, damaged};
+
+use crate::tournament::Tournament;
+use crate::trees::keys::unique::CANCEL_ITEMS;
+use crate::trees::made_from::source_tree::Piece;
+use crate::trees::workers::part_ends::PiecePositions;
+
+/// Samples of a part, where its pieces are large enough. With few, parts are of different sizes.
+pub(crate) const SAMPLES_OF_PART: usize = 4;
+
+/// Samples of all pieces, which are in memory at the same time.
+const SAMPLES_MAX: usize = 1 << 16;
+
+/// A tree that is put together.
+pub(crate) struct UnionTree<'a> {
+    /// What it is, for messages: `index i`.
+    what: &'a str,
+    kind: Kind,
+    pieces: Vec<Piece<'a>>,
+    /// The order of its entries; that of rowids if it has no columns.
+    order: KeyOrder,
+    /// How many columns no two entries may share, if none of them is NULL.
+    unique: Option<usize>,
+    names: KeyNames<'a>,
+    cuts: Vec<Cut>,
+    /// Whether an entry of a piece was found that does not follow the one before.
+    out_of_order: AtomicBool,
+}
+
+/// The names of key columns, for messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyNames<'a> {
+    pub(crate) table: &'a str,
+    pub(crate) declared: Option<(&'a Table, Option<&'a Index>)>,
+}
+
+/// The last entry that a part may have.
+#[derive(Debug, Default)]
+struct Cut {
+    rowid: i64,
+    record: Vec<u8>,
+    prefix: u128,
+}
+
+/// An entry of one of the pieces.
+#[derive(Clone, Copy)]
+pub(crate) struct UnionEntry<'e> {
+    /// The number of the piece.
+    pub(crate) piece: usize,
+    /// The rowid; 0 in an index.
+    pub(crate) rowid: i64,
+    pub(crate) record: &'e [u8],
+    cursor: &'e Cursor,
+}
+
+impl UnionEntry<'_> {
+    /// The entry as the piece has it.
+    pub(crate) fn stored(&self) -> (i64, &[u8]) {
+        (self.cursor.rowid(), self.cursor.record())
+    }
+}
+
+impl<'a> UnionTree<'a> {
+    /// The tree of these pieces, in one part if one of them leaves rows out.
+    pub(crate) fn new(
+        (what, kind): (&'a str, Kind),
+        pieces: Vec<Piece<'a>>,
+        order: Option<KeyOrder>,
+        unique: Option<usize>,
+        names: KeyNames<'a>,
+    ) -> Result<UnionTree<'a>> {
+        let order = order.unwrap_or_else(|| KeyOrder::new([]));
+        let (cuts, out_of_order) = (Vec::new(), AtomicBool::new(false));
+        let mut tree = UnionTree { what, kind, pieces, order, unique, names, cuts, out_of_order };
+        // Where all that a part has is left out, no entry can stand before the next part.
+        if kind == Kind::Table || tree.pieces.iter().all(|piece| piece.changes.left_out.is_empty()) {
+            tree.cuts = tree.cut()?;
+        }
+        Ok(tree)
+    }
+
+    fn cut(&self) -> Result<Vec<Cut>> {
+        let mut samples: Vec<Cut> = Vec::new();
+        let parts: usize = self.pieces.iter().map(|piece| piece.scan.parts()).sum();
+        let of_run = parts.div_ceil(SAMPLES_MAX);
+        for (number, piece) in self.pieces.iter().enumerate() {
+            let mut pages = piece.view.pages();
+            let mut room = Vec::new();
+            let each = |rowid, record: &[u8]| {
+                let rowid = piece.rowid(rowid)?;
+                let (record, prefix) = match self.kind {
+                    Kind::Table => (Vec::new(), prefix_of(rowid)),
+                    Kind::Index => {
+                        self.check_record(piece, record)?;
+                        let record = piece.record(record, &mut room)?.to_vec();
+                        let prefix = self.order.prefix(&record);
+                        (record, prefix)
+                    }
+                };
+                samples.push(Cut { rowid, record, prefix });
+                Ok(())
+            };
+            let place = (2 * number + 1, 2 * self.pieces.len());
+            let read = piece.scan.samples(of_run, place, &mut pages, &mut Reader::default(), each);
+            read.map_err(|error| piece.failed(error))?;
+        }
+        let compare = |a: &Cut, b: &Cut| self.compare_cut(a.rowid, &a.record, b);
+        samples.sort_by(|a, b| compare(a, b));
+        samples.dedup_by(|a, b| compare(a, b).is_eq());
+        // The last of them lies behind the last cut.
+        samples.pop();
+        let of_part = (SAMPLES_OF_PART / of_run).max(2);
+        Ok(samples.into_iter().skip(of_part - 1).step_by(of_part).collect())
+    }
+
+    /// Entries with the same unique key are on the same side of a cut.
+    #[inline]
+    fn compare_cut(&self, rowid: i64, record: &[u8], cut: &Cut) -> Ordering {
+        match self.kind {
+            Kind::Table => rowid.cmp(&cut.rowid),
+            Kind::Index => {
+                let columns = self.unique.unwrap_or(self.order.columns().len());
+                self.order.compare_columns(record, &cut.record, columns)
+            }
+        }
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub(crate) fn parts(&self) -> usize {
+        self.cuts.len() + 1
+    }
+
+    /// Whether an entry was found that does not follow the one before.
+    pub(crate) fn is_out_of_order(&self) -> bool {
+        self.out_of_order.load(atomic::Ordering::Relaxed)
+    }
+
+    /// The error for a part that does not go on where the part before ended.
+    pub(crate) fn check_follows(&self, before: &PiecePositions, after: &PiecePositions) -> Result<()> {
+        let differs = before.end.iter().zip(&after.first).position(|(end, first)| end != first);
+        differs.map_or(Ok(()), |piece| Err(self.disorder(&self.pieces[piece])))
+    }
+
+    #[cold]
+    fn disorder(&self, piece: &Piece<'_>) -> Error {
+        match self.kind {
+            Kind::Table => damaged(piece.view.path, &format!("the rowids of {} do not ascend", self.what)),
+            Kind::Index => {
+                self.out_of_order.store(true, atomic::Ordering::Relaxed);
+                let name = piece.view.path.display();
+                Error::input(format!("{} of {name} is out of order", self.what))
+                    .refuting(Assumption::EntryOrder)
+            }
+        }
+    }
+
+    /// What is no record has no order.
+    #[inline]
+    fn check_record(&self, piece: &Piece<'_>, record: &[u8]) -> Result<()> {
+        if record::count_fields(record).is_ok_and(|fields| fields >= self.order.columns().len()) {
+            return Ok(());
+        }
+        Err(damaged(piece.view.path, &format!("an entry of {} is not a valid record", self.what)))
+    }
+
+    /// Calls `each` with the entries of a part, in order. Of those with the same key, that of the earlier piece is first.
+    pub(crate) fn visit(
+        &self,
+        part: usize,
+        each: &mut dyn FnMut(&UnionEntry<'_>) -> Result<()>,
+    ) -> (Result<()>, PiecePositions) {
+        let mut positions = PiecePositions::default();
+        let start = part.checked_sub(1).map(|before| &self.cuts[before]);
+        let walk = Walk { tree: self, end: self.cuts.get(part), heads: Vec::new() };
+        let walked = walk.walk(start, &mut positions, each);
+        (walked, positions)
+    }
+
+    /// The error for two entries with the same key.
+    #[cold]
+    pub(crate) fn repeated(&self, before: &LastEntry, entry: &UnionEntry<'_>) -> Error {
+        let (one, other) = (&self.pieces[before.piece], &self.pieces[entry.piece]);
+        let key = self.names.key(self.unique, entry.rowid, entry.record);
+        let (one, other) = (one.view.path.display(), other.view.path.display());
+        let table = self.names.table.to_owned();
+        let index = match self.names.declared {
+            Some((_, Some(index))) if self.kind == Kind::Index => index.name.clone(),
+            _ => table.clone(),
+        };
+        let duplicate = Duplicate { table, index, rows: DuplicateRows::Databases };
+        Error::input(format!("{key} is in both {one} and {other}")).duplicate(duplicate)
+    }
+
+    /// Whether an entry has the key of the one before, where that must not be.
+    #[inline]
+    pub(crate) fn repeats(&self, before: &LastEntry, entry: &UnionEntry<'_>) -> bool {
+        match (self.kind, self.unique) {
+            _ if before.piece == entry.piece => false,
+            (Kind::Table, _) => before.rowid == entry.rowid,
+            (Kind::Index, Some(columns)) => {
+                self.order.compare_columns(&before.record, entry.record, columns).is_eq()
+                    && !self.order.has_null(entry.record, columns)
+            }
+            (Kind::Index, None) => false,
+        }
+    }
+
+    /// Calls `group` with the rows of each run of entries in a part that have the same key: the numbers of their pieces, and their rowids.
+    pub(crate) fn groups(&self, part: usize, mut group: impl FnMut(&mut Vec<(u32, i64)>)) -> Result<()> {
+        let mut last: Option<LastEntry> = None;
+        let mut rows = Vec::new();
+        let (visited, _) = self.visit(part, &mut |entry| {
+            if !last.as_ref().is_some_and(|last| self.repeats(last, entry)) {
+                group(&mut rows);
+            }
+            let rowid = match (self.kind, entry.stored()) {
+                (Kind::Table, (rowid, _)) => rowid,
+                (Kind::Index, (_, record)) => self.pieces[entry.piece].rowid_of_entry(record)?,
+            };
+            rows.push((entry.piece as u32, rowid));
+            last.get_or_insert_default().set(entry);
+            Ok(())
+        });
+        visited?;
+        group(&mut rows);
+        Ok(())
+    }
+
+    /// The table that it is, or that it is of.
+    pub(crate) fn table(&self) -> &str {
+        self.names.table
+    }
+
+    /// Whether keys are looked at.
+    pub(crate) fn is_unique(&self) -> bool {
+        self.kind == Kind::Table || self.unique.is_some()
+    }
+}
+
+impl KeyNames<'_> {
+    /// A key, as `t.a, t.b = (1, 'x')`.
+    fn key(&self, columns: Option<usize>, rowid: i64, record: &[u8]) -> String {
+        let KeyNames { table, declared } = *self;
+        let rowid_name = || {
+            let alias = declared.and_then(|(table, _)| Some(&table.columns[table.rowid_alias?].name));
+            format!("{table}.{}", alias.map_or("rowid", String::as_str))
+        };
+        let Some(columns) = columns else { return format!("{} = {rowid}", rowid_name()) };
+        let values = record::decode(record).unwrap_or_default();
+        let values: Vec<String> = values.iter().take(columns).map(describe).collect();
+        let name_of = |column: usize| match declared {
+            Some((table, Some(index))) => match index.columns.get(column).map(|column| column.value) {
+                Some(Indexed::Column(column)) => format!("{}.{}", table.name, table.columns[column].name),
+                Some(Indexed::Rowid) => rowid_name(),
+                _ => format!("an expression of {}", index.name),
+            },
+            _ => format!("a key of {table}"),
+        };
+        let names: Vec<String> = (0..columns).map(name_of).collect();
+        let value = if values.len() == 1 { values.concat() } else { format!("({})", values.join(", ")) };
+        format!("{} = {value}", names.join(", "))
+    }
+}
+
+/// The entry before.
+#[derive(Debug, Default)]
+pub(crate) struct LastEntry {
+    pub(crate) piece: usize,
+    pub(crate) rowid: i64,
+    pub(crate) record: Vec<u8>,
+}
+
+impl LastEntry {
+    #[inline]
+    pub(crate) fn set(&mut self, entry: &UnionEntry<'_>) {
+        (self.piece, self.rowid) = (entry.piece, entry.rowid);
+        self.record.clear();
+        self.record.extend_from_slice(entry.record);
+    }
+}
+
+/// Rowids as numbers of the same order that have no sign.
+fn prefix_of(rowid: i64) -> u128 {
+    u128::from((rowid ^ i64::MIN) as u64)
+}
+
+/// A piece on its way through a part.
+struct Head<'t, 'a> {
+    piece: &'t Piece<'a>,
+    number: usize,
+    pages: FilePages<'a>,
+    cursor: Cursor,
+    rowid: i64,
+    /// The record of an entry of an index, or one that was changed.
+    record: Vec<u8>,
+    /// The prefix of its key. That of an index has to be asked for: neighbours are mostly compared without it.
+    prefix: Option<u128>,
+    /// The record before, in an index.
+    before: Vec<u8>,
+    is_first: bool,
+}
+
+struct Walk<'t, 'a> {
+    tree: &'t UnionTree<'a>,
+    end: Option<&'t Cut>,
+    heads: Vec<Head<'t, 'a>>,
+}
+
+impl<'t, 'a> Walk<'t, 'a> {
+    fn walk(
+        mut self,
+        start: Option<&Cut>,
+        positions: &mut PiecePositions,
+        each: &mut dyn FnMut(&UnionEntry<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let tree = self.tree;
+        positions.end = vec![None; tree.pieces.len()];
+        for (number, piece) in tree.pieces.iter().enumerate() {
+            let mut head = Head::new(number, piece);
+            let is_left = head.seek(tree, start)?;
+            positions.first.push(head.cursor.position());
+            if is_left && head.enter(tree, self.end)? {
+                self.heads.push(head);
+            } else {
+                positions.end[number] = head.cursor.position();
+            }
+        }
+        let mut tournament = Tournament::default();
+        self.heads.iter_mut().for_each(|head| _ = head.prefix(tree));
+        tournament.rebuild(self.heads.len(), |a, b| self.is_less(a, b));
+        let mut entries = 0;
+        while !self.heads.is_empty() {
+            entries += 1;
+            if entries % CANCEL_ITEMS == 0 {
+                tree.pieces[0].view.cancel.check()?;
+            }
+            let head = &mut self.heads[tournament.winner()];
+            each(&head.entry())?;
+            if head.next(tree, self.end)? {
+                if !tournament.goes_on(|a, b| self.is_less_alike(a, b)) {
+                    self.heads[tournament.winner()].prefix(tree);
+                    tournament.replay(|a, b| self.is_less(a, b));
+                }
+            } else {
+                positions.end[head.number] = head.cursor.position();
+                self.heads.remove(tournament.winner());
+                tournament.rebuild(self.heads.len(), |a, b| self.is_less(a, b));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the records alone say that an entry is before another.
+    #[inline]
+    fn is_less_alike(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (&self.heads[a], &self.heads[b]);
+        match self.tree.kind {
+            Kind::Table => a.rowid < b.rowid,
+            Kind::Index => self.tree.order.ascends_alike(&a.record, &b.record) == Some(true),
+        }
+    }
+
+    /// Whether an entry is before another. Their prefixes were asked for.
+    #[inline]
+    fn is_less(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (&self.heads[a], &self.heads[b]);
+        if a.prefix != b.prefix {
+            return a.prefix < b.prefix;
+        }
+        let order = match self.tree.kind {
+            Kind::Table => Ordering::Equal,
+            Kind::Index if self.tree.order.ascends_alike(&a.record, &b.record) == Some(true) => {
+                Ordering::Less
+            }
+            Kind::Index => self.tree.order.compare(&a.record, &b.record),
+        };
+        order.then(a.number.cmp(&b.number)).is_lt()
+    }
+}
+
+impl<'t, 'a> Head<'t, 'a> {
+    fn new(number: usize, piece: &'t Piece<'a>) -> Head<'t, 'a> {
+        Head {
+            piece,
+            number,
+            pages: piece.view.pages(),
+            cursor: Cursor::new(*piece.scan.tree()),
+            rowid: 0,
+            record: Vec::new(),
+            prefix: None,
+            before: Vec::new(),
+            is_first: true,
+        }
+    }
+
+    /// Goes to the first entry after a cut; says whether one is left.
+    fn seek(&mut self, tree: &UnionTree<'a>, start: Option<&Cut>) -> Result<bool> {
+        let Head { piece, pages, cursor, record: room, .. } = self;
+        let mut failed = None;
+        let sought = cursor.seek(pages, |rowid, record| {
+            let Some(cut) = start else { return false };
+            let order = match tree.kind {
+                Kind::Table => piece.rowid(rowid).map(|rowid| rowid.cmp(&cut.rowid)),
+                Kind::Index => tree
+                    .check_record(piece, record)
+                    .and_then(|()| piece.record(record, room))
+                    .map(|record| tree.compare_cut(0, record, cut)),
+            };
+            match order {
+                Ok(order) => order.is_le(),
+                Err(error) => {
+                    failed.get_or_insert(error);
+                    false
+                }
+            }
+        });
+        failed.map_or(Ok(()), Err)?;
+        sought.map_err(|error| piece.failed(error))
+    }
+
+    /// Goes on to the next entry that is to be given; says whether the part has one.
+    #[inline]
+    fn next(&mut self, tree: &UnionTree<'a>, end: Option<&Cut>) -> Result<bool> {
+        let is_left = self.cursor.next(&mut self.pages).map_err(|error| self.piece.failed(error))?;
+        if is_left { self.enter(tree, end) } else { Ok(false) }
+    }
+
+    /// Takes the entry at which the cursor is, or the next that is not left out; says whether the part has one.
+    #[inline]
+    fn enter(&mut self, tree: &UnionTree<'a>, end: Option<&Cut>) -> Result<bool> {
+        loop {
+            let is_in_order = match tree.kind {
+                Kind::Table => self.take_row()?,
+                Kind::Index => self.take_entry(tree)?,
+            };
+            if !is_in_order && !self.is_first {
+                return Err(tree.disorder(self.piece));
+            }
+            self.is_first = false;
+            if end.is_some_and(|cut| self.is_after(tree, cut)) {
+                return Ok(false);
+            }
+            let left_out = !self.piece.changes.left_out.is_empty() && {
+                let rowid = match tree.kind {
+                    Kind::Table => self.cursor.rowid(),
+                    Kind::Index => self.piece.rowid_of_entry(self.cursor.record())?,
+                };
+                self.piece.changes.leaves_out(rowid)
+            };
+            if !left_out {
+                return Ok(true);
+            }
+            if !self.cursor.next(&mut self.pages).map_err(|error| self.piece.failed(error))? {
+                return Ok(false);
+            }
+        }
+    }
+
+    #[inline]
+    fn is_after(&mut self, tree: &UnionTree<'a>, cut: &Cut) -> bool {
+        let is_before = match tree.kind {
+            Kind::Table => false,
+            Kind::Index => tree.order.ascends_alike(&self.record, &cut.record) == Some(true),
+        };
+        // What has a smaller prefix is before the cut, too.
+        !is_before
+            && self.prefix(tree) >= cut.prefix
+            && tree.compare_cut(self.rowid, &self.record, cut).is_gt()
+    }
+
+    /// The prefix of the key of the entry.
+    #[inline]
+    fn prefix(&mut self, tree: &UnionTree<'a>) -> u128 {
+        *self.prefix.get_or_insert_with(|| tree.order.prefix(&self.record))
+    }
+
+    /// Takes the row at which the cursor is; says whether it follows the one before.
+    #[inline]
+    fn take_row(&mut self) -> Result<bool> {
+        let rowid = self.piece.rowid(self.cursor.rowid())?;
+        let is_after = rowid > self.rowid;
+        self.rowid = rowid;
+        self.prefix = Some(prefix_of(rowid));
+        if !self.piece.changes.fields.is_empty() {
+            self.piece.record(self.cursor.record(), &mut self.record)?;
+        }
+        Ok(is_after)
+    }
+
+    /// Takes the entry at which the cursor is; says whether it follows the one before.
+    #[inline]
+    fn take_entry(&mut self, tree: &UnionTree<'a>) -> Result<bool> {
+        std::mem::swap(&mut self.record, &mut self.before);
+        let prefix_before = self.prefix.take();
+        let stored = self.cursor.record();
+        let changes = !self.piece.changes.fields.is_empty();
+        if !changes {
+            self.record.clear();
+            self.record.extend_from_slice(stored);
+            // What is like a record is one, too.
+            if !self.is_first
+                && let Some(is_after) = tree.order.ascends_alike(&self.before, stored)
+            {
+                return Ok(is_after);
+            }
+        }
+        tree.check_record(self.piece, stored)?;
+        if changes {
+            self.piece.record(stored, &mut self.record)?;
+        }
+        if self.is_first {
+            return Ok(true);
+        }
+        let before = prefix_before.unwrap_or_else(|| tree.order.prefix(&self.before));
+        let order = before.cmp(&self.prefix(tree));
+        Ok(order.then_with(|| tree.order.compare(&self.before, &self.record)).is_lt())
+    }
+
+    #[inline]
+    fn entry(&self) -> UnionEntry<'_> {
+        let is_stored = self.piece.scan.tree().kind == Kind::Table && self.piece.changes.fields.is_empty();
+        let record = if is_stored { self.cursor.record() } else { &self.record };
+        UnionEntry { piece: self.number, rowid: self.rowid, record, cursor: &self.cursor }
+    }
+}

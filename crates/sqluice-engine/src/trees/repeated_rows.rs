@@ -1,0 +1,69 @@
+//! The rows of several databases that are left out of a merge, because rows of other databases have their keys.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use sqluice_core::error::Result;
+use sqluice_core::progress::Cancel;
+
+use super::keys::on_conflict::{Member, play, refuse_many};
+use super::made_from::united::UnionTree;
+use crate::options::OnConflict;
+
+/// Bytes that a row of another database takes here, at most: as a member, as the holder of a key, as one that is left out, and in its group.
+const GROUPED_BYTES: u64 = 120;
+
+/// Finds the rows of several databases that are left out: each is known by the number of its database and its rowid there. All of
+/// `trees` have the same pieces. Takes at most `memory_bytes`.
+///
+/// # Errors
+/// When a tree can't be read, or more rows share keys than the memory can hold.
+pub(crate) fn repeated_rows(
+    trees: &[UnionTree<'_>],
+    on_conflict: OnConflict,
+    workers: usize,
+    memory_bytes: u64,
+    cancel: &Cancel,
+) -> Result<Vec<(u32, i64)>> {
+    let parts: Vec<(usize, usize)> = (trees.iter().enumerate())
+        .flat_map(|(tree, union)| (0..union.parts()).map(move |part| (tree, part)))
+        .collect();
+    let (next, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
+    let work = || -> Result<Vec<Vec<(u32, i64)>>> {
+        let mut groups = Vec::new();
+        while let Some(&(tree, part)) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            cancel.check()?;
+            let mut add = |group: &mut Vec<(u32, i64)>| {
+                if group.len() > 1 {
+                    let more = group.len() as u64 * GROUPED_BYTES;
+                    if bytes.fetch_add(more, Ordering::Relaxed) + more <= memory_bytes {
+                        groups.push(std::mem::take(group));
+                    }
+                }
+                group.clear();
+            };
+            trees[tree].groups(part, &mut add).inspect_err(|_| next.store(parts.len(), Ordering::Relaxed))?;
+        }
+        Ok(groups)
+    };
+    let groups = std::thread::scope(|scope| {
+        let helpers: Vec<_> = (1..workers.clamp(1, parts.len())).map(|_| scope.spawn(work)).collect();
+        let mut groups = work();
+        for helper in helpers {
+            let more = helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            groups = groups.and_then(|mut groups| {
+                groups.extend(more?);
+                Ok(groups)
+            });
+        }
+        groups
+    })?;
+    refuse_many(trees.first().map_or("", UnionTree::table), bytes.into_inner(), memory_bytes)?;
+    let mut members: Vec<Member<(u32, i64)>> = (0..)
+        .zip(&groups)
+        .flat_map(|(group, rows)| rows.iter().map(move |&row| Member { row, group }))
+        .collect();
+    members.sort_unstable();
+    let mut dropped = play(&members, groups.len() as u32, on_conflict);
+    dropped.sort_unstable();
+    Ok(dropped)
+}

@@ -1,0 +1,87 @@
+//! The sorters of a table: one for its rows, if they are sorted, and one for each index.
+
+use std::sync::Arc;
+
+use sqluice_core::error::Result;
+use sqluice_core::progress::Cancel;
+use sqluice_core::schema::Table;
+
+use super::Settings;
+use super::keys::unique::{key_order, numbered, primary_key};
+use crate::encode::entries::Entries;
+use crate::options::WritePath;
+use crate::plan::TablePlan;
+use crate::sort::{Layout, Order, Prefetch, Sorted, Sorter, Spill};
+
+/// Blocks that are read at a time for each worker that merges runs: disks are faster with several.
+const READS_PER_WORKER: usize = 2;
+
+/// What is sorted of a table.
+pub(crate) struct TableSorters {
+    pub(super) rows: Option<Sorter>,
+    /// Each with the position of its index among those of the table.
+    pub(super) indexes: Vec<(usize, Sorter)>,
+}
+
+/// What is sorted of a table, in order: the rows, if they are sorted, and each index with its position among those of the table.
+type SortedTable = (Option<Sorted>, Vec<(usize, Sorted)>);
+
+impl TableSorters {
+    /// For items from that number of sources, one after another, and stay in memory as long as they fit.
+    pub(super) fn new(
+        table: &Table,
+        plan: &TablePlan,
+        settings: &Settings,
+        sources: usize,
+        spill: &Arc<Spill>,
+    ) -> TableSorters {
+        let sorted = |index: &usize| plan.indexes[*index].write_path == WritePath::Sorted;
+        let indexes: Vec<usize> = (0..table.indexes.len()).filter(sorted).collect();
+        let rows = plan.write_path == WritePath::Sorted;
+        let sorters = indexes.len() + usize::from(rows);
+        let workers = if plan.in_sequence { 1 } else { settings.workers };
+        let buffer_bytes = share(settings, sorters) / workers.max(1) / sources;
+        let rows = rows.then(|| {
+            let layout = match &table.clustered {
+                Some(key) => Layout { order: Order::Record(primary_key(key)), rowid: false, number: true },
+                None => Layout { order: Order::Rowid, rowid: true, number: true },
+            };
+            Sorter::new(layout, buffer_bytes, spill)
+        });
+        let number = numbered(table, plan, settings.on_conflict);
+        let indexes = indexes.into_iter().map(|index| {
+            let order = Order::Record(key_order(&table.indexes[index]));
+            (index, Sorter::new(Layout { order, rowid: false, number }, buffer_bytes, spill))
+        });
+        TableSorters { rows, indexes: indexes.collect() }
+    }
+
+    /// What a worker gives to each of them.
+    pub(super) fn entries<'s>(&'s self, table: &Table) -> Vec<Entries<'s>> {
+        let rows = self.rows.as_ref().map(|sorter| match &table.clustered {
+            Some(clustered) => Entries::of_index(clustered, table, sorter.buffer()),
+            None => Entries::of_rows(table, sorter.buffer()),
+        });
+        let indexes = self
+            .indexes
+            .iter()
+            .map(|(index, sorter)| Entries::of_index(&table.indexes[*index], table, sorter.buffer()));
+        rows.into_iter().chain(indexes).collect()
+    }
+
+    pub(super) fn sorted(self, settings: &Settings, cancel: &Cancel) -> Result<SortedTable> {
+        let sorters = self.indexes.len() + usize::from(self.rows.is_some());
+        let merge_bytes = share(settings, sorters);
+        let ahead = Arc::new(Prefetch::new(READS_PER_WORKER * settings.workers)?);
+        let sorted = |sorter: Sorter| sorter.sorted(merge_bytes, settings.workers, &ahead, cancel);
+        let rows = self.rows.map(sorted).transpose()?;
+        let indexes = self.indexes.into_iter().map(|(index, sorter)| Ok((index, sorted(sorter)?)));
+        Ok((rows, indexes.collect::<Result<_>>()?))
+    }
+}
+
+/// The memory of each sorter, first for its buffers, and when these are empty for merging. Something is left for what both take
+/// that grows with what is spilled: the places where blocks begin.
+fn share(settings: &Settings, sorters: usize) -> usize {
+    settings.sort_bytes / 4 * 3 / sorters.max(1)
+}

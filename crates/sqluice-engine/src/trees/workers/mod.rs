@@ -1,0 +1,12 @@
+//! Workers: parts in, chunks of pages out.
+//!
+//! ```text
+//!  dispenser (a lock) ──> worker ── message: a sealed chunk, bad rows, the end of a part ──> writer
+//!                            ^                                                                 │
+//!                            └────────────────────────── empty chunks ─────────────────────────┘
+//! ```
+
+pub(crate) mod dispenser;
+pub(crate) mod message;
+pub(crate) mod part_ends;
+pub(crate) mod worker;

@@ -1,0 +1,28 @@
+//! Trees of other databases, onto pages.
+
+use sqluice_core::error::Result;
+use sqluice_core::progress::{Cancel, Progress};
+
+use super::made_from::{TreeCopy, Trees};
+use super::pass;
+use super::writer::PassContext;
+use super::writer::page_numbers::Appender;
+use super::{Settings, WrittenTree};
+use crate::output::Output;
+
+/// Writes copies of trees, one after another, the root of each last.
+///
+/// # Errors
+/// When a tree is damaged, or an index is out of order, or the pages can't be written. `cancel` is set then.
+pub(crate) fn write_copies(
+    trees: &[TreeCopy<'_>],
+    settings: &Settings,
+    appender: &mut Appender,
+    output: &mut dyn Output,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<Vec<WrittenTree>> {
+    let mut around = PassContext { output, rejects: None, progress, cancel };
+    let made = pass::run(&Trees::Copy(trees), Vec::new(), settings, appender, &mut around)?;
+    Ok(made.into_iter().map(|made| made.tree).collect())
+}

@@ -1,0 +1,50 @@
+//! Indexes of existing tables: sorted entries, onto pages.
+
+use sqluice_core::error::Result;
+use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::schema::Table;
+use sqluice_core::schema::index::Index;
+
+use super::keys::on_conflict::Dropped;
+use super::keys::unique::{KnownRows, Unique, key_order, primary_key};
+use super::made_from::Trees;
+use super::made_from::sorted_runs::RunsTree;
+use super::pass;
+use super::writer::PassContext;
+use super::writer::page_numbers::Appender;
+use super::{Settings, WrittenTree};
+use crate::output::Output;
+use crate::sort::Sorted;
+
+/// The entries of an index, or the rows of a WITHOUT ROWID table, sorted.
+pub(crate) struct IndexJob<'a> {
+    pub(crate) sorted: &'a Sorted,
+    /// The table and the index, if no two rows may have the same key.
+    pub(crate) unique: Option<(&'a Table, &'a Index)>,
+}
+
+/// Writes the trees of indexes, one after another, the root of each last.
+///
+/// # Errors
+/// When rows share a key that is to be unique, or the pages can't be written. `cancel` is set then.
+pub(crate) fn write_indexes(
+    jobs: &[IndexJob<'_>],
+    settings: &Settings,
+    appender: &mut Appender,
+    output: &mut dyn Output,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<Vec<WrittenTree>> {
+    let nothing = Dropped::default();
+    let trees = jobs.iter().map(|&IndexJob { sorted, unique }| {
+        let unique = unique.map(|(table, index)| {
+            let is_clustered = table.clustered.as_ref().is_some_and(|clustered| clustered.name == index.name);
+            let order = if is_clustered { primary_key(index) } else { key_order(index) };
+            Unique { table, index: Some(index), order: Some(order), rows: KnownRows::Stored }
+        });
+        RunsTree { sorted, rowids: false, unique, dropped: &nothing, root_page: None }
+    });
+    let mut around = PassContext { output, rejects: None, progress, cancel };
+    let made = pass::run(&Trees::Runs(trees.collect()), Vec::new(), settings, appender, &mut around)?;
+    Ok(made.into_iter().map(|made| made.tree).collect())
+}

@@ -1,0 +1,266 @@
+//! The writer: chunks in any order in, pages in order out.
+
+mod interior_pages;
+pub(crate) mod page_numbers;
+
+use std::collections::BTreeMap;
+
+use crossbeam_channel::Receiver;
+use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::schema::Table;
+use sqluice_core::source::BadRow;
+
+use self::interior_pages::Growing;
+use self::page_numbers::Appender;
+use crate::encode::{LastRowid, RowidRange, not_after_last, null_among_numbers, out_of_order};
+use crate::output::Output;
+use crate::reject::RejectFile;
+use crate::trees::made_from::{BuiltTree, TreeCopy, Trees};
+use crate::trees::workers::message::{Message, PartId, Returns, Sealed};
+use crate::trees::workers::part_ends::{EntryEnds, ItemEnds, PartEnds, PiecePositions};
+
+/// What a pass writes to, reports to, and is ended by.
+pub(crate) struct PassContext<'a> {
+    pub(crate) output: &'a mut dyn Output,
+    pub(crate) rejects: Option<&'a mut RejectFile>,
+    pub(crate) progress: &'a dyn Progress,
+    pub(crate) cancel: &'a Cancel,
+}
+
+/// Bytes that are written at once, if that many are ready.
+const WRITE_BYTES: usize = 32 << 20;
+
+/// Puts what the workers make in order.
+pub(crate) struct Writer<'a, 'o> {
+    trees: &'a Trees<'a>,
+    appender: &'a mut Appender,
+    around: &'a mut PassContext<'o>,
+    /// Finished trees.
+    made: Vec<BuiltTree>,
+    tree: Growing<'a>,
+    current: BuiltTree,
+    last_rowid: Option<LastRowid>,
+    /// The ends of the last part of sorted runs.
+    items: Option<Box<ItemEnds>>,
+    /// The ends of the last part of an index that is copied.
+    entries: Option<Box<EntryEnds>>,
+    /// The ends of the last part of several trees.
+    positions: Option<Box<PiecePositions>>,
+}
+
+impl<'a, 'o> Writer<'a, 'o> {
+    pub(crate) fn new(
+        trees: &'a Trees<'a>,
+        appender: &'a mut Appender,
+        around: &'a mut PassContext<'o>,
+    ) -> Writer<'a, 'o> {
+        let tree = Growing::new(trees, 0, appender.geometry());
+        let (made, current, last_rowid) = (Vec::new(), BuiltTree::default(), trees.last_rowid(0));
+        let (items, entries, positions) = (None, None, None);
+        Writer { trees, appender, around, made, tree, current, last_rowid, items, entries, positions }
+    }
+
+    pub(crate) fn write_all(
+        mut self,
+        from_workers: &Receiver<(PartId, u64, Message)>,
+        returns: &[Returns],
+    ) -> Result<Vec<BuiltTree>> {
+        let mut early = BTreeMap::new();
+        let mut turn = (0, 0);
+        // Wait for one message, then take all that have arrived: they can be written at once.
+        while let Ok(message) = from_workers.recv() {
+            self.around.cancel.check()?;
+            for (id, sequence, message) in std::iter::once(message).chain(from_workers.try_iter()) {
+                early.insert((id.part, sequence), (id.tree, message));
+            }
+            while let Some((tree, message)) = early.remove(&turn) {
+                while self.made.len() < tree {
+                    self.finish_tree()?;
+                }
+                turn = if self.take(message, returns)? { (turn.0 + 1, 0) } else { (turn.0, turn.1 + 1) };
+                if self.appender.waiting_bytes() >= WRITE_BYTES {
+                    self.flush(returns)?;
+                }
+            }
+            match self.appender.is_due() {
+                true => self.flush(returns)?,
+                false => self.give_back(returns),
+            }
+        }
+        // What went wrong after the last part of a worker.
+        for (_, message) in early.into_values() {
+            self.take(message, returns)?;
+        }
+        while self.made.len() < self.trees.len() {
+            self.finish_tree()?;
+        }
+        self.flush(returns)?;
+        Ok(self.made)
+    }
+
+    /// Takes the message whose turn it is; says whether it is the last of its part.
+    fn take(&mut self, message: Message, returns: &[Returns]) -> Result<bool> {
+        match message {
+            Message::Pages(sealed) => self.append(sealed)?,
+            Message::BadRows { worker, rows } => {
+                for bad in &rows {
+                    self.reject(bad)?;
+                }
+                let _ = returns[worker].bad_rows.send(());
+            }
+            Message::End { worker, input_bytes, rows, ends } => {
+                self.check_ends(ends)?;
+                self.around.progress.advance(Amount { rows, bytes: input_bytes });
+                // A worker that has no more parts may be gone; so below.
+                let _ = returns[worker].parts.send(());
+                return Ok(true);
+            }
+            Message::Failed { error, ends } => {
+                // Rows out of order are reported before other errors.
+                self.check_ends(ends)?;
+                return Err(error);
+            }
+        }
+        Ok(false)
+    }
+
+    fn append(&mut self, sealed: Sealed) -> Result<()> {
+        let (pages, rows) = (sealed.chunk.page_count(), sealed.chunk.rows());
+        let leaves = sealed.chunk.leaves().len() as u64;
+        self.tree.append(sealed, self.appender)?;
+        let tree = &mut self.current.tree;
+        tree.entries += rows;
+        tree.leaf_pages += leaves;
+        tree.overflow_pages += u64::from(pages) - leaves;
+        Ok(())
+    }
+
+    /// Writes what waits, and gives the workers their chunks back.
+    fn flush(&mut self, returns: &[Returns]) -> Result<()> {
+        let progress = self.around.progress;
+        self.appender.flush(self.around.output, |sealed| give_back(sealed, progress, returns))
+    }
+
+    /// Gives the workers those of their chunks back that need not wait.
+    fn give_back(&mut self, returns: &[Returns]) {
+        let progress = self.around.progress;
+        self.appender.give_back(|sealed| give_back(sealed, progress, returns));
+    }
+
+    fn reject(&mut self, bad: &BadRow) -> Result<()> {
+        self.current.rejected += 1;
+        self.around.progress.advance(Amount { rows: 1, bytes: 0 });
+        match &mut self.around.rejects {
+            Some(rejects) => rejects.add(bad),
+            None => unreachable!("a worker keeps bad rows when they have a file"),
+        }
+    }
+
+    /// The rows of a part must follow those of the part before.
+    fn check_ends(&mut self, ends: PartEnds) -> Result<()> {
+        match ends {
+            PartEnds::None => Ok(()),
+            PartEnds::Rowids { rowids, place } => self.check_order(rowids, place),
+            PartEnds::Items(items) => {
+                if let (Trees::Runs(trees), Some(before)) = (self.trees, &self.items) {
+                    trees[self.made.len()].check_ends(before, &items)?;
+                }
+                self.current.largest_rowid = self.current.largest_rowid.max(items.largest_rowid);
+                self.items = Some(items);
+                Ok(())
+            }
+            PartEnds::Entries(entries) => {
+                if let (Some(TreeCopy::Copied(tree)), Some(before)) = (self.tree_copy(), &self.entries) {
+                    tree.check_follows(before, &entries)?;
+                }
+                self.entries = Some(entries);
+                Ok(())
+            }
+            PartEnds::Positions(positions) => {
+                if let (Some(TreeCopy::United(tree)), Some(before)) = (self.tree_copy(), &self.positions) {
+                    tree.check_follows(before, &positions)?;
+                }
+                self.positions = Some(positions);
+                Ok(())
+            }
+        }
+    }
+
+    fn tree_copy(&self) -> Option<&'a TreeCopy<'a>> {
+        match self.trees {
+            Trees::Copy(trees) => trees.get(self.made.len()),
+            _ => None,
+        }
+    }
+
+    fn check_order(&mut self, rowids: RowidRange, place: Option<Place>) -> Result<()> {
+        let RowidRange { first, last, first_assumed } = rowids;
+        let wrong = |error: Error| match place {
+            Some(place) => Err(error.at(place)),
+            None => Err(error),
+        };
+        let Trees::Rows(trees) = self.trees else { unreachable!("rows belong to sources") };
+        let Table { columns, rowid_alias, .. } = trees[self.made.len()].table;
+        let name = rowid_alias.map_or("rowid", |alias| &columns[alias].name);
+        match self.last_rowid {
+            Some(before) if first_assumed && !before.counted => return wrong(null_among_numbers(name)),
+            Some(before) if before.rowid >= first && self.current.largest_rowid.is_none() => {
+                return wrong(not_after_last(name, before.rowid, first));
+            }
+            Some(before) if before.rowid >= first => {
+                return wrong(out_of_order(name, before.rowid, first));
+            }
+            _ => self.last_rowid = Some(last),
+        }
+        self.current.largest_rowid = Some(last.rowid);
+        Ok(())
+    }
+
+    fn finish_tree(&mut self) -> Result<()> {
+        let next = self.made.len() + 1;
+        let growing = Growing::new(self.trees, next, self.appender.geometry());
+        let tree = std::mem::replace(&mut self.tree, growing);
+        let written = &mut self.current.tree;
+        let empty = written.leaf_pages == 0;
+        written.root_page = tree.finish(self.appender)?;
+        written.leaf_pages += u64::from(empty && written.root_page > 0);
+        // An empty leaf is appended as interior pages are.
+        let appended = self.appender.take_appended();
+        written.interior_pages = if empty { 0 } else { appended };
+        self.made.push(std::mem::take(&mut self.current));
+        self.last_rowid = self.trees.last_rowid(next);
+        (self.items, self.entries, self.positions) = (None, None, None);
+        self.appender.check()
+    }
+}
+
+/// Gives a worker its chunk back, which is done.
+fn give_back(sealed: Sealed, progress: &dyn Progress, returns: &[Returns]) {
+    let Sealed { worker, mut chunk, mut hashes } = sealed;
+    progress.advance(Amount { rows: chunk.rows(), bytes: 0 });
+    chunk.clear();
+    hashes.clear();
+    // A chunk of none of them was appended before the pass.
+    if let Some(returns) = returns.get(worker) {
+        let _ = returns.chunks.send((chunk, hashes));
+    }
+}
+
+impl Trees<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Trees::Rows(trees) => trees.len(),
+            Trees::Runs(trees) => trees.len(),
+            Trees::Copy(trees) => trees.len(),
+        }
+    }
+
+    /// The last rowid before the rows of a tree.
+    fn last_rowid(&self, index: usize) -> Option<LastRowid> {
+        let Trees::Rows(trees) = self else { return None };
+        // As if the existing rows had been counted.
+        let rowid = trees.get(index)?.edge.as_ref()?.largest_rowid?;
+        Some(LastRowid { rowid, counted: true })
+    }
+}

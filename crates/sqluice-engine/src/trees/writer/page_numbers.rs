@@ -1,0 +1,403 @@
+//! Page numbers, and the pages that have theirs and wait to be written.
+//!
+//! ```text
+//!  chunk        interior pages   chunk              one system call for all of them
+//!  +--+--+--+   +--+--+          +--+--+--+--+
+//!  |90|91|92|   |93|94|          |95|96|97|98|      the lock-byte page has no number: it cuts the range in two
+//!  +--+--+--+   +--+--+          +--+--+--+--+
+//! ```
+
+use std::ops::Range;
+
+use sqluice_core::checksum::{Checksum, PageHash};
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_format::aligned::AlignedBuffer;
+use sqluice_format::chunk::Chunk;
+use sqluice_format::page::{self, Geometry, PAGE_NUMBER_MAX, PageKind};
+use sqluice_format::tree::AppendPage;
+
+use crate::output::Output;
+use crate::trees::workers::message::Sealed;
+
+/// Whose chunk it is that none of the workers gave.
+const NO_WORKER: usize = usize::MAX;
+
+/// A chunk of at most this many bytes is copied: small files and tables make many, and each written alone waits for the disk.
+const COPIED_BYTES_MAX: usize = 64 << 10;
+
+/// Gives pages their numbers; writes them on request.
+#[derive(Debug)]
+pub(crate) struct Appender {
+    geometry: Geometry,
+    /// Copied pages are written when they make a chunk of that size.
+    chunk_bytes: usize,
+    next_page: u64,
+    /// What waits, in the order of its pages: they have the numbers from `first` on.
+    waiting: Vec<WaitingPages>,
+    waiting_bytes: usize,
+    first: u32,
+    /// The single pages among what waits, and those of small chunks.
+    singles: AlignedBuffer,
+    /// Small chunks, copied to `singles`: their workers may have them back.
+    copied: Vec<Sealed>,
+    /// Single pages that were appended since this was asked last, and all of them.
+    appended: u64,
+    all_appended: u32,
+    /// The single pages of a file in which they precede all others.
+    first_singles: Option<SinglesRange>,
+    checksum: Checksum,
+    /// Numbers of existing pages that are rebuilt: single pages get these first.
+    reused: Vec<u32>,
+    /// Existing pages, with their new bytes.
+    overwritten: Vec<(u32, Vec<u8>)>,
+}
+
+/// Single pages whose numbers follow each other.
+#[derive(Debug)]
+struct SinglesRange {
+    /// The number of the next.
+    next: u32,
+    /// What waits, and the number of its first page.
+    waiting: AlignedBuffer,
+    first: u32,
+}
+
+/// Pages that follow each other.
+#[derive(Debug)]
+enum WaitingPages {
+    Chunk(Box<Sealed>),
+    /// A chunk without its first page, which is a root.
+    Overflow(Box<Sealed>),
+    /// A range of the copied pages.
+    Singles(Range<usize>),
+}
+
+impl AppendPage for Appender {
+    fn append_page(&mut self, page: &[u8]) -> u32 {
+        if let Some(number) = self.reused.pop() {
+            self.overwrite(number, page.to_vec());
+            self.appended += 1;
+            return number;
+        }
+        if let Some(range) = &mut self.first_singles {
+            let number = range.next;
+            range.next = self.geometry.skip_lock_page(number + 1);
+            range.waiting.extend_from_slice(page);
+            self.checksum.add(number, PageHash::of(page));
+            (self.appended, self.all_appended) = (self.appended + 1, self.all_appended + 1);
+            return number;
+        }
+        // Past the last legal number the page is lost: `check` says so before anything is committed.
+        let number = self.take_numbers(1).unwrap_or(PAGE_NUMBER_MAX);
+        self.wait_copied(number, page);
+        self.checksum.add(number, PageHash::of(page));
+        (self.appended, self.all_appended) = (self.appended + 1, self.all_appended + 1);
+        number
+    }
+}
+
+impl Appender {
+    /// For a file of `page_count` pages, to which chunks of `chunk_bytes` are appended.
+    pub(crate) fn after(page_count: u32, geometry: Geometry, chunk_bytes: usize) -> Appender {
+        let next_page = u64::from(page_count) + 1;
+        Appender {
+            geometry,
+            chunk_bytes,
+            next_page: next_page + u64::from(next_page == u64::from(geometry.lock_page())),
+            waiting: Vec::new(),
+            waiting_bytes: 0,
+            first: 0,
+            singles: AlignedBuffer::default(),
+            copied: Vec::new(),
+            appended: 0,
+            all_appended: 0,
+            first_singles: None,
+            checksum: Checksum::default(),
+            reused: Vec::new(),
+            overwritten: Vec::new(),
+        }
+    }
+
+    /// For a file in which other processes have written the pages 2 to `last_page`, which have that checksum.
+    pub(crate) fn after_placed(
+        last_page: u32,
+        checksum: Checksum,
+        geometry: Geometry,
+        chunk_bytes: usize,
+    ) -> Appender {
+        Appender { checksum, ..Appender::after(last_page, geometry, chunk_bytes) }
+    }
+
+    /// For a new file in which `singles` single pages follow page 1, and all chunks follow these.
+    pub(crate) fn after_singles(singles: u32, geometry: Geometry, chunk_bytes: usize) -> Appender {
+        let next = geometry.skip_lock_page(2);
+        let last = geometry.nth_page(1, singles);
+        let first_singles = Some(SinglesRange { next, waiting: AlignedBuffer::default(), first: next });
+        Appender { first_singles, ..Appender::after(last, geometry, chunk_bytes) }
+    }
+
+    /// The next single pages get these numbers, of existing pages.
+    pub(crate) fn reuse(&mut self, numbers: impl IntoIterator<Item = u32>) {
+        self.reused.extend(numbers);
+    }
+
+    /// Notes the new bytes of an existing page.
+    fn overwrite(&mut self, number: u32, bytes: Vec<u8>) {
+        self.overwritten.push((number, bytes));
+    }
+
+    /// Notes the new bytes of an interior page that is a root.
+    pub(crate) fn overwrite_root(&mut self, number: u32, bytes: Vec<u8>) {
+        self.appended += 1;
+        self.overwrite(number, bytes);
+    }
+
+    pub(crate) fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// Single pages that were appended since this was asked last.
+    pub(crate) fn take_appended(&mut self) -> u64 {
+        std::mem::take(&mut self.appended)
+    }
+
+    /// Bytes of the pages that wait.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.waiting_bytes
+    }
+
+    /// The first of `count` numbers that follow each other, the lock-byte page left out.
+    fn take_numbers(&mut self, count: u32) -> Result<u32> {
+        let first = self.next_page;
+        let lock_page = u64::from(self.geometry.lock_page());
+        self.next_page += u64::from(count);
+        if first <= lock_page && lock_page <= self.next_page {
+            self.next_page += 1;
+        }
+        self.check()?;
+        Ok(first as u32)
+    }
+
+    /// Whether all numbers so far are legal.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.next_page - 1 <= u64::from(PAGE_NUMBER_MAX) {
+            return Ok(());
+        }
+        Err(Error::target("the database would have more than 4,294,967,294 pages")
+            .hint(message!["choose larger pages: ", Setting::PageSize]))
+    }
+
+    fn wait(&mut self, first: u32, piece: WaitingPages) {
+        if self.waiting.is_empty() {
+            self.first = first;
+        }
+        self.waiting.push(piece);
+    }
+
+    /// Copies pages, the first of which has that number.
+    fn wait_copied(&mut self, first: u32, pages: &[u8]) {
+        let start = self.singles.bytes().len();
+        self.singles.extend_from_slice(pages);
+        let end = self.singles.bytes().len();
+        match self.waiting.last_mut() {
+            Some(WaitingPages::Singles(range)) => range.end = end,
+            _ => self.wait(first, WaitingPages::Singles(start..end)),
+        }
+        self.waiting_bytes += pages.len();
+    }
+
+    /// Whether what waits should be written now: workers wait for their chunks, or it is enough for one write.
+    pub(crate) fn is_due(&self) -> bool {
+        let copied = |piece: &WaitingPages| matches!(piece, WaitingPages::Singles(_));
+        self.waiting_bytes >= self.chunk_bytes || !self.waiting.iter().all(copied)
+    }
+
+    /// Gives the chunks back whose pages were copied.
+    pub(crate) fn give_back(&mut self, done: impl FnMut(Sealed)) {
+        self.copied.drain(..).for_each(done);
+    }
+
+    /// Gives the pages of a chunk their numbers, and returns the first, and what `read` makes of the chunk that has them.
+    pub(crate) fn append_chunk<T>(
+        &mut self,
+        mut sealed: Sealed,
+        read: impl FnOnce(&Chunk) -> T,
+    ) -> Result<(u32, T)> {
+        let (geometry, page_bytes) = (self.geometry, self.geometry.page_bytes());
+        let Sealed { chunk, hashes, .. } = &mut sealed;
+        let first = self.take_numbers(chunk.page_count())?;
+        chunk.relocate(first);
+        // A leaf may hold the heads of several chains.
+        let mut patched: Vec<usize> = chunk.links().iter().map(|link| link.at / page_bytes).collect();
+        patched.sort_unstable();
+        patched.dedup();
+        for page in patched {
+            hashes[page] = PageHash::of(&chunk.bytes()[page * page_bytes..][..page_bytes]);
+        }
+        for (index, hash) in (0..).zip(&*hashes) {
+            self.checksum.add(geometry.nth_page(first, index), *hash);
+        }
+        let read = read(chunk);
+        let bytes = sealed.chunk.bytes();
+        if bytes.len() <= COPIED_BYTES_MAX.min(self.chunk_bytes / 2) {
+            self.wait_copied(first, bytes);
+            self.copied.push(sealed);
+        } else {
+            self.waiting_bytes += bytes.len();
+            self.wait(first, WaitingPages::Chunk(Box::new(sealed)));
+        }
+        Ok((first, read))
+    }
+
+    /// Makes the only leaf of a chunk the root of its tree, which is page `root`. What overflows from it follows the other pages.
+    pub(crate) fn append_below_root(&mut self, root: u32, mut sealed: Sealed) -> Result<()> {
+        let page_bytes = self.geometry.page_bytes();
+        let count = sealed.chunk.page_count() - 1;
+        let first = self.take_numbers(count)?;
+        sealed.chunk.relocate_overflow(first);
+        let (leaf, overflow) = sealed.chunk.bytes().split_at(page_bytes);
+        self.overwrite(root, leaf.to_vec());
+        for (index, page) in (0..).zip(overflow.chunks_exact(page_bytes)) {
+            self.checksum.add(self.geometry.nth_page(first, index), PageHash::of(page));
+        }
+        self.waiting_bytes += overflow.len();
+        self.wait(first, WaitingPages::Overflow(Box::new(sealed)));
+        Ok(())
+    }
+
+    /// As [`Appender::append_chunk`], for a chunk that no worker wants back.
+    pub(crate) fn append_whole(&mut self, chunk: Chunk) -> Result<u32> {
+        let pages = chunk.bytes().chunks_exact(self.geometry.page_bytes());
+        let hashes = pages.map(PageHash::of).collect();
+        Ok(self.append_chunk(Sealed { worker: NO_WORKER, chunk, hashes }, |_| ())?.0)
+    }
+
+    /// Writes what waits; `done` gets the chunks back.
+    pub(crate) fn flush(&mut self, output: &mut dyn Output, mut done: impl FnMut(Sealed)) -> Result<()> {
+        let singles = self.singles.bytes();
+        let pages = self.waiting.iter().map(|piece| match piece {
+            WaitingPages::Chunk(sealed) => sealed.chunk.bytes(),
+            WaitingPages::Overflow(sealed) => &sealed.chunk.bytes()[self.geometry.page_bytes()..],
+            WaitingPages::Singles(range) => &singles[range.clone()],
+        });
+        write_range(self.first, pages, self.geometry, output)?;
+        if let Some(range) = &mut self.first_singles
+            && range.waiting.bytes().len() >= self.chunk_bytes
+        {
+            range.write(self.geometry, output)?;
+        }
+        self.copied.drain(..).for_each(&mut done);
+        for piece in self.waiting.drain(..) {
+            if let WaitingPages::Chunk(sealed) | WaitingPages::Overflow(sealed) = piece {
+                done(*sealed);
+            }
+        }
+        self.singles.set_len(0);
+        self.waiting_bytes = 0;
+        Ok(())
+    }
+
+    /// Writes what waits and then page 1, which completes the file. Returns the checksum of all pages.
+    pub(crate) fn finish(mut self, page_1: &[u8], output: &mut dyn Output) -> Result<Checksum> {
+        self.check()?;
+        self.flush(output, drop)?;
+        if let Some(range) = &mut self.first_singles {
+            range.write(self.geometry, output)?;
+        }
+        self.singles.extend_from_slice(page_1);
+        self.checksum.add(1, PageHash::of(page_1));
+        output.write(0, &[self.singles.bytes()])?;
+        Ok(self.checksum)
+    }
+
+    /// Writes what waits. Returns the existing pages that have new bytes; the caller writes these.
+    pub(crate) fn finish_growing(mut self, output: &mut dyn Output) -> Result<Vec<(u32, Vec<u8>)>> {
+        self.check()?;
+        self.flush(output, drop)?;
+        Ok(self.overwritten)
+    }
+
+    /// The checksum of the pages so far.
+    pub(crate) fn checksum(&self) -> Checksum {
+        self.checksum
+    }
+
+    /// Single pages that were appended to a new file.
+    pub(crate) fn singles(&self) -> u32 {
+        self.all_appended
+    }
+
+    /// Pages in the file, page 1 and the lock-byte page among them.
+    pub(crate) fn page_count(&self) -> u32 {
+        let last = (self.next_page - 1) as u32;
+        // The lock-byte page exists only if another page follows it.
+        if last == self.geometry.lock_page() { last - 1 } else { last }
+    }
+}
+
+impl SinglesRange {
+    /// Writes what waits.
+    fn write(&mut self, geometry: Geometry, output: &mut dyn Output) -> Result<()> {
+        write_range(self.first, std::iter::once(self.waiting.bytes()), geometry, output)?;
+        self.waiting.set_len(0);
+        self.first = self.next;
+        Ok(())
+    }
+}
+
+/// Writes pages that have the numbers from `first` on, but for that of the lock-byte page.
+fn write_range<'a>(
+    first: u32,
+    pages: impl Iterator<Item = &'a [u8]>,
+    geometry: Geometry,
+    output: &mut dyn Output,
+) -> Result<()> {
+    let lock_page = geometry.lock_page();
+    let until_lock_page = match lock_page.checked_sub(first) {
+        Some(pages) => usize::try_from(u64::from(pages) * geometry.page_bytes() as u64),
+        None => Ok(usize::MAX),
+    };
+    let (before, after) = split(pages, until_lock_page.unwrap_or(usize::MAX));
+    for (first, pages) in [(first, before), (lock_page + 1, after)] {
+        if !pages.is_empty() {
+            output.write(geometry.offset(first), &pages)?;
+        }
+    }
+    Ok(())
+}
+
+/// Appends the root of a tree without entries, a leaf of that kind; returns its number.
+pub(crate) fn append_empty_leaf(kind: PageKind, pages: &mut Appender) -> u32 {
+    let mut empty = vec![0; pages.geometry.page_bytes()];
+    page::write_header(&mut empty, kind, 0, pages.geometry.usable_bytes());
+    pages.append_page(&empty)
+}
+
+/// Slices that follow each other, cut in two after `at` bytes. None is empty.
+fn split<'a>(slices: impl Iterator<Item = &'a [u8]>, at: usize) -> (Vec<&'a [u8]>, Vec<&'a [u8]>) {
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    let mut left = at;
+    for slice in slices {
+        let (head, tail) = slice.split_at(left.min(slice.len()));
+        left -= head.len();
+        before.extend((!head.is_empty()).then_some(head));
+        after.extend((!tail.is_empty()).then_some(tail));
+    }
+    (before, after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn slices_are_cut_where_asked_and_never_empty() {
+        let slices: [&[u8]; 3] = [&[1, 2], &[3], &[4, 5, 6]];
+        for at in 0..9 {
+            let (before, after) = split(slices.into_iter(), at);
+            assert_eq!(before.concat().len(), at.min(6));
+            assert_eq!([before.concat(), after.concat()].concat(), [1, 2, 3, 4, 5, 6]);
+            assert!(before.iter().chain(&after).all(|slice| !slice.is_empty()));
+        }
+    }
+}
