@@ -87,7 +87,8 @@ pub(crate) fn arrow(decimal: &str, timestamp: &str) -> Result<ArrowOptions> {
 
 /// Bytes as a page size.
 pub(crate) fn page_size(bytes: u32) -> Result<PageSize> {
-    PageSize::new(bytes).ok_or_else(|| Error::usage("a page size is a power of two from 512 to 65536"))
+    PageSize::new(bytes)
+        .ok_or_else(|| Error::usage(format!("page_size={bytes} is not a power of two from 512 to 65536")))
 }
 
 /// Seconds as a duration.

@@ -1,7 +1,7 @@
 //! The package's words for what messages name as data: parameters of its functions.
 //!
 //! ```text
-//!  temp_dir, DIR       temp_dir="DIR"             append          if_exists="append", of `generate` append=True
+//!  temp_dir, DIR       temp_dir="DIR"             append          if_exists="append"
 //!  primary_key, A,B    primary_key=["A", "B"]     no_header       header=False
 //!  memory, 64MiB       memory=64 << 20            columns         `columns`
 //!  preview             no parameter: a hint that names it is left out
@@ -51,7 +51,6 @@ impl Function {
         let word = match setting {
             Dir | List | Preview | Stdout => return None,
             Part if self != Function::Read => return None,
-            Append if self == Function::Generate => "append=True",
             Append => "if_exists=\"append\"",
             ReplaceTable => "if_exists=\"replace\"",
             Upsert => {

@@ -75,7 +75,7 @@ def test_only_an_argument_of_its_own_replaces_a_reject_file(db: Path, tmp_path: 
     for overwrite in (False, True):
         with pytest.raises(FileExistsError) as raised:
             sqluice.load(db, rows, reject=reject, overwrite=overwrite)
-        assert "overwrite_reject=True" in " ".join(raised.value.__notes__)
+        assert "overwrite_reject=True" in str(raised.value)
         assert reject.read_text() == "precious"
     assert sqluice.load(db, rows, reject=reject, overwrite_reject=True).rejected == 1
     assert reject.read_text() != "precious"
