@@ -55,11 +55,17 @@ def check_argument(name: str, value: Any, wanted: Any) -> None:
     """Raises a usage error if an argument does not have the type `wanted`, or is out of range."""
     if not _fits(value, wanted):
         raise _wrong(name, value, wanted)
-    _check_value(name, value)
+    if not _takes_anything(wanted):
+        _check_value(name, value)
     if _takes_paths(wanted):
         for path in [value] if isinstance(value, (str, os.PathLike)) else value if isinstance(value, Sequence) else ():
             if isinstance(path, (str, os.PathLike)) and "\0" in os.fsdecode(path):
                 raise UsageError(f"{name}: {os.fspath(path)!r} has a NUL character")
+
+
+def _takes_anything(wanted: Any) -> bool:
+    """Returns True if a parameter takes data of the caller, whose values have no limits here."""
+    return wanted is Any or isinstance(wanted, typing.TypeVar) or any(map(_takes_anything, typing.get_args(wanted)))
 
 
 def _takes_paths(wanted: Any) -> bool:
@@ -82,7 +88,7 @@ def _check_value(name: str, value: Any) -> None:
         return
     elif isinstance(value, float):
         _check_real(name, value)
-    elif hasattr(value, "__index__") and not hasattr(value, "__len__"):
+    elif hasattr(type(value), "__index__") and not hasattr(value, "__len__"):
         _check_integer(name, value.__index__())
     elif isinstance(value, Mapping):
         for key, one in value.items():
@@ -137,7 +143,8 @@ def _fits(value: Any, wanted: Any) -> bool:
     if wanted is bool:
         return isinstance(value, bool) or _is_of_numpy(value, "bool")
     if wanted is int:
-        return hasattr(value, "__index__") and not isinstance(value, bool) and getattr(value, "ndim", 0) == 0 and not _is_of_numpy(value, "bool")
+        is_truth = isinstance(value, bool) or _is_of_numpy(value, "bool")
+        return hasattr(type(value), "__index__") and getattr(value, "ndim", 0) == 0 and not is_truth
     if wanted is float:
         return isinstance(value, float) or _fits(value, int) or _is_of_numpy(value, "float")
     if origin is tuple:

@@ -92,6 +92,7 @@ def load(
     keys that lead to the array of records in a JSON file that is one object, such as "features" or "data.items". The rest is as for
     `write`.
     """
+    listed = given_files(files)
     check_arguments(load, locals())
     upserts = if_exists == "upsert"
     sql, schema_file = schema_given(schema)
@@ -151,7 +152,7 @@ def load(
         upsert=names(primary_key) if upserts else [],
     )
     with (
-        Files(given_files(files), table, encoding, temp_dir) as paths,
+        Files(listed, table, encoding, temp_dir) as paths,
         ExitStack() as inputs,
         used(db, busy_timeout),
         Watched(progress) as notify,

@@ -14,7 +14,6 @@ of a missing file a `FileNotFoundError`. A `UsageError` about an argument of a w
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -115,12 +114,17 @@ for _public in (Error, InputError, TargetError, UsageError, Interrupted):
 _KINDS: dict[str, type[Error]] = {one.kind: one for one in (InputError, TargetError, UsageError, Interrupted)}
 
 
-@functools.cache
+_MADE: dict[tuple[type[Error], type[Exception]], type[Error]] = {}
+
+
 def also_a(kind: type[Error], also: type[Exception]) -> type[Error]:
     """Returns the subclass of both; its name is that of the class of the package."""
+    if (kind, also) in _MADE:
+        return _MADE[kind, also]
     about = {"__module__": "sqluice", "__qualname__": kind.__name__, "__doc__": kind.__doc__, "_made_of": (kind, also)}
     made: type[Error] = type(kind.__name__, (kind, also), about)
-    return made
+    # Of two threads that make the class, one wins.
+    return _MADE.setdefault((kind, also), made)
 
 
 def _again(

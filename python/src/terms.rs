@@ -54,7 +54,9 @@ impl Function {
             Append => "if_exists=\"append\"",
             ReplaceTable => "if_exists=\"replace\"",
             Upsert => {
-                let key = value.map_or(String::new(), |key| format!(", primary_key={}", strings(key)));
+                // Made-up rows have no key to find others by.
+                let key = value.filter(|_| self != Function::Generate);
+                let key = key.map_or(String::new(), |key| format!(", primary_key={}", strings(key)));
                 return Some(format!("if_exists=\"upsert\"{key}"));
             }
             Discard => "db=None",
