@@ -184,9 +184,9 @@ def test_an_argument_of_a_wrong_type_is_named(name: str, calls: dict[str, Callab
     for parameter, wanted in annotations(PUBLIC[name]).items():
         if takes_everything(name, parameter, wanted):
             continue
-        # The entities of a store may be of any class, and blobs have keys.
+        # Entities, bounds and batches may be of any class, and blobs have keys.
         values = [object(), [object()], {object(): object()}]
-        for value in values[: 1 if parameter in ("blobs", "entities") else None]:
+        for value in values[: 1 if parameter in ("blobs", "entities") or takes(wanted, Any) else None]:
             error = refused(calls[name], parameter, value)
             named = re.escape(parameter.removesuffix("s"))
             assert re.search(rf"\b{named}", str(error)), (parameter, value, str(error))
