@@ -188,7 +188,9 @@ impl RowFeed {
                 for (index, name) in names.iter().enumerate() {
                     let value = row.getattr(name).map_err(|error| {
                         match error.is_instance_of::<PyAttributeError>(py) {
-                            true => self.about(py, index, "the row has no such attribute", None, Some(&error)),
+                            true => {
+                                self.about(py, index, "the row has no such attribute", None, Some(&error))
+                            }
                             false => error,
                         }
                     })?;
