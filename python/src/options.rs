@@ -45,7 +45,7 @@ impl Options {
             other => return Err(choice("on_conflict", other, "abort, ignore or replace")),
         };
         let if_exists = match self.if_exists.as_str() {
-            "fail" => IfExists::Refuse,
+            "fail" => IfExists::Fail,
             "append" => IfExists::Append,
             "replace" => IfExists::Replace,
             "upsert" => IfExists::Upsert(self.upsert.clone()),

@@ -88,7 +88,7 @@ impl Tpch {
         }
         let tables = TpchTable::all(self.scale)?;
         let options = &self.write;
-        if options.if_exists != IfExists::Refuse {
+        if options.if_exists != IfExists::Fail {
             return Err(Error::usage("the rows of TPC-H belong to no other table")
                 .hint("name a database that has none of its tables, or replace it as a whole"));
         }
