@@ -4,8 +4,11 @@
     >>> sqluice.write("towns.db", [("Oslo", 59.9), ("Rome", 41.9)], "town", columns=["name", "latitude"])  # doctest: +ELLIPSIS
     <Report: 2 rows to towns.db, ...>
 
-What is written is a database as SQLite itself would have made it. A new one appears under its name when it is whole and on the disk; one
-that exists changes by one transaction. Whatever goes wrong, Ctrl-C included, leaves what was there before.
+The result is a database as SQLite itself would have made it. A new database gets its name when it is complete and on the disk; an existing
+one changes in one transaction. After a failure, Ctrl-C included, everything is as it was.
+
+Functions take the database first, as the command does. `if_exists` says what to do with an existing table: `fail`, `append`, `replace` or
+`upsert`. `overwrite=True` replaces an existing database or file as a whole. Every failure is an `Error`.
 """
 
 from ._commands import check, copy, generate, index, load, merge, pack, profile, unpack

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Literal
 
 from . import _sqluice
+from ._arguments import check_arguments
 from ._files import Files, Readable, given_files
 from ._locks import used
 from ._progress import Callback, Watched
-from ._report import CheckReport, CopyReport, MadeIndexes, MergeReport, PackReport, ProfileReport, Report, UnpackReport, of_json
+from ._report import CheckReport, CopyReport, MadeIndexes, MergeReport, PackReport, ProfileReport, Report, UnpackReport, from_json
 from ._write import MEMORY, IfExists, OnConflict, Path, names, schema_given, specs, write_options
 
 Format = Literal["csv", "tsv", "ndjson", "json", "parquet", "arrow"]
@@ -21,7 +22,7 @@ Layout = Literal["auto", "sqlar", "kv"]
 
 def load(
     db: Path,
-    files: Path | Readable | Sequence[Path | Readable],
+    files: Path | Readable | Iterable[Path | Readable],
     *,
     table: str | None = None,
     name_from: Literal["file", "path"] = "file",
@@ -44,7 +45,7 @@ def load(
     boolean: str | Sequence[str] | Mapping[str, tuple[str, str]] = (),
     decimal_comma: str | Sequence[str] = (),
     thousands: Mapping[str, str] | None = None,
-    columns: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     add_columns: bool = False,
     limit: int | None = None,
     strict: bool = False,
@@ -91,6 +92,8 @@ def load(
     keys that lead to the array of records in a JSON file that is one object, such as "features" or "data.items". The rest is as for
     `write`.
     """
+    listed = given_files(files)
+    check_arguments(load, locals())
     upserts = if_exists == "upsert"
     sql, schema_file = schema_given(schema)
     args = {
@@ -116,7 +119,7 @@ def load(
         "boolean": list(boolean.items()) if isinstance(boolean, Mapping) else [(name, None) for name in names(boolean)],
         "decimal_comma": names(decimal_comma),
         "thousands": list((thousands or {}).items()),
-        "columns": None if columns is None else list(columns),
+        "columns": None if columns is None else names(columns),
         "add_columns": add_columns,
         "limit": limit,
         "strict": strict,
@@ -149,7 +152,7 @@ def load(
         upsert=names(primary_key) if upserts else [],
     )
     with (
-        Files(given_files(files), table, encoding, temp_dir) as paths,
+        Files(listed, table, encoding, temp_dir) as paths,
         ExitStack() as inputs,
         used(db, busy_timeout),
         Watched(progress) as notify,
@@ -157,7 +160,7 @@ def load(
         # They may be databases.
         for path in paths:
             inputs.enter_context(used(path, busy_timeout))
-        report = of_json(Report, _sqluice.load(os.fspath(db), args | {"files": paths}, options, notify))
+        report = from_json(Report, _sqluice.load(os.fspath(db), args | {"files": paths}, options, notify))
     for skipped in report.skipped:
         warnings.warn(f"skipped {skipped.name}: {skipped.why}", stacklevel=2)
     return report
@@ -173,7 +176,7 @@ def generate(
     like: Path | None = None,
     rows_scale: float | None = None,
     seed: int = 1,
-    append: bool = False,
+    if_exists: IfExists = "fail",
     overwrite: bool = False,
     threads: int | None = None,
     memory: int = MEMORY,
@@ -191,8 +194,11 @@ def generate(
     of a file with them; `preset` is a built-in one: `user`, `integers`, `kv`, `shop`, `events`, or `tpch`, whose size is its `scale`: 1 is
     8.7 million rows. `rows` is for every table, of a preset for its main one, which the others follow; or for each by its name.
     `like` is a database that the new one is to be like: it is described first, as by `profile`. `rows_scale` multiplies the row counts
-    that the schema states, or those of `like`. `db` may be None: then all is made, and thrown away.
+    that the schema states, or those of `like`. With `db=None`, the rows are made and discarded.
+
+    if_exists: what to do with existing tables, as for `write`; made-up rows have no keys to `upsert` by, and tables of TPC-H must be new.
     """
+    check_arguments(generate, locals())
     sql, schema_file = schema_given(schema)
     counts: list[tuple[str | None, int]] = []
     if isinstance(rows, Mapping):
@@ -221,10 +227,10 @@ def generate(
         retries=retries,
         foreign_keys=foreign_keys,
         analyze=analyze,
-        if_exists="append" if append else "fail",
+        if_exists=if_exists,
     )
     with used(db, busy_timeout), Watched(progress) as notify:
-        return of_json(Report, _sqluice.generate(None if db is None else os.fspath(db), args, options, notify))
+        return from_json(Report, _sqluice.generate(None if db is None else os.fspath(db), args, options, notify))
 
 
 def profile(
@@ -247,6 +253,7 @@ def profile(
     keep_common: in how many rows a value must occur to be shown; values of columns that look personal never are. no_values: shows none.
     tables, exclude_tables: tables and views. busy_limit: seconds that reading may keep others from committing.
     """
+    check_arguments(profile, locals())
     args = {
         "keep_common": keep_common,
         "no_values": no_values,
@@ -259,7 +266,7 @@ def profile(
         "busy_limit": None if busy_limit is None else float(busy_limit),
     }
     with used(db, busy_timeout), Watched(progress) as notify:
-        return of_json(ProfileReport, _sqluice.profile(os.fspath(db), args, notify))
+        return from_json(ProfileReport, _sqluice.profile(os.fspath(db), args, notify))
 
 
 def index(
@@ -273,9 +280,10 @@ def index(
     progress: bool | Callback = False,
 ) -> MadeIndexes:
     """Makes indexes of an existing database, by the engine's own sort: `CREATE INDEX` statements, all in one transaction."""
+    check_arguments(index, locals())
     options = write_options(threads=threads, memory=memory, temp_dir=temp_dir, busy_timeout=busy_timeout)
     with used(db, busy_timeout), Watched(progress) as notify:
-        return of_json(MadeIndexes, _sqluice.index(os.fspath(db), names(statements), options, notify))
+        return from_json(MadeIndexes, _sqluice.index(os.fspath(db), names(statements), options, notify))
 
 
 def copy(
@@ -326,6 +334,7 @@ def copy(
     key_file: the secret key, at least 16 bytes: the same key gives the same values; without it, a random key is made and forgotten.
     strict_mask: refuses to copy a column without a mask that looks personal, which the report lists otherwise.
     """
+    check_arguments(copy, locals())
     mask_sql, mask_file = schema_given(mask)
     args = {
         "compact": compact,
@@ -358,12 +367,12 @@ def copy(
         retries=retries,
     )
     with used(source, busy_timeout), used(target, busy_timeout), Watched(progress) as notify:
-        return of_json(CopyReport, _sqluice.copy(os.fspath(source), os.fspath(target), args, options, notify))
+        return from_json(CopyReport, _sqluice.copy(os.fspath(source), os.fspath(target), args, options, notify))
 
 
 def merge(
     target: Path,
-    sources: Path | Sequence[Path],
+    sources: Path | Iterable[Path],
     *,
     on_conflict: OnConflict = "abort",
     keep_rowids: bool = False,
@@ -405,6 +414,7 @@ def merge(
     source, which it does in all journal modes but WAL. assume_unused: a target is replaced by a rename even if others could have it open
     unseen; otherwise the pages are written into it in one transaction then.
     """
+    check_arguments(merge, locals())
     args = {
         "keep_rowids": keep_rowids,
         "renumber": names(renumber),
@@ -436,15 +446,16 @@ def merge(
     with ExitStack() as databases, Watched(progress) as notify:
         for path in [os.fspath(target), *paths]:
             databases.enter_context(used(path, busy_timeout))
-        return of_json(MergeReport, _sqluice.merge(os.fspath(target), paths, args, options, notify))
+        return from_json(MergeReport, _sqluice.merge(os.fspath(target), paths, args, options, notify))
 
 
 def check(
     db: Path, *, full: bool = False, threads: int | None = None, progress: bool | Callback = False
 ) -> CheckReport:
     """Looks whether a database is sound; `full`: SQLite's own `integrity_check` looks, too. What is wrong is in the report."""
+    check_arguments(check, locals())
     with used(db), Watched(progress) as notify:
-        return of_json(CheckReport, _sqluice.check(os.fspath(db), full, threads, notify))
+        return from_json(CheckReport, _sqluice.check(os.fspath(db), full, threads, notify))
 
 
 def pack(
@@ -455,7 +466,7 @@ def pack(
     compress: bool = False,
     include: str | Sequence[str] = (),
     exclude: str | Sequence[str] = (),
-    if_exists: Literal["fail", "append", "replace"] = "fail",
+    if_exists: IfExists = "fail",
     overwrite: bool = False,
     threads: int | None = None,
     memory: int = MEMORY,
@@ -465,7 +476,12 @@ def pack(
     assume_unused: bool = False,
     progress: bool | Callback = False,
 ) -> PackReport:
-    """Packs a folder into a database: an SQLite Archive (`sqlar`), or keys and blobs (`kv`)."""
+    """Packs a folder into a database: an SQLite Archive (`sqlar`), or keys and blobs (`kv`).
+
+    if_exists: what to do with an existing table of files: `fail`; `append` adds the files, and replaces those with the same names; `replace`
+    removes all others. Files can't be `upsert`ed.
+    """
+    check_arguments(pack, locals())
     options = write_options(
         threads=threads,
         memory=memory,
@@ -480,7 +496,7 @@ def pack(
         text = _sqluice.pack(
             os.fspath(db), os.fspath(folder), layout, compress, names(include), names(exclude), options, notify
         )
-    return of_json(PackReport, text)
+    return from_json(PackReport, text)
 
 
 def unpack(
@@ -496,8 +512,9 @@ def unpack(
     progress: bool | Callback = False,
 ) -> UnpackReport:
     """Makes files of an archive below `folder`. Rows that can't be restored there are in the report, and the rest goes on."""
+    check_arguments(unpack, locals())
     with used(db), Watched(progress) as notify:
         text = _sqluice.unpack(
             os.fspath(db), os.fspath(folder), layout, names(include), names(exclude), overwrite, tree, threads, notify
         )
-    return of_json(UnpackReport, text)
+    return from_json(UnpackReport, text)

@@ -1,33 +1,39 @@
-"""What can go wrong.
+"""Exceptions of the package.
 
 ```text
-Error                  everything that is not the operating system's
-├── InputError         what was read is not as it should be: a value, a row, a file, a schema, a database  (also a ValueError)
+Error                  every failure
+├── InputError         a value, a row, a file, a schema or a database that was read is wrong     (also a ValueError)
 ├── TargetError        the database can't be written: it has such a table, it is in use, it is no database
-├── UsageError         what was asked for makes no sense                                                   (also a ValueError)
+├── UsageError         an argument is wrong                                                      (also a ValueError)
 └── Interrupted        the run was asked to stop
-OSError                the operating system says no: FileNotFoundError, PermissionError, ...
 ```
+
+An error that the operating system reports is also the `OSError` of its code: a `TargetError` of a full disk is an `OSError`, an `InputError`
+of a missing file a `FileNotFoundError`. A `UsageError` about an argument of a wrong type is also a `TypeError`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
 
 
 class Error(Exception):
-    """Something went wrong; the database is as it was.
+    """A failure; the database is as it was.
 
-    What is not known is None.
+    Attributes that are not known are None.
     """
 
     kind: str = "target"
     """`input`, `target`, `usage` or `interrupted`, as the class says."""
     message: str
-    """What happened."""
+    """The reason."""
     hint: str | None
-    """What to do about it."""
+    """A way to avoid the error."""
     file: str | None
     """The file that was read."""
     line: int | None
@@ -70,9 +76,15 @@ class Error(Exception):
         hint = "" if self.hint is None else f" (hint: {self.hint})"
         return f"{place}{self.message}{hint}"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Classes that are made while the program runs can't be found by their names.
+        kind, also = getattr(type(self), "_made_of", (type(self), None))
+        system = (self.errno, self.strerror, self.filename) if isinstance(self, OSError) else None
+        return _again, (kind, also, self.args, self.__dict__, system)
+
 
 class InputError(Error, ValueError):
-    """What was read is not as it should be: a value, a row, a file, a schema, a database."""
+    """A value, a row, a file, a schema or a database that was read is wrong."""
 
     kind = "input"
 
@@ -84,7 +96,7 @@ class TargetError(Error):
 
 
 class UsageError(Error, ValueError):
-    """What was asked for makes no sense."""
+    """An argument is wrong, or contradicts another one."""
 
     kind = "usage"
 
@@ -95,7 +107,101 @@ class Interrupted(Error):
     kind = "interrupted"
 
 
+# Tracebacks show the module from which a class is imported.
+for _public in (Error, InputError, TargetError, UsageError, Interrupted):
+    _public.__module__ = "sqluice"
+
 _KINDS: dict[str, type[Error]] = {one.kind: one for one in (InputError, TargetError, UsageError, Interrupted)}
+
+
+_MADE: dict[tuple[type[Error], type[Exception]], type[Error]] = {}
+
+
+def also_a(kind: type[Error], also: type[Exception]) -> type[Error]:
+    """Returns the subclass of both; its name is that of the class of the package."""
+    if (kind, also) in _MADE:
+        return _MADE[kind, also]
+    about = {"__module__": "sqluice", "__qualname__": kind.__name__, "__doc__": kind.__doc__, "_made_of": (kind, also)}
+    made: type[Error] = type(kind.__name__, (kind, also), about)
+    # Of two threads that make the class, one wins.
+    return _MADE.setdefault((kind, also), made)
+
+
+def _again(
+    kind: type[Error],
+    also: type[Exception] | None,
+    args: tuple[Any, ...],
+    state: dict[str, Any],
+    system: tuple[Any, Any, Any] | None,
+) -> Error:
+    """Makes a pickled error again."""
+    made = kind if also is None else also_a(kind, also)
+    error = made(*args)
+    error.__dict__.update(state)
+    if system is not None and isinstance(error, OSError):
+        error.errno, error.strerror, error.filename = system
+    return error
+
+
+def of_system(kind: type[Error], message: str, code: int, path: str | None = None, **about: Any) -> Error:
+    """Returns an error that is also the `OSError` of this code."""
+    error = also_a(kind, type(OSError(code, "")))(message, **about)
+    assert isinstance(error, OSError)
+    error.errno, error.strerror, error.filename = code, os.strerror(code), path
+    return error
+
+
+@contextmanager
+def system_errors(kind: type[Error], message: str) -> Iterator[None]:
+    """Raises an error of the operating system as one of the package. Other exceptions pass."""
+    try:
+        yield
+    except Error:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise _again_as(kind, error, f"{message}: {reason}") from error
+
+
+def _again_as(kind: type[Error], error: OSError, message: str, **about: Any) -> Error:
+    path = error.filename if isinstance(error.filename, str) else None
+    if error.errno is None:
+        return also_a(kind, type(error))(message, **about)
+    return of_system(kind, message, error.errno, path, **about)
+
+
+# Packages whose exceptions are not those of the caller's own code.
+_LIBRARIES = {"sqluice", "dask", "duckdb", "fsspec", "numpy", "pandas", "polars", "pyarrow", "pyspark", "ray"}
+
+
+def _is_of_caller(trace: TracebackType | None) -> bool:
+    """Returns True if code of the caller has raised an exception, such as a generator that gives rows."""
+    while trace is not None:
+        package = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package not in _LIBRARIES and package not in sys.stdlib_module_names:
+            return True
+        trace = trace.tb_next
+    return False
+
+
+@contextmanager
+def library_errors(message: str, kind: type[Error] = InputError, **about: Any) -> Iterator[None]:
+    """Raises an exception of a library, such as pyarrow or pandas, as one of the package. Exceptions of the caller's own code pass."""
+    try:
+        yield
+    except Error:
+        raise
+    except Exception as error:
+        if error.__traceback__ is not None and _is_of_caller(error.__traceback__.tb_next):
+            raise
+        if isinstance(error, OSError):
+            raise _again_as(kind, error, f"{message}: {error.strerror or error}", **about) from error
+        raise kind(f"{message}: {error}", **about) from error
+
+
+def wrong_type(message: str, hint: str | None = None) -> Error:
+    """Returns a usage error that is also a `TypeError`."""
+    return also_a(UsageError, TypeError)(message, hint=hint)
 
 
 def of_engine(
@@ -113,23 +219,22 @@ def of_engine(
     parts: Sequence[BaseException] = (),
     causes: Sequence[str] = (),
     errno: int | None = None,
-) -> BaseException:
-    """The exception for an error of the engine, whose texts name the parameters of the package."""
+) -> Error:
+    """Returns the exception for an error of the engine, whose texts name the parameters of the package."""
+    about: dict[str, Any] = {
+        "hint": hint,
+        "file": os.fspath(file) if file and os.fspath(file) else None,
+        "line": line,
+        "column": column,
+        "table": table or None,
+        "row": row,
+        "byte": byte,
+        "parts": parts,
+    }
     if errno is not None:
-        error = OSError(errno, os.strerror(errno)) if not path else OSError(errno, os.strerror(errno), os.fspath(path))
-        error.add_note(message)
-        if hint:
-            error.add_note(f"hint: {hint}")
-        return error
+        causes = [cause.removesuffix(f" (os error {errno})") for cause in causes]
     causes = [cause for cause in causes if cause not in message]
-    return _KINDS[kind](
-        ": ".join([message, *causes]),
-        hint=hint,
-        file=os.fspath(file) if file and os.fspath(file) else None,
-        line=line,
-        column=column,
-        table=table or None,
-        row=row,
-        byte=byte,
-        parts=parts,
-    )
+    message = ": ".join([message, *causes])
+    if errno is not None:
+        return of_system(_KINDS[kind], message, errno, os.fspath(path) if path else None, **about)
+    return _KINDS[kind](message, **about)

@@ -10,10 +10,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import IO, Any, Protocol, runtime_checkable
 
-from ._errors import Error, UsageError
+from ._errors import Error, TargetError, UsageError, system_errors, wrong_type
 
 _CHUNK = 1 << 20
 
@@ -31,10 +32,14 @@ def given_files(files: Any) -> list[str | os.PathLike[str] | Readable]:
     if isinstance(files, (str, os.PathLike)) or hasattr(files, "read"):
         return [files]
     if isinstance(files, (bytes, bytearray, memoryview)):
-        raise UsageError("files= takes paths, and no content", hint="wrap the bytes: io.BytesIO(data)")
+        raise wrong_type("files must be paths or file objects, not the content of a file", hint="wrap the bytes: io.BytesIO(data)")
     if not isinstance(files, Iterable):
-        raise UsageError(f"files= takes paths and file objects, and no {type(files).__name__}")
+        raise wrong_type(f"files must be paths or file objects, not {type(files).__name__}")
     return list(files)
+
+
+def _copying() -> AbstractContextManager[None]:
+    return system_errors(TargetError, "cannot copy a file object to the folder for temporary files")
 
 
 class Files:
@@ -71,20 +76,25 @@ class Files:
         if isinstance(file, (str, os.PathLike)):
             return os.fspath(file)
         if not hasattr(file, "read"):
-            raise UsageError(f"files= takes paths and file objects, and no {type(file).__name__}")
+            raise wrong_type(f"files must be paths or file objects, not {type(file).__name__}")
         own = getattr(file, "name", None)
         name = os.path.basename(own) if isinstance(own, str) else ""
         if not name and self._table is None:
             message = f"nothing names the table of a {type(file).__name__}"
             raise UsageError(message, hint='name it: table="NAME"')
-        if self._folder is None:
-            self._folder = tempfile.mkdtemp(prefix="sqluice-", dir=self._temp_dir)
-        folder = os.path.join(self._folder, str(number))
-        os.mkdir(folder)
-        path = os.path.join(folder, name or "data")
-        self._names[path] = str(own) if name else f"<{type(file).__name__}>"
-        with open(path, "xb") as copy:
+        with _copying():
+            if self._folder is None:
+                self._folder = tempfile.mkdtemp(prefix="sqluice-", dir=self._temp_dir)
+            folder = os.path.join(self._folder, str(number))
+            os.mkdir(folder)
+            path = os.path.join(folder, name or "data")
+            self._names[path] = str(own) if name else f"<{type(file).__name__}>"
+            copy = open(path, "xb")
+        try:
             self._copy(file, copy)
+        finally:
+            with _copying():
+                copy.close()
         return path
 
     def _copy(self, file: Readable, copy: IO[bytes]) -> None:
@@ -92,8 +102,10 @@ class Files:
             if isinstance(chunk, str):
                 if self._encoding is not None and self._encoding.lower() not in ("utf-8", "utf8"):
                     raise UsageError("a file object gives text, which is decoded already", hint="leave out encoding=, or open it in binary mode")
-                copy.write(chunk.encode("utf-8", "surrogatepass"))
-            else:
+                chunk = chunk.encode("utf-8", "surrogatepass")
+            elif not isinstance(chunk, (bytes, bytearray, memoryview)):
+                raise wrong_type(f"the method read of a file object must return bytes or str, not {type(chunk).__name__}")
+            with _copying():
                 copy.write(chunk)
 
     def _named(self, text: str) -> str:

@@ -7,17 +7,18 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from . import _sqluice
+from ._arguments import check_arguments
 from ._commands import Format
 from ._locks import used
 from ._progress import Callback, Watched
-from ._report import ExportReport, of_json
+from ._report import ExportReport, from_json
 from ._write import Path, names
 
 Mixed = Literal["error", "text", "null"]
 
 
 def _args(
-    columns: Sequence[str] | None,
+    columns: str | Sequence[str] | None,
     where: str | None,
     query: str | None,
     limit: int | None,
@@ -41,10 +42,10 @@ def _args(
         "mixed": mixed,
         "dates": dates,
         "threads": threads,
-        "busy_timeout": busy_timeout,
+        "busy_timeout": float(busy_timeout),
         "timeout": None if timeout is None else float(timeout),
         "retries": retries,
-        "busy_limit": busy_limit,
+        "busy_limit": None if busy_limit is None else float(busy_limit),
     }
 
 
@@ -107,15 +108,16 @@ def read(
     `Rows.basis()` has returned for the whole table, here or on another machine that sees the file: it is an error when the database was
     changed since, and all parts have the types of the whole.
     """
+    check_arguments(read, locals())
     args = _args(columns, where, query, limit, part, basis, mixed, dates, threads, busy_timeout, timeout, retries, busy_limit)
     return Rows(db, table, args)
 
 
 def export(
     db: Path,
-    to: Path,
     tables: str | Sequence[str] = (),
     *,
+    to: Path,
     query: str | None = None,
     columns: str | Sequence[str] | None = None,
     where: str | None = None,
@@ -131,12 +133,13 @@ def export(
     busy_limit: float | None = None,
     progress: bool | Callback = False,
 ) -> ExportReport:
-    """Exports tables, views or what a query returns to a file, or each to a file in the folder `to`, as `sqluice export` does.
+    """Exports tables, views or the rows of a query to the file `to`, or each table to a file in the folder `to`, as `sqluice export` does.
 
-    The format is the one that the name of the file says, also before .gz and .zst. Without `tables`: the only one, or all into a folder.
-    The other parameters are those of `read`.
+    The name of the file says the format, also before .gz and .zst. Without `tables`, the only table is exported to a file, or all tables to a
+    folder. The other parameters are those of `read`.
     """
+    check_arguments(export, locals())
     args = _args(columns, where, query, limit, None, None, mixed, dates, threads, busy_timeout, timeout, retries, busy_limit)
     with used(db, busy_timeout), Watched(progress) as notify:
         text = _sqluice.export(os.fspath(db), os.fspath(to), names(tables), format, overwrite, args, notify)
-    return of_json(ExportReport, text)
+    return from_json(ExportReport, text)

@@ -709,7 +709,7 @@ class ExportReport:
         return f"<ExportReport: {_grouped(self.rows, 'row')} to {files}, {self.seconds:.3f} s>"
 
 
-def of_json(kind: type[T], text: str) -> T:
+def from_json(kind: type[T], text: str) -> T:
     """The report that the engine has written as JSON."""
     return typing.cast(T, _made(kind, json.loads(text)))
 

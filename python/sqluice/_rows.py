@@ -16,9 +16,10 @@ import dataclasses
 import itertools
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import AbstractContextManager
 from typing import Any
 
-from ._errors import InputError, UsageError
+from ._errors import InputError, UsageError, library_errors
 
 # Rows that say what the others are.
 _HEAD_ROWS = 10_000
@@ -62,7 +63,30 @@ def understand(
     frame_index: bool | None,
     index_label: str | Sequence[str] | None,
 ) -> Data:
-    """How the engine gets the rows of `data`; `known_columns` asks the table for its columns."""
+    """Returns the rows of `data` for the engine; `known_columns` asks the table for its columns."""
+    found = _understood(data, columns, known_columns, frame_index, index_label)
+    make = found.make
+    found.make = lambda: _with_text_as_names(make())
+    return found
+
+
+def _with_text_as_names(given: Given) -> Given:
+    """Refuses names of columns that are not Unicode."""
+    for name in given[1] if len(given) == 3 else ():
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"the name {name!r} of a column has half of a surrogate pair, and is no Unicode text") from None
+    return given
+
+
+def _understood(
+    data: Any,
+    columns: Sequence[str] | None,
+    known_columns: Callable[[], Sequence[str] | None],
+    frame_index: bool | None,
+    index_label: str | Sequence[str] | None,
+) -> Data:
     _refuse_twice(columns)
     if _is_frame(data):
         return _of_frame(data, columns, frame_index, index_label)
@@ -104,16 +128,20 @@ def _refuse_twice(columns: Sequence[str] | None) -> None:
 
 
 def _batches(reader: Any) -> Iterator[Any]:
-    """Yields the batches of a reader of pyarrow. Its failure is one of the input, as that of a stream of the C interface is."""
+    """Yields the batches of a reader of pyarrow. A failure of pyarrow is one of the input, as that of a stream of the C interface is."""
     batches = iter(reader)
     while True:
-        try:
+        with library_errors("cannot read the Arrow data"):
             batch = next(batches, None)
-        except Exception as error:
-            raise InputError(f"cannot read the Arrow data: {error}") from error
         if batch is None:
             return
         yield batch
+
+
+def exported(data: Any, method: str) -> Any:
+    """Returns what a method of Arrow's PyCapsule interface returns."""
+    with library_errors("cannot read the Arrow data"):
+        return getattr(data, method)()
 
 
 def refuse_objects(data: Any) -> None:
@@ -228,6 +256,10 @@ def _of_frame(
     """
     index = frame.index
     if columns is not None:
+        missing = next((name for name in columns if name not in frame.columns), None)
+        if missing is not None:
+            named = ", ".join(map(_column_name, frame.columns[:20]))
+            raise UsageError(f"columns= names {missing!r}, which the frame does not have", hint=f"choose some of: {named}")
         frame = frame[list(columns)]
     wanted = frame_index
     if wanted is None:
@@ -243,11 +275,22 @@ def _of_frame(
     rows = len(frame)
 
     def chunks() -> Iterator[list[Any]]:
-        columns = [_arrow_of(values) or values for _, values in parts]
+        columns = []
+        for name, values in parts:
+            with _column_errors(name):
+                columns.append(_arrow_of(values) or values)
         for start, end in itertools.pairwise(_cuts(columns, rows)):
-            yield [_of_arrow(values, start, end) if hasattr(values, "num_chunks") else _of_series(values[start:end]) for values in columns]
+            chunk = []
+            for name, values in zip(names, columns, strict=True):
+                with _column_errors(name):
+                    chunk.append(_of_arrow(values, start, end) if hasattr(values, "num_chunks") else _of_series(values[start:end]))
+            yield chunk
 
     return Data(lambda: ("columns", names, chunks()), True, rows, labels)
+
+
+def _column_errors(name: str) -> AbstractContextManager[None]:
+    return library_errors(f"column {name}: the values can't be read", column=name)
 
 
 def _arrow_of(values: Any) -> Any:
@@ -339,7 +382,11 @@ def _of_array(array: Any, columns: Sequence[str] | None, known_columns: Callable
 
     def chunks() -> Iterator[list[Any]]:
         for start in range(0, rows, _CHUNK_ROWS):
-            yield [_of_numpy(part[start : start + _CHUNK_ROWS]) for part in parts]
+            chunk = []
+            for name, part in zip(names, parts, strict=True):
+                with _column_errors(name):
+                    chunk.append(_of_numpy(part[start : start + _CHUNK_ROWS]))
+            yield chunk
 
     return Data(lambda: ("columns", names, chunks()), True, rows)
 

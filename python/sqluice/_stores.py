@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar, overload
 
-from ._errors import UsageError
+from ._arguments import check_arguments, check_text
+from ._errors import InputError, UsageError, wrong_type
 from ._locks import used
 from ._sqluice import Blobs, Entities, Kind
 from ._write import Path
@@ -20,10 +21,26 @@ Value = str | int | float | None
 
 def _key(key: str | bytes) -> bytes:
     if isinstance(key, str):
-        return key.encode("utf-8", "surrogateescape")
+        try:
+            return key.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            raise UsageError(f"key: {key!r} has half of a surrogate pair, and is no Unicode text") from None
     if isinstance(key, bytes):
         return key
-    raise TypeError(f"a key is str or bytes, not {type(key).__name__}")
+    raise wrong_type(f"key must be str or bytes, not {type(key).__name__}")
+
+
+def _blob(blob: Any) -> bytes:
+    if isinstance(blob, (bytes, bytearray, memoryview)):
+        return bytes(blob)
+    raise wrong_type(f"a blob must be bytes, not {type(blob).__name__}")
+
+
+def _pair(pair: Any) -> tuple[bytes, bytes]:
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise wrong_type(f"blobs must be a mapping or pairs of a key and a blob, not {type(pair).__name__}")
+    key, blob = pair
+    return _key(key), _blob(blob)
 
 
 class BlobStore(MutableMapping[str, bytes]):
@@ -35,7 +52,7 @@ class BlobStore(MutableMapping[str, bytes]):
 
     def __init__(
         self,
-        path: Path,
+        db: Path,
         *,
         read_only: bool = False,
         shared: bool = False,
@@ -45,12 +62,13 @@ class BlobStore(MutableMapping[str, bytes]):
         page_size: int | None = None,
         busy_timeout: float = 5.0,
     ) -> None:
-        """Opens the store, or makes it where nothing is.
+        """Opens the store, or creates it.
 
         shared: nothing is locked between reads, for other processes that do not wait for locks. cache: bytes of pages that each reading
         thread keeps. durability: when a change counts as done. journal, page_size: of a new store.
         """
-        self.path = os.fspath(path)
+        check_arguments(BlobStore.__init__, locals())
+        self.db = os.fspath(db)
         options = {
             "read_only": read_only,
             "shared": shared,
@@ -60,8 +78,8 @@ class BlobStore(MutableMapping[str, bytes]):
             "page_size": page_size,
             "busy_timeout": float(busy_timeout),
         }
-        with used(path, busy_timeout):
-            self._blobs = Blobs(self.path, options)
+        with used(db, busy_timeout):
+            self._blobs = Blobs(self.db, options)
         self._process = os.getpid()
 
     def _here(self) -> Blobs:
@@ -77,7 +95,7 @@ class BlobStore(MutableMapping[str, bytes]):
         return blob
 
     def __setitem__(self, key: str | bytes, blob: bytes) -> None:
-        self._here().put_many([(_key(key), bytes(blob))])
+        self._here().put_many([(_key(key), _blob(blob))])
 
     def __delitem__(self, key: str | bytes) -> None:
         if not self._here().remove_many([_key(key)]):
@@ -103,26 +121,27 @@ class BlobStore(MutableMapping[str, bytes]):
 
     def range(self, key: str | bytes, start: int, end: int) -> bytes:
         """Some bytes of a blob, as far as it has them, without reading the others."""
+        check_arguments(BlobStore.range, locals())
         found = self._here().range(_key(key), start, end)
         if found is None:
             raise KeyError(key)
         return found
 
     def size(self, key: str | bytes) -> int:
-        """The length of a blob, without reading it."""
+        """Returns the length of a blob, without reading it."""
         found = self._here().size(_key(key))
         if found is None:
             raise KeyError(key)
         return found
 
     def put_many(self, blobs: Mapping[str, bytes] | Iterable[tuple[str | bytes, bytes]]) -> int:
-        """Puts many in one transaction; all or none. Returns how many."""
-        pairs = blobs.items() if isinstance(blobs, Mapping) else blobs
-        return self._here().put_many([(_key(key), bytes(blob)) for key, blob in pairs])
+        """Writes blobs in one transaction; all or none. Returns the number of blobs."""
+        pairs = blobs.items() if isinstance(blobs, Mapping) else _iterable("blobs", blobs)
+        return self._here().put_many([_pair(pair) for pair in pairs])
 
     def remove_many(self, keys: Iterable[str | bytes]) -> int:
-        """Removes many in one transaction; returns how many were there."""
-        return self._here().remove_many([_key(key) for key in keys])
+        """Removes blobs in one transaction. Returns the number of those that existed."""
+        return self._here().remove_many([_key(key) for key in _iterable("keys", keys)])
 
     def close(self) -> None:
         """Closes it; using it afterwards is an error."""
@@ -135,7 +154,7 @@ class BlobStore(MutableMapping[str, bytes]):
         self.close()
 
     def __repr__(self) -> str:
-        return f"BlobStore({self.path!r})"
+        return f"BlobStore({self.db!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +174,11 @@ class Field:
     name: str
 
     def _compared(self, operator: str, *values: Value) -> Filter:
+        for value in values:
+            if value is not None and not isinstance(value, (str, int, float)):
+                raise wrong_type(f"{self.name} is compared with str, int, float or None, not {type(value).__name__}")
+            if isinstance(value, str):
+                check_text("value", value)
         return Filter(((self.name, operator, list(values)),))
 
     def is_(self, value: Value) -> Filter:
@@ -178,16 +202,19 @@ class Field:
         return self._compared(">=", value)
 
     def one_of(self, values: Iterable[Value]) -> Filter:
-        """One of several."""
-        return self._compared("one of", *values)
+        """Keeps entities whose field has one of the values."""
+        return self._compared("one of", *_iterable("values", values))
 
     def prefix(self, prefix: str) -> Filter:
-        """Text that begins so."""
+        """Keeps entities whose field is text that begins with the prefix."""
+        if not isinstance(prefix, str):
+            raise wrong_type(f"prefix must be str, not {type(prefix).__name__}")
         return self._compared("prefix", prefix)
 
 
 def field(name: str) -> Field:
-    """A field to compare: `field("age") >= 18`, `field("city").is_("Oslo")`."""
+    """Returns a field to compare: `field("age") >= 18`, `field("city").is_("Oslo")`."""
+    check_arguments(field, locals())
     return Field(name)
 
 
@@ -207,11 +234,12 @@ class EntityStore:
     Any number of threads may read while one writes; a process that was forked opens its own.
     """
 
-    def __init__(self, path: Path, *, durable: bool = True, busy_timeout: float = 5.0, cache: int = 16 << 20) -> None:
-        """Opens the store, or makes it. durable: what is written outlives a loss of power. cache: bytes of pages of each connection."""
-        self.path = os.fspath(path)
-        with used(path, busy_timeout):
-            self._store = Entities(self.path, durable, float(busy_timeout), cache)
+    def __init__(self, db: Path, *, durable: bool = True, busy_timeout: float = 5.0, cache: int = 16 << 20) -> None:
+        """Opens the store, or creates it. durable: written entities outlive a loss of power. cache: bytes of pages of each connection."""
+        check_arguments(EntityStore.__init__, locals())
+        self.db = os.fspath(db)
+        with used(db, busy_timeout):
+            self._store = Entities(self.db, durable, float(busy_timeout), cache)
         self._process = os.getpid()
 
     @overload
@@ -235,7 +263,7 @@ class EntityStore:
         index: Sequence[str] | Mapping[str, str] = ...,
         unique: Sequence[str] | Mapping[str, str] = ...,
         to_json: Callable[[T], str],
-        of_json: Callable[[str], T],
+        from_json: Callable[[str], T],
     ) -> EntityType[T]: ...
 
     def define(
@@ -247,13 +275,15 @@ class EntityStore:
         index: Sequence[str] | Mapping[str, str] = (),
         unique: Sequence[str] | Mapping[str, str] = (),
         to_json: Callable[[Any], str] | None = None,
-        of_json: Callable[[str], Any] | None = None,
+        from_json: Callable[[str], Any] | None = None,
     ) -> EntityType[Any]:
-        """The entities of a type, which are dicts, or what `to_json` and `of_json` make JSON of and take it for.
+        """Declares the entities of a type. They are dicts; `to_json` and `from_json` convert objects of another class to JSON and back.
 
         key: the member that is the key. index, unique: fields to find them by: names of members, or names with JSON paths,
         `{"city": "$.home.city"}`. An existing type with other fields is made anew.
         """
+
+        check_arguments(EntityStore.define, locals())
 
         def fields(given: Sequence[str] | Mapping[str, str], is_unique: bool) -> list[tuple[str, str, bool]]:
             if isinstance(given, Mapping):
@@ -261,22 +291,42 @@ class EntityStore:
             return [(name, f"$.{json.dumps(name, ensure_ascii=False)}", is_unique) for name in ([given] if isinstance(given, str) else given)]
 
         kind = self._store.define(name, key, key_type is str, fields(unique, True) + fields(index, False))
-        return EntityType(kind, self._process, to_json or _to_json, of_json or json.loads)
+        return EntityType(kind, self._process, to_json or _to_json, from_json or json.loads)
 
     def __repr__(self) -> str:
-        return f"EntityStore({self.path!r})"
+        return f"EntityStore({self.db!r})"
 
 
 def _to_json(entity: Any) -> str:
-    return json.dumps(entity, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    try:
+        return json.dumps(entity, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"an entity can't be JSON: {error}", hint="to_json= converts entities of other classes") from error
+
+
+def _iterable(name: str, values: Iterable[T]) -> Iterable[T]:
+    """Refuses an argument that is not an iterable of several values."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise wrong_type(f"{name} must be an iterable, not {type(values).__name__}")
+    return values
+
+
+def _entity_keys(keys: Iterable[str | int]) -> list[str | int]:
+    listed = list(_iterable("keys", keys))
+    for key in listed:
+        if isinstance(key, str):
+            check_text("key", key)
+        elif not isinstance(key, int):
+            raise wrong_type(f"key must be str or int, not {type(key).__name__}")
+    return listed
 
 
 class EntityType(Generic[T]):
     """The entities of a type in a store; `EntityStore.define` gives it."""
 
-    def __init__(self, kind: Kind, process: int, to_json: Callable[[T], str], of_json: Callable[[str], T]) -> None:
+    def __init__(self, kind: Kind, process: int, to_json: Callable[[T], str], from_json: Callable[[str], T]) -> None:
         self._kind, self._process = kind, process
-        self._to_json, self._of_json = to_json, of_json
+        self._to_json, self._from_json = to_json, from_json
 
     def _here(self) -> Kind:
         if os.getpid() != self._process:
@@ -288,8 +338,15 @@ class EntityType(Generic[T]):
         return self.write_many(entities)
 
     def write_many(self, entities: Iterable[T]) -> Written:
-        """The same for many: a thousand at a time are much faster than one by one."""
-        return Written(*self._here().write_many([self._to_json(entity) for entity in entities]))
+        """Writes entities of an iterable, all or none: a thousand at a time are much faster than one by one."""
+        return Written(*self._here().write_many([self._json_of(entity) for entity in _iterable("entities", entities)]))
+
+    def _json_of(self, entity: T) -> str:
+        text = self._to_json(entity)
+        if not isinstance(text, str):
+            raise wrong_type(f"to_json must return a str, not {type(text).__name__}")
+        check_text("an entity", text)
+        return text
 
     def read(self, key: str | int) -> T | None:
         """An entity, or None."""
@@ -297,25 +354,28 @@ class EntityType(Generic[T]):
 
     def read_many(self, keys: Iterable[str | int]) -> list[T | None]:
         """Entities by many keys, in their order, None for missing ones."""
-        return [None if text is None else self._of_json(text) for text in self._here().read_many(list(keys))]
+        return [None if text is None else self._from_json(text) for text in self._here().read_many(_entity_keys(keys))]
 
     def query(
         self, filter: Filter = Filter(), *, order: str | Sequence[str] = (), limit: int | None = None, skip: int = 0
     ) -> list[T]:
-        """Those that a filter finds. order: fields, or the `key`; `-age` descends."""
+        """Returns the entities that a filter finds. order: fields, or the `key`; `-age` descends."""
+        check_arguments(EntityType.query, locals())
         fields = [order] if isinstance(order, str) else list(order)
         by = [(field.removeprefix("-"), field.startswith("-")) for field in fields]
         found = self._here().query(list(filter.comparisons), by, limit, skip)
-        return [self._of_json(text) for text in found]
+        return [self._from_json(text) for text in found]
 
     def count(self, filter: Filter = Filter()) -> int:
-        """How many there are."""
+        """Returns the number of entities that a filter finds."""
+        check_arguments(EntityType.count, locals())
         return self._here().count(list(filter.comparisons))
 
     def delete(self, *keys: str | int) -> int:
         """Deletes entities by their keys; returns how many were there."""
-        return self._here().delete_many(list(keys))
+        return self._here().delete_many(_entity_keys(keys))
 
     def delete_where(self, filter: Filter) -> int:
-        """Deletes those that a filter finds; returns how many."""
+        """Deletes the entities that a filter finds. Returns their number."""
+        check_arguments(EntityType.delete_where, locals())
         return self._here().delete_where(list(filter.comparisons))

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from . import _sqluice
-from ._errors import UsageError
+from ._arguments import check_arguments
+from ._errors import InputError, UsageError, system_errors
 from ._locks import used
 from ._progress import Callback, Watched
-from ._report import Report, of_json
+from ._report import Report, from_json
 from ._rows import names_in_schema, understand
 
 Path = str | os.PathLike[str]
@@ -59,8 +60,11 @@ def schema_read(schema: str | os.PathLike[str] | Mapping[str, str] | None) -> st
     text, file = schema_given(schema)
     if file is None:
         return text
-    with open(file, encoding="utf-8") as opened:
-        return opened.read()
+    try:
+        with system_errors(InputError, f"cannot read {file}"), open(file, encoding="utf-8") as opened:
+            return opened.read()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8: {error.reason}", file=file, byte=error.start) from error
 
 
 def write_options(
@@ -111,7 +115,7 @@ def write(
     index: bool | str | Sequence[str | Sequence[str]] | None = None,
     unique: str | Sequence[str | Sequence[str]] | None = None,
     schema: str | os.PathLike[str] | Mapping[str, str] | None = None,
-    columns: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     strict: bool = False,
     without_rowid: bool = False,
     on_conflict: OnConflict = "abort",
@@ -162,8 +166,10 @@ def write(
         often a request is sent again that fails for now (20).
     progress: True shows a bar on standard error; a callable gets a `Progress` some times a second.
     """
+    check_arguments(write, locals())
     wants_index = index if isinstance(index, bool) else None
     schema = schema_read(schema)
+    columns = None if columns is None else names(columns)
 
     def known_columns() -> Sequence[str] | None:
         found = None if overwrite else _sqluice.columns_of(os.fspath(db), table)
@@ -196,7 +202,7 @@ def write(
         )
         with Watched(progress) as notify:
             text = _sqluice.write(os.fspath(db), given.make, given.again, given.in_order, about, options, notify)
-    return of_json(Report, text)
+    return from_json(Report, text)
 
 
 def table_args(

@@ -8,10 +8,11 @@ from types import TracebackType
 from typing import Any, Literal
 
 from . import _sqluice
+from ._arguments import check_arguments
 from ._errors import UsageError
 from ._locks import used
 from ._progress import Callback, Watched
-from ._report import Report, of_json
+from ._report import Report, from_json
 from ._rows import names_in_schema, understand
 from ._write import MEMORY, IfExists, OnConflict, Path, names, schema_read, specs, table_args, write_options
 
@@ -60,6 +61,7 @@ class Writer:
         progress: bool | Callback = False,
     ) -> None:
         """Arguments are those of `write`; `if_exists` is for every table. Rows wait in `temp_dir`, or in the folder of the database."""
+        check_arguments(Writer.__init__, locals())
         self._db = os.fspath(db)
         self._folder = os.fspath(temp_dir) if temp_dir is not None else os.path.dirname(os.path.abspath(self._db))
         self._overwrite, self._busy_timeout, self._progress = overwrite, busy_timeout, progress
@@ -98,6 +100,7 @@ class Writer:
         timestamp: Literal["iso", "unix"] = "iso",
     ) -> None:
         """Says what a new table is like: its columns with their types, or statements, or nothing: then it has what its rows have."""
+        check_arguments(Writer.create_table, locals())
         self._check()
         if table in self._tables:
             raise UsageError(f"table {table} has been made before")
@@ -111,8 +114,9 @@ class Writer:
         self._tables[table] = _Table(args, known, self._folder)
         self._last = table
 
-    def append(self, data: Any, table: str | None = None, *, columns: Sequence[str] | None = None) -> int:
-        """Adds rows, of any kind that `write` takes, to a table: that which was named last, if none is. Returns how many."""
+    def append(self, data: Any, table: str | None = None, *, columns: str | Sequence[str] | None = None) -> int:
+        """Adds rows, of any kind that `write` takes, to `table`, or to the table that was named last. Returns the number of rows."""
+        check_arguments(Writer.append, locals())
         self._check()
         name = table if table is not None else self._last
         if name is None:
@@ -128,7 +132,7 @@ class Writer:
             with used(self._db, self._busy_timeout):
                 return _sqluice.columns_of(self._db, name)
 
-        given = understand(data, columns, known_columns, None, None).make()
+        given = understand(data, None if columns is None else names(columns), known_columns, None, None).make()
         if len(given) == 3:
             shape, found, rows = given
             # Rows that name their columns may do so in any order, and lack some.
@@ -148,7 +152,7 @@ class Writer:
         self._ended = "it has been committed"
         tables = [(table.args, table.spool) for table in self._tables.values()]
         with used(self._db, self._busy_timeout), Watched(self._progress) as notify:
-            self.report = of_json(Report, _sqluice.write_spools(self._db, tables, self._options, notify))
+            self.report = from_json(Report, _sqluice.write_spools(self._db, tables, self._options, notify))
         return self.report
 
     def rollback(self) -> None:

@@ -1,8 +1,8 @@
 """[Dask](https://docs.dask.org/en/stable/dataframe.html): data frames into SQLite, and out of it.
 
-    >>> to_sqlite(frame, "out.db", "t", primary_key="id", index=["area"])      # doctest: +SKIP
-    >>> written = to_sqlite(frame, "out.db", "t")                              # doctest: +SKIP
-    >>> frame = read_sqlite("out.db", "t", schema=written.schema)              # doctest: +SKIP
+    >>> sqluice.dask.write("out.db", frame, "t", primary_key="id", index=["area"])      # doctest: +SKIP
+    >>> written = sqluice.dask.write("out.db", frame, "t")                              # doctest: +SKIP
+    >>> frame = sqluice.dask.read("out.db", "t", schema=written.schema)                 # doctest: +SKIP
 
 Each partition becomes a database of its rows; when all are done, they are merged here. With `second_round=True` and keys of which each
 partition has its own, tasks copy the pages to the one file, side by side, and only interior pages and indexes are written here.
@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._errors import UsageError
+from ._arguments import check_arguments
+from ._errors import UsageError, library_errors, wrong_type
 from ._write import Path
 from .distributed import Job, Part, Parts, Place, Placed, Shard
 from .distributed._job import Committed
@@ -24,19 +25,22 @@ try:
 except ImportError as error:
     raise UsageError(f"sqluice.dask needs Dask: {error}", hint='install it: pip install "dask[dataframe]"') from None
 
-__all__ = ["read_sqlite", "to_sqlite"]
+__all__ = ["read", "write"]
 
 
-def to_sqlite(frame: Any, path: Path, table: str, *, write_index: bool = False, **options: Any) -> Committed:
+def write(db: Path, frame: Any, table: str, *, write_index: bool = False, **options: Any) -> Committed:
     """Writes a data frame to a table of a database, or of a set of databases.
 
-    write_index: whether the index of the frame is a column. The other parameters are those of `sqluice.distributed.Job`.
+    write_index: writes the index of the frame as a column. The other parameters are those of `sqluice.distributed.Job`.
     """
-    job = Job(path, table, **options)
+    check_arguments(write, locals())
+    if not hasattr(frame, "to_delayed") or not hasattr(frame, "_meta"):
+        raise wrong_type(f"frame must be a data frame of Dask, not {type(frame).__name__}")
+    job = Job(db, table, **options)
     job.begin()
     try:
-        write = dask.delayed(_write, pure=False)
-        tasks = [write(job, number, partition, write_index) for number, partition in enumerate(frame.to_delayed())]
+        written_by_task = dask.delayed(_write, pure=False)
+        tasks = [written_by_task(job, number, partition, write_index) for number, partition in enumerate(frame.to_delayed())]
         written: Sequence[list[Shard]] = dask.compute(*tasks)
         shards = [shard for shards in written for shard in shards]
         copy = dask.delayed(_place, pure=False)
@@ -59,7 +63,8 @@ def _place(job: Job, place: Place) -> Placed:
 def _arrow(frame: Any, write_index: bool) -> Any:
     import pyarrow
 
-    table = pyarrow.Table.from_pandas(frame, preserve_index=write_index)
+    with library_errors("the frame can't be Arrow data"):
+        table = pyarrow.Table.from_pandas(frame, preserve_index=write_index)
     if all(_is_aligned(chunk) for column in table.columns for chunk in column.chunks):
         return table
     # What Dask has received lies anywhere in its messages; the stream format aligns it.
@@ -73,19 +78,20 @@ def _is_aligned(array: Any) -> bool:
     return all(buffer is None or buffer.address % 8 == 0 for buffer in array.buffers())
 
 
-def read_sqlite(
-    path: Path, table: str, *, columns: str | Sequence[str] | None = None, npartitions: int | None = None, schema: Any = None
+def read(
+    db: Path, table: str, *, columns: str | Sequence[str] | None = None, npartitions: int | None = None, schema: Any = None
 ) -> Any:
-    """A table of a database that all workers see as a data frame, whose partitions are read by tasks of their own, all of the same state.
+    """Returns a table of a database that all workers see as a data frame. Tasks read its partitions, all of the same state.
 
     npartitions: by default one for each 64 MiB of the file.
-    schema: the types to read columns as, since SQLite has no booleans and timestamps: the `schema` that `to_sqlite` has returned, one of
+    schema: the types to read columns as, since SQLite has no booleans and timestamps: the `schema` that `write` has returned, one of
         Arrow, or a frame with these columns. Columns that it lacks have SQLite's types.
     """
-    parts = Parts(path, table, columns)
+    check_arguments(read, locals())
+    parts = Parts(db, table, columns)
     count = npartitions or max(1, parts.bytes // (64 << 20))
     wanted = _with_types(parts.schema, schema)
-    return dask.dataframe.from_map(_read, parts.cut(count), schema=wanted, meta=_frame(wanted.empty_table()), label="read-sqlite")
+    return dask.dataframe.from_map(_read, parts.cut(count), schema=wanted, meta=_frame(wanted.empty_table()), label="read-sqluice")
 
 
 def _with_types(stored: Any, schema: Any) -> Any:
@@ -101,7 +107,8 @@ def _with_types(stored: Any, schema: Any) -> Any:
 
 
 def _read(part: Part, schema: Any) -> Any:
-    return _frame(part.reader().read_all().cast(schema))
+    with library_errors(f"table {part.table} does not have the types of the schema"):
+        return _frame(part.reader().read_all().cast(schema))
 
 
 def _frame(table: Any) -> Any:

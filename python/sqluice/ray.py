@@ -48,8 +48,8 @@ class SQLiteDatasink(Datasink):  # type: ignore[misc,type-arg,unused-ignore]
     committed: what was made, once the dataset is written.
     """
 
-    def __init__(self, path: Path, table: str, **options: Any) -> None:
-        self._job = Job(path, table, **options)
+    def __init__(self, db: Path, table: str, **options: Any) -> None:
+        self._job = Job(db, table, **options)
         self._schema: Any = None
         self._has_begun = False
         self.committed: Committed | None = None
@@ -105,9 +105,9 @@ def _place(job: Job, place: Place) -> Placed:
 class SQLiteDatasource(Datasource):  # type: ignore[misc,unused-ignore]
     """Reads a table of a database that all workers see, each task some of its pages. All tasks read the same state of it."""
 
-    def __init__(self, path: Path, table: str, columns: str | Sequence[str] | None = None) -> None:
+    def __init__(self, db: Path, table: str, columns: str | Sequence[str] | None = None) -> None:
         super().__init__()
-        self._parts = Parts(path, table, columns)
+        self._parts = Parts(db, table, columns)
 
     def estimate_inmemory_data_size(self) -> int | None:
         """About as many bytes as the file has."""

@@ -4,7 +4,7 @@
     >>> frame.write.format("sqluice").mode("append").option("path", "out.db").option("table", "t").option("primaryKey", "id").save()  # doctest: +SKIP
     >>> frame = spark.read.format("sqluice").option("path", "in.db").option("table", "t").load()                # doctest: +SKIP
 
-    >>> sqluice.spark.write(frame, "out.db", "t", primary_key="id", second_round=True)                          # doctest: +SKIP
+    >>> sqluice.spark.write("out.db", frame, "t", primary_key="id", second_round=True)                          # doctest: +SKIP
 
 `write` does the same with the parameters of `sqluice.distributed.Job`. Only it has a second round, for which tasks are run: Spark commits
 a data source in a process that can't run any.
@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ._arguments import check_arguments
 from ._errors import UsageError
 from ._write import Path
 from .distributed import Job, Part, Parts, Place, Shard
@@ -57,9 +58,10 @@ def register(spark: SparkSession) -> None:
     spark.dataSource.register(SqluiceDataSource)
 
 
-def write(frame: DataFrame, path: Path, table: str, **options: Any) -> Committed:
+def write(db: Path, frame: DataFrame, table: str, **options: Any) -> Committed:
     """Writes a data frame to a table of a database, or of a set of databases. The parameters are those of `sqluice.distributed.Job`."""
-    job = Job(path, table, **options)
+    check_arguments(write, locals())
+    job = Job(db, table, **options)
     job.begin()
     try:
         shards = [shard for shards in _collected(frame, lambda batches: job.write(batches, _task())) for shard in shards]
@@ -121,7 +123,10 @@ class SqluiceDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """What reads the table."""
-        return _Reader(self._parts(), int(self.options.get("parts", _PARTS)), schema)
+        parts = self.options.get("parts", str(_PARTS))
+        if not parts.isdecimal():
+            raise UsageError(f"the option parts is a number of parts, not {parts!r}")
+        return _Reader(self._parts(), int(parts), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """What writes the table."""
@@ -130,7 +135,8 @@ class SqluiceDataSource(DataSource):
             self._option("path"),
             self._option("table"),
             mode=mode,  # type: ignore[arg-type]
-            if_exists="replace" if overwrite else "append" if mode == "one" else "fail",
+            if_exists="append" if mode == "one" and not overwrite else "fail",
+            overwrite=overwrite,
             primary_key=_listed(self.options.get("primaryKey")),
             index=_listed(self.options.get("index"), ";"),
             unique=_listed(self.options.get("unique"), ";"),

@@ -80,7 +80,7 @@ fn read(data: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Arrays)> {
     py.import("sqluice._rows")?.getattr("refuse_objects")?.call1((data,))?;
     ask(data)?;
     if data.hasattr("__arrow_c_stream__")? {
-        let capsule = data.call_method0("__arrow_c_stream__")?;
+        let capsule = exported(data, "__arrow_c_stream__")?;
         let stream = pointer::<FFI_ArrowArrayStream>(&capsule, c"arrow_array_stream")?;
         // SAFETY: the capsule's name says what it points to, and it lives until the end of this function. The stream is
         // moved out of it, which leaves a released one behind, as the interface wants it.
@@ -114,13 +114,19 @@ fn ask(data: &Bound<'_, PyAny>) -> PyResult<()> {
 
 /// The type and the array of something.
 fn capsules(data: &Bound<'_, PyAny>) -> PyResult<(FFI_ArrowSchema, FFI_ArrowArray)> {
-    let capsules = data.call_method0("__arrow_c_array__")?;
-    let (schema, array): (Bound<'_, PyAny>, Bound<'_, PyAny>) = capsules.extract()?;
+    let capsules = exported(data, "__arrow_c_array__")?;
+    let pair: PyResult<(Bound<'_, PyAny>, Bound<'_, PyAny>)> = capsules.extract();
+    let (schema, array) = pair.map_err(|_| no_capsule(data.py()))?;
     let schema = pointer::<FFI_ArrowSchema>(&schema, c"arrow_schema")?;
     let array = pointer::<FFI_ArrowArray>(&array, c"arrow_array")?;
     // SAFETY: the capsules' names say what they point to, and they live until the end of this function. Both are moved out of them,
     // which leaves released ones behind.
     Ok(unsafe { (FFI_ArrowSchema::from_raw(schema), FFI_ArrowArray::from_raw(array)) })
+}
+
+/// Calls a method of the PyCapsule interface.
+fn exported<'py>(data: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyAny>> {
+    data.py().import("sqluice._rows")?.getattr("exported")?.call1((data, method))
 }
 
 /// A stream of record batches.
@@ -188,8 +194,14 @@ fn last_error(stream: &mut FFI_ArrowArrayStream, status: c_int) -> ArrowError {
 
 /// What a capsule of that name points to.
 fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
-    let capsule = capsule.cast::<PyCapsule>()?;
-    Ok(capsule.pointer_checked(Some(name))?.as_ptr().cast())
+    let py = capsule.py();
+    let capsule = capsule.cast::<PyCapsule>().map_err(|_| no_capsule(py))?;
+    let pointer = capsule.pointer_checked(Some(name)).map_err(|_| no_capsule(py))?;
+    Ok(pointer.as_ptr().cast())
+}
+
+fn no_capsule(py: Python<'_>) -> PyErr {
+    raised(py, &Error::input("the Arrow data can't be read: it is not in capsules of Arrow's C interface"))
 }
 
 fn broken(error: ArrowError) -> Error {

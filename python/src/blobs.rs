@@ -8,10 +8,9 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use sqluice::blob_store::{BlobStore, Durability, Journal, Options};
 use sqluice::error::{Error, Result};
-use sqluice_format::page::PageSize;
 
 use crate::errors::raised;
-use crate::options::{choice, seconds};
+use crate::options::{choice, page_size, seconds};
 
 /// Bytes of a page of keys and blobs.
 const PAGE_BYTES: usize = 1 << 20;
@@ -53,10 +52,9 @@ impl BlobOptions {
                 "wal" => Journal::Wal,
                 other => return Err(choice("journal", other, "delete or wal")),
             });
-        match self.page_size.map(PageSize::new) {
+        match self.page_size {
             None => Ok(options),
-            Some(Some(size)) => Ok(options.page_size(size)),
-            Some(None) => Err(Error::usage("a page size is a power of two from 512 to 65536")),
+            Some(bytes) => Ok(options.page_size(page_size(bytes)?)),
         }
     }
 }

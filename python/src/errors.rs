@@ -44,8 +44,15 @@ fn exception<'py>(py: Python<'py>, error: &Error, function: Function) -> PyResul
     let mut causes = Vec::new();
     let mut cause = error.source();
     while let Some(one) = cause {
-        if let Some(code) = one.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error) {
-            about.set_item("errno", code)?;
+        if let Some(error) = one.downcast_ref::<io::Error>() {
+            match error.raw_os_error() {
+                Some(code) => about.set_item("errno", code)?,
+                // As SQLite reports a full disk.
+                None if error.kind() == io::ErrorKind::StorageFull => {
+                    about.set_item("errno", py.import("errno")?.getattr("ENOSPC")?)?;
+                }
+                None => {}
+            }
         }
         causes.push(said(one, function));
         cause = one.source();

@@ -45,7 +45,7 @@ impl Options {
             other => return Err(choice("on_conflict", other, "abort, ignore or replace")),
         };
         let if_exists = match self.if_exists.as_str() {
-            "fail" => IfExists::Refuse,
+            "fail" => IfExists::Fail,
             "append" => IfExists::Append,
             "replace" => IfExists::Replace,
             "upsert" => IfExists::Upsert(self.upsert.clone()),
@@ -87,7 +87,8 @@ pub(crate) fn arrow(decimal: &str, timestamp: &str) -> Result<ArrowOptions> {
 
 /// Bytes as a page size.
 pub(crate) fn page_size(bytes: u32) -> Result<PageSize> {
-    PageSize::new(bytes).ok_or_else(|| Error::usage("a page size is a power of two from 512 to 65536"))
+    PageSize::new(bytes)
+        .ok_or_else(|| Error::usage(format!("page_size={bytes} is not a power of two from 512 to 65536")))
 }
 
 /// Seconds as a duration.

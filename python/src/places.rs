@@ -11,7 +11,7 @@ use crate::options::Options;
 use crate::run::run;
 use crate::terms::Function;
 
-fn of_json(place: &str) -> Result<Place> {
+fn from_json(place: &str) -> Result<Place> {
     serde_json::from_str(place).map_err(|error| Error::usage("this is no place of a merge").because(error))
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn places(
 #[pyfunction]
 pub(crate) fn place(py: Python<'_>, place: &str, list: PathBuf, write: Options) -> PyResult<()> {
     run(py, Function::default(), None, |progress, cancel| {
-        of_json(place)?.write(&list, &write.write()?, progress, cancel)
+        from_json(place)?.write(&list, &write.write()?, progress, cancel)
     })
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn merge_placed(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     reported(py, progress, |progress, cancel| {
-        let placed = placed.into_iter().map(|(place, list)| Ok(Placed { place: of_json(&place)?, list }));
+        let placed = placed.into_iter().map(|(place, list)| Ok(Placed { place: from_json(&place)?, list }));
         let placed = placed.collect::<Result<Vec<_>>>()?;
         Merge::new(target, sources).placed(placed).write(write.write()?).run(progress, cancel)
     })

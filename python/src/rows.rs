@@ -4,6 +4,7 @@
 //! anything else.
 
 use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyAttributeError, PyException};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyIterator, PyList, PyString, PyTuple};
 use sqluice::source::cells::{Cells, Seen};
@@ -185,7 +186,15 @@ impl RowFeed {
             }
             Shape::Attributes(names) => {
                 for (index, name) in names.iter().enumerate() {
-                    self.push(&row.getattr(name)?, index, &mut columns[index])?;
+                    let value = row.getattr(name).map_err(|error| {
+                        match error.is_instance_of::<PyAttributeError>(py) {
+                            true => {
+                                self.about(py, index, "the row has no such attribute", None, Some(&error))
+                            }
+                            false => error,
+                        }
+                    })?;
+                    self.push(&value, index, &mut columns[index])?;
                 }
             }
             Shape::Columns => {}
@@ -199,6 +208,10 @@ impl RowFeed {
             cells.push_null();
         } else if !self.push_exact(value, column, cells)? {
             let adapted = self.adapt.bind(value.py()).call1((value,)).map_err(|error| {
+                // Ctrl-C is not about the value.
+                if !error.is_instance_of::<PyException>(value.py()) {
+                    return error;
+                }
                 self.about(value.py(), column, &error.value(value.py()).to_string(), None, Some(&error))
             })?;
             if adapted.is_none() {

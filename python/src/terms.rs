@@ -1,7 +1,7 @@
 //! The package's words for what messages name as data: parameters of its functions.
 //!
 //! ```text
-//!  temp_dir, DIR       temp_dir="DIR"             append          if_exists="append", of `generate` append=True
+//!  temp_dir, DIR       temp_dir="DIR"             append          if_exists="append"
 //!  primary_key, A,B    primary_key=["A", "B"]     no_header       header=False
 //!  memory, 64MiB       memory=64 << 20            columns         `columns`
 //!  preview             no parameter: a hint that names it is left out
@@ -51,11 +51,12 @@ impl Function {
         let word = match setting {
             Dir | List | Preview | Stdout => return None,
             Part if self != Function::Read => return None,
-            Append if self == Function::Generate => "append=True",
             Append => "if_exists=\"append\"",
             ReplaceTable => "if_exists=\"replace\"",
             Upsert => {
-                let key = value.map_or(String::new(), |key| format!(", primary_key={}", strings(key)));
+                // Made-up rows have no key to find others by.
+                let key = value.filter(|_| self != Function::Generate);
+                let key = key.map_or(String::new(), |key| format!(", primary_key={}", strings(key)));
                 return Some(format!("if_exists=\"upsert\"{key}"));
             }
             Discard => "db=None",

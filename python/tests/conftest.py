@@ -53,18 +53,18 @@ def no_message_names_a_flag(request: pytest.FixtureRequest, monkeypatch: pytest.
 
     def of_the_engine(**about: Any) -> BaseException:
         error = of_engine(**about)
-        messages.extend([str(error), *getattr(error, "__notes__", ())])
+        messages.append(str(error))
         return error
 
     made_report = _report._made
 
-    def of_json(kind: Any, value: Any) -> Any:
+    def from_json(kind: Any, value: Any) -> Any:
         if isinstance(value, dict):
             messages.extend(value.get("notes") or ())
             messages.extend(skipped["why"] for skipped in value.get("skipped") or ())
         return made_report(kind, value)
 
-    monkeypatch.setattr(_report, "_made", of_json)
+    monkeypatch.setattr(_report, "_made", from_json)
     monkeypatch.setattr(sqluice.Error, "__init__", made)
     monkeypatch.setattr(_errors, "of_engine", of_the_engine)
     yield

@@ -95,7 +95,7 @@ def test_generate_makes_the_same_of_the_same_seed(db: Path, tmp_path: Path) -> N
     second = sqluice.generate(tmp_path / "b.db", file, rows={"t": 1_000}, seed=7)
     assert first.rows == 1_000 and first.checksum == second.checksum
     assert query(db, "SELECT count(*), min(age), max(age) FROM t") == [(1_000, 1, 5)]
-    assert sqluice.generate(db, SCHEMA, rows=500, seed=7, append=True).rows == 500
+    assert sqluice.generate(db, SCHEMA, rows=500, seed=7, if_exists="append").rows == 500
     assert sqluice.generate(None, preset="user", rows=10).target is None
     with pytest.raises(sqluice.UsageError):
         sqluice.generate(tmp_path / "c.db", rows=1)

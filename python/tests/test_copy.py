@@ -122,7 +122,7 @@ def test_what_is_wrong_is_an_error_that_leaves_nothing(shop: Path, tmp_path: Pat
         ({"page_size": 1000}, "power of two"),
         ({"journal_mode": "memory"}, "delete or wal"),
         ({"auto_vacuum": "yes"}, "none, full or incremental"),
-        ({"busy_limit": -1}, "not a duration"),
+        ({"busy_limit": -1}, "busy_limit=-1 is out of range"),
         ({"threads": 0}, "`threads` must be at least 1"),
     ):
         with pytest.raises(sqluice.UsageError, match=said):

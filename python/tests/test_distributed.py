@@ -253,15 +253,18 @@ def test_a_table_without_rows_has_the_columns_of_the_types(tmp_path: Path) -> No
 def test_a_target_that_exists_is_kept_replaced_or_added_to(tmp_path: Path) -> None:
     db = tmp_path / "t.db"
     run(Job(db, "t", primary_key="id"), [table([1, 2])])
-    with pytest.raises(sqluice.TargetError, match="already exists"):
+    with pytest.raises(sqluice.TargetError, match="already has a table t"):
         Job(db, "t").begin()
+    assert run(Job(db, "u", primary_key="id"), [table([1, 2])]).rows == 2
+    run(Job(db, "v"), [table([])])
+    assert content(db, "u")[1] and content(db, "v")[1] == []
     assert run(Job(db, "t", primary_key="id", if_exists="append"), [table([3]), table([4])]).rows == 2
     assert len(content(db)[1]) == 4
-    run(Job(db, "t", primary_key="id", if_exists="replace"), [table([9])])
+    run(Job(db, "t", primary_key="id", overwrite=True), [table([9])])
     assert len(content(db)[1]) == 1
-    run(Job(db, "t", if_exists="replace"), [table([])])
+    run(Job(db, "t", overwrite=True), [table([])])
     assert content(db)[1] == [] and staged(tmp_path) == []
-    for options in ({"mode": "set", "if_exists": "append"}, {"partition_by": Hash("id", 2)}, {"mode": "other"}):
+    for options in ({"mode": "set", "if_exists": "append"}, {"partition_by": Hash("id", 2)}, {"mode": "other"}, {"if_exists": "replace"}, {"if_exists": "upsert"}):
         with pytest.raises(sqluice.UsageError):
             Job(db, "t", **options)  # type: ignore[arg-type]
 
@@ -294,12 +297,12 @@ def test_a_set_has_all_rows_and_says_where(tmp_path: Path, partition: Hash | Ran
             connection.execute(statement)
     with pytest.raises(sqluice.TargetError, match="already exists"):
         Job(target, "t", mode="set").begin()
-    run(Job(target, "t", mode="set", if_exists="replace"), [table([1])])
+    run(Job(target, "t", mode="set", overwrite=True), [table([1])])
     assert read_manifest(str(target))["rows"] == 1 and staged(tmp_path) == []
     # A folder that is no set is not replaced.
     (tmp_path / "mine").mkdir()
     with pytest.raises(sqluice.InputError, match="is not a set"):
-        Job(tmp_path / "mine", "t", mode="set", if_exists="replace").begin()
+        Job(tmp_path / "mine", "t", mode="set", overwrite=True).begin()
 
 
 DRIVER = """
@@ -349,7 +352,7 @@ def test_a_driver_that_is_killed_leaves_no_half_of_a_target(tmp_path: Path, mode
         elif mode == "set":
             assert not target.exists()
         # The next run removes what was left, and makes it.
-        job = Job(target, "t", mode=mode, if_exists="replace" if is_there else "fail")  # type: ignore[arg-type]
+        job = Job(target, "t", mode=mode, overwrite=is_there)  # type: ignore[arg-type]
         assert run(job, [table([1])]).rows == 1
         assert os.listdir(folder) == [target.name]
     assert seen == {True, False}
@@ -381,7 +384,7 @@ fsspec.register_implementation("store", Store, clobber=True)
 target, mode, kind, first, lives = *sys.argv[1:5], int(sys.argv[5])
 if kind == "two steps":
     _sqluice.exchange = lambda *names: False
-job = Job(("store://" if kind == "store" else "") + target, "t", mode=mode, primary_key="id", if_exists="replace")
+job = Job(("store://" if kind == "store" else "") + target, "t", mode=mode, primary_key="id", overwrite=True)
 left = [lives]
 
 def dies(event, args):
@@ -438,7 +441,7 @@ def test_a_job_that_is_killed_while_it_replaces_leaves_the_old_or_the_new(tmp_pa
             seen.add(found[0] == before)
             before = found[0]
         else:
-            job = Job(target, "t", mode=mode, if_exists="replace")  # type: ignore[arg-type]
+            job = Job(target, "t", mode=mode, overwrite=True)  # type: ignore[arg-type]
             job.begin()
             job.abort()
             before = ids(target, mode)[0]
@@ -460,7 +463,7 @@ def test_a_job_that_is_killed_while_it_replaces_leaves_the_old_or_the_new(tmp_pa
 def test_a_set_between_two_steps_gets_its_name_back_from_a_reader_or_a_job(tmp_path: Path) -> None:
     target = tmp_path / "all"
     for by_reader in [True, False]:
-        run(Job(target, "t", mode="set", if_exists="replace"), [table([1]), table([2])])
+        run(Job(target, "t", mode="set", overwrite=True), [table([1]), table([2])])
         about = read_manifest(str(target))
         killed = tmp_path / f".all.sqluice-staging/killed {by_reader}"
         killed.mkdir(parents=True)
@@ -478,7 +481,7 @@ def test_two_jobs_that_replace_a_set_in_two_steps_do_not_disturb_each_other(tmp_
     target = tmp_path / "all"
     run(Job(target, "t", mode="set"), [table([1])])
     monkeypatch.setattr("sqluice._sqluice.exchange", lambda first, second: False)
-    job = Job(target, "t", mode="set", if_exists="replace")
+    job = Job(target, "t", mode="set", overwrite=True)
     job.begin()
     shards = job.write(table([2]).to_batches(), 0)
     rename, seen = os.rename, []
@@ -505,10 +508,10 @@ def test_a_set_in_a_store_is_replaced_by_objects_of_other_names(tmp_path: Path) 
     memory.pipe_file("/out/all/notes.txt", b"not of the set")
     # A file that a killed job has left; below, a file that a job under way has sent.
     memory.pipe_file("/out/all/t-00000-abcdefabcdef.db", b"left")
-    other = Job(url, "t", mode="set", if_exists="replace")
+    other = Job(url, "t", mode="set", overwrite=True)
     other.begin()
     memory.pipe_file(f"/out/all/t-00000-{other.id[:12]}.db", b"under way")
-    run(Job(url, "t", mode="set", if_exists="replace"), [table([3]), table([4])])
+    run(Job(url, "t", mode="set", overwrite=True), [table([3]), table([4])])
     second = read_manifest(url)
     names = [{member["file"] for member in about["databases"]} for about in (first, second)]
     assert not names[0] & names[1]
@@ -655,8 +658,8 @@ def test_an_empty_column_of_a_task_leaves_the_second_round_out(tmp_path: Path) -
 
 def test_a_second_round_replaces_a_target_and_is_no_part_of_an_append(tmp_path: Path) -> None:
     shares = [table(range(1000)), table(range(1000, 2000))]
-    for if_exists, placed, rows in [("fail", 2, 2000), ("replace", 2, 2000)]:
-        job = Job(tmp_path / "t.db", "t", primary_key="id", if_exists=if_exists, second_round=True)  # type: ignore[arg-type]
+    for overwrite, placed, rows in [(False, 2, 2000), (True, 2, 2000)]:
+        job = Job(tmp_path / "t.db", "t", primary_key="id", overwrite=overwrite, second_round=True)
         assert run_twice(job, shares, random.Random(1)).placed == placed
         assert len(content(tmp_path / "t.db")[1]) == rows
     job = Job(tmp_path / "t.db", "t", primary_key="id", if_exists="append", second_round=True)

@@ -183,10 +183,9 @@ def test_a_batch_with_other_columns_and_a_reader_that_fails_end_the_run(db: Path
 
     with pytest.raises(sqluice.UsageError, match="other columns"):
         sqluice.write(db, iter([table, table.drop_columns(["x"])]), "t")
-    with pytest.raises(sqluice.InputError, match="no more"):
-        sqluice.write(db, pa.RecordBatchReader.from_batches(table.schema, failing()), "t")
-    with pytest.raises(RuntimeError, match="no more"):
-        sqluice.write(db, failing(), "t")
+    for rows in (pa.RecordBatchReader.from_batches(table.schema, failing()), failing()):
+        with pytest.raises(RuntimeError, match="no more"):
+            sqluice.write(db, rows, "t")
     assert not db.exists()
 
 

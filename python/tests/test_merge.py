@@ -176,7 +176,7 @@ def test_what_is_wrong_is_an_error_that_leaves_nothing(tmp_path: Path) -> None:
     target = tmp_path / "all.db"
     for args, said in (
         ({"on_conflict": "skip"}, "abort, ignore or replace"),
-        ({"busy_limit": -1}, "not a duration"),
+        ({"busy_limit": -1}, "busy_limit=-1 is out of range"),
         ({"threads": 0}, "`threads` must be at least 1"),
         ({"renumber": "custmer"}, "no database has a table custmer"),
         ({"exclude_tables": "order"}, "no database has a table order"),

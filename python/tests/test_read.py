@@ -136,15 +136,15 @@ def test_a_database_is_loaded_into_another(shop: Path, tmp_path: Path) -> None:
 
 def test_a_file_appears_with_a_report(shop: Path, tmp_path: Path) -> None:
     calls: list[tuple[Any, ...]] = []
-    report = sqluice.export(shop, tmp_path / "item.csv", columns=["id", "name"], progress=lambda *done: calls.append(done))
+    report = sqluice.export(shop, to=tmp_path / "item.csv", columns=["id", "name"], progress=lambda *done: calls.append(done))
     assert (report.rows, report.files[0].table, report.lets_others_commit) == (50_000, "item", False)
     assert (tmp_path / "item.csv").read_text().splitlines()[:3] == ["id,name", "1,item 1", "2,item 2"]
     assert calls
     with pytest.raises(sqluice.TargetError) as raised:
-        sqluice.export(shop, tmp_path / "item.csv", columns=["id"])
+        sqluice.export(shop, to=tmp_path / "item.csv", columns=["id"])
     assert raised.value.hint and "overwrite=True" in raised.value.hint
     (tmp_path / "all").mkdir()
-    sqluice.export(shop, tmp_path / "all", format="parquet")
+    sqluice.export(shop, to=tmp_path / "all", format="parquet")
     assert [path.name for path in (tmp_path / "all").iterdir()] == ["item.parquet"]
     loaded = tmp_path / "loaded.db"
     sqluice.load(loaded, tmp_path / "all" / "item.parquet")

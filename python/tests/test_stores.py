@@ -134,7 +134,7 @@ def test_entities_may_be_of_a_class(db: Path) -> None:
         people: int
 
     store = sqluice.EntityStore(db)
-    towns = store.define("town", key="name", index=["people"], to_json=lambda town: json.dumps(dataclasses.asdict(town)), of_json=lambda text: Town(**json.loads(text)))
+    towns = store.define("town", key="name", index=["people"], to_json=lambda town: json.dumps(dataclasses.asdict(town)), from_json=lambda text: Town(**json.loads(text)))
     towns.write_many([Town("Oslo", 700_000), Town("Bari", 300_000)])
     assert towns.query(field("people") > 500_000) == [Town("Oslo", 700_000)]
 

@@ -113,7 +113,7 @@ impl Default for WriteOptions {
             on_conflict: OnConflict::Abort,
             analyze: false,
             foreign_keys: None,
-            if_exists: IfExists::Refuse,
+            if_exists: IfExists::Fail,
             first_rowid: 1,
             busy_timeout: Duration::from_secs(5),
             assume_unused: false,
@@ -188,7 +188,7 @@ pub enum OnConflict {
 pub enum IfExists {
     /// An existing table ends the run.
     #[default]
-    Refuse,
+    Fail,
     /// The table keeps its rows and gets the new ones.
     Append,
     /// The table gets the new rows instead of its own. Its columns, indexes and triggers stay, and these fire.

@@ -67,7 +67,7 @@ impl TargetSnapshot {
     pub fn refuse_name(&self, name: &str, if_exists: &IfExists, hint: impl Into<Message>) -> Result<()> {
         let database = self.target.name().display();
         if self.table(name).is_some() {
-            if *if_exists != IfExists::Refuse {
+            if *if_exists != IfExists::Fail {
                 return self.refuse(name);
             }
             return Err(Error::target(format!("{database} already has a table {name}")).hint(hint));

@@ -162,7 +162,7 @@ impl Generate {
                 " out, and check when all shares are together: PRAGMA foreign_key_check"
             ]));
         }
-        if self.write.if_exists != IfExists::Refuse {
+        if self.write.if_exists != IfExists::Fail {
             return Err(Error::usage("a share is a database of its own").hint("name a new one"));
         }
         let write = self.write.clone().foreign_keys(false);

@@ -89,7 +89,7 @@ impl Tpch {
         let tables = TpchTable::all(self.scale)?;
         let options = &self.write;
         let target = self.target.as_deref().map(|target| Target::resolve(target, options));
-        if options.if_exists != IfExists::Refuse {
+        if options.if_exists != IfExists::Fail {
             return Err(Error::usage("the rows of TPC-H belong to no other table")
                 .hint("name a database that has none of its tables, or replace it as a whole"));
         }

@@ -10,18 +10,20 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from .. import _sqluice
-from .._errors import InputError, TargetError, UsageError
+from .._arguments import check_arguments
+from .._errors import InputError, TargetError, UsageError, library_errors
 from .._report import MergeReport
-from .._write import MEMORY, OnConflict, Path, names, specs
+from .._write import MEMORY, IfExists, OnConflict, Path, names, specs
 from . import _commit, _files, _manifest, _places, _replacing, _staging
 from ._partition import Partition
 from ._places import Place, Placed
 from ._shard import Layout, Shard, write_shards
 
 Mode = Literal["one", "set"]
-IfExists = Literal["fail", "replace", "append"]
 
 _TOKEN_CHARS = 12
+
+_FAILURES = library_errors("the job has failed", TargetError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Committed:
     placed: int = 0
     """Shards whose leaves were copied by tasks, in a second round."""
     schema: Any = None
-    """The columns as Arrow has them, if the engine knows them: SQLite has no booleans and timestamps, and `sqluice.dask.read_sqlite` makes
+    """The columns as Arrow has them, if the engine knows them: SQLite has no booleans and timestamps, and `sqluice.dask.read` makes
     them again by this."""
 
 
@@ -46,7 +48,9 @@ class Job:
 
     target: the path of the database, or of the folder of a set, or a URL of fsspec.
     mode: `one` database, or a `set`: the shards with a manifest.
-    if_exists: `fail`; `replace` the target; `append` adds the rows to a database, whose table must be declared alike.
+    if_exists: what to do with an existing table, as for `sqluice.write`: `fail`; `append` adds the rows, if the table is declared alike. A job
+        can't `replace` or `upsert` the rows of a table. At a URL, every existing database counts as one that has the table.
+    overwrite: the target is replaced as a whole, a database or a set. An existing set is replaced or an error.
     primary_key, index, unique, types, strict, without_rowid, on_conflict: as `schema`, `primary_key` and so on of `sqluice.write`; they
         hold for all rows of all tasks. The types of columns that are not named are those of Arrow.
     partition_by: a set has a database for each partition instead of each task with rows.
@@ -75,15 +79,16 @@ class Job:
         partition_by: Partition | None = None,
         staging: Path | None = None,
         second_round: bool = False,
+        overwrite: bool = False,
         threads: int | None = 1,
         memory: int = MEMORY,
     ) -> None:
-        if mode not in ("one", "set"):
-            raise UsageError(f"mode is one or set, not {mode}")
-        if if_exists not in ("fail", "replace", "append"):
-            raise UsageError(f"if_exists is fail, replace or append, not {if_exists}")
+        check_arguments(Job.__init__, locals())
+        if if_exists in ("replace", "upsert"):
+            hint = 'if_exists="append" adds to its rows, and overwrite=True replaces the database'
+            raise UsageError(f'a job has no if_exists="{if_exists}": it does not change the rows of a table', hint=hint)
         if mode == "set" and if_exists == "append":
-            raise UsageError("a set can't be appended to", hint="make another one, or replace it")
+            raise UsageError("a set can't be appended to", hint="make another one, or replace it: overwrite=True")
         if mode == "one" and partition_by is not None:
             raise UsageError("one database has no partitions", hint='mode="set" makes a database for each')
         if mode == "set" and second_round:
@@ -91,7 +96,7 @@ class Job:
         if second_round and any(_files.is_url(os.fspath(path)) for path in (target, staging) if path is not None):
             raise UsageError("a second round needs paths that all workers see, and no URLs")
         self.target = _absolute(target)
-        self.table, self.mode, self.if_exists, self.partition_by = table, mode, if_exists, partition_by
+        self.table, self.mode, self.if_exists, self.overwrite, self.partition_by = table, mode, if_exists, overwrite, partition_by
         self.staging = _staging.folder_of(self.target) if staging is None else _absolute(staging)
         self.id = uuid.uuid4().hex
         self._layout = Layout(
@@ -113,11 +118,13 @@ class Job:
     def _folder(self) -> str:
         return _files.join(self.staging, self.id)
 
+    @_FAILURES
     def begin(self, pid: int | None = None) -> None:
         """Looks at the target, removes what jobs that were killed have left, and makes the folder of the shards. In the driver.
 
         pid: the process that lives as long as the job; by default this one.
         """
+        check_arguments(Job.begin, locals())
         if self.mode == "set":
             _replacing.restore(self.target)
         self._refuse()
@@ -139,8 +146,7 @@ class Job:
             _staging.end(staging, self.id)
 
     def _refuse(self) -> None:
-        if self.if_exists == "fail" and self._is_taken():
-            raise TargetError(f"{self.target} already exists", hint='name another target, or if_exists="replace" replaces it')
+        self._refuse_existing()
         if _files.is_url(self.target):
             return
         is_folder = os.path.isdir(_files.local(self.target))
@@ -152,45 +158,73 @@ class Job:
             # Only a set is removed as a whole.
             _manifest.read_manifest(self.target)
 
-    def _is_taken(self) -> bool:
-        if self.mode == "set" and _files.is_url(self.target):
+    def _refuse_existing(self) -> None:
+        """Refuses a set that exists, or a table, unless the arguments say what to do with it."""
+        if self.overwrite or self.if_exists == "append":
+            return
+        if self.mode == "set":
+            if self._is_set_there():
+                raise TargetError(f"{self.target} already exists", hint="name another target, or replace it: overwrite=True")
+        elif self._has_table():
+            has = "already exists" if _files.is_url(self.target) else f"already has a table {self.table}"
+            hint = 'add to its rows, or replace the database: if_exists="append", overwrite=True'
+            raise TargetError(f"{self.target} {has}", hint=hint)
+
+    def _has_table(self) -> bool:
+        """Returns True if the database has the table. A database at a URL counts as one that has it."""
+        if _files.is_url(self.target) or not _files.exists(self.target):
+            return _files.exists(self.target)
+        file = _files.local(self.target)
+        return not os.path.isdir(file) and _sqluice.columns_of(file, self.table) is not None
+
+    def _is_set_there(self) -> bool:
+        if _files.is_url(self.target):
             # Databases without a manifest are those of a job that was killed.
             return any(_manifest.job_of(name, self.table) is None for name in _files.listed(self.target))
         return _files.exists(self.target)
 
+    def _appends(self) -> bool:
+        return self.mode == "one" and not self.overwrite and _files.exists(self.target)
+
+    @_FAILURES
     def write(self, batches: Iterable[Any], task: int) -> list[Shard]:
         """Writes the rows of a task: record batches or tables of Arrow. In the task, any number of times; one result of each is committed."""
+        check_arguments(Job.write, locals())
         return write_shards(self._layout, self._folder, task, batches, self.partition_by)
 
+    @_FAILURES
     def plan(self, shards: Iterable[Shard]) -> list[Place]:
         """The places of a second round, one for each shard with rows: each is to be given to `place`, in any task. None, if the driver is
         to merge the shards. In the driver, once, before `commit`; after an error `abort` ends the job.
         """
+        check_arguments(Job.plan, locals())
         ordered = _in_order(shards)
-        appends = self.if_exists == "append" and _files.exists(self.target)
-        if not self._layout.second_round or appends or len(ordered) < 2:
+        if not self._layout.second_round or self._appends() or len(ordered) < 2:
             return []
         types = tuple(_commit.united(ordered).items())
         counted = [(shard.task, self._path(shard), shard.pages) for shard in ordered if shard.pages is not None]
         if len(counted) < len(ordered) or any(shard.columns != types for shard in ordered):
             return []
-        if self.if_exists == "fail":
-            self._refuse()
+        self._refuse_existing()
         file = os.path.join(_staging.folder_of(self.target), self.id, _places.FILE)
-        return _places.plan(file, self.target, counted, self._layout.table, self.if_exists == "replace")
+        return _places.plan(file, self.target, counted, self._layout.table, self.overwrite)
 
+    @_FAILURES
     def place(self, place: Place) -> Placed:
         """Copies the leaves of a shard to their place. In a task, any number of times; one result of each is committed."""
+        check_arguments(Job.place, locals())
         return _places.place(place, self._folder, self._layout.threads, self._layout.memory)
 
     def _path(self, shard: Shard) -> str:
         return _files.join(self._folder, shard.name)
 
+    @_FAILURES
     def commit(self, shards: Iterable[Shard], schema: Any = None, placed: Iterable[Placed] = ()) -> Committed:
         """Makes the target of the shards that the engine has returned, and removes the rest. In the driver.
 
         schema: the columns, as Arrow has them, for a table without rows. placed: of all places that `plan` gave.
         """
+        check_arguments(Job.commit, locals())
         in_places = {one.place: one for one in placed}
         try:
             ordered = _in_order(shards)
@@ -201,18 +235,17 @@ class Job:
 
     def _make(self, shards: list[Shard], schema: Any, placed: list[Placed]) -> MergeReport | None:
         layout, target = self._layout, self.target
-        if self.if_exists == "fail":
-            self._refuse()
+        self._refuse_existing()
         if placed:
             sources = [self._path(shard) for shard in shards]
-            return _places.merge(target, sources, placed, self._folder, self.if_exists == "replace")
+            return _places.merge(target, sources, placed, self._folder, self.overwrite)
         with _files.held_locally([self._path(shard) for shard in shards]) as files:
             if self.mode == "set":
                 self._make_set(shards, files)
                 return None
-            appends = self.if_exists == "append" and _files.exists(target)
+            appends = self._appends()
             if not shards:
-                if not appends:
+                if self.overwrite or not self._has_table():
                     self._make_empty(schema)
                 return None
             with _files.made_locally(target) as made:
@@ -220,7 +253,7 @@ class Job:
                     with _files.held_locally([target]) as [before]:
                         os.replace(before, made)
                 scratch = None if _files.is_url(self.staging) else self._folder
-                return _commit.one(layout, shards, files, made, self.if_exists == "replace", scratch)
+                return _commit.one(layout, shards, files, made, self.overwrite, scratch)
 
     def _make_empty(self, schema: Any) -> None:
         import pyarrow
@@ -230,12 +263,12 @@ class Job:
                 raise InputError("no task has rows, and the columns are not known", hint='name them: types={"id": "INTEGER"}')
             schema = pyarrow.schema([(name, pyarrow.null()) for name, _ in self._layout.types])
         with _files.made_locally(self.target) as made:
-            self._layout.write(made, schema.empty_table(), overwrite=self.if_exists == "replace")
+            self._layout.write(made, schema.empty_table(), overwrite=self.overwrite)
 
     def _make_set(self, shards: list[Shard], files: list[str]) -> None:
         if not shards:
             raise InputError("no task has rows: a set has at least one database")
-        replacing = self._token if self.if_exists == "replace" else None
+        replacing = self._token if self.overwrite else None
         if _files.is_url(self.target):
             with TemporaryDirectory(prefix="sqluice-") as folder:
                 made = os.path.join(folder, _replacing.NEW)
@@ -246,7 +279,7 @@ class Job:
         made = os.path.join(_staging.folder_of(self.target), self.id, _replacing.NEW)
         _commit.one_of_each(self._layout, shards, files, made, self.partition_by, replacing)
         target = _files.local(self.target)
-        if self.if_exists == "replace":
+        if self.overwrite:
             _replacing.put(made, target)
         else:
             os.rename(made, target)
@@ -276,6 +309,7 @@ class Job:
         except InputError:
             return set()
 
+    @_FAILURES
     def abort(self) -> None:
         """Removes the shards. In the driver, when the job has failed."""
         self._end()

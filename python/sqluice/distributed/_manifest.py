@@ -14,6 +14,7 @@ SQLite attaches ten databases at a time, and with another setting at most 125.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sqlite3
 import time
@@ -21,8 +22,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+from .._arguments import check_arguments
 from .._errors import InputError
-from .._write import quoted
+from .._write import Path, quoted
 from . import _files, _replacing
 from ._partition import Partition
 
@@ -112,8 +114,10 @@ def manifest(table: str, schema: list[str], members: list[Member], partition: Pa
     return json.dumps(about, indent=2, ensure_ascii=False) + "\n"
 
 
-def read_manifest(folder: str) -> dict[str, Any]:
+def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a set, by its path or URL. A set that a killed job has set aside gets its name back."""
+    check_arguments(read_manifest, locals())
+    folder = os.fspath(folder)
     text = _files.read_text(_files.join(folder, NAME))
     if text is None and _replacing.is_under_way(folder):
         ends = time.monotonic() + _WAIT_SECONDS
@@ -121,7 +125,10 @@ def read_manifest(folder: str) -> dict[str, Any]:
             _replacing.restore(folder)
             text = _files.read_text(_files.join(folder, NAME))
             time.sleep(0 if text else _STEP_SECONDS)
-    about = None if text is None else json.loads(text)
+    try:
+        about = None if text is None else json.loads(text)
+    except ValueError:
+        about = None
     if not isinstance(about, dict) or about.get("format") != "sqluice-set":
         raise InputError(f"{folder} is not a set of databases: it has no {NAME} of one")
     return about

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._errors import InputError, UsageError
+from .._arguments import check_arguments
+from .._errors import InputError, UsageError, library_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class Hash:
     count: int
 
     def __post_init__(self) -> None:
+        check_arguments(Hash.__init__, {"column": self.column, "count": self.count})
         if self.count < 1:
             raise UsageError("a set is partitioned into at least one database")
 
@@ -50,7 +52,12 @@ class Range:
     bounds: Sequence[Any]
 
     def __post_init__(self) -> None:
-        if not self.bounds or list(self.bounds) != sorted(set(self.bounds)):
+        check_arguments(Range.__init__, {"column": self.column, "bounds": self.bounds})
+        try:
+            ascend = list(self.bounds) == sorted(set(self.bounds))
+        except TypeError as error:
+            raise UsageError(f"bounds can't be compared with each other: {error}") from error
+        if not self.bounds or not ascend:
             raise UsageError("the bounds of ranges must ascend, and be at least one")
 
     @property
@@ -85,6 +92,7 @@ def split(batch: Any, partition: Partition) -> Iterator[tuple[int, Any]]:
     if partition.column not in batch.schema.names:
         raise InputError(f"no column {partition.column} to partition by: {', '.join(batch.schema.names)}")
     column = batch.column(partition.column)
-    places = partition.places(column.combine_chunks() if hasattr(column, "combine_chunks") else column)
+    with library_errors(f"column {partition.column} can't be partitioned", column=partition.column):
+        places = partition.places(column.combine_chunks() if hasattr(column, "combine_chunks") else column)
     for place in numpy.unique(places):
         yield int(place), batch.take(numpy.flatnonzero(places == place))

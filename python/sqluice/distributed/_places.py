@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .. import _sqluice
-from .._report import MergeReport, of_json
+from .._report import MergeReport, from_json
 from .._write import write_options
 
 FILE = "target.db"
@@ -66,4 +66,4 @@ def place(here: Place, staging: str, threads: int | None, memory: int) -> Placed
 def merge(target: str, sources: Sequence[str], placed: Sequence[Placed], staging: str, overwrite: bool) -> MergeReport:
     """Adds what the places lack, and gives the file its name."""
     written = [(one.place.about, os.path.join(staging, one.leaves)) for one in placed]
-    return of_json(MergeReport, _sqluice.merge_placed(target, list(sources), written, write_options(overwrite=overwrite), None))
+    return from_json(MergeReport, _sqluice.merge_placed(target, list(sources), written, write_options(overwrite=overwrite), None))

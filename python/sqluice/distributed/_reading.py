@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _read
+from .._arguments import check_arguments
+from .._errors import InputError, library_errors, system_errors
 from .._write import Path, names
 
 BLOCK_BYTES = 64 << 20
@@ -31,7 +33,8 @@ class Part:
 
         columns = None if self.columns is None else list(self.columns)
         rows = _read.read(self.db, self.table, columns=columns, part=(self.number, self.of), basis=self.basis, threads=1)
-        return pyarrow.RecordBatchReader.from_stream(rows)
+        with library_errors(f"cannot read {self.db}"):
+            return pyarrow.RecordBatchReader.from_stream(rows)
 
     def tables(self) -> Iterator[Any]:
         """The rows, as tables of Arrow of some megabytes; one of no rows, if the part has none."""
@@ -40,7 +43,11 @@ class Part:
         reader = self.reader()
         waiting: list[Any] = []
         waiting_bytes, is_first = 0, True
-        for batch in reader:
+        while True:
+            with library_errors(f"cannot read {self.db}"):
+                batch = next(reader, None)
+            if batch is None:
+                break
             waiting.append(batch)
             waiting_bytes += batch.nbytes
             if waiting_bytes >= BLOCK_BYTES:
@@ -54,15 +61,18 @@ class Parts:
     """A table that tasks read in parts, all of one state of the database: an error says that it was changed meanwhile."""
 
     def __init__(self, db: Path, table: str, columns: str | Sequence[str] | None = None) -> None:
+        check_arguments(Parts.__init__, locals())
         self.db, self.table = os.path.abspath(os.fspath(db)), table
         self.columns = None if columns is None else tuple(names(columns))
         listed = None if self.columns is None else list(self.columns)
         self.basis = _read.read(self.db, table, columns=listed).basis()
         self.schema = Part(self.db, table, self.columns, 0, 1, self.basis).reader().schema
         """The columns, as Arrow has them."""
-        self.bytes = os.path.getsize(self.db)
+        with system_errors(InputError, f"cannot read {self.db}"):
+            self.bytes = os.path.getsize(self.db)
 
     def cut(self, count: int) -> list[Part]:
         """The table in that many parts, one after another; of a small table some have no rows."""
+        check_arguments(Parts.cut, locals())
         count = max(count, 1)
         return [Part(self.db, self.table, self.columns, number, count, self.basis) for number in range(count)]

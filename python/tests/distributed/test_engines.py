@@ -64,7 +64,7 @@ def by_dask(data: pyarrow.Table, tasks: int, target: Path, **options: Any) -> No
 
     parts = [dask.delayed(share.to_pandas(types_mapper=pandas.ArrowDtype)) for share in shares(data, tasks)]
     frame = dask.dataframe.from_delayed(parts, meta=data.schema.empty_table().to_pandas(types_mapper=pandas.ArrowDtype))
-    sqluice.dask.to_sqlite(frame, target, "t", **options)
+    sqluice.dask.write(target, frame, "t", **options)
 
 
 ENGINES: list[tuple[str, Write]] = [("ray", by_ray), ("spark", by_spark), ("dask", by_dask)]
@@ -172,13 +172,13 @@ def placed_by_spark(data: pyarrow.Table, target: Path, **options: Any) -> int:
     session = SparkSession.getActiveSession()
     assert session is not None
     frame = session.createDataFrame(data).repartitionByRange(4, "id").sortWithinPartitions("id")
-    return sqluice.spark.write(frame, target, "t", **options).placed
+    return sqluice.spark.write(target, frame, "t", **options).placed
 
 
 def placed_by_dask(data: pyarrow.Table, target: Path, **options: Any) -> int:
     import dask.dataframe
 
-    return sqluice.dask.to_sqlite(dask.dataframe.from_pandas(data.to_pandas(), npartitions=4), target, "t", **options).placed
+    return sqluice.dask.write(target, dask.dataframe.from_pandas(data.to_pandas(), npartitions=4), "t", **options).placed
 
 
 @pytest.mark.parametrize(("engine", "write"), [("ray", placed_by_ray), ("spark", placed_by_spark), ("dask", placed_by_dask)])
@@ -202,7 +202,7 @@ def test_spark_reads_all_parts(spark: Any, db: Path) -> None:
 
 
 def test_dask_reads_all_parts(dask: Any, db: Path) -> None:
-    frame = sqluice.dask.read_sqlite(db, "t", columns=["id", "text"], npartitions=5)
+    frame = sqluice.dask.read(db, "t", columns=["id", "text"], npartitions=5)
     assert frame.npartitions == 5 and list(frame.columns) == ["id", "text"]
     assert frame["id"].sum().compute() == 30_000 * 29_999 // 2
     assert len(frame) == 30_000
@@ -232,7 +232,7 @@ def test_timestamps_are_written_as_one_process_writes_them(request: pytest.Fixtu
 
 def test_spark_writes_timestamps_by_a_function_and_reads_them_again(spark: Any, tmp_path: Path) -> None:
     sqluice.write(tmp_path / "one.db", kinds(), "t", primary_key="id")
-    sqluice.spark.write(frame_of_spark(spark, kinds()), tmp_path / "t.db", "t", primary_key="id")
+    sqluice.spark.write(tmp_path / "t.db", frame_of_spark(spark, kinds()), "t", primary_key="id")
     assert content(tmp_path / "t.db") == content(tmp_path / "one.db")
     frame = spark.read.format("sqluice").option("path", str(tmp_path / "t.db")).option("table", "t").load()
     assert frame.count() == 3
@@ -267,9 +267,9 @@ def test_dask_reads_what_it_has_written(dask: Any, tmp_path: Path) -> None:
         }
     )
     frame = dask.dataframe.from_pandas(data, npartitions=3)
-    written = sqluice.dask.to_sqlite(frame, tmp_path / "t.db", "t", primary_key="id")
+    written = sqluice.dask.write(tmp_path / "t.db", frame, "t", primary_key="id")
     for schema in [written.schema, frame]:
-        found = sqluice.dask.read_sqlite(tmp_path / "t.db", "t", npartitions=2, schema=schema)
+        found = sqluice.dask.read(tmp_path / "t.db", "t", npartitions=2, schema=schema)
         assert list(found.dtypes.astype(str)) == list(found.compute().dtypes.astype(str))
         result = found.compute().sort_values("id", ignore_index=True)
         for name in data.columns:

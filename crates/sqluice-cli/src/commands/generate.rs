@@ -41,7 +41,7 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
         (None, Some(file)) => (Schema::read(&file)?, counts),
         (None, None) => (like(args, printer, cancel)?, counts),
     };
-    let if_exists = if args.append { IfExists::Append } else { IfExists::Refuse };
+    let if_exists = if args.append { IfExists::Append } else { IfExists::Fail };
     let mut generate = generate::Generate::without_target(schema)
         .target(target)
         .seed(args.seed)

@@ -114,7 +114,7 @@ fn if_exists(args: &Load) -> IfExists {
         Some(keys) => IfExists::Upsert(keys.clone()),
         None if args.append => IfExists::Append,
         None if args.replace_table => IfExists::Replace,
-        None => IfExists::Refuse,
+        None => IfExists::Fail,
     }
 }
 

@@ -59,6 +59,6 @@ fn if_exists(args: &Pack) -> IfExists {
     match args {
         Pack { append: true, .. } => IfExists::Append,
         Pack { replace_table: true, .. } => IfExists::Replace,
-        _ => IfExists::Refuse,
+        _ => IfExists::Fail,
     }
 }

@@ -4,6 +4,7 @@
 //! reports an I/O error: the shared memory of the log takes 32 KiB before anything is read, a journal may be cut or synced in vain,
 //! and a file may not even be created. Then the free space decides.
 
+use std::io;
 use std::path::Path;
 
 use rusqlite::{ErrorCode, ffi};
@@ -25,9 +26,13 @@ pub fn is_it(error: &rusqlite::Error, path: &Path) -> bool {
 
 /// The error for what SQLite could not do because [`is_it`].
 pub fn error(error: rusqlite::Error, what: &str, name: &Path) -> Error {
-    Error::target(format!("SQLite cannot {what} {}: its disk is full", name.display()))
-        .because(said(error))
-        .hint("free some space; the database is as it was")
+    let failure = Error::target(format!("SQLite cannot {what} {}: its disk is full", name.display()));
+    because(failure, error).hint("free some space; the database is as it was")
+}
+
+/// Adds the cause to an error: SQLite's message as an I/O error, so that callers see that the disk is full.
+pub(super) fn because(failure: Error, error: rusqlite::Error) -> Error {
+    failure.because(io::Error::new(io::ErrorKind::StorageFull, said(error)))
 }
 
 /// Whether an I/O error is that of a call that takes room.

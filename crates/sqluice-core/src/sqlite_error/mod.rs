@@ -10,10 +10,12 @@ use crate::error::{Error, Setting, message};
 pub fn failed(error: rusqlite::Error, what: &str) -> Error {
     let failure = match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => return Error::interrupted(),
-        Some(ErrorCode::DiskFull) => Error::target(format!("SQLite cannot {what}")).hint(message![
-            "free some space or choose another folder, also for what it sorts: ",
-            Setting::TempDir
-        ]),
+        Some(ErrorCode::DiskFull) => {
+            return full_disk::because(Error::target(format!("SQLite cannot {what}")), error).hint(message![
+                "free some space or choose another folder, also for what it sorts: ",
+                Setting::TempDir
+            ]);
+        }
         Some(
             ErrorCode::SystemIoFailure
             | ErrorCode::CannotOpen

@@ -74,7 +74,7 @@ impl Plan {
         let (action, upsert) = match &options.if_exists {
             IfExists::Upsert(keys) => (Action::Upsert, keys.clone()),
             IfExists::Replace => (Action::Replace, Vec::new()),
-            IfExists::Refuse | IfExists::Append => (Action::Append, Vec::new()),
+            IfExists::Fail | IfExists::Append => (Action::Append, Vec::new()),
         };
         plan.existing = Some(ExistingPlan {
             pages: existing.pages,
@@ -88,7 +88,7 @@ impl Plan {
         for table in plan.tables.iter_mut().filter(|table| existing.table(&table.name).is_some()) {
             table.action = action;
         }
-        if options.if_exists != IfExists::Refuse {
+        if options.if_exists != IfExists::Fail {
             plan.note_near_names(existing);
         }
         for (index, table) in schema.tables.iter().enumerate() {

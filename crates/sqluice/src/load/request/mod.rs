@@ -172,7 +172,7 @@ pub(crate) fn check(load: &Load) -> Result<()> {
 /// Whether what is to be done with an existing table fits the other settings.
 fn check_if_exists(load: &Load) -> Result<()> {
     let (flag, keys): (_, &[String]) = match &load.write.if_exists {
-        IfExists::Refuse => return Ok(()),
+        IfExists::Fail => return Ok(()),
         IfExists::Append => (Setting::Append, &[]),
         IfExists::Replace => (Setting::ReplaceTable, &[]),
         IfExists::Upsert(keys) => (Setting::Upsert, keys),

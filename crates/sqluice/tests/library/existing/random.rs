@@ -407,7 +407,7 @@ fn by_sql(connection: &Connection, old: &Old, new: &New, records: &Records) -> r
 fn load(path: &Path, csv: &Path, old: &Old, new: &New) -> Result<String, String> {
     let is_new = new.what == What::NewTable;
     let if_exists = match new.what {
-        What::NewTable => IfExists::Refuse,
+        What::NewTable => IfExists::Fail,
         What::Append | What::AppendIgnoring | What::AppendReplacing => IfExists::Append,
         What::Replace => IfExists::Replace,
         What::Upsert => {

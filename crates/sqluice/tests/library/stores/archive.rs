@@ -218,9 +218,9 @@ fn an_existing_database_gets_the_table_and_then_rows_that_replace_those_of_the_s
         let db = Connection::open(&target).unwrap();
         db.query_row::<String, _, _>(sql, [], |row| row.get(0)).unwrap()
     };
-    pack("one", IfExists::Refuse).unwrap();
+    pack("one", IfExists::Fail).unwrap();
     assert_eq!(all(), "a=1 b=1");
-    let refused = pack("two", IfExists::Refuse).unwrap_err();
+    let refused = pack("two", IfExists::Fail).unwrap_err();
     assert!(refused.message().contains("already has a table sqlar"));
     assert!(refused.hint_text().unwrap().contains("`append`"));
     assert_eq!(all(), "a=1 b=1");
