@@ -1,5 +1,5 @@
 //! The right edge of a table that is there: the pages that must change when rows come after its last
-//! ([`pipeline`](crate::trees) draws it).
+//! (`trees/existing_trees.rs` draws it).
 //!
 //! The pages are SQLite's own, and may be damaged: every number is checked before it is believed.
 
