@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use sqluice::error::{Error, Result};
+use sqluice::options::PageSize;
 use sqluice::options::{IfExists, OnConflict, WriteOptions};
 use sqluice::remote::RequestLimits;
 use sqluice::source::arrow::{ArrowOptions, DecimalAs, TimestampAs};
-use sqluice_format::page::PageSize;
 
 /// What all that write have in common.
 #[derive(FromPyObject)]

@@ -16,9 +16,9 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand};
+use sqluice::options::PageSize;
 use sqluice::options::WriteOptions;
 use sqluice::remote::RequestLimits;
-use sqluice_format::page::PageSize;
 
 use crate::numbers;
 pub(crate) use archive::{Compress, Pack, Unpack};

@@ -8,7 +8,8 @@ use serde::Serialize;
 use sqluice_core::remote::RequestLimits;
 use sqluice_core::setters;
 use sqluice_core::source::PART_BYTES;
-use sqluice_format::page::{PENDING_BYTE, PageSize};
+use sqluice_format::page::PENDING_BYTE;
+pub use sqluice_format::page::PageSize;
 
 use crate::destination::Destination;
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use sqluice_core::error::{Message, Setting};
 
 use crate::options::{Action, OnConflict, WritePath};
-use crate::output::{Replaced, Replacement};
+pub use crate::output::{Replaced, ReplacedTable, Replacement};
 pub use crate::phases::PhaseReport;
 use crate::phases::Phases;
 use crate::plan::{ColumnReport, Plan, TablePlan, path_as_text};

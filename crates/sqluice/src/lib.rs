@@ -230,17 +230,17 @@
 //! * [`export`]: tables and queries as files; `read`: as Arrow record batches
 //! * `guides`: the Rust examples of README and documentation site, as tests
 //!
-//! What they are made of lies in crates of its own, whose modules are re-exported here: `sqluice-core`, `sqluice-engine`,
-//! `sqluice-sources`, `sqluice-generator` and `sqluice-stores`.
+//! The modules [`error`], [`options`], [`plan`], [`progress`], [`report`], [`schema`] and [`source`] have the types that all of them share.
 
 #![deny(unsafe_code)]
 
 pub use sqluice_core::{affinity, batch, checksum, error, progress, rows, schema, size};
 #[doc(hidden)]
 pub use sqluice_core::{setters, splitmix, waits};
-pub use sqluice_engine::{encode, options, output, plan, report, trees};
 #[doc(hidden)]
-pub use sqluice_engine::{existing, insert, sort};
+pub use sqluice_engine::{encode, existing, insert, output, sort, trees};
+pub use sqluice_engine::{options, plan, report};
+#[doc(hidden)]
 pub use sqluice_generator as r#gen;
 #[cfg(feature = "load")]
 pub use sqluice_sources::{convert, infer, input};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, ValueEnum};
 use sqluice::copy;
 use sqluice::r#gen::MASK_FUNCTIONS;
-use sqluice_format::page::PageSize;
+use sqluice::options::PageSize;
 
 use super::{Requests, page_size};
 use crate::numbers;

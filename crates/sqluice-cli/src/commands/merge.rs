@@ -4,9 +4,9 @@ use std::path::Path;
 
 use sqluice::merge::{self, MergeReport, MergedTable, Renumbered};
 use sqluice::options::WriteOptions;
-use sqluice::output::Replaced;
 use sqluice::progress::Cancel;
 use sqluice::remote;
+use sqluice::report::Replaced;
 
 use super::{print_phases, replaced};
 use crate::Exit;

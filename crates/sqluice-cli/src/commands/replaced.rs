@@ -7,8 +7,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use sqluice::error::Error;
-use sqluice::output::{Replaced, ReplacedTable, Replacement, Wanted};
+use sqluice::output::Wanted;
 use sqluice::progress::Cancel;
+use sqluice::report::{Replaced, ReplacedTable, Replacement};
 
 use crate::printer::Printer;
 use crate::quantities::{counted, grouped};

@@ -7,11 +7,11 @@ use std::time::Instant;
 use rusqlite::{Connection, types};
 use sqluice::batch;
 use sqluice::error::{Error, Result};
+use sqluice::options::PageSize;
 use sqluice::options::WriteOptions;
 use sqluice::progress::Cancel;
 use sqluice::rows::{self, Column};
 use sqluice::schema::Schema;
-use sqluice_format::page::PageSize;
 
 use super::outcome;
 use super::rows::{SampleRows, TableRows, generate, quoted};
