@@ -17,6 +17,7 @@ from ._report import CheckReport, CopyReport, MadeIndexes, MergeReport, PackRepo
 from ._write import MEMORY, IfExists, OnConflict, Path, names, schema_given, specs, write_options
 
 Format = Literal["csv", "tsv", "ndjson", "json", "parquet", "arrow"]
+InputFormat = Literal[Format, "avro", "sqlite"]
 Layout = Literal["auto", "sqlar", "kv"]
 
 
@@ -26,7 +27,7 @@ def load(
     *,
     table: str | None = None,
     name_from: Literal["file", "path"] = "file",
-    format: Format | None = None,
+    format: InputFormat | None = None,
     delimiter: str | None = None,
     quote: str | None = None,
     escape: str | None = None,
@@ -75,8 +76,8 @@ def load(
     analyze: bool = False,
     progress: bool | Callback = False,
 ) -> Report:
-    """Loads CSV, TSV, JSON, NDJSON, Parquet and Arrow files, and tables of databases, into a database, as `sqluice load` does: a table for each, or all into
-    `table`. Compression, encoding, delimiters and types are recognised.
+    """Loads CSV, TSV, JSON, NDJSON, Parquet, Arrow and Avro files, and tables of databases, into a database, as `sqluice load` does: a table for each, or
+    all into `table`. Compression, encoding, delimiters and types are recognised.
 
     files: paths, and objects with a method `read`, such as `io.BytesIO`; `table` names the table of one that has no name.
     delimiter: one character or several, "whitespace" for runs of blanks, "none" for one column. quote, escape, comment: "" for none.

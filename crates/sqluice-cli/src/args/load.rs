@@ -13,7 +13,7 @@ use crate::formats::{self, Decimal, Role, Timestamp, delimiter, role};
 use crate::numbers;
 use sqluice::source::csv::Delimiter;
 
-/// Load CSV, JSON, Parquet and Arrow files, or tables of other databases, into a database
+/// Load CSV, JSON, Parquet, Arrow and Avro files, or tables of other databases, into a database
 ///
 /// The database and its tables are created as needed. By default each file becomes a table named after it. An existing table is an error
 /// unless --append, --replace-table or --upsert is given; columns are then matched by name, the table declares their types, and columns
@@ -28,8 +28,8 @@ use sqluice::source::csv::Delimiter;
 /// JSON: one object per line, objects one after another, or an array of objects, which --records finds within a larger document. Each key
 /// becomes a column. Nested arrays and objects are stored as their JSON text, true and false as 1 and 0.
 ///
-/// Parquet and Arrow IPC: the file declares the types. Dates, times and timestamps become ISO 8601 text, with a time zone in UTC. Lists,
-/// structs and maps become JSON text.
+/// Parquet, Arrow IPC and Avro: the file declares the types. Dates, times and timestamps become ISO 8601 text, with a time zone in UTC.
+/// Lists, structs and maps become JSON text.
 ///
 /// SQLite databases: all tables are loaded, or the one that --table names. Rows and column types are kept; keys and indexes are not, unless
 /// --schema or other flags declare them.
@@ -127,7 +127,7 @@ pub(crate) struct Load {
     /// [default: such a row is bad]
     #[arg(long, help_heading = "Columns and types", hide_short_help = true)]
     pub(crate) lossy: bool,
-    /// Store decimals of Parquet and Arrow files as
+    /// Store decimals of Parquet, Arrow and Avro files as
     #[arg(
         long,
         value_name = "WHAT",
@@ -136,7 +136,7 @@ pub(crate) struct Load {
         hide_short_help = true
     )]
     pub(crate) decimal: Decimal,
-    /// Store timestamps of Parquet and Arrow files as
+    /// Store timestamps of Parquet, Arrow and Avro files as
     #[arg(
         long,
         value_name = "WHAT",

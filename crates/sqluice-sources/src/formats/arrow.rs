@@ -5,7 +5,7 @@ use sqluice_core::error::Result;
 use sqluice_core::progress::Silent;
 use sqluice_core::source::chain::Counted;
 
-use super::columnar::{SAMPLE_ROWS, opened, options, part, regular};
+use super::columnar::{count_rows, opened, options, part, regular};
 use super::opened::{Content, OpenRequest, Opened, WantedRows};
 use super::sample::changed;
 use super::{FileFormat, Format};
@@ -27,17 +27,8 @@ impl Format for Arrow {
         let part = part(&input, request)?;
         let magic = this.signatures[0];
         let is_file = input.sample(magic.len())?.text.starts_with(magic);
-        let (schema, mut batches) = ipc::read(part, is_file, input.name(), options.memory)?;
-        let mut seen = 0;
-        let rows = loop {
-            match batches.next() {
-                None => break Some(seen),
-                Some(batch) => seen += batch?.num_rows() as u64,
-            }
-            if seen >= SAMPLE_ROWS {
-                break None;
-            }
-        };
+        let (schema, batches) = ipc::read(part, is_file, input.name(), options.memory)?;
+        let rows = count_rows(batches)?;
         let content = ArrowFile { is_file, options, schema: schema.clone() };
         Ok(vec![opened(this, input, request, &schema, rows, Box::new(content))?])
     }

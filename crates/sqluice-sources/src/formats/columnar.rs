@@ -1,5 +1,6 @@
 //! Files that declare their columns and types themselves, by a schema of Arrow.
 
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::source::recognised::Recognised;
@@ -13,7 +14,7 @@ use crate::json::unique_names;
 use crate::parquet::FilePart;
 
 /// Rows of a sample.
-pub(super) const SAMPLE_ROWS: u64 = 16 << 10;
+const SAMPLE_ROWS: u64 = 16 << 10;
 
 /// Returns how values are stored.
 pub(super) fn options(request: &OpenRequest<'_>) -> ArrowOptions {
@@ -35,6 +36,18 @@ pub(super) fn part(input: &InputFile, request: &OpenRequest<'_>) -> Result<FileP
 pub(super) fn regular(input: &InputFile) -> Result<FilePart> {
     let (file, start, bytes) = input.file()?;
     Ok(FilePart::new(file, start, bytes))
+}
+
+/// Returns the number of rows of a file, unless the file has more than a sample.
+pub(super) fn count_rows(batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<Option<u64>> {
+    let mut seen = 0;
+    for batch in batches {
+        seen += batch?.num_rows() as u64;
+        if seen >= SAMPLE_ROWS {
+            return Ok(None);
+        }
+    }
+    Ok(Some(seen))
 }
 
 /// Returns an opened file that has a schema. `rows` is the number of its rows, if that is known.

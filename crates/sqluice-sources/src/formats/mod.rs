@@ -11,11 +11,13 @@
 //! Modules, from the bottom up:
 //!
 //! * `options`: settings of formats; `opened`: what an opened file says of itself; `sample`: the first bytes of a file
-//! * `csv`, `json`, `columnar`, `arrow`, `parquet`, `sqlite`: one module for each format
+//! * `csv`, `json`, `columnar`, `arrow`, `avro`, `parquet`, `sqlite`: one module for each format
 //! * `recognise`: which format a file has
 
 #[cfg(feature = "parquet")]
 mod arrow;
+#[cfg(feature = "avro")]
+pub mod avro;
 #[cfg(feature = "parquet")]
 mod columnar;
 mod csv;
@@ -66,7 +68,7 @@ pub struct FileFormat {
 enum Reader {
     Built(&'static dyn Format),
     /// The build lacks this cargo feature.
-    #[cfg_attr(feature = "parquet", allow(dead_code))]
+    #[cfg_attr(all(feature = "avro", feature = "parquet"), allow(dead_code))]
     Missing(&'static str),
 }
 
@@ -85,7 +87,7 @@ macro_rules! reader {
 }
 
 /// All formats, in the order in which help texts list them.
-pub static ALL: &[&FileFormat] = &[&CSV, &TSV, &NDJSON, &JSON, &PARQUET, &ARROW, &SQLITE];
+pub static ALL: &[&FileFormat] = &[&CSV, &TSV, &NDJSON, &JSON, &PARQUET, &ARROW, &AVRO, &SQLITE];
 
 /// Fields between delimiters.
 pub static CSV: FileFormat = FileFormat {
@@ -158,6 +160,18 @@ pub static ARROW: FileFormat = FileFormat {
     settings: &[],
     has_tables: false,
     reader: reader!("parquet", arrow::Arrow),
+};
+
+/// Avro object container files.
+pub static AVRO: FileFormat = FileFormat {
+    name: "avro",
+    words: "Avro",
+    about: "An Avro object container file",
+    extensions: &["avro"],
+    signatures: &[b"Obj\x01"],
+    settings: &[],
+    has_tables: false,
+    reader: reader!("avro", avro::Avro),
 };
 
 /// Databases of SQLite.

@@ -61,7 +61,6 @@ const SIGNATURES: &[(&[u8], Foreign)] = &[
         Foreign { name: "data of compress (.Z)", remedy: "decompress it first, for example with gzip -dk" },
     ),
     (b"\xff\x06\0\0sNaPpY", Foreign { name: "Snappy data", remedy: "decompress it first" }),
-    (b"Obj\x01", Foreign { name: "an Avro file", remedy: "write it as Parquet or JSON, and load that" }),
     (
         b"FEA1",
         Foreign {

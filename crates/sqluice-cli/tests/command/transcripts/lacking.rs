@@ -2,7 +2,13 @@
 //! feature: `cargo test -p sqluice-cli --no-default-features --test command lacking`.
 
 /// The command with these files and arguments fails because the build has no `feature`.
-#[cfg(not(all(feature = "cloud", feature = "lab", feature = "parquet", feature = "tpch")))]
+#[cfg(not(all(
+    feature = "avro",
+    feature = "cloud",
+    feature = "lab",
+    feature = "parquet",
+    feature = "tpch"
+)))]
 #[track_caller]
 fn lacks(files: &[(&str, &str)], args: &str, what: &str, feature: &str) {
     let message = format!(
@@ -45,6 +51,17 @@ fn parquet_and_arrow_files_need_the_feature_parquet_whatever_they_are_called() {
     }
     let what = "in.csv is Parquet, which this build does not read";
     lacks(&[("in.csv", "a\n1\n")], "load x.db in.csv --format parquet", what, "parquet");
+}
+
+#[cfg(not(feature = "avro"))]
+#[test]
+fn avro_files_need_the_feature_avro_whatever_they_are_called() {
+    for (name, content) in [("in.avro", "a\n1\n"), ("in.csv", "Obj\u{1}a,b\n1,2\n")] {
+        let what = format!("{name} is Avro, which this build does not read");
+        lacks(&[(name, content)], &format!("load x.db {name}"), &what, "avro");
+    }
+    let what = "in.csv is Avro, which this build does not read";
+    lacks(&[("in.csv", "a\n1\n")], "load x.db in.csv --format avro", what, "avro");
 }
 
 #[cfg(not(feature = "parquet"))]

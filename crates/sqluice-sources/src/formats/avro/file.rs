@@ -1,0 +1,65 @@
+//! Avro files of a load. They are read from start to end, several times.
+
+use arrow_schema::SchemaRef;
+use sqluice_core::error::Result;
+use sqluice_core::progress::Silent;
+use sqluice_core::source::chain::Counted;
+
+use super::read;
+use crate::arrow::{ArrowOptions, ArrowRows, ArrowSource};
+use crate::formats::columnar::{count_rows, opened, options, part, regular};
+use crate::formats::opened::{Content, OpenRequest, Opened, WantedRows};
+use crate::formats::sample::changed;
+use crate::formats::{FileFormat, Format};
+use crate::input::InputFile;
+
+/// Reads Avro.
+pub(in crate::formats) struct Avro;
+
+impl Format for Avro {
+    fn open(
+        &self,
+        this: &'static FileFormat,
+        mut input: InputFile,
+        request: &OpenRequest<'_>,
+    ) -> Result<Vec<Opened>> {
+        input.keep(&(request.temp_folder)()?, &Silent)?;
+        let options = options(request);
+        let (schema, batches) = read(part(&input, request)?, input.name(), options.memory)?;
+        let rows = count_rows(batches)?;
+        let content = AvroFile { options, schema: schema.clone() };
+        Ok(vec![opened(this, input, request, &schema, rows, Box::new(content))?])
+    }
+}
+
+/// The rows of an Avro file.
+struct AvroFile {
+    options: ArrowOptions,
+    schema: SchemaRef,
+}
+
+impl Content for AvroFile {
+    fn source(&mut self, input: &mut InputFile, wanted: WantedRows<'_>) -> Result<Box<dyn Counted>> {
+        let (schema, batches) = read(regular(input)?, input.name(), self.options.memory)?;
+        if schema != self.schema {
+            return Err(changed());
+        }
+        let WantedRows { map, as_text, rows } = wanted;
+        let types: Vec<_> = schema.fields().iter().map(|field| field.data_type().clone()).collect();
+        let of = ArrowRows::new(input.name().to_owned(), types.len(), map, as_text, self.options);
+        Ok(Box::new(ArrowSource::new(batches, of.kinds(&types), rows)))
+    }
+
+    fn sample_source(
+        &mut self,
+        input: &mut InputFile,
+        _: usize,
+        wanted: WantedRows<'_>,
+    ) -> Result<Box<dyn Counted>> {
+        self.source(input, wanted)
+    }
+
+    fn has_untyped_values(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,373 @@
+//! Avro [object container files](https://avro.apache.org/docs/1.12.0/specification/#object-container-files) as record batches.
+//!
+//! ```text
+//!  Obj 1 | names and values: avro.schema, avro.codec | 16 bytes | block | block ...
+//!  block   number of records | length in bytes | records, one after another, compressed | the same 16 bytes
+//! ```
+//!
+//! A schema in JSON (`schema`) says of which columns the records are (`column`), whose values are read by its order alone: nothing in a
+//! record names its fields. So a reader takes any bytes for records, unless they break one of the few rules there are. All of them are
+//! checked.
+//!
+//! Values are stored as those of Parquet and Arrow files are ([`arrow`](crate::arrow)), by these types:
+//!
+//! | Avro | Arrow |
+//! |---|---|
+//! | null, boolean, int, long, float, double | Null, Boolean, Int32, Int64, Float32, Float64 |
+//! | bytes, fixed, also of UUIDs | Binary |
+//! | string, also of UUIDs | Utf8; batches have binary data that may not be UTF-8 ([`read`]) |
+//! | decimal | Decimal128, or Decimal256 of more than 38 digits; more than 76 are refused |
+//! | date, time-millis, time-micros | Date32, Time32, Time64 |
+//! | timestamp-millis, -micros, -nanos | Timestamp of UTC; that of local-timestamp-* has no zone |
+//! | duration | Interval |
+//! | enum | Dictionary |
+//! | array, map, record | List, Map, Struct |
+//! | a union of null and a type | the type, nullable |
+//! | other unions | Union |
+//!
+//! Invariant: every length is compared with what the file has left, what a block grows to and what the values of a record take
+//! with the memory there is, before anything is allocated for it.
+//!
+//! # Why the format is read here
+//!
+//! Neither crate that reads Avro keeps that invariant, and each takes some damage for the end of the file or for values:
+//!
+//! * `arrow-avro` 60.1 gives arrays, as needed here. It ends without an error where the last block is cut short, takes any number before a
+//!   nullable value for one of the two types, any byte that is not 0 for `true`, and months beyond 31 bits for negative ones. It
+//!   decompresses a block to any length, panics over a block of Snappy that is shorter than its checksum, refuses all rows of a batch for one text
+//!   that is not UTF-8, and gives UUIDs that are strings as binary data.
+//! * `apache-avro` 0.23 gives a tree of values for each record, of which arrays would have to be made here. It bounds allocations, by
+//!   a number for the whole process, but allocates what a block says it has before it reads it; a block that is cut short in its first number
+//!   ends the file, and bytes behind the records of a block are left out. It needs a dozen more crates.
+//!
+//! Both are licensed as this crate is, and maintained. What they would save is less than what would have to be checked around them, and
+//! the decoder here needs no crate that Parquet does not need.
+
+mod codec;
+mod column;
+mod cursor;
+mod fault;
+mod file;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub mod fuzzing;
+mod room;
+mod schema;
+#[cfg(any(test, fuzzing))]
+#[cfg_attr(fuzzing, allow(dead_code))]
+mod taken;
+#[cfg(test)]
+mod tests;
+
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::iter;
+use std::mem;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{Schema, SchemaRef};
+use sqluice_core::error::{Error, Place, Result};
+
+use self::codec::Codec;
+use self::column::{EMPTY_ITEMS_MAX, fields_of, finish_fields};
+use self::cursor::Cursor;
+use self::fault::Fault;
+pub(super) use self::file::Avro;
+use self::room::Room;
+use crate::arrow::MemoryBound;
+pub use crate::arrow::ipc::Batches;
+
+/// The first bytes of a file.
+const AVRO: [u8; 4] = *b"Obj\x01";
+
+/// Records of a batch at most.
+const BATCH_ROWS: usize = 16 << 10;
+
+/// The bytes of a header at most: its schema grows when it becomes types.
+const HEADER_BYTES_MAX: u64 = 4 << 20;
+
+/// How much of a file is read at once.
+const BUFFER_BYTES: usize = 128 << 10;
+
+/// The bytes that end the header and each block.
+type Marker = [u8; 16];
+
+/// Reads the schema of `input`, which messages call `name`, and its records as batches.
+///
+/// Where the schema has Utf8, the batches have Binary: a text that is not UTF-8 makes its row a bad one
+/// ([`ArrowRows::kinds`](crate::arrow::ArrowRows::kinds), which the types of the schema are for).
+///
+/// # Errors
+/// When the file is no Avro file, is damaged, is of a kind that is not supported, needs too much memory, or can't be read.
+pub fn read(
+    input: impl Read + Seek + Send + 'static,
+    name: &Path,
+    memory: MemoryBound,
+) -> Result<(SchemaRef, Batches)> {
+    let mut reader = Reader::open(input, memory).map_err(|fault| {
+        let place = Place::file(name);
+        match fault {
+            Fault::Refused(error) => error.at(place),
+            Fault::Unreadable(error) => Error::from_read(name, error),
+            fault => damaged("this is not an Avro file, or it is damaged".to_owned(), fault).at(place),
+        }
+    })?;
+    let schema = Arc::new(Schema::new(fields_of(&reader.columns, false)));
+    let name = name.to_owned();
+    let mut is_sound = true;
+    let batches = iter::from_fn(move || {
+        let batch = is_sound.then(|| reader.next_batch().map_err(|fault| reader.explain(fault, &name)));
+        let batch = batch.and_then(Result::transpose);
+        is_sound = matches!(batch, Some(Ok(_)));
+        batch
+    });
+    Ok((schema, Box::new(batches)))
+}
+
+/// The error of a damaged file.
+fn damaged(message: String, fault: Fault) -> Error {
+    let error = Error::input(message).hint("is it cut short, or still being written?");
+    match fault {
+        Fault::Damaged(what) => error.because(what),
+        Fault::DamagedAs(what) => error.because(what),
+        Fault::Refused(what) => error.because(what),
+        Fault::Unreadable(what) => error.because(what),
+    }
+}
+
+/// A file that is read from start to end.
+struct Input<R> {
+    reader: BufReader<R>,
+    /// The bytes that are not read yet.
+    left: u64,
+}
+
+impl<R: Read> Input<R> {
+    /// Reads bytes into `out`, if the file still has them.
+    fn read(&mut self, out: &mut [u8]) -> Result<(), Fault> {
+        self.left =
+            self.left.checked_sub(out.len() as u64).ok_or(Fault::Damaged("it names bytes beyond its end"))?;
+        self.reader.read_exact(out).map_err(|error| match error.kind() {
+            // The file has become shorter.
+            ErrorKind::UnexpectedEof => Fault::Damaged("it ends too early"),
+            _ => Fault::Unreadable(error),
+        })
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
+        let mut bytes = [0; N];
+        self.read(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Replaces `out` with the given number of bytes.
+    fn fill(&mut self, out: &mut Vec<u8>, bytes: u64) -> Result<(), Fault> {
+        let beyond = Fault::Damaged("it names bytes beyond its end");
+        let bytes = usize::try_from(bytes).ok().filter(|_| bytes <= self.left).ok_or(beyond)?;
+        out.clear();
+        out.resize(bytes, 0);
+        self.read(out)
+    }
+
+    /// Reads a `long`.
+    fn long(&mut self) -> Result<i64, Fault> {
+        let mut bytes = Vec::with_capacity(10);
+        loop {
+            let [byte] = self.array()?;
+            bytes.push(byte);
+            if byte < 0x80 || bytes.len() > 10 {
+                return Cursor::new(&bytes).long();
+            }
+        }
+    }
+
+    fn length(&mut self) -> Result<u64, Fault> {
+        u64::try_from(self.long()?).map_err(|_| Fault::Damaged("a length is negative"))
+    }
+}
+
+/// The header of a file.
+struct Header {
+    schema: Vec<u8>,
+    codec: Codec,
+    sync: Marker,
+}
+
+impl Header {
+    fn read(input: &mut Input<impl Read>) -> Result<Header, Fault> {
+        if input.array()? != AVRO {
+            return Err(Fault::Damaged("it does not begin as one"));
+        }
+        let end = input.left.saturating_sub(HEADER_BYTES_MAX);
+        let (mut schema, mut codec) = (None, Codec::Null);
+        loop {
+            let pairs = input.long()?;
+            if pairs == 0 {
+                break;
+            }
+            if pairs < 0 {
+                input.length()?;
+            }
+            for _ in 0..pairs.unsigned_abs() {
+                let [name, value] = [Header::text(input, end)?, Header::text(input, end)?];
+                match &name[..] {
+                    b"avro.schema" => schema = Some(value),
+                    b"avro.codec" => codec = Codec::of_name(&value)?,
+                    _ => {}
+                }
+            }
+        }
+        let schema = schema.ok_or(Fault::Damaged("it has no schema"))?;
+        Ok(Header { schema, codec, sync: input.array()? })
+    }
+
+    /// Reads a name or a value that ends before `end` bytes are left.
+    fn text(input: &mut Input<impl Read>, end: u64) -> Result<Vec<u8>, Fault> {
+        let bytes = input.length()?;
+        if bytes <= input.left && input.left - bytes < end {
+            let error = format!("its header has more than {} MiB", HEADER_BYTES_MAX >> 20);
+            return Err(Error::input(error).into());
+        }
+        let mut text = Vec::new();
+        input.fill(&mut text, bytes)?;
+        Ok(text)
+    }
+}
+
+struct Reader<R> {
+    input: Input<R>,
+    header: Header,
+    columns: schema::Fields,
+    /// The schema of the batches.
+    stored: SchemaRef,
+    memory: MemoryBound,
+    room: Room,
+    packed: Vec<u8>,
+    block: Vec<u8>,
+    /// How much of the block is read.
+    block_at: usize,
+    /// The number of the block, counted from 1.
+    block_number: u64,
+    /// The records of the block that are not read yet.
+    records_left: u64,
+    /// The records that are read.
+    records: u64,
+}
+
+impl<R: Read + Seek> Reader<R> {
+    fn open(mut input: R, memory: MemoryBound) -> Result<Reader<R>, Fault> {
+        let bytes = input.seek(SeekFrom::End(0)).map_err(Fault::Unreadable)?;
+        input.seek(SeekFrom::Start(0)).map_err(Fault::Unreadable)?;
+        let mut input = Input { reader: BufReader::with_capacity(BUFFER_BYTES, input), left: bytes };
+        let header = Header::read(&mut input)?;
+        let columns = schema::columns(&header.schema)?;
+        let stored = Arc::new(Schema::new(fields_of(&columns, true)));
+        Ok(Reader {
+            input,
+            header,
+            columns,
+            stored,
+            memory,
+            room: Room::new(memory),
+            packed: Vec::new(),
+            block: Vec::new(),
+            block_at: 0,
+            block_number: 0,
+            records_left: 0,
+            records: 0,
+        })
+    }
+
+    /// Reads the next batch, if there is one more.
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, Fault> {
+        self.room.clear();
+        let mut rows = 0;
+        while rows < BATCH_ROWS && !self.room.is_full() {
+            if self.records_left > 0 {
+                rows += self.read_records(BATCH_ROWS - rows)?;
+            } else if !self.next_block()? {
+                break;
+            }
+        }
+        if rows == 0 {
+            return Ok(None);
+        }
+        let arrays = finish_fields(&mut self.columns)?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.stored), arrays, &options);
+        batch.map(Some).map_err(Fault::of)
+    }
+
+    /// Reads records of the block until the batch is full, and returns how many.
+    fn read_records(&mut self, rows_max: usize) -> Result<usize, Fault> {
+        let mut from = Cursor::new(&self.block[self.block_at..]);
+        let mut rows = 0;
+        while self.records_left > 0 && rows < rows_max && !self.room.is_full() {
+            self.room.next_record();
+            self.room.take(1)?;
+            for (_, column) in &mut self.columns {
+                column.read(&mut from, &mut self.room)?;
+            }
+            rows += 1;
+            self.records += 1;
+            self.records_left -= 1;
+        }
+        self.block_at = self.block.len() - from.left();
+        if self.records_left == 0 && from.left() > 0 {
+            return Err(Fault::Damaged("the block has more bytes than its records"));
+        }
+        Ok(rows)
+    }
+
+    /// Reads the next block, if there is one more.
+    fn next_block(&mut self) -> Result<bool, Fault> {
+        if self.input.left == 0 {
+            return Ok(false);
+        }
+        self.block_number += 1;
+        (self.block_at, self.records_left) = (0, 0);
+        self.block.clear();
+        let records = self.input.length()?;
+        let bytes = self.input.length()?;
+        if bytes <= self.input.left {
+            self.memory.check("a block", bytes)?;
+        }
+        self.input.fill(&mut self.packed, bytes)?;
+        if self.input.array::<16>()? != self.header.sync {
+            return Err(Fault::Damaged("its end is not marked as that of the header"));
+        }
+        match self.header.codec {
+            Codec::Null => mem::swap(&mut self.packed, &mut self.block),
+            codec => codec.unpack(&self.packed, &mut self.block, self.memory)?,
+        }
+        let may_be_empty = self.columns.iter().all(|(_, column)| column.may_be_empty());
+        if may_be_empty && records > EMPTY_ITEMS_MAX {
+            return Err(Fault::Damaged("the block has more than a million records that take no bytes"));
+        }
+        if records == 0 && !self.block.is_empty() {
+            return Err(Fault::Damaged("the block has more bytes than its records"));
+        }
+        self.records_left = records;
+        Ok(true)
+    }
+
+    /// The error of the block, or of the record in it that is being read.
+    fn explain(&self, fault: Fault, name: &Path) -> Error {
+        let (block, record) = (self.block_number, self.records + 1);
+        match fault {
+            Fault::Unreadable(error) => Error::from_read(name, error),
+            Fault::Refused(error) => {
+                error.with_words(format!(" (record {record}, in block {block})")).at(Place::file(name))
+            }
+            fault => {
+                let message = match self.records_left {
+                    0 => format!("block {block} can't be read"),
+                    _ => format!("record {record}, in block {block}, can't be read"),
+                };
+                damaged(message, fault).at(Place::file(name))
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Files that are cut short, or have other bytes.
+
+use proptest::prelude::*;
+
+use super::super::taken::{Outcome, read};
+use super::file::{block, header, long, of_field};
+use super::{MEMORY, random_file, rows};
+
+#[test]
+fn bytes_that_break_a_rule_are_refused_by_block_and_record() {
+    for (kind, records, data, expected) in [
+        (r#""boolean""#, 2, &[1, 2][..], "a boolean is neither 0 nor 1"),
+        (r#""int""#, 2, &[0, 0x80, 0x80, 0x80, 0x80, 0x10], "an int has more than 32 bits"),
+        (r#""long""#, 2, &[0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2], "more than 64 bits"),
+        (r#""long""#, 2, &[0, 0x80], "an integer is longer than its block"),
+        (r#""string""#, 2, &[0, 4, b'x'], "a value is longer than its block"),
+        (r#""string""#, 2, &[0, 1], "a length is negative"),
+        (r#""double""#, 1, &[0], "a value is longer than its block"),
+        (r#"["null","int"]"#, 2, &[0, 4], "a union has no type of that number"),
+        (r#"["int","null"]"#, 2, &[2, 4], "a union has no type of that number"),
+        (r#"["int"]"#, 1, &[2], "a union has no type of that number"),
+        (r#"["null","int","long"]"#, 2, &[0, 6], "a union has no type of that number"),
+        (r#"{"type":"enum","name":"e","symbols":["A"]}"#, 2, &[0, 2], "an enum has no symbol of that number"),
+        (r#"{"type":"enum","name":"e","symbols":["A"]}"#, 2, &[0, 1], "an enum has no symbol of that number"),
+        (
+            r#"{"type":"fixed","name":"d","size":12,"logicalType":"duration"}"#,
+            1,
+            &[0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0],
+            "a duration has more than",
+        ),
+    ] {
+        let error = rows(kind, records, data).error.unwrap();
+        assert!(error.contains(&format!("record {records}, in block 1, can't be read")), "{kind}: {error}");
+        assert!(error.contains("x.avro"), "{kind}: {error}");
+        assert!(error.contains(expected), "{kind}: {error}");
+    }
+}
+
+#[test]
+fn blocks_that_break_a_rule_are_refused() {
+    let schema = of_field(r#""int""#);
+    for (records, data) in [(1, &[0, 0][..]), (0, &[0]), (3, &[0, 0]), (-1, &[0])] {
+        let mut file = header(&schema, "null");
+        block(1, &[0], &mut file);
+        block(records, data, &mut file);
+        let error = read(&file, MEMORY).error.unwrap();
+        assert!(error.contains("block 2"), "{records}: {error}");
+    }
+    let mut file = header(&schema, "null");
+    block(1, &[0], &mut file);
+    let end = file.len();
+    file[end - 1] ^= 1;
+    assert!(read(&file, MEMORY).error.unwrap().contains("block 1 can't be read"));
+    // Lengths that the file does not have.
+    for bytes in [1 << 20, i64::MAX] {
+        let mut file = header(&schema, "null");
+        long(1, &mut file);
+        long(bytes, &mut file);
+        assert!(read(&file, MEMORY).error.unwrap().contains("block 1 can't be read"));
+    }
+    let mut file = b"Obj\x01".to_vec();
+    long(1, &mut file);
+    long(i64::MAX, &mut file);
+    assert!(read(&file, MEMORY).error.unwrap().contains("not an Avro file, or it is damaged"));
+}
+
+/// Returns the rows and bad rows of a file that is damaged behind them.
+fn is_beginning(short: &Outcome, whole: &Outcome) -> bool {
+    whole.rows.starts_with(&short.rows) && whole.bad.starts_with(&short.bad)
+}
+
+proptest! {
+    #![proptest_config(sqluice_testkit::cases(512))]
+
+    #[test]
+    fn a_file_that_is_cut_short_has_the_rows_of_whole_blocks_or_is_refused(seed: u64) {
+        let (file, _) = random_file(seed);
+        let whole = read(&file, MEMORY);
+        let end = fastrand::Rng::with_seed(seed).usize(..file.len());
+        let short = read(&file[..end], MEMORY);
+        prop_assert!(is_beginning(&short, &whole));
+        let is_at_block = file[..end].ends_with(super::file::SYNC);
+        prop_assert!(short.error.is_some() || is_at_block, "{} of {} bytes", end, file.len());
+    }
+
+    #[test]
+    fn damaged_bytes_are_read_or_refused(seed: u64, places in prop::collection::vec((any::<prop::sample::Index>(), 0..8u8), 1..4)) {
+        let (mut file, _) = random_file(seed);
+        let bytes = file.len();
+        for (at, bit) in places {
+            file[at.index(bytes)] ^= 1 << bit;
+        }
+        let outcome = read(&file, MEMORY);
+        if let Some(error) = outcome.error {
+            prop_assert!(error.contains("x.avro"), "{}", error);
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_no_file(bytes: Vec<u8>) {
+        prop_assert!(read(&bytes, MEMORY).error.is_some());
+        let file = [b"Obj\x01", &bytes[..]].concat();
+        read(&file, MEMORY);
+    }
+}
