@@ -65,6 +65,15 @@ mod _sqluice {
         py.detach(|| sqluice_cli::run(args)).code()
     }
 
+    /// Returns the names of the formats that `load` reads, and of those that `export` writes.
+    #[pyfunction]
+    fn formats() -> (Vec<&'static str>, Vec<&'static str>) {
+        use sqluice::{export, load};
+        let read = load::formats::ALL.iter().map(|format| format.name);
+        let written = export::formats::ALL.iter().map(|format| format.name);
+        (read.collect(), written.collect())
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         sqluice::source::arrow::silence_reader_panics();

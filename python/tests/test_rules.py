@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 import sqluice
 import sqluice.distributed
-from sqluice import _errors, _write
+from sqluice import _commands, _errors, _sqluice, _write
 from twin import query
 
 MODULES = (sqluice, sqluice.distributed)
@@ -243,6 +243,17 @@ def test_a_wrong_value_is_reported_with_those_that_are_right(db: Path) -> None:
 
 # The database of a set of databases is a folder, a field has none.
 WITHOUT_DATABASE = {"field", "read_manifest", "Hash", "Range"}
+
+
+def test_formats_are_those_of_the_command() -> None:
+    literals = _commands.InputFormat, _commands.Format
+    assert [list(typing.get_args(literal)) for literal in literals] == [sorted_as(names) for names in _sqluice.formats()]
+
+
+def sorted_as(names: list[str]) -> list[str]:
+    """Formats that are written come first in the literal of those that are read."""
+    written = typing.get_args(_commands.Format)
+    return [name for name in written if name in names] + [name for name in names if name not in written]
 
 
 def test_every_function_takes_the_database_first() -> None:
