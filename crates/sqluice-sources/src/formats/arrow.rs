@@ -22,7 +22,9 @@ impl Format for Arrow {
         mut input: InputFile,
         request: &OpenRequest<'_>,
     ) -> Result<Vec<Opened>> {
-        input.keep(&(request.temp_folder)()?, &Silent)?;
+        let folder = (request.temp_folder)()?;
+        input.decompress(&folder, &Silent)?;
+        input.keep(&folder, &Silent)?;
         let options = options(request);
         let part = part(&input, request)?;
         let magic = this.signatures[0];

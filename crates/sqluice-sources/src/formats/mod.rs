@@ -5,13 +5,14 @@
 //!                                                                        └──> Content: all rows, as often as they are needed
 //! ```
 //!
-//! To add a format, add a folder here with a [`Format`], and a [`FileFormat`] to the list below. Front ends, help texts and messages read
-//! the list. Formats without a reader, such as PDF, are listed in [`foreign`](super::input::foreign).
+//! To add a format, add a folder here with a [`Format`] and a [`Content`], and a [`FileFormat`] to the list below. Front ends, help texts and
+//! messages read the list. CONTRIBUTING.md has the steps. Formats without a reader, such as PDF, are listed in [`foreign`](super::input::foreign).
 //!
 //! Modules, from the bottom up:
 //!
 //! * `options`: settings of formats; `opened`: what an opened file says of itself; `sample`: the first bytes of a file
-//! * `csv`, `json`, `columnar`, `arrow`, `avro`, `parquet`, `sqlite`: one module for each format
+//! * `columnar`: what formats that declare a schema share
+//! * `csv`, `json`, `arrow`, `avro`, `parquet`, `sqlite`: one module for each format
 //! * `recognise`: which format a file has
 
 #[cfg(feature = "parquet")]

@@ -21,7 +21,9 @@ impl Format for Parquet {
         mut input: InputFile,
         request: &OpenRequest<'_>,
     ) -> Result<Vec<Opened>> {
-        input.spool(&(request.temp_folder)()?, &Silent)?;
+        let folder = (request.temp_folder)()?;
+        input.decompress(&folder, &Silent)?;
+        input.spool(&folder, &Silent)?;
         let part = part(&input, request)?;
         let parquet = ParquetFile::open(part, input.name())?;
         let (schema, rows) = (parquet.schema().clone(), parquet.rows());

@@ -251,6 +251,22 @@ impl InputFile {
         Ok(())
     }
 
+    /// Replaces a compressed input by a temporary file in `folder`, which has what was compressed. Other inputs stay as they are.
+    ///
+    /// # Errors
+    /// If the input can't be read or the temporary file can't be written.
+    pub fn decompress(&mut self, folder: &Path, progress: &dyn Progress) -> Result<()> {
+        if self.sample(1)?.compression.is_none() {
+            return Ok(());
+        }
+        let mut file = tempfile::tempfile_in(folder).map_err(|error| cannot_spool(folder, error))?;
+        let decompressed = self.open()?.reader;
+        let bytes = copy(decompressed, &mut file, &self.name, folder, progress)?;
+        self.place = FileAt::Open { file: Arc::new(file), start: 0, bytes };
+        self.forget_sample();
+        Ok(())
+    }
+
     /// The file that it is, from which byte on, and how many bytes it has there. All can be read anywhere, by many.
     ///
     /// # Errors

@@ -23,7 +23,9 @@ impl Format for Avro {
         mut input: InputFile,
         request: &OpenRequest<'_>,
     ) -> Result<Vec<Opened>> {
-        input.keep(&(request.temp_folder)()?, &Silent)?;
+        let folder = (request.temp_folder)()?;
+        input.decompress(&folder, &Silent)?;
+        input.keep(&folder, &Silent)?;
         let options = options(request);
         let (schema, batches) = read(part(&input, request)?, input.name(), options.memory)?;
         let rows = count_rows(batches)?;

@@ -1,6 +1,6 @@
 //! The schema of a file: JSON that becomes the columns of its records.
 //!
-//! A named type is defined once, where it comes first, and then named. Each use of its name has columns of its own, so a short schema can
+//! A named type is defined once, at its first use, and then named. Each use of its name has columns of its own, so a short schema can
 //! stand for any number of them: `a` has two `b`, which have two `c` each. What they cost is counted and bounded.
 //!
 //! As the specification asks, a logical type is ignored where it does not fit its type, and so is one that is not known.

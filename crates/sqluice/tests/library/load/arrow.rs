@@ -337,6 +337,21 @@ fn a_pipe_is_read_like_a_file() {
 }
 
 #[test]
+fn a_compressed_file_is_read_like_the_file_in_it() {
+    let rows = batch(vec![("a", Arc::new(Int64Array::from_iter_values(0..1000)))]);
+    for container in ALL {
+        let home = Home::new();
+        container.write(&home.path("whole"), std::slice::from_ref(&rows), 100);
+        let packed = fs::File::create(home.path("x.dat")).unwrap();
+        let mut packed = flate2::write::GzEncoder::new(packed, flate2::Compression::fast());
+        std::io::copy(&mut fs::File::open(home.path("whole")).unwrap(), &mut packed).unwrap();
+        packed.finish().unwrap();
+        let db = load(&home, |load| load).unwrap();
+        assert_eq!(told(&db, "SELECT count(*), sum(a) FROM x"), ["1000 499500"]);
+    }
+}
+
+#[test]
 fn files_of_different_kinds_make_one_table() {
     let home = Home::new();
     Container::Parquet.write(
