@@ -17,14 +17,14 @@ use sqluice_core::error::Result;
 use sqluice_format::key::{DECODED_BYTES_MAX, PAIRED_NULL, paired_int, short_half};
 use sqluice_platform::memory;
 
-use super::Sorter;
-use super::halves::halves;
-use super::item::{self, HEAD_BYTES_MAX};
-use super::keys::{Form, Keys};
-use super::order::{Cut, Item, Layout};
-use super::radix::{self, Items, SCRATCH_BYTES, Scratch};
-use super::run::{MemoryRun, RunWriter, SortedRun, write_bytes};
-use super::sample::Samples;
+use crate::sort::Sorter;
+use crate::sort::items::halves::halves;
+use crate::sort::items::item::{self, HEAD_BYTES_MAX};
+use crate::sort::items::keys::{Form, Keys};
+use crate::sort::items::order::{Cut, Item, Layout};
+use crate::sort::items::radix::{self, Items, SCRATCH_BYTES, Scratch};
+use crate::sort::items::sample::Samples;
+use crate::sort::runs::run::{MemoryRun, RunWriter, SortedRun, write_bytes};
 
 /// What an item takes besides its bytes: prefix, place, and what sorting needs.
 const ITEM_BYTES: usize = size_of::<u128>() + size_of::<u32>() + SCRATCH_BYTES;

@@ -15,11 +15,12 @@
 //! numbers, decodes to them. Then the keys alone are held, sorted, spilled and merged, and the entry is decoded when it is merged
 //! out.
 //!
-//! * `order`: how items are ordered, and what of them is kept.
-//! * `item`: items as bytes. `keys`: items as keys. `radix`: sorting by prefixes of the keys. `sample`: where to cut.
-//! * `spill`, `file`: temporary space. `run`: a sorted run, in temporary space or in memory.
-//! * `reader`, `key_reader`: a part of a run, one by one. `item_runs`, `key_runs`: several in order.
-//! * `buffer`, `sorted`, `runs_in_order`: what others call.
+//! Modules, from the bottom up:
+//!
+//! * `items`: what is sorted, in memory: items, their order, their keys, and where to cut them into ranges
+//! * `spill`: temporary space, written behind and read ahead
+//! * `runs`: sorted runs in temporary space or in memory, and several of them in order
+//! * `buffer`, `sorted`: what others call
 //!
 //! Invariant: the merged items and how they are cut into ranges depend on the items alone, not on buffers, memory,
 //! threads, or the order in which they push. Items with equal keys are never cut apart.
@@ -27,39 +28,25 @@
 //! Invariant: the order is total, but for items that are the same in everything.
 
 mod buffer;
-mod feed;
-mod file;
-mod halves;
-mod item;
-mod item_runs;
-mod key_reader;
-mod key_runs;
-mod keys;
-mod order;
-mod prefetch;
-mod radix;
-mod reader;
-mod run;
-mod runs_in_order;
-mod sample;
+mod items;
+mod runs;
 mod sorted;
 mod spill;
 #[cfg(test)]
 mod tests;
-mod write_behind;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use buffer::{Buffer, SLACK_BYTES};
-pub use order::{Item, Layout, Order};
-pub use prefetch::Prefetch;
-pub use runs_in_order::RunsInOrder;
-pub use sample::Ranges;
+pub use items::order::{Item, Layout, Order};
+pub use items::sample::Ranges;
+pub use runs::in_order::RunsInOrder;
 pub use sorted::Sorted;
 pub use spill::Spill;
+pub use spill::prefetch::Prefetch;
 
-use run::SortedRun;
-use sample::Samples;
+use items::sample::Samples;
+use runs::run::SortedRun;
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
 

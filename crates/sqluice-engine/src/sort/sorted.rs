@@ -5,14 +5,14 @@ use std::sync::Arc;
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
 
-use super::Taken;
-use super::feed::GATHER_BYTES;
-use super::key_runs::STREAM_BYTES;
-use super::order::{Cut, Layout, Order};
-use super::prefetch::Prefetch;
-use super::run::{FileRun, RunWriter, SortedRun, write_bytes};
-use super::runs_in_order::RunsInOrder;
-use super::spill::{BLOCK_BYTES, Spill};
+use crate::sort::Taken;
+use crate::sort::items::order::{Cut, Layout, Order};
+use crate::sort::runs::feed::GATHER_BYTES;
+use crate::sort::runs::in_order::RunsInOrder;
+use crate::sort::runs::merged_keys::STREAM_BYTES;
+use crate::sort::runs::run::{FileRun, RunWriter, SortedRun, write_bytes};
+use crate::sort::spill::prefetch::Prefetch;
+use crate::sort::spill::{BLOCK_BYTES, Spill};
 
 /// The largest blocks that are read: larger ones are not faster.
 const BLOCK_BYTES_MAX: usize = 256 << 10;

@@ -4,12 +4,12 @@ use sqluice_core::error::Result;
 use sqluice_format::aligned::AlignedBuffer;
 
 use super::feed::{Cuts, Feed};
-use super::halves::{HALF_BYTES, HALVES_MAX, halves};
-use super::keys::{Form, Packing, partition_point};
-use super::order::{Cut, Layout};
+use crate::sort::items::halves::{HALF_BYTES, HALVES_MAX, halves};
+use crate::sort::items::keys::{Form, Packing, partition_point};
+use crate::sort::items::order::{Cut, Layout};
 
 /// Reads a part of a run of key-only items.
-pub(super) struct KeyReader<'a> {
+pub(in crate::sort) struct KeyReader<'a> {
     layout: &'a Layout,
     feed: Feed<'a>,
     form: Form,
@@ -26,7 +26,7 @@ pub(super) struct KeyReader<'a> {
 
 impl<'a> KeyReader<'a> {
     /// Reads what a run of keys has from one cut to another: the first block has its first key at `at`.
-    pub(super) fn new(
+    pub(in crate::sort) fn new(
         layout: &'a Layout,
         feed: Feed<'a>,
         form: Form,
@@ -56,13 +56,13 @@ impl<'a> KeyReader<'a> {
         }
     }
 
-    pub(super) fn form(&self) -> Form {
+    pub(in crate::sort) fn form(&self) -> Form {
         self.form
     }
 
     /// The next key, zeros behind it.
     #[inline]
-    pub(super) fn next_key(&mut self) -> Result<Option<[u64; HALVES_MAX]>> {
+    pub(in crate::sort) fn next_key(&mut self) -> Result<Option<[u64; HALVES_MAX]>> {
         if self.at >= self.until && !self.refill()? {
             return Ok(None);
         }
@@ -74,7 +74,7 @@ impl<'a> KeyReader<'a> {
 
     /// Appends the next keys until `keys` has `count`, or none are left: short pairs as pairs and normalized keys with zeros behind
     /// them, where more halves are asked for than they have.
-    pub(super) fn read<const HALVES: usize>(
+    pub(in crate::sort) fn read<const HALVES: usize>(
         &mut self,
         count: usize,
         keys: &mut Vec<[u64; HALVES]>,

@@ -9,7 +9,7 @@ use super::radix::{self, Press, Scratch};
 
 /// What keys are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(in crate::sort) enum Form {
     /// Two integers of 32 bits, or NULLs.
     Short,
     /// Two integers or NULLs.
@@ -24,14 +24,14 @@ pub(super) enum Form {
 
 /// Keys of a form, one after another. Shorter ones have zeros at the end.
 #[derive(Debug)]
-pub(super) struct Keys {
-    pub(super) form: Form,
+pub(in crate::sort) struct Keys {
+    pub(in crate::sort) form: Form,
     list: Vec<u64>,
 }
 
 /// How keys are stored in half of their bytes or less: by the bits in which those of a run differ, pressed together. Their order is the same.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Packing {
+pub(in crate::sort) struct Packing {
     /// What all have in common.
     common: [u64; HALVES_MAX],
     press: Press<HALVES_MAX>,
@@ -39,7 +39,7 @@ pub(super) struct Packing {
 
 impl Packing {
     /// For these keys; `None` if it would not make them shorter.
-    pub(super) fn of(keys: &Keys) -> Option<Packing> {
+    pub(in crate::sort) fn of(keys: &Keys) -> Option<Packing> {
         let each = keys.form.halves();
         let first = widened(keys.list.get(..each).filter(|_| each > 1)?);
         let varying = keys.list.chunks(each).fold([0; HALVES_MAX], |mut varying, key| {
@@ -53,13 +53,13 @@ impl Packing {
     }
 
     #[inline]
-    pub(super) fn packed(&self, key: &[u64]) -> u64 {
+    pub(in crate::sort) fn packed(&self, key: &[u64]) -> u64 {
         self.press.key(widened(key))
     }
 
     /// The key, zeros behind it.
     #[inline]
-    pub(super) fn unpacked<const HALVES: usize>(&self, packed: u64) -> [u64; HALVES] {
+    pub(in crate::sort) fn unpacked<const HALVES: usize>(&self, packed: u64) -> [u64; HALVES] {
         let bits = self.press.halves_of(packed);
         std::array::from_fn(|half| self.common[half] | bits[half])
     }
@@ -74,7 +74,7 @@ fn widened(key: &[u64]) -> [u64; HALVES_MAX] {
 impl Form {
     /// Halves of a key.
     #[inline]
-    pub(super) const fn halves(self) -> usize {
+    pub(in crate::sort) const fn halves(self) -> usize {
         match self {
             Form::Short => 1,
             Form::Pair | Form::Word => 2,
@@ -83,7 +83,7 @@ impl Form {
     }
 
     /// What a key takes, with what sorting needs: as many bits as decide, pressed into a number.
-    pub(super) const fn key_bytes(self) -> usize {
+    pub(in crate::sort) const fn key_bytes(self) -> usize {
         self.halves() * HALF_BYTES + size_of::<u64>()
     }
 
@@ -124,7 +124,12 @@ impl Form {
 
     /// Makes `decoded` the item of a key; the prefix of the item.
     #[inline]
-    pub(super) fn decode_with_prefix(self, order: &Order, key: &[u64], decoded: &mut Decoded) -> u128 {
+    pub(in crate::sort) fn decode_with_prefix(
+        self,
+        order: &Order,
+        key: &[u64],
+        decoded: &mut Decoded,
+    ) -> u128 {
         self.decode(order, key, decoded);
         match self {
             Form::Word | Form::Words => first_word(key),
@@ -133,13 +138,13 @@ impl Form {
     }
 
     /// The prefix of an item with this key.
-    pub(super) fn prefix(self, order: &Order, key: &[u64]) -> u128 {
+    pub(in crate::sort) fn prefix(self, order: &Order, key: &[u64]) -> u128 {
         let mut decoded = Decoded::NONE;
         self.decode_with_prefix(order, key, &mut decoded)
     }
 
     /// The prefix of an item with this key, and the place before it.
-    pub(super) fn place(self, order: &Order, key: &[u64]) -> (u128, Cut) {
+    pub(in crate::sort) fn place(self, order: &Order, key: &[u64]) -> (u128, Cut) {
         match self.normalized(order, key) {
             Some(key) => (key[0], Cut::of_whole(&key)),
             None => {
@@ -151,7 +156,7 @@ impl Form {
     }
 
     /// Whether an item with this key sorts before a place.
-    pub(super) fn is_before(self, order: &Order, key: &[u64], cut: &Cut) -> bool {
+    pub(in crate::sort) fn is_before(self, order: &Order, key: &[u64], cut: &Cut) -> bool {
         match self.normalized(order, key) {
             Some(key) => cut.is_after(&key),
             None => {
@@ -164,7 +169,7 @@ impl Form {
 }
 
 /// The first of `count` places for which `is_before` is false.
-pub(super) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
+pub(in crate::sort) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
     while low < high {
         let middle = (low + high) / 2;
@@ -177,51 +182,51 @@ pub(super) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -
 }
 
 impl Keys {
-    pub(super) fn new(form: Form) -> Keys {
+    pub(in crate::sort) fn new(form: Form) -> Keys {
         Keys { form, list: Vec::new() }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::sort) fn len(&self) -> usize {
         self.list.len() / self.form.halves()
     }
 
-    pub(super) fn as_halves(&self) -> &[u64] {
+    pub(in crate::sort) fn as_halves(&self) -> &[u64] {
         &self.list
     }
 
     /// The prefixes of the first and the last.
-    pub(super) fn prefixes(&self, order: &Order) -> (u128, u128) {
+    pub(in crate::sort) fn prefixes(&self, order: &Order) -> (u128, u128) {
         let each = self.form.halves().min(self.list.len());
         let (first, last) = (&self.list[..each], &self.list[self.list.len() - each..]);
         (self.form.prefix(order, first), self.form.prefix(order, last))
     }
 
     #[inline]
-    pub(super) fn push(&mut self, key: &[u64]) {
+    pub(in crate::sort) fn push(&mut self, key: &[u64]) {
         debug_assert_eq!(key.len(), self.form.halves());
         self.list.extend_from_slice(key);
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(in crate::sort) fn clear(&mut self) {
         self.list.clear();
     }
 
     /// Bytes of memory.
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub(in crate::sort) fn memory_bytes(&self) -> usize {
         HALF_BYTES * self.list.capacity()
     }
 
     /// Makes room for that number of keys in all.
-    pub(super) fn reserve(&mut self, keys: usize) {
+    pub(in crate::sort) fn reserve(&mut self, keys: usize) {
         self.list.reserve_exact((self.form.halves() * keys).saturating_sub(self.list.len()));
         memory::advise_large(&mut self.list);
     }
 
-    pub(super) fn shrink(&mut self) {
+    pub(in crate::sort) fn shrink(&mut self) {
         self.list.shrink_to_fit();
     }
 
-    pub(super) fn sort(&mut self, scratch: &mut Scratch) {
+    pub(in crate::sort) fn sort(&mut self, scratch: &mut Scratch) {
         match self.form {
             Form::Short => radix::sort_numbers(&mut self.list, scratch),
             Form::Pair | Form::Word => radix::sort_decodable(self.list.as_chunks_mut::<2>().0, scratch),
@@ -232,7 +237,7 @@ impl Keys {
     /// The same items as keys of another form, longer ones: as pairs if short ones are to become that, or else as normalized keys.
     /// These are of a word, if that is asked for and enough: where only zeros follow, for these are read after the end of a key
     /// anyway, and no key is the beginning of another.
-    pub(super) fn in_form(&self, order: &Order, wanted: Form) -> Keys {
+    pub(in crate::sort) fn in_form(&self, order: &Order, wanted: Form) -> Keys {
         let keys = self.list.chunks(self.form.halves());
         let normalized = |key: &[u64]| self.form.normalized(order, key).expect("no UUID becomes another key");
         let form = match wanted {
@@ -250,7 +255,7 @@ impl Keys {
     }
 
     /// The halves of the keys, which are in order, from one cut to another.
-    pub(super) fn between(&self, order: &Order, start: Option<&Cut>, end: Option<&Cut>) -> &[u64] {
+    pub(in crate::sort) fn between(&self, order: &Order, start: Option<&Cut>, end: Option<&Cut>) -> &[u64] {
         let each = self.form.halves();
         let before = |cut: &Cut| {
             let key = |at: usize| &self.list[each * at..][..each];
@@ -260,7 +265,7 @@ impl Keys {
     }
 
     /// Calls `each` with the items of all keys.
-    pub(super) fn decode(&self, order: &Order, mut each: impl FnMut(&Decoded)) {
+    pub(in crate::sort) fn decode(&self, order: &Order, mut each: impl FnMut(&Decoded)) {
         let mut decoded = Decoded::NONE;
         for key in self.list.chunks(self.form.halves()) {
             self.form.decode(order, key, &mut decoded);

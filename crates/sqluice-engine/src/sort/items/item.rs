@@ -17,29 +17,29 @@ use super::order::{Item, Layout, Order};
 
 /// Where an item lies in the bytes that were read.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Found {
-    pub(super) rowid: i64,
-    pub(super) number: u64,
+pub(in crate::sort) struct Found {
+    pub(in crate::sort) rowid: i64,
+    pub(in crate::sort) number: u64,
     /// Where its record begins.
-    pub(super) record: usize,
+    pub(in crate::sort) record: usize,
     /// Where it ends.
-    pub(super) end: usize,
+    pub(in crate::sort) end: usize,
 }
 
 impl Found {
     /// The item, in the bytes in which it was found.
     #[inline]
-    pub(super) fn item<'a>(&self, bytes: &'a [u8]) -> Item<'a> {
+    pub(in crate::sort) fn item<'a>(&self, bytes: &'a [u8]) -> Item<'a> {
         Item { rowid: self.rowid, number: self.number, record: &bytes[self.record..self.end] }
     }
 }
 
 /// The most that an item takes besides its record.
-pub(super) const HEAD_BYTES_MAX: usize = 3 * varint::BYTES_MAX;
+pub(in crate::sort) const HEAD_BYTES_MAX: usize = 3 * varint::BYTES_MAX;
 
 /// Writes what stands before a record; returns how many bytes that are.
 #[inline]
-pub(super) fn write_head(
+pub(in crate::sort) fn write_head(
     layout: &Layout,
     rowid: i64,
     number: u64,
@@ -58,30 +58,30 @@ pub(super) fn write_head(
 
 /// The bytes of an item that is a record and nothing else, decoded from its key.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Decoded {
+pub(in crate::sort) struct Decoded {
     bytes: [u8; 1 + DECODED_ROOM],
     len: usize,
 }
 
 impl Decoded {
     /// The item of no key yet.
-    pub(super) const NONE: Decoded = Decoded { bytes: [0; 1 + DECODED_ROOM], len: 0 };
+    pub(in crate::sort) const NONE: Decoded = Decoded { bytes: [0; 1 + DECODED_ROOM], len: 0 };
 
     /// Makes it that of another key.
     #[inline]
-    pub(super) fn set<const WORDS: usize>(&mut self, order: &Order, key: [u128; WORDS]) {
+    pub(in crate::sort) fn set<const WORDS: usize>(&mut self, order: &Order, key: [u128; WORDS]) {
         self.write(|record| order.decode(key, record));
     }
 
     /// Makes it that of a pair.
     #[inline]
-    pub(super) fn set_pair(&mut self, order: &Order, pair: u128) {
+    pub(in crate::sort) fn set_pair(&mut self, order: &Order, pair: u128) {
         self.write(|record| order.decode_pair(pair, record));
     }
 
     /// Makes it that of a key that begins with a UUID.
     #[inline]
-    pub(super) fn set_uuid(&mut self, order: &Order, key: [u64; 4]) {
+    pub(in crate::sort) fn set_uuid(&mut self, order: &Order, key: [u64; 4]) {
         self.write(|record| order.decode_uuid(key, record));
     }
 
@@ -96,23 +96,23 @@ impl Decoded {
     }
 
     #[inline]
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(in crate::sort) fn bytes(&self) -> &[u8] {
         &self.bytes[..=self.len]
     }
 
     #[inline]
-    pub(super) fn item(&self) -> Item<'_> {
+    pub(in crate::sort) fn item(&self) -> Item<'_> {
         Item { rowid: 0, number: 0, record: &self.bytes[1..=self.len] }
     }
 }
 
 /// The number of items whose first bytes are fetched at a time.
-pub(super) const FETCHED: usize = 64;
+pub(in crate::sort) const FETCHED: usize = 64;
 
 /// Fetches items of about that number of bytes into the cache, all at once: reading one item after the other from places all over the
 /// memory would wait for each, and again where it crosses a line of the cache.
 #[inline]
-pub(super) fn fetch(bytes: &[u8], places: &[u32], item_bytes: usize) {
+pub(in crate::sort) fn fetch(bytes: &[u8], places: &[u32], item_bytes: usize) {
     let last = bytes.len().saturating_sub(1);
     let ends = |place: usize| bytes[place] ^ bytes[(place + item_bytes).min(last)];
     std::hint::black_box(places.iter().fold(0, |all, place| all ^ ends(*place as usize)));
@@ -121,7 +121,7 @@ pub(super) fn fetch(bytes: &[u8], places: &[u32], item_bytes: usize) {
 /// Finds the item that begins at `start`. `None` when the bytes end before its record begins; where it ends may lie beyond
 /// them.
 #[inline]
-pub(super) fn find(layout: &Layout, bytes: &[u8], start: usize) -> Option<Found> {
+pub(in crate::sort) fn find(layout: &Layout, bytes: &[u8], start: usize) -> Option<Found> {
     let mut at = start;
     let mut next = || {
         let first = *bytes.get(at)?;

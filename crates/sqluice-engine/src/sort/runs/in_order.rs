@@ -3,14 +3,14 @@
 use sqluice_core::error::Result;
 
 use super::feed::Cuts;
-use super::halves::word;
-use super::item_runs::ItemRuns;
-use super::key_runs::KeyRuns;
-use super::keys::Form;
-use super::order::{Item, Layout};
-use super::prefetch::Prefetch;
-use super::reader::RunSlice;
+use super::item_reader::RunSlice;
+use super::merged_items::ItemRuns;
+use super::merged_keys::KeyRuns;
 use super::run::{FileRun, RunWriter, SortedRun};
+use crate::sort::items::halves::word;
+use crate::sort::items::keys::Form;
+use crate::sort::items::order::{Item, Layout};
+use crate::sort::spill::prefetch::Prefetch;
 
 /// The items of a range in order, from all runs.
 pub struct RunsInOrder<'a>(Kind<'a>);
@@ -27,7 +27,7 @@ enum Kind<'a> {
 
 impl<'a> RunsInOrder<'a> {
     /// Merges what runs have between two cuts, each read in blocks of `block_bytes`.
-    pub(super) fn new(
+    pub(in crate::sort) fn new(
         layout: &'a Layout,
         runs: impl Iterator<Item = &'a SortedRun>,
         (start, end): Cuts<'a>,
@@ -91,7 +91,7 @@ impl<'a> RunsInOrder<'a> {
     }
 
     /// Writes all items to a run.
-    pub(super) fn write(self, layout: &Layout, writer: &mut RunWriter) -> Result<FileRun> {
+    pub(in crate::sort) fn write(self, layout: &Layout, writer: &mut RunWriter) -> Result<FileRun> {
         let last_prefix = match self.0 {
             Kind::Shorts(runs) => runs.write(writer)?,
             Kind::Pairs(runs) | Kind::Word(runs) => runs.write(writer)?,

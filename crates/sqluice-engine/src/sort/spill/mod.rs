@@ -14,6 +14,10 @@
 //! Invariant: the files have no names, so nothing is left of them however the process ends. They are written and read in whole blocks
 //! of [`BLOCK_BYTES`].
 
+pub(in crate::sort) mod prefetch;
+mod spill_file;
+pub(in crate::sort) mod write_behind;
+
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -21,13 +25,13 @@ use sqluice_core::error::{Error, Result};
 use sqluice_format::aligned::AlignedBuffer;
 use sqluice_platform::memory;
 
-use super::file::{self, How, SpillFile};
-use super::write_behind::{Underway, WriteBehind};
+use spill_file::{How, SpillFile};
+use write_behind::{Underway, WriteBehind};
 
 /// Reads and writes begin and end at multiples of this, as direct I/O wants it.
-pub(super) const BLOCK_BYTES: usize = 4096;
+pub(in crate::sort) const BLOCK_BYTES: usize = 4096;
 /// What is handed out at a time.
-pub(super) const PIECE_BYTES: u64 = if cfg!(test) { 16 << 10 } else { 1 << 20 };
+pub(in crate::sort) const PIECE_BYTES: u64 = if cfg!(test) { 16 << 10 } else { 1 << 20 };
 
 /// Temporary space, shared by all sorters of a run. No file exists until something is spilled.
 #[derive(Debug)]
@@ -58,7 +62,7 @@ impl Spill {
 
     /// Temporary space of which `bytes` bytes go through the page cache: a multiple of [`PIECE_BYTES`].
     #[cfg(test)]
-    pub(super) fn with_cached(folder: PathBuf, bytes: u64) -> Spill {
+    pub(in crate::sort) fn with_cached(folder: PathBuf, bytes: u64) -> Spill {
         Spill { cached_bytes: OnceLock::from(bytes), ..Spill::new(folder) }
     }
 
@@ -67,7 +71,7 @@ impl Spill {
     }
 
     /// Takes a free piece, and returns where it begins.
-    pub(super) fn take_piece(&self) -> u64 {
+    pub(in crate::sort) fn take_piece(&self) -> u64 {
         let mut places = self.places();
         places.free.pop().unwrap_or_else(|| {
             places.end += PIECE_BYTES;
@@ -77,17 +81,17 @@ impl Spill {
 
     /// Where the file ends.
     #[cfg(test)]
-    pub(super) fn end(&self) -> u64 {
+    pub(in crate::sort) fn end(&self) -> u64 {
         self.places().end
     }
 
     /// Takes back pieces that are no longer needed.
-    pub(super) fn give_back(&self, pieces: &mut Vec<u64>) {
+    pub(in crate::sort) fn give_back(&self, pieces: &mut Vec<u64>) {
         self.places().free.append(pieces);
     }
 
     /// Begins to write blocks.
-    pub(super) fn write(&self, offset: u64, blocks: AlignedBuffer) -> Result<Underway> {
+    pub(in crate::sort) fn write(&self, offset: u64, blocks: AlignedBuffer) -> Result<Underway> {
         let (file, offset) = self.file(offset)?;
         let behind = match self.behind.get() {
             Some(behind) => behind,
@@ -101,7 +105,7 @@ impl Spill {
     }
 
     /// Reads blocks.
-    pub(super) fn read(&self, offset: u64, blocks: &mut [u8]) -> Result<()> {
+    pub(in crate::sort) fn read(&self, offset: u64, blocks: &mut [u8]) -> Result<()> {
         let (file, offset) = self.file(offset)?;
         file.read(offset, blocks)
     }
@@ -124,7 +128,7 @@ impl Spill {
     }
 
     /// What was read is not what was written.
-    pub(super) fn damaged(&self) -> Error {
-        file::damaged(&self.folder)
+    pub(in crate::sort) fn damaged(&self) -> Error {
+        spill_file::damaged(&self.folder)
     }
 }

@@ -12,14 +12,14 @@
 
 use sqluice_core::error::Result;
 
-use super::halves::{first_word, word};
-use super::item::Decoded;
+use super::item_reader::RunSlice;
 use super::key_reader::KeyReader;
-use super::keys::{Form, partition_point};
-use super::order::{Item, Order};
-use super::prefetch::Prefetch;
-use super::reader::RunSlice;
 use super::run::{RunWriter, STRETCH};
+use crate::sort::items::halves::{first_word, word};
+use crate::sort::items::item::Decoded;
+use crate::sort::items::keys::{Form, partition_point};
+use crate::sort::items::order::{Item, Order};
+use crate::sort::spill::prefetch::Prefetch;
 
 /// The number of keys that a merge returns at a time: whole stretches of a run.
 const KEYS: usize = STRETCH;
@@ -27,10 +27,10 @@ const KEYS: usize = STRETCH;
 const BYTES_BETWEEN: usize = 2 << 10;
 
 /// Bytes that merging takes for each run besides its blocks: streams are nearly twice as many.
-pub(super) const STREAM_BYTES: usize = 2 * BYTES_BETWEEN;
+pub(in crate::sort) const STREAM_BYTES: usize = 2 * BYTES_BETWEEN;
 
 /// The items of runs of keys of one form, or of one that can be read as that.
-pub(super) struct KeyRuns<'a, const HALVES: usize> {
+pub(in crate::sort) struct KeyRuns<'a, const HALVES: usize> {
     order: &'a Order,
     reading: Reading<'a>,
     stream: Stream<'a, HALVES>,
@@ -69,7 +69,7 @@ enum Source<'a, const HALVES: usize> {
 
 impl<'a, const HALVES: usize> KeyRuns<'a, HALVES> {
     /// Merges parts, each read in blocks of `block_bytes`.
-    pub(super) fn new(
+    pub(in crate::sort) fn new(
         (order, form): (&'a Order, Form),
         parts: Vec<RunSlice<'a>>,
         block_bytes: usize,
@@ -82,7 +82,7 @@ impl<'a, const HALVES: usize> KeyRuns<'a, HALVES> {
 
     /// Calls `each` with the items in order, which `decode` makes of their keys, and with the first words of these.
     #[inline]
-    pub(super) fn try_for_each(
+    pub(in crate::sort) fn try_for_each(
         mut self,
         decode: impl Fn(&mut Decoded, &Order, [u64; HALVES]),
         mut each: impl FnMut(Item<'_>, u128) -> Result<()>,
@@ -106,7 +106,7 @@ impl<'a, const HALVES: usize> KeyRuns<'a, HALVES> {
     }
 
     /// Appends all keys to a run; the prefix of the last.
-    pub(super) fn write(mut self, writer: &mut RunWriter) -> Result<u128> {
+    pub(in crate::sort) fn write(mut self, writer: &mut RunWriter) -> Result<u128> {
         let (order, form) = (self.order, self.reading.form);
         let mut last_prefix = 0;
         loop {

@@ -10,26 +10,26 @@ use sqluice_core::error::Result;
 use sqluice_format::aligned::AlignedBuffer;
 
 use super::feed::{Cuts, Feed, FileFeed};
-use super::halves::first_word;
-use super::item::{self, Decoded, Found};
 use super::key_reader::KeyReader;
-use super::keys::Form;
-use super::order::{Cut, Item, Layout, Order};
-use super::prefetch::Prefetch;
 use super::run::SortedRun;
-use super::spill::BLOCK_BYTES;
+use crate::sort::items::halves::first_word;
+use crate::sort::items::item::{self, Decoded, Found};
+use crate::sort::items::keys::Form;
+use crate::sort::items::order::{Cut, Item, Layout, Order};
+use crate::sort::spill::BLOCK_BYTES;
+use crate::sort::spill::prefetch::Prefetch;
 
 /// What is to be read.
 #[derive(Clone, Copy)]
-pub(super) struct RunSlice<'a> {
-    pub(super) layout: &'a Layout,
-    pub(super) run: &'a SortedRun,
-    pub(super) start: Option<&'a Cut>,
-    pub(super) end: Option<&'a Cut>,
+pub(in crate::sort) struct RunSlice<'a> {
+    pub(in crate::sort) layout: &'a Layout,
+    pub(in crate::sort) run: &'a SortedRun,
+    pub(in crate::sort) start: Option<&'a Cut>,
+    pub(in crate::sort) end: Option<&'a Cut>,
 }
 
 /// Reads a part of a run, item by item.
-pub(super) enum Reader<'a> {
+pub(in crate::sort) enum Reader<'a> {
     Items(ItemReader<'a>),
     /// Key-only items.
     Keys {
@@ -41,7 +41,7 @@ pub(super) enum Reader<'a> {
 }
 
 /// Reads a part of a run of items.
-pub(super) struct ItemReader<'a> {
+pub(in crate::sort) struct ItemReader<'a> {
     layout: &'a Layout,
     start: Option<&'a Cut>,
     end: Option<&'a Cut>,
@@ -63,7 +63,7 @@ pub(super) struct ItemReader<'a> {
 
 impl<'a> RunSlice<'a> {
     /// No item of the part has a smaller prefix.
-    pub(super) fn prefix_min(&self) -> u128 {
+    pub(in crate::sort) fn prefix_min(&self) -> u128 {
         let first = match self.run {
             SortedRun::Memory(_) | SortedRun::Keys(_) => self.run.prefixes(&self.layout.order).0,
             SortedRun::File(run) => run.between(self.start, self.end).first.prefix,
@@ -72,12 +72,12 @@ impl<'a> RunSlice<'a> {
     }
 
     /// The form of its keys, if its items are key-only.
-    pub(super) fn form(&self) -> Option<Form> {
+    pub(in crate::sort) fn form(&self) -> Option<Form> {
         self.run.form()
     }
 
     /// [`RunSlice::prefix_min`] of the first words of such keys when they are read in a form.
-    pub(super) fn word_min(&self, wanted: Form) -> u128 {
+    pub(in crate::sort) fn word_min(&self, wanted: Form) -> u128 {
         let order = &self.layout.order;
         let first = match self.run {
             SortedRun::Memory(_) => 0,
@@ -94,7 +94,7 @@ impl<'a> RunSlice<'a> {
     }
 
     /// Begins to read it: what is in the file is asked for.
-    pub(super) fn reader(&self, block_bytes: usize, prefetch: &'a Prefetch) -> Reader<'a> {
+    pub(in crate::sort) fn reader(&self, block_bytes: usize, prefetch: &'a Prefetch) -> Reader<'a> {
         let RunSlice { layout, run, .. } = *self;
         if let Some(form) = run.form() {
             let keys = self.key_reader(form, block_bytes, prefetch);
@@ -118,7 +118,12 @@ impl<'a> RunSlice<'a> {
     }
 
     /// A reader of the keys of key-only items.
-    pub(super) fn key_reader(&self, form: Form, block_bytes: usize, prefetch: &'a Prefetch) -> KeyReader<'a> {
+    pub(in crate::sort) fn key_reader(
+        &self,
+        form: Form,
+        block_bytes: usize,
+        prefetch: &'a Prefetch,
+    ) -> KeyReader<'a> {
         let (feed, at, cuts) = self.feed(block_bytes, prefetch);
         KeyReader::new(self.layout, feed, form, at, cuts)
     }
@@ -148,7 +153,7 @@ impl<'a> RunSlice<'a> {
 impl Reader<'_> {
     /// The item, after `advance` has returned true.
     #[inline]
-    pub(super) fn item(&self) -> Item<'_> {
+    pub(in crate::sort) fn item(&self) -> Item<'_> {
         match self {
             Reader::Items(items) => items.item(),
             Reader::Keys { decoded, .. } => decoded.item(),
@@ -156,7 +161,7 @@ impl Reader<'_> {
     }
 
     /// The bytes of the item.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(in crate::sort) fn bytes(&self) -> &[u8] {
         match self {
             Reader::Items(items) => items.bytes(),
             Reader::Keys { decoded, .. } => decoded.bytes(),
@@ -165,7 +170,7 @@ impl Reader<'_> {
 
     /// The prefix of the item's key.
     #[inline]
-    pub(super) fn prefix(&self) -> u128 {
+    pub(in crate::sort) fn prefix(&self) -> u128 {
         match self {
             Reader::Items(items) => items.prefix,
             Reader::Keys { prefix, .. } => *prefix,
@@ -174,7 +179,7 @@ impl Reader<'_> {
 
     /// Goes on to the next item; returns whether one is left.
     #[inline]
-    pub(super) fn advance(&mut self) -> Result<bool> {
+    pub(in crate::sort) fn advance(&mut self) -> Result<bool> {
         match self {
             Reader::Items(items) => items.advance(),
             Reader::Keys { order, keys, decoded, prefix } => {

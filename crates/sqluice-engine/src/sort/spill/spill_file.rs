@@ -10,14 +10,14 @@ use sqluice_platform::{errors, temporary, unbuffered};
 
 /// A file without a name.
 #[derive(Debug)]
-pub(super) struct SpillFile {
+pub(in crate::sort) struct SpillFile {
     file: File,
     folder: PathBuf,
 }
 
 /// How a file is read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub(in crate::sort) enum How {
     /// Through the page cache.
     Cached,
     /// Past it, where the file system can.
@@ -25,7 +25,7 @@ pub(super) enum How {
 }
 
 impl SpillFile {
-    pub(super) fn create(folder: &Path, how: How) -> Result<SpillFile> {
+    pub(in crate::sort) fn create(folder: &Path, how: How) -> Result<SpillFile> {
         match temporary::unnamed(folder, how == How::Direct) {
             Ok(file) => Ok(SpillFile { file, folder: folder.to_owned() }),
             Err(error) => Err(failed(folder, "create", error)),
@@ -33,7 +33,7 @@ impl SpillFile {
     }
 
     /// Writes blocks.
-    pub(super) fn write(&self, mut offset: u64, mut blocks: &[u8]) -> Result<()> {
+    pub(in crate::sort) fn write(&self, mut offset: u64, mut blocks: &[u8]) -> Result<()> {
         let file = &self.file;
         while !blocks.is_empty() {
             match file.write_at(blocks, offset) {
@@ -52,7 +52,7 @@ impl SpillFile {
     }
 
     /// Reads blocks.
-    pub(super) fn read(&self, mut offset: u64, mut blocks: &mut [u8]) -> Result<()> {
+    pub(in crate::sort) fn read(&self, mut offset: u64, mut blocks: &mut [u8]) -> Result<()> {
         let file = &self.file;
         while !blocks.is_empty() {
             match file.read_at(blocks, offset) {
@@ -71,7 +71,7 @@ impl SpillFile {
 }
 
 /// What was read is not what was written.
-pub(super) fn damaged(folder: &Path) -> Error {
+pub(in crate::sort) fn damaged(folder: &Path) -> Error {
     failed(folder, "read", io::ErrorKind::InvalidData)
 }
 

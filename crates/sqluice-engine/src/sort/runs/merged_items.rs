@@ -5,13 +5,13 @@
 
 use sqluice_core::error::Result;
 
-use super::order::{Item, Layout};
-use super::prefetch::Prefetch;
-use super::reader::{Reader, RunSlice};
+use super::item_reader::{Reader, RunSlice};
+use crate::sort::items::order::{Item, Layout};
+use crate::sort::spill::prefetch::Prefetch;
 use crate::tournament::Tournament;
 
 /// The items of runs, one after another.
-pub(super) struct ItemRuns<'a> {
+pub(in crate::sort) struct ItemRuns<'a> {
     layout: &'a Layout,
     prefetch: &'a Prefetch,
     block_bytes: usize,
@@ -27,7 +27,7 @@ pub(super) struct ItemRuns<'a> {
 
 impl<'a> ItemRuns<'a> {
     /// Merges parts, each read in blocks of `block_bytes`.
-    pub(super) fn new(
+    pub(in crate::sort) fn new(
         layout: &'a Layout,
         parts: Vec<RunSlice<'a>>,
         block_bytes: usize,
@@ -41,7 +41,7 @@ impl<'a> ItemRuns<'a> {
 
     /// Goes on to the next item in order; returns whether one is left.
     #[inline]
-    pub(super) fn advance(&mut self) -> Result<bool> {
+    pub(in crate::sort) fn advance(&mut self) -> Result<bool> {
         if self.is_given {
             let winner = self.winner();
             if self.readers[winner].advance()? {
@@ -69,18 +69,18 @@ impl<'a> ItemRuns<'a> {
 
     /// The item, after `advance` has returned true.
     #[inline]
-    pub(super) fn item(&self) -> Item<'_> {
+    pub(in crate::sort) fn item(&self) -> Item<'_> {
         self.readers[self.winner()].item()
     }
 
     /// The bytes of the item.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(in crate::sort) fn bytes(&self) -> &[u8] {
         self.readers[self.winner()].bytes()
     }
 
     /// The prefix of its key: items with unequal prefixes have unequal keys.
     #[inline]
-    pub(super) fn prefix(&self) -> u128 {
+    pub(in crate::sort) fn prefix(&self) -> u128 {
         self.heads[self.winner()]
     }
 

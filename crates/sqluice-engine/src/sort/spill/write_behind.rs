@@ -7,14 +7,14 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use sqluice_core::error::{Error, Result};
 use sqluice_format::aligned::AlignedBuffer;
 
-use super::file::SpillFile;
+use super::spill_file::SpillFile;
 
 /// A buffer on its way to or from the disk, and the result.
-pub(super) type Underway = Receiver<Result<AlignedBuffer>>;
+pub(in crate::sort) type Underway = Receiver<Result<AlignedBuffer>>;
 
 /// A thread that writes blocks.
 #[derive(Debug)]
-pub(super) struct WriteBehind {
+pub(in crate::sort) struct WriteBehind {
     requests: Option<Sender<Full>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -28,7 +28,7 @@ struct Full {
 }
 
 impl WriteBehind {
-    pub(super) fn new() -> Result<WriteBehind> {
+    pub(in crate::sort) fn new() -> Result<WriteBehind> {
         let (sender, receiver) = unbounded::<Full>();
         let write = move || {
             for Full { file, offset, buffer, reply } in receiver {
@@ -43,7 +43,12 @@ impl WriteBehind {
     }
 
     /// Begins to write a buffer.
-    pub(super) fn write(&self, file: &Arc<SpillFile>, offset: u64, buffer: AlignedBuffer) -> Underway {
+    pub(in crate::sort) fn write(
+        &self,
+        file: &Arc<SpillFile>,
+        offset: u64,
+        buffer: AlignedBuffer,
+    ) -> Underway {
         let (reply, result) = bounded(1);
         if let Some(requests) = &self.requests {
             // The thread lives as long as this sender.
@@ -62,6 +67,6 @@ impl Drop for WriteBehind {
     }
 }
 
-pub(super) fn cannot_start(error: std::io::Error) -> Error {
+pub(in crate::sort) fn cannot_start(error: std::io::Error) -> Error {
     Error::target("cannot start a thread").because(error)
 }

@@ -41,7 +41,7 @@ struct Sample {
 
 /// The sample so far.
 #[derive(Debug)]
-pub(super) struct Samples {
+pub(in crate::sort) struct Samples {
     ranges: Ranges,
     /// How often it was thinned out.
     level: u32,
@@ -49,14 +49,14 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    pub(super) fn new(ranges: Ranges) -> Samples {
+    pub(in crate::sort) fn new(ranges: Ranges) -> Samples {
         Samples { ranges, level: 0, list: Vec::new() }
     }
 
     /// Looks at an item with this prefix: the same is seen whatever is held of it. `pair` is that of its record, if it is one; `is_word`
     /// says whether the prefix decodes to it.
     #[inline]
-    pub(super) fn see(
+    pub(in crate::sort) fn see(
         &mut self,
         layout: &Layout,
         item: &Item<'_>,
@@ -78,7 +78,7 @@ impl Samples {
 
     /// Looks at a key-only item of one word that is no pair, in whichever form it was pushed.
     #[inline]
-    pub(super) fn see_word(&mut self, prefix: u128, record_bytes: usize) {
+    pub(in crate::sort) fn see_word(&mut self, prefix: u128, record_bytes: usize) {
         let (hash, bytes) = (hash_of_prefix(prefix) as u32, record_bytes as u64);
         if self.has(hash, bytes) {
             self.add(hash, bytes, Cut::of_whole(&[prefix]));
@@ -88,7 +88,7 @@ impl Samples {
     /// Looks at a key-only item of more than a word with this prefix, whose record, of `record_bytes` bytes, ends so: the same as
     /// [`Samples::see`].
     #[inline]
-    pub(super) fn see_words(
+    pub(in crate::sort) fn see_words(
         &mut self,
         prefix: u128,
         last: [u8; 8],
@@ -104,7 +104,7 @@ impl Samples {
 
     /// Looks at an item that is a pair, however it came.
     #[inline]
-    pub(super) fn see_pair(&mut self, order: &Order, pair: u128) {
+    pub(in crate::sort) fn see_pair(&mut self, order: &Order, pair: u128) {
         let hash = hash_of_prefix(pair) as u32;
         if self.has(hash, PAIR_BYTES) {
             self.add(hash, PAIR_BYTES, cut_of_pair(order, pair));
@@ -135,7 +135,7 @@ impl Samples {
     }
 
     /// Takes what another has seen.
-    pub(super) fn append(&mut self, other: &mut Samples) {
+    pub(in crate::sort) fn append(&mut self, other: &mut Samples) {
         self.list.append(&mut other.list);
         if self.level < other.level {
             self.level = other.level;
@@ -145,7 +145,7 @@ impl Samples {
     }
 
     /// Where the ranges begin, but for the first. Each of them has at least two items, the last at least one.
-    pub(super) fn cuts(mut self) -> Vec<Cut> {
+    pub(in crate::sort) fn cuts(mut self) -> Vec<Cut> {
         let step = self.ranges.sample_bytes << self.level;
         let range_bytes = self.ranges.range_bytes.max(step.saturating_mul(RANGE_SAMPLES_MIN));
         self.list.sort_unstable_by_key(|sample| sample.cut);

@@ -42,11 +42,11 @@ pub struct Layout {
 
 /// A place between items, by the first bytes of their normalized keys alone: items with equal keys are on the same side of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Cut([u128; CUT_PREFIXES]);
+pub(in crate::sort) struct Cut([u128; CUT_PREFIXES]);
 
 impl Cut {
     /// The place right before all items with a key that is these words and nothing more.
-    pub(super) fn of_whole(key: &[u128]) -> Cut {
+    pub(in crate::sort) fn of_whole(key: &[u128]) -> Cut {
         let mut prefixes = [0; CUT_PREFIXES];
         prefixes[..key.len()].copy_from_slice(key);
         Cut(prefixes)
@@ -54,14 +54,14 @@ impl Cut {
 
     /// Whether an item with a key of these words and nothing more sorts before the place.
     #[inline]
-    pub(super) fn is_after(&self, key: &[u128]) -> bool {
+    pub(in crate::sort) fn is_after(&self, key: &[u128]) -> bool {
         // No other key begins as a whole one does.
         key < &self.0[..key.len()]
     }
 
     /// No item after the place has a smaller prefix.
     #[inline]
-    pub(super) fn prefix(&self) -> u128 {
+    pub(in crate::sort) fn prefix(&self) -> u128 {
         self.0[0]
     }
 }
@@ -69,7 +69,7 @@ impl Cut {
 impl Order {
     /// A number that decides the order of two items wherever it differs.
     #[inline]
-    pub(super) fn prefix(&self, item: &Item<'_>) -> u128 {
+    pub(in crate::sort) fn prefix(&self, item: &Item<'_>) -> u128 {
         match self {
             Order::Record(key) => key.prefix(item.record),
             Order::Rowid => (u128::from(ordered(item.rowid)) << 64) | u128::from(item.number),
@@ -78,7 +78,7 @@ impl Order {
 
     /// The prefix of a record, and whether [`Order::decode`] makes the record of it.
     #[inline]
-    pub(super) fn decodable_prefix(&self, record: &[u8]) -> (u128, bool) {
+    pub(in crate::sort) fn decodable_prefix(&self, record: &[u8]) -> (u128, bool) {
         match self {
             Order::Record(key) => key.decodable_prefix(record),
             Order::Rowid => (0, false),
@@ -87,7 +87,7 @@ impl Order {
 
     /// The prefix of a record of integers and NULL, and the length of the record; `None` if the prefix does not decode to it.
     #[inline]
-    pub(super) fn decodable_prefix_of_ints(&self, values: &[Option<i64>]) -> Option<(u128, usize)> {
+    pub(in crate::sort) fn decodable_prefix_of_ints(&self, values: &[Option<i64>]) -> Option<(u128, usize)> {
         match self {
             Order::Record(key) => key.decodable_prefix_of_ints(values),
             Order::Rowid => None,
@@ -95,7 +95,7 @@ impl Order {
     }
 
     /// Whether items may be kept as pairs of integers or NULLs alone.
-    pub(super) fn has_pairs(&self) -> bool {
+    pub(in crate::sort) fn has_pairs(&self) -> bool {
         match self {
             Order::Record(key) => key.has_pairs(),
             Order::Rowid => false,
@@ -104,7 +104,7 @@ impl Order {
 
     /// Two halves as one number in the order of the records.
     #[inline]
-    pub(super) fn pair(&self, halves: [u64; 2]) -> u128 {
+    pub(in crate::sort) fn pair(&self, halves: [u64; 2]) -> u128 {
         match self {
             Order::Record(key) => key.pair(halves),
             Order::Rowid => unreachable!("a rowid is no pair"),
@@ -113,7 +113,7 @@ impl Order {
 
     /// Two halves of a short pair as one number in the order of the records.
     #[inline]
-    pub(super) fn short_pair(&self, halves: [u64; 2]) -> u64 {
+    pub(in crate::sort) fn short_pair(&self, halves: [u64; 2]) -> u64 {
         match self {
             Order::Record(key) => key.short_pair(halves),
             Order::Rowid => unreachable!("a rowid is no pair"),
@@ -122,7 +122,7 @@ impl Order {
 
     /// The short pair that is the same as a pair.
     #[inline]
-    pub(super) fn short_of_pair(&self, pair: u128) -> Option<u64> {
+    pub(in crate::sort) fn short_of_pair(&self, pair: u128) -> Option<u64> {
         match self {
             Order::Record(key) => key.short_of_pair(pair),
             Order::Rowid => None,
@@ -131,7 +131,7 @@ impl Order {
 
     /// The pair that is the same as a short pair.
     #[inline]
-    pub(super) fn pair_of_short(&self, short: u64) -> u128 {
+    pub(in crate::sort) fn pair_of_short(&self, short: u64) -> u128 {
         match self {
             Order::Record(key) => key.pair_of_short(short),
             Order::Rowid => unreachable!("a rowid is no pair"),
@@ -140,7 +140,7 @@ impl Order {
 
     /// The pair that a record is.
     #[inline]
-    pub(super) fn pair_of(&self, record: &[u8]) -> Option<u128> {
+    pub(in crate::sort) fn pair_of(&self, record: &[u8]) -> Option<u128> {
         match self {
             Order::Record(key) => key.pair_of(record),
             Order::Rowid => None,
@@ -149,7 +149,7 @@ impl Order {
 
     /// Writes the record of a pair, and anything behind it; returns how many bytes it has.
     #[inline]
-    pub(super) fn decode_pair(&self, pair: u128, record: &mut [u8; DECODED_ROOM]) -> usize {
+    pub(in crate::sort) fn decode_pair(&self, pair: u128, record: &mut [u8; DECODED_ROOM]) -> usize {
         match self {
             Order::Record(key) => key.decode_pair(pair, record),
             Order::Rowid => unreachable!("a rowid is no pair"),
@@ -158,7 +158,7 @@ impl Order {
 
     /// The key that a record is that begins with a UUID.
     #[inline]
-    pub(super) fn uuid_key(&self, record: &[u8]) -> Option<[u64; 4]> {
+    pub(in crate::sort) fn uuid_key(&self, record: &[u8]) -> Option<[u64; 4]> {
         match self {
             Order::Record(key) => key.uuid_key(record),
             Order::Rowid => None,
@@ -167,7 +167,7 @@ impl Order {
 
     /// [`Order::uuid_key`] of a record of a text in `data` and an integer, its prefix, and the bytes of the integer in the record.
     #[inline]
-    pub(super) fn uuid_key_of_text(
+    pub(in crate::sort) fn uuid_key_of_text(
         &self,
         data: &[u8],
         text: (usize, usize),
@@ -181,7 +181,7 @@ impl Order {
 
     /// Writes the record of such a key, and anything behind it; returns how many bytes it has.
     #[inline]
-    pub(super) fn decode_uuid(&self, key: [u64; 4], record: &mut [u8; DECODED_ROOM]) -> usize {
+    pub(in crate::sort) fn decode_uuid(&self, key: [u64; 4], record: &mut [u8; DECODED_ROOM]) -> usize {
         match self {
             Order::Record(order) => order.decode_uuid(key, record),
             Order::Rowid => unreachable!("a rowid is no UUID"),
@@ -190,7 +190,7 @@ impl Order {
 
     /// The key in two words that decodes to a record, and how many bytes it has.
     #[inline]
-    pub(super) fn decodable_key(&self, record: &[u8]) -> Option<([u128; 2], usize)> {
+    pub(in crate::sort) fn decodable_key(&self, record: &[u8]) -> Option<([u128; 2], usize)> {
         match self {
             Order::Record(key) => key.decodable_key(record),
             Order::Rowid => None,
@@ -199,7 +199,7 @@ impl Order {
 
     /// [`Order::decodable_key`] of a record of a text in `data` and an integer, and the bytes of the integer in the record.
     #[inline]
-    pub(super) fn decodable_key_of_text(
+    pub(in crate::sort) fn decodable_key_of_text(
         &self,
         data: &[u8],
         text: (usize, usize),
@@ -213,7 +213,7 @@ impl Order {
 
     /// Decodes a key to its record and returns the length of the record. Bytes after it are arbitrary.
     #[inline]
-    pub(super) fn decode<const WORDS: usize>(
+    pub(in crate::sort) fn decode<const WORDS: usize>(
         &self,
         key: [u128; WORDS],
         record: &mut [u8; DECODED_ROOM],
@@ -225,7 +225,7 @@ impl Order {
     }
 
     /// The prefix of what follows `depth` prefixes in the normalized key.
-    pub(super) fn prefix_at(&self, item: &Item<'_>, depth: usize) -> u128 {
+    pub(in crate::sort) fn prefix_at(&self, item: &Item<'_>, depth: usize) -> u128 {
         match (self, depth) {
             (Order::Record(key), _) => key.prefix_at(item.record, depth * PREFIX_BYTES),
             // The number is no part of the key.
@@ -235,7 +235,7 @@ impl Order {
     }
 
     /// The whole order.
-    pub(super) fn compare(&self, a: &Item<'_>, b: &Item<'_>) -> Ordering {
+    pub(in crate::sort) fn compare(&self, a: &Item<'_>, b: &Item<'_>) -> Ordering {
         let key = match self {
             Order::Record(key) => key.compare(a.record, b.record),
             Order::Rowid => a.rowid.cmp(&b.rowid),
@@ -244,18 +244,18 @@ impl Order {
     }
 
     /// The place right before all items with the key of this one, or with one that begins as it does.
-    pub(super) fn cut(&self, item: &Item<'_>) -> Cut {
+    pub(in crate::sort) fn cut(&self, item: &Item<'_>) -> Cut {
         Cut(std::array::from_fn(|depth| self.prefix_at(item, depth)))
     }
 
     /// The prefix of an item, and the place before it.
-    pub(super) fn place(&self, item: &Item<'_>) -> (u128, Cut) {
+    pub(in crate::sort) fn place(&self, item: &Item<'_>) -> (u128, Cut) {
         (self.prefix(item), self.cut(item))
     }
 
     /// Whether an item with this prefix sorts before the place.
     #[inline]
-    pub(super) fn is_before(&self, item: &Item<'_>, prefix: u128, cut: &Cut) -> bool {
+    pub(in crate::sort) fn is_before(&self, item: &Item<'_>, prefix: u128, cut: &Cut) -> bool {
         prefix < cut.prefix() || (prefix == cut.prefix() && self.is_before_deeper(item, cut))
     }
 
@@ -270,13 +270,13 @@ impl Order {
 impl Layout {
     /// Whether nothing but the records is kept, so that prefixes may decode to the items.
     #[inline]
-    pub(super) fn is_of_records(&self) -> bool {
+    pub(in crate::sort) fn is_of_records(&self) -> bool {
         matches!(self.order, Order::Record(_)) && !self.rowid && !self.number
     }
 
     /// What is kept of an item.
     #[inline]
-    pub(super) fn kept<'a>(&self, item: Item<'a>) -> Item<'a> {
+    pub(in crate::sort) fn kept<'a>(&self, item: Item<'a>) -> Item<'a> {
         Item {
             rowid: if self.rowid { item.rowid } else { 0 },
             number: if self.number { item.number } else { 0 },
@@ -286,7 +286,7 @@ impl Layout {
 
     /// The size of an item, however it is stored.
     #[inline]
-    pub(super) fn item_bytes(&self, item: &Item<'_>) -> u64 {
+    pub(in crate::sort) fn item_bytes(&self, item: &Item<'_>) -> u64 {
         item.record.len() as u64 + 8 * (u64::from(self.rowid) + u64::from(self.number))
     }
 }

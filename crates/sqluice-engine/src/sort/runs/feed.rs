@@ -3,22 +3,22 @@
 use sqluice_core::error::Result;
 use sqluice_format::aligned::AlignedBuffer;
 
-use super::halves::HALF_BYTES;
-use super::item;
-use super::order::{Cut, Layout};
-use super::prefetch::Prefetch;
 use super::run::{FileRun, MemoryRun, Stretch};
-use super::spill::BLOCK_BYTES;
-use super::write_behind::Underway;
+use crate::sort::items::halves::HALF_BYTES;
+use crate::sort::items::item;
+use crate::sort::items::order::{Cut, Layout};
+use crate::sort::spill::BLOCK_BYTES;
+use crate::sort::spill::prefetch::Prefetch;
+use crate::sort::spill::write_behind::Underway;
 
 /// The bytes of a run in memory that are gathered at a time: they should stay in the nearest cache.
-pub(super) const GATHER_BYTES: usize = 4 << 10;
+pub(in crate::sort) const GATHER_BYTES: usize = 4 << 10;
 
 /// Where what is wanted begins and ends.
-pub(super) type Cuts<'a> = (Option<&'a Cut>, Option<&'a Cut>);
+pub(in crate::sort) type Cuts<'a> = (Option<&'a Cut>, Option<&'a Cut>);
 
 /// The source of blocks.
-pub(super) enum Feed<'a> {
+pub(in crate::sort) enum Feed<'a> {
     Memory {
         run: &'a MemoryRun,
         places: &'a [u32],
@@ -28,21 +28,21 @@ pub(super) enum Feed<'a> {
     File(FileFeed<'a>),
 }
 
-pub(super) struct FileFeed<'a> {
-    pub(super) run: &'a FileRun,
-    pub(super) prefetch: &'a Prefetch,
-    pub(super) block_bytes: usize,
+pub(in crate::sort) struct FileFeed<'a> {
+    pub(in crate::sort) run: &'a FileRun,
+    pub(in crate::sort) prefetch: &'a Prefetch,
+    pub(in crate::sort) block_bytes: usize,
     /// The end of what was read of the stream.
-    pub(super) at: u64,
+    pub(in crate::sort) at: u64,
     /// What was asked for, up to here.
-    pub(super) asked: u64,
-    pub(super) stretch: Stretch<'a>,
-    pub(super) next: Option<Underway>,
+    pub(in crate::sort) asked: u64,
+    pub(in crate::sort) stretch: Stretch<'a>,
+    pub(in crate::sort) next: Option<Underway>,
 }
 
 impl Feed<'_> {
     /// Reads the next block; returns whether one is left.
-    pub(super) fn fill(&mut self, block: &mut AlignedBuffer, layout: &Layout) -> Result<bool> {
+    pub(in crate::sort) fn fill(&mut self, block: &mut AlignedBuffer, layout: &Layout) -> Result<bool> {
         match self {
             Feed::Memory { run, places } => {
                 block.set_len(0);
@@ -86,7 +86,7 @@ impl FileFeed<'_> {
     }
 
     /// Asks for the next block.
-    pub(super) fn ask(&mut self, mut buffer: AlignedBuffer) {
+    pub(in crate::sort) fn ask(&mut self, mut buffer: AlignedBuffer) {
         if self.asked < self.stretch.end {
             let (offset, follow) = self.run.place(self.asked);
             let left = (self.stretch.end - self.asked).next_multiple_of(BLOCK_BYTES as u64);

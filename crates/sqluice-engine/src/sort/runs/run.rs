@@ -16,22 +16,22 @@ use std::sync::Arc;
 use sqluice_core::error::Result;
 use sqluice_format::aligned::AlignedBuffer;
 
-use super::halves::{HALF_BYTES, first_word};
-use super::item::{self, Found};
-use super::keys::{Form, Keys, Packing};
-use super::order::{Cut, Item, Layout, Order};
-use super::spill::{BLOCK_BYTES, PIECE_BYTES, Spill};
-use super::write_behind::Underway;
+use crate::sort::items::halves::{HALF_BYTES, first_word};
+use crate::sort::items::item::{self, Found};
+use crate::sort::items::keys::{Form, Keys, Packing};
+use crate::sort::items::order::{Cut, Item, Layout, Order};
+use crate::sort::spill::write_behind::Underway;
+use crate::sort::spill::{BLOCK_BYTES, PIECE_BYTES, Spill};
 
 /// Bytes of a step of a stream. The key of the first item in each step is known.
-pub(super) const STEP_BYTES: u64 = if cfg!(test) { 2 << 10 } else { 64 << 10 };
+pub(in crate::sort) const STEP_BYTES: u64 = if cfg!(test) { 2 << 10 } else { 64 << 10 };
 
 /// The halves of keys that are written at a time. A step has sixteen such stretches, so that its first item begins one of them.
-pub(super) const STRETCH: usize = STEP_BYTES as usize / HALF_BYTES / 16;
+pub(in crate::sort) const STRETCH: usize = STEP_BYTES as usize / HALF_BYTES / 16;
 
 /// Items in order.
 #[derive(Debug)]
-pub(super) enum SortedRun {
+pub(in crate::sort) enum SortedRun {
     Memory(MemoryRun),
     /// The keys of key-only items, one at least.
     Keys(Keys),
@@ -40,52 +40,52 @@ pub(super) enum SortedRun {
 
 /// A run that was not spilled.
 #[derive(Debug)]
-pub(super) struct MemoryRun {
-    pub(super) arena: Vec<u8>,
-    pub(super) places: Vec<u32>,
-    pub(super) first_prefix: u128,
-    pub(super) last_prefix: u128,
+pub(in crate::sort) struct MemoryRun {
+    pub(in crate::sort) arena: Vec<u8>,
+    pub(in crate::sort) places: Vec<u32>,
+    pub(in crate::sort) first_prefix: u128,
+    pub(in crate::sort) last_prefix: u128,
 }
 
 /// A run in the temporary file.
 #[derive(Debug)]
-pub(super) struct FileRun {
-    pub(super) spill: Arc<Spill>,
+pub(in crate::sort) struct FileRun {
+    pub(in crate::sort) spill: Arc<Spill>,
     /// The form of the keys, if the items are key-only.
-    pub(super) form: Option<Form>,
+    pub(in crate::sort) form: Option<Form>,
     /// How they are stored, if not as they are.
-    pub(super) packing: Option<Box<Packing>>,
+    pub(in crate::sort) packing: Option<Box<Packing>>,
     pieces: Vec<u64>,
-    pub(super) bytes: u64,
-    pub(super) starts: Vec<Start>,
-    pub(super) last_prefix: u128,
+    pub(in crate::sort) bytes: u64,
+    pub(in crate::sort) starts: Vec<Start>,
+    pub(in crate::sort) last_prefix: u128,
 }
 
 /// A part of a stream.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stretch<'a> {
+pub(in crate::sort) struct Stretch<'a> {
     /// What is looked for begins here or in the next step.
-    pub(super) first: &'a Start,
+    pub(in crate::sort) first: &'a Start,
     /// What begins before this lies before the cut.
-    pub(super) all_until: u64,
+    pub(in crate::sort) all_until: u64,
     /// What begins here or further on does.
-    pub(super) end: u64,
+    pub(in crate::sort) end: u64,
 }
 
 /// A place in a stream where an item begins.
 #[derive(Debug)]
-pub(super) struct Start {
-    pub(super) at: u64,
+pub(in crate::sort) struct Start {
+    pub(in crate::sort) at: u64,
     /// The prefix of the item itself.
-    pub(super) prefix: u128,
+    pub(in crate::sort) prefix: u128,
     /// The first word of its key as it is in the stream; of an item without one, the prefix.
-    pub(super) word: u128,
-    pub(super) cut: Cut,
+    pub(in crate::sort) word: u128,
+    pub(in crate::sort) cut: Cut,
 }
 
 impl SortedRun {
     /// The prefixes of its first and last item.
-    pub(super) fn prefixes(&self, order: &Order) -> (u128, u128) {
+    pub(in crate::sort) fn prefixes(&self, order: &Order) -> (u128, u128) {
         match self {
             SortedRun::Memory(run) => (run.first_prefix, run.last_prefix),
             SortedRun::Keys(keys) => keys.prefixes(order),
@@ -94,7 +94,7 @@ impl SortedRun {
     }
 
     /// The form of the keys, if the items are key-only.
-    pub(super) fn form(&self) -> Option<Form> {
+    pub(in crate::sort) fn form(&self) -> Option<Form> {
         match self {
             SortedRun::Memory(_) => None,
             SortedRun::Keys(keys) => Some(keys.form),
@@ -103,7 +103,7 @@ impl SortedRun {
     }
 
     /// Bytes of memory that it takes.
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub(in crate::sort) fn memory_bytes(&self) -> usize {
         match self {
             SortedRun::Memory(run) => run.arena.capacity() + 4 * run.places.capacity(),
             SortedRun::Keys(keys) => keys.memory_bytes(),
@@ -112,7 +112,7 @@ impl SortedRun {
     }
 
     /// Bytes of its items, roughly.
-    pub(super) fn stored_bytes(&self) -> u64 {
+    pub(in crate::sort) fn stored_bytes(&self) -> u64 {
         match self {
             SortedRun::Memory(run) => run.arena.len() as u64,
             SortedRun::Keys(keys) => size_of_val(keys.as_halves()) as u64,
@@ -121,7 +121,12 @@ impl SortedRun {
     }
 
     /// Writes what is in memory to the temporary file.
-    pub(super) fn spill(&mut self, layout: &Layout, spill: &Arc<Spill>, write_bytes: usize) -> Result<()> {
+    pub(in crate::sort) fn spill(
+        &mut self,
+        layout: &Layout,
+        spill: &Arc<Spill>,
+        write_bytes: usize,
+    ) -> Result<()> {
         let spilled = match self {
             SortedRun::Memory(run) => run.spill(layout, spill, write_bytes)?,
             SortedRun::Keys(keys) => RunWriter::new(spill, write_bytes).keys(&layout.order, keys)?,
@@ -138,18 +143,18 @@ impl MemoryRun {
     }
 
     /// The item at a place.
-    pub(super) fn item(&self, layout: &Layout, place: u32) -> Item<'_> {
+    pub(in crate::sort) fn item(&self, layout: &Layout, place: u32) -> Item<'_> {
         self.found(layout, place).item(&self.arena)
     }
 
     /// The bytes of the item at a place.
     #[inline]
-    pub(super) fn bytes(&self, layout: &Layout, place: u32) -> &[u8] {
+    pub(in crate::sort) fn bytes(&self, layout: &Layout, place: u32) -> &[u8] {
         &self.arena[place as usize..self.found(layout, place).end]
     }
 
     /// The places of the items from one cut to another.
-    pub(super) fn between(&self, layout: &Layout, start: Option<&Cut>, end: Option<&Cut>) -> &[u32] {
+    pub(in crate::sort) fn between(&self, layout: &Layout, start: Option<&Cut>, end: Option<&Cut>) -> &[u32] {
         let before = |cut: &Cut| {
             self.places.partition_point(|place| {
                 let item = self.item(layout, *place);
@@ -179,12 +184,12 @@ impl FileRun {
     }
 
     /// Where a byte of the stream lies in the file, and how many follow it in the same piece.
-    pub(super) fn place(&self, at: u64) -> (u64, u64) {
+    pub(in crate::sort) fn place(&self, at: u64) -> (u64, u64) {
         (self.pieces[(at / PIECE_BYTES) as usize] + at % PIECE_BYTES, PIECE_BYTES - at % PIECE_BYTES)
     }
 
     /// Where the items from one cut to another can be.
-    pub(super) fn between(&self, start: Option<&Cut>, end: Option<&Cut>) -> Stretch<'_> {
+    pub(in crate::sort) fn between(&self, start: Option<&Cut>, end: Option<&Cut>) -> Stretch<'_> {
         let before = |cut: &Cut| self.starts.partition_point(|start| start.cut < *cut);
         let first = start.map_or(0, |cut| before(cut).saturating_sub(1));
         let last = end.map_or(self.starts.len(), before);
@@ -207,7 +212,7 @@ impl Drop for FileRun {
 ///               ^─────────(empty)───────┘
 /// ```
 #[derive(Debug)]
-pub(super) struct RunWriter {
+pub(in crate::sort) struct RunWriter {
     run: FileRun,
     filling: AlignedBuffer,
     underway: Option<Underway>,
@@ -220,21 +225,21 @@ pub(super) struct RunWriter {
 
 impl RunWriter {
     /// Writes `write_bytes` bytes at a time: a power of two, not less than a block nor more than a piece. It takes twice as many.
-    pub(super) fn new(spill: &Arc<Spill>, write_bytes: usize) -> RunWriter {
+    pub(in crate::sort) fn new(spill: &Arc<Spill>, write_bytes: usize) -> RunWriter {
         let run = FileRun::new(spill);
         let (filling, spare) = (AlignedBuffer::default(), AlignedBuffer::default());
         RunWriter { run, filling, underway: None, spare, write_bytes, next_start: 0 }
     }
 
     /// A run of the keys of key-only items, in order.
-    pub(super) fn keys(&mut self, order: &Order, keys: &Keys) -> Result<FileRun> {
+    pub(in crate::sort) fn keys(&mut self, order: &Order, keys: &Keys) -> Result<FileRun> {
         self.run.packing = Packing::of(keys).map(Box::new);
         self.push_keys(order, keys.form, keys.as_halves())?;
         self.finish(keys.prefixes(order).1)
     }
 
     /// Appends the keys of key-only items: whole stretches, but for the last.
-    pub(super) fn push_keys(&mut self, order: &Order, form: Form, keys: &[u64]) -> Result<()> {
+    pub(in crate::sort) fn push_keys(&mut self, order: &Order, form: Form, keys: &[u64]) -> Result<()> {
         self.run.form = Some(form);
         let mut bytes = [0; STRETCH * HALF_BYTES];
         for some in keys.chunks(STRETCH) {
@@ -267,7 +272,7 @@ impl RunWriter {
 
     /// Appends an item, which is given as its bytes, and by its place in the order if that is asked for.
     #[inline]
-    pub(super) fn push(&mut self, bytes: &[u8], place: impl FnOnce() -> (u128, Cut)) -> Result<()> {
+    pub(in crate::sort) fn push(&mut self, bytes: &[u8], place: impl FnOnce() -> (u128, Cut)) -> Result<()> {
         self.start_if_due(|| {
             let (prefix, cut) = place();
             (prefix, prefix, cut)
@@ -314,7 +319,7 @@ impl RunWriter {
     }
 
     /// Gives its memory back.
-    pub(super) fn shrink(&mut self) {
+    pub(in crate::sort) fn shrink(&mut self) {
         (self.filling, self.spare) = (AlignedBuffer::default(), AlignedBuffer::default());
     }
 
@@ -327,7 +332,7 @@ impl RunWriter {
     }
 
     /// The run, which ends with the item of this prefix. Another may begin.
-    pub(super) fn finish(&mut self, last_prefix: u128) -> Result<FileRun> {
+    pub(in crate::sort) fn finish(&mut self, last_prefix: u128) -> Result<FileRun> {
         if !self.filling.bytes().is_empty() {
             self.write()?;
         }
@@ -341,7 +346,7 @@ impl RunWriter {
 }
 
 /// The bytes that a writer with that amount of memory writes at a time.
-pub(super) fn write_bytes(memory_bytes: usize) -> usize {
+pub(in crate::sort) fn write_bytes(memory_bytes: usize) -> usize {
     let bytes = memory_bytes.clamp(BLOCK_BYTES, PIECE_BYTES as usize);
     1 << bytes.ilog2()
 }

@@ -38,7 +38,7 @@ const DIGIT_BITS: u32 = 12;
 const DEPTH_MAX: usize = 16;
 
 /// What is sorted, each under its index.
-pub(super) trait Items {
+pub(in crate::sort) trait Items {
     /// 16 bytes of the normalized key, from the byte `16 * depth` on.
     fn prefix_at(&self, index: u32, depth: usize) -> u128;
     /// The whole order.
@@ -49,19 +49,23 @@ pub(super) trait Items {
 
 /// Memory that is used again.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
+pub(in crate::sort) struct Scratch {
     keys: Vec<u64>,
     other: Vec<u64>,
 }
 
 /// Bytes that sorting takes an item.
-pub(super) const SCRATCH_BYTES: usize = 16;
+pub(in crate::sort) const SCRATCH_BYTES: usize = 16;
 
 /// Indexes of items.
-pub(super) type Indexes<'a> = std::iter::Map<std::slice::Iter<'a, u64>, fn(&u64) -> u32>;
+pub(in crate::sort) type Indexes<'a> = std::iter::Map<std::slice::Iter<'a, u64>, fn(&u64) -> u32>;
 
 /// The indexes of the items in order. The prefixes are used up.
-pub(super) fn sort<'a>(prefixes: &mut [u128], items: &impl Items, scratch: &'a mut Scratch) -> Indexes<'a> {
+pub(in crate::sort) fn sort<'a>(
+    prefixes: &mut [u128],
+    items: &impl Items,
+    scratch: &'a mut Scratch,
+) -> Indexes<'a> {
     let Scratch { keys, other } = scratch;
     let count = prefixes.len();
     keys.clear();
@@ -77,7 +81,7 @@ pub(super) fn sort<'a>(prefixes: &mut [u128], items: &impl Items, scratch: &'a m
 }
 
 /// Puts numbers in order.
-pub(super) fn sort_numbers(keys: &mut [u64], scratch: &mut Scratch) {
+pub(in crate::sort) fn sort_numbers(keys: &mut [u64], scratch: &mut Scratch) {
     let Some(&first) = keys.first().filter(|_| !keys.is_sorted()) else { return };
     let other = with_room(&mut scratch.other, keys.len());
     let bits = u64::BITS - keys.iter().fold(0, |varying, key| varying | key ^ first).leading_zeros();
@@ -86,7 +90,10 @@ pub(super) fn sort_numbers(keys: &mut [u64], scratch: &mut Scratch) {
 }
 
 /// Sorts the keys of key-only items.
-pub(super) fn sort_decodable<const HALVES: usize>(items: &mut [[u64; HALVES]], scratch: &mut Scratch) {
+pub(in crate::sort) fn sort_decodable<const HALVES: usize>(
+    items: &mut [[u64; HALVES]],
+    scratch: &mut Scratch,
+) {
     if !items.is_sorted() {
         let keys = with_room(&mut scratch.keys, items.len());
         sort_decodable_group(items, keys);
@@ -275,7 +282,7 @@ fn first_bits(mut all: u128, count: u32) -> u128 {
 
 /// Presses some bits of the halves of a key together.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Press<const HALVES: usize> {
+pub(in crate::sort) struct Press<const HALVES: usize> {
     halves: [HalfPress; HALVES],
     bits: u32,
 }
@@ -300,7 +307,7 @@ struct HalfPress {
 
 impl<const HALVES: usize> Press<HALVES> {
     /// `None` for more than 64 bits.
-    pub(super) fn new(pressed: [u64; HALVES]) -> Option<Press<HALVES>> {
+    pub(in crate::sort) fn new(pressed: [u64; HALVES]) -> Option<Press<HALVES>> {
         let bits = |halves: &[u64]| halves.iter().map(|half| half.count_ones()).sum::<u32>();
         let all = bits(&pressed);
         let half = |half: usize| HalfPress::new(pressed[half], bits(&pressed[half + 1..]));
@@ -308,13 +315,13 @@ impl<const HALVES: usize> Press<HALVES> {
     }
 
     #[inline]
-    pub(super) fn key(&self, item: [u64; HALVES]) -> u64 {
+    pub(in crate::sort) fn key(&self, item: [u64; HALVES]) -> u64 {
         self.halves.iter().zip(item).fold(0, |key, (press, half)| key | press.pressed(half))
     }
 
     /// The bits of a key where they were.
     #[inline]
-    pub(super) fn halves_of(&self, key: u64) -> [u64; HALVES] {
+    pub(in crate::sort) fn halves_of(&self, key: u64) -> [u64; HALVES] {
         std::array::from_fn(|half| self.halves[half].spread(key))
     }
 }

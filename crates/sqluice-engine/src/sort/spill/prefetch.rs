@@ -7,7 +7,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use sqluice_core::error::Result;
 use sqluice_format::aligned::AlignedBuffer;
 
-use super::spill::Spill;
+use super::Spill;
 use super::write_behind::{Underway, cannot_start};
 
 /// Threads that read blocks before they are needed, for all that is merged at a time.
@@ -51,7 +51,7 @@ impl Prefetch {
     }
 
     /// Begins to read as many blocks as the buffer is long.
-    pub(super) fn read(&self, spill: &Arc<Spill>, offset: u64, buffer: AlignedBuffer) -> Underway {
+    pub(in crate::sort) fn read(&self, spill: &Arc<Spill>, offset: u64, buffer: AlignedBuffer) -> Underway {
         let (reply, result) = bounded(1);
         let request = Request { spill: Arc::clone(spill), offset, buffer, reply };
         if let Some(requests) = &self.requests {
