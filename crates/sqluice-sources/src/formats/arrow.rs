@@ -1,4 +1,4 @@
-//! Arrow IPC files and streams. They are read from start to end, several times.
+//! Arrow IPC files and streams, which are read from start to end, several times.
 
 use arrow_schema::SchemaRef;
 use sqluice_core::error::Result;
@@ -12,7 +12,7 @@ use super::{FileFormat, Format};
 use crate::arrow::{ArrowOptions, ArrowRows, ArrowSource, ipc};
 use crate::input::InputFile;
 
-/// Reads Arrow IPC.
+/// The reader of Arrow IPC files and streams.
 pub(super) struct Arrow;
 
 impl Format for Arrow {
@@ -38,7 +38,7 @@ impl Format for Arrow {
 
 /// The rows of an Arrow IPC file or stream.
 struct ArrowFile {
-    /// A file, not a stream.
+    /// `true` for a file, `false` for a stream.
     is_file: bool,
     options: ArrowOptions,
     schema: SchemaRef,

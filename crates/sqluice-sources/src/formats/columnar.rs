@@ -13,15 +13,15 @@ use crate::input::{InputFile, RemoteRanges};
 use crate::json::unique_names;
 use crate::parquet::FilePart;
 
-/// Rows of a sample.
+/// The largest number of rows in a sample.
 const SAMPLE_ROWS: u64 = 16 << 10;
 
-/// Returns how values are stored.
+/// Returns the options for storing values.
 pub(super) fn options(request: &OpenRequest<'_>) -> ArrowOptions {
     request.arrow.lossy(request.lossy).memory(MemoryBound(Some(request.memory_bytes)))
 }
 
-/// Returns the file that an input is, or the ranges of one behind a URL, which are kept in the folder for temporary files.
+/// Returns the input as a file or, behind a URL, as ranges that are kept in the folder for temporary files.
 pub(super) fn part(input: &InputFile, request: &OpenRequest<'_>) -> Result<FilePart> {
     match input.remote() {
         Some(remote) => {
@@ -32,13 +32,13 @@ pub(super) fn part(input: &InputFile, request: &OpenRequest<'_>) -> Result<FileP
     }
 }
 
-/// Returns the file that an input is.
+/// Returns the input as a file.
 pub(super) fn regular(input: &InputFile) -> Result<FilePart> {
     let (file, start, bytes) = input.file()?;
     Ok(FilePart::new(file, start, bytes))
 }
 
-/// Returns the number of rows of a file, unless the file has more than a sample.
+/// Returns the number of rows of a file, or `None` if the rows fill a sample.
 pub(super) fn count_rows(batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<Option<u64>> {
     let mut seen = 0;
     for batch in batches {

@@ -1,4 +1,4 @@
-//! CSV files: how they are written, and what their columns are called.
+//! CSV files: the recognition of their dialect, and the names of their columns.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -31,12 +31,12 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting::Delimiter,
 ];
 
-/// The settings of a format whose name says the delimiter.
+/// The settings of a format whose name decides the delimiter.
 pub(super) const SETTINGS_WITHOUT_DELIMITER: &[Setting] = SETTINGS.split_last().unwrap().1;
 
-/// Reads CSV.
+/// The reader of CSV files.
 pub(super) struct Csv {
-    /// The delimiter that the name of the format says.
+    /// The delimiter that the name of the format decides, if any.
     pub(super) delimiter: Option<Delimiter>,
 }
 
@@ -78,7 +78,7 @@ impl Format for Csv {
     }
 }
 
-/// Returns what the user says about the file.
+/// Returns the settings of the user that decide the dialect.
 fn given<'a>(request: &OpenRequest<'a>) -> Given<'a> {
     let options = request.options;
     let mut given = Given::new();
@@ -92,7 +92,7 @@ fn given<'a>(request: &OpenRequest<'a>) -> Given<'a> {
     given
 }
 
-/// Returns the names of the columns, and what is to be said about them.
+/// Returns the names of the columns, and the notes about them.
 fn columns(
     input: &InputFile,
     reader: &CsvReader,
@@ -136,7 +136,7 @@ fn columns(
     Ok(Columns { names, places: None, notes })
 }
 
-/// Returns what was recognised, for the report.
+/// Returns the recognised dialect, for the report.
 fn recognised_csv(sniffed: &Sniffed) -> RecognisedCsv {
     let Dialect { delimiter, quote, escape, comment, .. } = sniffed.dialect;
     let preamble = sniffed.preamble.as_ref();
@@ -162,7 +162,7 @@ struct Sampled {
 }
 
 impl Sampled {
-    /// Takes a sample of the usual size or, where the first record is longer, a larger one.
+    /// Takes a sample of the usual size, or a larger one if the first record is longer.
     fn new(input: &mut InputFile, request: &OpenRequest<'_>, given: &Given<'_>) -> Result<Sampled> {
         let mut sample_bytes = request.sample_bytes;
         loop {
@@ -194,7 +194,7 @@ fn csv_reader(sample: Sample, name: &Path, options: &CsvOptions) -> Result<CsvRe
     CsvReader::new(input, name, options.clone())
 }
 
-/// Returns how the file is read.
+/// Returns the options for reading the file.
 fn csv_options(request: &OpenRequest<'_>, sniffed: &Sniffed) -> CsvOptions {
     let options = request.options;
     CsvOptions::new()
@@ -211,8 +211,9 @@ fn csv_options(request: &OpenRequest<'_>, sniffed: &Sniffed) -> CsvOptions {
         .footer(sniffed.footer)
 }
 
-/// Returns how many fields the records of a file without a header have: as many as most, and where these differ, as the user says by naming
-/// the columns or declaring the table. So the other records need not be like the first.
+/// Returns the number of fields of each record in a file without a header: the number that most records have. The number of columns that
+/// the user names or declares counts instead if some records differ, or if `pad` fills the columns that the records lack. So the first
+/// record need not be like the others.
 fn fields(request: &OpenRequest<'_>, sniffed: &Sniffed) -> Option<usize> {
     let named = request.columns.map_or(request.declared.len(), <[String]>::len);
     match sniffed.fields {
@@ -225,8 +226,8 @@ fn fields(request: &OpenRequest<'_>, sniffed: &Sniffed) -> Option<usize> {
     .filter(|_| !sniffed.header)
 }
 
-/// Returns the error for a header that no row is like, if the rows are like each other: every row is malformed. Where they differ, each says
-/// what is wrong with it.
+/// Returns the error for a header with more or fewer fields than the rows, if the rows are alike: then every row is malformed. If the rows
+/// differ, each bad row has an error of its own.
 fn odd_header(
     columns: &Columns,
     options: &CsvOptions,
@@ -254,7 +255,7 @@ fn odd_header(
     ]))
 }
 
-/// Returns the delimiter that a file's name speaks of.
+/// Returns the delimiter that the extension of a file stands for: a tab for `.tsv` and `.tab`.
 fn preferred(path: &Path) -> Option<Delimiter> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
@@ -266,7 +267,7 @@ struct CsvFile {
     /// The names of the columns, for a file that changes while it is read.
     names: Vec<String>,
     options: CsvOptions,
-    /// Rows that were loaded although fields are missing.
+    /// The number of rows that were loaded although fields are missing.
     padded: Arc<AtomicU64>,
 }
 

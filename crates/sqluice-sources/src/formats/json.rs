@@ -53,7 +53,7 @@ const fn of(layout: Layout) -> FileFormat {
     }
 }
 
-/// Reads JSON; `None`: the beginning of a file decides the layout.
+/// The reader of JSON files; `None`: the beginning of a file decides the layout.
 pub(super) struct Json(pub(super) Option<Layout>);
 
 impl Format for Json {
@@ -165,8 +165,8 @@ fn open(
     })
 }
 
-/// Suggests the array in which the records may be, where a file is one object that has such an array. `rows` is the number of records in the
-/// sample.
+/// Suggests the array in which the records may be, if the file is one object with an array of objects. `rows` is the number of records in
+/// the sample.
 ///
 /// # Errors
 /// If the memory is too small for that object.
@@ -190,11 +190,11 @@ struct JsonFile {
     options: JsonOptions,
     /// The keys, as far as they are known.
     keys: Vec<Key>,
-    /// All keys of the file are known.
+    /// `true` if all keys of the file are known.
     complete: bool,
     /// The keys that the last source met and that were not known.
     met: Option<NewKeysMet>,
-    /// Where the records may be, or what stands around them.
+    /// A note about the array in which the records may be, or about the text around the records.
     remark: Option<Message>,
 }
 
@@ -214,7 +214,7 @@ impl JsonFile {
         Ok(source.with_progress(progress, opened.bytes))
     }
 
-    /// Reads a source for its keys, on some threads.
+    /// Reads a source for its keys, on `threads` threads.
     fn read_keys(&mut self, source: &mut JsonSource, threads: usize) -> Result<()> {
         let met = source.new_keys();
         let (_, read) = infer::scan(source, &[], threads, &Cancel::new(), &Silent);
@@ -305,7 +305,7 @@ impl Content for JsonFile {
     }
 }
 
-/// Returns what fills the columns of the table, and which rows are read.
+/// Returns the fields and constants that fill the columns of the table, and the rows that are read.
 fn columns(wanted: WantedRows<'_>) -> (Vec<JsonColumn>, Range<u64>) {
     let WantedRows { map, as_text, rows } = wanted;
     let columns = map.into_iter().enumerate();

@@ -56,11 +56,11 @@ pub struct FileFormat {
     pub about: &'static str,
     /// The extensions of file names, in lower case.
     pub extensions: &'static [&'static str],
-    /// First bytes that no file of another format has. They win over the extension.
+    /// The first bytes that no file of another format has. A signature wins over the extension.
     pub signatures: &'static [&'static [u8]],
     /// The settings that this format understands, and not every format does.
     pub settings: &'static [Setting],
-    /// A file has several tables, each with its name.
+    /// `true` if a file has several tables, each with its name.
     pub has_tables: bool,
     reader: Reader,
 }
@@ -68,7 +68,7 @@ pub struct FileFormat {
 /// The code that reads a format.
 enum Reader {
     Built(&'static dyn Format),
-    /// The build lacks this cargo feature.
+    /// The cargo feature that the build lacks.
     #[cfg_attr(all(feature = "avro", feature = "parquet"), allow(dead_code))]
     Missing(&'static str),
 }
@@ -139,7 +139,7 @@ pub static JSON: FileFormat = FileFormat {
     reader: Reader::Built(&json::Json(None)),
 };
 
-/// Parquet.
+/// Parquet files.
 pub static PARQUET: FileFormat = FileFormat {
     name: "parquet",
     words: "Parquet",
@@ -189,8 +189,8 @@ pub static SQLITE: FileFormat = FileFormat {
 
 /// The reader of a format: how the layout of a file is recognised, and how the file is opened.
 pub trait Format: Sync {
-    /// Returns the format that a file has whose name or user says `this` one: one name may stand for several layouts. Returns `None` if
-    /// only a longer beginning of the file decides.
+    /// Returns the exact format of a file that has the format `this` by its name or by the user's word: one name may stand for several
+    /// layouts. Returns `None` if only a longer beginning of the file decides.
     fn layout(&self, this: &'static FileFormat, start: &Start<'_>) -> Option<&'static FileFormat> {
         let _ = start;
         Some(this)
@@ -203,7 +203,7 @@ pub trait Format: Sync {
         Some(false)
     }
 
-    /// Opens a file: reads its columns, and takes a sample of its rows. A file with several tables gives several.
+    /// Opens a file: reads its columns, and takes a sample of its rows. Returns one [`Opened`] for each table of the file.
     ///
     /// # Errors
     /// If the file can't be read, is damaged, or contradicts the request.
@@ -220,9 +220,9 @@ pub trait Format: Sync {
 pub struct Start<'a> {
     /// The first bytes, decompressed.
     pub head: &'a [u8],
-    /// The file has no more bytes, or no more of them may be read to recognise it.
+    /// `true` if the file has no more bytes, or if no more of them may be read to recognise it.
     pub whole: bool,
-    /// The user names the format.
+    /// `true` if the user names the format.
     pub asked: bool,
     /// The settings of the user.
     pub options: &'a FormatOptions,

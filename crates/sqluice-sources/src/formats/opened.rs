@@ -1,4 +1,4 @@
-//! Opened files: what they are asked for, and what they say of themselves.
+//! Opened files: the requests to open them, and the facts about them.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use super::sample::SampleFacts;
 use crate::convert::Conversion;
 use crate::input::InputFile;
 
-/// What a load wants to know of a file, and within which limits.
+/// A request to open a file: the settings and the limits of the load.
 pub struct OpenRequest<'a> {
     /// The path or URL of the file, as the user names it.
     pub path: &'a Path,
-    /// How the file is written, as far as the user says it.
+    /// The settings of the user about the format of the file.
     pub options: &'a FormatOptions,
-    /// The table that is asked for; `None`: the format decides.
+    /// The table that the user asks for; `None`: the format decides.
     pub table: Option<&'a str>,
     /// The columns that the user selects or, for a file without a header, names.
     pub columns: Option<&'a [String]>,
@@ -28,32 +28,32 @@ pub struct OpenRequest<'a> {
     pub declared: &'a [&'a str],
     /// All columns that any setting names.
     pub named: &'a [String],
-    /// Tables are STRICT.
+    /// `true` if tables are STRICT.
     pub strict: bool,
-    /// Values may lose what SQLite's conversions lose.
+    /// `true` if values may lose what SQLite's conversions lose.
     pub lossy: bool,
-    /// How decimals and timestamps are stored.
+    /// The storage of decimals and timestamps.
     #[cfg(feature = "arrow")]
     pub arrow: crate::arrow::ArrowOptions,
     /// The number of rows that are loaded at most.
     pub rows_max: u64,
-    /// Bytes of text that are looked at.
+    /// The bytes of text in the sample.
     pub sample_bytes: usize,
-    /// Bytes of text that are decoded at once.
+    /// The bytes of text that are decoded at once.
     pub part_bytes: usize,
-    /// Bytes of a record at most.
+    /// The largest number of bytes of a record.
     pub record_bytes_max: usize,
-    /// Bytes of memory for all buffers.
+    /// The bytes of memory for all buffers.
     pub memory_bytes: u64,
     /// The number of threads that read a whole file before the load.
     pub threads: usize,
-    /// Returns the folder for temporary files.
+    /// A function that returns the folder for temporary files.
     pub temp_folder: &'a (dyn Fn() -> Result<PathBuf> + Sync),
-    /// Opens the database at `path`.
+    /// A function that opens the database at `path`.
     pub open_database: &'a (dyn Fn() -> Result<Snapshot> + Sync),
-    /// Opens the input at `path` once more, for another table of the file.
+    /// A function that opens the input at `path` once more, for another table of the file.
     pub open_again: &'a (dyn Fn() -> Result<InputFile> + Sync),
-    /// Ends the run if it is set.
+    /// The flag that ends the run if it is set.
     pub cancel: &'a sqluice_core::progress::Cancel,
 }
 
@@ -62,21 +62,21 @@ pub struct OpenRequest<'a> {
 pub struct Opened {
     /// The input, which can be read again.
     pub input: InputFile,
-    /// The name of the table within the file; `None`: the file is one table, and has no name for it.
+    /// The name of the table within the file; `None`: the file is a single table without a name.
     pub table: Option<String>,
     /// The columns, as far as they are known.
     pub columns: Columns,
     /// The types that the file declares for its columns; empty if types follow from values.
     pub types: Vec<Option<&'static str>>,
-    /// How the file is written, as data.
+    /// The format and layout of the file, as data.
     pub recognised: Recognised,
-    /// How the file is written, in words.
+    /// The format and layout of the file, in words.
     pub words: String,
-    /// What the sample shows of the whole file.
+    /// The facts that the sample shows about the whole file.
     pub sample: SampleFacts,
     /// The rows of the sample.
     pub rows: SampledRows,
-    /// The error for a file all of whose sampled rows are malformed, if that has one reason.
+    /// The error to report if all rows of the sample are malformed for one common reason.
     pub all_malformed: Option<Error>,
     /// The reader of the rows.
     pub content: Box<dyn Content>,
@@ -85,11 +85,11 @@ pub struct Opened {
 /// The columns of a file.
 #[derive(Debug, Default)]
 pub struct Columns {
-    /// Their names.
+    /// The names of the columns.
     pub names: Vec<String>,
-    /// Where the file names them; `None`: it does not.
+    /// The place of each name in the file; `None`: the file does not name its columns.
     pub places: Option<Vec<Place>>,
-    /// What a user might expect otherwise.
+    /// Notes about how the file is read, where a user might expect something else.
     pub notes: Vec<Message>,
 }
 
@@ -106,11 +106,11 @@ pub enum SampledRows {
     },
 }
 
-/// Which rows and columns of a file are read.
+/// The rows and columns of a file that are read.
 pub struct WantedRows<'a> {
-    /// Which field, or which constant, each column of the table gets.
+    /// The field or the constant that fills each column of the table.
     pub map: Vec<ColumnFrom>,
-    /// Which columns of the table have TEXT affinity.
+    /// `true` for each column of the table that has TEXT affinity.
     pub as_text: &'a [bool],
     /// The numbers of the rows: the first one has the number `rows.start`.
     pub rows: Range<u64>,
@@ -135,10 +135,10 @@ pub trait Content: Send {
         wanted: WantedRows<'_>,
     ) -> Result<Box<dyn Counted>>;
 
-    /// Returns `true` if the file declares no types: its values show them.
+    /// Returns `true` if the file declares no types, so that the types follow from the values.
     fn has_untyped_values(&self) -> bool;
 
-    /// Returns `true` if the values of the file can be converted so: they are text, or written as text.
+    /// Returns `true` if `conversion` applies to the values of the file: the values are text, or written as text.
     fn can_convert(&self, conversion: &Conversion) -> bool {
         let _ = conversion;
         false

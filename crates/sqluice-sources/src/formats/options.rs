@@ -8,7 +8,8 @@ use crate::csv::Delimiter;
 use crate::input::Encoding;
 use crate::json::RecordsPath;
 
-/// How files are written. What is `None` is recognised. All settings but `format`, `encoding` and `records` are about CSV.
+/// Settings about the format of files. A setting that is `None` is recognised from the files. All settings but `format`, `encoding` and
+/// `records` are about CSV.
 ///
 /// ```
 /// use sqluice_sources::formats::FormatOptions;
@@ -19,36 +20,37 @@ use crate::json::RecordsPath;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct FormatOptions {
-    /// The format; `None`: the one that names and first bytes of the files say.
+    /// The format; `None`: the names and the first bytes of the files decide.
     pub format: Option<&'static FileFormat>,
-    /// Between fields.
+    /// The delimiter between fields.
     pub delimiter: Option<Delimiter>,
-    /// Around fields; `Some(None)`: nothing is.
+    /// The quote around fields; `Some(None)`: fields are never quoted.
     pub quote: Option<Option<u8>>,
-    /// Within quotes, makes the next character stand for itself; `Some(None)`: nothing does.
+    /// The character that escapes the next one within quotes; `Some(None)`: no character does.
     pub escape: Option<Option<u8>>,
-    /// Lines that begin with it are skipped; `Some(None)`: none is.
+    /// The character that begins a comment line, which is skipped; `Some(None)`: no line is a comment.
     pub comment: Option<Option<u8>>,
-    /// The first record names the columns.
+    /// `true` if the first record names the columns.
     pub header: Option<bool>,
-    /// Lines to skip at the start; `Some(0)`: the first line belongs to the table.
+    /// The number of lines to skip at the start; `Some(0)`: the first line belongs to the table.
     pub skip_lines: Option<u64>,
     /// Unquoted fields that are NULL, besides the empty one.
     pub null: Vec<String>,
-    /// An unquoted empty field is empty text.
+    /// `true` if an unquoted empty field is empty text, not NULL.
     pub empty_as_text: bool,
-    /// Fields that are missing at the end of a record are NULL; otherwise such a row is bad, as one with too many fields always is.
+    /// `true` if fields that are missing at the end of a record are NULL. Otherwise a record with missing fields is a bad row, as a record
+    /// with too many fields always is.
     pub pad: bool,
-    /// A quote inside an unquoted field makes a bad row; otherwise it is a character like any other.
+    /// `true` if a quote inside an unquoted field makes a bad row. Otherwise the quote is a character like any other.
     pub strict_quotes: bool,
     /// The array of records in a JSON document that is one object; `None`: the file is an array, or objects.
     pub records: Option<RecordsPath>,
-    /// The encoding; `None`: UTF-8, or what the byte order mark says.
+    /// The encoding; `None`: UTF-8, or the encoding that the byte order mark names.
     pub encoding: Option<Encoding>,
 }
 
 setters! { FormatOptions:
-    /// Sets what the files are, instead of recognising it by their names and first bytes.
+    /// Sets the format of the files, instead of recognising it by their names and first bytes.
     format(format: impl Into<Option<&'static FileFormat>>) = format.into();
     /// Sets the delimiter between fields.
     delimiter(delimiter: impl Into<Delimiter>) = Some(delimiter.into());
@@ -77,7 +79,7 @@ setters! { FormatOptions:
 }
 
 impl FormatOptions {
-    /// Recognises everything.
+    /// Creates options that leave everything to be recognised.
     pub fn new() -> FormatOptions {
         FormatOptions::default()
     }

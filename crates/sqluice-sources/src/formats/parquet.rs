@@ -11,7 +11,7 @@ use crate::arrow::ArrowOptions;
 use crate::input::InputFile;
 use crate::parquet::ParquetFile;
 
-/// Reads Parquet.
+/// The reader of Parquet files.
 pub(super) struct Parquet;
 
 impl Format for Parquet {

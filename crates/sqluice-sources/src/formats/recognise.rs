@@ -21,10 +21,10 @@ use super::sample::SAMPLE_GROWTH;
 use super::{ALL, CSV, FileFormat, FormatOptions, SQLITE, Start};
 use crate::input::{InputFile, foreign};
 
-/// The bytes of a file that are looked at first.
+/// The number of bytes of a file that are read first.
 const HEAD_BYTES: usize = 4096;
 
-/// Returns the format of the file at `path`. Of a file whose first bytes leave it open, up to `bytes_max` are read.
+/// Returns the format of the file at `path`. If the first bytes of the file do not decide, up to `bytes_max` bytes are read.
 ///
 /// # Errors
 /// If the file can't be read, has a format that is not read here, or a setting is not for its format.
@@ -72,7 +72,7 @@ fn of_input(
     }
 }
 
-/// Returns the format of a file that begins so; `None`: only a longer beginning decides.
+/// Returns the format of a file that begins with `start`; `None`: only a longer beginning decides.
 fn of_start(start: &Start<'_>, path: &Path) -> Option<&'static FileFormat> {
     if let Some(asked) = start.options.format {
         return layout(asked, start);
@@ -96,7 +96,7 @@ fn of_start(start: &Start<'_>, path: &Path) -> Option<&'static FileFormat> {
     Some(if start.options.records.is_some() && *format == CSV { &JSON_ARRAY } else { format })
 }
 
-/// Returns the format of a file whose name says nothing: CSV, unless it looks like another.
+/// Returns the format of a file whose name says nothing: CSV, unless the first bytes look like another format.
 fn of_content(start: &Start<'_>) -> Option<&'static FileFormat> {
     for format in ALL {
         let Some(reader) = format.reader() else { continue };
@@ -127,7 +127,7 @@ fn is_database(input: &InputFile, path: &Path) -> Result<bool> {
         && start == magic)
 }
 
-/// Returns the extension of a name, in lower case, that of a compression aside.
+/// Returns the extension of a file name in lower case, without the extension of a compression.
 fn extension(path: &Path) -> Option<String> {
     let of = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
     match of(path)?.as_str() {

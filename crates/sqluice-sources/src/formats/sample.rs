@@ -1,4 +1,4 @@
-//! Samples: the beginning of a file, and what it shows of the whole.
+//! Samples: the beginnings of files, and the facts that they show about the whole files.
 
 use std::io::{Cursor, Read};
 
@@ -6,20 +6,20 @@ use sqluice_core::error::{Error, Setting, message};
 
 use crate::input::{Compression, Encoding, Sample};
 
-/// The factor by which the next sample is longer, if one does not hold the first record.
+/// The factor by which the next sample is longer, if a sample does not hold the first record.
 pub(super) const SAMPLE_GROWTH: usize = 8;
 
-/// What a sample shows of the whole file.
+/// The facts that a sample shows about the whole file.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SampleFacts {
-    /// How many bytes were asked for.
+    /// The number of bytes that were requested for the sample.
     pub sample_bytes: usize,
-    /// Bytes of the sample's text.
+    /// The bytes of the sample's text.
     pub text_bytes: u64,
-    /// The sample is all of the file.
+    /// `true` if the sample is all of the file.
     pub whole: bool,
-    /// The sample has the bytes of the file, neither decompressed nor transcoded.
+    /// `true` if the sample has the bytes of the file, neither decompressed nor transcoded.
     pub plain: bool,
     /// The compression of the file.
     pub compression: Option<Compression>,
@@ -34,7 +34,7 @@ impl SampleFacts {
         SampleFacts { sample_bytes, text_bytes: text.len() as u64, whole, plain, compression, encoding }
     }
 
-    /// Returns the facts of a file that declares its columns, of which some rows are looked at.
+    /// Returns the facts of a file that declares its columns, of which `rows` rows are in the sample. `whole`: the file has no more rows.
     pub(super) fn of_rows(rows: u64, whole: bool) -> SampleFacts {
         SampleFacts {
             sample_bytes: 0,
@@ -47,8 +47,8 @@ impl SampleFacts {
     }
 }
 
-/// Opens a sample. Reading beyond a sample that is not all of its file is an error; `skips` says whether the user skips lines already, or
-/// `None` if no line can be skipped.
+/// Opens a sample. Reading beyond a sample that is not all of its file is an error. `skips` is `true` if the user skips lines already, and
+/// `None` if the format has no lines to skip.
 pub(super) fn sample_reader(sample: Sample, skips: Option<bool>) -> Box<dyn Read + Send> {
     let bytes = sample.text.len();
     let text = Cursor::new(sample.text);

@@ -18,10 +18,10 @@ use super::sample::SampleFacts;
 use super::{FileFormat, Format};
 use crate::input::InputFile;
 
-/// Rows of a sample.
+/// The largest number of rows in a sample.
 const SAMPLE_ROWS: u64 = 16 << 10;
 
-/// Reads databases.
+/// The reader of SQLite databases.
 pub(super) struct Sqlite;
 
 impl Format for Sqlite {
@@ -99,7 +99,7 @@ impl DatabaseTable {
         types.into_iter()
     }
 
-    /// Opens the rows, for the columns of the table that they go to.
+    /// Opens the rows of the table. `map` has the field or the constant that fills each column of the new table.
     fn source(&self, map: Vec<ColumnFrom>, rows: std::ops::Range<u64>) -> Result<Box<dyn Counted>> {
         let fields = map.iter().map(|from| match from {
             ColumnFrom::Field(field) => Some(*field),
@@ -132,14 +132,14 @@ impl Content for DatabaseTable {
     }
 }
 
-/// What fills the columns of the table.
+/// The fields and constants that fill the columns of the new table.
 struct Mapping {
     filled: Vec<Filled>,
-    /// The columns of the rows that they are; `None`: a constant.
+    /// The field that fills each column; `None`: a constant fills the column.
     fields: Vec<Option<usize>>,
 }
 
-/// Rows as those of another table.
+/// A source of rows that fill another table.
 struct Mapped {
     source: Box<dyn Counted>,
     mapping: Arc<Mapping>,

@@ -47,20 +47,20 @@ use crate::remote;
 pub struct PreparedLoad {
     load: Request,
     cancel: Cancel,
-    /// Set by a failed attempt, too; ends the wait for a pipe.
+    /// A flag that is set with `cancel`, or by a failed attempt, and that ends the wait for a pipe.
     stop: Cancel,
     tables: Vec<LoadTable>,
     schema: Schema,
     plan: Plan,
-    /// Files that are left out.
+    /// The files that are left out.
     skipped: Vec<SkippedFile>,
-    /// Why the files could not be read to their ends for their types.
+    /// The error that ended the reading of the files for their types, if any.
     unread: Option<Error>,
-    /// What the time went into so far.
+    /// The time that was spent so far.
     spent: Spent,
 }
 
-/// What the time went into before the last attempt.
+/// The time that was spent before the last attempt: in all, and by phase.
 #[derive(Default)]
 struct Spent {
     seconds: f64,
@@ -77,15 +77,17 @@ impl Spent {
 }
 
 impl Load {
-    /// Looks at the files and decides what will be done. Nothing is written. `cancel` ends this, and the run, when it is set.
+    /// Samples the files and plans the load. Nothing is written. `cancel`, once set, ends the planning and later the run.
     ///
     /// # Errors
-    /// When something is in the way of the database or it does not fit the disk, a file can't be read, or it does not fit the schema.
+    /// If something is in the way of the database, the database does not fit the disk, a file can't be read, or a file does not fit the
+    /// schema.
     pub fn prepare(self, cancel: &Cancel) -> Result<PreparedLoad> {
         self.prepare_watched(cancel, &Silent)
     }
 
-    /// [`Load::prepare`] that reports to `progress` how many files were sampled, as rows of the phase `sample`, if that takes long.
+    /// Prepares the load as [`Load::prepare`] does. If sampling takes long, the number of sampled files is reported to `progress`, as rows
+    /// of the phase `sample`.
     ///
     /// # Errors
     /// As [`Load::prepare`].
@@ -125,17 +127,17 @@ impl Load {
 }
 
 impl PreparedLoad {
-    /// How each input is read.
+    /// Returns a report about each input: its format, and its table.
     pub fn inputs(&self) -> Vec<InputReport> {
         self.tables.iter().flat_map(LoadTable::inputs).collect()
     }
 
-    /// What will be done.
+    /// Returns the plan of the load.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Plans for what is known now. How large the database will be is not measured again.
+    /// Plans again, for what is known now. The size of the database is not measured again.
     fn plan_again(&mut self) -> Result<()> {
         let estimated_bytes = self.plan.estimated_bytes;
         (self.schema, self.plan) = plan::plan(&self.load, &mut self.tables)?;
@@ -143,13 +145,13 @@ impl PreparedLoad {
         Ok(())
     }
 
-    /// Measures how large the database will be.
+    /// Measures the size that the database will have.
     fn estimate(&mut self) {
         let PreparedLoad { load, tables, schema, plan, stop, .. } = self;
         plan.estimated_bytes = plan::estimate::bytes(load, tables, schema, plan, stop);
     }
 
-    /// Bytes of input of some tables, when that is known of all their files.
+    /// Returns the bytes of input of the tables that `which` selects, if known for all their files.
     fn total(&self, which: impl Fn(&LoadTable) -> bool) -> Option<Amount> {
         let tables = self.tables.iter().filter(|table| which(table));
         let bytes = tables.map(LoadTable::bytes).try_fold(0, |sum, bytes| Some(sum + bytes?));

@@ -1,4 +1,4 @@
-//! Whether the rows of a table are sorted, by what its samples show of their order.
+//! Decides if the rows of a table must be sorted, from the order that the samples show.
 //!
 //! ```text
 //!  the samples of all files      strictly ascending, and all rows    pages
@@ -60,7 +60,7 @@ pub(crate) fn plan(load: &Request, table: &mut LoadTable, schema: &Schema, plan:
     }
 }
 
-/// The order that the samples show.
+/// Returns the order that the samples show.
 fn of_samples(table: &mut LoadTable, load: &Request, schema: &Schema) -> Order {
     let declared = &schema.tables[table.index_in(schema)];
     let Some(alias) = declared.rowid_alias else { return Order::Ascending };

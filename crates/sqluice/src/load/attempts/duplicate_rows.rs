@@ -9,8 +9,8 @@
 //!  what is known when SQLite takes the rows
 //! ```
 //!
-//! Parts don't report where their rows are. But a row that the sink refuses is returned as a bad row, with its place: so these
-//! rows are refused, and no others.
+//! Parts don't report the places of their rows. But a row that the sink refuses is returned as a bad row, with its place. So the sink
+//! refuses exactly the wanted rows.
 
 use sqluice_core::affinity::{Rowid, to_rowid};
 use sqluice_core::batch::Batch;
@@ -24,8 +24,8 @@ use sqluice_core::source::{BadRow, Part, Refused, RefusedRow, Sink};
 use crate::load::request::Request;
 use crate::load::tables::table::LoadTable;
 
-/// Adds to an error about two rows with the same key which they are, and to one about a record where it is, as far as that can
-/// be found out.
+/// Adds the places of both rows to an error about two rows with the same key, or the place of the record to an error about one record. If
+/// the rows are not found, the error stays without a place.
 pub(crate) fn located(
     mut error: Error,
     load: &Request,
@@ -85,7 +85,7 @@ impl Blamed<'_> {
 /// A row that was looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Found {
-    /// Its number, counted from 0 over all files.
+    /// The number of the row, counted from 0 over all files.
     record: u64,
     place: Option<Place>,
 }
@@ -148,14 +148,14 @@ fn find(
     Ok(finder.found)
 }
 
-/// Whether the files have the column that names the rowid.
+/// Returns the column that names the rowid, if a file has this column.
 fn gives_rowids(table: &LoadTable, load: &Request, declared: &Table) -> Result<Option<usize>> {
     let Some(alias) = declared.rowid_alias else { return Ok(None) };
     let gives = |map: &Vec<ColumnFrom>| matches!(map[alias], ColumnFrom::Field(_));
     Ok(table.maps(declared, load)?.iter().any(gives).then_some(alias))
 }
 
-/// The column that a message points at: the first of the key.
+/// Returns the column that a message points at: the first column of the key.
 fn blamed(duplicate: &Duplicate, table: &Table) -> usize {
     let named = table.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(&duplicate.index));
     let first = named.or(table.clustered.as_ref()).and_then(|index| index.columns.first());
@@ -165,11 +165,11 @@ fn blamed(duplicate: &Duplicate, table: &Table) -> usize {
     }
 }
 
-/// How the rows are known that are looked for.
+/// The rows that are looked for, by the numbers of their records or by their rowids.
 enum Wanted {
-    /// By their numbers, counted from 0.
+    /// The numbers of the records, counted from 0.
     Records(Vec<u64>),
-    /// By the values, each once, of a column that names the rowid.
+    /// The rowids that are not found yet, as values of the column `alias`.
     Rowids { alias: usize, left: Vec<i64> },
 }
 
@@ -197,7 +197,7 @@ impl Wanted {
     }
 }
 
-/// Refuses the rows that are looked for.
+/// A sink that refuses the rows that are looked for.
 struct Finder {
     wanted: Wanted,
     column: usize,
@@ -220,7 +220,7 @@ impl Finder {
         }
     }
 
-    /// The first row of a batch that is looked for, and was not found yet.
+    /// Returns the index of the first wanted row in a batch. Each wanted rowid is found once.
     fn first_in(&mut self, batch: &Batch<'_>) -> Option<usize> {
         let next = self.next;
         match &mut self.wanted {
@@ -271,13 +271,13 @@ mod tests {
     use sqluice_core::progress::Silent;
     use std::fs;
 
-    /// The error about two rows of table `t`, which has those files, with their places.
+    /// Returns the error about two rows of table `t` with the same key, with the places of these rows. The table has these files.
     fn located_rows(files: &[(&str, &str)], with: impl FnOnce(Load) -> Load, rows: DuplicateRows) -> String {
         let duplicate = Duplicate { table: "T".to_owned(), index: "idx_t_b".to_owned(), rows };
         located_in(files, with, Error::input("twice").duplicate(duplicate))
     }
 
-    /// The error with the places of its rows of table `t`, which has those files, cut into small parts.
+    /// Returns the error with the places of its rows in table `t`. The table has these files, which are cut into small parts.
     fn located_in(files: &[(&str, &str)], with: impl FnOnce(Load) -> Load, error: Error) -> String {
         let folder = tempfile::tempdir().unwrap();
         let paths = files.iter().map(|(name, text)| {

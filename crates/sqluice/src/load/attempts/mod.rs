@@ -38,7 +38,7 @@ impl PreparedLoad {
     /// Loads everything.
     ///
     /// # Errors
-    /// When the input is bad or the database can't be written: it is as it was, or absent, then.
+    /// If the input is bad or the database can't be written. The database is then as it was before, or absent.
     pub fn run(mut self, progress: &dyn Progress) -> Result<Report> {
         self.load.check_targets()?;
         self.refuse_bad_files()?;
@@ -62,7 +62,7 @@ impl PreparedLoad {
         Ok(self.completed(report, before + began.elapsed().as_secs_f64()))
     }
 
-    /// The report with what the load knows of its files and attempts.
+    /// Completes the report with the facts that only the load knows: its inputs, skipped files, padded rows and phases.
     fn completed(self, mut report: Report, seconds: f64) -> Report {
         report.seconds = seconds;
         report.inputs = self.inputs();
@@ -90,7 +90,7 @@ impl PreparedLoad {
         }
     }
 
-    /// Settles the types. What can't be read is met again by the load, unless that finds a fault before it.
+    /// Settles the types. An error of reading is only kept, as the load meets the same error again or finds an earlier fault.
     fn settle_again(&mut self, progress: &dyn Progress) -> Result<()> {
         self.unread = self.settle_timed(progress)?.err();
         self.cancel.check()
@@ -174,7 +174,7 @@ impl PreparedLoad {
     /// Plans for the database as it is now.
     ///
     /// # Errors
-    /// `changed`, if the tables of this load are declared otherwise than before.
+    /// Returns `changed` if the tables of this load are declared differently now.
     fn look_again(&mut self, changed: Error) -> Result<()> {
         self.cancel.check()?;
         let now = attempts::look(Some(&self.load.to), &self.load.write)?;
@@ -203,10 +203,10 @@ impl PreparedLoad {
         bad_files::judge(&self.load, total - bad.len(), bad).map(drop)
     }
 
-    /// Copies to temporary files what can be read only once, if it may have to be read twice: a wrong guess about one table
-    /// makes all be loaded again.
+    /// Copies inputs that can be read only once to temporary files, if the load may have to read them twice: after a wrong guess about one
+    /// table, all tables are loaded again.
     ///
-    /// Whether any file was copied.
+    /// Returns `true` if any file was copied.
     pub(crate) fn keep_streams(&mut self, progress: &dyn Progress) -> Result<bool> {
         let mut copied = false;
         let is_sure = |table: &LoadTable| table.is_settled() && !table.order.is_guess();
@@ -223,7 +223,7 @@ impl PreparedLoad {
     }
 }
 
-/// Whether an error is about the content of one file.
+/// Returns `true` if an error is about the content of one file.
 fn is_of_rows(error: &Error) -> bool {
     error.kind() == ErrorKind::Input && error.place().is_some()
 }

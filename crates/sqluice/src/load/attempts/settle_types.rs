@@ -1,4 +1,4 @@
-//! Types that no sample can decide: everything is read once for its columns, and for the values of those in doubt.
+//! Types that no sample can decide: all files are read once, for the names of their columns and for the values of the columns in doubt.
 
 use std::time::Instant;
 
@@ -15,14 +15,14 @@ impl PreparedLoad {
     /// Makes the types final, by reading everything whose types are only guessed so far.
     ///
     /// # Errors
-    /// When a file can't be read. Bad rows are no error yet.
+    /// If a file can't be read. Bad rows are no error yet.
     pub fn settle_types(&mut self, progress: &dyn Progress) -> Result<()> {
         let read = self.settle_timed(progress)?;
         self.estimate();
         read
     }
 
-    /// Makes the types final. The inner result is the first error of reading: what was read before it counts.
+    /// Makes the types final. The inner result is the first error of reading; the rows before the error count.
     pub(crate) fn settle_timed(&mut self, progress: &dyn Progress) -> Result<Result<()>> {
         let started = Instant::now();
         let was_settled = self.tables.iter().all(LoadTable::is_settled);
@@ -49,7 +49,8 @@ impl PreparedLoad {
         Ok(read)
     }
 
-    /// Reads every file that may bring columns, for their names. That a file can't be read to its end is no error yet.
+    /// Reads the names of the columns of all files whose tables may get more columns. The inner result is the first error of reading; the
+    /// names before the error count.
     fn settle_names(&mut self, progress: &dyn Progress) -> Result<Result<()>> {
         let mut read = Ok(());
         if !self.tables.iter().any(LoadTable::lacks_names) {
@@ -70,7 +71,7 @@ impl PreparedLoad {
         Ok(read)
     }
 
-    /// Reads the rows of a table for their types. Of a file that can't be read to its end, the rows before the error decide.
+    /// Reads the rows of a table for their types. If a file can't be read to its end, the rows before the error decide.
     fn settle_table(&mut self, index: usize, progress: &dyn Progress) -> Result<()> {
         let PreparedLoad { load, stop, tables, schema, plan, .. } = self;
         stop.check()?;

@@ -6,8 +6,8 @@
 //!  c.csv  bad
 //! ```
 //!
-//! Whether a file is bad is known when it is opened, when its table gets its columns, or when its rows are read. A file whose rows
-//! prove bad ends the attempt to load; the next one goes without it.
+//! A file proves bad when it is opened, when its table gets its columns, or when its rows are read. Bad rows end the attempt to load, and
+//! the next attempt leaves out their file.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use crate::load::request::Request;
 
 /// A file that can't be loaded.
 pub(crate) struct BadFile {
-    /// As messages call it.
+    /// The name of the file in messages.
     pub(crate) name: String,
     pub(crate) error: Error,
 }
@@ -44,7 +44,8 @@ impl BadFile {
     }
 }
 
-/// The files that are skipped, of those that are `bad`, or an error about all of them; `good` is the number of the others.
+/// Returns the skipped files if all `bad` files can be skipped, or else an error about the bad files. `good` is the number of the other
+/// files.
 pub(crate) fn judge(load: &Request, good: usize, mut bad: Vec<BadFile>) -> Result<Vec<SkippedFile>> {
     let is_content = |bad: &BadFile| bad.error.kind() == ErrorKind::Input;
     if load.skip_bad_files && good > 0 && bad.iter().all(is_content) {
@@ -68,7 +69,7 @@ pub(crate) fn judge(load: &Request, good: usize, mut bad: Vec<BadFile>) -> Resul
     })
 }
 
-/// Sorts them in the order of the files of the load.
+/// Sorts bad files in the order of `inputs`, the files of the load.
 pub(crate) fn in_order(bad: &mut [BadFile], inputs: &[PathBuf]) {
     let places: HashMap<String, usize> = inputs
         .iter()

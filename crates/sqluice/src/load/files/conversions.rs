@@ -1,4 +1,4 @@
-//! Fields of a file whose text means something else, as the user says: dates, booleans, numbers in another notation.
+//! Conversions of text, as the user requests them for columns: dates, booleans, numbers in another notation.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use sqluice_sources::convert::{Conversion, ConvertedColumn};
 
 use crate::load::request::Request;
 
-/// How the text of each field is converted, with the name of the column that it goes to.
+/// The conversion of each field, if any, with the name of the column that the field fills.
 #[derive(Default)]
 pub(crate) struct FieldConversions(Vec<Option<(String, Arc<Conversion>)>>);
 
 impl FieldConversions {
-    /// The conversions that the request has for fields which go to the columns of these names.
+    /// Returns the conversions of the request for the fields that fill the columns of these names.
     pub(crate) fn of_columns(names: Vec<String>, load: &Request) -> FieldConversions {
         let conversion_of = |name: String| {
             let mut conversions = load.conversions.iter();
@@ -24,24 +24,24 @@ impl FieldConversions {
         FieldConversions(names.into_iter().map(conversion_of).collect())
     }
 
-    /// All conversions, in the order of their fields.
+    /// Returns all conversions, in the order of their fields.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Conversion> {
         self.0.iter().flatten().map(|(_, conversion)| &**conversion)
     }
 
-    /// How the text of a field is converted, if it is.
+    /// Returns the conversion of a field, if any.
     pub(crate) fn of_field(&self, field: usize) -> Option<&Conversion> {
         self.0.get(field)?.as_ref().map(|(_, conversion)| &**conversion)
     }
 
-    /// How the text for the column of that name is converted, if it is.
+    /// Returns the conversion of the field that fills the column of this name, if any.
     pub(crate) fn of_column(&self, name: &str) -> Option<&Conversion> {
         let mut conversions = self.0.iter().flatten();
         let (_, conversion) = conversions.find(|(column, _)| column.eq_ignore_ascii_case(name))?;
         Some(conversion)
     }
 
-    /// Notes which columns are REAL in their table.
+    /// Adapts the conversions to the columns that are REAL in `table`.
     pub(crate) fn store_in(&mut self, table: &Table) {
         for (name, conversion) in self.0.iter_mut().flatten() {
             let column = table.column(name).map(|index| &table.columns[index]);
@@ -51,7 +51,7 @@ impl FieldConversions {
         }
     }
 
-    /// The columns of a source with the columns of `map` that are converted.
+    /// Returns the columns of `map` that are converted.
     pub(crate) fn converted(&self, map: &[ColumnFrom]) -> Vec<ConvertedColumn> {
         let columns = map.iter().enumerate().filter_map(|(index, from)| {
             let ColumnFrom::Field(field) = *from else { return None };

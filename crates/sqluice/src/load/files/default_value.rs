@@ -1,4 +1,4 @@
-//! Columns that a file does not have.
+//! The value of a column that a file does not have: the DEFAULT of the column, or NULL.
 
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -7,7 +7,7 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::{Column, token};
 use sqluice_core::source::columns::Constant;
 
-/// The value of a column that the file does not have.
+/// Returns the value of a column that the file does not have.
 pub(crate) fn constant(column: &Column) -> Result<Constant> {
     let Some(sql) = &column.default else { return Ok(Constant::Null) };
     let refuse = || {
@@ -34,8 +34,8 @@ pub(crate) fn constant(column: &Column) -> Result<Constant> {
     evaluated.map_err(|error| refuse().because(error))
 }
 
-/// Whether SQL text is a literal: a number with or without a sign, a string, a blob, NULL, TRUE or FALSE. A DEFAULT may
-/// also be a bare word, which SQLite takes for a string, and CURRENT_TIME and its like, which are none.
+/// Returns `true` if SQL text is a literal: a number with or without a sign, a string, a blob, NULL, TRUE or FALSE. CURRENT_TIME and its
+/// like are no literals, nor are bare words, which SQLite takes for strings.
 fn is_literal(sql: &str) -> bool {
     use token::TokenKind::{Number, String};
     let tokens = token::tokens(sql);

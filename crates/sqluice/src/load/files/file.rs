@@ -27,50 +27,51 @@ use crate::load::request::Request;
 
 /// A file and what its sample shows.
 pub(crate) struct LoadFile {
-    /// The name of its table.
+    /// The name of the table that the file fills.
     pub(crate) table: String,
     pub(crate) input: InputFile,
     content: Box<dyn Content>,
-    /// The names of its columns.
+    /// The names of the file's columns.
     pub(crate) names: Vec<String>,
-    /// Where the file has them; `None`: it does not.
+    /// The place of each name in the file; `None`: the file does not name its columns.
     pub(crate) places: Option<Vec<Place>>,
-    /// What the sample says about the type of each column, if its rows are loaded.
+    /// The evidence for the type of each column: the file's declaration, or the rows of the sample that are loaded.
     pub(crate) evidence: Vec<Evidence>,
-    /// Which columns just missed a type.
+    /// The values of each field that keep the field from a numeric type.
     pub(crate) misses: Vec<Miss>,
-    /// The type of each column, where the file says it.
+    /// The type that the file declares for each column, if any.
     pub(crate) types: Vec<Option<&'static str>>,
-    /// How the text of its fields is converted.
+    /// The conversions of the file's fields.
     pub(crate) conversions: FieldConversions,
-    /// How much of the text the sample is at least, in bytes.
+    /// The requested size of the sample, in bytes of text.
     sample_bytes: usize,
-    /// Bytes of its text.
+    /// The bytes of the sample's text.
     pub(crate) sample_text_bytes: u64,
-    /// Rows of the sample that are whole, and loaded.
+    /// The number of complete rows in the sample that are loaded.
     pub(crate) sample_rows: u64,
-    /// The field that names the rowid, if one does, and the order of its values in the sample.
+    /// The field that names the rowid, if any, and the order of the field's values in the sample.
     pub(crate) rowids: Option<(usize, Ascending)>,
-    /// All rows that are loaded are in the sample.
+    /// `true` if the sample has all rows that are loaded.
     pub(crate) seen: bool,
-    /// Bytes of its text, where that is known.
+    /// The bytes of the file's text, if known.
     pub(crate) text_bytes: Option<u64>,
-    /// How it is written, in words.
+    /// The format and layout of the file, in words.
     pub(crate) words: String,
-    /// The same as data.
+    /// The format and layout of the file, as data.
     pub(crate) recognised: Recognised,
-    /// What a user might expect otherwise.
+    /// Notes about how the file is read, where a user might expect something else.
     pub(crate) notes: Vec<Message>,
-    /// What is wrong with the first bad row of the sample.
+    /// The error of the first bad row in the sample.
     pub(crate) first_fault: Option<Error>,
-    /// The sample has rows, and all of them are bad.
+    /// `true` if the sample has rows and all of them are bad.
     pub(crate) all_bad: bool,
-    /// How many of its rows the load has read.
+    /// The counter of the rows that the load has read from the file.
     pub(crate) tally: Tally,
 }
 
 impl LoadFile {
-    /// Takes over a file that is open, for the table of that name. Types follow from the sample, of which at most `rows_max` rows are loaded.
+    /// Takes over an opened file, of which at most `rows_max` rows are loaded, for the table of this name. The types follow from the
+    /// sample.
     pub(crate) fn new(table: String, opened: Opened, load: &Request, rows_max: u64) -> Result<LoadFile> {
         let Opened {
             input, columns, types, mut recognised, words, sample, rows, all_malformed, content, ..
@@ -118,74 +119,74 @@ impl LoadFile {
         Ok(file)
     }
 
-    /// Notes that nothing is known of its rows.
+    /// Notes that nothing is known of the rows that will be loaded.
     pub(crate) fn unsee(&mut self) {
         self.seen = false;
         self.first_fault = None;
         self.content.forget_columns();
     }
 
-    /// Whether the sample shows types by its values, not by declarations.
+    /// Returns `true` if the types follow from the values of the sample, not from declarations.
     pub(crate) fn is_observed(&self) -> bool {
         self.content.has_untyped_values()
     }
 
-    /// As messages call it.
+    /// Returns the name of the file in messages.
     pub(crate) fn name(&self) -> String {
         self.input.name().display().to_string()
     }
 
-    /// For the plan.
+    /// Describes the file for the plan: its name and its format.
     pub(crate) fn describe(&self) -> String {
         format!("{} ({})", self.name(), self.words)
     }
 
-    /// For the report.
+    /// Returns the report about the file, whose rows go to `table`.
     pub(crate) fn report(&self, table: &str) -> InputReport {
         let mut report = InputReport::new(self.name(), table, self.recognised.clone());
         (report.padded, report.notes) = (self.padded(), self.notes.clone());
         report
     }
 
-    /// Rows that were loaded although fields are missing.
+    /// Returns the number of rows that were loaded although fields are missing.
     pub(crate) fn padded(&self) -> u64 {
         self.content.padded()
     }
 
-    /// Bytes of the file on disk, where that is known.
+    /// Returns the bytes of the file on disk, if known.
     pub(crate) fn bytes(&self) -> Option<u64> {
         self.input.bytes()
     }
 
-    /// Where the header names the field.
+    /// Returns the place of a field's name; `None`: the file does not name its columns.
     pub(crate) fn place_of(&self, field: usize) -> Option<Place> {
         self.places.as_ref().map(|places| places[field].clone())
     }
 
-    /// The type of a field, where the file says it, or the user by what its text means.
+    /// Returns the type of a field that a conversion of the user or the file itself declares, if any.
     pub(crate) fn type_of(&self, field: usize) -> Option<&'static str> {
         let converted = self.conversions.of_field(field).and_then(Conversion::declared_type);
         converted.or_else(|| self.types.get(field).copied().flatten())
     }
 
-    /// Whether a column of that name is to be loaded.
+    /// Returns `true` if the load takes the column of this name: the user selects the column, or selects no columns at all.
     pub(crate) fn selects(&self, load: &Request, name: &str) -> bool {
         let named = |columns: &Vec<String>| columns.iter().any(|column| column.eq_ignore_ascii_case(name));
         load.columns.as_ref().is_none_or(named)
     }
 
-    /// Whether its columns are those of a declared table in their order, as nothing names them.
+    /// Returns `true` if the file's fields fill the columns of a declared table in order, as neither the file nor the user names columns.
     pub(crate) fn is_by_position(&self, load: &Request) -> bool {
         self.places.is_none() && load.columns.is_none() && load.declared(&self.table).is_some()
     }
 
-    /// Whether it has a value for a column of its table.
+    /// Returns `true` if the file has a value for the column of this name.
     pub(crate) fn gives(&self, load: &Request, name: &str) -> bool {
         self.is_by_position(load)
             || (self.selects(load, name) && self.names.iter().any(|found| found.eq_ignore_ascii_case(name)))
     }
 
-    /// The field of a table's column, which is the one at `place` of those that take values; `None`: it has none.
+    /// Returns the field that fills the column of this name, if any. `place` is the place of the column among those that take values.
     pub(crate) fn field_of(&self, load: &Request, name: &str, place: Option<usize>) -> Option<usize> {
         let field = match self.is_by_position(load) {
             true => place,
@@ -197,18 +198,18 @@ impl LoadFile {
         field.filter(|&field| field < self.misses.len())
     }
 
-    /// Whether it can be read more than once.
+    /// Returns `true` if the file can be read more than once.
     pub(crate) fn can_reopen(&self) -> bool {
         self.input.can_reopen()
     }
 
-    /// Copies what can be read only once to a temporary file.
+    /// Copies an input that can be read only once to a temporary file.
     pub(crate) fn keep(&mut self, folder: &Path, progress: &dyn Progress) -> Result<()> {
         self.input.spool(folder, progress)
     }
 
-    /// Which of its fields go to which of the table's columns; `left_out` are those that no file of the table has, and for
-    /// which SQLite finds a value.
+    /// Returns the field or the constant that fills each column of the table. `left_out` has the columns that no file of the table has, and
+    /// for which SQLite finds a value.
     pub(crate) fn map(&self, table: &Table, left_out: &[usize], load: &Request) -> Result<Vec<ColumnFrom>> {
         if self.is_by_position(load) {
             self.refuse_width(table)?;
@@ -235,7 +236,7 @@ impl LoadFile {
         table.columns.iter().enumerate().map(from).collect()
     }
 
-    /// Refuses a file whose columns are those of a table in their order, and not as many.
+    /// Refuses a file that names no columns and has more or fewer of them than the table.
     pub(crate) fn refuse_width(&self, table: &Table) -> Result<()> {
         let taking = table.columns.iter().filter(|column| column.generated.is_none());
         let (fields, columns) = (self.names.len(), taking.count());
@@ -254,7 +255,7 @@ impl LoadFile {
         Error::input(message).hint(message![Setting::Columns, " names those to load, without it"])
     }
 
-    /// Opens it for its rows, which are numbered from `rows.start` on; `as_text` says of each column whether it has TEXT affinity.
+    /// Opens the file for its rows, which are numbered from `rows.start` on. `as_text` is `true` for each column with TEXT affinity.
     pub(crate) fn source(
         &mut self,
         map: Vec<ColumnFrom>,
@@ -266,7 +267,7 @@ impl LoadFile {
         Ok(Tallied::over(Converting::over(source, converted), &self.tally))
     }
 
-    /// Opens the first rows of its sample, up to where it is cut off.
+    /// Opens the complete rows of the sample, at most `rows_max` of them.
     pub(crate) fn sample_source(
         &mut self,
         map: Vec<ColumnFrom>,
@@ -295,7 +296,7 @@ impl LoadFile {
         self.content.columns_source(&mut self.input, rows)
     }
 
-    /// Takes the names of the columns that were met.
+    /// Takes over the columns that the last `names_source` has met.
     pub(crate) fn take_new_names(&mut self) {
         if let Some(Columns { names, places, notes }) = self.content.take_new_columns() {
             self.evidence.resize(names.len(), Evidence::new());
@@ -303,7 +304,7 @@ impl LoadFile {
         }
     }
 
-    /// Gathers evidence from the first rows of a sample, up to where it is cut off; bad ones only count.
+    /// Gathers evidence from the rows of a sample, up to the place where the sample is cut off. Bad rows are only counted.
     pub(crate) fn observe(&mut self, source: Box<dyn Counted>, load: &Request, rows_max: u64) -> Result<()> {
         self.find_conversions(load)?;
         let all: Vec<ColumnFrom> = (0..self.names.len()).map(ColumnFrom::Field).collect();
@@ -333,10 +334,10 @@ impl LoadFile {
         Ok(())
     }
 
-    /// Finds how the text of its fields is converted, once their names are known.
+    /// Finds the conversions of the file's fields, once the names of the fields are known.
     ///
     /// # Errors
-    /// When the file itself declares the type of such a field.
+    /// If a conversion does not apply to the values of this file.
     pub(crate) fn find_conversions(&mut self, load: &Request) -> Result<()> {
         if load.conversions.is_empty() {
             return Ok(());
@@ -346,7 +347,7 @@ impl LoadFile {
         misplaced.map_or(Ok(()), |conversion| Err(self.typed(conversion)))
     }
 
-    /// The names of the columns that its fields go to.
+    /// Returns the names of the columns that the file's fields fill.
     pub(crate) fn column_names(&self, load: &Request) -> Vec<String> {
         match load.declared(&self.table).filter(|_| self.is_by_position(load)) {
             None => self.names.clone(),
@@ -365,7 +366,7 @@ impl LoadFile {
         Error::usage(message).hint(message!["leave out ", conversion.setting()])
     }
 
-    /// The field whose values are the rowids, as far as that is known before the table is declared.
+    /// Returns the field whose values are the rowids, as far as known before the table is declared.
     fn rowid_field(&self, load: &Request) -> Option<usize> {
         let name = match (load.declared(&self.table), &load.primary_key[..]) {
             (Some(table), _) => &table.columns[table.rowid_alias?].name,
@@ -379,7 +380,7 @@ impl LoadFile {
     }
 }
 
-/// Gathers evidence for the types of all fields.
+/// A sink that gathers evidence for the types of all fields.
 struct Observer {
     evidence: Vec<Evidence>,
     rowids: Option<(usize, Ascending)>,

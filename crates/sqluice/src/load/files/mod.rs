@@ -1,4 +1,4 @@
-//! The files of a load: what each of them is, and what a sample of it shows.
+//! The files of a load, with the facts that a sample of each file shows.
 //!
 //! Modules, from the bottom up:
 //!

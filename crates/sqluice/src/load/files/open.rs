@@ -21,7 +21,8 @@ use crate::remote;
 /// The part of the memory that a record may take: it exists several times, as it is read, unescaped and encoded.
 const RECORD_SHARE: u64 = 8;
 
-/// Opens a file, of which at most `rows_max` rows are loaded: one file, but for a database one for each of its tables.
+/// Opens a file of which at most `rows_max` rows are loaded. A database gives one `LoadFile` for each of its tables, any other file gives
+/// one.
 pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<Vec<LoadFile>> {
     let file = remote::file(path, &load.write.requests, cancel)?;
     let mut options = load.format.clone();
@@ -120,8 +121,8 @@ fn named_columns(load: &Request) -> Vec<String> {
     named
 }
 
-/// Returns `true` if a file behind a URL is a database, by its first bytes. Of a server without ranges, only a file that is called so is
-/// asked for them.
+/// Returns `true` if a file on a server without ranges is a database, by its first bytes. Only a file with the extension of a database is
+/// asked for its first bytes.
 fn begins_as_database(file: &dyn RemoteFile) -> Result<bool> {
     if file.has_ranges() {
         return Ok(false);
@@ -136,7 +137,7 @@ fn begins_as_database(file: &dyn RemoteFile) -> Result<bool> {
     Ok(start == MAGIC)
 }
 
-/// The table of the file at `path`, which messages call `name`.
+/// Returns the table of the file at `path`, which messages call `name`.
 fn table_name(path: &Path, name: &Path, load: &Request) -> Result<String> {
     let of_file = || match load.name_from {
         NameFrom::File => input::stem(path),

@@ -19,10 +19,11 @@ use crate::load::request::Request;
 /// The memory of a sample while it is looked at, as a multiple of its text: it exists as text, as fields, and as columns.
 const SAMPLE_SHARE: u64 = 4;
 
-/// Files that are done by then are not reported.
+/// The time before the first report. If all files are open by then, nothing is reported.
 const REPORTED_AFTER: Duration = Duration::from_millis(200);
 
-/// Opens all files of a load, on all cores; what is found does not depend on their number. Those that can't be loaded are returned apart.
+/// Opens all files of a load on all cores. The result does not depend on the number of cores. Files that can't be loaded are returned
+/// apart.
 pub(crate) fn open_all(
     load: &Request,
     paths: &[PathBuf],
@@ -66,7 +67,7 @@ pub(crate) fn open_all(
     Ok(divide(paths, opened.into_iter().map(|(_, file)| file)))
 }
 
-/// Those that can be loaded, and those that can't.
+/// Divides opened files into those that can be loaded and those that can't.
 fn divide(
     paths: &[PathBuf],
     opened: impl Iterator<Item = Result<Vec<LoadFile>>>,
@@ -81,7 +82,7 @@ fn divide(
     (files, bad)
 }
 
-/// How many threads look at files.
+/// Returns the number of threads that open files.
 fn threads(load: &Request, files: usize) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
     let fitting = load.write.memory_bytes / (load.write.tuning.sample_bytes as u64 * SAMPLE_SHARE).max(1);
@@ -89,7 +90,7 @@ fn threads(load: &Request, files: usize) -> usize {
     load.write.threads.unwrap_or_else(cores).min(fitting).clamp(1, files.max(1))
 }
 
-/// Opens all files of a load one by one: how many rows are loaded of each depends on those before it.
+/// Opens all files of a load one by one: the row limit of each file depends on the rows of the files before it.
 fn open_in_turn(
     load: &Request,
     paths: &[PathBuf],
@@ -114,7 +115,7 @@ fn open_in_turn(
     Ok(divide(paths, opened.into_iter()))
 }
 
-/// Reports how many files are done, if that takes long.
+/// A counter of opened files, which are reported if opening takes long.
 struct Watched<'p> {
     progress: &'p dyn Progress,
     files: u64,
@@ -133,7 +134,7 @@ impl<'p> Watched<'p> {
         Watched { progress, files: files as u64, started: Instant::now(), state: Mutex::default() }
     }
 
-    /// A file is done.
+    /// Counts one more opened file, and reports the count if opening takes long.
     fn one_more(&self) {
         let Ok(mut state) = self.state.lock() else { return };
         state.done += 1;
@@ -156,7 +157,7 @@ mod tests {
     /// A phase with its total.
     type Phase = (String, Option<Amount>);
 
-    /// What was reported: phases, and all that was done in them.
+    /// The reports that were made: phases, and the rows done in all of them.
     #[derive(Default)]
     struct Heard(Mutex<(Vec<Phase>, u64)>);
 

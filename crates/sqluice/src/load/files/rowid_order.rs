@@ -5,26 +5,26 @@ use sqluice_core::batch::{Batch, Column};
 use sqluice_core::error::Result;
 use sqluice_core::source::{BadRow, Refused, Sink};
 
-/// What is known of the order of a table's rows.
+/// The order of a table's rows by rowid, as far as known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// They are in it: they bring no rowids, or all have been seen.
+    /// The rows ascend: they bring no rowids, or all rows have been seen.
     Ascending,
-    /// The samples are in it.
+    /// The rows in the samples ascend.
     AssumedAscending,
-    /// They are not.
+    /// The rows may be in any order.
     Any,
-    /// They are not, and some have NULL instead of a number.
+    /// The rows may be in any order, and some may have NULL instead of a rowid.
     AnyWithNulls,
 }
 
 impl Order {
-    /// Whether rows outside the samples may show that it is another.
+    /// Returns `true` if rows outside the samples may refute this order.
     pub(crate) fn is_guess(self) -> bool {
         matches!(self, Order::AssumedAscending | Order::Any)
     }
 
-    /// What to assume next, when it is another.
+    /// Returns the order to assume once rows have refuted this order.
     pub(crate) fn next(self) -> Order {
         match self {
             Order::AssumedAscending => Order::Any,
@@ -34,7 +34,7 @@ impl Order {
     }
 }
 
-/// Sees whether the values of a column ascend; those that are no rowids, and bad rows, say nothing.
+/// A sink that checks if the values of a column ascend. Values that are no rowids, and bad rows, say nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ascending {
     pub(crate) first: Option<i64>,
@@ -44,7 +44,7 @@ pub(crate) struct Ascending {
 }
 
 impl Ascending {
-    /// Sees the values of some more rows.
+    /// Checks the values of the next `rows` rows.
     pub(crate) fn see(&mut self, column: &Column<'_>, rows: usize) {
         for row in 0..rows {
             match to_rowid(column.get(row)) {
@@ -59,7 +59,7 @@ impl Ascending {
         }
     }
 
-    /// Adds the values of rows that follow.
+    /// Adds the results for later rows.
     pub(crate) fn append(&mut self, later: &Ascending) {
         let falls = matches!((self.last, later.first), (Some(last), Some(first)) if last >= first);
         *self = Ascending {

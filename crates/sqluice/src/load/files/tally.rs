@@ -17,7 +17,7 @@ pub(crate) struct Tallied {
 }
 
 impl Tallied {
-    /// Wraps the rows of a file; those of the files before it are not counted.
+    /// Wraps the rows of a file. The count leaves out the rows of earlier files, which `source` counts, too.
     pub(crate) fn over(source: Box<dyn Counted>, tally: &Tally) -> Box<dyn Counted> {
         let rows = Arc::clone(&tally.rows);
         rows.store(0, Ordering::Relaxed);

@@ -1,36 +1,36 @@
-//! Columns that are text although nearly all of their values are numbers, and numbers that a declared type changes: found while a
-//! sample is looked at, so that the rest of a file costs nothing.
+//! Columns that are text although nearly all of their values are numbers, and numbers that a declared type changes. The sample alone shows
+//! them, so the rest of a file costs nothing.
 
 use sqluice_core::affinity::{Affinity, text_to_number};
 use sqluice_core::batch::{Column, Value, Values};
 use sqluice_core::error::Place;
 use sqluice_sources::infer::{Evidence, Inferred};
 
-/// At most one value of this many may be no number.
+/// A field just misses a numeric type if at most one of this many values is no number.
 pub(crate) const ONE_OF: u64 = 5;
 
-/// When more values than this are no numbers, and these outnumber the numbers, the column is not looked at further.
+/// The number of values that are no numbers after which a field is given up, if these values also outnumber the numbers.
 const OTHERS_MIN: u64 = 16;
 
-/// Bytes of a value that are shown.
+/// The largest number of bytes of a value that is shown.
 const SHOWN_BYTES: usize = 60;
 
-/// What the values of a field say besides their evidence.
+/// The counts of numbers and of other values in a field, and the first values that keep the field from a numeric type.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Miss {
-    /// The value that made it text.
+    /// The value that made the field text.
     first: Option<Found>,
-    /// The first number that does not print back alone.
+    /// The first number whose text a numeric type would not give back: `1.10`.
     changed: Option<Found>,
-    /// What those that are numbers are.
+    /// The evidence of the values that are numbers.
     near: Evidence,
-    /// Values that SQLite takes for numbers.
+    /// The number of values that SQLite takes for numbers.
     pub(crate) numbers: u64,
-    /// Values that it does not.
+    /// The number of values that SQLite does not take for numbers.
     pub(crate) others: u64,
-    /// It has codes: numbers that begin with a zero or a plus.
+    /// `true` if the field has codes: numbers that begin with a zero or a plus.
     codes: bool,
-    /// It is text, by far.
+    /// `true` if the field is text by far, and its values are no longer counted.
     given_up: bool,
 }
 
@@ -38,9 +38,9 @@ pub(crate) struct Miss {
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(crate) value: String,
-    /// Its record, counted from 0.
+    /// The record of the value, counted from 0.
     pub(crate) row: u64,
-    /// Where it is, once that was looked for.
+    /// The place of the value, once the place was looked for.
     pub(crate) place: Option<Place>,
 }
 
@@ -130,13 +130,13 @@ impl Miss {
         }
     }
 
-    /// The value because of which the field is text, if it just missed to be of numbers.
+    /// Returns the value that made the field text, if the field just missed a numeric type.
     pub(crate) fn just_missed(&self) -> Option<&Found> {
         let nearly = self.numbers >= (ONE_OF - 1) * self.others.max(1);
         self.first.as_ref().filter(|_| nearly && !self.given_up && !self.codes)
     }
 
-    /// The type that it just missed.
+    /// Returns the numeric type that the field just missed.
     pub(crate) fn near(&self) -> Inferred {
         match (self.near.conclude(), self.changed.is_some()) {
             (Inferred::Integer, false) => Inferred::Integer,
@@ -144,8 +144,8 @@ impl Miss {
         }
     }
 
-    /// The first number that is given back by no type of numbers. Where one is meant, only codes count: what else it makes of a number is
-    /// what it is for.
+    /// Returns the first number whose text a numeric type would not give back. If the user declares a numeric type, only codes count: other
+    /// changes are the purpose of such a type.
     pub(crate) fn changed(&self, is_number_type: bool) -> Option<&Found> {
         self.changed.as_ref().filter(|found| !is_number_type || is_code(found.value.as_bytes()))
     }
@@ -155,13 +155,13 @@ impl Miss {
     }
 }
 
-/// Whether a number is written as only codes are: `007`, `+49`.
+/// Returns `true` if a number is written as only codes are: `007`, `+49`.
 fn is_code(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     matches!(digits, [b'+', ..] | [b'0', b'0'..=b'9', ..])
 }
 
-/// Values that are not NULL.
+/// Returns the number of values that are not NULL.
 fn present(column: &Column<'_>, rows: usize) -> u64 {
     match (column.values, column.validity) {
         (Values::Null, _) => 0,

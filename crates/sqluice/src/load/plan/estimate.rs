@@ -1,4 +1,4 @@
-//! How large a database will be, measured by encoding the samples.
+//! The estimated size of a database, measured by encoding the samples.
 
 use sqluice_core::progress::{Cancel, Silent};
 use sqluice_core::schema::Schema;
@@ -11,14 +11,14 @@ use crate::load::request::Request;
 use crate::load::tables::jobs;
 use crate::load::tables::table::LoadTable;
 
-/// The first rows of a sample are measured: these vary by less than what follows the sample may.
+/// The largest number of rows of a sample that are measured. More rows would not help: the rows after the sample may differ by more.
 const MEASURED_ROWS_MAX: u64 = 4096;
 
 /// The largest number of tables whose samples are measured.
 const MEASURED_TABLES_MAX: usize = 32;
 
-/// Bytes of the database, roughly: those of the pages of the samples, scaled for each table. Of many tables some are measured, and the
-/// others are assumed to be like them. `None` where the size of the input is unknown, or a sample can't be read.
+/// Returns the estimated bytes of the database: the bytes of the samples' pages, scaled for each table. Of many tables some are measured,
+/// and the others are assumed to be like them. Returns `None` if the size of the input is unknown or a sample can't be read.
 pub(crate) fn bytes(
     load: &Request,
     tables: &mut [LoadTable],
@@ -68,7 +68,7 @@ pub(crate) fn bytes(
     Some(report.bytes + more_pages * report.page_bytes as u64)
 }
 
-/// The plan for the new rows alone, in any order, whose pages are discarded.
+/// Returns a plan for the new rows alone, in any order, whose pages are discarded.
 fn alone(schema: &Schema, load: &Request) -> Option<Plan> {
     let page_size = load.existing.as_ref().map_or(load.write.page_size, |existing| existing.page_size);
     let options = load.write.clone().page_size(page_size).threads(1).analyze(false);

@@ -14,7 +14,7 @@ use crate::load::request::{Request, of_made_sql};
 use crate::load::tables;
 use crate::load::tables::table::LoadTable;
 
-/// The schema of what is written, and what will be done: everything but how large the database will be.
+/// Returns the schema of the tables that are written, and the plan, complete but for the size of the database.
 pub(crate) fn plan(load: &Request, tables: &mut [LoadTable]) -> Result<(Schema, Plan)> {
     let schema = tables::declare(load, tables)?;
     let plan = Plan::of(&schema, Some(&load.to), load.existing.as_ref(), &load.write);
@@ -44,7 +44,7 @@ pub(crate) fn plan(load: &Request, tables: &mut [LoadTable]) -> Result<(Schema, 
     Ok((schema, plan))
 }
 
-/// Adds what is to be said about files, in few lines.
+/// Adds the notes about files to the plan, in few lines.
 fn note_files(tables: &[LoadTable], plan: &mut Plan) {
     let files = || tables.iter().flat_map(|table| &table.files);
     let names: Vec<String> = files().map(LoadFile::name).collect();
@@ -53,7 +53,7 @@ fn note_files(tables: &[LoadTable], plan: &mut Plan) {
     plan.notes.extend(notes::in_few(noted));
 }
 
-/// Says in `reports`, one for each column of a table, which are converted, and how.
+/// Adds the conversion of each column to `reports`, which has one report for each column of the table.
 fn report_conversions(table: &LoadTable, declared: &Table, reports: &mut [ColumnReport]) {
     for (column, report) in declared.columns.iter().zip(reports) {
         report.conversion = table.conversion(&column.name).map(ToString::to_string);

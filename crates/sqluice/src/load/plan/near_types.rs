@@ -15,8 +15,8 @@ use crate::load::request::Request;
 use crate::load::request::type_names;
 use crate::load::tables::table::LoadTable;
 
-/// Says in `reports`, one for each column of a table, which just missed to be of numbers, and of which values a declared type makes
-/// others.
+/// Adds to `reports`, one for each column of a table, the numeric type that the column just missed, or the first value that the declared
+/// type changes.
 pub(crate) fn report(table: &mut LoadTable, load: &Request, declared: &Table, reports: &mut [ColumnReport]) {
     let taking = declared.columns.iter().filter(|column| column.generated.is_none());
     let places: Vec<&str> = taking.map(|column| column.name.as_str()).collect();
@@ -36,7 +36,7 @@ pub(crate) fn report(table: &mut LoadTable, load: &Request, declared: &Table, re
     }
 }
 
-/// Why a column with these files and fields is text, if nearly all of its values are numbers.
+/// Returns the numeric type that a text column with these files and fields just missed, if nearly all of its values are numbers.
 fn just_missed<'f>(fields: impl Iterator<Item = (&'f mut LoadFile, usize)>) -> Option<MissedType> {
     let mut missed: Option<MissedType> = None;
     let (mut values, mut others) = (0, 0);
@@ -60,7 +60,7 @@ fn just_missed<'f>(fields: impl Iterator<Item = (&'f mut LoadFile, usize)>) -> O
     })
 }
 
-/// The first value of a field of which a declared type of `affinity` makes another.
+/// Returns the first value of a field that a declared type of `affinity` changes.
 fn changed(
     file: &mut LoadFile,
     field: usize,
@@ -81,7 +81,7 @@ fn changed(
     Some(changed)
 }
 
-/// Looks where the values of a field are that just missed, or are changed, unless that is known.
+/// Finds the places of the values of a field that are reported, unless the places are known.
 fn locate(file: &mut LoadFile, field: usize) {
     let found = file.misses[field].found();
     let rows: Vec<u64> = found.filter(|found| found.place.is_none()).map(|found| found.row).collect();
@@ -93,7 +93,7 @@ fn locate(file: &mut LoadFile, field: usize) {
     }
 }
 
-/// The place of a value: that of the error for refusing it.
+/// Returns the place of a value: the place of the error that refuses the value.
 fn place_of(file: &mut LoadFile, row: u64, field: usize) -> Option<Place> {
     let map = (0..file.names.len()).map(ColumnFrom::Field).collect();
     let as_text = vec![false; file.names.len()];
@@ -107,7 +107,7 @@ fn place_of(file: &mut LoadFile, row: u64, field: usize) -> Option<Place> {
     None
 }
 
-/// Refuses one value.
+/// A sink that refuses one value.
 struct Refusing {
     row: u64,
     field: usize,

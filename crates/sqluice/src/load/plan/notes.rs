@@ -6,14 +6,14 @@
 //!  300 files (a.csv, b.csv, c.csv, ...): the first record is taken for ...   more, in the same words
 //! ```
 //!
-//! Notes are alike if they differ in numbers and quoted text only. [`InputReport::notes`](sqluice_engine::report::InputReport::notes) has those of
-//! each file.
+//! Notes are alike if they differ in numbers and quoted text only. The notes of each file are in
+//! [`InputReport::notes`](sqluice_engine::report::InputReport::notes).
 
 use std::collections::HashMap;
 
 use sqluice_core::error::{Message, message};
 
-/// Up to this many files with alike notes get a line each; of more files, this many are named.
+/// The largest number of files whose alike notes get a line each. Of more files, this many are named.
 const FILES_MAX: usize = 3;
 
 /// Notes that are alike, in the order of their files.
@@ -22,7 +22,8 @@ struct Alike<'n> {
     same: bool,
 }
 
-/// The notes of files, each with the name of its file, in the order in which their kinds first occur.
+/// Returns the notes of files in few lines, in the order in which the kinds of notes first occur. `notes` has the name of the file with
+/// each note.
 pub(crate) fn in_few<'n>(notes: impl Iterator<Item = (&'n str, &'n Message)>) -> Vec<Message> {
     let mut groups: Vec<Alike<'n>> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -60,7 +61,7 @@ impl Alike<'_> {
     }
 }
 
-/// A text without its numbers and without what is quoted.
+/// Returns a text without its numbers and without quoted parts.
 fn outline(text: &str) -> String {
     let mut outline = String::new();
     let mut characters = text.chars();

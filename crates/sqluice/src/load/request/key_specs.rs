@@ -36,7 +36,7 @@ struct KeyPart {
     descending: bool,
 }
 
-/// Whether the flags for keys and indexes make sense, before anything is read.
+/// Checks that the flags for keys and indexes make sense, before anything is read.
 pub(crate) fn check(load: &Load) -> Result<()> {
     let declares = [
         (Setting::PrimaryKey, !load.primary_key.is_empty()),
@@ -59,20 +59,20 @@ pub(crate) fn check(load: &Load) -> Result<()> {
     specs(load).map(drop)
 }
 
-/// The names of the columns that are to be indexed.
+/// Returns the names of the columns that are to be indexed.
 pub(crate) fn indexed(load: &Load) -> Vec<String> {
     let specs = specs(load).unwrap_or_default().into_iter();
     specs.flat_map(|spec| spec.columns).map(|column| column.name).collect()
 }
 
-/// The indexes that are asked for, the unique ones first.
+/// Returns the indexes that the user asks for, the unique ones first.
 pub(crate) fn specs(load: &Load) -> Result<Vec<IndexSpec>> {
     let uniques = load.uniques.iter().map(|text| IndexSpec::parse(text, true));
     uniques.chain(load.indexes.iter().map(|text| IndexSpec::parse(text, false))).collect()
 }
 
 impl IndexSpec {
-    /// Understands what the user asks for.
+    /// Parses the columns of an index, as the user writes them.
     pub(crate) fn parse(text: &str, unique: bool) -> Result<IndexSpec> {
         let mut spec = IndexSpec { unique, columns: Vec::new() };
         let tokens = tokens(text);
@@ -86,17 +86,18 @@ impl IndexSpec {
         Ok(spec)
     }
 
-    /// The flag that asks for it.
+    /// Returns the flag that asks for the index.
     pub(crate) fn flag(&self) -> Setting {
         if self.unique { Setting::Unique } else { Setting::Index }
     }
 
-    /// Its columns, as the user names them.
+    /// Returns the columns of the index, as the user names them.
     pub(crate) fn names(&self) -> Vec<&str> {
         self.columns.iter().map(|column| column.name.as_str()).collect()
     }
 
-    /// The statement that makes it for a table, which calls its columns `own`; `taken` are the names that others have.
+    /// Returns the statement that creates the index for a table. `own` has the names of the columns as the table spells them. `taken` has
+    /// the names in use, and gets the name of the index.
     pub(crate) fn statement(&self, table: &str, own: &[&str], taken: &mut Vec<String>) -> String {
         let base = format!("idx_{table}_{}", own.join("_"));
         let mut name = base.clone();
@@ -117,7 +118,7 @@ impl IndexSpec {
 }
 
 impl KeyPart {
-    /// `name [COLLATE c] [ASC|DESC]`; the name may have spaces, or be quoted as in SQL.
+    /// Parses `name [COLLATE c] [ASC|DESC]`. The name may have spaces, or be quoted as in SQL.
     fn parse(text: &str, part: &[Token]) -> Result<KeyPart, String> {
         let mut name = part;
         let mut descending = false;
@@ -151,7 +152,7 @@ impl KeyPart {
 mod tests {
     use super::*;
 
-    /// Name, collation, whether it descends.
+    /// The name of a column, its collation, and `true` if the order descends.
     type Part = (String, Option<&'static str>, bool);
 
     fn parsed(text: &str) -> Result<Vec<Part>, String> {

@@ -1,4 +1,4 @@
-//! What is asked for, and what is wrong with that before anything is read.
+//! The request of a load, and the checks of the request before anything is read.
 
 pub(crate) mod key_specs;
 pub(crate) mod names;
@@ -24,7 +24,7 @@ use names::refuse_twice;
 use options::Load;
 use type_names::{GivenType, VALID};
 
-/// What can be done with a table that exists.
+/// Returns a hint about the settings for a table that exists.
 fn if_exists() -> Message {
     message![
         Setting::Append,
@@ -36,15 +36,15 @@ fn if_exists() -> Message {
     ]
 }
 
-/// A load, and the existing database that it is for, if there is one.
+/// A load, and the existing database that it changes, if any.
 pub(crate) struct Request {
     load: Load,
-    /// Where the database goes.
+    /// The target that the database is written to.
     pub(crate) to: Target,
-    /// How the types that the user gives are called in SQLite.
+    /// Notes about types that have another name in SQLite than the user gives.
     pub(crate) type_notes: Vec<Message>,
     pub(crate) existing: Option<TargetSnapshot>,
-    /// How the text of columns is converted, by name.
+    /// The conversions of the text of columns, with the names of the columns.
     pub(crate) conversions: Vec<(String, Arc<Conversion>)>,
     /// The folder that all files are in, at some depth.
     pub(crate) shared_folder: PathBuf,
@@ -59,7 +59,7 @@ impl Deref for Request {
 }
 
 impl Request {
-    /// A load into a new database.
+    /// Returns the request of a load into a new database.
     #[cfg(test)]
     pub(crate) fn of_new(load: Load) -> Request {
         let conversions = Conversion::all(&load.convert, load.lossy).unwrap();
@@ -68,7 +68,7 @@ impl Request {
         Request { load, to, type_notes, existing: None, conversions, shared_folder }
     }
 
-    /// Completes a load by what its database has.
+    /// Completes a load with the tables of its database, the types in SQLite's names, and the conversions.
     pub(crate) fn new(mut load: Load, inputs: &[PathBuf]) -> Result<Request> {
         let to = Target::resolve(&load.target, &load.write);
         let existing = attempts::look(Some(&to), &load.write)?;
@@ -83,12 +83,12 @@ impl Request {
         Ok(Request { load, to, type_notes, existing, conversions, shared_folder: shared_folder(inputs) })
     }
 
-    /// The table of that name that the database has.
+    /// Returns the table of this name in the existing database.
     pub(crate) fn has(&self, name: &str) -> Option<&Table> {
         self.existing.as_ref().and_then(|existing| existing.table(name))
     }
 
-    /// The table of that name that the database has or the schema declares.
+    /// Returns the table of this name that the existing database has or the schema declares.
     pub(crate) fn declared(&self, name: &str) -> Option<&Table> {
         self.has(name).or_else(|| self.schema.as_ref().and_then(|schema| schema.table(name)))
     }
@@ -113,12 +113,12 @@ impl Request {
         }
     }
 
-    /// The folder for what does not fit the memory.
+    /// Returns the folder for data that does not fit the memory.
     pub(crate) fn temp_folder(&self) -> Result<PathBuf> {
         self.to.temp_dir()
     }
 
-    /// Whether nothing is in the way of what the load writes.
+    /// Checks that nothing is in the way of the files that the load writes.
     pub(crate) fn check_targets(&self) -> Result<()> {
         if self.existing.is_none() {
             let is_remote = self.write.destination.is_some();
@@ -132,7 +132,7 @@ impl Request {
     }
 }
 
-/// The longest path that begins the paths of all files, their own names aside.
+/// Returns the deepest folder that all files are in, at any depth.
 fn shared_folder(files: &[PathBuf]) -> PathBuf {
     let mut folders = files.iter().filter_map(|file| file.parent());
     let Some(first) = folders.next() else { return PathBuf::new() };
@@ -142,7 +142,7 @@ fn shared_folder(files: &[PathBuf]) -> PathBuf {
     })
 }
 
-/// Whether the request makes sense.
+/// Checks that the request makes sense.
 pub(crate) fn check(load: &Load) -> Result<()> {
     if load.files.is_empty() {
         return Err(Error::usage("no file is named").hint("name one, or - for standard input"));
@@ -169,7 +169,7 @@ pub(crate) fn check(load: &Load) -> Result<()> {
     load.types.iter().try_for_each(|(name, declared)| check_type(load, name, declared))
 }
 
-/// Whether what is to be done with an existing table fits the other settings.
+/// Checks that the setting for existing tables fits the other settings.
 fn check_if_exists(load: &Load) -> Result<()> {
     let (flag, keys): (_, &[String]) = match &load.write.if_exists {
         IfExists::Fail => return Ok(()),
@@ -204,7 +204,7 @@ fn check_if_exists(load: &Load) -> Result<()> {
     refuse_twice(Setting::Upsert, keys)
 }
 
-/// Whether a type that the user gives declares its column, and nothing else, and is a known one.
+/// Checks that a type of the user is known, and declares its column and nothing else.
 fn check_type(load: &Load, name: &str, given: &str) -> Result<()> {
     let meaning = type_names::meaning(given, load.strict);
     let declared = match &meaning {
@@ -238,7 +238,7 @@ fn check_type(load: &Load, name: &str, given: &str) -> Result<()> {
     Err(refused(message!["no type that is known is called ", name], hint))
 }
 
-/// An error about SQL that was made here: a place in it would say nothing to the user.
+/// Turns an error about generated SQL into one without a place: a place in that SQL would say nothing to the user.
 pub(crate) fn of_made_sql(error: Error) -> Error {
     if error.place().is_none() {
         return error;

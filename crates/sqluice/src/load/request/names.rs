@@ -16,7 +16,7 @@ pub(crate) fn refuse_twice(flag: Setting, names: &[String]) -> Result<()> {
     }
 }
 
-/// The names of the tables, indexes and views of a schema, in lower case.
+/// Returns the names of the tables, indexes and views of a schema, in lower case.
 pub(crate) fn names_in(schema: &Schema) -> Vec<String> {
     let indexes = schema.tables.iter().flat_map(|table| &table.indexes).map(|index| &index.name);
     let tables = schema.tables.iter().map(|table| &table.name);
@@ -24,7 +24,7 @@ pub(crate) fn names_in(schema: &Schema) -> Vec<String> {
     tables.chain(indexes).chain(others).map(|name| name.to_ascii_lowercase()).collect()
 }
 
-/// Names for a hint, the first of them where there are many.
+/// Lists names for a hint. Of many names, only the first ones are listed.
 pub(crate) fn listed(names: &[&str]) -> String {
     const NAMES_MAX: usize = 20;
     let shown = names[..names.len().min(NAMES_MAX)].join(", ");

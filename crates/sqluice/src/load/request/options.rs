@@ -1,4 +1,4 @@
-//! What can be asked of a load.
+//! The options of a load.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use sqluice_engine::options::{Tuning, WriteOptions};
 use sqluice_sources::convert::Convert;
 use sqluice_sources::formats::FormatOptions;
 
-/// How much of each file is looked at before anything is decided, in bytes of text.
+/// The bytes of text at the start of each file that are read before anything is decided.
 pub const SAMPLE_BYTES: usize = Tuning::DEFAULT.sample_bytes;
 
-/// Files that become tables of a database, or rows of such.
+/// A load of files into a database, as new tables or as rows of existing tables.
 ///
 /// ```
 /// use sqluice::load::Load;
@@ -26,73 +26,74 @@ pub const SAMPLE_BYTES: usize = Tuning::DEFAULT.sample_bytes;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Load {
-    /// The database.
+    /// The path or URL of the database that is written.
     pub target: PathBuf,
-    /// The files; `-` is standard input. A name with `*`, `?` or `[` that is no file's stands for all that match.
+    /// The files; `-` is standard input. A name with `*`, `?` or `[` stands for all files that match, unless a file has exactly this name.
     pub files: Vec<PathBuf>,
-    /// How they are written.
+    /// The settings about the format of the files: delimiter, header, encoding and so on.
     pub format: FormatOptions,
-    /// The table that all go to; `None`: one for each, named after it.
+    /// The table that all files fill; `None`: one table for each file, named after the file.
     pub table: Option<String>,
-    /// What tables are named after, if none is given.
+    /// The part of a file's path that names its table, if `table` is `None`.
     pub name_from: NameFrom,
-    /// What the database declares; `None`: tables with the columns that the files have, of the types that their values have.
+    /// The schema that declares the tables; `None`: the tables have the columns of the files, with types that follow from the values.
     /// Existing tables stay as they are, and must be declared the same.
     pub schema: Option<Schema>,
-    /// Declared types of columns, by name, instead of those that the values have. Not with a schema.
+    /// Declared types of columns, by name, instead of types that follow from the values. Not with a schema.
     pub types: Vec<(String, String)>,
-    /// Columns whose text is converted, by name: dates, booleans, numbers with a decimal comma or separators of thousands. Of files of
-    /// text alone; JSON has numbers of its own.
+    /// Columns whose text is converted, by name: dates, booleans, numbers with a decimal comma or thousands separators. Only for files of
+    /// text. In JSON files, numbers are not converted, as JSON has numbers of its own.
     pub convert: Vec<(String, Convert)>,
-    /// Tables are STRICT. Not with a schema.
+    /// `true` if new tables are STRICT. Not with a schema.
     pub strict: bool,
-    /// The columns to load, in this order; of files without a header: their names.
+    /// The columns to load, in this order. For files without a header, the names of their columns.
     pub columns: Option<Vec<String>>,
-    /// Columns that the table, or its first file, does not have are added; otherwise they are an error.
+    /// `true` if columns that the table, or its first file, does not have are added. Otherwise such a column is an error.
     pub add_columns: bool,
-    /// Records of each table that are read at most.
+    /// The largest number of records to read for each table.
     pub limit: Option<u64>,
-    /// How decimals and timestamps of Parquet and Arrow files are stored.
+    /// The storage of decimals and timestamps from Parquet and Arrow files.
     #[cfg(feature = "parquet")]
     pub arrow: sqluice_sources::arrow::ArrowOptions,
-    /// What SQLite's conversions may lose, such as the digits of `'12345678901234567890'` in an INTEGER column.
+    /// `true` if values may lose what SQLite's conversions lose, such as the digits of `'12345678901234567890'` in an INTEGER column.
     pub lossy: bool,
-    /// Where bad rows go; `None`: the first one ends the load.
+    /// The file for bad rows; `None`: the first bad row ends the load.
     pub reject: Option<PathBuf>,
-    /// A `reject` file that exists is replaced; otherwise it is an error.
+    /// `true` if an existing `reject` file is replaced. Otherwise an existing file is an error.
     pub overwrite_reject: bool,
-    /// Bad rows that the load takes. A file of which nearly all rows are bad ends the load, unless a number is given here.
+    /// The number of bad rows that the load accepts. Unless a number is given here, a file of which nearly all rows are bad ends the load.
     pub rejects_max: u64,
-    /// Files that can't be loaded are left out, and the report lists them ([`Report::skipped`](sqluice_engine::report::Report::skipped));
-    /// otherwise they end the load. At least one must be left.
+    /// `true` if files that can't be loaded are left out and listed in the report
+    /// ([`Report::skipped`](sqluice_engine::report::Report::skipped)). Otherwise a file that can't be loaded ends the load. At least one
+    /// file must be left.
     pub skip_bad_files: bool,
-    /// The columns of the PRIMARY KEY, of each table that has them all. One INTEGER column is another name for the rowid; of
-    /// others none may be NULL. Not with a schema.
+    /// The columns of the PRIMARY KEY of each table that has them all. A single INTEGER column is another name for the rowid. Other key
+    /// columns can't be NULL. Not with a schema.
     pub primary_key: Vec<String>,
-    /// Indexes, each as columns with commas between them: `name [COLLATE collation] [ASC|DESC], ...`; a name may be quoted as in
-    /// SQL. Each table that has all columns gets one.
+    /// Indexes, each as columns with commas between them: `name [COLLATE collation] [ASC|DESC], ...`; a name may be quoted as in SQL. Each
+    /// table that has all columns of an index gets the index.
     pub indexes: Vec<String>,
-    /// Unique indexes, in the same way. Not with a schema.
+    /// Unique indexes, written as `indexes` are. Not with a schema.
     pub uniques: Vec<String>,
-    /// Tables with a `primary_key` are WITHOUT ROWID.
+    /// `true` if tables with a `primary_key` are WITHOUT ROWID.
     pub without_rowid: bool,
-    /// How to write. Copies of pipes that must be read twice are kept in its `temp_dir`, too.
+    /// The options for writing the database. Copies of pipes that must be read twice are also kept in the `temp_dir` of these options.
     pub write: WriteOptions,
 }
 
-/// What a table is named after.
+/// The part of a file's path that a table is named after.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameFrom {
-    /// The name of its file: `sales` of `2024/sales.csv`.
+    /// The name of the file: `sales` of `2024/sales.csv`.
     #[default]
     File,
-    /// That and the folders below those that all files share: `2024_sales`.
+    /// The name of the file and the folders below those that all files share: `2024_sales`.
     Path,
 }
 
 impl Load {
-    /// A load of `files` with nothing said about them.
+    /// Creates a load of `files` into the database `target`, with default options.
     pub fn new(target: impl Into<PathBuf>, files: impl IntoIterator<Item = impl Into<PathBuf>>) -> Load {
         Load {
             target: target.into(),
@@ -151,7 +152,7 @@ setters! { Load:
     /// Loads only these columns, in this order. For files without a header, these are the names of their columns.
     columns(columns: impl IntoIterator<Item = impl Into<String>>) =
         Some(columns.into_iter().map(Into::into).collect());
-    /// Adds columns that the table, or its first file, does not have. Without this they are an error.
+    /// Adds columns that the table, or its first file, does not have, instead of refusing them.
     add_columns(add: bool) = add;
     /// Reads at most this many records for each table.
     limit(records: impl Into<Option<u64>>) = records.into();
@@ -168,7 +169,7 @@ setters! { Load:
     rejects_max(rows: u64) = rows;
     /// Skips files that cannot be loaded and lists them in the report.
     skip_bad_files(skip: bool) = skip;
-    /// Sets the columns of the PRIMARY KEY. It applies to each table that has all of them.
+    /// Sets the columns of the PRIMARY KEY of each table that has all of these columns.
     primary_key(columns: impl IntoIterator<Item = impl Into<String>>) =
         columns.into_iter().map(Into::into).collect();
     /// Creates these indexes, each given as its columns with commas between them.

@@ -1,4 +1,5 @@
-//! What a load writes is nothing that it reads: refused before anything is touched, by whatever name a file goes.
+//! Refuses a load that would write to a file that it reads, or to one file twice, before anything is touched. Files are compared by
+//! identity, not by name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,15 +12,15 @@ use sqluice_platform::streams::{self, Stream};
 
 use super::options::Load;
 
-/// What SQLite finds beside a database.
+/// The suffixes of the sidecar files of a database.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
 
-/// Which file a path means.
+/// The file that a path means.
 #[derive(PartialEq, Eq)]
 enum FileMeant {
-    /// One that exists.
+    /// A file that exists.
     Existing(Identity),
-    /// One that could be made.
+    /// A file that could be created.
     New(PathBuf),
 }
 
@@ -49,13 +50,13 @@ pub(crate) fn refuse_shared(load: &Load, inputs: &[PathBuf]) -> Result<()> {
     Err(Error::usage(message).hint(message!["name another file: ", Setting::Reject.to("FILE")]))
 }
 
-/// What SQLite may find beside the file that the target means.
+/// Returns the paths of the sidecar files of the database that `target` means.
 fn siblings(target: &Path) -> impl Iterator<Item = PathBuf> {
     let place = TargetPath::resolve(target).ok();
     SIBLINGS.iter().filter_map(move |suffix| Some(place.as_ref()?.sibling(suffix)))
 }
 
-/// `None` where nothing is written over: a pipe, a terminal, no folder.
+/// Returns the file that a path means; `None`: writing there replaces nothing, as with a pipe or a terminal, or the folder does not exist.
 fn meant(path: &Path) -> Option<FileMeant> {
     if path == Path::new("-") {
         let file = streams::standard_input().ok()?;

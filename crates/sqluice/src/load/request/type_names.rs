@@ -1,5 +1,5 @@
-//! What users mean by the names of types. SQLite takes any name, and makes a number of each text that looks like one in a column whose
-//! type has a name that it does not know: `STRING` and `DATE` among them.
+//! The meanings of the type names that users give. SQLite takes any name. A name that SQLite does not know, such as `STRING` or `DATE`,
+//! makes it turn each text in the column that looks like a number into a number.
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::schema::token::{self, Token, TokenKind};
@@ -18,11 +18,11 @@ enum Meaning {
     Any,
 }
 
-/// What is valid, for people.
+/// The valid types, for messages.
 pub(crate) const VALID: &str = "INTEGER, REAL, NUMERIC, TEXT, BLOB, ANY, or what other systems call them, such as VARCHAR(20), STRING, DATE, \
                                 TIMESTAMP, BOOLEAN, BIGINT, INT64, DOUBLE, FLOAT64, DECIMAL(10,2), UUID, JSON, BYTES";
 
-/// The names, in lower case, and what is meant by them.
+/// The known type names, in lower case, with their meanings.
 const NAMES: [(Meaning, &[&str]); 6] = [
     (
         Meaning::Integer,
@@ -205,7 +205,7 @@ impl Meaning {
         NAMES.iter().find(|(_, names)| names.contains(&name)).map(|(meaning, _)| *meaning)
     }
 
-    /// The type that SQLite has for it.
+    /// Returns SQLite's name of the type.
     const fn name(self, strict: bool) -> &'static str {
         match self {
             Meaning::Integer => "INTEGER",
@@ -219,7 +219,7 @@ impl Meaning {
     }
 }
 
-/// Whether a declared type, as users mean it, is one of numbers.
+/// Returns `true` if a declared type, as users mean it, is a type of numbers.
 pub(crate) fn means_number(declared: &str) -> bool {
     let tokens: Vec<Token> =
         token::tokens(declared).into_iter().filter(|token| !token.is_comment()).collect();
@@ -227,25 +227,25 @@ pub(crate) fn means_number(declared: &str) -> bool {
     matches!(meaning, Some(Meaning::Integer | Meaning::Real | Meaning::Numeric))
 }
 
-/// What a user gives as the type of a column.
+/// The type that a user gives for a column, compared with the type that SQLite would take it for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum GivenType {
-    /// SQLite takes it for what it means.
+    /// No type, or a type that SQLite takes for the type that the user means.
     Same,
-    /// SQLite would take it for another.
+    /// A type that SQLite would take for another type.
     Meant {
-        /// As it is given.
+        /// The name that the user gives.
         name: String,
-        /// What SQLite calls it.
+        /// SQLite's name of the type that the user means.
         is: &'static str,
-        /// The declaration with that in its place.
+        /// The declaration with SQLite's name in place of the user's.
         declared: String,
     },
     /// A name that no system known here has.
     Unknown { name: String, near: Option<&'static str> },
 }
 
-/// What `declared`, a type and any constraints, means in a table that is STRICT or not.
+/// Returns the meaning of `declared`, a type and any constraints, in a table that is STRICT or not.
 pub(crate) fn meaning(declared: &str, strict: bool) -> GivenType {
     let tokens: Vec<Token> =
         token::tokens(declared).into_iter().filter(|token| !token.is_comment()).collect();
@@ -278,9 +278,9 @@ pub(crate) fn meaning(declared: &str, strict: bool) -> GivenType {
 
 /// The name of a type at the start of a declaration.
 struct Type {
-    /// Its words, in lower case, without what parentheses say.
+    /// The words of the name, in lower case, without anything in parentheses.
     words: String,
-    /// The token after it.
+    /// The index of the token after the name.
     end: usize,
 }
 

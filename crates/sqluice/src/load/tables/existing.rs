@@ -1,4 +1,4 @@
-//! Existing tables: what is asked for must fit them.
+//! Existing tables, and the checks that the request fits them.
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::schema::{Schema, Table};
@@ -9,7 +9,7 @@ use super::table::LoadTable;
 use crate::load::request::names::listed;
 use crate::load::request::{Request, of_made_sql};
 
-/// Whether what is asked for fits the existing tables.
+/// Checks that the request fits the existing tables.
 pub(crate) fn check(load: &Request, tables: &[LoadTable]) -> Result<()> {
     if let Some(first) = tables.first().filter(|_| tables.iter().all(LoadTable::exists)) {
         refuse_declarations(load, first)?;
@@ -29,7 +29,7 @@ pub(crate) fn check(load: &Request, tables: &[LoadTable]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses settings of new tables where none is made.
+/// Refuses settings for new tables if the load creates no table.
 fn refuse_declarations(load: &Request, table: &LoadTable) -> Result<()> {
     let said = [
         (Setting::Strict, load.strict, "the table stays as it is".into()),
@@ -54,13 +54,13 @@ fn refuse_declarations(load: &Request, table: &LoadTable) -> Result<()> {
     }
 }
 
-/// Whether a column is made for some table.
+/// Returns `true` if the load makes a column of this name for some table.
 fn is_new(column: &str, tables: &[LoadTable], load: &Request) -> bool {
     let in_files = |table: &LoadTable| table.files.iter().any(|file| file.gives(load, column));
     tables.iter().any(|table| table.makes(column) || (!table.exists() && in_files(table)))
 }
 
-/// Whether the columns that rows are to be found by are given, and a key of the table.
+/// Checks that the columns of an upsert are in the files, and that they are a key of the table.
 fn check_keys(keys: &[String], table: &LoadTable, own: &Table, load: &Request) -> Result<()> {
     let name = table.name();
     for key in keys {
@@ -98,7 +98,7 @@ fn check_keys(keys: &[String], table: &LoadTable, own: &Table, load: &Request) -
     }))
 }
 
-/// The schema with the existing tables that get rows, without those that get none.
+/// Returns the schema with the existing tables that get rows, and without the existing tables that get none.
 pub(crate) fn with_tables(
     declared: Schema,
     existing: &TargetSnapshot,
@@ -118,7 +118,7 @@ pub(crate) fn with_tables(
     Ok(schema)
 }
 
-/// A table with the columns that it gets.
+/// Returns an existing table with the columns that the load adds to it.
 fn altered(own: &Table, table: &LoadTable) -> Result<Table> {
     let mut altered = own.clone();
     let alter: Vec<String> = table.alter().collect();

@@ -7,7 +7,7 @@ use crate::load::request::Request;
 use crate::load::request::key_specs::specs;
 use crate::load::request::names::{listed, names_in};
 
-/// Whether every key and index has a table that has its columns.
+/// Checks that every key and index has a table with all its columns.
 pub(crate) fn check_columns(load: &Request, tables: &[LoadTable]) -> Result<()> {
     // Existing tables keep their keys.
     let tables: Vec<&LoadTable> = tables.iter().filter(|table| !table.exists()).collect();
@@ -41,7 +41,7 @@ fn no_table(load: &Request, tables: &[&LoadTable], flag: Setting, names: &[&str]
     }
 }
 
-/// The statements that make the indexes.
+/// Returns the statements that create the indexes.
 pub(crate) fn statements(load: &Request, tables: &[&LoadTable]) -> Result<String> {
     let mut taken = load.schema.as_ref().map(names_in).unwrap_or_default();
     taken.extend(load.existing.iter().flat_map(|existing| names_in(&existing.schema)));

@@ -1,4 +1,4 @@
-//! Which files make which table, and what is declared for them.
+//! The tables of a load: the files that fill each table, and the declarations of the tables.
 
 pub(crate) mod existing;
 mod keys;
@@ -21,7 +21,7 @@ use crate::load::request::options::NameFrom;
 use crate::load::request::{Request, of_made_sql};
 use table::LoadTable;
 
-/// Gives every file its table. Files that do not fit theirs are added to `bad`.
+/// Gives every file its table. Files that do not fit their tables are added to `bad`.
 pub(crate) fn assign(load: &Request, files: Vec<LoadFile>, bad: &mut Vec<BadFile>) -> Result<Vec<LoadTable>> {
     let mut tables: Vec<LoadTable> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -57,7 +57,7 @@ pub(crate) fn assign(load: &Request, files: Vec<LoadFile>, bad: &mut Vec<BadFile
     Ok(tables)
 }
 
-/// Two files that would make the same table.
+/// Returns the error for two files that would make the same table.
 fn same_table(first: &LoadFile, second: &LoadFile, load: &Request) -> Error {
     let message = format!("{} and {} would both make table {}", first.name(), second.name(), second.table);
     let one_table = message![Setting::Table.to("NAME"), " loads all files into one table"];
@@ -70,7 +70,7 @@ fn same_table(first: &LoadFile, second: &LoadFile, load: &Request) -> Error {
     })
 }
 
-/// A file without any column to load.
+/// Returns the error for a file without any column to load.
 fn no_column(file: &LoadFile) -> Error {
     if file.names.is_empty() {
         let error = Error::input("the file has no record, so its columns are unknown");
@@ -81,7 +81,7 @@ fn no_column(file: &LoadFile) -> Error {
     error.hint(format!("the columns are: {}", listed(&names)))
 }
 
-/// Some file must have each column that the request names.
+/// Checks that each column that the request names is in some file.
 fn check_names(load: &Request, tables: &[LoadTable]) -> Result<()> {
     let in_files = |name: &str| {
         let files = tables.iter().flat_map(|table| &table.files);
@@ -103,7 +103,7 @@ fn check_names(load: &Request, tables: &[LoadTable]) -> Result<()> {
     Ok(())
 }
 
-/// Some file must have each column that is to be converted, and the column must be loaded.
+/// Checks that each column that is to be converted is in some file, and is loaded.
 fn check_converted(load: &Request, tables: &[LoadTable]) -> Result<()> {
     let files = || tables.iter().flat_map(|table| &table.files);
     for (name, conversion) in &load.conversions {
@@ -124,7 +124,7 @@ fn check_converted(load: &Request, tables: &[LoadTable]) -> Result<()> {
     Ok(())
 }
 
-/// The schema of what is written: what the user declares, and the columns that are made for the files.
+/// Returns the schema of the tables that are written: the user's declarations, and the columns that are made for the files.
 pub(crate) fn declare(load: &Request, tables: &[LoadTable]) -> Result<Schema> {
     let schema = declare_new(load, tables)?;
     match &load.existing {
@@ -133,7 +133,7 @@ pub(crate) fn declare(load: &Request, tables: &[LoadTable]) -> Result<Schema> {
     }
 }
 
-/// What is declared besides the existing tables.
+/// Returns the declarations besides those of the existing tables.
 fn declare_new(load: &Request, tables: &[LoadTable]) -> Result<Schema> {
     let tables: Vec<&LoadTable> = tables.iter().filter(|table| !table.exists()).collect();
     let (mut sql, file) = match &load.schema {
@@ -150,7 +150,7 @@ fn declare_new(load: &Request, tables: &[LoadTable]) -> Result<Schema> {
     Schema::parse(sql, file).map_err(of_made_sql)
 }
 
-/// SQL that more can follow: its last statement and its last comment may lack their ends.
+/// Ends a piece of SQL so that more can follow: its last statement and its last comment may lack their ends.
 fn ended(sql: &str) -> String {
     let open = token::tokens(sql).last().is_some_and(|last| {
         let text = &sql[last.at.clone()];
@@ -159,7 +159,7 @@ fn ended(sql: &str) -> String {
     format!("{sql}{}\n;\n", if open { "*/" } else { "" })
 }
 
-/// The tables of `schema`, in their order, each with its source, if it has one.
+/// Returns the tables of `schema`, in their order, each with its source. A table without a source gets no rows.
 pub(crate) fn jobs<'a>(
     schema: &'a Schema,
     sources: Vec<Option<Box<dyn Source + 'a>>>,

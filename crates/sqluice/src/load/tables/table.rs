@@ -24,32 +24,32 @@ use crate::load::request::names::listed;
 /// A table and the files that fill it.
 pub(crate) struct LoadTable {
     name: String,
-    /// Its place among the tables of the load, which is often that in the schema, too.
+    /// The place of the table among the tables of the load, which is often its place in the schema, too.
     place: usize,
     pub(crate) files: Vec<LoadFile>,
-    /// The schema or the database declares it.
+    /// `true` if the schema or the database declares the table.
     declared: bool,
-    /// The database has it.
+    /// `true` if the database has the table.
     exists: bool,
     /// The columns that only the files have, in the table's order.
     made: Vec<MadeColumn>,
-    /// The evidence for types is that of all values.
+    /// `true` if the evidence for types is from all values.
     settled: bool,
-    /// Whether its rows arrive in the order of their rowids.
+    /// The order of the rows by rowid, as far as known.
     pub(crate) order: Order,
     /// The first rowid of the samples.
     pub(crate) first_rowid: Option<i64>,
-    /// Some rowids are not above the largest that the table has.
+    /// `true` if some rowids are not above the largest rowid that the existing table has.
     pub(crate) overlaps: bool,
 }
 
 /// A column that is made for the files.
 struct MadeColumn {
     name: String,
-    /// Its type, when the user gives it, or all files that have it.
+    /// The type that the user gives, or that all files with this column declare.
     given: Option<String>,
     by_user: bool,
-    /// Its values are numbers, however they are written.
+    /// `true` if the values are numbers, however they are written.
     is_number: bool,
     evidence: Evidence,
 }
@@ -59,17 +59,17 @@ impl MadeColumn {
         self.given.as_deref().unwrap_or(self.inferred().name())
     }
 
-    /// The type that its values have.
+    /// Returns the type that follows from the values of the column.
     fn inferred(&self) -> Inferred {
         if self.is_number { self.evidence.conclude_number() } else { self.evidence.conclude() }
     }
 
-    /// Whether its values may still change its type.
+    /// Returns `true` if values may still change the type of the column.
     fn is_in_doubt(&self) -> bool {
         self.given.is_none() && !self.evidence.is_final()
     }
 
-    /// Whether the user's own declaration says NOT NULL.
+    /// Returns `true` if the user's own declaration says NOT NULL.
     fn is_not_null(&self) -> bool {
         let declared = self.declared_type();
         let tokens = token::tokens(declared);
@@ -78,7 +78,7 @@ impl MadeColumn {
 }
 
 impl LoadTable {
-    /// The table of that name, which is filled by `file` first.
+    /// Creates the table of this name. `file` is the first file that fills it.
     pub(crate) fn new(name: String, place: usize, file: LoadFile, load: &Request) -> LoadTable {
         LoadTable {
             files: vec![file],
@@ -94,12 +94,12 @@ impl LoadTable {
         }
     }
 
-    /// Whether it would have no column.
+    /// Returns `true` if the table would have no column.
     pub(crate) fn is_bare(&self) -> bool {
         !self.declared && self.made.is_empty()
     }
 
-    /// Whether files bring columns that it does not have.
+    /// Returns `true` if files bring columns that the table does not have.
     pub(crate) fn makes_columns(&self) -> bool {
         !self.made.is_empty()
     }
@@ -137,7 +137,7 @@ impl LoadTable {
         Ok(bad)
     }
 
-    /// Adds what a file has to the columns that must be made.
+    /// Adds the columns of a file to the columns that must be made.
     fn add_columns_of(&mut self, file: &LoadFile, declared: Option<&Table>, load: &Request) -> Result<()> {
         let is_first = self.files.is_empty();
         let is_wanted = |name: &str| {
@@ -196,7 +196,7 @@ impl LoadTable {
         }
     }
 
-    /// The statements that add the made columns to a declared table.
+    /// Returns the statements that add the made columns to a declared table.
     pub(crate) fn alter(&self) -> impl Iterator<Item = String> {
         let table = quoted(&self.name);
         let made = self.made.iter().filter(|_| self.declared);
@@ -205,7 +205,7 @@ impl LoadTable {
         })
     }
 
-    /// What declares the made columns.
+    /// Returns the SQL that declares the made columns.
     pub(crate) fn ddl(&self, load: &Request) -> String {
         let table = quoted(&self.name);
         let declared = |made: &MadeColumn| format!("{} {}", quoted(&made.name), made.declared_type());
@@ -237,7 +237,7 @@ impl LoadTable {
         format!("CREATE TABLE {table} (\n{}\n){options};\n", lines.join(",\n"))
     }
 
-    /// The columns that the user makes its key, if it has them all.
+    /// Returns the columns that the user makes the primary key, if the table has all of them.
     fn primary_key(&self, load: &Request) -> Vec<&MadeColumn> {
         let made = |name: &String| self.made.iter().find(|made| made.name.eq_ignore_ascii_case(name));
         load.primary_key.iter().map(made).collect::<Option<Vec<_>>>().unwrap_or_default()
@@ -247,36 +247,36 @@ impl LoadTable {
         &self.name
     }
 
-    /// The names of its columns.
+    /// Returns the names of the table's columns.
     pub(crate) fn column_names<'a>(&'a self, load: &'a Request) -> Vec<&'a str> {
         let declared = load.declared(&self.name);
         let declared = declared.iter().flat_map(|table| &table.columns).map(|column| column.name.as_str());
         declared.chain(self.made.iter().map(|made| made.name.as_str())).collect()
     }
 
-    /// Whether it has columns of all these names.
+    /// Returns `true` if the table has columns of all these names.
     pub(crate) fn has_all(&self, load: &Request, names: &[&str]) -> bool {
         let columns = self.column_names(load);
         names.iter().all(|name| columns.iter().any(|column| column.eq_ignore_ascii_case(name)))
     }
 
-    /// A column's name as the table has it.
+    /// Returns the name of a column as the table spells it.
     pub(crate) fn spelled<'a>(&'a self, load: &'a Request, name: &'a str) -> &'a str {
         let mut columns = self.column_names(load).into_iter();
         columns.find(|column| column.eq_ignore_ascii_case(name)).unwrap_or(name)
     }
 
-    /// Whether the database has it.
+    /// Returns `true` if the database has the table.
     pub(crate) fn exists(&self) -> bool {
         self.exists
     }
 
-    /// Whether it gets a column of that name.
+    /// Returns `true` if a column of this name is made for the table.
     pub(crate) fn makes(&self, name: &str) -> bool {
         self.made.iter().any(|made| made.name.eq_ignore_ascii_case(name))
     }
 
-    /// The columns that take values, and whether some file has one for them.
+    /// Returns the columns that take values, each with `true` if some file has a value for it.
     pub(crate) fn given<'a>(
         &'a self,
         declared: &'a Table,
@@ -287,7 +287,7 @@ impl LoadTable {
         taking.map(|(index, column)| (index, self.files.iter().any(|file| file.gives(load, &column.name))))
     }
 
-    /// What the plan must know of its rows.
+    /// Returns the facts about the rows that the plan needs.
     pub(crate) fn rows(&self, declared: &Table, load: &Request) -> ExpectedRows {
         let given: Vec<usize> =
             self.given(declared, load).filter(|(_, given)| *given).map(|(index, _)| index).collect();
@@ -314,13 +314,13 @@ impl LoadTable {
         }
     }
 
-    /// For each file, which of its fields go to which columns.
+    /// Returns, for each file, the field or the constant that fills each column.
     pub(crate) fn maps(&self, declared: &Table, load: &Request) -> Result<Vec<Vec<ColumnFrom>>> {
         let left_out = self.left_out(declared, load);
         self.files.iter().map(|file| file.map(declared, &left_out, load)).collect()
     }
 
-    /// The columns that no file has, and for which SQLite finds a value.
+    /// Returns the columns that no file has, and for which SQLite finds a value.
     fn left_out(&self, declared: &Table, load: &Request) -> Vec<usize> {
         let mut left_out = Vec::new();
         // Into a new file no SQLite inserts it, which could compute the value.
@@ -333,17 +333,17 @@ impl LoadTable {
         left_out
     }
 
-    /// How its files are read.
+    /// Returns a report about each file: its format, and its table.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = InputReport> {
         self.files.iter().map(|file| file.report(&self.name))
     }
 
-    /// Bytes of its files, when that is known of all.
+    /// Returns the bytes of the files, if known for all of them.
     pub(crate) fn bytes(&self) -> Option<u64> {
         self.files.iter().map(LoadFile::bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))
     }
 
-    /// Whether no value can change the types any more.
+    /// Returns `true` if no value can change the types any more.
     pub(crate) fn is_settled(&self) -> bool {
         let types = || !self.made.iter().any(MadeColumn::is_in_doubt);
         self.settled
@@ -359,14 +359,14 @@ impl LoadTable {
         schema.tables.iter().position(is_this).expect("the schema declares every table that is loaded")
     }
 
-    /// The columns whose type follows from their values.
+    /// Returns the columns whose type follows from their values.
     fn inferred<'a>(&'a self, schema: &'a Schema) -> impl Iterator<Item = (usize, &'a MadeColumn)> {
         let table = &schema.tables[self.index_in(schema)];
         let made = self.made.iter().filter(|made| made.given.is_none());
         made.map(|made| (table.column(&made.name).expect("it is declared"), made))
     }
 
-    /// Those of these columns whose values may still change the type.
+    /// Returns the columns whose values may still change the type.
     pub(crate) fn columns_in_doubt(&self, schema: &Schema) -> Vec<usize> {
         self.inferred(schema).filter(|(_, made)| made.is_in_doubt()).map(|(column, _)| column).collect()
     }
@@ -388,35 +388,35 @@ impl LoadTable {
         self.settled = true;
     }
 
-    /// The type that the values of a column have, if it follows from these.
+    /// Returns the type of a column, if the type follows from the values.
     pub(crate) fn inferred_type(&self, name: &str) -> Option<Inferred> {
         let made = self.made.iter().find(|made| made.given.is_none() && made.name.eq_ignore_ascii_case(name));
         made.map(MadeColumn::inferred)
     }
 
-    /// Whether a row has brought a column that was not known.
+    /// Returns `true` if a row has brought a column that was not known.
     pub(crate) fn met_new_name(&self) -> bool {
         self.files.iter().any(LoadFile::met_new_name)
     }
 
-    /// Whether rows outside the samples may bring columns.
+    /// Returns `true` if rows outside the samples may bring columns.
     pub(crate) fn lacks_names(&self) -> bool {
         !self.is_settled() && !self.files.iter().all(|file| file.seen || file.has_all_names())
     }
 
-    /// How the text for a column is converted, if it is.
+    /// Returns the conversion of the text for a column, if any.
     pub(crate) fn conversion(&self, name: &str) -> Option<&Conversion> {
         self.files.iter().find_map(|file| file.conversions.of_column(name))
     }
 
-    /// All files, for the names of their columns.
+    /// Opens all files for the names of their columns.
     pub(crate) fn names_source<'a>(&'a mut self, load: &Request) -> Box<dyn Source + 'a> {
         let mut files = self.files.iter_mut();
         let open = move |rows| files.next().map(|file| file.names_source(rows));
         Box::new(Chain::new(open, load.limit, None))
     }
 
-    /// Takes the names that were met, and finds the columns that must be made for them.
+    /// Takes over the columns that the files have met, and finds the columns that must be made for them.
     pub(crate) fn take_new_names(&mut self, load: &Request) -> Result<Vec<BadFile>> {
         for file in &mut self.files {
             file.take_new_names();
@@ -425,13 +425,13 @@ impl LoadTable {
         self.remake_columns(load)
     }
 
-    /// Finds the columns anew, as its files are others or have others.
+    /// Finds the columns that must be made again, after the files or the columns of the files have changed.
     pub(crate) fn remake_columns(&mut self, load: &Request) -> Result<Vec<BadFile>> {
         self.made.clear();
         self.make_columns(load)
     }
 
-    /// Takes out the file of that name, whose rows are bad; its types are guesses again.
+    /// Takes out the file of this name, whose rows are bad. The types of the table are guesses again.
     pub(crate) fn take_out(&mut self, name: &Path, load: &Request) -> Result<Option<LoadFile>> {
         let Some(index) = self.files.iter().position(|file| file.input.name() == name) else {
             return Ok(None);
@@ -444,7 +444,8 @@ impl LoadTable {
         Ok(Some(file))
     }
 
-    /// Of each column, whether it has TEXT affinity, unless that is only assumed because it has no value yet.
+    /// Returns `true` for each column that has TEXT affinity. A column that is assumed to be TEXT only because it has no value yet is
+    /// `false`.
     fn as_text(&self, declared: &Table) -> Vec<bool> {
         let is_guess = |name: &str| {
             let made = self.made.iter().find(|made| made.name.eq_ignore_ascii_case(name));
@@ -454,13 +455,13 @@ impl LoadTable {
         columns.map(|column| column.affinity == Affinity::Text && !is_guess(&column.name)).collect()
     }
 
-    /// The rows of all files. Each is opened when the one before it has been read.
+    /// Opens the rows of all files. Each file is opened when the file before it has been read.
     pub(crate) fn source<'a>(&'a mut self, load: &Request, schema: &Schema) -> Result<Box<dyn Source + 'a>> {
         let maps = self.maps(&schema.tables[self.index_in(schema)], load)?;
         self.source_of(maps, load, schema)
     }
 
-    /// The same rows with NULL in all but some columns: those whose types are in doubt.
+    /// Opens the rows of all files with NULL in all columns but `columns`, whose types are in doubt.
     pub(crate) fn types_source<'a>(
         &'a mut self,
         columns: &[usize],
@@ -493,7 +494,7 @@ impl LoadTable {
         Ok(Box::new(Chain::new(open, load.limit, None)))
     }
 
-    /// The first rows of the sample of its first file.
+    /// Opens the first `rows_max` rows in the sample of the first file.
     pub(crate) fn sample_source<'a>(
         &'a mut self,
         load: &Request,
@@ -508,7 +509,8 @@ impl LoadTable {
         Ok(Box::new(Chain::new(open, None, None)))
     }
 
-    /// How many times more rows the files have than the first `rows_max` of the sample of the first one, where that is known.
+    /// Returns the number of rows in all files, divided by the number of the first `rows_max` rows in the sample of the first file, if
+    /// known.
     pub(crate) fn scale(&self, load: &Request, rows_max: u64) -> Option<f64> {
         let text_bytes =
             self.files.iter().map(|file| file.text_bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))?;
@@ -518,7 +520,7 @@ impl LoadTable {
         Some(by_text.min(by_limit).max(1.0))
     }
 
-    /// Bytes of the first `rows_max` rows of that sample, roughly.
+    /// Returns the bytes of the first `rows_max` rows in the sample of the first file, roughly.
     pub(crate) fn sample_text_bytes(&self, rows_max: u64) -> f64 {
         let LoadFile { sample_text_bytes, sample_rows, .. } = self.files[0];
         sample_text_bytes as f64 * (rows_max as f64 / sample_rows.max(1) as f64).min(1.0)

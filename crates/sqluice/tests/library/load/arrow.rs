@@ -342,9 +342,9 @@ fn a_compressed_file_is_read_like_the_file_in_it() {
     for container in ALL {
         let home = Home::new();
         container.write(&home.path("whole"), std::slice::from_ref(&rows), 100);
-        let packed = fs::File::create(home.path("x.dat")).unwrap();
+        let packed = File::create(home.path("x.dat")).unwrap();
         let mut packed = flate2::write::GzEncoder::new(packed, flate2::Compression::fast());
-        std::io::copy(&mut fs::File::open(home.path("whole")).unwrap(), &mut packed).unwrap();
+        std::io::copy(&mut File::open(home.path("whole")).unwrap(), &mut packed).unwrap();
         packed.finish().unwrap();
         let db = load(&home, |load| load).unwrap();
         assert_eq!(told(&db, "SELECT count(*), sum(a) FROM x"), ["1000 499500"]);
