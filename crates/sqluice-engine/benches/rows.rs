@@ -18,7 +18,7 @@ use sqluice_core::rows::{self, Rows};
 use sqluice_core::schema::Schema;
 use sqluice_core::source::{Part, Sink, Source};
 use sqluice_core::splitmix;
-use sqluice_engine::encode::Conversions;
+use sqluice_engine::encode::Coercion;
 use sqluice_engine::insert::{Insert, insert};
 
 const ROUNDS: usize = 3;
@@ -194,7 +194,7 @@ fn by_rows(connection: &Connection, users: &Users, batch: usize) {
 
 fn by_source(connection: &Connection, users: &Users, change: impl FnOnce(Insert) -> Insert) {
     let schema = Schema::parse(USER.to_owned(), Path::new("user.sql")).expect("a schema");
-    let how = change(Insert { conversions: Conversions::All, ..Insert::new(&schema.tables[0]) });
+    let how = change(Insert { coercion: Coercion::All, ..Insert::new(&schema.tables[0]) });
     let source = Box::new(Parts { users, next: 0 });
     insert(connection, &schema.tables[0], source, &how, None, &Silent, &Cancel::new()).expect("inserted");
 }

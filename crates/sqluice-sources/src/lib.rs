@@ -5,7 +5,7 @@
 //!
 //! * `input`: files and pipes as UTF-8 text, decompressed
 //! * `infer`: the types that values have; `convert`: text of other forms as dates, booleans and numbers
-//! * `mask`: bytes that matter, as bits; `text`: what sources of text share; `give`: rows to the sink, refused ones one by one
+//! * `needles`: bytes that matter, found as bits; `text`: what sources of text share; `give`: rows to the sink, refused ones one by one
 //! * `csv`, `json`, `arrow`, `parquet`, `tpch`: the parsers of each format
 //! * `formats`: the formats of files that can be loaded
 
@@ -20,7 +20,7 @@ mod give;
 pub mod infer;
 pub mod input;
 pub mod json;
-mod mask;
+mod needles;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 mod text;

@@ -10,7 +10,7 @@ use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::setters;
 use sqluice_engine::attempts::{self, Outcome};
-use sqluice_engine::encode::Conversions;
+use sqluice_engine::encode::Coercion;
 use sqluice_engine::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
 use sqluice_engine::output::Target;
 use sqluice_engine::plan::{ExpectedRows, Plan};
@@ -437,7 +437,7 @@ impl PreparedGenerate {
         let tables = self.schema.tables.iter().zip(&self.spec.tables).zip(rows);
         let jobs = tables.map(|((table, spec), (&first, &rows))| {
             let source = Box::new(spec.source_among(self.seed, &self.all, first, rows)?);
-            Ok(Job { table, conversions: Conversions::All, source })
+            Ok(Job { table, coercion: Coercion::All, source })
         });
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
         attempts::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel.child())

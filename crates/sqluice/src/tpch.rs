@@ -19,7 +19,7 @@ use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
 use sqluice_engine::attempts::{self, Outcome};
-use sqluice_engine::encode::Conversions;
+use sqluice_engine::encode::Coercion;
 use sqluice_engine::options::{IfExists, WriteOptions};
 use sqluice_engine::output::Target;
 use sqluice_engine::plan::Plan;
@@ -136,7 +136,7 @@ impl PreparedTpch {
         progress.phase("generate", Some(Amount { rows, bytes: 0 }));
         let jobs = self.schema.tables.iter().zip(tables).map(|(table, source)| Job {
             table,
-            conversions: Conversions::All,
+            coercion: Coercion::All,
             source: Box::new(source),
         });
         attempts::write(&self.plan, &self.schema, jobs.collect(), None, "generate", progress, &cancel.child())

@@ -22,7 +22,7 @@ use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_core::source::Source;
 use sqluice_engine::attempts;
-use sqluice_engine::encode::Conversions;
+use sqluice_engine::encode::Coercion;
 use sqluice_engine::options::WriteOptions;
 use sqluice_engine::output::Target;
 use sqluice_engine::plan::{ExpectedRows, Plan};
@@ -57,7 +57,7 @@ pub fn write_tables(
     progress.phase("write", sources.iter().map(|source| source.total()).try_fold(Amount::default(), add));
     let jobs = schema.tables.iter().zip(sources).map(|(table, source)| Job {
         table,
-        conversions: Conversions::All,
+        coercion: Coercion::All,
         source,
     });
     attempts::write(&plan, &schema, jobs.collect(), None, "write", progress, &cancel.child())

@@ -177,7 +177,7 @@ impl ExistingDatabaseAttempt<'_, '_> {
         let of_one = Insert::new(table);
         let how = Insert {
             columns: plan.columns.clone().unwrap_or(of_one.columns),
-            conversions: job.conversions,
+            coercion: job.coercion,
             on_conflict: self.plan.on_conflict,
             upsert: upsert.unwrap_or_default(),
             workers,

@@ -14,7 +14,7 @@ use sqluice_format::value::{Class, SerialType};
 
 use super::rowid;
 use super::stored::{Scratch, Serials, Stored};
-use super::{ColumnRules, Conversions, Refusals, alias_of};
+use super::{Coercion, ColumnRules, Refusals, alias_of};
 
 /// Converts the batches of one table.
 #[derive(Debug)]
@@ -31,11 +31,11 @@ pub(crate) struct Converter {
 
 impl Converter {
     /// A converter for these columns of a table.
-    pub(crate) fn new(table: &Table, given: &[usize], conversions: Conversions) -> Converter {
+    pub(crate) fn new(table: &Table, given: &[usize], coercion: Coercion) -> Converter {
         Converter {
             columns: ColumnRules::of(table),
             given: given.to_vec(),
-            lossless: conversions == Conversions::Lossless,
+            lossless: coercion == Coercion::Lossless,
             rowid_alias: table.rowid_alias,
             autoincrement: table.autoincrement,
             scratch: given.iter().map(|_| Scratch::default()).collect(),

@@ -58,7 +58,7 @@ pub trait Chunks {
 
 /// What a declared type may do to text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Conversions {
+pub enum Coercion {
     /// Whatever SQLite does.
     All,
     /// Nothing that loses digits or magnitude: such a row is refused.
@@ -70,7 +70,7 @@ pub enum Conversions {
 pub struct Encoder {
     geometry: Geometry,
     columns: Vec<ColumnRules>,
-    conversions: Conversions,
+    coercion: Coercion,
     rowid_alias: Option<usize>,
     autoincrement: bool,
     scratch: Vec<Scratch>,
@@ -153,11 +153,11 @@ impl Rowids<'_> {
 
 impl Encoder {
     /// An encoder for a table's rows, on pages of `geometry`.
-    pub fn new(table: &Table, geometry: Geometry, conversions: Conversions) -> Encoder {
+    pub fn new(table: &Table, geometry: Geometry, coercion: Coercion) -> Encoder {
         Encoder {
             geometry,
             columns: ColumnRules::of(table),
-            conversions,
+            coercion,
             rowid_alias: table.rowid_alias,
             autoincrement: table.autoincrement,
             scratch: table.columns.iter().map(|_| Scratch::default()).collect(),
@@ -190,7 +190,7 @@ impl Encoder {
         chunks: &mut impl Chunks,
         entries: &mut [Entries<'_>],
     ) -> Result<RowidRange, Refused> {
-        let lossless = self.conversions == Conversions::Lossless;
+        let lossless = self.coercion == Coercion::Lossless;
         debug_assert!(batch.rows > 0 && batch.rows <= ROWS_MAX && batch.columns.len() == self.columns.len());
         let (mut given, mut refused) = (Vec::new(), Vec::new());
         let rowids = match alias_of(&self.columns, self.rowid_alias, lossless, self.autoincrement) {
@@ -244,7 +244,7 @@ impl Encoder {
         largest: Option<&mut Option<i64>>,
         entries: &mut [Entries<'_>],
     ) -> Result<(), Refused> {
-        let lossless = self.conversions == Conversions::Lossless;
+        let lossless = self.coercion == Coercion::Lossless;
         debug_assert!(batch.rows > 0 && batch.rows <= ROWS_MAX && batch.columns.len() == self.columns.len());
         let (mut given, mut refused) = (Vec::new(), Vec::new());
         let rowids = match alias_of(&self.columns, self.rowid_alias, lossless, self.autoincrement) {

@@ -11,7 +11,7 @@ use sqluice_core::source::Source;
 
 use super::refill::{Clearing, OldIndexes};
 use super::{Existing, Transaction, edge, verify};
-use crate::encode::Conversions;
+use crate::encode::Coercion;
 use crate::options::{Action, WriteOptions, WritePath};
 use crate::output::{Output, Target};
 use crate::phases::Phases;
@@ -283,7 +283,7 @@ pub fn write_into(
     let plan = Plan::new(schema, Some(target), options)?;
     let jobs = schema.tables.iter().zip(sources).map(|(table, source)| Job {
         table,
-        conversions: Conversions::All,
+        coercion: Coercion::All,
         source,
     });
     let started = Instant::now();

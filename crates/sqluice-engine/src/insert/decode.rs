@@ -82,7 +82,7 @@ pub(super) fn each(
                 how,
                 keep_bad_rows,
                 cancel,
-                converter: Converter::new(table, &how.columns, how.conversions),
+                converter: Converter::new(table, &how.columns, how.coercion),
                 to_caller,
                 empty,
                 open: Decoded::default(),

@@ -36,7 +36,7 @@ use sqluice_core::schema::Table;
 use sqluice_core::source::{BadRow, Source};
 use sqluice_core::sqlite_error::{failed, is_of_values};
 
-use crate::encode::Conversions;
+use crate::encode::Coercion;
 use crate::options::OnConflict;
 use decode::{Decoded, Message};
 use statement::Statements;
@@ -54,7 +54,7 @@ pub struct Insert {
     /// DEFAULT. (Batches have all columns.)
     pub columns: Vec<usize>,
     /// What a declared type may do to text.
-    pub conversions: Conversions,
+    pub coercion: Coercion,
     /// How a row is handled that has the key of another row.
     pub on_conflict: OnConflict,
     /// If not empty, a row that has the same values in these columns as an existing one updates that instead. They are the
@@ -74,7 +74,7 @@ impl Insert {
         let given = |column: &usize| table.columns[*column].generated.is_none();
         Insert {
             columns: (0..table.columns.len()).filter(given).collect(),
-            conversions: Conversions::Lossless,
+            coercion: Coercion::Lossless,
             on_conflict: OnConflict::Abort,
             upsert: Vec::new(),
             workers: 1,

@@ -74,7 +74,7 @@ pub(crate) use write_indexes::{IndexJob, write_indexes};
 pub(crate) use write_tables::write_tables;
 pub(crate) use writer::page_numbers::{Appender, append_empty_leaf};
 
-use crate::encode::Conversions;
+use crate::encode::Coercion;
 use crate::options::OnConflict;
 
 /// A table and the source of its rows.
@@ -82,7 +82,7 @@ pub struct Job<'a> {
     /// The table.
     pub table: &'a Table,
     /// How values are converted for its columns.
-    pub conversions: Conversions,
+    pub coercion: Coercion,
     /// Its rows.
     pub source: Box<dyn Source + 'a>,
 }

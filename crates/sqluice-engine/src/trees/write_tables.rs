@@ -78,7 +78,7 @@ impl TableWriting<'_, '_> {
         let (trees, sources): (Vec<RowsTree<'_>>, Vec<Box<dyn Source + '_>>) = jobs
             .into_iter()
             .map(|(job, existing_trees)| {
-                (RowsTree::new(job.table, job.conversions, None, existing_trees), job.source)
+                (RowsTree::new(job.table, job.coercion, None, existing_trees), job.source)
             })
             .unzip();
         let indexes: Vec<usize> = trees.iter().map(|tree| tree.table.indexes.len()).collect();
@@ -108,7 +108,7 @@ impl TableWriting<'_, '_> {
         let sorters = TableSorters::new(table, plan, self.settings, sources, &self.spill);
         let tree = RowsTree {
             in_sequence: plan.in_sequence,
-            ..RowsTree::new(table, job.conversions, Some((plan.write_path, &sorters)), existing_trees.clone())
+            ..RowsTree::new(table, job.coercion, Some((plan.write_path, &sorters)), existing_trees.clone())
         };
         let one_worker = Settings { workers: 1, ..self.settings.clone() };
         let settings = if plan.in_sequence { &one_worker } else { self.settings };

@@ -8,7 +8,7 @@
 //!  mask    .##....#..####.#
 //! ```
 
-use crate::mask::{Masks, masks};
+use crate::needles::{Masks, masks};
 
 /// Blocks whose masks are made at once.
 pub(super) const BLOCKS: usize = 16;

@@ -20,7 +20,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use super::delimiter::Delimiter;
 use super::dialect::Marks;
 use super::find::{BLOCKS, Finder, short};
-use crate::mask::{Masks, mask, masks};
+use crate::needles::{Masks, mask, masks};
 
 /// From this number of hits in a block on, it pays to look at all of them at once.
 const HITS_MIN: u32 = 8;

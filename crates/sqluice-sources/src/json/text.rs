@@ -6,7 +6,7 @@
 //! ```
 
 use super::fault::{Fault, What};
-use crate::mask::string_ends;
+use crate::needles::string_ends;
 
 /// The closing quote of the string whose opening quote is at `open`, and whether there are escapes before it, all of them
 /// good.

@@ -9,7 +9,7 @@ use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
 use sqluice_engine::attempts::{self, Outcome};
-use sqluice_engine::encode::Conversions;
+use sqluice_engine::encode::Coercion;
 use sqluice_engine::options::{IfExists, OnConflict, WriteOptions};
 use sqluice_engine::output::Target;
 use sqluice_engine::plan::{ExpectedRows, Plan};
@@ -219,7 +219,7 @@ impl PreparedPack {
         progress.phase("pack", Some(total));
         let source = |table| Job {
             table,
-            conversions: Conversions::All,
+            coercion: Coercion::All,
             source: Box::new(Files::new(Arc::clone(&self.list), layout, compression, self.plan.geometry())),
         };
         let jobs = self.schema.tables.iter().map(source).collect();

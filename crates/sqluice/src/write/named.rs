@@ -16,7 +16,7 @@ use sqluice_core::setters;
 use sqluice_core::source::columns::{ColumnFrom, Constant};
 use sqluice_core::source::{NoRows, Part, Source};
 use sqluice_engine::attempts::{self, Outcome, Refuted};
-use sqluice_engine::encode::Conversions;
+use sqluice_engine::encode::Coercion;
 use sqluice_engine::options::{IfExists, WriteOptions, WritePath};
 use sqluice_engine::output::Target;
 use sqluice_engine::plan::{ExpectedRows, Plan};
@@ -342,14 +342,14 @@ impl PreparedWrite {
         cancel: &Cancel,
     ) -> Result<Report> {
         progress.phase("write", sources.iter().map(|source| source.total()).try_fold(Amount::default(), add));
-        let conversions = if self.write.lossless { Conversions::Lossless } else { Conversions::All };
+        let coercion = if self.write.lossless { Coercion::Lossless } else { Coercion::All };
         let mut given: Vec<Option<Borrowed<'_, '_>>> = self.schema.tables.iter().map(|_| None).collect();
         for ((table, _), source) in self.tables.iter().zip(sources) {
             given[*table] = Some(Borrowed(source));
         }
         let jobs = self.schema.tables.iter().zip(given).map(|(table, source)| Job {
             table,
-            conversions,
+            coercion,
             source: match source {
                 Some(source) => Box::new(source),
                 None => Box::new(NoRows) as Box<dyn Source + '_>,

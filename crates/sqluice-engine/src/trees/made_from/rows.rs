@@ -6,7 +6,7 @@ use sqluice_core::schema::Table;
 use sqluice_core::source::{BadRow, Refused, Sink};
 
 use crate::encode::entries::Entries;
-use crate::encode::{AnyOrder, Conversions, Encoder, RowidRange, no_rowids_left};
+use crate::encode::{AnyOrder, Coercion, Encoder, RowidRange, no_rowids_left};
 use crate::options::WritePath;
 use crate::trees::Settings;
 use crate::trees::existing_trees::{Edge, ExistingTrees};
@@ -18,7 +18,7 @@ use crate::trees::workers::worker::{Done, Filling};
 /// A table whose rows arrive from a source.
 pub(crate) struct RowsTree<'a> {
     pub(crate) table: &'a Table,
-    pub(crate) conversions: Conversions,
+    pub(crate) coercion: Coercion,
     /// `Pages` or `Sorted`.
     pub(crate) write_path: WritePath,
     /// The only worker encodes all rows, so that it knows the rows before each.
@@ -35,13 +35,13 @@ pub(crate) struct RowsTree<'a> {
 impl<'a> RowsTree<'a> {
     pub(crate) fn new(
         table: &'a Table,
-        conversions: Conversions,
+        coercion: Coercion,
         sorted: Option<(WritePath, &'a TableSorters)>,
         existing_trees: Option<ExistingTrees>,
     ) -> RowsTree<'a> {
         RowsTree {
             table,
-            conversions,
+            coercion,
             write_path: sorted.map_or(WritePath::Pages, |(write_path, _)| write_path),
             in_sequence: false,
             sorters: sorted.map(|(_, sorters)| sorters),
@@ -64,7 +64,7 @@ impl<'a> RowsEncoder<'a> {
     pub(crate) fn new(tree: &'a RowsTree<'a>, settings: &Settings) -> RowsEncoder<'a> {
         RowsEncoder {
             tree,
-            encoder: Encoder::new(tree.table, settings.geometry, tree.conversions),
+            encoder: Encoder::new(tree.table, settings.geometry, tree.coercion),
             entries: tree.sorters.map_or_else(Vec::new, |sorters| sorters.entries(tree.table)),
             largest: None,
         }

@@ -17,7 +17,7 @@ use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::schema::{Generated, Table, quoted};
 use sqluice_core::sqlite_error::failed;
 use sqluice_engine::attempts;
-use sqluice_engine::encode::Conversions;
+use sqluice_engine::encode::Coercion;
 use sqluice_engine::options::WriteOptions;
 use sqluice_engine::output::{Scratch, Target};
 use sqluice_engine::phases::{PhaseReport, Phases};
@@ -196,7 +196,7 @@ impl<'a> Making<'a> {
         let mut jobs = Vec::new();
         for ((declared, masks), table) in tables.iter().zip(&schema.tables) {
             let source = Box::new(self.rows(declared, masks)?);
-            jobs.push(Job { table, conversions: Conversions::All, source });
+            jobs.push(Job { table, coercion: Coercion::All, source });
         }
         let mut file = self.scratch()?;
         let written = attempts::write_scratch(&plan, &schema, jobs, &mut file, phases, &cancel.child());

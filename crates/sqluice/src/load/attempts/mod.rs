@@ -18,7 +18,7 @@ use sqluice_core::error::{Assumption, Error, ErrorKind, Result};
 use sqluice_core::progress::Progress;
 use sqluice_core::source::Source;
 use sqluice_engine::attempts::{self, Outcome, Refuted};
-use sqluice_engine::encode::Conversions;
+use sqluice_engine::encode::Coercion;
 use sqluice_engine::plan::TablePlan;
 use sqluice_engine::reject::RejectFile;
 use sqluice_engine::report::Report;
@@ -100,7 +100,7 @@ impl PreparedLoad {
     fn attempt(&mut self, progress: &dyn Progress) -> Result<Outcome> {
         progress.phase("load", self.total(|_| true));
         let PreparedLoad { load, cancel, stop, tables, schema, plan, .. } = self;
-        let conversions = if load.lossy { Conversions::All } else { Conversions::Lossless };
+        let coercion = if load.lossy { Coercion::All } else { Coercion::Lossless };
         let mut sources: Vec<Option<Box<dyn Source + '_>>> = schema.tables.iter().map(|_| None).collect();
         let mut watches = Vec::new();
         let guessed = tables.iter().any(|table| table.order.is_guess())
@@ -120,7 +120,7 @@ impl PreparedLoad {
             }
             None => None,
         };
-        let jobs = jobs(schema, sources, conversions);
+        let jobs = jobs(schema, sources, coercion);
         let written = attempts::write(plan, schema, jobs, rejects, "load", progress, stop);
         stop.reset();
         let error = match written {

@@ -1,4 +1,4 @@
-//! Conversions of text, as the user requests them for columns: dates, booleans, numbers in another notation.
+//! Coercion of text, as the user requests them for columns: dates, booleans, numbers in another notation.
 
 use std::sync::Arc;
 

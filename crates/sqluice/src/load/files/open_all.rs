@@ -30,7 +30,7 @@ pub(crate) fn open_all(
     cancel: &Cancel,
     progress: &dyn Progress,
 ) -> Result<(Vec<LoadFile>, Vec<BadFile>)> {
-    let watched = Watched::new(progress, paths.len());
+    let watched = SampledFiles::new(progress, paths.len());
     if load.table.is_some() && load.limit.is_some() {
         return open_in_turn(load, paths, cancel, &watched);
     }
@@ -95,7 +95,7 @@ fn open_in_turn(
     load: &Request,
     paths: &[PathBuf],
     cancel: &Cancel,
-    watched: &Watched<'_>,
+    watched: &SampledFiles<'_>,
 ) -> Result<(Vec<LoadFile>, Vec<BadFile>)> {
     // How many rows are loaded of the next file; `None`: one before it was not counted, so that none says anything yet.
     let mut rows_left = Some(load.limit.unwrap_or(u64::MAX));
@@ -116,7 +116,7 @@ fn open_in_turn(
 }
 
 /// A counter of opened files, which are reported if opening takes long.
-struct Watched<'p> {
+struct SampledFiles<'p> {
     progress: &'p dyn Progress,
     files: u64,
     started: Instant,
@@ -129,9 +129,9 @@ struct State {
     reported: bool,
 }
 
-impl<'p> Watched<'p> {
-    fn new(progress: &'p dyn Progress, files: usize) -> Watched<'p> {
-        Watched { progress, files: files as u64, started: Instant::now(), state: Mutex::default() }
+impl<'p> SampledFiles<'p> {
+    fn new(progress: &'p dyn Progress, files: usize) -> SampledFiles<'p> {
+        SampledFiles { progress, files: files as u64, started: Instant::now(), state: Mutex::default() }
     }
 
     /// Counts one more opened file, and reports the count if opening takes long.
@@ -174,7 +174,8 @@ mod tests {
     #[test]
     fn files_that_take_no_time_are_not_reported() {
         let heard = Heard::default();
-        let watched = Watched { started: Instant::now() + REPORTED_AFTER, ..Watched::new(&heard, 3) };
+        let watched =
+            SampledFiles { started: Instant::now() + REPORTED_AFTER, ..SampledFiles::new(&heard, 3) };
         (0..3).for_each(|_| watched.one_more());
         assert_eq!(*heard.0.lock().unwrap(), (Vec::new(), 0));
     }
@@ -182,7 +183,8 @@ mod tests {
     #[test]
     fn files_that_take_long_are_counted_and_those_before_too() {
         let heard = Heard::default();
-        let mut watched = Watched { started: Instant::now() + REPORTED_AFTER, ..Watched::new(&heard, 5) };
+        let mut watched =
+            SampledFiles { started: Instant::now() + REPORTED_AFTER, ..SampledFiles::new(&heard, 5) };
         watched.one_more();
         watched.one_more();
         watched.started = Instant::now().checked_sub(REPORTED_AFTER).unwrap();

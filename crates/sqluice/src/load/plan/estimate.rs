@@ -4,7 +4,7 @@ use sqluice_core::progress::{Cancel, Silent};
 use sqluice_core::schema::Schema;
 use sqluice_core::source::Source;
 use sqluice_engine::attempts;
-use sqluice_engine::encode::Conversions;
+use sqluice_engine::encode::Coercion;
 use sqluice_engine::plan::Plan;
 
 use crate::load::request::Request;
@@ -49,7 +49,7 @@ pub(crate) fn bytes(
         }
         Some(_) => alone(schema, load)?,
     };
-    let jobs = jobs(schema, sources, Conversions::All);
+    let jobs = jobs(schema, sources, Coercion::All);
     let report = attempts::write(&nowhere, schema, jobs, None, "load", &Silent, &stop.child()).ok()?;
     let (mut more_pages, mut pages_beyond_roots, mut bytes) = (0, 0.0, 0.0);
     for (index, scale, text_bytes) in measured {

@@ -11,7 +11,7 @@ use sqluice_core::error::{Error, Place, Result, Setting, message};
 use sqluice_core::schema::{Schema, token};
 use sqluice_core::similar::nearest;
 use sqluice_core::source::{NoRows, Source};
-use sqluice_engine::encode::Conversions;
+use sqluice_engine::encode::Coercion;
 use sqluice_engine::trees::Job;
 
 use crate::load::files::bad_files::BadFile;
@@ -163,11 +163,11 @@ fn ended(sql: &str) -> String {
 pub(crate) fn jobs<'a>(
     schema: &'a Schema,
     sources: Vec<Option<Box<dyn Source + 'a>>>,
-    conversions: Conversions,
+    coercion: Coercion,
 ) -> Vec<Job<'a>> {
     let jobs = schema.tables.iter().zip(sources).map(|(table, source)| Job {
         table,
-        conversions,
+        coercion,
         source: source.unwrap_or_else(|| Box::new(NoRows)),
     });
     jobs.collect()

@@ -8,7 +8,7 @@ use crate::support::tables::{RandomTable, page_bytes, table};
 use proptest::prelude::*;
 use sqluice::affinity::apply;
 use sqluice::batch::Value;
-use sqluice::encode::{Chunks, Conversions, Encoder};
+use sqluice::encode::{Chunks, Coercion, Encoder};
 use sqluice::error::Result;
 use sqluice::schema::{Schema, Table};
 use sqluice::source::{Refused, RefusedRow};
@@ -103,7 +103,7 @@ fn column_wise(
     rows: &[(OwnedBatch, Vec<i64>)],
 ) -> Vec<Finished> {
     let mut chunks = Recycled { chunk: Chunk::new(geometry, capacity), finished: Vec::new() };
-    let mut encoder = Encoder::new(table, geometry, Conversions::All);
+    let mut encoder = Encoder::new(table, geometry, Coercion::All);
     let mut last = None;
     for (batch, rowids) in rows {
         let range = batch
@@ -286,7 +286,7 @@ proptest! {
         let strict = if strict { "STRICT" } else { "" };
         let table =
             schema_table(&format!("CREATE TABLE t (a INT NOT NULL, b REAL, c TEXT NOT NULL, d INTEGER) {strict}"));
-        let conversions = if lossless { Conversions::Lossless } else { Conversions::All };
+        let conversions = if lossless { Coercion::Lossless } else { Coercion::All };
         let geometry = Geometry::new(PageSize::new(4096).unwrap(), 0).unwrap();
         let mut encoder = Encoder::new(&table, geometry, conversions);
         let mut chunks = Recycled { chunk: Chunk::new(geometry, 9), finished: Vec::new() };
@@ -322,7 +322,7 @@ fn text_whose_number_loses_something_is_refused_with_what_it_loses() {
         ]),
     ];
     let batch = OwnedBatch { rows: 5, columns };
-    let mut lossless = Encoder::new(&table, geometry, Conversions::Lossless);
+    let mut lossless = Encoder::new(&table, geometry, Coercion::Lossless);
     let told = refused(&mut lossless, &batch, &mut chunks);
     let expected = [
         (0, 1, "'1e400' in column a is beyond the largest float, and would become infinity"),
@@ -331,7 +331,7 @@ fn text_whose_number_loses_something_is_refused_with_what_it_loses() {
         (4, 1, "'-9223372036854775809' in column a has more than 64 bits, and would become a float"),
     ];
     assert_eq!(told, expected.map(|(row, column, message)| (row, column, message.to_owned())));
-    let mut all = Encoder::new(&table, geometry, Conversions::All);
+    let mut all = Encoder::new(&table, geometry, Coercion::All);
     let told = refused(&mut all, &batch, &mut chunks);
     assert_eq!(told.iter().map(|(row, ..)| *row).collect::<Vec<_>>(), [3]);
 }

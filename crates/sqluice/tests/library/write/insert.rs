@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, params_from_iter};
-use sqluice::encode::Conversions;
+use sqluice::encode::Coercion;
 use sqluice::error::{Error, Result};
 use sqluice::insert::{Insert, Inserted, insert};
 use sqluice::options::OnConflict;
@@ -138,7 +138,7 @@ impl Case {
     fn how(&self, table: &Table) -> Insert {
         Insert {
             columns: self.columns.clone(),
-            conversions: Conversions::All,
+            coercion: Coercion::All,
             on_conflict: self.on_conflict,
             upsert: self.upsert.clone(),
             workers: self.workers,
@@ -440,14 +440,14 @@ fn numbers_that_lose_something_are_refused() {
     ];
     let insert = |conversions| {
         let source = Box::new(InMemory::new(vec![OwnedBatch { rows: 2, columns: columns.clone() }], &[1]));
-        let how = Insert { conversions, ..Insert::new(&schema.tables[0]) };
+        let how = Insert { coercion: conversions, ..Insert::new(&schema.tables[0]) };
         insert(&connection, &schema.tables[0], source, &how, None, &Silent, &Cancel::new())
     };
-    let error = insert(Conversions::Lossless).unwrap_err();
+    let error = insert(Coercion::Lossless).unwrap_err();
     let expected =
         "row 1, column 0: '12345678901234567890' in column a has more than 64 bits, and would become a float";
     assert_eq!(error.message(), expected);
-    assert_eq!(insert(Conversions::All).unwrap().rows, 2);
+    assert_eq!(insert(Coercion::All).unwrap().rows, 2);
 }
 
 #[test]
