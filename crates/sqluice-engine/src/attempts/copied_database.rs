@@ -1,4 +1,4 @@
-//! A copy of a database, or of several as one, from start to end: its trees, one after another, its schema, page 1, and then its name.
+//! Copies one database, or several databases as one: the trees one after another, the schema, page 1, and at last the name of the file.
 //!
 //! ```text
 //!  sources                                       target
@@ -7,7 +7,7 @@
 //!                       by entry, or sorted
 //! ```
 //!
-//! An attempt takes every index to be in the order that it declares. One that is not is sorted by the next attempt.
+//! An attempt assumes that every index is in its declared order. An index that is out of order is sorted by the next attempt.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,45 +49,47 @@ use crate::verification::{self, Verification, VerifiedTree};
 /// The place of the root page among the fields of a row of `sqlite_schema`.
 const ROOT_FIELD: usize = 3;
 
-/// What is copied, and how.
+/// The objects and the settings of a copy.
 pub struct CopyJob<'a> {
     /// The schema of the copy.
     pub schema: &'a Schema,
-    /// What is copied, in order.
+    /// The objects that are copied, in order.
     pub objects: &'a [CopiedObject<'a>],
-    /// Bytes of the sources, and those of them that are not free.
+    /// The number of bytes of the sources, and the number of bytes without free pages.
     pub source_bytes: (u64, u64),
-    /// The header of the copy; the number of its pages is not known yet.
+    /// The header of the copy. The page count is not known yet.
     pub header: Header,
-    /// Where the copy goes.
+    /// The target of the copy.
     pub target: &'a Target,
-    /// Whether all leaves are written anew.
+    /// `true`: all leaves are rewritten, except the leaves of trees that were made for this copy.
     pub compact: bool,
-    /// Whether all interior pages follow page 1. A copy with auto_vacuum has its roots there, and SQLite writes it.
+    /// `true`: all interior pages follow page 1. With auto_vacuum, SQLite writes the copy and puts only the roots after page 1.
     pub interior_first: bool,
-    /// The mode of `PRAGMA auto_vacuum` that SQLite gives the copy: 1 is FULL, 2 INCREMENTAL; 0: it has none, and no SQLite is needed.
+    /// The mode of `PRAGMA auto_vacuum` of the copy: 1 is FULL, 2 is INCREMENTAL. SQLite writes the pages of the copy then. 0: no
+    /// auto_vacuum.
     pub auto_vacuum: u8,
-    /// The source, if the copy takes its place.
+    /// The source, locked by this process, if the copy replaces the source.
     pub exclusive: Option<Arc<Exclusive>>,
-    /// What reads it then.
+    /// The snapshot of the source that the copy replaces. The file of the snapshot is closed before the replacement if open files can't be
+    /// replaced.
     pub replaced: Option<&'a Snapshot>,
-    /// Trees of sources that are verified although no piece is one of them: SQLite reads their rows.
+    /// The source trees that are verified but not copied as pieces, because SQLite reads their rows.
     pub also_verified: Vec<VerifiedTree<'a>>,
-    /// What SQLite does to the file before it has its name; `None`: nothing.
+    /// The work of SQLite on the file before the file gets its name; `None`: no work.
     pub finish: Option<&'a Finish<'a>>,
-    /// Threads, memory, temporary space, whether a database is replaced.
+    /// The options: threads, memory, temporary space, and whether a database is replaced.
     pub options: &'a WriteOptions,
 }
 
 impl<'a> CopyJob<'a> {
-    /// All trees that are verified.
+    /// Returns all trees that are verified.
     fn all_verified(&self) -> Vec<VerifiedTree<'a>> {
         let pieces = self.objects.iter().flat_map(|object| object.tree.pieces());
         let of_pieces = pieces.filter_map(|piece| piece.verified);
         self.also_verified.iter().copied().chain(of_pieces).collect()
     }
 
-    /// The trees that are verified, but not as they are copied: they are read once more for it.
+    /// Returns the verified trees that are not verified while they are copied. These trees are read once more for the verification.
     fn read_for_verification(&self, sorts: &[bool]) -> Vec<VerifiedTree<'a>> {
         let is_copied = |object: &CopiedObject<'_>| matches!(object.tree, TreeContent::Copied(_));
         let objects = self.objects.iter().zip(sorts);
@@ -97,7 +99,7 @@ impl<'a> CopyJob<'a> {
         self.also_verified.iter().copied().chain(of_pieces).collect()
     }
 
-    /// The leaves that other processes have written, if any.
+    /// Returns the leaves that other processes have written, if any.
     fn placed(&self) -> Option<PlacedLeaves<'a>> {
         self.objects.iter().find_map(|copied| match copied.tree {
             TreeContent::Placed(placed) => Some(placed),
@@ -106,28 +108,28 @@ impl<'a> CopyJob<'a> {
     }
 }
 
-/// Work on the file at a path, with SQLite.
+/// A function that works on the file at a path with SQLite.
 pub type Finish<'a> = dyn Fn(&Path) -> Result<()> + 'a;
 
 /// An object that is copied.
 pub struct CopiedObject<'a> {
-    /// The object, as one of the sources has it.
+    /// The object, as a source has it.
     pub object: &'a StoredObject,
-    /// What its tree is made of.
+    /// The source of the object's tree.
     pub tree: TreeContent<'a>,
-    /// Which rows are copied; `None`: all.
+    /// The filter of the rows that are copied; `None`: all rows are copied.
     pub keep: Option<Box<Keep<'a>>>,
 }
 
-/// What a tree is made of.
+/// The source of a tree.
 pub enum TreeContent<'a> {
     /// The object has no tree.
     None,
-    /// Trees of the same kind, one after another: of several tables the rowids ascend from one to the next.
+    /// Trees of the same kind, one after another. The rowids of several tables ascend from one table to the next.
     Copied(Vec<CopiedPiece<'a>>),
     /// Trees of the same kind, whose entries interleave.
     United(Vec<CopiedPiece<'a>>),
-    /// Trees of indexes that are in another order, which are sorted.
+    /// Trees of indexes that are in another order, and the order by which the entries are sorted.
     Sorted(Vec<CopiedPiece<'a>>, KeyOrder),
     /// The rows of `sqlite_sequence`.
     Sequences(Vec<(String, i64)>),
@@ -135,15 +137,15 @@ pub enum TreeContent<'a> {
     Placed(PlacedLeaves<'a>),
 }
 
-/// A tree of a source.
+/// A tree of a source that is copied.
 pub struct CopiedPiece<'a> {
-    /// The source.
+    /// The source database.
     pub snapshot: &'a Snapshot,
     /// The tree.
     pub tree: &'a StoredTree,
-    /// What changes of its entries.
+    /// The changes of the entries.
     pub changes: Changes<'a>,
-    /// Whether it was made for this copy: its full leaves hold no deleted bytes.
+    /// `true`: the tree was made for this copy, so its full leaves hold no deleted bytes.
     pub is_new: bool,
     /// The verification of the tree; `None`: the tree was made for this copy.
     pub verified: Option<VerifiedTree<'a>>,
@@ -154,7 +156,7 @@ impl<'a> CopiedPiece<'a> {
         CopiedPiece { snapshot, tree, changes: Changes::default(), is_new: false, verified: None }
     }
 
-    /// A tree of a source, as it is; `None`: the object has no tree.
+    /// Returns a tree of a source, without changes; `None`: the object has no tree.
     pub fn of_source(
         verification: &'a Verification<'a>,
         object: &'a StoredObject,
@@ -164,14 +166,14 @@ impl<'a> CopiedPiece<'a> {
         Some(CopiedPiece { verified, ..CopiedPiece::new(verification.snapshot(), tree) })
     }
 
-    /// A tree that was made for this copy.
+    /// Returns a tree that was made for this copy.
     pub fn of_new(snapshot: &'a Snapshot, tree: &'a StoredTree) -> CopiedPiece<'a> {
         CopiedPiece { is_new: true, ..CopiedPiece::new(snapshot, tree) }
     }
 }
 
 impl<'a> TreeContent<'a> {
-    /// The trees of sources.
+    /// Returns the trees of sources.
     pub fn pieces(&self) -> &[CopiedPiece<'a>] {
         match self {
             TreeContent::Copied(pieces) | TreeContent::United(pieces) | TreeContent::Sorted(pieces, _) => {
@@ -182,17 +184,18 @@ impl<'a> TreeContent<'a> {
     }
 }
 
-/// What was copied.
+/// The result of a copy.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Copied {
-    /// The tree of each object, in their order; `None`: it has none. If SQLite wrote the pages, their numbers are unknown.
+    /// The tree of each object, in the order of the objects; `None`: the object has no tree. If SQLite wrote the pages, the page numbers
+    /// are unknown.
     pub trees: Vec<Option<CopiedTree>>,
-    /// Pages of the file.
+    /// The number of pages of the file.
     pub pages: u32,
     /// The checksum of all pages; `None`: SQLite wrote them.
     pub checksum: Option<Checksum>,
-    /// How pages got to the disk.
+    /// The method by which pages were written to the disk.
     pub output: &'static str,
     /// The database that was replaced.
     pub replaced: Option<Replaced>,
@@ -200,11 +203,11 @@ pub struct Copied {
     pub replacement: Option<Replacement>,
     /// The temporary files of killed runs, which were removed.
     pub removed: Vec<PathBuf>,
-    /// What the time went into.
+    /// The time that each phase took.
     pub phases: Vec<PhaseReport>,
-    /// Worker threads.
+    /// The number of worker threads.
     pub threads: usize,
-    /// Seconds that it took.
+    /// The seconds that the copy took.
     pub seconds: f64,
 }
 
@@ -214,16 +217,17 @@ pub struct Copied {
 pub struct CopiedTree {
     /// The tree.
     pub tree: WrittenTree,
-    /// Leaves that were taken as they are.
+    /// The number of leaves that were copied as they are.
     pub relocated: u64,
-    /// Whether it was out of order, and was sorted.
+    /// `true`: the entries were sorted, because they were out of order or in another order.
     pub sorted: bool,
 }
 
-/// Copies.
+/// Copies the objects of `job` to its target.
 ///
 /// # Errors
-/// When the source can't be read or is damaged, or the target can't be written: it is as it was, or absent, then.
+/// When a source can't be read or is damaged, or the target can't be written. An existing target is unchanged then, and a new target does
+/// not exist.
 pub fn copy(job: &CopyJob<'_>, progress: &dyn Progress, cancel: &Cancel) -> Result<Copied> {
     // The trees that are sorted.
     let is_sorted = |copied: &CopiedObject<'_>| matches!(copied.tree, TreeContent::Sorted(..));
@@ -341,7 +345,7 @@ fn attempt(
     })
 }
 
-/// The declaration of an object whose entries must have different keys.
+/// Returns the table and the index of an object whose entries must have different keys.
 fn unique_of<'s>(schema: &'s Schema, object: &StoredObject) -> Option<(&'s Table, &'s Index)> {
     let table = schema.table(&object.table)?;
     let index = match &*object.kind {
@@ -351,7 +355,7 @@ fn unique_of<'s>(schema: &'s Schema, object: &StoredObject) -> Option<(&'s Table
     index.filter(|index| index.unique).map(|index| (table, index))
 }
 
-/// How keys of an object are named.
+/// Returns the names of the key columns of an object.
 fn key_names<'s>(schema: &'s Schema, object: &'s StoredObject) -> KeyNames<'s> {
     let declared = schema.table(&object.table);
     let declared = declared.map(|table| (table, unique_of(schema, object).map(|(_, index)| index)));
@@ -359,7 +363,7 @@ fn key_names<'s>(schema: &'s Schema, object: &'s StoredObject) -> KeyNames<'s> {
 }
 
 impl<'a> CopiedPiece<'a> {
-    /// The tree, in parts.
+    /// Opens the tree and divides it into parts.
     pub(crate) fn piece(
         &'a self,
         what: &'a str,
@@ -380,7 +384,7 @@ impl<'a> CopiedPiece<'a> {
         Ok(Piece { what, scan, view, takes_leaves, changes: changes.clone(), verified: *verified })
     }
 
-    /// The tree, in parts that are each read once, so that no other tree may have its pages.
+    /// Opens the tree and divides it into parts. If the tree is verified, a page that is used twice is an error.
     pub(crate) fn claiming(
         &'a self,
         what: &'a str,
@@ -397,16 +401,17 @@ impl<'a> CopiedPiece<'a> {
     }
 }
 
-/// An object whose tree is made of those of several sources, whose entries may share keys.
+/// An object whose tree unites the trees of several sources. The entries of different sources may share keys.
 pub struct SharedTree<'a> {
     /// The object.
     pub object: &'a StoredObject,
-    /// Its tree in each source.
+    /// The tree of the object in each source.
     pub pieces: Vec<CopiedPiece<'a>>,
 }
 
-/// The rows of a table that are left out where several have the same key, as if the rows of one source after another were inserted: by
-/// the number of the piece and the rowid there, in ascending order. Of `trees`, each has the same pieces.
+/// Finds the rows of a table that are left out because another row has the same key, as if the rows of one source after another were
+/// inserted. Each row is returned as the number of its piece and its rowid in the piece, in ascending order. All of `trees` must have the
+/// same pieces.
 ///
 /// # Errors
 /// When a source can't be read or is damaged, or more rows share keys than the memory can hold.
@@ -437,12 +442,12 @@ pub fn repeated_rows(
 struct WrittenPages {
     trees: Vec<Option<CopiedTree>>,
     page_count: u32,
-    /// Pages that were appended one by one: interior pages, empty roots, those of the schema.
+    /// The number of pages that were appended one by one: interior pages, empty roots, and pages of the schema.
     singles: u32,
     checksum: Checksum,
 }
 
-/// On the way through the trees.
+/// The state of an attempt to copy.
 struct Copying<'c, 'p> {
     job: &'c CopyJob<'c>,
     header: Header,
@@ -452,7 +457,8 @@ struct Copying<'c, 'p> {
 }
 
 impl Copying<'_, '_> {
-    /// Verifies the sources and writes all pages of the copy; if `first_singles` are given, that many pages that are no leaves first.
+    /// Verifies the sources and writes all pages of the copy. `first_singles` is the number of interior pages and other single pages that
+    /// follow page 1; `None`: single pages stand between the leaves.
     fn pages(
         &mut self,
         sorts: &mut [bool],
@@ -468,7 +474,7 @@ impl Copying<'_, '_> {
         Ok(written)
     }
 
-    /// Writes all pages.
+    /// Writes all pages of the copy.
     fn write(
         &mut self,
         sorts: &mut [bool],
@@ -533,7 +539,7 @@ impl Copying<'_, '_> {
         Ok(WrittenPages { trees: made, page_count, singles, checksum })
     }
 
-    /// Copies trees that are in order; notes those that are not.
+    /// Copies trees that are in order. Sets `sorts` for the trees that are out of order.
     fn copy(
         &mut self,
         group: &[usize],
@@ -619,12 +625,12 @@ impl Copying<'_, '_> {
     }
 }
 
-/// Whether pages of both databases have the same layout, so that leaves can be taken as they are.
+/// Returns `true` if pages of both databases have the same layout, so that leaves can be copied as they are.
 fn same_layout(source: Geometry, target: Geometry) -> bool {
     (source.page_bytes(), source.reserved_bytes()) == (target.page_bytes(), target.reserved_bytes())
 }
 
-/// A row of `sqlite_schema` with another root page; `None`: it is no valid record.
+/// Returns a row of `sqlite_schema` with another root page; `None`: the row is not a valid record.
 fn with_root(record: &[u8], root_page: u32) -> Option<Vec<u8>> {
     let mut values = record::decode(record).ok()?;
     *values.get_mut(ROOT_FIELD)? = Value::Int(i64::from(root_page));
@@ -633,7 +639,7 @@ fn with_root(record: &[u8], root_page: u32) -> Option<Vec<u8>> {
     Some(record)
 }
 
-/// Has SQLite write the database at `from` to the empty file `to`, with that mode of auto_vacuum. Returns its pages.
+/// Lets SQLite write the database at `from` to the empty file `to`, with this mode of auto_vacuum. Returns the number of pages.
 fn vacuum_into(from: &Path, to: &Path, auto_vacuum: u8, cancel: &Cancel) -> Result<u32> {
     let absolute = |path: &Path| std::path::absolute(path).map_err(|error| Error::read(path, error));
     let (from, to): (PathBuf, PathBuf) = (absolute(from)?, absolute(to)?);

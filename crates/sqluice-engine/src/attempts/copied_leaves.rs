@@ -1,4 +1,4 @@
-//! The leaves of a table, and what overflows from them, which one process copies into the file of a database that another completes.
+//! Copies the leaves and overflow pages of a table into the file of a database that another process completes.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -15,9 +15,9 @@ use crate::plan::Memory;
 use crate::trees::{self, Appender, CopyTree, LeafList, LeafRange, Settings, TreeCopy, WrittenTree};
 use crate::verification::Verification;
 
-/// A table with rows whose leaves are copied.
+/// A table whose leaves are copied.
 pub struct LeavesJob<'a> {
-    /// The source.
+    /// The source database.
     pub snapshot: &'a Snapshot,
     /// The table.
     pub table: &'a StoredObject,
@@ -25,16 +25,16 @@ pub struct LeavesJob<'a> {
     pub options: &'a WriteOptions,
 }
 
-/// Pages of a file that one process writes.
+/// A range of pages in a file, which one process writes.
 #[derive(Clone, Copy, Debug)]
 pub struct PageRange<'a> {
     /// The file.
     pub file: &'a Path,
-    /// The first of them.
+    /// The first page of the range.
     pub first_page: u32,
-    /// How many they are.
+    /// The number of pages of the range.
     pub pages: u32,
-    /// The list of leaves that is made: a new file.
+    /// The path of the list of leaves, which is a new file.
     pub list: &'a Path,
 }
 
@@ -49,7 +49,7 @@ impl LeavesJob<'_> {
         u32::try_from(copied.pages()).map_err(|_| Error::input("a table has more pages than a database"))
     }
 
-    /// Copies them to their place, and syncs them.
+    /// Copies the pages to their place in the file, and syncs the file.
     ///
     /// # Errors
     /// When the source can't be read, is damaged or has another number of pages, or the file can't be written.
@@ -118,7 +118,7 @@ impl LeavesJob<'_> {
     }
 }
 
-/// What was copied.
+/// The result of a copy.
 struct Copied {
     tree: WrittenTree,
     relocated: u64,

@@ -1,4 +1,4 @@
-//! An existing database, changed from start to end by one transaction.
+//! Changes an existing database from start to end in one transaction.
 //!
 //! ```text
 //!  begin    the write lock; the schema must be the one that the plan was made for
@@ -9,7 +9,8 @@
 //!  commit
 //! ```
 //!
-//! What keeps pages away may be known only when the lock is held, such as a log that another process reads: then SQLite inserts all rows.
+//! A reason against pages may become known only when the lock is held, such as a write-ahead log that another process reads. SQLite inserts
+//! all rows then.
 
 use std::time::Instant;
 
@@ -29,15 +30,16 @@ use crate::report::{ExistingReport, Report};
 use crate::sqlite::{check_foreign_keys, refuse_cascade};
 use crate::trees::{Job, Written, WrittenTree};
 
-/// Rows are counted before and after only in databases up to this size in bytes, where that takes some milliseconds.
+/// The largest size in bytes of a database in which rows are counted before and after the inserts. Up to this size, counting takes some
+/// milliseconds.
 const COUNTED_BYTES_MAX: u64 = 64 << 20;
 
-/// Writes what `plan` says into the existing database: the tables of `schema`, in their order, with the rows of `jobs`; bad rows
-/// to `rejects`, if given. `phase` is the one that the caller has begun.
+/// Writes the rows of `jobs` into the existing database as `plan` says: the tables of `schema`, in their order. Bad rows go to `rejects`,
+/// if given. `phase` is the phase that the caller has begun.
 ///
 /// # Errors
-/// When a row can't be stored, another process keeps the database locked, or it can't be written: it is as it was, then. The error may
-/// refute an [`Assumption`] of the plan.
+/// When a row can't be stored, another process keeps the database locked, or the database can't be written. The database is unchanged then.
+/// The error may refute an [`Assumption`] of the plan.
 pub(crate) fn write(
     plan: &Plan,
     schema: &Schema,
@@ -85,7 +87,7 @@ pub(crate) fn write(
     Ok(Report { existing, removed, ..Report::of(plan, &tables, pages, output, started, phases) })
 }
 
-/// Fails if the schema is no longer the one that the plan was made for.
+/// Returns an error if the schema is no longer the schema for which the plan was made.
 fn refuse_changed(transaction: &Transaction<'_>, known: &ExistingPlan) -> Result<()> {
     let version = "PRAGMA main.schema_version";
     let version: i64 = transaction
@@ -101,7 +103,7 @@ fn refuse_changed(transaction: &Transaction<'_>, known: &ExistingPlan) -> Result
         .refuting(Assumption::Schema))
 }
 
-/// A transaction and what it is for.
+/// An attempt to write into an existing database.
 struct ExistingDatabaseAttempt<'r, 'p> {
     plan: &'r Plan,
     schema: &'r Schema,
@@ -111,7 +113,7 @@ struct ExistingDatabaseAttempt<'r, 'p> {
 }
 
 impl ExistingDatabaseAttempt<'_, '_> {
-    /// Does all of it but the commit.
+    /// Does all work of the transaction except the commit.
     fn write(&mut self, transaction: &mut Transaction<'_>, jobs: Vec<Job<'_>>) -> Result<Outcome> {
         let (by_insert, by_pages): (Vec<_>, Vec<_>) = jobs
             .into_iter()
@@ -131,7 +133,7 @@ impl ExistingDatabaseAttempt<'_, '_> {
         Ok(Outcome { tables, ..outcome })
     }
 
-    /// Writes the tables of those numbers to pages.
+    /// Writes the tables with the numbers `indexes` as pages.
     fn pages(
         &mut self,
         transaction: &mut Transaction<'_>,
@@ -169,7 +171,7 @@ impl ExistingDatabaseAttempt<'_, '_> {
         Ok(written)
     }
 
-    /// Inserts the rows of a table; it has its root.
+    /// Inserts the rows of a table that the transaction has created or found.
     fn store(&mut self, transaction: &Transaction<'_>, index: usize, job: Job<'_>) -> Result<Written> {
         let (plan, table) = (&self.plan.tables[index], &self.schema.tables[index]);
         let (workers, known) = (self.plan.threads, self.plan.existing.as_ref());
@@ -204,7 +206,8 @@ impl ExistingDatabaseAttempt<'_, '_> {
         Ok(Written { tree, rejected, ignored, replacing, indexes, ..Written::default() })
     }
 
-    /// The number of rows of a table; `None`: counting would take too long, or triggers may change the number.
+    /// Counts the rows of a table. Returns `None` if counting would take too long, or if the table has triggers, which may change the
+    /// number.
     fn counted(&self, transaction: &Transaction<'_>, table: &Table) -> Result<Option<u64>> {
         let bytes = u64::from(transaction.page_count()?) * self.plan.page_bytes as u64;
         if bytes > COUNTED_BYTES_MAX {
@@ -220,7 +223,7 @@ impl ExistingDatabaseAttempt<'_, '_> {
         Ok(counted.and_then(|rows| u64::try_from(rows).ok()))
     }
 
-    /// The work after all rows are written.
+    /// Makes views and triggers, checks foreign keys, and runs ANALYZE. All rows must be written.
     fn finish(&mut self, transaction: &Transaction<'_>) -> Result<()> {
         for sql in self.schema.others.iter().filter_map(|object| object.sql.as_deref()) {
             transaction.execute(sql)?;
@@ -248,7 +251,7 @@ impl ExistingDatabaseAttempt<'_, '_> {
     }
 }
 
-/// Changes an existing table before it gets rows.
+/// Changes an existing table before it gets rows: adds columns, and deletes rows that are replaced.
 fn change(transaction: &Transaction<'_>, plan: &TablePlan) -> Result<()> {
     plan.alter.iter().try_for_each(|sql| transaction.execute(sql))?;
     if plan.action == Action::Replace {

@@ -1,4 +1,4 @@
-//! One run into a database, a new one or an existing one: attempts, each by a plan, until one is done.
+//! One run into a new or an existing database. A run makes attempts, each with its own plan, until an attempt succeeds.
 //!
 //! ```text
 //!  plan ──> attempt ──> done: the report
@@ -8,8 +8,8 @@
 //!   └────────────── another plan, without the assumption <──┘
 //! ```
 //!
-//! An attempt that fails leaves nothing behind: a new file appears only once complete, an existing database changes in one
-//! transaction. So the next one starts from the same state.
+//! A failed attempt leaves nothing behind: a new file appears only when it is complete, and an existing database changes in one
+//! transaction. So each attempt starts from the same state.
 
 pub mod copied_database;
 pub mod copied_leaves;
@@ -35,15 +35,15 @@ use crate::target::TargetSnapshot;
 use crate::trees::Job;
 use crate::{existing, output};
 
-/// How often a database is planned for, if each time another process changes its schema before it is locked.
+/// The most plans for a database whose schema other processes change each time before the lock is taken.
 const SCHEMAS_MAX: usize = 10;
 
-/// How an attempt ended.
+/// The outcome of an attempt.
 #[derive(Debug)]
 pub enum Outcome<R = Report> {
     /// Everything is written.
     Done(Box<R>),
-    /// Nothing is written: the plan assumed too much.
+    /// Nothing is written: an assumption of the plan does not hold.
     Refuted(Refuted),
 }
 
@@ -52,12 +52,12 @@ pub enum Outcome<R = Report> {
 pub struct Refuted {
     /// The assumption.
     pub assumption: Assumption,
-    /// What the run ends with if no other plan is possible.
+    /// The error of the run if no other plan is possible.
     pub error: Error,
 }
 
 impl<R> Outcome<R> {
-    /// The outcome of a write whose errors say which assumption they refute.
+    /// Returns the outcome of a write whose error may refute an assumption.
     ///
     /// # Errors
     /// Errors that refute no assumption.
@@ -71,17 +71,17 @@ impl<R> Outcome<R> {
         }
     }
 
-    /// The outcome of an attempt that an assumption failed.
+    /// Returns the outcome of an attempt that failed because of an assumption.
     pub fn refuted(assumption: Assumption, error: Error) -> Outcome<R> {
         Outcome::Refuted(Refuted { assumption, error })
     }
 }
 
 impl Refuted {
-    /// Accepts that the schema has changed, for which the same steps lead to another plan.
+    /// Accepts a changed schema: the caller makes another plan with the same steps.
     ///
     /// # Errors
-    /// When another assumption was refuted: its error.
+    /// The error of the attempt, if another assumption was refuted.
     pub fn by_schema(self) -> Result<()> {
         match self.assumption {
             Assumption::Schema => Ok(()),
@@ -90,10 +90,10 @@ impl Refuted {
     }
 }
 
-/// Runs `attempt` until it is done. After each that refuted an assumption, `plan_again` prepares the next.
+/// Runs `attempt` until it is done. After each attempt that refuted an assumption, `plan_again` prepares the next attempt.
 ///
 /// # Errors
-/// The errors of both; when other processes keep changing the schema.
+/// The errors of `attempt` and `plan_again`, and the error of the last attempt if other processes keep changing the schema.
 pub fn run<S, R>(
     state: &mut S,
     mut attempt: impl FnMut(&mut S) -> Result<Outcome<R>>,
@@ -115,8 +115,8 @@ pub fn run<S, R>(
     }
 }
 
-/// The database at `target` as it is now; `None`: it does not exist, will be replaced, or pages are discarded. Only here
-/// is decided whether a run creates a new database or changes an existing one.
+/// Returns the database at `target` as it is now; `None`: no database exists, the database will be replaced, or pages are discarded. Only
+/// this function decides whether a run creates a new database or changes an existing database.
 ///
 /// # Errors
 /// When the file is not a database that can be read and written.
@@ -132,7 +132,7 @@ pub fn look(target: Option<&Target>, options: &WriteOptions) -> Result<Option<Ta
     }
 }
 
-/// Adds to the plan how its database gets to the place that is no file of this machine. To be called when all write paths are known.
+/// Adds a note to the plan about the upload of a database whose target is not a local file. All write paths must be known.
 pub fn note_destination(schema: &Schema, plan: &mut Plan) {
     let destination = plan.target.as_ref().and_then(Target::destination);
     let note = match (destination, (Work { schema, plan }).is_needed()) {
@@ -143,19 +143,19 @@ pub fn note_destination(schema: &Schema, plan: &mut Plan) {
     plan.notes.push(note.into());
 }
 
-/// The error for a URL where a file is needed.
+/// Returns the error for a URL that is given where a file is needed.
 fn not_written(target: &Path) -> Error {
     let name = remote::without_secrets(target);
     Error::usage(format!("{} is a URL, and this needs a file", name.display()))
         .hint("make a file, and copy that to the URL")
 }
 
-/// One attempt: writes what `plan` says, the tables of `schema` in their order, with the rows of `jobs`, to a new database or into the
-/// existing one, and bad rows to `rejects`, if given. `phase` is the one that the caller has begun.
+/// Makes one attempt, which writes the rows of `jobs` to a new or an existing database as `plan` says: the tables of `schema`, in their
+/// order. Bad rows go to `rejects`, if given. `phase` is the phase that the caller has begun.
 ///
 /// # Errors
-/// When a row can't be stored or the database can't be written: it is as it was, or absent, then. The error may refute an
-/// [`Assumption`] of the plan.
+/// When a row can't be stored or the database can't be written. An existing database is unchanged then, and a new database does not exist.
+/// The error may refute an [`Assumption`] of the plan.
 pub fn write(
     plan: &Plan,
     schema: &Schema,
@@ -175,8 +175,8 @@ pub fn write(
     }
 }
 
-/// Writes what `plan` says, the tables of `schema` in their order, with the rows of `jobs`, to a temporary file: the target of the plan
-/// is the database that it is needed for.
+/// Writes the rows of `jobs` to a temporary file as `plan` says: the tables of `schema`, in their order. The target of the plan is the
+/// database that needs the temporary file.
 ///
 /// # Errors
 /// When a row can't be stored or the file can't be written.

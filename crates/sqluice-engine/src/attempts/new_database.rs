@@ -1,4 +1,4 @@
-//! A new database from start to end: the tables' pages, the schema, page 1, and then its name.
+//! Writes a new database: the pages of the tables, the schema, page 1, and at last the name of the file.
 
 use std::time::Instant;
 
@@ -21,8 +21,8 @@ use crate::trees::{
     self, Appender, Job, Pages, Settings, Written, WrittenTree, append_empty_leaf, sequence_table,
 };
 
-/// Writes what `plan` says: the tables of `schema`, in their order, with the rows of `jobs`; bad rows to `rejects`, if
-/// given. `phase` is the one that the caller has begun.
+/// Writes the rows of `jobs` to a new database as `plan` says: the tables of `schema`, in their order. Bad rows go to `rejects`, if given.
+/// `phase` is the phase that the caller has begun.
 pub(crate) fn write(
     plan: &Plan,
     schema: &Schema,
@@ -69,11 +69,11 @@ pub(crate) fn write(
     })
 }
 
-/// Writes what `plan` says to a temporary file, which is neither synced nor renamed: its target is the database that the file is needed
-/// for.
+/// Writes the rows of `jobs` to a temporary file as `plan` says. The file is neither synced nor renamed. The target of the plan is the
+/// database that needs the temporary file.
 ///
 /// # Errors
-/// As those of a run.
+/// When a row can't be stored or the file can't be written.
 pub(crate) fn write_scratch(
     plan: &Plan,
     schema: &Schema,
@@ -85,8 +85,8 @@ pub(crate) fn write_scratch(
     NewDatabaseAttempt { plan, rejects: None, phases, cancel }.whole(schema, jobs, scratch).map(drop)
 }
 
-/// Adds what SQLite did: the tables that it filled, with the rows that were `staged` for each and those that it `stored`, and
-/// the indexes that it made.
+/// Adds the work of SQLite to `written`: the tables that SQLite filled, and the indexes that SQLite made. `staged` has the rows that SQLite
+/// was given for each table, and `stored` the number of rows that SQLite kept.
 fn take_over(schema: &Schema, plan: &Plan, written: &mut [Written], staged: &[Written], stored: &[u64]) {
     let mut filled = staged.iter().zip(stored);
     for ((table, plan), written) in schema.tables.iter().zip(&plan.tables).zip(written) {
@@ -116,7 +116,7 @@ fn nowhere(plan: &Plan) -> Error {
         .hint("leave it out of the schema, or name a database")
 }
 
-/// The jobs whose rows become pages, and those whose rows SQLite stores.
+/// Splits the jobs into jobs whose rows become pages and jobs whose rows SQLite stores.
 fn divide<'a>(schema: &Schema, plan: &Plan, jobs: Vec<Job<'a>>) -> (Vec<Job<'a>>, Vec<Job<'a>>) {
     let (mut direct, mut staged) = (Vec::new(), Vec::new());
     for ((job, table), plan) in jobs.into_iter().zip(&schema.tables).zip(&plan.tables) {
@@ -131,7 +131,7 @@ fn divide<'a>(schema: &Schema, plan: &Plan, jobs: Vec<Job<'a>>) -> (Vec<Job<'a>>
     (direct, staged)
 }
 
-/// A database in the making.
+/// An attempt to write a new database.
 struct NewDatabaseAttempt<'r, 'p> {
     plan: &'r Plan,
     rejects: Option<&'r mut RejectFile>,
@@ -139,21 +139,21 @@ struct NewDatabaseAttempt<'r, 'p> {
     cancel: &'r Cancel,
 }
 
-/// A file with all of its pages.
+/// A database file with all of its pages.
 struct File {
     tables: Vec<Written>,
     page_count: u32,
     checksum: Checksum,
 }
 
-/// Rows that wait for SQLite.
+/// A temporary file with the rows that SQLite will insert.
 struct Staging {
     file: Scratch,
     tables: Vec<Written>,
 }
 
 impl NewDatabaseAttempt<'_, '_> {
-    /// Writes the database, and has SQLite do what is left.
+    /// Writes the database, and lets SQLite do the remaining work.
     fn whole(&mut self, schema: &Schema, jobs: Vec<Job<'_>>, output: &mut dyn Output) -> Result<File> {
         let NewDatabaseAttempt { plan, cancel, .. } = *self;
         let work = Work { schema, plan };
@@ -171,7 +171,7 @@ impl NewDatabaseAttempt<'_, '_> {
         Ok(file)
     }
 
-    /// Writes rows where SQLite can read them.
+    /// Writes rows to a temporary database from which SQLite reads the rows.
     fn stage(&mut self, schema: &Schema, jobs: Vec<Job<'_>>) -> Result<Staging> {
         let target = self.plan.target.as_ref();
         let mut file = target.expect("a database that is thrown away needs no SQLite").scratch()?;
@@ -182,8 +182,8 @@ impl NewDatabaseAttempt<'_, '_> {
         Ok(Staging { file, tables })
     }
 
-    /// Writes all pages of a database. Of what SQLite makes, the tables and automatic indexes exist, empty; views and
-    /// triggers are not if it makes anything.
+    /// Writes all pages of a database. The tables and automatic indexes that SQLite fills exist and are empty. If SQLite has work left
+    /// (`unfinished`), views and triggers are left out.
     fn pages(
         &mut self,
         schema: &Schema,
@@ -247,7 +247,7 @@ impl NewDatabaseAttempt<'_, '_> {
     }
 }
 
-/// Adds the roots of what SQLite fills: of a table that was not written, and of automatic indexes, which no statement makes.
+/// Appends empty roots for the trees that SQLite fills: a table that was not written, and automatic indexes, which no statement makes.
 fn with_empty_trees(table: &Table, written: Option<Written>, appender: &mut Appender) -> Written {
     let mut empty = |kind| WrittenTree {
         root_page: append_empty_leaf(kind, appender),
@@ -267,7 +267,7 @@ fn with_empty_trees(table: &Table, written: Option<Written>, appender: &mut Appe
     written
 }
 
-/// Writes `sqlite_sequence`, if a table needs it; returns its root.
+/// Writes `sqlite_sequence`, if a table needs it. Returns the root page.
 fn sequences(schema: &Schema, written: &[Written], appender: &mut Appender) -> Result<Option<u32>> {
     let numbered = || schema.tables.iter().zip(written).filter(|(table, _)| table.autoincrement);
     if numbered().next().is_none() {
@@ -279,7 +279,7 @@ fn sequences(schema: &Schema, written: &[Written], appender: &mut Appender) -> R
     sequence_table::write(&rows.collect::<Vec<_>>(), appender).map(|tree| Some(tree.root_page))
 }
 
-/// The rows of `sqlite_schema`, in the order of the schema.
+/// Returns the rows of `sqlite_schema`, in the order of the schema.
 fn entries(schema: &Schema, written: &[Written], sequence: Option<u32>) -> Vec<SchemaEntry> {
     let entry = |kind: &str, name: &str, table: &str, root_page: u32, sql: Option<&str>| SchemaEntry {
         kind: kind.to_owned(),

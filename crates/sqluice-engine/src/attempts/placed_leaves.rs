@@ -5,7 +5,8 @@
 //!         | leaves, overflow pages  | leaves, overflow pages  |
 //! ```
 //!
-//! Invariant: the ranges follow each other from page 2 on, and so do their rowids. Lists that say otherwise are refused.
+//! Invariant: the ranges follow each other from page 2 on, and the rowids ascend from range to range. Lists that violate the invariant are
+//! refused.
 
 use std::path::{Path, PathBuf};
 
@@ -16,17 +17,16 @@ use sqluice_format::tree::TableTree;
 
 use crate::trees::{Appender, LeafRange, LeafReader, WrittenTree};
 
-/// Pages that other processes have written into a file beside the target, from page 2 on: the leaves of a table and what overflows from
-/// them.
+/// The pages that other processes have written into a file beside the target, from page 2 on: the leaves and overflow pages of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct PlacedLeaves<'a> {
     /// The file, which becomes the target.
     pub file: &'a Path,
-    /// Their lists of leaves, in the order of the rowids.
+    /// The lists of leaves that the other processes have written, in the order of the rowids.
     pub lists: &'a [PathBuf],
 }
 
-/// The ranges of pages, before their leaves are read.
+/// The ranges of placed pages, whose leaves are not read yet.
 pub(crate) struct PlacedRanges {
     readers: Vec<LeafReader>,
     /// The last page of the last range.
@@ -56,7 +56,7 @@ impl PlacedRanges {
         Ok(PlacedRanges { readers, last_page, checksum })
     }
 
-    /// Writes the interior pages of the table. Returns the tree, and how many leaves were taken from their sources as they are.
+    /// Writes the interior pages of the table. Returns the tree, and the number of leaves that were copied as they are.
     ///
     /// # Errors
     /// When the leaves are out of order or in no range.

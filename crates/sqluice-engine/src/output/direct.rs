@@ -1,31 +1,31 @@
-//! Writing pages past the page cache, where the file system can.
+//! Writes pages past the page cache (direct I/O) if the file system supports it.
 
 use std::fs::File;
 use std::io::{self, IoSlice};
 
 use sqluice_platform::{errors, positioned, unbuffered};
 
-/// Direct I/O asks for multiples of the disk's block size, in memory and in the file. This is one everywhere.
+/// The alignment of direct I/O in memory and in the file: a multiple of the block size of every usual disk.
 const DIRECT_BYTES: usize = 4096;
 
-/// How pages get into a file.
+/// The mode in which pages are written to a file: direct or buffered.
 #[derive(Debug)]
 pub(crate) struct Direct {
     on: bool,
 }
 
 impl Direct {
-    /// Switches direct I/O on, where pages of `page_bytes` bytes and the file system permit it.
+    /// Switches direct I/O on if the file system permits it and `page_bytes` is a multiple of `DIRECT_BYTES`.
     pub(crate) fn new(file: &File, page_bytes: usize) -> Direct {
         Direct { on: page_bytes.is_multiple_of(DIRECT_BYTES) && unbuffered::switch_on(file) }
     }
 
-    /// For a file that is no file of a file system.
+    /// Returns the buffered mode, for pipes and devices.
     pub(crate) fn never() -> Direct {
         Direct { on: false }
     }
 
-    /// Writes whole pages from byte `offset` of the file on. The slices follow each other in it.
+    /// Writes whole pages to the file from byte `offset` on, one slice after another.
     pub(crate) fn write(&mut self, file: &File, mut offset: u64, pages: &[&[u8]]) -> io::Result<()> {
         let mut slices: Vec<IoSlice<'_>> =
             pages.iter().filter(|pages| !pages.is_empty()).map(|pages| IoSlice::new(pages)).collect();
@@ -46,7 +46,7 @@ impl Direct {
         Ok(())
     }
 
-    /// Switches it off.
+    /// Switches direct I/O off.
     pub(crate) fn off(&mut self, file: &File) {
         if self.on {
             unbuffered::switch_off(file);
@@ -54,7 +54,7 @@ impl Direct {
         }
     }
 
-    /// For the report.
+    /// Returns the name of the mode for the report: `direct` or `buffered`.
     pub(crate) fn describe(&self) -> &'static str {
         if self.on { "direct" } else { "buffered" }
     }

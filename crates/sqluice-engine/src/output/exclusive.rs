@@ -1,4 +1,5 @@
-//! A database that is read and then replaced by what was made of it: no other process uses it from the first page that is read to the new name.
+//! A database that is read, and then replaced by a database made of its content. No other process uses it from the first read to the
+//! replacement.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +11,8 @@ use super::Replacement;
 use super::replace::{Locked, NewContent, Old};
 use super::{Target, TargetPath};
 
-/// A database that this process alone uses. While it exists, no other descriptor of the file may be closed: that would end it.
+/// A database that this process alone uses. While this value exists, no other descriptor of the file may be closed: closing it would drop
+/// the locks.
 #[derive(Debug)]
 pub struct Exclusive {
     path: TargetPath,
@@ -18,10 +20,10 @@ pub struct Exclusive {
 }
 
 impl Exclusive {
-    /// Takes the database at `target` for this process alone. Others are waited for, for the busy timeout of the target.
+    /// Takes the database at `target` for this process alone. Waits for other processes up to the busy timeout of the target.
     ///
     /// # Errors
-    /// When it does not exist, is no database, has several names, or is in use.
+    /// When the file does not exist, is no database, has several names, or is in use.
     pub fn take(target: &Target, cancel: &Cancel) -> Result<Exclusive> {
         let (name, path) = (target.name(), target.path()?);
         path.path().symlink_metadata().map_err(|error| Error::read(name, error))?;
@@ -29,7 +31,7 @@ impl Exclusive {
         Ok(Exclusive { path: path.clone(), locked })
     }
 
-    /// Its connection, in an exclusive transaction.
+    /// Returns the connection to the database, in an exclusive transaction.
     pub fn connection(&self) -> Arc<Mutex<Connection>> {
         Arc::clone(self.locked.connection())
     }
@@ -47,7 +49,7 @@ impl Exclusive {
         self.locked.old()
     }
 
-    /// Replaces it by the new file. Its connection is closed then.
+    /// Replaces the database by the new file, and closes the connection to the old database.
     pub(super) fn give_way(&self, new: NewContent<'_>, cancel: &Cancel) -> Result<Replacement> {
         self.locked.give_way(new, cancel)
     }

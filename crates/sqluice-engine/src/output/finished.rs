@@ -5,7 +5,7 @@
 //!  what SQLite finishes             ──> temporary file ───────> Destination::create   when it is done
 //! ```
 //!
-//! A destination takes pages in the order of their numbers, page 1 last. A file that SQLite has finished is given to it in that order.
+//! A destination takes pages in the order of their numbers, page 1 last. A file that SQLite has finished is passed on in the same order.
 
 use std::fs::File;
 use std::io::Read;
@@ -19,11 +19,11 @@ use sqluice_platform::positioned::Positioned;
 
 use super::{Destination, NewObject, Output, Replaced, Replacement, Scratch, TargetPath, Wanted};
 
-/// Bytes of a finished file that are read at once.
+/// The number of bytes of a finished file that are read at once.
 const READ_BYTES: usize = 4 << 20;
 
 impl Wanted {
-    /// What is made at `destination`.
+    /// Returns the description of the object that is made at `destination`.
     fn object(&self, destination: &dyn Destination, lock_page: Range<u64>) -> NewObject {
         NewObject {
             memory_bytes: destination.memory_bytes(self.target.memory_bytes()),
@@ -33,7 +33,7 @@ impl Wanted {
         }
     }
 
-    /// Refuses a name that is taken, or a database that `destination` can't take. Returns what is replaced.
+    /// Refuses a name that is taken, or a database that `destination` can't take. Returns the object that is replaced, if any.
     pub(super) fn refuse_at_destination(&self, destination: &dyn Destination) -> Result<Option<Replaced>> {
         let old = destination.old_bytes();
         if old.is_some() && !self.replaces {
@@ -47,7 +47,7 @@ impl Wanted {
         }))
     }
 
-    /// Begins the database at `destination`: of pages alone, or of pages that SQLite finishes in a file in `folder`.
+    /// Begins the database at `destination`. With `folder`, SQLite finishes the pages in a file in the folder first.
     pub(super) fn create_at(
         &self,
         destination: &Arc<dyn Destination>,
@@ -64,7 +64,7 @@ impl Wanted {
     }
 }
 
-/// The error for a name that is taken.
+/// Returns the error for a name that is taken.
 pub(crate) fn exists_at(destination: &dyn Destination) -> Error {
     let name = destination.name();
     Error::target(format!("{} already exists", name.display())).about(name).hint(message![
@@ -73,7 +73,7 @@ pub(crate) fn exists_at(destination: &dyn Destination) -> Error {
     ])
 }
 
-/// A file that SQLite finishes, and that is uploaded then.
+/// A file that SQLite finishes. The finished file is then uploaded to the destination.
 #[derive(Debug)]
 struct Finished {
     file: Scratch,

@@ -1,4 +1,4 @@
-//! Whether a new file fits on its disk: better reported before hours of work than after.
+//! Checks that a new file fits on its disk, before hours of work instead of after them.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use sqluice_platform::space;
 
 use super::Target;
 
-/// Refuses a file of about `bytes` bytes in `folder` when they are not free in it. `hint` says what else can be done.
+/// Refuses a file of about `bytes` bytes if the disk of `folder` has too little free space. `hint` is the advice to the user.
 pub(super) fn refuse_too_little(name: &Path, folder: &Path, bytes: u64, hint: &str) -> Result<()> {
     match free_bytes(folder) {
         Some(free) if !fits(bytes, free) => {
@@ -24,7 +24,7 @@ pub(super) fn refuse_too_little(name: &Path, folder: &Path, bytes: u64, hint: &s
     }
 }
 
-/// Refuses to let the database at `target` grow by about `bytes` bytes when they are not free on its disk.
+/// Refuses to let the database at `target` grow by about `bytes` bytes if its disk has too little free space.
 pub(crate) fn refuse_growth(target: &Target, bytes: u64) -> Result<()> {
     let (name, folder) = (target.name(), &target.path()?.folder);
     match free_bytes(folder) {
@@ -41,12 +41,12 @@ pub(crate) fn refuse_growth(target: &Target, bytes: u64) -> Result<()> {
     }
 }
 
-/// Whether a file fits. Its size is an estimate, so what is short by less than a tenth is tried.
+/// Returns `true` if a file fits. The size of the file is an estimate, so a tenth of it may be missing.
 fn fits(estimated_bytes: u64, free_bytes: u64) -> bool {
     estimated_bytes - estimated_bytes / 10 <= free_bytes
 }
 
-/// Bytes that we may still take; `None` if unknown.
+/// Returns the number of free bytes that this process may take in `folder`; `None` if unknown.
 fn free_bytes(folder: &Path) -> Option<u64> {
     space::free_bytes(folder).ok().flatten()
 }

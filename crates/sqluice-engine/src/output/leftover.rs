@@ -1,4 +1,4 @@
-//! The temporary file beside a target, and what a run that was killed left of one.
+//! The temporary file beside a target, and the temporary files that killed runs have left beside it.
 //!
 //! ```text
 //!  big.db                         the target: absent until it is whole
@@ -17,13 +17,13 @@ use sqluice_platform::locks::{Lock, try_lock};
 use sqluice_platform::rights::{self, Rights};
 use sqluice_platform::{identity, locks, paths};
 
-/// A file name has at most 255 bytes: of a longer target name only this number goes into the temporary one.
+/// The largest number of bytes of a target name that go into the name of its temporary file: a file name has at most 255 bytes.
 const NAME_BYTES_MAX: usize = 200;
 
 /// The part of the name of a temporary file that follows the name of its target.
 const INFIX: &str = ".sqluice-tmp-";
 
-/// Returns what the names of the temporary files of `target` begin with.
+/// Returns the beginning of the names of all temporary files of `target`.
 fn prefix(target: &OsStr) -> OsString {
     let mut prefix = OsString::from(".");
     prefix.push(paths::cut(target, NAME_BYTES_MAX));
@@ -68,7 +68,8 @@ pub(super) struct Leftovers {
 }
 
 impl Leftovers {
-    /// Lists them. Nothing is listed of a folder that can't be read: what can't be removed stays, and does not stand in the way.
+    /// Lists the temporary files in `folder`. The list is empty if the folder can't be read: files that can't be removed stay, and are no
+    /// error.
     pub(super) fn list(folder: &Path) -> Leftovers {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let names = entries.map(|entry| entry.file_name());
@@ -78,7 +79,7 @@ impl Leftovers {
         Leftovers { folder: folder.to_owned(), names: names.filter(is_temporary).collect() }
     }
 
-    /// Removes those of `target` that belong to no living process, and returns their paths.
+    /// Removes the temporary files of `target` that belong to no living process, and returns their paths.
     pub(super) fn remove_stale(&self, target: &OsStr) -> Vec<PathBuf> {
         let prefix = prefix(target);
         let mut removed = Vec::new();
@@ -99,12 +100,12 @@ impl Leftovers {
     }
 }
 
-/// The rights that a temporary file gets with the name `target`: those of the file that it replaces, or those of any new file.
+/// Returns the rights that a temporary file gets with the name `target`: the rights of the replaced file, or the rights of any new file.
 pub(crate) fn rights_of_file(target: &Path) -> Rights {
     target.metadata().map_or_else(|_| Rights::of_new_file(), |metadata| Rights::of(&metadata))
 }
 
-/// Whether a file that is open still has this name.
+/// Returns `true` if the open file still has the name `path`.
 pub(super) fn is_still_at(file: &File, path: &Path) -> bool {
     file.metadata().is_ok_and(|about| about.is_file())
         && identity::of_file(file).is_ok_and(|file| identity::of_link(path).is_ok_and(|path| file == path))

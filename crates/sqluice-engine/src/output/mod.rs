@@ -1,4 +1,4 @@
-//! Where pages go.
+//! The outputs of a run: files, objects and temporary files that pages are written to.
 
 mod direct;
 mod exclusive;
@@ -48,14 +48,14 @@ use sqluice_format::page::Geometry;
 /// A new database in the making.
 pub(crate) struct Created {
     pub(crate) output: Box<dyn Output>,
-    /// What it replaces.
+    /// The content of the database that is replaced, if it was read.
     pub(crate) replaced: Option<Replaced>,
     /// The temporary files that killed runs had left, which were removed.
     pub(crate) removed: Vec<PathBuf>,
 }
 
-/// Begins the database that is wanted, of pages of `geometry`: a file, one that replaces what `exclusive` has, or an object. An object that
-/// SQLite finishes is a file in `sqlite_folder` until then.
+/// Begins the wanted database, with pages of `geometry`: a new file, a file that replaces the database of `exclusive`, or an object. An
+/// object that SQLite finishes is a file in `sqlite_folder` until then.
 pub(crate) fn create(
     wanted: &Wanted,
     geometry: Geometry,
@@ -76,14 +76,14 @@ pub(crate) fn create(
     Ok(Created { output: Box::new(file), replaced, removed })
 }
 
-/// Removes the temporary files that killed runs have left beside `target`, and returns their paths. A run that writes there does this
-/// itself.
+/// Removes the temporary files that killed runs have left beside `target`, and returns their paths. A run that writes to `target` removes
+/// these files itself.
 pub fn remove_leftovers(target: &Path) -> Vec<PathBuf> {
     // What can't be a target has none.
     TargetPath::resolve(target).map_or(Vec::new(), |path| remove_stale(&path.folder, &path.file_name))
 }
 
-/// Takes pages and forgets them.
+/// An output that discards all pages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Discard;
 
@@ -101,7 +101,7 @@ impl Output for Discard {
     }
 }
 
-/// Adds the cause, and what the user can do about it.
+/// Adds the cause `error` to `failure`, and a hint about what the user can do.
 pub fn explained(failure: Error, error: io::Error) -> Error {
     let hint = match error.kind() {
         io::ErrorKind::NotADirectory => "a part of this path is a file, not a folder",

@@ -39,17 +39,17 @@ const WRITERS_WAIT: Duration = Duration::from_secs(120);
 /// A new file that gets its name when it is whole.
 #[derive(Debug)]
 pub struct NewFile {
-    /// As the user named it; for messages.
+    /// The path that the user gave, for messages.
     name: PathBuf,
     path: TargetPath,
-    /// What has the name until then.
+    /// The database that has the name until the new file is whole.
     old: Option<Old>,
-    /// That, if it was taken for us alone before.
+    /// The old database, if this process had taken it for itself before.
     exclusive: Option<Arc<Exclusive>>,
     replaced: Option<Replaced>,
     /// The temporary files of killed runs, which were removed.
     removed: Vec<PathBuf>,
-    /// Open from the start: where that is not permitted, it is known before anything is written.
+    /// The folder of the file. It is opened first, so that a missing permission is reported before anything is written.
     folder: Folder,
     file: File,
     temporary: Option<PathBuf>,
@@ -59,8 +59,8 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Begins the file that is wanted, of pages of `page_bytes` bytes. The file replaces `exclusive` if that is given: a database that was
-    /// taken for this process alone before.
+    /// Begins the wanted file, with pages of `page_bytes` bytes. If `exclusive` is given, the file replaces that database, which this
+    /// process had taken for itself before.
     ///
     /// # Errors
     /// When its name is taken by something that may not be replaced, or is in use; when a `-journal` or `-wal` exists
@@ -113,17 +113,17 @@ impl NewFile {
         Ok(new)
     }
 
-    /// The temporary files that killed runs had left, which were removed.
+    /// Returns the temporary files of killed runs that were removed.
     pub fn removed(&self) -> &[PathBuf] {
         &self.removed
     }
 
-    /// The content of the database that it replaces.
+    /// Returns the content of the replaced database, if it was read.
     pub fn replaced(&self) -> Option<&Replaced> {
         self.replaced.as_ref()
     }
 
-    /// Gives the file its name, which nothing has.
+    /// Gives the file its name, which must be free.
     fn take_free_name(&self, temporary: &Path) -> Result<()> {
         self.path.refuse_siblings()?;
         rename_to_new(temporary, &self.path.path()).map_err(|error| match error.kind() {

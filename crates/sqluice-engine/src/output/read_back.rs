@@ -1,6 +1,7 @@
-//! Reads a finished file back after SQLite has changed its pages: their number and their checksum.
+//! Reads a finished file back after SQLite has changed its pages, and returns the number of pages and their checksum.
 //!
-//! The file is opened again: SQLite must have closed it by then, or it would lose its locks when this is closed.
+//! The file is opened again. SQLite must have closed it before, because closing this descriptor drops all locks that the process has on the
+//! file.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -13,22 +14,22 @@ use sqluice_core::checksum::{self, Checksum};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 
-/// Bytes that are read at once.
+/// The number of bytes that are read at once.
 const READ_BYTES: usize = 1 << 20;
 
-/// What a file is found to be.
+/// The page count and the checksum of a file that was read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadBack {
-    /// Its pages.
+    /// The number of pages.
     pub(crate) page_count: u32,
-    /// The checksum of all of them.
+    /// The checksum of all pages.
     pub(crate) checksum: Checksum,
 }
 
 /// Reads the database at `path`, whose pages are of `geometry`.
 ///
 /// # Errors
-/// When it can't be read, or is not as large as it says.
+/// When the file can't be read, or its size is not the size that its header states.
 pub(crate) fn read_back(
     path: &Path,
     geometry: Geometry,

@@ -74,11 +74,11 @@ const AGAIN: Duration = Duration::from_millis(5);
 /// The old database.
 #[derive(Clone, Debug)]
 pub(super) struct Old {
-    /// As the user named it; for messages.
+    /// The path that the user gave, for messages.
     name: PathBuf,
     path: PathBuf,
     rights: Rights,
-    /// Bytes of a page if it is in WAL mode, in which they can't change.
+    /// The page size of a database in WAL mode, in which the page size can't change; `None`: the database is not in WAL mode.
     wal_page_bytes: Option<usize>,
     busy_timeout: Duration,
     assume_unused: bool,
@@ -100,16 +100,16 @@ impl WaitOptions {
     }
 }
 
-/// A new file that is whole and synced, and takes the place of the old one.
+/// A new file that is whole and synced, and replaces the old database.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewContent<'a> {
     /// The path of the new file.
     pub(super) temporary: &'a Path,
     /// The path of the old database.
     pub(super) target: &'a TargetPath,
-    /// The folder of both.
+    /// The folder of both files.
     pub(super) folder: &'a Folder,
-    /// Bytes of its pages.
+    /// The page size of the new file.
     pub(super) page_bytes: usize,
 }
 
@@ -141,7 +141,7 @@ impl Old {
         Ok(Old { name, path, rights, wal_page_bytes, busy_timeout, assume_unused })
     }
 
-    /// Gives the new file the owner and permissions of the old one, the owner as far as we may.
+    /// Gives the new file the permissions of the old one, and the owner of the old one as far as the process may.
     pub(super) fn pass_on_permissions(&self, to: &File) -> io::Result<()> {
         self.rights.give(to)
     }
@@ -153,7 +153,7 @@ impl Old {
         self.replacement_beside(&Users { seen: Vec::new(), ..users })
     }
 
-    /// Returns the method by which the database is replaced beside these users.
+    /// Returns the method by which the database is replaced while `users` have it open.
     fn replacement_beside(&self, users: &Users) -> Replacement {
         let why = match (users.seen.first(), users.unseen) {
             (Some(user), _) => format!("{} has it open", user.name),
@@ -168,7 +168,7 @@ impl Old {
         Replacement::Transaction { why }
     }
 
-    /// Refuses pages of another size where they have to be written in one transaction that can't change the size.
+    /// Refuses pages of another size if the pages have to be written in one transaction, which can't change the page size.
     pub(super) fn refuse_page_size(&self, page_bytes: usize) -> Result<()> {
         let Some(old) = self.wal_page_bytes.filter(|old| *old != page_bytes) else { return Ok(()) };
         match self.replacement() {
@@ -190,17 +190,17 @@ impl Old {
         ])
     }
 
-    /// Lets SQLite bring it in order, and makes sure that no other process uses it.
+    /// Lets SQLite recover the database, and checks that no other process uses it.
     pub(super) fn recover(&self, cancel: &Cancel) -> Result<()> {
         self.waiting(self.busy_timeout, cancel).map(drop)
     }
 
-    /// Takes it for us alone, before the work.
+    /// Locks the database for this process alone, before the work.
     pub(super) fn lock_before(&self, cancel: &Cancel) -> Result<Locked> {
         self.waiting(self.busy_timeout, cancel)
     }
 
-    /// Takes it for us alone, when the new file is whole; `None` when it is gone by now.
+    /// Locks the database for this process alone, when the new file is whole; `None`: the database no longer exists.
     pub(super) fn lock_after(&self, cancel: &Cancel) -> Result<Option<Locked>> {
         match fs::symlink_metadata(&self.path) {
             Ok(metadata) if metadata.is_file() => {
@@ -247,8 +247,9 @@ impl Old {
         }
     }
 
-    /// Removes the index of the log. A program that closes the database while this run waits for its lock can't remove it, and the connection
-    /// of this run has another in memory. Without a lock on the database, which this run alone has now, no program has it open.
+    /// Removes the index of the log (`-shm`). A program that closes the database while this run waits for its lock can't remove the index,
+    /// and the connection of this run has its own index in memory. Only this run has a lock on the database now, so no other program has it
+    /// open.
     fn remove_log_index(&self) {
         let mut index = self.path.clone().into_os_string();
         index.push("-shm");
@@ -256,7 +257,7 @@ impl Old {
         let _ = fs::remove_file(index);
     }
 
-    /// Lets SQLite roll a hot journal back, and remove it: in the locking mode of the run it would only cut it.
+    /// Lets SQLite roll a hot journal back and remove it. In the locking mode of the run, SQLite would only truncate the journal.
     fn finish_journal(&self) -> rusqlite::Result<()> {
         let mut journal = self.path.clone().into_os_string();
         journal.push("-journal");
@@ -266,8 +267,9 @@ impl Old {
         }
     }
 
-    /// Refuses a process that has had it open since the first attempt, whose users are in `stayed` from then on. A process that has opened it
-    /// since then opens it for a moment, or waits for the lock. Returns which file has the name.
+    /// Refuses a process that has had the database open since the first attempt; `stayed` holds these processes from the first attempt on.
+    /// A process that opened the database later opens it for a moment, or waits for the lock. Returns the identity of the file that has the
+    /// name.
     fn refuse_users(&self, stayed: &mut Option<Vec<User>>) -> rusqlite::Result<Option<Identity>> {
         let Some((identity, users)) = self.users() else { return Ok(None) };
         let mut still = stayed.take().unwrap_or_else(|| users.seen.clone());
@@ -278,7 +280,7 @@ impl Old {
         }
     }
 
-    /// The file that has the name, and who uses it.
+    /// Returns the identity of the file that has the name, and the users of the file; `None`: no file has the name.
     fn users(&self) -> Option<(Identity, Users)> {
         let identity = identity::of_link(&self.path).ok()?;
         Some((identity, users::find(&self.path, identity)))
@@ -294,7 +296,7 @@ impl Old {
         Ok(connection)
     }
 
-    /// Tries to lock it until no other process is in the way, or `wait` is over.
+    /// Tries to lock the database until no other process is in the way, or `wait` is over.
     fn waiting(&self, wait: Duration, cancel: &Cancel) -> Result<Locked> {
         let started = Instant::now();
         let mut stayed = None;
@@ -329,7 +331,7 @@ impl Old {
     }
 }
 
-/// The old database, which no other process can use until this is dropped.
+/// The old database, locked: no other process can use it until this value is dropped.
 #[derive(Debug)]
 pub(super) struct Locked {
     connection: Arc<Mutex<Connection>>,
@@ -338,7 +340,7 @@ pub(super) struct Locked {
 }
 
 impl Locked {
-    /// The connection, in its transaction.
+    /// Returns the connection to the database, in its transaction.
     pub(super) fn connection(&self) -> &Arc<Mutex<Connection>> {
         &self.connection
     }
@@ -352,12 +354,12 @@ impl Locked {
         self.is_wal
     }
 
-    /// The old database, not locked.
+    /// Returns the old database without its lock.
     pub(super) fn old(&self) -> &Old {
         &self.old
     }
 
-    /// Replaces the old database, and closes it.
+    /// Replaces the old database by the new file, and closes it.
     pub(super) fn give_way(&self, new: NewContent<'_>, cancel: &Cancel) -> Result<Replacement> {
         // Processes that came since may wait for the lock.
         let users = self.old.users().map_or(Users::default(), |(_, users)| users);
@@ -424,7 +426,7 @@ impl Locked {
     }
 }
 
-/// Sets the journal mode, if `set` does, and returns it. Reads the schema first, and so recovers what is to be recovered.
+/// Sets the journal mode if `set` is not empty, and returns the mode. Reads the schema first, so that SQLite recovers the database.
 fn journal_mode(connection: &Connection, set: &str) -> rusqlite::Result<String> {
     connection.query_row(&format!("PRAGMA journal_mode{set}"), [], |row| row.get(0))
 }

@@ -1,7 +1,7 @@
-//! What a database that is replaced holds: its tables, and how many rows each has.
+//! The content of a database that is replaced: its tables and their row counts.
 //!
-//! It takes no locks and changes nothing, and no state of the database makes it fail: it reports what can't be read. A table of up
-//! to [`COUNTED_ROWS_MAX`] rows is counted; of a larger one a few paths from the root to a leaf give an estimate:
+//! Reading takes no locks and changes nothing. No state of the database makes it fail: parts that can't be read are reported. A table of up
+//! to [`COUNTED_ROWS_MAX`] rows is counted. For a larger table, a few paths from the root to a leaf give an estimate:
 //!
 //! ```text
 //!  interior page, 3 children        at each level the number of children is multiplied, and one of them is taken;
@@ -24,46 +24,46 @@ use sqluice_platform::positioned::Positioned;
 use super::target_path::TargetPath;
 use sqluice_core::database_path::immutable_uri;
 
-/// Tables that may have more rows are estimated.
+/// The largest number of rows of a table that is counted. The row counts of larger tables are estimated.
 const COUNTED_ROWS_MAX: u64 = 200_000;
 
-/// The time after which tables are no longer counted: the others are estimated.
+/// The time after which tables are no longer counted: the row counts of the others are estimated.
 const COUNTING: Duration = Duration::from_millis(200);
 
-/// Paths from the root to a leaf that an estimate takes.
+/// The number of paths from the root to a leaf that an estimate takes.
 const PATHS: u32 = 16;
 
-/// SQLite goes no deeper.
+/// The largest depth of a tree in SQLite.
 const DEPTH_MAX: u32 = 20;
 
-/// What a database held that was replaced, or holds that will be.
+/// The content of a database that was or will be replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Replaced {
-    /// Its tables, by name.
+    /// The tables of the database, by name.
     pub tables: Vec<ReplacedTable>,
-    /// Rows of all tables whose rows are known.
+    /// The number of rows of all tables whose row counts are known.
     pub rows: u64,
-    /// The rows of some tables are estimated.
+    /// `true` if the row counts of some tables are estimates.
     pub estimated: bool,
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     pub bytes: u64,
-    /// Why not all of it could be read.
+    /// The reason why a part of the database could not be read.
     pub unread: Option<String>,
 }
 
 /// A table of a database that is replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReplacedTable {
-    /// Its name.
+    /// The name of the table.
     pub name: String,
-    /// Its rows; `None`: it is virtual, or can't be read.
+    /// The number of rows; `None`: the table is virtual, or can't be read.
     pub rows: Option<u64>,
-    /// The number is an estimate.
+    /// `true` if the number of rows is an estimate.
     pub estimated: bool,
 }
 
 impl Replaced {
-    /// Whether nothing is lost with it.
+    /// Returns `true` if nothing is lost with the database.
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty() && self.unread.is_none()
     }
@@ -121,14 +121,15 @@ impl Replaced {
     }
 }
 
-/// Whether SQLite would roll it back or read on in it: a journal that is kept between transactions begins with zeros.
+/// Returns `true` if SQLite would roll the journal back, or read changes from the log. A journal that is kept between transactions begins
+/// with zeros.
 fn holds_changes(sibling: &Path) -> bool {
     let mut start = [0; 8];
     let file = File::open(sibling);
     file.is_ok_and(|file| file.read_exact_at(&mut start, 0).is_ok()) && start != [0; 8]
 }
 
-/// The tables of a user, and their roots: of virtual ones 0.
+/// Returns the names and root pages of the user's tables. The root page of a virtual table is 0.
 fn tables(connection: &Connection) -> rusqlite::Result<Vec<(String, u32)>> {
     let sql = "SELECT name, rootpage FROM sqlite_schema \
                WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
@@ -138,7 +139,7 @@ fn tables(connection: &Connection) -> rusqlite::Result<Vec<(String, u32)>> {
     tables.collect()
 }
 
-/// Roughly how many rows a tree has; `None`: the tree does not exist or is damaged.
+/// Estimates the number of rows of a tree; `None`: the tree does not exist or is damaged.
 fn estimated_rows(file: &File, page_bytes: usize, root_page: u32) -> Option<u64> {
     let paths = (0..PATHS).map(|path| {
         let place = (f64::from(path) + 0.5) / f64::from(PATHS);
@@ -148,7 +149,8 @@ fn estimated_rows(file: &File, page_bytes: usize, root_page: u32) -> Option<u64>
     Some((sum / f64::from(PATHS)).round() as u64)
 }
 
-/// Estimates the rows of a tree by the path that leads to a place in it, between 0 and 1.
+/// Estimates the number of rows of a tree by one path from the root to a leaf; `place` is the place of the leaf in the tree, between 0 and
+/// 1.
 fn rows_by_path(file: &File, page_bytes: usize, root_page: u32, mut place: f64) -> Option<f64> {
     let mut page = vec![0; page_bytes];
     let (mut number, mut pages, mut rows) = (root_page, 1.0, 0.0);

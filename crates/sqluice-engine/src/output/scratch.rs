@@ -1,4 +1,4 @@
-//! A file that is needed while a database is made, and goes with it.
+//! A temporary file that is needed while a database is made, and is removed afterwards.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use sqluice_platform::positioned::Positioned;
 
 use super::{Output, Replacement, TargetPath, explained, leftover};
 
-/// A temporary file for a target: what a killed run leaves of it, the next run for that target removes.
+/// A temporary file for a target. If a run is killed, the next run for the same target removes the file.
 #[derive(Debug)]
 pub struct Scratch {
     file: File,
@@ -17,10 +17,10 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Creates it in `folder`.
+    /// Creates the file in `folder`.
     ///
     /// # Errors
-    /// When nothing can be created in it.
+    /// When no file can be created in the folder.
     pub fn create(folder: &Path, target: &TargetPath) -> Result<Scratch> {
         let removed = leftover::remove_stale(folder, &target.file_name);
         let (file, path) = leftover::create(folder, &target.file_name).map_err(|error| {
@@ -32,12 +32,12 @@ impl Scratch {
         Ok(Scratch { file, path, removed })
     }
 
-    /// The temporary files that killed runs had left, which were removed.
+    /// Returns the temporary files of killed runs that were removed.
     pub fn removed(&self) -> &[PathBuf] {
         &self.removed
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -6,9 +6,10 @@
 //!  a late worker                                                                     lock shared ── other name: refused
 //! ```
 //!
-//! A worker writes while it holds the shared lock (`sqluice_platform::locks`), which it gets only while the file still has the name that it was made under.
-//! The driver renames the file while it holds the lock alone. So no process that was taken for dead writes into the database once it
-//! has its name, whatever descriptors it has. The kernel releases the locks of a process that ends.
+//! A worker writes while it holds the shared lock (`sqluice_platform::locks`). It gets the lock only while the file still has the name
+//! under which the file was created. The driver renames the file while it holds the exclusive lock. So a worker that was taken for dead
+//! can't write into the database once the file has its new name, whatever descriptors the worker has. The kernel releases the locks of a
+//! process that ends.
 //!
 //! Invariant: a worker writes into its own range of pages only.
 
@@ -27,23 +28,23 @@ use super::direct::Direct;
 use super::leftover::is_still_at;
 use super::{Output, Replacement, explained};
 
-/// How often the lock is tried again.
+/// The time until the lock is tried again.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// Creates the file, which must not exist. Returns whether its file system has the locks that the processes need.
+/// Creates the file, which must not exist. Returns `true` if the file system has the locks that the processes need.
 ///
 /// # Errors
-/// When it can't be made.
+/// When the file can't be created.
 pub fn create_shared(path: &Path) -> Result<bool> {
     let made = OpenOptions::new().write(true).create_new(true).open(path);
     let file = made.map_err(|error| failed("create", path, error))?;
     Ok(try_lock(&file).is_ok_and(|lock| lock == Lock::Taken))
 }
 
-/// Takes the file for this process alone, and waits up to `wait` for those that write to it.
+/// Takes the file for this process alone. Waits up to `wait` for processes that write to the file.
 ///
 /// # Errors
-/// When the file is gone, or others still write to it.
+/// When the file is gone, or other processes still write to it.
 pub(super) fn take(path: &Path, wait: Duration) -> Result<File> {
     let file = open(path)?;
     let began = Instant::now();
@@ -63,18 +64,18 @@ pub(super) fn take(path: &Path, wait: Duration) -> Result<File> {
     }
 }
 
-/// A range of pages of the file, for one worker.
+/// A range of bytes of the file, for one worker.
 #[derive(Debug)]
 pub(crate) struct SharedRange {
     file: File,
     path: PathBuf,
     direct: Direct,
-    /// The bytes of the file that it may write.
+    /// The bytes of the file that the worker may write.
     bytes: Range<u64>,
 }
 
 impl SharedRange {
-    /// Opens the file for pages of `page_bytes`, to write these bytes of it.
+    /// Opens the file to write the byte range `bytes`, in pages of `page_bytes` bytes.
     ///
     /// # Errors
     /// When the file is gone, or has been taken by the driver.

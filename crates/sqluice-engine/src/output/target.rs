@@ -1,4 +1,5 @@
-//! The target of a run: where its database goes. A target is resolved once, at the start; all later steps take the value.
+//! The target of a run: the file or object that the database is written to. A target is resolved once, at the start; all later steps take
+//! the value.
 //!
 //! ```text
 //!  as the user named it          resolved
@@ -16,12 +17,12 @@ use super::target_path::{Unresolved, resolve};
 use super::{Destination, Scratch, TargetPath};
 use crate::options::WriteOptions;
 
-/// Where a database goes.
+/// The file or object that a database is written to.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// As the user named it; for messages.
+    /// The path or URL that the user gave, for messages.
     name: PathBuf,
-    /// The file that is meant. Of an object: the name of temporary files for it.
+    /// The path of the file. For an object: the path from which its temporary files have their names.
     path: std::result::Result<TargetPath, Unresolved>,
     destination: Option<Arc<dyn Destination>>,
     /// The folder for temporary files that the user named.
@@ -45,17 +46,17 @@ impl Target {
         }
     }
 
-    /// The target as the user named it, for messages.
+    /// Returns the target as the user named it, for messages.
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// The object that the database becomes; `None`: the database becomes a file.
+    /// Returns the destination of an object; `None`: the database becomes a file.
     pub fn destination(&self) -> Option<&Arc<dyn Destination>> {
         self.destination.as_ref()
     }
 
-    /// Returns true if something has the name.
+    /// Returns `true` if a file or object has the name.
     pub(crate) fn exists(&self) -> bool {
         match &self.destination {
             Some(destination) => destination.old_bytes().is_some(),
@@ -63,7 +64,7 @@ impl Target {
         }
     }
 
-    /// The folder and the name of the file.
+    /// Returns the folder and the name of the file.
     ///
     /// # Errors
     /// When the name can't be the name of a file.
@@ -72,10 +73,10 @@ impl Target {
         self.path.as_ref().map_err(|unresolved| unresolved.error(name))
     }
 
-    /// The folder for temporary files: the folder that the user named, or that of the target, or that of the system.
+    /// Returns the folder for temporary files: the folder that the user named, or the folder of the target, or the folder of the system.
     ///
     /// # Errors
-    /// As [`Target::path`].
+    /// The errors of [`Target::path`].
     pub fn temp_dir(&self) -> Result<PathBuf> {
         match &self.temp_dir {
             Some(folder) => Ok(folder.clone()),
@@ -87,17 +88,17 @@ impl Target {
     /// Creates a temporary file in [`Target::temp_dir`].
     ///
     /// # Errors
-    /// As [`Target::path`], and when the folder is not writable.
+    /// The errors of [`Target::path`]. When the folder is not writable.
     pub fn scratch(&self) -> Result<Scratch> {
         Scratch::create(&self.temp_dir()?, self.path()?)
     }
 
-    /// The bytes of memory of the run.
+    /// Returns the number of bytes of memory of the run.
     pub(super) fn memory_bytes(&self) -> u64 {
         self.memory_bytes
     }
 
-    /// The options for taking over a database that may be in use.
+    /// Returns the options for taking over a database that may be in use.
     pub(super) fn wait(&self) -> WaitOptions {
         self.wait
     }

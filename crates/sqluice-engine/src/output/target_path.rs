@@ -16,7 +16,7 @@ pub struct TargetPath {
     pub file_name: OsString,
 }
 
-/// The reason why a name is no name of a file.
+/// The reason why a name can't be the name of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Unresolved {
     Empty,
@@ -37,14 +37,14 @@ impl TargetPath {
         self.folder.join(&self.file_name)
     }
 
-    /// The path of a sidecar file.
+    /// Returns the path of a sidecar file.
     pub fn sibling(&self, suffix: &str) -> PathBuf {
         let mut name = self.file_name.clone();
         name.push(suffix);
         self.folder.join(name)
     }
 
-    /// Refuses a path beside which SQLite would find something to roll into a new file.
+    /// Refuses a path with a `-journal` or `-wal` file beside it, which SQLite would roll into a new file.
     pub(super) fn refuse_siblings(&self) -> Result<()> {
         for suffix in ["-journal", "-wal"] {
             let sibling = self.sibling(suffix);
@@ -70,7 +70,7 @@ impl Unresolved {
     }
 }
 
-/// Resolves the name of a file.
+/// Resolves the name of a file, with all symbolic links followed.
 pub(super) fn resolve(name: &Path) -> std::result::Result<TargetPath, Unresolved> {
     let resolved = follow_links(name)?;
     let ends_in_slash = ends_with_separator(name);

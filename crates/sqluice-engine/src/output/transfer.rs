@@ -1,7 +1,7 @@
-//! The pages of a new database, written by SQLite into a database that exists, in one transaction: as VACUUM writes them.
+//! Lets SQLite write the pages of a new database into an existing database in one transaction, as VACUUM does.
 //!
-//! The connection to the old database has its exclusive lock before and after this, so that no other process changes it meanwhile. A kill or
-//! a power failure leaves what SQLite makes of its own journal or log: the old content or the new.
+//! The connection has the exclusive lock on the old database before and after the transfer, so that no other process changes the database
+//! meanwhile. After a kill or a power failure, SQLite recovers the old content or the new one from its own journal or log.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -18,40 +18,40 @@ use sqluice_platform::positioned::Positioned;
 
 use super::explained;
 
-/// Pages between two looks at whether the run is cancelled.
+/// The number of pages between two checks for cancellation.
 const STEP_PAGES: i32 = 1000;
 
 /// The time until a step is tried again.
 const AGAIN: Duration = Duration::from_millis(1);
 
-/// The two bytes of the header that say the journal mode.
+/// The two bytes of the header for a rollback journal mode.
 pub(crate) const ROLLBACK: [u8; 2] = [1, 1];
 pub(crate) const WAL: [u8; 2] = [2, 2];
 
-/// Gives a database that nothing has open a journal mode: SQLite's statement would leave a log beside it.
+/// Sets the journal mode of a database that no process has open. SQLite's own statement would leave a log beside the database.
 pub(crate) fn set_versions(path: &Path, versions: [u8; 2]) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.write_all_at(&versions, VERSIONS_AT as u64)
 }
 
-/// Returns the bytes of the header that say the journal mode.
+/// Returns the two bytes of the header that hold the journal mode.
 fn versions(path: &Path) -> io::Result<[u8; 2]> {
     let mut versions = [0; 2];
     OpenOptions::new().read(true).open(path)?.read_exact_at(&mut versions, VERSIONS_AT as u64)?;
     Ok(versions)
 }
 
-/// The database that gets the pages.
+/// The existing database that gets the pages.
 pub(super) struct Into<'a> {
-    /// A connection that has the exclusive lock, and keeps it.
+    /// The connection to the database, which has the exclusive lock and keeps it.
     pub(super) connection: &'a mut Connection,
-    /// As the user named it; for messages.
+    /// The path that the user gave, for messages.
     pub(super) name: &'a Path,
     /// `true` if the database is in WAL mode.
     pub(super) is_wal: bool,
 }
 
-/// Writes the pages of the database at `from` into another one, commits, and gives it the journal mode of the first. `from` is in a
-/// rollback mode afterwards.
+/// Writes the pages of the database at `from` into another database, commits, and gives the other database the journal mode of `from`.
+/// Afterwards, `from` is in a rollback mode.
 ///
 /// # Errors
 /// When SQLite can't write, or `cancel` is set: the old content stays then.
@@ -77,7 +77,7 @@ pub(super) fn transfer(from: &Path, into: Into<'_>, cancel: &Cancel) -> Result<(
     Ok(())
 }
 
-/// Writes the pages of the database at `from`, and commits; `false`: `cancel` was set before.
+/// Writes the pages of the database at `from`, and commits. Returns `false` if `cancel` was set before the commit.
 fn write_pages(from: &Path, into: &mut Connection, is_wal: bool, cancel: &Cancel) -> rusqlite::Result<bool> {
     if !into.is_autocommit() {
         into.execute_batch("ROLLBACK")?;

@@ -1,4 +1,4 @@
-//! A new database at a target: what exists under its name, and whether the disk has room.
+//! A new database at a target. Checks the existing files of its name and the free space of the disk.
 
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ use super::{Replaced, Replacement, Target, TargetPath, explained, free_space};
 /// A new database that is wanted at a target.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Where the database goes.
+    /// The target that the database is written to.
     pub target: Target,
     /// `true` if a database that has this name is replaced.
     pub replaces: bool,
@@ -24,19 +24,19 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// A new database at `target`.
+    /// Returns a new database at `target`.
     pub fn new(target: Target, replaces: bool) -> Wanted {
         Wanted { target, replaces, estimated_bytes: None, continues: None }
     }
 
-    /// The same database, which replaces any other of its name.
+    /// Returns the same wanted database, which replaces any other of its name.
     #[must_use]
     pub fn replacing(&self) -> Wanted {
         Wanted { replaces: true, ..self.clone() }
     }
 
-    /// Refuses what [`NewFile::create`](super::NewFile::create) would refuse for an existing file or for want of room.
-    /// Nothing is changed; so it is still unknown whether another process uses a database that is to be replaced.
+    /// Refuses an existing file or a full disk that [`NewFile::create`](super::NewFile::create) would refuse. Changes nothing, so it does
+    /// not find out if another process uses a database that is to be replaced.
     ///
     /// # Errors
     /// When something has this name that may not be replaced, a `-journal` or `-wal` exists without a database, or
@@ -48,11 +48,11 @@ impl Wanted {
         self.refuse_at(self.target.path()?).map(|_| ())
     }
 
-    /// What is lost with the database that is replaced; `None`: no such database exists. It is not changed, so changes that a crash has
-    /// left in its journal or log are not read.
+    /// Returns the content of the database that is replaced; `None`: no such database exists. The database is not changed, so changes that
+    /// a crash has left in its journal or log are not read.
     ///
     /// # Errors
-    /// As [`Wanted::refuse`].
+    /// The errors of [`Wanted::refuse`].
     pub fn look_at_replaced(&self) -> Result<Option<Replaced>> {
         if let Some(destination) = self.target.destination() {
             return self.refuse_at_destination(&**destination);
@@ -61,10 +61,10 @@ impl Wanted {
         Ok(self.refuse_at(path)?.map(|_| Replaced::read(path)))
     }
 
-    /// The database that is replaced, after SQLite has recovered it as any reader would.
+    /// Returns the content of the database that is replaced, after SQLite has recovered the database as any reader would.
     ///
     /// # Errors
-    /// As [`NewFile::create`](super::NewFile::create) for the database that is replaced: it may be in use.
+    /// The errors of [`NewFile::create`](super::NewFile::create) for the database that is replaced: it may be in use.
     pub fn recover_replaced(&self, cancel: &Cancel) -> Result<Option<Replaced>> {
         if let Some(destination) = self.target.destination() {
             return self.refuse_at_destination(&**destination);
@@ -80,7 +80,7 @@ impl Wanted {
     /// opens the database.
     ///
     /// # Errors
-    /// As [`Wanted::refuse`]; when it can't be replaced by pages of that size.
+    /// The errors of [`Wanted::refuse`]. When the database can't be replaced by pages of this size.
     pub fn replacement(&self, page_bytes: Option<usize>) -> Result<Option<Replacement>> {
         if self.target.destination().is_some() {
             return Ok(None);
@@ -90,7 +90,7 @@ impl Wanted {
         Ok(Some(old.replacement()))
     }
 
-    /// Refuses like [`Wanted::refuse`]; returns the old database that is to be replaced, if any.
+    /// Checks like [`Wanted::refuse`], and returns the old database that is to be replaced, if any.
     pub(super) fn refuse_at(&self, target: &TargetPath) -> Result<Option<Old>> {
         let (name, path) = (self.target.name(), target.path());
         let old = match fs::symlink_metadata(&path) {
@@ -114,7 +114,7 @@ impl Wanted {
         Ok(old)
     }
 
-    /// Refuses a disk that lacks the room.
+    /// Refuses a disk that has too little free space.
     pub(super) fn refuse_too_little(&self, target: &TargetPath, replaces: bool) -> Result<()> {
         let Some(bytes) = self.estimated_bytes else { return Ok(()) };
         let hint = match replaces {
@@ -125,7 +125,8 @@ impl Wanted {
     }
 }
 
-/// The error for a name that is taken. The run saw none when it began: another process has created it since, and may need it.
+/// Returns the error for a name that is taken. The name was free when the run began: another process has created the file since, and may
+/// need it.
 pub(super) fn exists(target: &Path) -> Error {
     Error::target(format!("{} already exists", target.display()))
         .hint("another program made it meanwhile: move it away, or name another file")

@@ -18,19 +18,19 @@ use super::explained;
 use super::leftover::{self, Leftovers};
 use super::target_path::TargetPath;
 
-/// Bytes that are written at once.
+/// The number of bytes that are written at once.
 const BLOCK_BYTES: usize = 4 << 20;
 
 /// A file that gets its name when it is whole. Dropped before that, it leaves nothing behind.
 #[derive(Debug)]
 pub struct WholeFile {
-    /// As the user named it; for messages.
+    /// The path that the user gave, for messages.
     name: PathBuf,
-    /// `None`: closed, because it is complete and many others are open.
+    /// The open file; `None`: closed, because the file is complete and many others are open.
     file: Option<File>,
     unnamed: Option<Unnamed>,
     overwrite: bool,
-    /// Bytes that are in the file, and those that follow.
+    /// The number of bytes written to the file. The bytes that follow are in `block`.
     written: u64,
     block: AlignedBuffer,
     direct: Direct,
@@ -77,7 +77,7 @@ impl WholeFile {
         WholeFile::create_in(&mut None, path, overwrite)
     }
 
-    /// Begins the file. `folder` is that of the file before, if there was one, and is that of this file afterwards.
+    /// Begins the file. `folder` is the folder of the previous file, if any, and afterwards the folder of this file.
     pub(super) fn create_in(
         folder: &mut Option<Arc<InFolder>>,
         path: &Path,
@@ -102,7 +102,7 @@ impl WholeFile {
         Ok(whole)
     }
 
-    /// The temporary files that killed runs had left, which were removed.
+    /// Returns the temporary files of killed runs that were removed.
     pub fn removed(&self) -> &[PathBuf] {
         &self.removed
     }
@@ -110,7 +110,7 @@ impl WholeFile {
     /// Refuses a name that is taken, unless it may be taken over.
     ///
     /// # Errors
-    /// When it is.
+    /// When the name is that of a folder, or is taken and `overwrite` is `false`.
     pub fn refuse(path: &Path, overwrite: bool) -> Result<()> {
         match path.metadata() {
             Ok(about) if about.is_dir() => Err(Error::target(format!("{} is a folder", path.display()))
@@ -124,7 +124,7 @@ impl WholeFile {
     /// Appends bytes.
     ///
     /// # Errors
-    /// When they can't be written.
+    /// When the bytes can't be written.
     pub fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
         if self.unnamed.is_none() {
             self.written += bytes.len() as u64;
@@ -152,15 +152,15 @@ impl WholeFile {
         Ok(())
     }
 
-    /// Bytes that it has.
+    /// Returns the number of bytes of the file so far.
     pub fn bytes(&self) -> u64 {
         self.written + self.block.bytes().len() as u64
     }
 
-    /// Makes its bytes durable. No more are written then.
+    /// Makes the bytes of the file durable. No more bytes are written afterwards.
     ///
     /// # Errors
-    /// When they can't be.
+    /// When the bytes can't be made durable.
     pub(super) fn complete(&mut self) -> Result<()> {
         if self.is_complete {
             return Ok(());
@@ -188,10 +188,10 @@ impl WholeFile {
         self.file = None;
     }
 
-    /// Makes it durable, and gives it its name.
+    /// Makes the file durable, and gives it its name.
     ///
     /// # Errors
-    /// When it can't be: nothing is left behind, then.
+    /// When a step fails. No temporary file is left behind.
     pub fn finish(mut self) -> Result<()> {
         match self.give_name()? {
             Some(folder) => self.sync_name(&folder),
@@ -199,7 +199,7 @@ impl WholeFile {
         }
     }
 
-    /// Gives it its name, which is not durable then. Returns its folder, which is to be synced.
+    /// Gives the file its name, but does not make the name durable. Returns the folder of the file, which the caller syncs.
     pub(super) fn give_name(&mut self) -> Result<Option<Arc<InFolder>>> {
         self.complete()?;
         let Some(Unnamed { temporary, target, folder }) = &self.unnamed else { return Ok(None) };
@@ -216,7 +216,7 @@ impl WholeFile {
         Ok(Some(folder))
     }
 
-    /// Makes the names in its folder durable.
+    /// Makes the names in `folder` durable.
     pub(super) fn sync_name(&self, folder: &InFolder) -> Result<()> {
         folder.folder.sync().map_err(|error| cannot("make durable the name of", &self.name, error))
     }

@@ -11,10 +11,10 @@ use sqluice_platform::open_files;
 
 use super::whole_file::{InFolder, WholeFile};
 
-/// Files that may be open beside those that are written: the database, its log, temporary files of sorters.
+/// The number of files that may be open besides the written files: the database, its log, temporary files of sorters.
 const OTHER_FILES: u64 = 256;
 
-/// Files that are complete. Dropped before they have their names, they leave nothing behind.
+/// A set of complete files that get their names together. If the set is dropped before, it leaves nothing behind.
 #[derive(Debug)]
 pub struct WholeFiles {
     overwrite: bool,
@@ -26,7 +26,7 @@ pub struct WholeFiles {
 }
 
 impl WholeFiles {
-    /// No file yet. `overwrite` takes over names that are taken; `count` is the expected number of files.
+    /// Returns an empty set of files. `overwrite` takes over names that are taken; `count` is the expected number of files.
     pub fn new(overwrite: bool, count: usize) -> WholeFiles {
         let allowed = open_files::allow(count as u64 + OTHER_FILES);
         WholeFiles {
@@ -48,7 +48,7 @@ impl WholeFiles {
     /// Takes a file to which nothing more is written, and makes its bytes durable.
     ///
     /// # Errors
-    /// When they can't be.
+    /// When the bytes can't be made durable.
     pub fn add(&mut self, mut file: WholeFile) -> Result<()> {
         file.complete()?;
         if self.complete.len() as u64 >= self.open_max {
@@ -71,7 +71,7 @@ impl WholeFiles {
     /// Gives all files their names.
     ///
     /// # Errors
-    /// The first that can't get its name: those after it appear neither.
+    /// The error of the first file that can't get its name. The files after it get no names either.
     pub fn finish(mut self) -> Result<()> {
         let mut last = None;
         for mut file in self.complete.drain(..) {

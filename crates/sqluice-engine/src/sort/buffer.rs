@@ -1,4 +1,4 @@
-//! What one worker has pushed and not spilled yet.
+//! The items that one worker has pushed and that are not spilled yet.
 //!
 //! ```text
 //!  arena      [item][item][item]...       as they came
@@ -6,10 +6,10 @@
 //!  prefixes     p     p     p             of their keys
 //! ```
 //!
-//! Entries of integers and short text are key-only: nothing but their keys is held. No item is then fetched from where it was
-//! put, and less memory is needed. Keys are pairs where items have two columns, while these are integers or NULL, short ones until
-//! one is not; then of one word; the first that is longer makes all of two, and the first item that is not key-only ends that for
-//! the buffer. UUIDs are keys of their own, as long as all items are such.
+//! Entries of integers and short text are key-only: the buffer holds nothing but their keys. So no item is fetched from the place where it
+//! was put, and less memory is needed. If items have two columns, keys are pairs while all values are integers or NULL, and short pairs
+//! until a value does not fit. Other keys have one word. The first longer key turns all keys into keys of two words. The first item that is
+//! not key-only turns all keys of the buffer into full items. UUIDs have a key form of their own, as long as all items are UUIDs.
 
 use std::cmp::Ordering;
 
@@ -26,42 +26,42 @@ use crate::sort::items::radix::{self, Items, SCRATCH_BYTES, Scratch};
 use crate::sort::items::sample::Samples;
 use crate::sort::runs::run::{MemoryRun, RunWriter, SortedRun, write_bytes};
 
-/// What an item takes besides its bytes: prefix, place, and what sorting needs.
+/// The memory of an item besides its bytes: its prefix, its place, and the scratch memory of sorting.
 const ITEM_BYTES: usize = size_of::<u128>() + size_of::<u32>() + SCRATCH_BYTES;
 
-/// Bytes after a record that may be overwritten: so short values are stored as whole words.
+/// The number of bytes after a record that may be overwritten, so that short values are stored as whole words.
 pub const SLACK_BYTES: usize = 16;
 
-/// Bytes of a word of a normalized key.
+/// The size of a word of a normalized key.
 const WORD_BYTES: usize = size_of::<u128>();
 
 /// The number of items after which their size is roughly known.
 const MEASURED: usize = 1000;
 
-/// Takes the items of one worker.
+/// A buffer for the items of one worker.
 pub struct Buffer<'a> {
     sorter: &'a Sorter,
-    /// The items, while all are key-only. `held` is empty then.
+    /// The keys of the items, while all items are key-only. `held` is empty then.
     keys: Option<Keys>,
     held: Held,
     samples: Samples,
     scratch: Scratch,
-    /// Bytes that the items may take, all included.
+    /// The memory for the items in bytes, all included.
     items_bytes: usize,
     writer: RunWriter,
 }
 
-/// Items as they came.
+/// The full items, in the order in which they were pushed.
 #[derive(Default)]
 struct Held {
-    /// The items, and behind `end` anything.
+    /// The bytes of the items. Bytes from `end` on are arbitrary.
     arena: Vec<u8>,
     end: usize,
     places: Vec<u32>,
     prefixes: Vec<u128>,
 }
 
-/// Items as the sort sees them.
+/// The full items, as the sort accesses them.
 struct Seen<'a> {
     layout: &'a Layout,
     arena: &'a [u8],
@@ -101,7 +101,7 @@ impl Items for Seen<'_> {
     }
 }
 
-/// The form of the first keys.
+/// Returns the form of the first keys of a buffer.
 fn first_form(sorter: &Sorter) -> Form {
     if sorter.layout.order.has_pairs() { Form::Short } else { Form::Word }
 }
@@ -120,7 +120,7 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Takes an item; sorts and spills when the buffer is full.
+    /// Takes an item. If the buffer is full, sorts and spills the items before it.
     ///
     /// # Errors
     /// When temporary space runs out.
@@ -129,11 +129,11 @@ impl<'a> Buffer<'a> {
         self.push_with(rowid, number, record.len(), |room| room[..record.len()].copy_from_slice(record))
     }
 
-    /// Takes an item whose record, of `record_bytes` bytes, is not written yet: `write` does that. It may overwrite
-    /// [`SLACK_BYTES`] after it.
+    /// Takes an item whose record is not written yet: `write` writes the record, which has `record_bytes` bytes. `write` may overwrite
+    /// [`SLACK_BYTES`] bytes after the record.
     ///
     /// # Errors
-    /// As [`Buffer::push`].
+    /// The errors of [`Buffer::push`].
     #[inline]
     pub fn push_with(
         &mut self,
@@ -205,7 +205,7 @@ impl<'a> Buffer<'a> {
         self.push(Item { rowid, number, record: &record })
     }
 
-    /// Takes a pair while it holds pairs and has room.
+    /// Appends a pair to the keys, which are pairs and have room.
     #[inline]
     fn push_pair(&mut self, pair: u128) -> Result<()> {
         let short = self.sorter.layout.order.short_of_pair(pair);
@@ -221,15 +221,15 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
-    /// Whether it may take items by [`Buffer::push_pairs`].
+    /// Returns `true` if the buffer takes items by [`Buffer::push_pairs`].
     pub fn takes_pairs(&self) -> bool {
         self.keys.as_ref().is_some_and(|keys| matches!(keys.form, Form::Short | Form::Pair))
     }
 
-    /// Takes an item that is a record of two integers or NULLs, if it can do so by its key alone; says whether it has.
+    /// Takes a record of two integers or NULLs if the record can be held by its key alone. Returns `true` if the record was taken.
     ///
     /// # Errors
-    /// As [`Buffer::push`].
+    /// The errors of [`Buffer::push`].
     #[inline]
     pub fn push_pair_of(&mut self, values: [Option<i64>; 2]) -> Result<bool> {
         let order = &self.sorter.layout.order;
@@ -253,11 +253,10 @@ impl<'a> Buffer<'a> {
         Ok(true)
     }
 
-    /// Takes items that are pairs, given as their halves ([`sqluice_format::key::KeyOrder::pair`]), if it
-    /// [takes](Buffer::takes_pairs) such.
+    /// Takes pairs, given as their halves ([`sqluice_format::key::KeyOrder::pair`]). The buffer must [take pairs](Buffer::takes_pairs).
     ///
     /// # Errors
-    /// As [`Buffer::push`].
+    /// The errors of [`Buffer::push`].
     pub fn push_pairs(&mut self, mut first: &[u64], mut second: &[u64]) -> Result<()> {
         let order = &self.sorter.layout.order;
         let is_short =
@@ -288,16 +287,16 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
-    /// Whether it may take items by [`Buffer::push_text`].
+    /// Returns `true` if the buffer takes items by [`Buffer::push_text`].
     pub fn takes_texts(&self) -> bool {
         self.keys.as_ref().is_some_and(|keys| matches!(keys.form, Form::Word | Form::Words | Form::Uuid))
     }
 
-    /// Takes an item that is a record of a text, which lies in `data`, and an integer, if it can do so by its key alone; says whether it
-    /// has.
+    /// Takes a record of a text, which lies in `data`, and an integer, if the record can be held by its key alone. Returns `true` if the
+    /// record was taken.
     ///
     /// # Errors
-    /// As [`Buffer::push`].
+    /// The errors of [`Buffer::push`].
     #[inline]
     pub fn push_text(&mut self, data: &[u8], (start, end): (usize, usize), int: i64) -> Result<bool> {
         let order = &self.sorter.layout.order;
@@ -329,7 +328,7 @@ impl<'a> Buffer<'a> {
         Ok(true)
     }
 
-    /// [`Buffer::push_text`] of a UUID, while it holds such.
+    /// Takes a record of a UUID and an integer like [`Buffer::push_text`], while the buffer holds UUIDs.
     #[inline]
     fn push_uuid(&mut self, data: &[u8], (start, end): (usize, usize), int: i64) -> Result<bool> {
         let order = &self.sorter.layout.order;
@@ -346,16 +345,17 @@ impl<'a> Buffer<'a> {
         Ok(true)
     }
 
-    /// Whether it may take items by [`Buffer::push_ints`].
+    /// Returns `true` if the buffer takes items by [`Buffer::push_ints`].
     pub fn takes_ints(&self) -> bool {
         !self.sorter.layout.order.has_pairs()
             && self.keys.as_ref().is_some_and(|keys| keys.form == Form::Word)
     }
 
-    /// Takes an item that is a record of integers and NULL, of any number but two, if it can do so by its key alone; says whether it has.
+    /// Takes a record of integers and NULL, of any number but two, if the record can be held by its key alone. Returns `true` if the record
+    /// was taken.
     ///
     /// # Errors
-    /// As [`Buffer::push`].
+    /// The errors of [`Buffer::push`].
     #[inline]
     pub fn push_ints(&mut self, values: &[Option<i64>]) -> Result<bool> {
         if !self.takes_ints() {
@@ -372,13 +372,13 @@ impl<'a> Buffer<'a> {
         Ok(true)
     }
 
-    /// Items that it holds.
+    /// Returns the number of items in the buffer.
     #[inline]
     fn len(&self) -> usize {
         self.keys.as_ref().map_or(self.held.prefixes.len(), Keys::len)
     }
 
-    /// Spills everything if an item does not fit, for which the arena must grow by `needed` bytes.
+    /// Spills all items if the buffer has no room for another item, for which the arena must grow by `needed` bytes.
     #[inline]
     fn make_room(&mut self, needed: usize) -> Result<()> {
         let arena_bytes = self.held.end + needed;
@@ -403,7 +403,7 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Holds keys from now on that are of another form, or of a longer one.
+    /// Turns the keys into another or a longer form, for all items from now on.
     #[cold]
     fn hold_keys(&mut self, form: Form) -> Result<()> {
         let longest = if form == Form::Pair { form } else { Form::Words };
@@ -419,14 +419,14 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
-    /// Holds UUIDs from now on, and nothing before.
+    /// Holds UUIDs from now on. The buffer must be empty.
     #[cold]
     fn hold_uuids(&mut self) {
         self.scratch = Scratch::default();
         self.keys = Some(Keys::new(Form::Uuid));
     }
 
-    /// Holds items in full from now on.
+    /// Turns the keys into full items, for all items from now on.
     #[cold]
     fn hold_items(&mut self) -> Result<()> {
         let arena_bytes = self.len() * (1 + DECODED_BYTES_MAX);
@@ -452,7 +452,7 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
-    /// Sorts what it holds and writes it to the temporary file.
+    /// Sorts the items and writes them to the temporary file.
     #[cold]
     fn spill(&mut self) -> Result<()> {
         let layout = &self.sorter.layout;
@@ -491,7 +491,7 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
-    /// Hands over what is left, which stays in memory for now.
+    /// Hands over the remaining items as a run that stays in memory for now.
     ///
     /// # Errors
     /// When temporary space runs out.
@@ -536,7 +536,7 @@ impl<'a> Buffer<'a> {
     }
 }
 
-/// The last bytes of a record of a text and an integer of that number of bytes; `None` of a shorter text.
+/// Returns the last 8 bytes of a record of a text and an integer of `int_bytes` bytes; `None`: the text has fewer than 8 bytes.
 #[inline]
 fn record_end(text: &[u8], int: i64, int_bytes: usize) -> Option<[u8; 8]> {
     let mut ends = [0; 16];
@@ -556,8 +556,8 @@ fn room(arena: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
 }
 
 impl Held {
-    /// Makes room for as many items of this size as may be held, so that nothing moves and for a while takes twice the room. Others
-    /// may be shorter or longer by an eighth: memory that was never touched takes none.
+    /// Makes room for as many items of the size so far as `items_bytes` bytes of memory allow, so that the items never move to a larger
+    /// arena. Later items may be shorter or longer by an eighth: memory that was never touched takes no space.
     fn reserve(&mut self, items_bytes: usize) {
         let with_others = |count: usize| count + count / 8;
         let each = self.end / self.places.len() + 1;
@@ -576,8 +576,8 @@ impl Held {
         memory::advise_large(&mut self.prefixes);
     }
 
-    /// Makes room for the next items. Where short items are followed by long ones, or the other way round, what it has grown
-    /// to would be too much in all.
+    /// Removes all items. Frees the memory if it has grown too large, because short items were followed by long ones, or long items by
+    /// short ones.
     fn clear(&mut self, items_bytes: usize) {
         if self.arena.capacity() + ITEM_BYTES * self.places.capacity() > items_bytes + items_bytes / 4 {
             *self = Held::default();

@@ -1,4 +1,4 @@
-//! Items in any order in, in key order out, in bounded memory.
+//! Sorts items by key in bounded memory: items are pushed in any order, and read in key order.
 //!
 //! Index entries and rows that do not arrive in the order of their keys are sorted here, outside the tree, and then streamed
 //! into pages.
@@ -17,10 +17,10 @@
 //!
 //! Modules, from the bottom up:
 //!
-//! * `items`: what is sorted, in memory: items, their order, their keys, and where to cut them into ranges
+//! * `items`: items in memory: their order, their keys, and the cuts into ranges
 //! * `spill`: temporary space, written behind and read ahead
 //! * `runs`: sorted runs in temporary space or in memory, and several of them in order
-//! * `buffer`, `sorted`: what others call
+//! * `buffer`, `sorted`: the API for other modules
 //!
 //! Invariant: the merged items and how they are cut into ranges depend on the items alone, not on buffers, memory,
 //! threads, or the order in which they push. Items with equal keys are never cut apart.
@@ -50,7 +50,7 @@ use runs::run::SortedRun;
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
 
-/// One thing that is sorted: an index, a table. All workers share it.
+/// A sorter of one index or one table, shared by all workers.
 pub struct Sorter {
     layout: Layout,
     ranges: Ranges,
@@ -59,7 +59,7 @@ pub struct Sorter {
     taken: Mutex<Taken>,
 }
 
-/// What the buffers have handed over.
+/// The runs and samples that the buffers have handed over.
 struct Taken {
     runs: Vec<SortedRun>,
     samples: Samples,
@@ -67,18 +67,18 @@ struct Taken {
 }
 
 impl Sorter {
-    /// Sorts items of this layout. Each of its buffers takes `buffer_bytes` bytes of memory, all included.
+    /// Creates a sorter of items of this layout. Each of its buffers takes `buffer_bytes` bytes of memory, all included.
     pub fn new(layout: Layout, buffer_bytes: usize, spill: &Arc<Spill>) -> Sorter {
         Sorter::with_ranges(layout, buffer_bytes, spill, Ranges::default())
     }
 
-    /// As [`Sorter::new`], with ranges of another size: the cut depends on it.
+    /// Creates a sorter like [`Sorter::new`], with ranges of another size. The cuts depend on this size.
     pub fn with_ranges(layout: Layout, buffer_bytes: usize, spill: &Arc<Spill>, ranges: Ranges) -> Sorter {
         let taken = Taken { runs: Vec::new(), samples: Samples::new(ranges), items: 0 };
         Sorter { layout, ranges, buffer_bytes, spill: Arc::clone(spill), taken: Mutex::new(taken) }
     }
 
-    /// A buffer, one for each worker.
+    /// Returns a new buffer for one worker.
     pub fn buffer(&self) -> Buffer<'_> {
         Buffer::new(self, self.buffer_bytes)
     }
@@ -90,8 +90,8 @@ impl Sorter {
         taken.samples.append(samples);
     }
 
-    /// All that the buffers were given, in order, after each was flushed. Takes `memory_bytes` bytes of memory, what is still
-    /// in memory of the runs included, when `ranges_at_once` ranges are merged at a time. `ahead` reads what was spilled.
+    /// Returns all pushed items in order, after each buffer was flushed. Merging `ranges_at_once` ranges at a time takes `memory_bytes`
+    /// bytes of memory, including the runs that are still in memory. `prefetch` reads the spilled runs.
     ///
     /// # Errors
     /// When temporary space runs out, or `cancel` is set.

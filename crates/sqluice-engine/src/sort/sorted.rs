@@ -14,11 +14,11 @@ use crate::sort::runs::run::{FileRun, RunWriter, SortedRun, write_bytes};
 use crate::sort::spill::prefetch::Prefetch;
 use crate::sort::spill::{BLOCK_BYTES, Spill};
 
-/// The largest blocks that are read: larger ones are not faster.
+/// The largest size of a block in bytes: larger blocks are not read faster.
 const BLOCK_BYTES_MAX: usize = 256 << 10;
-/// Runs stay in memory only if the others can be read in blocks of that number of bytes.
+/// The block size in bytes that is fast enough: runs stay in memory only if the other runs can be read in blocks of this size.
 const BLOCK_BYTES_FAST: usize = 32 << 10;
-/// A run is read into one block while another is used.
+/// The number of blocks for each run: one block is read while the other is used.
 const BLOCKS: usize = 2;
 
 /// All items in order, cut into ranges.
@@ -60,21 +60,20 @@ impl Sorted {
         Ok(Sorted { layout, runs, cuts: samples.cuts(), items, block_bytes, prefetch: Arc::clone(prefetch) })
     }
 
-    /// All items.
+    /// Returns the number of all items.
     pub fn items(&self) -> u64 {
         self.items
     }
 
-    /// The number of ranges: 0 only without items. A range has at least two items, the last at least
-    /// one.
+    /// Returns the number of ranges, which is 0 only without items. A range has at least two items, the last at least one.
     pub fn ranges(&self) -> usize {
         if self.items == 0 { 0 } else { self.cuts.len() + 1 }
     }
 
-    /// The items of a range. Several can be merged at once, on any threads.
+    /// Returns the items of a range. Several ranges can be merged at once, on any threads.
     ///
     /// # Errors
-    /// When what was spilled can't be read.
+    /// When spilled items can't be read.
     pub fn range(&self, index: usize) -> Result<RunsInOrder<'_>> {
         let start = index.checked_sub(1).map(|before| &self.cuts[before]);
         let cuts = (start, self.cuts.get(index));
@@ -82,24 +81,24 @@ impl Sorted {
     }
 }
 
-/// Bytes that the runs take as they are.
+/// Returns the memory of the runs in bytes.
 fn resident_bytes(runs: &[SortedRun]) -> usize {
     runs.iter().map(SortedRun::memory_bytes).sum()
 }
 
-/// How many runs the memory allows to read, in the smallest blocks.
+/// Returns the number of runs that the memory allows to read at once, in the smallest blocks.
 fn readers_max(runs: &[SortedRun], memory_bytes: usize) -> usize {
     memory_bytes.saturating_sub(resident_bytes(runs)) / (BLOCKS * BLOCK_BYTES + STREAM_BYTES)
 }
 
-/// The size of blocks when `readers` runs are read at a time.
+/// Returns the size of blocks when `readers` runs are read at a time.
 fn block_bytes(runs: &[SortedRun], memory_bytes: usize, readers: usize) -> usize {
     let free = memory_bytes.saturating_sub(resident_bytes(runs) + readers * STREAM_BYTES);
     let bytes = (free / (BLOCKS * readers.max(1))).clamp(BLOCK_BYTES, BLOCK_BYTES_MAX);
     1 << bytes.ilog2()
 }
 
-/// How many runs have items around the same key, at most.
+/// Returns the largest number of runs that have items around the same key.
 fn overlap<'a>(order: &Order, runs: impl IntoIterator<Item = &'a SortedRun>) -> usize {
     let prefixes = runs.into_iter().map(|run| run.prefixes(order));
     // Where a run begins and another ends they overlap: beginnings sort first.
@@ -113,7 +112,7 @@ fn overlap<'a>(order: &Order, runs: impl IntoIterator<Item = &'a SortedRun>) -> 
     most
 }
 
-/// Spills the largest of the runs that are in memory, one after another, until the rest leaves enough to merge runs.
+/// Spills the largest runs in memory, one after another, until the memory suffices to merge all runs.
 fn spill_until_it_fits(
     runs: &mut [SortedRun],
     layout: &Layout,
@@ -139,7 +138,7 @@ fn spill_until_it_fits(
     }
 }
 
-/// Merges the smallest runs into one.
+/// Merges the `count` smallest runs into one run.
 fn join_smallest(
     runs: &mut Vec<SortedRun>,
     layout: &Layout,

@@ -1,4 +1,4 @@
-//! The existing trees of a table, which grow.
+//! The existing trees of a table that gets more rows.
 //!
 //! ```text
 //!                    [ root     a | b | c | · ]           the root keeps its page
@@ -14,38 +14,39 @@ use sqluice_format::tree::Child;
 
 use crate::sort::Sorter;
 
-/// What the trees of a table grow from.
+/// The existing trees of a table, to which new rows are added.
 #[derive(Clone, Debug)]
 pub(crate) struct ExistingTrees {
-    /// The root of its rows.
+    /// The root page of the table.
     pub(crate) root_page: u32,
-    /// The roots of its indexes, in the order of [`Table::indexes`]; 0 for those that are SQLite's to make. They will get new trees.
+    /// The root pages of the indexes, in the order of [`Table::indexes`]; 0: SQLite makes the index. Each other index gets a new tree.
     pub(crate) indexes: Vec<u32>,
-    /// The right edge of its rows.
+    /// The right edge of the table tree.
     pub(crate) edge: Edge,
 }
 
-/// The right edge of a table with rowids. Of one without rows all is empty.
+/// The right edge of the tree of a table with rowids. The edge of a table without rows is empty.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Edge {
-    /// The children of its interior pages, from the level above the leaves up to the root; above the leaves' level the right-most
-    /// of each page is left out.
+    /// The children of the interior pages on the right edge: one list for each level, from the level above the leaves to the root. All
+    /// lists but the first leave out the right-most child.
     pub(crate) levels: Vec<Vec<Child>>,
-    /// Its interior pages below the root, which get new bytes.
+    /// The interior pages on the right edge below the root. These pages get new bytes.
     pub(crate) interior_pages: Vec<u32>,
-    /// The bytes of a root that is a leaf, and must become the parent of one.
+    /// The bytes of a root that is a leaf. The leaf moves to a new page, and the root becomes its parent.
     pub(crate) leaf: Option<Vec<u8>>,
-    /// The largest rowid.
+    /// The largest rowid; `None`: the table has no rows.
     pub(crate) largest_rowid: Option<i64>,
-    /// The number that rowids are counted from: the first row that gives none gets the next.
+    /// The number before the rowid of the first new row, if the rows have no rowids of their own.
     pub(crate) counted_from: i64,
 }
 
-/// Where the entries are that the indexes of a table have.
+/// A reader of the entries that the indexes of a table already have.
 pub(crate) trait OldEntries {
-    /// Gives them to the sorter of the new ones: of index `index` of the table, whose root is that page.
+    /// Gives the existing entries of index `index` of the table to `sorter`, which also gets the new entries. The root of the index is
+    /// `root_page`.
     ///
     /// # Errors
-    /// When they can't be read, or temporary space runs out.
+    /// When the entries can't be read, or temporary space runs out.
     fn give(&self, table: &Table, index: usize, root_page: u32, sorter: &Sorter) -> Result<()>;
 }

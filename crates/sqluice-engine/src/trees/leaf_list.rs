@@ -1,4 +1,5 @@
-//! The leaves of a table whose interior pages another process makes: a file that says where each is, and the largest rowid on it.
+//! A list of the leaves of a table whose interior pages another process makes. The list is a file with the page and the largest rowid of
+//! each leaf.
 //!
 //! ```text
 //!  OFFSET  SIZE  all numbers are little-endian
@@ -12,7 +13,7 @@
 //!      48    12  of each leaf, in order: page (4), largest rowid (8)
 //! ```
 //!
-//! The head is written last: a file without it is incomplete.
+//! The head is written last. A file without the head is incomplete.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -28,7 +29,7 @@ const MAGIC: [u8; 8] = *b"sqluLEAF";
 const HEAD_BYTES: usize = 48;
 const LEAF_BYTES: usize = 12;
 
-/// What the head says.
+/// The head of a list: the range of pages that holds the leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LeafRange {
     pub(crate) first_page: u32,
@@ -39,23 +40,23 @@ pub(crate) struct LeafRange {
     pub(crate) checksum: Checksum,
 }
 
-/// Takes the leaves of a table in order.
+/// A writer of a list, which takes the leaves of a table in order.
 #[derive(Debug)]
 pub(crate) struct LeafList {
-    /// The file and its name; `None`: leaves are forgotten.
+    /// The file and its path; `None`: leaves are discarded.
     file: Option<(BufWriter<File>, PathBuf)>,
 }
 
 impl LeafList {
-    /// Forgets the leaves.
+    /// Returns a list that discards the leaves.
     pub(crate) fn discard() -> LeafList {
         LeafList { file: None }
     }
 
-    /// Writes them to a new file.
+    /// Creates a list that writes the leaves to a new file.
     ///
     /// # Errors
-    /// When it can't be made.
+    /// When the file can't be created.
     pub(crate) fn create(path: &Path) -> Result<LeafList> {
         let file = File::create_new(path).map_err(|error| unwritten(path, error))?;
         let mut list = LeafList { file: Some((BufWriter::new(file), path.to_owned())) };
@@ -78,7 +79,7 @@ impl LeafList {
         self.push(&bytes)
     }
 
-    /// Completes the file.
+    /// Writes the head, which completes the file, and syncs the file.
     pub(crate) fn finish(self, range: &LeafRange) -> Result<()> {
         let Some((file, path)) = self.file else { return Ok(()) };
         let finish = || {
@@ -120,7 +121,7 @@ impl LeafRange {
     }
 }
 
-/// Reads the leaves of a list in order.
+/// A reader of a list, which returns the leaves in order.
 #[derive(Debug)]
 pub(crate) struct LeafReader {
     file: BufReader<File>,
@@ -129,7 +130,7 @@ pub(crate) struct LeafReader {
 }
 
 impl LeafReader {
-    /// Begins with the head.
+    /// Opens a list and reads its head.
     ///
     /// # Errors
     /// When the file can't be read, or is incomplete.

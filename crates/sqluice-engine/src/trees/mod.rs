@@ -17,28 +17,27 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | `write_tables`, `write_indexes`, `write_copies` | what callers ask for: tables from rows, indexes of existing tables, trees of other databases |
+//! | `write_tables`, `write_indexes`, `write_copies` | tables from rows, indexes of existing tables, copies of trees of other databases |
 //! | `pass` | one pass of workers over parts |
-//! | `made_from` | what a tree is made from, and what a worker does with a part of it: `rows`, `sorted_runs`, `copied`, `united` |
+//! | `made_from` | the sources of a tree, and the work on a part of each: `rows`, `sorted_runs`, `copied`, `united` |
 //! | `workers` | parts in, chunks of pages out |
 //! | `writer` | chunks in any order in, pages in order out: `page_numbers`, `interior_pages` |
-//! | `keys` | keys that no two rows may share; `repeated_rows`: such rows of several databases |
-//! | `table_sorters` | what is sorted of a table |
+//! | `keys` | keys that no two rows may share; `repeated_rows`: rows of several databases that share a key |
+//! | `table_sorters` | the sorters of a table |
 //! | `existing_trees` | the trees of a table that grows |
 //! | `leaf_list` | the leaves of a table whose interior pages another process makes |
 //! | `sequence_table` | the table with the numbers of AUTOINCREMENT tables |
 //!
-//! * Tables are written one after another, each with its indexes: then one sorts with all of the memory. Those that need no sorting share
-//!   a pass.
-//! * A worker has chunks of its own and waits when all are under way. The chunks of the earliest part are never stuck
-//!   behind later ones, so one worker can always go on.
-//! * The writer takes all chunks whose turn it is and writes them in one system call: on a machine whose cores are busy it
-//!   is woken late, and the disk would be idle once for each call.
-//! * What the writer makes of the chunks depends on their order alone. So do errors: the first one in the input
-//!   is the one that is reported; repeated keys are known when all rows have been read.
+//! * Tables are written one after another, each with its indexes, so that one table sorts with all of the memory. Tables that need no
+//!   sorting share a pass.
+//! * Each worker has its own chunks and waits while all of them are in use. Chunks of the earliest part never wait for chunks of later
+//!   parts, so one worker can always go on.
+//! * The writer writes all chunks whose turn it is in one system call. On a machine with busy cores the writer is woken late, and with a
+//!   system call for each chunk the disk would be idle once for each call.
+//! * The written pages depend only on the order of the chunks. The first error in the input is the error that is reported. Repeated keys
+//!   are reported after all rows have been read.
 //!
-//! Invariant: memory is the workers' chunks, what their sources need and what the sorters are given, whatever the number of
-//! rows.
+//! Invariant: memory is the chunks of the workers, the memory of their sources and the memory of the sorters, whatever the number of rows.
 
 mod existing_trees;
 mod keys;
@@ -81,68 +80,68 @@ use crate::options::OnConflict;
 pub struct Job<'a> {
     /// The table.
     pub table: &'a Table,
-    /// How values are converted for its columns.
+    /// The conversion of values for the columns of the table.
     pub coercion: Coercion,
-    /// Its rows.
+    /// The source of the rows.
     pub source: Box<dyn Source + 'a>,
 }
 
-/// The sizes and limits of what writes trees.
+/// The sizes and limits for writing trees.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The layout of the pages.
     pub geometry: Geometry,
-    /// Threads that encode rows and merge runs.
+    /// The number of threads that encode rows and merge runs.
     pub workers: usize,
-    /// Bytes of pages that go to the writer at a time.
+    /// The size in bytes of a chunk of pages, which a worker sends to the writer.
     pub chunk_bytes: usize,
-    /// The chunks of that size that each worker has.
+    /// The number of chunks that each worker has.
     pub chunks_per_worker: usize,
-    /// Bytes that sorting may take.
+    /// The number of bytes of memory that sorting may use.
     pub sort_bytes: usize,
-    /// The folder for what does not fit these bytes.
+    /// The folder for temporary files, if sorting needs more than `sort_bytes`.
     pub temp_dir: PathBuf,
-    /// What happens to rows with the same key.
+    /// The handling of rows with the same key.
     pub on_conflict: OnConflict,
-    /// The number of existing pages: new ones follow them.
+    /// The number of existing pages. New pages follow the existing pages.
     pub page_count: u32,
-    /// The rowid before the first of a new table whose rows have no numbers of their own.
+    /// The number before the rowid of the first row in a new table whose rows have no rowids of their own.
     pub counted_from: i64,
 }
 
-/// A B-tree as it now stands in the file.
+/// A B-tree in the written file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WrittenTree {
-    /// The page of its root.
+    /// The root page.
     pub root_page: u32,
-    /// Rows or index entries.
+    /// The number of rows or index entries.
     pub entries: u64,
-    /// Leaf pages.
+    /// The number of leaf pages.
     pub leaf_pages: u64,
-    /// Interior pages.
+    /// The number of interior pages.
     pub interior_pages: u64,
-    /// Overflow pages.
+    /// The number of overflow pages.
     pub overflow_pages: u64,
 }
 
-/// A table as it now stands in the file.
+/// A table in the written file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Written {
     pub(crate) tree: WrittenTree,
-    /// Rows that went to the reject file.
+    /// The number of rows that went to the reject file.
     pub(crate) rejected: u64,
-    /// Rows that were left out because of their keys.
+    /// The number of rows that were left out because another row has the same key.
     pub(crate) ignored: u64,
-    /// The number of rows that SQLite inserted and by which the table did not grow, because they changed or replaced others; `None`: the
-    /// number was not counted.
+    /// The number of inserted rows that changed or replaced another row, so that the table did not grow; `None`: the number was not
+    /// counted.
     pub(crate) replacing: Option<u64>,
     /// The largest rowid of all rows, including those that were left out.
     pub(crate) largest_rowid: Option<i64>,
-    /// Its indexes, in the order of [`Table::indexes`]; `None` for those that are SQLite's to make.
+    /// The indexes, in the order of [`Table::indexes`]; `None`: SQLite makes the index.
     pub(crate) indexes: Vec<Option<WrittenTree>>,
 }
 
-/// The pages of all tables, numbered from the first new one on: page 1 is the caller's to write.
+/// The pages of all tables, numbered from the first new page on. The caller writes page 1.
 #[derive(Debug)]
 pub(crate) struct Pages {
     pub(crate) tables: Vec<Written>,

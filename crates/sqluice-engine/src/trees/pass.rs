@@ -1,6 +1,6 @@
 //! One pass of workers over parts: of sources, of sorted runs, or of trees of other databases.
 //!
-//! Memory is the workers' chunks and what their parts need, whatever their number.
+//! The memory of a pass is the chunks of the workers and the memory of the parts under way. The number of parts does not matter.
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
@@ -19,7 +19,7 @@ use super::workers::worker::{Filling, Worker};
 use super::writer::page_numbers::Appender;
 use super::writer::{PassContext, Writer};
 
-/// Makes the trees. `sources` has those of the rows, if that is what they are made of.
+/// Builds the trees of a pass. `sources` provides the rows of [`Trees::Rows`]; for other trees `sources` is empty.
 pub(super) fn run(
     trees: &Trees<'_>,
     sources: Vec<Box<dyn Source + '_>>,
@@ -78,7 +78,7 @@ pub(super) fn run(
     })
 }
 
-/// The work of one worker: parts in, sealed chunks out.
+/// Runs one worker, which turns parts into sealed chunks.
 fn work(mut worker: Worker<'_>, dispenser: &Dispenser<'_>, trees: &Trees<'_>, cancel: &Cancel) {
     let mut encoder: Option<(usize, RowsEncoder<'_>)> = None;
     let mut copier: Option<(usize, Copier<'_>)> = None;

@@ -9,11 +9,12 @@ use super::keys::on_conflict::{Member, play, refuse_many};
 use super::made_from::united::UnionTree;
 use crate::options::OnConflict;
 
-/// Bytes that a row of another database takes here, at most: as a member, as the holder of a key, as one that is left out, and in its group.
+/// The most bytes that a row with a repeated key takes: as a member, as the holder of a key, in the list of rows that are left out, and in
+/// its group.
 const GROUPED_BYTES: u64 = 120;
 
-/// Finds the rows of several databases that are left out: each is known by the number of its database and its rowid there. All of
-/// `trees` have the same pieces. Takes at most `memory_bytes`.
+/// Finds the rows of several databases that are left out because other rows have the same key. Each row is identified by the number of its
+/// database and its rowid in that database. All of `trees` must have the same pieces. The search uses at most `memory_bytes` bytes.
 ///
 /// # Errors
 /// When a tree can't be read, or more rows share keys than the memory can hold.

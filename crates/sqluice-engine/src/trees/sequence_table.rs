@@ -1,4 +1,4 @@
-//! The table that SQLite keeps the largest rowids of AUTOINCREMENT tables in
+//! The table in which SQLite keeps the largest rowid of each AUTOINCREMENT table
 //! ([§2.6.2](https://www.sqlite.org/fileformat2.html#the_sqlite_sequence_table)).
 
 use sqluice_core::error::Result;
@@ -11,13 +11,13 @@ use sqluice_format::value::Value;
 use super::WrittenTree;
 use super::writer::page_numbers::{Appender, append_empty_leaf};
 
-/// Its name.
+/// The name of the table.
 pub(crate) const NAME: &str = "sqlite_sequence";
 
-/// Pages of it that are made at a time.
+/// The number of pages of the table that are made at a time.
 const CHUNK_PAGES: u32 = 8;
 
-/// Writes it: the names of tables, each with a number.
+/// Writes the table `sqlite_sequence`. Each row has the name of a table and the largest rowid of that table.
 pub(crate) fn write(rows: &[(String, i64)], appender: &mut Appender) -> Result<WrittenTree> {
     let geometry = appender.geometry();
     let mut made = WrittenTree { entries: rows.len() as u64, ..WrittenTree::default() };
@@ -41,7 +41,7 @@ pub(crate) fn write(rows: &[(String, i64)], appender: &mut Appender) -> Result<W
     Ok(made)
 }
 
-/// Puts the leaves of a chunk, with what overflows, into the tree. Returns their number.
+/// Appends the leaves and overflow pages of a chunk, and adds the leaves to the tree. Returns the number of leaves.
 fn append_leaves(mut chunk: Chunk, tree: &mut TableTree, pages: &mut Appender) -> Result<u64> {
     chunk.finish();
     let leaves = chunk.leaves().to_vec();

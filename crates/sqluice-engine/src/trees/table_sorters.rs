@@ -13,21 +13,21 @@ use crate::options::WritePath;
 use crate::plan::TablePlan;
 use crate::sort::{Layout, Order, Prefetch, Sorted, Sorter, Spill};
 
-/// Blocks that are read at a time for each worker that merges runs: disks are faster with several.
+/// The number of blocks that are read at a time for each worker that merges runs. Disks are faster with several reads at a time.
 const READS_PER_WORKER: usize = 2;
 
-/// What is sorted of a table.
+/// The sorters of a table.
 pub(crate) struct TableSorters {
     pub(super) rows: Option<Sorter>,
-    /// Each with the position of its index among those of the table.
+    /// The sorter of each index, with the position of the index in the table.
     pub(super) indexes: Vec<(usize, Sorter)>,
 }
 
-/// What is sorted of a table, in order: the rows, if they are sorted, and each index with its position among those of the table.
+/// The sorted runs of a table: the rows if they are sorted, and each index with its position in the table.
 type SortedTable = (Option<Sorted>, Vec<(usize, Sorted)>);
 
 impl TableSorters {
-    /// For items from that number of sources, one after another, and stay in memory as long as they fit.
+    /// Creates the sorters of a table, for items from `sources` sources, one after another. The items stay in memory as long as they fit.
     pub(super) fn new(
         table: &Table,
         plan: &TablePlan,
@@ -56,7 +56,7 @@ impl TableSorters {
         TableSorters { rows, indexes: indexes.collect() }
     }
 
-    /// What a worker gives to each of them.
+    /// Returns the encoders with which a worker fills the sorters: the encoder of the rows if they are sorted, then one for each index.
     pub(super) fn entries<'s>(&'s self, table: &Table) -> Vec<Entries<'s>> {
         let rows = self.rows.as_ref().map(|sorter| match &table.clustered {
             Some(clustered) => Entries::of_index(clustered, table, sorter.buffer()),
@@ -80,8 +80,8 @@ impl TableSorters {
     }
 }
 
-/// The memory of each sorter, first for its buffers, and when these are empty for merging. Something is left for what both take
-/// that grows with what is spilled: the places where blocks begin.
+/// Returns the number of bytes of each sorter, which are used for its buffers first and for merging afterwards. A quarter of `sort_bytes`
+/// is left for the offsets of spilled blocks, whose number grows with the spilled data.
 fn share(settings: &Settings, sorters: usize) -> usize {
     settings.sort_bytes / 4 * 3 / sorters.max(1)
 }

@@ -1,4 +1,4 @@
-//! Trees of other databases, onto pages.
+//! Writes copies of trees of other databases.
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Cancel, Progress};
@@ -10,7 +10,7 @@ use super::writer::page_numbers::Appender;
 use super::{Settings, WrittenTree};
 use crate::output::Output;
 
-/// Writes copies of trees, one after another, the root of each last.
+/// Writes copies of trees, one after another. The root of each tree is written last.
 ///
 /// # Errors
 /// When a tree is damaged, or an index is out of order, or the pages can't be written. `cancel` is set then.

@@ -1,4 +1,4 @@
-//! Indexes of existing tables: sorted entries, onto pages.
+//! Writes indexes of existing tables from sorted entries.
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Cancel, Progress};
@@ -19,14 +19,14 @@ use crate::sort::Sorted;
 /// The entries of an index, or the rows of a WITHOUT ROWID table, sorted.
 pub(crate) struct IndexJob<'a> {
     pub(crate) sorted: &'a Sorted,
-    /// The table and the index, if no two rows may have the same key.
+    /// The table and the index of a key that no two rows may share; `None`: rows may share keys.
     pub(crate) unique: Option<(&'a Table, &'a Index)>,
 }
 
-/// Writes the trees of indexes, one after another, the root of each last.
+/// Writes the trees of indexes, one after another. The root of each tree is written last.
 ///
 /// # Errors
-/// When rows share a key that is to be unique, or the pages can't be written. `cancel` is set then.
+/// When rows share a unique key, or the pages can't be written. `cancel` is set then.
 pub(crate) fn write_indexes(
     jobs: &[IndexJob<'_>],
     settings: &Settings,

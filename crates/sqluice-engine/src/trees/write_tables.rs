@@ -1,4 +1,4 @@
-//! Tables, each with its indexes: rows from sources, or from sources through sorters, onto pages.
+//! Writes tables and their indexes: rows from sources become pages, directly or through sorters.
 
 use std::sync::Arc;
 
@@ -26,9 +26,9 @@ use crate::plan::TablePlan;
 use crate::reject::RejectFile;
 use crate::sort::{Sorted, Spill};
 
-/// Encodes all jobs, as their plans say, and writes their pages, in the jobs' order. The first bad row ends the run, unless
-/// such rows have a file. A table with existing trees grows from them, and its indexes are made of their `old`
-/// entries, too. `cancel` is set when the run fails: this unblocks readers that wait on a pipe.
+/// Encodes the rows of all jobs as their plans say and writes the pages in the order of the jobs. Without a reject file, the first bad row
+/// ends the run. The rows of a table with existing trees are appended to its tree, and its indexes are rebuilt from the `old` and the new
+/// entries. `cancel` is set when the run fails: this unblocks readers that wait on a pipe.
 pub(crate) fn write_tables(
     jobs: Vec<(Job<'_>, &TablePlan, Option<ExistingTrees>)>,
     settings: &Settings,
@@ -62,7 +62,7 @@ pub(crate) fn write_tables(
     Ok(Pages { tables, appender: writing.appender })
 }
 
-/// Tables on the way to their pages.
+/// The state of a run that writes tables.
 struct TableWriting<'a, 'p> {
     settings: &'a Settings,
     old: Option<&'a dyn OldEntries>,
@@ -73,7 +73,7 @@ struct TableWriting<'a, 'p> {
 }
 
 impl TableWriting<'_, '_> {
-    /// Tables whose rows arrive in order, and which have no indexes.
+    /// Writes tables without indexes whose rows arrive in order.
     fn plain_tables(&mut self, jobs: Vec<(Job<'_>, Option<ExistingTrees>)>) -> Result<Vec<Written>> {
         let (trees, sources): (Vec<RowsTree<'_>>, Vec<Box<dyn Source + '_>>) = jobs
             .into_iter()
@@ -94,7 +94,7 @@ impl TableWriting<'_, '_> {
         Ok(written.collect())
     }
 
-    /// A table with indexes, or whose rows arrive in any order.
+    /// Writes a table that has indexes, or whose rows arrive in any order.
     fn sorted_table(
         &mut self,
         job: Job<'_>,
@@ -166,7 +166,7 @@ impl TableWriting<'_, '_> {
         pass::run(trees, sources, self.settings, &mut self.appender, &mut self.around)
     }
 
-    /// The rows that are left out.
+    /// Finds the rows that are left out because another row has the same key.
     fn resolve(
         &mut self,
         table: &Table,
@@ -190,7 +190,7 @@ impl TableWriting<'_, '_> {
     }
 }
 
-/// The trees that are made from the sorted runs of a table, the rows first.
+/// Returns the trees that are made from the sorted runs of a table: the rows if they were sorted, then the indexes.
 fn runs_trees<'a>(
     table: &'a Table,
     plan: &TablePlan,

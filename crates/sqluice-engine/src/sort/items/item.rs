@@ -15,29 +15,29 @@ use sqluice_format::varint;
 
 use super::order::{Item, Layout, Order};
 
-/// Where an item lies in the bytes that were read.
+/// The place of an item in the bytes that were read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::sort) struct Found {
     pub(in crate::sort) rowid: i64,
     pub(in crate::sort) number: u64,
-    /// Where its record begins.
+    /// The offset at which the record begins.
     pub(in crate::sort) record: usize,
-    /// Where it ends.
+    /// The offset at which the record ends.
     pub(in crate::sort) end: usize,
 }
 
 impl Found {
-    /// The item, in the bytes in which it was found.
+    /// Returns the item, whose record lies in `bytes`, the bytes in which the item was found.
     #[inline]
     pub(in crate::sort) fn item<'a>(&self, bytes: &'a [u8]) -> Item<'a> {
         Item { rowid: self.rowid, number: self.number, record: &bytes[self.record..self.end] }
     }
 }
 
-/// The most that an item takes besides its record.
+/// The largest number of bytes of an item besides its record.
 pub(in crate::sort) const HEAD_BYTES_MAX: usize = 3 * varint::BYTES_MAX;
 
-/// Writes what stands before a record; returns how many bytes that are.
+/// Writes the fields before a record, and returns the number of bytes written.
 #[inline]
 pub(in crate::sort) fn write_head(
     layout: &Layout,
@@ -56,7 +56,7 @@ pub(in crate::sort) fn write_head(
     at
 }
 
-/// The bytes of an item that is a record and nothing else, decoded from its key.
+/// The bytes of a key-only item, decoded from its key.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sort) struct Decoded {
     bytes: [u8; 1 + DECODED_ROOM],
@@ -64,22 +64,22 @@ pub(in crate::sort) struct Decoded {
 }
 
 impl Decoded {
-    /// The item of no key yet.
+    /// The value before a key is decoded.
     pub(in crate::sort) const NONE: Decoded = Decoded { bytes: [0; 1 + DECODED_ROOM], len: 0 };
 
-    /// Makes it that of another key.
+    /// Replaces the item by the item of a normalized key.
     #[inline]
     pub(in crate::sort) fn set<const WORDS: usize>(&mut self, order: &Order, key: [u128; WORDS]) {
         self.write(|record| order.decode(key, record));
     }
 
-    /// Makes it that of a pair.
+    /// Replaces the item by the item of a pair.
     #[inline]
     pub(in crate::sort) fn set_pair(&mut self, order: &Order, pair: u128) {
         self.write(|record| order.decode_pair(pair, record));
     }
 
-    /// Makes it that of a key that begins with a UUID.
+    /// Replaces the item by the item of a key that begins with a UUID.
     #[inline]
     pub(in crate::sort) fn set_uuid(&mut self, order: &Order, key: [u64; 4]) {
         self.write(|record| order.decode_uuid(key, record));
@@ -109,8 +109,8 @@ impl Decoded {
 /// The number of items whose first bytes are fetched at a time.
 pub(in crate::sort) const FETCHED: usize = 64;
 
-/// Fetches items of about that number of bytes into the cache, all at once: reading one item after the other from places all over the
-/// memory would wait for each, and again where it crosses a line of the cache.
+/// Fetches items of about `item_bytes` bytes into the cache, all at once. Reading the items one after the other, from places all over the
+/// memory, would wait for each item, and again for an item that crosses a cache line.
 #[inline]
 pub(in crate::sort) fn fetch(bytes: &[u8], places: &[u32], item_bytes: usize) {
     let last = bytes.len().saturating_sub(1);
@@ -118,8 +118,7 @@ pub(in crate::sort) fn fetch(bytes: &[u8], places: &[u32], item_bytes: usize) {
     std::hint::black_box(places.iter().fold(0, |all, place| all ^ ends(*place as usize)));
 }
 
-/// Finds the item that begins at `start`. `None` when the bytes end before its record begins; where it ends may lie beyond
-/// them.
+/// Finds the item that begins at `start`. Returns `None` if the bytes end before the record begins. The record may end beyond the bytes.
 #[inline]
 pub(in crate::sort) fn find(layout: &Layout, bytes: &[u8], start: usize) -> Option<Found> {
     let mut at = start;

@@ -7,14 +7,14 @@ use super::item::Decoded;
 use super::order::{Cut, Order};
 use super::radix::{self, Press, Scratch};
 
-/// What keys are.
+/// The form of the keys of key-only items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sort) enum Form {
     /// Two integers of 32 bits, or NULLs.
     Short,
     /// Two integers or NULLs.
     Pair,
-    /// Normalized keys that have nothing but zeros after 16 bytes: of as many at most, or a little longer.
+    /// Normalized keys with nothing but zeros after 16 bytes: keys of at most 16 bytes, or slightly longer ones.
     Word,
     /// Normalized keys that have nothing but zeros after 32 bytes.
     Words,
@@ -22,23 +22,24 @@ pub(in crate::sort) enum Form {
     Uuid,
 }
 
-/// Keys of a form, one after another. Shorter ones have zeros at the end.
+/// A list of keys of one form. A shorter key has zeros at its end.
 #[derive(Debug)]
 pub(in crate::sort) struct Keys {
     pub(in crate::sort) form: Form,
     list: Vec<u64>,
 }
 
-/// How keys are stored in half of their bytes or less: by the bits in which those of a run differ, pressed together. Their order is the same.
+/// A way to store keys in half of their bytes or less: the bits in which the keys of a run differ, pressed together. Packed keys have the
+/// same order.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sort) struct Packing {
-    /// What all have in common.
+    /// The bits that all keys have in common.
     common: [u64; HALVES_MAX],
     press: Press<HALVES_MAX>,
 }
 
 impl Packing {
-    /// For these keys; `None` if it would not make them shorter.
+    /// Returns the packing of `keys`; `None` if packed keys would not be shorter.
     pub(in crate::sort) fn of(keys: &Keys) -> Option<Packing> {
         let each = keys.form.halves();
         let first = widened(keys.list.get(..each).filter(|_| each > 1)?);
@@ -57,7 +58,7 @@ impl Packing {
         self.press.key(widened(key))
     }
 
-    /// The key, zeros behind it.
+    /// Returns the key, with zeros behind it.
     #[inline]
     pub(in crate::sort) fn unpacked<const HALVES: usize>(&self, packed: u64) -> [u64; HALVES] {
         let bits = self.press.halves_of(packed);
@@ -65,14 +66,14 @@ impl Packing {
     }
 }
 
-/// A key with zeros behind it.
+/// Returns a key with zeros behind it.
 #[inline]
 fn widened(key: &[u64]) -> [u64; HALVES_MAX] {
     std::array::from_fn(|half| key.get(half).copied().unwrap_or(0))
 }
 
 impl Form {
-    /// Halves of a key.
+    /// Returns the number of halves of a key.
     #[inline]
     pub(in crate::sort) const fn halves(self) -> usize {
         match self {
@@ -82,12 +83,12 @@ impl Form {
         }
     }
 
-    /// What a key takes, with what sorting needs: as many bits as decide, pressed into a number.
+    /// Returns the memory of a key in bytes, with the memory for sorting it: a number of the bits that decide the order.
     pub(in crate::sort) const fn key_bytes(self) -> usize {
         self.halves() * HALF_BYTES + size_of::<u64>()
     }
 
-    /// The pair that a key is, if it is one.
+    /// Returns the pair of integers or NULLs that a key of the form `Short` or `Pair` stands for; `None`: the key has another form.
     #[inline]
     fn pair(self, order: &Order, key: &[u64]) -> Option<u128> {
         match (self, key) {
@@ -97,7 +98,7 @@ impl Form {
         }
     }
 
-    /// The normalized key, which is whole, zeros behind it; `None` of a UUID, whose is longer.
+    /// Returns the whole normalized key, with zeros behind it; `None`: the key is a UUID, whose normalized key is longer.
     fn normalized(self, order: &Order, key: &[u64]) -> Option<[u128; 2]> {
         if let Some(pair) = self.pair(order, key) {
             let mut decoded = Decoded::NONE;
@@ -122,7 +123,7 @@ impl Form {
         }
     }
 
-    /// Makes `decoded` the item of a key; the prefix of the item.
+    /// Makes `decoded` the item of a key, and returns the prefix of the item.
     #[inline]
     pub(in crate::sort) fn decode_with_prefix(
         self,
@@ -137,13 +138,13 @@ impl Form {
         }
     }
 
-    /// The prefix of an item with this key.
+    /// Returns the prefix of an item with this key.
     pub(in crate::sort) fn prefix(self, order: &Order, key: &[u64]) -> u128 {
         let mut decoded = Decoded::NONE;
         self.decode_with_prefix(order, key, &mut decoded)
     }
 
-    /// The prefix of an item with this key, and the place before it.
+    /// Returns the prefix of an item with this key, and the cut before the item.
     pub(in crate::sort) fn place(self, order: &Order, key: &[u64]) -> (u128, Cut) {
         match self.normalized(order, key) {
             Some(key) => (key[0], Cut::of_whole(&key)),
@@ -155,7 +156,7 @@ impl Form {
         }
     }
 
-    /// Whether an item with this key sorts before a place.
+    /// Returns `true` if an item with this key sorts before `cut`.
     pub(in crate::sort) fn is_before(self, order: &Order, key: &[u64], cut: &Cut) -> bool {
         match self.normalized(order, key) {
             Some(key) => cut.is_after(&key),
@@ -168,7 +169,7 @@ impl Form {
     }
 }
 
-/// The first of `count` places for which `is_before` is false.
+/// Returns the first of `count` places for which `is_before` is false.
 pub(in crate::sort) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
     while low < high {
@@ -194,7 +195,7 @@ impl Keys {
         &self.list
     }
 
-    /// The prefixes of the first and the last.
+    /// Returns the prefixes of the first and the last item.
     pub(in crate::sort) fn prefixes(&self, order: &Order) -> (u128, u128) {
         let each = self.form.halves().min(self.list.len());
         let (first, last) = (&self.list[..each], &self.list[self.list.len() - each..]);
@@ -211,12 +212,12 @@ impl Keys {
         self.list.clear();
     }
 
-    /// Bytes of memory.
+    /// Returns the memory of the keys in bytes.
     pub(in crate::sort) fn memory_bytes(&self) -> usize {
         HALF_BYTES * self.list.capacity()
     }
 
-    /// Makes room for that number of keys in all.
+    /// Makes room for `keys` keys in all.
     pub(in crate::sort) fn reserve(&mut self, keys: usize) {
         self.list.reserve_exact((self.form.halves() * keys).saturating_sub(self.list.len()));
         memory::advise_large(&mut self.list);
@@ -234,9 +235,9 @@ impl Keys {
         }
     }
 
-    /// The same items as keys of another form, longer ones: as pairs if short ones are to become that, or else as normalized keys.
-    /// These are of a word, if that is asked for and enough: where only zeros follow, for these are read after the end of a key
-    /// anyway, and no key is the beginning of another.
+    /// Returns the keys of the same items in another, longer form: as pairs if `wanted` is `Pair`, or else as normalized keys. If `wanted`
+    /// is `Word`, but a key has more than one word, all keys get two words. A key may be filled up with zeros, because the bytes after its
+    /// end are read as zeros anyway, and no key is the beginning of another.
     pub(in crate::sort) fn in_form(&self, order: &Order, wanted: Form) -> Keys {
         let keys = self.list.chunks(self.form.halves());
         let normalized = |key: &[u64]| self.form.normalized(order, key).expect("no UUID becomes another key");
@@ -254,7 +255,7 @@ impl Keys {
         Keys { form, list }
     }
 
-    /// The halves of the keys, which are in order, from one cut to another.
+    /// Returns the halves of the sorted keys from one cut to another.
     pub(in crate::sort) fn between(&self, order: &Order, start: Option<&Cut>, end: Option<&Cut>) -> &[u64] {
         let each = self.form.halves();
         let before = |cut: &Cut| {

@@ -1,10 +1,10 @@
-//! What is sorted: items as bytes and as keys, in memory.
+//! The items that are sorted, in memory: their bytes, their keys and their order.
 //!
 //! Modules, from the bottom up:
 //!
-//! * `halves`: keys as machine words; `order`: how items are ordered, and what of them is kept
+//! * `halves`: keys as machine words; `order`: the order of items, and the fields of items that are kept
 //! * `item`: items as bytes; `radix`: sorting by prefixes of keys; `keys`: items that are their keys
-//! * `sample`: where to cut items into ranges
+//! * `sample`: the cuts of items into ranges
 
 pub(in crate::sort) mod halves;
 pub(in crate::sort) mod item;

@@ -1,24 +1,25 @@
-//! The order of items, and what is kept of them.
+//! The order of items, and the fields of items that are kept.
 
 use std::cmp::Ordering;
 
 use sqluice_format::key::{DECODED_ROOM, KeyOrder};
 
-/// Bytes that a prefix has.
+/// The size of a prefix in bytes.
 const PREFIX_BYTES: usize = size_of::<u128>();
 /// The number of 16-byte prefixes of a normalized key that decide in which range an item lies.
 const CUT_PREFIXES: usize = 4;
 
-/// How items are ordered. What is equal by this goes on by rowid, then by the bytes of the records, so the order is total.
+/// The order of items. Items that are equal in this order are ordered by rowid, and then by the bytes of their records, so the whole order
+/// is total.
 #[derive(Clone, Debug)]
 pub enum Order {
-    /// By the key columns of their records, then by number.
+    /// The order by the key columns of the records, then by number.
     Record(KeyOrder),
-    /// By rowid, then by number.
+    /// The order by rowid, then by number.
     Rowid,
 }
 
-/// What is sorted. A field that the layout does not keep is read back as 0.
+/// An item that is sorted. A field that the layout does not keep is read back as 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
     /// The rowid.
@@ -29,37 +30,37 @@ pub struct Item<'a> {
     pub record: &'a [u8],
 }
 
-/// What is kept of items, and how they are ordered.
+/// The fields of items that are kept, and the order of the items.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// The order.
+    /// The order of the items.
     pub order: Order,
-    /// Whether rowids are kept.
+    /// `true` if rowids are kept.
     pub rowid: bool,
-    /// Whether numbers are kept.
+    /// `true` if numbers are kept.
     pub number: bool,
 }
 
-/// A place between items, by the first bytes of their normalized keys alone: items with equal keys are on the same side of it.
+/// A place between items, given by the first bytes of their normalized keys. Items with equal keys are on the same side of a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::sort) struct Cut([u128; CUT_PREFIXES]);
 
 impl Cut {
-    /// The place right before all items with a key that is these words and nothing more.
+    /// Returns the cut right before all items whose whole normalized key is `key`.
     pub(in crate::sort) fn of_whole(key: &[u128]) -> Cut {
         let mut prefixes = [0; CUT_PREFIXES];
         prefixes[..key.len()].copy_from_slice(key);
         Cut(prefixes)
     }
 
-    /// Whether an item with a key of these words and nothing more sorts before the place.
+    /// Returns `true` if an item whose whole normalized key is `key` sorts before the cut.
     #[inline]
     pub(in crate::sort) fn is_after(&self, key: &[u128]) -> bool {
         // No other key begins as a whole one does.
         key < &self.0[..key.len()]
     }
 
-    /// No item after the place has a smaller prefix.
+    /// Returns the first prefix of the cut: no item after the cut has a smaller prefix.
     #[inline]
     pub(in crate::sort) fn prefix(&self) -> u128 {
         self.0[0]
@@ -67,7 +68,7 @@ impl Cut {
 }
 
 impl Order {
-    /// A number that decides the order of two items wherever it differs.
+    /// Returns the prefix of an item, a number that decides the order of two items if their prefixes differ.
     #[inline]
     pub(in crate::sort) fn prefix(&self, item: &Item<'_>) -> u128 {
         match self {
@@ -76,7 +77,7 @@ impl Order {
         }
     }
 
-    /// The prefix of a record, and whether [`Order::decode`] makes the record of it.
+    /// Returns the prefix of a record, and `true` if [`Order::decode`] makes the record of the prefix.
     #[inline]
     pub(in crate::sort) fn decodable_prefix(&self, record: &[u8]) -> (u128, bool) {
         match self {
@@ -85,7 +86,7 @@ impl Order {
         }
     }
 
-    /// The prefix of a record of integers and NULL, and the length of the record; `None` if the prefix does not decode to it.
+    /// Returns the prefix and the length of a record of integers and NULL; `None` if the prefix does not decode to the record.
     #[inline]
     pub(in crate::sort) fn decodable_prefix_of_ints(&self, values: &[Option<i64>]) -> Option<(u128, usize)> {
         match self {
@@ -94,7 +95,7 @@ impl Order {
         }
     }
 
-    /// Whether items may be kept as pairs of integers or NULLs alone.
+    /// Returns `true` if items may be kept as pairs of integers or NULLs alone.
     pub(in crate::sort) fn has_pairs(&self) -> bool {
         match self {
             Order::Record(key) => key.has_pairs(),
@@ -102,7 +103,7 @@ impl Order {
         }
     }
 
-    /// Two halves as one number in the order of the records.
+    /// Returns two halves as a pair: one number in the order of the records.
     #[inline]
     pub(in crate::sort) fn pair(&self, halves: [u64; 2]) -> u128 {
         match self {
@@ -111,7 +112,7 @@ impl Order {
         }
     }
 
-    /// Two halves of a short pair as one number in the order of the records.
+    /// Returns two halves as a short pair: one number in the order of the records.
     #[inline]
     pub(in crate::sort) fn short_pair(&self, halves: [u64; 2]) -> u64 {
         match self {
@@ -120,7 +121,7 @@ impl Order {
         }
     }
 
-    /// The short pair that is the same as a pair.
+    /// Returns the short pair that equals a pair, if any.
     #[inline]
     pub(in crate::sort) fn short_of_pair(&self, pair: u128) -> Option<u64> {
         match self {
@@ -129,7 +130,7 @@ impl Order {
         }
     }
 
-    /// The pair that is the same as a short pair.
+    /// Returns the pair that equals a short pair.
     #[inline]
     pub(in crate::sort) fn pair_of_short(&self, short: u64) -> u128 {
         match self {
@@ -138,7 +139,7 @@ impl Order {
         }
     }
 
-    /// The pair that a record is.
+    /// Returns the pair that stands for a record, if any.
     #[inline]
     pub(in crate::sort) fn pair_of(&self, record: &[u8]) -> Option<u128> {
         match self {
@@ -147,7 +148,7 @@ impl Order {
         }
     }
 
-    /// Writes the record of a pair, and anything behind it; returns how many bytes it has.
+    /// Writes the record of a pair, and returns the length of the record. Bytes after the record are arbitrary.
     #[inline]
     pub(in crate::sort) fn decode_pair(&self, pair: u128, record: &mut [u8; DECODED_ROOM]) -> usize {
         match self {
@@ -156,7 +157,7 @@ impl Order {
         }
     }
 
-    /// The key that a record is that begins with a UUID.
+    /// Returns the key of a record that begins with a UUID; `None`: the record has no such key.
     #[inline]
     pub(in crate::sort) fn uuid_key(&self, record: &[u8]) -> Option<[u64; 4]> {
         match self {
@@ -165,7 +166,8 @@ impl Order {
         }
     }
 
-    /// [`Order::uuid_key`] of a record of a text in `data` and an integer, its prefix, and the bytes of the integer in the record.
+    /// Returns the [`Order::uuid_key`] of a record of a text in `data` and an integer, its prefix, and the number of bytes of the integer
+    /// in the record.
     #[inline]
     pub(in crate::sort) fn uuid_key_of_text(
         &self,
@@ -179,7 +181,7 @@ impl Order {
         }
     }
 
-    /// Writes the record of such a key, and anything behind it; returns how many bytes it has.
+    /// Writes the record of a key that begins with a UUID, and returns the length of the record. Bytes after the record are arbitrary.
     #[inline]
     pub(in crate::sort) fn decode_uuid(&self, key: [u64; 4], record: &mut [u8; DECODED_ROOM]) -> usize {
         match self {
@@ -188,7 +190,7 @@ impl Order {
         }
     }
 
-    /// The key in two words that decodes to a record, and how many bytes it has.
+    /// Returns the key in two words that decodes to a record, and the number of bytes of the key.
     #[inline]
     pub(in crate::sort) fn decodable_key(&self, record: &[u8]) -> Option<([u128; 2], usize)> {
         match self {
@@ -197,7 +199,8 @@ impl Order {
         }
     }
 
-    /// [`Order::decodable_key`] of a record of a text in `data` and an integer, and the bytes of the integer in the record.
+    /// Returns the [`Order::decodable_key`] of a record of a text in `data` and an integer, and the number of bytes of the integer in the
+    /// record.
     #[inline]
     pub(in crate::sort) fn decodable_key_of_text(
         &self,
@@ -211,7 +214,7 @@ impl Order {
         }
     }
 
-    /// Decodes a key to its record and returns the length of the record. Bytes after it are arbitrary.
+    /// Decodes a key to its record and returns the length of the record. Bytes after the record are arbitrary.
     #[inline]
     pub(in crate::sort) fn decode<const WORDS: usize>(
         &self,
@@ -224,7 +227,7 @@ impl Order {
         }
     }
 
-    /// The prefix of what follows `depth` prefixes in the normalized key.
+    /// Returns the prefix of the normalized key behind its first `depth` prefixes.
     pub(in crate::sort) fn prefix_at(&self, item: &Item<'_>, depth: usize) -> u128 {
         match (self, depth) {
             (Order::Record(key), _) => key.prefix_at(item.record, depth * PREFIX_BYTES),
@@ -234,7 +237,7 @@ impl Order {
         }
     }
 
-    /// The whole order.
+    /// Compares two items in the whole order.
     pub(in crate::sort) fn compare(&self, a: &Item<'_>, b: &Item<'_>) -> Ordering {
         let key = match self {
             Order::Record(key) => key.compare(a.record, b.record),
@@ -243,17 +246,17 @@ impl Order {
         key.then(a.number.cmp(&b.number)).then(a.rowid.cmp(&b.rowid)).then_with(|| a.record.cmp(b.record))
     }
 
-    /// The place right before all items with the key of this one, or with one that begins as it does.
+    /// Returns the cut right before all items whose keys have the same first bytes as the key of `item`.
     pub(in crate::sort) fn cut(&self, item: &Item<'_>) -> Cut {
         Cut(std::array::from_fn(|depth| self.prefix_at(item, depth)))
     }
 
-    /// The prefix of an item, and the place before it.
+    /// Returns the prefix of an item, and the cut before the item.
     pub(in crate::sort) fn place(&self, item: &Item<'_>) -> (u128, Cut) {
         (self.prefix(item), self.cut(item))
     }
 
-    /// Whether an item with this prefix sorts before the place.
+    /// Returns `true` if an item with this prefix sorts before `cut`.
     #[inline]
     pub(in crate::sort) fn is_before(&self, item: &Item<'_>, prefix: u128, cut: &Cut) -> bool {
         prefix < cut.prefix() || (prefix == cut.prefix() && self.is_before_deeper(item, cut))
@@ -268,13 +271,13 @@ impl Order {
 }
 
 impl Layout {
-    /// Whether nothing but the records is kept, so that prefixes may decode to the items.
+    /// Returns `true` if nothing but the records is kept, so that prefixes may decode to the items.
     #[inline]
     pub(in crate::sort) fn is_of_records(&self) -> bool {
         matches!(self.order, Order::Record(_)) && !self.rowid && !self.number
     }
 
-    /// What is kept of an item.
+    /// Returns an item without the fields that are not kept.
     #[inline]
     pub(in crate::sort) fn kept<'a>(&self, item: Item<'a>) -> Item<'a> {
         Item {
@@ -284,14 +287,14 @@ impl Layout {
         }
     }
 
-    /// The size of an item, however it is stored.
+    /// Returns the size of an item, which does not depend on the form in which the item is stored.
     #[inline]
     pub(in crate::sort) fn item_bytes(&self, item: &Item<'_>) -> u64 {
         item.record.len() as u64 + 8 * (u64::from(self.rowid) + u64::from(self.number))
     }
 }
 
-/// Rowids as numbers of the same order that have no sign.
+/// Returns a rowid as an unsigned number of the same order.
 fn ordered(rowid: i64) -> u64 {
     (rowid ^ i64::MIN) as u64
 }

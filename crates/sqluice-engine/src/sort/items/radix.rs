@@ -8,11 +8,11 @@
 //!                                      many are sorted by a first digit before
 //! ```
 //!
-//! What is equal in these bits is sorted again by the bits that differ within its group; what is equal in the whole prefix by
-//! the next 16 bytes of the keys; and small groups by comparison.
+//! Items that are equal in these bits are sorted again by the bits that differ within their group. Items that are equal in the whole prefix
+//! are sorted by the next 16 bytes of the keys, and small groups by comparison.
 //!
-//! Key-only items need no index: up to 64 bits that differ are pressed into a u64, sorted within the memory of
-//! the items, and made keys again. Short ones are such numbers as they are.
+//! Key-only items need no index: up to 64 bits that differ are pressed into a u64, sorted within the memory of the items, and made keys
+//! again. Keys of the form `Short` are u64 numbers already.
 
 use std::cmp::Ordering;
 
@@ -21,46 +21,46 @@ use sqluice_platform::memory;
 use super::halves::halves;
 use super::item::FETCHED;
 
-/// Fewer items than this are compared.
+/// The size of the largest group that is sorted by comparison.
 const COMPARED_MAX: usize = 48;
-/// Fewer keys than this are not worth more passes than [`PASSES_MAX`].
+/// The number of keys from which on more passes than [`PASSES_MAX`] pay off.
 const COUNTED_MIN: usize = 2048;
 const PASSES_MAX: u32 = 2;
-/// More keys than this leave no room in a core's own cache.
+/// The largest number of keys that fit into a core's own cache.
 const CACHED_MAX: usize = 64 << 10;
-/// Bits of the digit that such keys are sorted by first.
+/// The number of bits of the first digit, by which a larger number of keys is split into groups.
 const FIRST_DIGIT_BITS: u32 = 8;
-/// Bits of a key that are above the index.
+/// The number of bits of a key above the index.
 const KEY_BITS: u32 = 32;
-/// Bits of a digit.
+/// The largest number of bits of a digit.
 const DIGIT_BITS: u32 = 12;
-/// As many times 16 bytes of the keys are looked at before they are compared.
+/// The number of times that the next 16 bytes of the keys are read before the items are compared.
 const DEPTH_MAX: usize = 16;
 
-/// What is sorted, each under its index.
+/// The items that are sorted, each with an index.
 pub(in crate::sort) trait Items {
-    /// 16 bytes of the normalized key, from the byte `16 * depth` on.
+    /// Returns 16 bytes of the normalized key, from the byte `16 * depth` on.
     fn prefix_at(&self, index: u32, depth: usize) -> u128;
-    /// The whole order.
+    /// Compares two items in the whole order.
     fn compare(&self, a: u32, b: u32) -> Ordering;
-    /// Brings items, [`FETCHED`] at most, into the cache, all at once.
+    /// Brings up to [`FETCHED`] items into the cache, all at once.
     fn fetch(&self, indexes: impl Iterator<Item = u32>);
 }
 
-/// Memory that is used again.
+/// The memory of a sort, which the next sort uses again.
 #[derive(Debug, Default)]
 pub(in crate::sort) struct Scratch {
     keys: Vec<u64>,
     other: Vec<u64>,
 }
 
-/// Bytes that sorting takes an item.
+/// The memory in bytes that sorting takes for each item.
 pub(in crate::sort) const SCRATCH_BYTES: usize = 16;
 
-/// Indexes of items.
+/// The indexes of items in order.
 pub(in crate::sort) type Indexes<'a> = std::iter::Map<std::slice::Iter<'a, u64>, fn(&u64) -> u32>;
 
-/// The indexes of the items in order. The prefixes are used up.
+/// Returns the indexes of the items in order. The prefixes are overwritten.
 pub(in crate::sort) fn sort<'a>(
     prefixes: &mut [u128],
     items: &impl Items,
@@ -136,8 +136,8 @@ fn sort_decodable_group<const HALVES: usize>(items: &mut [[u64; HALVES]], keys: 
     }
 }
 
-/// Sorts keys that differ in more than 64 bits: by the first digit, and then what is equal in it. Integers of different lengths are in
-/// different groups then, and what follows them is at the same place within one.
+/// Sorts keys that differ in more than 64 bits: by the first digit, and then each group of keys that are equal in this digit. Integers of
+/// different lengths are in different groups, so the values behind the integers are at the same place within a group.
 fn split_decodable<const HALVES: usize>(
     items: &mut [[u64; HALVES]],
     keys: &mut [u64],
@@ -171,8 +171,8 @@ fn split_decodable<const HALVES: usize>(
     }
 }
 
-/// How many of the last bits have an order already in which these keys came: nothing is to be done about them, for what is equal in
-/// the bits before keeps its order. Rowids of entries have such an order.
+/// Returns the number of last bits by which the keys are in ascending order already. These bits need no sorting, because keys that are
+/// equal in the bits before them keep their order. The rowids of entries are often in such an order.
 fn ascending_bits(keys: &[u64], bits: u32) -> u32 {
     let last = |key: u64, count: u32| key & !u64::MAX.checked_shl(count).unwrap_or(0);
     let ascend = |keys: &[u64], count| keys.is_sorted_by(|a, b| last(*a, count) <= last(*b, count));
@@ -190,7 +190,7 @@ fn is_sorted(prefixes: &[u128], items: &impl Items) -> bool {
     })
 }
 
-/// Sorts keys of items that are equal in the first `16 * depth` bytes.
+/// Sorts the keys of items that are equal in the first `16 * depth` bytes.
 fn sort_group(
     keys: &mut [u64],
     other: &mut [u64],
@@ -246,8 +246,8 @@ fn compare_group(keys: &mut [u64], prefixes: &[u128], items: &impl Items) {
     keys.sort_unstable_by(|&a, &b| prefix(a).cmp(&prefix(b)).then_with(|| items.compare(a as u32, b as u32)));
 }
 
-/// The bits in which prefixes of the group differ, without those that always equal one of the two above them, or always its
-/// opposite: such a bit never decides. Each hexadecimal digit as text has such a bit.
+/// Returns the bits in which the prefixes of the group differ. A bit is left out if it always equals one of the two bits above it, or
+/// always its opposite, because it never decides the order. Each hexadecimal digit as text has such a bit.
 fn varying(keys: &[u64], prefixes: &[u128]) -> u128 {
     let first = prefixes[keys[0] as u32 as usize];
     let (mut all, mut by_1, mut by_2) = (0, 0, 0);
@@ -260,7 +260,7 @@ fn varying(keys: &[u64], prefixes: &[u128]) -> u128 {
     all & by_1 & by_2
 }
 
-/// Goes on to the next 16 bytes. Returns whether any key has more.
+/// Replaces the prefixes by the next 16 bytes of the keys. Returns `true` if any of these bytes is not zero.
 fn deepen(keys: &[u64], prefixes: &mut [u128], items: &impl Items, depth: usize) -> bool {
     let mut any = false;
     for key in keys {
@@ -272,7 +272,7 @@ fn deepen(keys: &[u64], prefixes: &mut [u128], items: &impl Items, depth: usize)
     any
 }
 
-/// The first `count` bits.
+/// Returns `all` with only its highest `count` set bits.
 fn first_bits(mut all: u128, count: u32) -> u128 {
     while all.count_ones() > count {
         all &= all - 1;
@@ -280,14 +280,14 @@ fn first_bits(mut all: u128, count: u32) -> u128 {
     all
 }
 
-/// Presses some bits of the halves of a key together.
+/// A choice of bits of a key, which are pressed together into one number.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sort) struct Press<const HALVES: usize> {
     halves: [HalfPress; HALVES],
     bits: u32,
 }
 
-/// Presses some of 64 bits together, and says where they go.
+/// A choice of bits of one half, which are pressed together and moved to their place in the number.
 ///
 /// ```text
 ///  a . . b c . d .      dots are bits that are not pressed
@@ -298,15 +298,15 @@ pub(in crate::sort) struct Press<const HALVES: usize> {
 #[derive(Clone, Copy, Debug)]
 struct HalfPress {
     pressed: u64,
-    /// The bits that move, before they do, and how far to the right. Moves of no bits are left out.
+    /// The bits that move, at their places before the move, and the distance to the right. Moves of no bits are left out.
     moves: [(u64, u32); 6],
     count: usize,
-    /// How far to the left they all go after that.
+    /// The distance to the left by which all bits move after that.
     place: u32,
 }
 
 impl<const HALVES: usize> Press<HALVES> {
-    /// `None` for more than 64 bits.
+    /// Creates the press of the bits `pressed`; `None` for more than 64 bits.
     pub(in crate::sort) fn new(pressed: [u64; HALVES]) -> Option<Press<HALVES>> {
         let bits = |halves: &[u64]| halves.iter().map(|half| half.count_ones()).sum::<u32>();
         let all = bits(&pressed);
@@ -319,7 +319,7 @@ impl<const HALVES: usize> Press<HALVES> {
         self.halves.iter().zip(item).fold(0, |key, (press, half)| key | press.pressed(half))
     }
 
-    /// The bits of a key where they were.
+    /// Returns the bits of a pressed key at their places in the halves.
     #[inline]
     pub(in crate::sort) fn halves_of(&self, key: u64) -> [u64; HALVES] {
         std::array::from_fn(|half| self.halves[half].spread(key))
@@ -327,7 +327,7 @@ impl<const HALVES: usize> Press<HALVES> {
 }
 
 impl HalfPress {
-    /// Presses these bits; `below` bits of a key stand below them. (H. S. Warren, Hacker's Delight, section 7-4.)
+    /// Creates the press of the bits `pressed`; `below` bits of a key stand below them. (H. S. Warren, Hacker's Delight, section 7-4.)
     fn new(pressed: u64, below: u32) -> HalfPress {
         // Without bits to press, `below` may be 64, which is no valid shift.
         let place = if pressed == 0 { 0 } else { below };
@@ -366,7 +366,7 @@ impl HalfPress {
     }
 }
 
-/// Sorts keys by `bits` bits from `low` on; the bits below are zero, or the index.
+/// Sorts keys by `bits` bits from bit `low` on. The bits below are zero, or the index of an item.
 fn sort_keys(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32) {
     let places = &mut [0; 1 << DIGIT_BITS];
     if keys.len() <= CACHED_MAX || bits <= FIRST_DIGIT_BITS {
@@ -386,7 +386,8 @@ fn sort_keys(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32) {
     }
 }
 
-/// Sorts keys that fit into the cache, last digit first. What is equal in the bits keeps its order, or has that of the bits below.
+/// Sorts keys that fit into the cache, last digit first. Keys that are equal in the bits keep their order, or are ordered by the bits
+/// below.
 fn sort_cached(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32, places: &mut Places) {
     // Fewer keys have shorter digits: to count is to go through all of a digit's values.
     let passes = bits.div_ceil(keys.len().max(1).ilog2().clamp(1, DIGIT_BITS));
@@ -404,10 +405,10 @@ fn sort_cached(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32, places:
     }
 }
 
-/// Where keys of each digit go: memory that is used again.
+/// The next place of the keys of each digit: memory that is used again.
 type Places = [u32; 1 << DIGIT_BITS];
 
-/// Sorts by one digit, keeping the order of equal ones.
+/// Sorts by one digit. Keys with equal digits keep their order.
 fn scatter(from: &[u64], to: &mut [u64], shift: u32, digit_bits: u32, places: &mut Places) {
     let mask = (1_usize << digit_bits) - 1;
     let digit = |key: u64| (key >> shift) as usize & mask;

@@ -1,20 +1,20 @@
-//! A sample of the items, from which the cut into ranges is made.
+//! A sample of the items, from which the cuts between ranges are made.
 //!
-//! An item is in the sample when a hash of it is small, measured by its size: on average one in every `sample_bytes` bytes of items.
-//! When the sample grows too large, only those stay in it that are in one of half as many. So the sample depends on the set of
-//! items alone, not on which thread saw which of them, or when.
+//! An item is in the sample if its hash is small in relation to its size: on average one item in every `sample_bytes` bytes of items. If
+//! the sample grows too large, the limit of the hash is halved, and items above the limit leave the sample. So the sample depends on the
+//! set of items alone, not on the threads that saw the items, nor on the time.
 
 use super::item::Decoded;
 use super::order::{Cut, Item, Layout, Order};
 
-/// Sizes that decide how items are cut into ranges, so they are the same in every run.
+/// The sizes that decide how items are cut into ranges. These sizes are the same in every run, and so are the ranges.
 #[derive(Clone, Copy, Debug)]
 pub struct Ranges {
-    /// Bytes of items that a range has, about.
+    /// The size of a range in bytes, roughly.
     pub range_bytes: u64,
     /// The bytes of items for each item in the sample; a power of two.
     pub sample_bytes: u64,
-    /// The largest sample.
+    /// The largest number of items in the sample.
     pub samples_max: usize,
 }
 
@@ -24,12 +24,12 @@ impl Default for Ranges {
     }
 }
 
-/// The fewest samples of a range, so that its size is not left to chance.
+/// The smallest number of samples of a range, so that its size is not left to chance.
 const RANGE_SAMPLES_MIN: u64 = 16;
-/// Beyond this a sample is not thinned out.
+/// The number of times that a sample is thinned out, at most.
 const LEVEL_MAX: u32 = 40;
 
-/// The size of every pair, as far as ranges are concerned.
+/// The size of a pair for the cut into ranges, the same for all pairs.
 const PAIR_BYTES: u64 = 12;
 
 #[derive(Debug)]
@@ -39,11 +39,11 @@ struct Sample {
     cut: Cut,
 }
 
-/// The sample so far.
+/// The sample of the items that were seen so far.
 #[derive(Debug)]
 pub(in crate::sort) struct Samples {
     ranges: Ranges,
-    /// How often it was thinned out.
+    /// The number of times that the sample was thinned out.
     level: u32,
     list: Vec<Sample>,
 }
@@ -53,8 +53,8 @@ impl Samples {
         Samples { ranges, level: 0, list: Vec::new() }
     }
 
-    /// Looks at an item with this prefix: the same is seen whatever is held of it. `pair` is that of its record, if it is one; `is_word`
-    /// says whether the prefix decodes to it.
+    /// Takes an item with this prefix into the sample if its hash is small enough. The form in which the item is held makes no difference.
+    /// `pair` is the pair that stands for the record, if any; `is_word` is `true` if the prefix decodes to the record.
     #[inline]
     pub(in crate::sort) fn see(
         &mut self,
@@ -76,7 +76,7 @@ impl Samples {
         }
     }
 
-    /// Looks at a key-only item of one word that is no pair, in whichever form it was pushed.
+    /// Sees a key-only item of one word that is no pair like [`Samples::see`], in whichever form the item was pushed.
     #[inline]
     pub(in crate::sort) fn see_word(&mut self, prefix: u128, record_bytes: usize) {
         let (hash, bytes) = (hash_of_prefix(prefix) as u32, record_bytes as u64);
@@ -85,8 +85,8 @@ impl Samples {
         }
     }
 
-    /// Looks at a key-only item of more than a word with this prefix, whose record, of `record_bytes` bytes, ends so: the same as
-    /// [`Samples::see`].
+    /// Sees a key-only item of more than one word with this prefix like [`Samples::see`]. Its record has `record_bytes` bytes and ends with
+    /// `last`.
     #[inline]
     pub(in crate::sort) fn see_words(
         &mut self,
@@ -102,7 +102,7 @@ impl Samples {
         }
     }
 
-    /// Looks at an item that is a pair, however it came.
+    /// Sees an item that is a pair like [`Samples::see`], in whichever form the item was pushed.
     #[inline]
     pub(in crate::sort) fn see_pair(&mut self, order: &Order, pair: u128) {
         let hash = hash_of_prefix(pair) as u32;
@@ -134,7 +134,7 @@ impl Samples {
         self.list = list.into_iter().filter(|sample| self.has(sample.hash, sample.bytes)).collect();
     }
 
-    /// Takes what another has seen.
+    /// Takes over the sample of `other`.
     pub(in crate::sort) fn append(&mut self, other: &mut Samples) {
         self.list.append(&mut other.list);
         if self.level < other.level {
@@ -144,7 +144,7 @@ impl Samples {
         self.thin_out();
     }
 
-    /// Where the ranges begin, but for the first. Each of them has at least two items, the last at least one.
+    /// Returns the cuts at which all ranges but the first begin. Each range has at least two items, the last at least one.
     pub(in crate::sort) fn cuts(mut self) -> Vec<Cut> {
         let step = self.ranges.sample_bytes << self.level;
         let range_bytes = self.ranges.range_bytes.max(step.saturating_mul(RANGE_SAMPLES_MIN));
@@ -171,8 +171,8 @@ fn cut_of_pair(order: &Order, pair: u128) -> Cut {
     order.cut(&decoded.item())
 }
 
-/// A hash of what makes items different: the beginning of their keys, the end of their records, which is a rowid or a primary key in
-/// an index, and their numbers. It spreads what is not made to fool it.
+/// Returns a hash of the parts in which items differ: the beginning of the key, the end of the record (a rowid or a primary key in an
+/// index), the number and the rowid. The hash does not withstand items that are made to collide.
 #[inline]
 fn hash(item: &Item<'_>, prefix: u128) -> u32 {
     let last = match item.record.last_chunk() {

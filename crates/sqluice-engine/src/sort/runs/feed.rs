@@ -11,10 +11,10 @@ use crate::sort::spill::BLOCK_BYTES;
 use crate::sort::spill::prefetch::Prefetch;
 use crate::sort::spill::write_behind::Underway;
 
-/// The bytes of a run in memory that are gathered at a time: they should stay in the nearest cache.
+/// The number of bytes of a run in memory that are gathered at a time: these bytes should stay in the nearest cache.
 pub(in crate::sort) const GATHER_BYTES: usize = 4 << 10;
 
-/// Where what is wanted begins and ends.
+/// The cuts at which the wanted items begin and end.
 pub(in crate::sort) type Cuts<'a> = (Option<&'a Cut>, Option<&'a Cut>);
 
 /// The source of blocks.
@@ -23,7 +23,7 @@ pub(in crate::sort) enum Feed<'a> {
         run: &'a MemoryRun,
         places: &'a [u32],
     },
-    /// Halves of keys.
+    /// The halves of the keys of a run in memory.
     Keys(&'a [u64]),
     File(FileFeed<'a>),
 }
@@ -32,16 +32,16 @@ pub(in crate::sort) struct FileFeed<'a> {
     pub(in crate::sort) run: &'a FileRun,
     pub(in crate::sort) prefetch: &'a Prefetch,
     pub(in crate::sort) block_bytes: usize,
-    /// The end of what was read of the stream.
+    /// The end of the part of the stream that was read.
     pub(in crate::sort) at: u64,
-    /// What was asked for, up to here.
+    /// The end of the part of the stream that was requested.
     pub(in crate::sort) asked: u64,
     pub(in crate::sort) stretch: Stretch<'a>,
     pub(in crate::sort) next: Option<Underway>,
 }
 
 impl Feed<'_> {
-    /// Reads the next block; returns whether one is left.
+    /// Reads the next block. Returns `false` if no block is left.
     pub(in crate::sort) fn fill(&mut self, block: &mut AlignedBuffer, layout: &Layout) -> Result<bool> {
         match self {
             Feed::Memory { run, places } => {
@@ -85,7 +85,7 @@ impl FileFeed<'_> {
         Ok(true)
     }
 
-    /// Asks for the next block.
+    /// Requests the next block, which is read into `buffer`.
     pub(in crate::sort) fn ask(&mut self, mut buffer: AlignedBuffer) {
         if self.asked < self.stretch.end {
             let (offset, follow) = self.run.place(self.asked);

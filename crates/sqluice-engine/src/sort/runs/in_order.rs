@@ -26,7 +26,7 @@ enum Kind<'a> {
 }
 
 impl<'a> RunsInOrder<'a> {
-    /// Merges what runs have between two cuts, each read in blocks of `block_bytes`.
+    /// Merges the parts of the runs between two cuts, each read in blocks of `block_bytes` bytes.
     pub(in crate::sort) fn new(
         layout: &'a Layout,
         runs: impl Iterator<Item = &'a SortedRun>,
@@ -58,11 +58,11 @@ impl<'a> RunsInOrder<'a> {
         })
     }
 
-    /// Calls `each` with the items in order, and with what their keys begin with, in some form: items of which that is not equal have
-    /// unequal keys.
+    /// Calls `each` with the items in order, and with the first word of each key in some form. Items with unequal first words have unequal
+    /// keys.
     ///
     /// # Errors
-    /// What `each` says, and when what was spilled can't be read.
+    /// The errors of `each`, and errors of reading spilled items.
     #[inline]
     pub fn try_for_each(self, mut each: impl FnMut(Item<'_>, u128) -> Result<()>) -> Result<()> {
         match self.0 {
@@ -90,7 +90,7 @@ impl<'a> RunsInOrder<'a> {
         }
     }
 
-    /// Writes all items to a run.
+    /// Writes all items to a run in the temporary file.
     pub(in crate::sort) fn write(self, layout: &Layout, writer: &mut RunWriter) -> Result<FileRun> {
         let last_prefix = match self.0 {
             Kind::Shorts(runs) => runs.write(writer)?,

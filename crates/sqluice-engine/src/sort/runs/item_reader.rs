@@ -19,7 +19,7 @@ use crate::sort::items::order::{Cut, Item, Layout, Order};
 use crate::sort::spill::BLOCK_BYTES;
 use crate::sort::spill::prefetch::Prefetch;
 
-/// What is to be read.
+/// A part of a run that is to be read.
 #[derive(Clone, Copy)]
 pub(in crate::sort) struct RunSlice<'a> {
     pub(in crate::sort) layout: &'a Layout,
@@ -28,10 +28,10 @@ pub(in crate::sort) struct RunSlice<'a> {
     pub(in crate::sort) end: Option<&'a Cut>,
 }
 
-/// Reads a part of a run, item by item.
+/// A reader of a part of a run, item by item.
 pub(in crate::sort) enum Reader<'a> {
     Items(ItemReader<'a>),
-    /// Key-only items.
+    /// A reader of key-only items.
     Keys {
         order: &'a Order,
         keys: KeyReader<'a>,
@@ -40,29 +40,29 @@ pub(in crate::sort) enum Reader<'a> {
     },
 }
 
-/// Reads a part of a run of items.
+/// A reader of a part of a run of full items.
 pub(in crate::sort) struct ItemReader<'a> {
     layout: &'a Layout,
     start: Option<&'a Cut>,
     end: Option<&'a Cut>,
-    /// This block may hold items after the end of the range.
+    /// `true` if the block may hold items after the end of the range.
     is_last_block: bool,
     feed: Feed<'a>,
     block: AlignedBuffer,
-    /// Where the next item begins.
+    /// The offset of the next item in the block.
     at: usize,
     carry: Vec<u8>,
     item: Found,
-    /// Where it begins.
+    /// The offset of the item in the block.
     began: usize,
-    /// Whether the item lies in the carry.
+    /// `true` if the item lies in the carry.
     is_carried: bool,
     /// The prefix of the item.
     prefix: u128,
 }
 
 impl<'a> RunSlice<'a> {
-    /// No item of the part has a smaller prefix.
+    /// Returns a lower bound of the prefixes of the items of the part.
     pub(in crate::sort) fn prefix_min(&self) -> u128 {
         let first = match self.run {
             SortedRun::Memory(_) | SortedRun::Keys(_) => self.run.prefixes(&self.layout.order).0,
@@ -71,12 +71,12 @@ impl<'a> RunSlice<'a> {
         first.max(self.start.map_or(0, Cut::prefix))
     }
 
-    /// The form of its keys, if its items are key-only.
+    /// Returns the form of the keys, if the items are key-only.
     pub(in crate::sort) fn form(&self) -> Option<Form> {
         self.run.form()
     }
 
-    /// [`RunSlice::prefix_min`] of the first words of such keys when they are read in a form.
+    /// Returns a lower bound of the first words of the keys, for key-only items that are read in the form `wanted`.
     pub(in crate::sort) fn word_min(&self, wanted: Form) -> u128 {
         let order = &self.layout.order;
         let first = match self.run {
@@ -93,7 +93,7 @@ impl<'a> RunSlice<'a> {
         }
     }
 
-    /// Begins to read it: what is in the file is asked for.
+    /// Begins to read the part. If the run is in the file, the first block is requested.
     pub(in crate::sort) fn reader(&self, block_bytes: usize, prefetch: &'a Prefetch) -> Reader<'a> {
         let RunSlice { layout, run, .. } = *self;
         if let Some(form) = run.form() {
@@ -117,7 +117,7 @@ impl<'a> RunSlice<'a> {
         })
     }
 
-    /// A reader of the keys of key-only items.
+    /// Returns a reader of the keys of key-only items.
     pub(in crate::sort) fn key_reader(
         &self,
         form: Form,
@@ -128,8 +128,8 @@ impl<'a> RunSlice<'a> {
         KeyReader::new(self.layout, feed, form, at, cuts)
     }
 
-    /// The source of blocks, where the first item is in the first of them, and the cuts between which items are wanted: what is in memory
-    /// is cut already.
+    /// Returns the source of blocks, the offset of the first item in the first block, and the cuts between which items are wanted. The
+    /// source of a run in memory is cut already.
     fn feed(&self, block_bytes: usize, prefetch: &'a Prefetch) -> (Feed<'a>, usize, Cuts<'a>) {
         let RunSlice { layout, run, start, end } = *self;
         match run {
@@ -151,7 +151,7 @@ impl<'a> RunSlice<'a> {
 }
 
 impl Reader<'_> {
-    /// The item, after `advance` has returned true.
+    /// Returns the item, after `advance` has returned true.
     #[inline]
     pub(in crate::sort) fn item(&self) -> Item<'_> {
         match self {
@@ -160,7 +160,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The bytes of the item.
+    /// Returns the bytes of the item.
     pub(in crate::sort) fn bytes(&self) -> &[u8] {
         match self {
             Reader::Items(items) => items.bytes(),
@@ -168,7 +168,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The prefix of the item's key.
+    /// Returns the prefix of the item's key.
     #[inline]
     pub(in crate::sort) fn prefix(&self) -> u128 {
         match self {
@@ -177,7 +177,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Goes on to the next item; returns whether one is left.
+    /// Goes on to the next item. Returns `false` if no item is left.
     #[inline]
     pub(in crate::sort) fn advance(&mut self) -> Result<bool> {
         match self {
@@ -246,7 +246,7 @@ impl ItemReader<'_> {
         self.layout.order.is_before(&self.item(), prefix, cut)
     }
 
-    /// Goes on to the next block; returns whether one is left.
+    /// Goes on to the next block. Returns `false` if no block is left.
     #[cold]
     fn refill(&mut self) -> Result<bool> {
         // Where the first item begins in the first block was known before the block was read.
@@ -256,7 +256,7 @@ impl ItemReader<'_> {
         Ok(is_filled)
     }
 
-    /// Puts the item together that does not end in this block.
+    /// Joins the parts of an item that does not end in this block.
     #[cold]
     fn cross(&mut self) -> Result<()> {
         self.carry.clear();

@@ -8,24 +8,24 @@ use crate::sort::items::halves::{HALF_BYTES, HALVES_MAX, halves};
 use crate::sort::items::keys::{Form, Packing, partition_point};
 use crate::sort::items::order::{Cut, Layout};
 
-/// Reads a part of a run of key-only items.
+/// A reader of a part of a run of key-only items.
 pub(in crate::sort) struct KeyReader<'a> {
     layout: &'a Layout,
     feed: Feed<'a>,
     form: Form,
-    /// How the keys are stored, if not as they are.
+    /// The packing of the stored keys, if the keys are packed.
     packing: Option<&'a Packing>,
     start: Option<&'a Cut>,
     end: Option<&'a Cut>,
     block: AlignedBuffer,
-    /// Where the next key is, and where the keys before the end of the range end.
+    /// The offset of the next key in the block, and the offset `until` at which the keys before the end of the range end.
     at: usize,
     until: usize,
     is_last_block: bool,
 }
 
 impl<'a> KeyReader<'a> {
-    /// Reads what a run of keys has from one cut to another: the first block has its first key at `at`.
+    /// Creates a reader of the keys from one cut to another. The first key is at the offset `at` of the first block.
     pub(in crate::sort) fn new(
         layout: &'a Layout,
         feed: Feed<'a>,
@@ -41,13 +41,13 @@ impl<'a> KeyReader<'a> {
         KeyReader { layout, feed, form, packing, start, end, block, at, until: 0, is_last_block: false }
     }
 
-    /// Halves of a key as it is stored.
+    /// Returns the number of halves of a stored key.
     #[inline]
     fn stored_halves(&self) -> usize {
         if self.packing.is_some() { 1 } else { self.form.halves() }
     }
 
-    /// A key as it is stored, with zeros behind it.
+    /// Returns a stored key, with zeros behind it.
     #[inline]
     fn key<const HALVES: usize>(&self, stored: &[[u8; HALF_BYTES]]) -> [u64; HALVES] {
         match (self.packing, stored) {
@@ -60,7 +60,7 @@ impl<'a> KeyReader<'a> {
         self.form
     }
 
-    /// The next key, zeros behind it.
+    /// Returns the next key, with zeros behind it; `None`: no key is left.
     #[inline]
     pub(in crate::sort) fn next_key(&mut self) -> Result<Option<[u64; HALVES_MAX]>> {
         if self.at >= self.until && !self.refill()? {
@@ -72,8 +72,8 @@ impl<'a> KeyReader<'a> {
         Ok(Some(self.key(stored)))
     }
 
-    /// Appends the next keys until `keys` has `count`, or none are left: short pairs as pairs and normalized keys with zeros behind
-    /// them, where more halves are asked for than they have.
+    /// Appends the next keys until `keys` has `count` keys, or no keys are left. If keys have fewer halves than `HALVES`, short pairs are
+    /// appended as pairs, and normalized keys with zeros behind them.
     pub(in crate::sort) fn read<const HALVES: usize>(
         &mut self,
         count: usize,
@@ -98,7 +98,7 @@ impl<'a> KeyReader<'a> {
         Ok(())
     }
 
-    /// Goes on to the next block that has keys; returns whether one is left.
+    /// Goes on to the next block that has keys. Returns `false` if no block is left.
     #[cold]
     fn refill(&mut self) -> Result<bool> {
         while !self.is_last_block {
@@ -121,7 +121,7 @@ impl<'a> KeyReader<'a> {
         Ok(false)
     }
 
-    /// The bytes of those of the ordered keys that lie before a cut.
+    /// Returns the number of bytes of the sorted keys that lie before `cut`.
     fn bytes_before(&self, keys: &[u8], cut: &Cut) -> usize {
         let (stored, _) = keys.as_chunks();
         let each = self.stored_halves();

@@ -10,18 +10,18 @@ use crate::sort::items::order::{Item, Layout};
 use crate::sort::spill::prefetch::Prefetch;
 use crate::tournament::Tournament;
 
-/// The items of runs, one after another.
+/// The items of several runs, merged in order.
 pub(in crate::sort) struct ItemRuns<'a> {
     layout: &'a Layout,
     prefetch: &'a Prefetch,
     block_bytes: usize,
-    /// The first parts are last.
+    /// The parts that are not read yet, in descending order of their smallest prefixes.
     waiting: Vec<(u128, RunSlice<'a>)>,
     readers: Vec<Reader<'a>>,
-    /// The prefixes of what the readers are at.
+    /// The prefixes of the current items of the readers.
     heads: Vec<u128>,
     tournament: Tournament,
-    /// The winner's item was given.
+    /// `true` if the winner's item was returned.
     is_given: bool,
 }
 
@@ -39,7 +39,7 @@ impl<'a> ItemRuns<'a> {
         ItemRuns { layout, prefetch, block_bytes, waiting, readers, heads, tournament, is_given: false }
     }
 
-    /// Goes on to the next item in order; returns whether one is left.
+    /// Goes on to the next item in order. Returns `false` if no item is left.
     #[inline]
     pub(in crate::sort) fn advance(&mut self) -> Result<bool> {
         if self.is_given {
@@ -61,30 +61,30 @@ impl<'a> ItemRuns<'a> {
         Ok(self.is_given)
     }
 
-    /// The reader that has the item at hand.
+    /// Returns the index of the reader that has the current item.
     #[inline]
     fn winner(&self) -> usize {
         self.tournament.winner()
     }
 
-    /// The item, after `advance` has returned true.
+    /// Returns the item, after `advance` has returned true.
     #[inline]
     pub(in crate::sort) fn item(&self) -> Item<'_> {
         self.readers[self.winner()].item()
     }
 
-    /// The bytes of the item.
+    /// Returns the bytes of the item.
     pub(in crate::sort) fn bytes(&self) -> &[u8] {
         self.readers[self.winner()].bytes()
     }
 
-    /// The prefix of its key: items with unequal prefixes have unequal keys.
+    /// Returns the prefix of the item's key: items with unequal prefixes have unequal keys.
     #[inline]
     pub(in crate::sort) fn prefix(&self) -> u128 {
         self.heads[self.winner()]
     }
 
-    /// Lets the next part take its place, and those that begin where it does: all are read from the disk at once.
+    /// Lets the next part enter the tournament, with all parts that begin at the same prefix: these parts are read from the disk at once.
     #[cold]
     fn enter(&mut self) -> Result<()> {
         let Some(&(from, _)) = self.waiting.last() else { return Ok(()) };
@@ -113,7 +113,7 @@ impl<'a> ItemRuns<'a> {
         tournament.rebuild(readers.len(), |a, b| is_less(layout, heads, readers, a, b));
     }
 
-    /// Lets the winner go up its path with a new item.
+    /// Replays the winner's path in the tournament with its new item.
     #[inline]
     fn replay(&mut self) {
         let ItemRuns { layout, readers, heads, tournament, .. } = self;

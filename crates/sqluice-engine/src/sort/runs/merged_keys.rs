@@ -7,8 +7,7 @@
 //!  run ──> [keys] ─────────────┘
 //! ```
 //!
-//! No branch depends on the order of the keys, which is unpredictable. Equal keys are of the same items, so it does not matter which goes
-//! first.
+//! No branch depends on the order of the keys, which is unpredictable. Equal keys stand for equal items, so their order does not matter.
 
 use sqluice_core::error::Result;
 
@@ -23,20 +22,20 @@ use crate::sort::spill::prefetch::Prefetch;
 
 /// The number of keys that a merge returns at a time: whole stretches of a run.
 const KEYS: usize = STRETCH;
-/// Bytes of the keys on the way between two streams.
+/// The size of the keys that are buffered between two streams, in bytes.
 const BYTES_BETWEEN: usize = 2 << 10;
 
-/// Bytes that merging takes for each run besides its blocks: streams are nearly twice as many.
+/// The memory in bytes that merging takes for each run besides its blocks: a merge has nearly twice as many streams as runs.
 pub(in crate::sort) const STREAM_BYTES: usize = 2 * BYTES_BETWEEN;
 
-/// The items of runs of keys of one form, or of one that can be read as that.
+/// The items of several runs of keys, which all have one form or can be read in this form.
 pub(in crate::sort) struct KeyRuns<'a, const HALVES: usize> {
     order: &'a Order,
     reading: Reading<'a>,
     stream: Stream<'a, HALVES>,
 }
 
-/// How runs are read.
+/// The options for reading runs.
 struct Reading<'a> {
     /// The form of the merged keys.
     form: Form,
@@ -44,14 +43,14 @@ struct Reading<'a> {
     prefetch: &'a Prefetch,
 }
 
-/// Keys in order, some at a time.
+/// A stream of keys in order, read some at a time.
 struct Stream<'a, const HALVES: usize> {
     source: Source<'a, HALVES>,
-    /// No key begins with less.
+    /// A lower bound of the first words of the keys.
     from: u128,
-    /// Nothing was read yet.
+    /// `true` if nothing was read yet.
     waits: bool,
-    /// The next keys begin at `at`.
+    /// The keys that were read. The next key is at `at`.
     keys: Vec<[u64; HALVES]>,
     at: usize,
 }
@@ -63,7 +62,7 @@ enum Source<'a, const HALVES: usize> {
     /// A part that is not read yet.
     Slice(RunSlice<'a>),
     Reader(KeyReader<'a>),
-    /// The first does not begin after the second.
+    /// Two streams that are merged. The first stream does not begin after the second.
     Two(Box<[Stream<'a, HALVES>; 2]>),
 }
 
@@ -80,7 +79,7 @@ impl<'a, const HALVES: usize> KeyRuns<'a, HALVES> {
         KeyRuns { order, reading: Reading { form, block_bytes, prefetch }, stream: Stream::new(&parts) }
     }
 
-    /// Calls `each` with the items in order, which `decode` makes of their keys, and with the first words of these.
+    /// Calls `each` with the items in order, which `decode` makes of the keys, and with the first word of each key.
     #[inline]
     pub(in crate::sort) fn try_for_each(
         mut self,
@@ -105,7 +104,7 @@ impl<'a, const HALVES: usize> KeyRuns<'a, HALVES> {
         }
     }
 
-    /// Appends all keys to a run; the prefix of the last.
+    /// Appends all keys to a run, and returns the prefix of the last item.
     pub(in crate::sort) fn write(mut self, writer: &mut RunWriter) -> Result<u128> {
         let (order, form) = (self.order, self.reading.form);
         let mut last_prefix = 0;
@@ -119,7 +118,7 @@ impl<'a, const HALVES: usize> KeyRuns<'a, HALVES> {
 }
 
 impl<'a, const HALVES: usize> Stream<'a, HALVES> {
-    /// The keys of parts, which are given in the order in which they begin.
+    /// Creates a stream of the keys of parts, which are given in the order of their first words.
     fn new(parts: &[(u128, RunSlice<'a>)]) -> Stream<'a, HALVES> {
         let from = parts.first().map_or(0, |(from, _)| *from);
         let source = match parts {
@@ -133,7 +132,7 @@ impl<'a, const HALVES: usize> Stream<'a, HALVES> {
         Stream { source, from, waits: true, keys: Vec::new(), at: 0 }
     }
 
-    /// The next keys: `count`, or all that are left. Those before must have been taken.
+    /// Reads the next `count` keys, or all that are left. The keys before must have been taken.
     fn fill(&mut self, count: usize, reading: &Reading<'a>) -> Result<()> {
         let Stream { source, waits, keys, at, .. } = self;
         (*waits, *at) = (false, 0);
@@ -163,7 +162,7 @@ impl<'a, const HALVES: usize> Stream<'a, HALVES> {
     }
 }
 
-/// Appends some keys of two streams to `keys`, up to `count` in all; returns whether it appended any.
+/// Appends some keys of two streams to `keys`, up to `count` keys in all. Returns `true` if any key was appended.
 fn merge_some<'a, const HALVES: usize>(
     [first, second]: &mut [Stream<'a, HALVES>; 2],
     count: usize,
@@ -198,8 +197,8 @@ fn merge_some<'a, const HALVES: usize>(
     Ok(from_first + from_second > 0)
 }
 
-/// Fills `merged` with the first keys of both, of which each has as many; returns how many are the first's. One half of them is merged beside
-/// the other, so that neither waits for the next key of its own.
+/// Fills `merged` with the first keys of both lists, each of which has at least as many keys. Returns the number of keys taken from
+/// `first`. The two halves of `merged` are filled side by side, so that neither waits for its own next key.
 #[inline]
 fn merge<const HALVES: usize>(
     first: &[[u64; HALVES]],
@@ -220,7 +219,7 @@ fn merge<const HALVES: usize>(
     high.0
 }
 
-/// The smaller of the keys at two places, of which its own moves on.
+/// Returns the smaller of the keys at two places, and moves the place of this key on.
 #[inline]
 fn next_of<const HALVES: usize>(
     first: &[[u64; HALVES]],
@@ -236,7 +235,7 @@ fn next_of<const HALVES: usize>(
     std::array::from_fn(|half| from_first[half] ^ (from_first[half] ^ from_second[half]) & changes)
 }
 
-/// Whether `a` sorts before `b`, without a branch.
+/// Returns `true` if `a` sorts before `b`, without a branch.
 #[inline]
 fn is_less<const HALVES: usize>(a: &[u64; HALVES], b: &[u64; HALVES]) -> bool {
     let ((a, last_of_a), (b, last_of_b)) = (a.as_chunks::<2>(), b.as_chunks::<2>());

@@ -8,8 +8,8 @@
 //!              starts     ^               ^                      the first item in each STEP_BYTES
 //! ```
 //!
-//! Of key-only items, the keys alone: a list in memory, a stream of 8, 16 or 32 bytes each. Of a run in whose keys no more than 64 bits
-//! differ, 8 bytes each.
+//! Of key-only items, only the keys are stored: a list in memory, or a stream of 8, 16 or 32 bytes for each key. If the keys of a run
+//! differ in at most 64 bits, the stream has 8 bytes for each key.
 
 use std::sync::Arc;
 
@@ -23,17 +23,17 @@ use crate::sort::items::order::{Cut, Item, Layout, Order};
 use crate::sort::spill::write_behind::Underway;
 use crate::sort::spill::{BLOCK_BYTES, PIECE_BYTES, Spill};
 
-/// Bytes of a step of a stream. The key of the first item in each step is known.
+/// The size of a step of a stream in bytes. The key of the first item in each step is known.
 pub(in crate::sort) const STEP_BYTES: u64 = if cfg!(test) { 2 << 10 } else { 64 << 10 };
 
-/// The halves of keys that are written at a time. A step has sixteen such stretches, so that its first item begins one of them.
+/// The number of halves of keys that are written at a time. A step has sixteen such stretches, so that its first item begins one of them.
 pub(in crate::sort) const STRETCH: usize = STEP_BYTES as usize / HALF_BYTES / 16;
 
-/// Items in order.
+/// A run: items in order.
 #[derive(Debug)]
 pub(in crate::sort) enum SortedRun {
     Memory(MemoryRun),
-    /// The keys of key-only items, one at least.
+    /// The keys of key-only items, at least one.
     Keys(Keys),
     File(FileRun),
 }
@@ -53,7 +53,7 @@ pub(in crate::sort) struct FileRun {
     pub(in crate::sort) spill: Arc<Spill>,
     /// The form of the keys, if the items are key-only.
     pub(in crate::sort) form: Option<Form>,
-    /// How they are stored, if not as they are.
+    /// The packing of the stored keys, if the keys are packed.
     pub(in crate::sort) packing: Option<Box<Packing>>,
     pieces: Vec<u64>,
     pub(in crate::sort) bytes: u64,
@@ -61,14 +61,15 @@ pub(in crate::sort) struct FileRun {
     pub(in crate::sort) last_prefix: u128,
 }
 
-/// A part of a stream.
+/// The part of a stream from one cut to another.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sort) struct Stretch<'a> {
-    /// What is looked for begins here or in the next step.
+    /// The last known start before the wanted items, or the first start of the run. The first wanted item begins in its step or in the
+    /// next.
     pub(in crate::sort) first: &'a Start,
-    /// What begins before this lies before the cut.
+    /// The offset in the stream up to which all items lie before the end of the range.
     pub(in crate::sort) all_until: u64,
-    /// What begins here or further on does.
+    /// The offset in the stream from which on no item lies before the end of the range.
     pub(in crate::sort) end: u64,
 }
 
@@ -78,13 +79,13 @@ pub(in crate::sort) struct Start {
     pub(in crate::sort) at: u64,
     /// The prefix of the item itself.
     pub(in crate::sort) prefix: u128,
-    /// The first word of its key as it is in the stream; of an item without one, the prefix.
+    /// The first word of the item's key, as the key is in the stream. Of an item without a key, the prefix.
     pub(in crate::sort) word: u128,
     pub(in crate::sort) cut: Cut,
 }
 
 impl SortedRun {
-    /// The prefixes of its first and last item.
+    /// Returns the prefixes of the first and the last item.
     pub(in crate::sort) fn prefixes(&self, order: &Order) -> (u128, u128) {
         match self {
             SortedRun::Memory(run) => (run.first_prefix, run.last_prefix),
@@ -93,7 +94,7 @@ impl SortedRun {
         }
     }
 
-    /// The form of the keys, if the items are key-only.
+    /// Returns the form of the keys, if the items are key-only.
     pub(in crate::sort) fn form(&self) -> Option<Form> {
         match self {
             SortedRun::Memory(_) => None,
@@ -102,7 +103,7 @@ impl SortedRun {
         }
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns the memory of the run in bytes.
     pub(in crate::sort) fn memory_bytes(&self) -> usize {
         match self {
             SortedRun::Memory(run) => run.arena.capacity() + 4 * run.places.capacity(),
@@ -111,7 +112,7 @@ impl SortedRun {
         }
     }
 
-    /// Bytes of its items, roughly.
+    /// Returns the size of the items in bytes, roughly.
     pub(in crate::sort) fn stored_bytes(&self) -> u64 {
         match self {
             SortedRun::Memory(run) => run.arena.len() as u64,
@@ -120,7 +121,7 @@ impl SortedRun {
         }
     }
 
-    /// Writes what is in memory to the temporary file.
+    /// Writes a run in memory to the temporary file.
     pub(in crate::sort) fn spill(
         &mut self,
         layout: &Layout,
@@ -142,18 +143,18 @@ impl MemoryRun {
         item::find(layout, &self.arena, place as usize).expect("a place of an item")
     }
 
-    /// The item at a place.
+    /// Returns the item at a place.
     pub(in crate::sort) fn item(&self, layout: &Layout, place: u32) -> Item<'_> {
         self.found(layout, place).item(&self.arena)
     }
 
-    /// The bytes of the item at a place.
+    /// Returns the bytes of the item at a place.
     #[inline]
     pub(in crate::sort) fn bytes(&self, layout: &Layout, place: u32) -> &[u8] {
         &self.arena[place as usize..self.found(layout, place).end]
     }
 
-    /// The places of the items from one cut to another.
+    /// Returns the places of the items from one cut to another.
     pub(in crate::sort) fn between(&self, layout: &Layout, start: Option<&Cut>, end: Option<&Cut>) -> &[u32] {
         let before = |cut: &Cut| {
             self.places.partition_point(|place| {
@@ -183,12 +184,12 @@ impl FileRun {
         FileRun { spill: Arc::clone(spill), form, packing, pieces, bytes: 0, starts, last_prefix: 0 }
     }
 
-    /// Where a byte of the stream lies in the file, and how many follow it in the same piece.
+    /// Returns the offset in the file of a byte of the stream, and the number of bytes from this byte to the end of its piece.
     pub(in crate::sort) fn place(&self, at: u64) -> (u64, u64) {
         (self.pieces[(at / PIECE_BYTES) as usize] + at % PIECE_BYTES, PIECE_BYTES - at % PIECE_BYTES)
     }
 
-    /// Where the items from one cut to another can be.
+    /// Returns the part of the stream that can hold the items from one cut to another.
     pub(in crate::sort) fn between(&self, start: Option<&Cut>, end: Option<&Cut>) -> Stretch<'_> {
         let before = |cut: &Cut| self.starts.partition_point(|start| start.cut < *cut);
         let first = start.map_or(0, |cut| before(cut).saturating_sub(1));
@@ -205,7 +206,7 @@ impl Drop for FileRun {
     }
 }
 
-/// Writes runs, each while the next bytes of it are gathered.
+/// A writer of runs, which writes bytes while the next bytes are gathered.
 ///
 /// ```text
 ///  items ──> filling ──> (full) ──> underway ──> disk
@@ -216,29 +217,30 @@ pub(in crate::sort) struct RunWriter {
     run: FileRun,
     filling: AlignedBuffer,
     underway: Option<Underway>,
-    /// Between runs nothing is under way.
+    /// The empty second buffer between runs, when no write is under way.
     spare: AlignedBuffer,
     write_bytes: usize,
-    /// Where in the stream the next start is wanted.
+    /// The offset in the stream from which on the next start is noted.
     next_start: u64,
 }
 
 impl RunWriter {
-    /// Writes `write_bytes` bytes at a time: a power of two, not less than a block nor more than a piece. It takes twice as many.
+    /// Creates a writer of `write_bytes` bytes at a time: a power of two, at least a block and at most a piece. The writer takes twice as
+    /// much memory.
     pub(in crate::sort) fn new(spill: &Arc<Spill>, write_bytes: usize) -> RunWriter {
         let run = FileRun::new(spill);
         let (filling, spare) = (AlignedBuffer::default(), AlignedBuffer::default());
         RunWriter { run, filling, underway: None, spare, write_bytes, next_start: 0 }
     }
 
-    /// A run of the keys of key-only items, in order.
+    /// Writes a run of the sorted keys of key-only items.
     pub(in crate::sort) fn keys(&mut self, order: &Order, keys: &Keys) -> Result<FileRun> {
         self.run.packing = Packing::of(keys).map(Box::new);
         self.push_keys(order, keys.form, keys.as_halves())?;
         self.finish(keys.prefixes(order).1)
     }
 
-    /// Appends the keys of key-only items: whole stretches, but for the last.
+    /// Appends the keys of key-only items: whole stretches, except at the end of the run.
     pub(in crate::sort) fn push_keys(&mut self, order: &Order, form: Form, keys: &[u64]) -> Result<()> {
         self.run.form = Some(form);
         let mut bytes = [0; STRETCH * HALF_BYTES];
@@ -270,7 +272,7 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Appends an item, which is given as its bytes, and by its place in the order if that is asked for.
+    /// Appends an item, given as its bytes. `place` returns the prefix of the item and the cut before it, if they are needed.
     #[inline]
     pub(in crate::sort) fn push(&mut self, bytes: &[u8], place: impl FnOnce() -> (u128, Cut)) -> Result<()> {
         self.start_if_due(|| {
@@ -280,7 +282,7 @@ impl RunWriter {
         self.append(bytes)
     }
 
-    /// Notes where the next item begins, if it is the first in its step: by its prefix, its first word and its place.
+    /// Notes the start of the next item if the item is the first in its step: its prefix, its first word, and the cut before it.
     #[inline]
     fn start_if_due(&mut self, place: impl FnOnce() -> (u128, u128, Cut)) {
         let at = self.run.bytes + self.filling.bytes().len() as u64;
@@ -303,7 +305,7 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Sends what is gathered on its way, when what was sent before has arrived.
+    /// Begins to write the gathered bytes, after the write before has ended.
     fn write(&mut self) -> Result<()> {
         let mut empty = self.arrived()?;
         empty.reserve(self.write_bytes);
@@ -318,12 +320,12 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Gives its memory back.
+    /// Frees the buffers of the writer.
     pub(in crate::sort) fn shrink(&mut self) {
         (self.filling, self.spare) = (AlignedBuffer::default(), AlignedBuffer::default());
     }
 
-    /// Waits for what is on its way: its buffer, empty.
+    /// Waits for the write that is under way, and returns its buffer, emptied.
     fn arrived(&mut self) -> Result<AlignedBuffer> {
         let Some(underway) = self.underway.take() else { return Ok(std::mem::take(&mut self.spare)) };
         let mut buffer = underway.recv().unwrap_or_else(|_| Err(self.run.spill.damaged()))?;
@@ -331,7 +333,7 @@ impl RunWriter {
         Ok(buffer)
     }
 
-    /// The run, which ends with the item of this prefix. Another may begin.
+    /// Ends the run with the item of this prefix, and returns the run. Another run may begin afterwards.
     pub(in crate::sort) fn finish(&mut self, last_prefix: u128) -> Result<FileRun> {
         if !self.filling.bytes().is_empty() {
             self.write()?;
@@ -345,7 +347,7 @@ impl RunWriter {
     }
 }
 
-/// The bytes that a writer with that amount of memory writes at a time.
+/// Returns the number of bytes that a writer with `memory_bytes` bytes of memory writes at a time.
 pub(in crate::sort) fn write_bytes(memory_bytes: usize) -> usize {
     let bytes = memory_bytes.clamp(BLOCK_BYTES, PIECE_BYTES as usize);
     1 << bytes.ilog2()

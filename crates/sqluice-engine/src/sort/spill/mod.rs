@@ -7,9 +7,9 @@
 //!   PIECE_BYTES each  <── cached | direct ──>
 //! ```
 //!
-//! The first pieces go through the page cache, as many as it keeps for half a minute without writing them: most sorts never wait for the
-//! disk then. What is more goes past it (O_DIRECT), for writing much through the cache is slower and pushes out what other
-//! processes have in it.
+//! The first pieces go through the page cache, as many as the cache keeps for half a minute without writing them. So most sorts never wait
+//! for the disk. All other pieces go past the cache (O_DIRECT), because writing much through the cache is slower and pushes the data of
+//! other processes out.
 //!
 //! Invariant: the files have no names, so nothing is left of them however the process ends. They are written and read in whole blocks
 //! of [`BLOCK_BYTES`].
@@ -28,16 +28,16 @@ use sqluice_platform::memory;
 use spill_file::{How, SpillFile};
 use write_behind::{Underway, WriteBehind};
 
-/// Reads and writes begin and end at multiples of this, as direct I/O wants it.
+/// The alignment of reads and writes in bytes, as direct I/O requires.
 pub(in crate::sort) const BLOCK_BYTES: usize = 4096;
-/// What is handed out at a time.
+/// The size of a piece, the unit in which temporary space is handed out.
 pub(in crate::sort) const PIECE_BYTES: u64 = if cfg!(test) { 16 << 10 } else { 1 << 20 };
 
 /// Temporary space, shared by all sorters of a run. No file exists until something is spilled.
 #[derive(Debug)]
 pub struct Spill {
     folder: PathBuf,
-    /// What begins before this goes through the page cache: whole pieces.
+    /// The number of bytes that go through the page cache: a multiple of [`PIECE_BYTES`].
     cached_bytes: OnceLock<u64>,
     cached: OnceLock<Arc<SpillFile>>,
     direct: OnceLock<Arc<SpillFile>>,
@@ -45,7 +45,7 @@ pub struct Spill {
     places: Mutex<Places>,
 }
 
-/// Where the file has room.
+/// The free pieces, and the end of the file.
 #[derive(Debug, Default)]
 struct Places {
     free: Vec<u64>,
@@ -53,14 +53,14 @@ struct Places {
 }
 
 impl Spill {
-    /// Space in this folder.
+    /// Creates temporary space in `folder`.
     pub fn new(folder: PathBuf) -> Spill {
         let (cached_bytes, cached) = (OnceLock::new(), OnceLock::new());
         let (direct, behind) = (OnceLock::new(), OnceLock::new());
         Spill { folder, cached_bytes, cached, direct, behind, places: Mutex::default() }
     }
 
-    /// Temporary space of which `bytes` bytes go through the page cache: a multiple of [`PIECE_BYTES`].
+    /// Creates temporary space of which `bytes` bytes go through the page cache: a multiple of [`PIECE_BYTES`].
     #[cfg(test)]
     pub(in crate::sort) fn with_cached(folder: PathBuf, bytes: u64) -> Spill {
         Spill { cached_bytes: OnceLock::from(bytes), ..Spill::new(folder) }
@@ -70,7 +70,7 @@ impl Spill {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a free piece, and returns where it begins.
+    /// Takes a free piece, and returns its offset.
     pub(in crate::sort) fn take_piece(&self) -> u64 {
         let mut places = self.places();
         places.free.pop().unwrap_or_else(|| {
@@ -79,7 +79,7 @@ impl Spill {
         })
     }
 
-    /// Where the file ends.
+    /// Returns the end of the file.
     #[cfg(test)]
     pub(in crate::sort) fn end(&self) -> u64 {
         self.places().end
@@ -110,7 +110,7 @@ impl Spill {
         file.read(offset, blocks)
     }
 
-    /// The file that holds the piece at `offset`, and where in it.
+    /// Returns the file that holds the piece at `offset`, and the offset of the piece in this file.
     fn file(&self, offset: u64) -> Result<(&Arc<SpillFile>, u64)> {
         // By default Linux begins to write when a tenth of the available memory waits for it. What is sorted is held by now.
         let tenth = || memory::available_bytes() / 10 / PIECE_BYTES * PIECE_BYTES;
@@ -127,7 +127,7 @@ impl Spill {
         Ok((opened.get_or_init(|| file), offset))
     }
 
-    /// What was read is not what was written.
+    /// Returns the error for blocks that differ from the blocks that were written.
     pub(in crate::sort) fn damaged(&self) -> Error {
         spill_file::damaged(&self.folder)
     }

@@ -10,27 +10,27 @@ use sqluice_format::aligned::AlignedBuffer;
 use super::Spill;
 use super::write_behind::{Underway, cannot_start};
 
-/// Threads that read blocks before they are needed, for all that is merged at a time.
+/// The threads that read blocks before they are needed, for all merges of a run.
 #[derive(Debug)]
 pub struct Prefetch {
     requests: Option<Sender<Request>>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Blocks that will be needed.
+/// A request for blocks that will be needed.
 struct Request {
     spill: Arc<Spill>,
     offset: u64,
-    /// As long as what is to be read.
+    /// A buffer as long as the blocks that are read.
     buffer: AlignedBuffer,
     reply: Sender<Result<AlignedBuffer>>,
 }
 
 impl Prefetch {
-    /// Starts this number of threads.
+    /// Starts `threads` threads.
     ///
     /// # Errors
-    /// When they can't be started.
+    /// When a thread can't be started.
     pub fn new(threads: usize) -> Result<Prefetch> {
         let (sender, receiver) = unbounded::<Request>();
         let read = |receiver: Receiver<Request>| {
@@ -50,7 +50,7 @@ impl Prefetch {
         Ok(prefetch)
     }
 
-    /// Begins to read as many blocks as the buffer is long.
+    /// Begins to read blocks into `buffer`, whose length is the number of bytes to read.
     pub(in crate::sort) fn read(&self, spill: &Arc<Spill>, offset: u64, buffer: AlignedBuffer) -> Underway {
         let (reply, result) = bounded(1);
         let request = Request { spill: Arc::clone(spill), offset, buffer, reply };

@@ -15,12 +15,12 @@ pub(in crate::sort) struct SpillFile {
     folder: PathBuf,
 }
 
-/// How a file is read and written.
+/// The mode in which a file is read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sort) enum How {
-    /// Through the page cache.
+    /// Reads and writes go through the page cache.
     Cached,
-    /// Past it, where the file system can.
+    /// Reads and writes go past the page cache if the file system supports it.
     Direct,
 }
 
@@ -70,7 +70,7 @@ impl SpillFile {
     }
 }
 
-/// What was read is not what was written.
+/// Returns the error for blocks that differ from the blocks that were written.
 pub(in crate::sort) fn damaged(folder: &Path) -> Error {
     failed(folder, "read", io::ErrorKind::InvalidData)
 }

@@ -19,7 +19,7 @@ pub(in crate::sort) struct WriteBehind {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Blocks that are to be written.
+/// A request to write blocks.
 struct Full {
     file: Arc<SpillFile>,
     offset: u64,
@@ -42,7 +42,7 @@ impl WriteBehind {
         Ok(WriteBehind { requests: Some(sender), thread: Some(thread) })
     }
 
-    /// Begins to write a buffer.
+    /// Begins to write a buffer, and returns the channel that delivers the result.
     pub(in crate::sort) fn write(
         &self,
         file: &Arc<SpillFile>,

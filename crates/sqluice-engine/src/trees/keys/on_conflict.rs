@@ -1,8 +1,8 @@
-//! Which rows are left out, when several have the same key ([ON CONFLICT](https://www.sqlite.org/lang_conflict.html)).
+//! The rows that are left out because another row has the same key ([ON CONFLICT](https://www.sqlite.org/lang_conflict.html)).
 //!
-//! SQLite inserts rows one after another, and whether one stays depends on those before it, by all keys of the table:
-//! with two unique keys and IGNORE, of `(1, 1), (1, 2), (3, 2)` the second is refused because of the first, so the third stays. So each
-//! key shows which records share it, which are few, and for these the inserts are played in the order of the input.
+//! SQLite inserts rows one after another. The rows before a row and all keys of the table decide whether the row stays: with two unique
+//! keys and IGNORE, the second of `(1, 1), (1, 2), (3, 2)` is refused because of the first, so the third stays. So the records that share a
+//! key are found for each key. Few records share a key. The inserts of these records are simulated in the order of the input.
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
@@ -11,42 +11,43 @@ use crate::options::OnConflict;
 use crate::sort::Sorted;
 use crate::trees::keys::unique::Unique;
 
-/// Records that are left out, by their numbers.
+/// The numbers of the records that are left out.
 #[derive(Debug, Default)]
 pub(crate) struct Dropped(Vec<u64>);
 
 impl Dropped {
-    /// Whether it has none.
+    /// Returns `true` if no record is left out.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Their number.
+    /// Returns the number of records that are left out.
     pub(crate) fn len(&self) -> u64 {
         self.0.len() as u64
     }
 
-    /// Whether that record is one.
+    /// Returns `true` if the record with this number is left out.
     #[inline]
     pub(crate) fn contains(&self, number: u64) -> bool {
         !self.0.is_empty() && self.0.binary_search(&number).is_ok()
     }
 }
 
-/// Bytes that a record in a group takes here, at most: as a member, as the holder of a key and as one that is left out.
+/// The most bytes that a record in a group takes: as a member, as the holder of a key, and in the list of records that are left out.
 const RECORD_BYTES: u64 = 48;
 
-/// Bytes of an entry with a single key: only what is left out is kept, and a list may take twice what it holds.
+/// The most bytes that a record takes if the table has a single unique key. Only the records that are left out are kept, in a list whose
+/// capacity may be twice its length.
 const DROPPED_BYTES: u64 = 16;
 
-/// A row, known by where it stands in the order of insertion, and one of the groups that it is in.
+/// A row, identified by its place in the order of insertion, and one of the groups to which the row belongs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Member<R> {
     pub(crate) row: R,
     pub(crate) group: u32,
 }
 
-/// Finds the records that are left out. Takes at most `memory_bytes`.
+/// Finds the records that `on_conflict` leaves out because another record has the same key. The search uses at most `memory_bytes` bytes.
 pub(crate) fn resolve(
     keys: &[(&Sorted, Unique<'_>)],
     on_conflict: OnConflict,
@@ -80,7 +81,7 @@ pub(crate) fn resolve(
     Ok(Dropped(dropped))
 }
 
-/// The error for rows that share keys and do not fit in memory.
+/// Returns an error if the rows that share keys need more than `memory_bytes` bytes.
 pub(crate) fn refuse_many(table: &str, bytes: u64, memory_bytes: u64) -> Result<()> {
     if bytes <= memory_bytes {
         return Ok(());
@@ -90,7 +91,7 @@ pub(crate) fn refuse_many(table: &str, bytes: u64, memory_bytes: u64) -> Result<
         .hint(message![format!("give at least {more} MiB more: "), Setting::Memory]))
 }
 
-/// The rows that do not stay.
+/// Simulates the inserts of `members`, which must be sorted. Returns the rows that are left out.
 pub(crate) fn play<R: Copy + Ord>(members: &[Member<R>], groups: u32, on_conflict: OnConflict) -> Vec<R> {
     // Which row has the key of a group.
     let mut holders: Vec<Option<R>> = vec![None; groups as usize];
@@ -115,7 +116,7 @@ pub(crate) fn play<R: Copy + Ord>(members: &[Member<R>], groups: u32, on_conflic
     dropped
 }
 
-/// Frees the keys of a row that goes.
+/// Frees the keys of the row `gone`, which another row replaces.
 fn free_keys<R: Copy + Ord>(holders: &mut [Option<R>], gone: R, members: &[Member<R>]) {
     let first = members.partition_point(|member| member.row < gone);
     for member in members[first..].iter().take_while(|member| member.row == gone) {

@@ -1,4 +1,4 @@
-//! Keys that no two rows may share, and the rows that do.
+//! Unique keys, and the search for rows that share a unique key.
 
 use sqluice_core::batch::describe;
 use sqluice_core::error::{Duplicate, DuplicateRows, Error, Result, Setting, message};
@@ -13,32 +13,32 @@ use crate::options::{OnConflict, WritePath};
 use crate::plan::TablePlan;
 use crate::sort::{Item, Sorted};
 
-/// Items between two looks at whether the run should stop.
+/// The number of items between two checks for cancellation.
 pub(crate) const CANCEL_ITEMS: usize = 4096;
 
 /// A key that no two rows may share.
 pub(crate) struct Unique<'a> {
     pub(crate) table: &'a Table,
-    /// Its index; `None`: the rowid.
+    /// The index of the key; `None`: the key is the rowid.
     pub(crate) index: Option<&'a Index>,
-    /// The order of its columns.
+    /// The order of the index; `None`: the key is the rowid.
     pub(crate) order: Option<KeyOrder>,
-    /// How the rows that share a key are named.
+    /// The way in which error messages identify the rows that share a key.
     pub(crate) rows: KnownRows,
 }
 
-/// How rows are known.
+/// The way in which error messages identify rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KnownRows {
-    /// Items know the numbers of their records.
+    /// The numbers of the records, which the items have.
     Numbered,
-    /// By their rowids, which count the records unless a column names them.
+    /// The rowids, which count the records unless a column holds the rowid.
     Loaded,
-    /// They were in the database before: by their rowids or their PRIMARY KEY.
+    /// The rowids or the PRIMARY KEY, because the rows were in the database before the run.
     Stored,
 }
 
-/// An item that outlives its merge.
+/// A copy of an item that outlives the merge.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OwnedItem {
     rowid: i64,
@@ -63,7 +63,7 @@ impl OwnedItem {
 }
 
 impl<'a> Unique<'a> {
-    /// The rowid, or the primary key of a WITHOUT ROWID table.
+    /// Returns the key of the rows: the rowid, or the PRIMARY KEY of a WITHOUT ROWID table.
     pub(crate) fn of_rows(table: &'a Table) -> Unique<'a> {
         let index = table.clustered.as_ref();
         Unique { table, index, order: index.map(primary_key), rows: KnownRows::Numbered }
@@ -88,13 +88,13 @@ impl<'a> Unique<'a> {
 }
 
 impl Unique<'_> {
-    /// Whether items are ordered by this key and nothing else, so that unequal prefixes are unequal keys.
+    /// Returns `true` if items are ordered by this key and nothing else, so that unequal prefixes are unequal keys.
     pub(crate) fn is_whole_order(&self) -> bool {
         let order = self.order.as_ref().zip(self.index);
         order.is_some_and(|(order, index)| order.columns().len() == index.key_columns)
     }
 
-    /// Whether two items have the same key: rows with NULL in it never do.
+    /// Returns `true` if two items have the same key. Keys with NULL are never the same.
     fn is_same(&self, a: Item<'_>, b: Item<'_>) -> bool {
         match (&self.order, self.index) {
             (Some(order), Some(index)) => {
@@ -188,7 +188,7 @@ impl Unique<'_> {
         ])
     }
 
-    /// The error for rows that are in the database.
+    /// Returns the error for two rows of the database that share a key.
     fn stored_error(
         &self,
         a: Item<'_>,
@@ -217,7 +217,7 @@ impl Unique<'_> {
         }
     }
 
-    /// The PRIMARY KEY that an entry leads to.
+    /// Returns the text of the PRIMARY KEY to which an index entry leads.
     fn primary_key_of(&self, key: &Index, item: Item<'_>) -> String {
         let values = record::decode(item.record).unwrap_or_default();
         let columns = self.index.map_or(&[][..], |index| &index.columns);
@@ -237,18 +237,18 @@ fn report(numbers: &mut Vec<u64>, group: &mut dyn FnMut(&[u64])) {
     numbers.clear();
 }
 
-/// Whether items of indexes know the numbers of their records: where rowids do not give these, or rows may be left out.
+/// Returns `true` if items of indexes hold the numbers of their records: the rowids do not give the numbers, or rows may be left out.
 pub(crate) fn numbered(table: &Table, plan: &TablePlan, on_conflict: OnConflict) -> bool {
     let leaves_out = plan.write_path == WritePath::Sorted && on_conflict != OnConflict::Abort;
     leaves_out || plan.in_sequence || table.clustered.is_some()
 }
 
-/// The order of the entries of an index.
+/// Returns the order of the entries of an index.
 pub(crate) fn key_order(index: &Index) -> KeyOrder {
     index.order().expect("the plan gives other orders to SQLite")
 }
 
-/// The order of a WITHOUT ROWID table.
+/// Returns the order of the rows of a WITHOUT ROWID table.
 pub(crate) fn primary_key(clustered: &Index) -> KeyOrder {
     KeyOrder::new(&key_order(clustered).columns()[..clustered.key_columns])
 }

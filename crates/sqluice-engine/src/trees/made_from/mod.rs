@@ -1,6 +1,6 @@
-//! What a B-tree is made from: rows, sorted runs, or trees of other databases.
+//! The sources of B-trees: rows, sorted runs, or trees of other databases.
 //!
-//! Each file or folder has one kind of tree, and what a worker does with a part of it.
+//! Each file or folder has one kind of tree, and the work on a part of the tree.
 
 pub(crate) mod copied;
 pub(crate) mod rows;
@@ -20,7 +20,7 @@ use self::united::UnionTree;
 use crate::trees::WrittenTree;
 use crate::trees::leaf_list::LeafList;
 
-/// The trees of a pass, by what they are built from.
+/// The trees of a pass, by the kind of their sources.
 pub(crate) enum Trees<'a> {
     /// Rows of tables, as they arrive from their sources.
     Rows(Vec<RowsTree<'a>>),
@@ -30,11 +30,11 @@ pub(crate) enum Trees<'a> {
     Copy(&'a [TreeCopy<'a>]),
 }
 
-/// A tree that is made of those of other databases.
+/// A tree that is made from trees of other databases.
 pub(crate) enum TreeCopy<'a> {
-    /// Of one, or of several one after another.
+    /// A copy of one tree, or of several trees one after another.
     Copied(CopyTree<'a>),
-    /// Of several whose entries interleave.
+    /// A tree of several trees whose entries interleave.
     United(UnionTree<'a>),
 }
 
@@ -46,7 +46,7 @@ impl TreeCopy<'_> {
         }
     }
 
-    /// Where its leaves are listed, if another process makes its interior pages.
+    /// Returns the list of leaves, if another process makes the interior pages.
     pub(crate) fn leaf_list(&self) -> Option<&Mutex<LeafList>> {
         match self {
             TreeCopy::Copied(tree) => tree.leaves.as_ref(),
@@ -54,7 +54,7 @@ impl TreeCopy<'_> {
         }
     }
 
-    /// That list, when all is written.
+    /// Returns the list of leaves after all leaves are written.
     pub(crate) fn into_leaf_list(self) -> Option<LeafList> {
         match self {
             TreeCopy::Copied(tree) => {
@@ -71,7 +71,7 @@ impl TreeCopy<'_> {
         }
     }
 
-    /// Whether an entry was found that does not follow the one before.
+    /// Returns `true` if a source's entries are out of order.
     pub(crate) fn is_out_of_order(&self) -> bool {
         match self {
             TreeCopy::Copied(tree) => tree.out_of_order.load(Ordering::Relaxed),
@@ -79,7 +79,7 @@ impl TreeCopy<'_> {
         }
     }
 
-    /// Leaves that were taken as they are.
+    /// Returns the number of leaves that were copied as they are.
     pub(crate) fn relocated(&self) -> u64 {
         match self {
             TreeCopy::Copied(tree) => tree.relocated.load(Ordering::Relaxed),

@@ -1,4 +1,4 @@
-//! Rows as they arrive from a source: onto pages, or to the sorters.
+//! Encodes rows as they arrive from a source, onto pages or for the sorters.
 
 use sqluice_core::batch::Batch;
 use sqluice_core::error::Result;
@@ -19,16 +19,16 @@ use crate::trees::workers::worker::{Done, Filling};
 pub(crate) struct RowsTree<'a> {
     pub(crate) table: &'a Table,
     pub(crate) coercion: Coercion,
-    /// `Pages` or `Sorted`.
+    /// The write path: `Pages` or `Sorted`.
     pub(crate) write_path: WritePath,
-    /// The only worker encodes all rows, so that it knows the rows before each.
+    /// `true`: a single worker encodes all rows, so that the rows before each row are known.
     pub(crate) in_sequence: bool,
-    /// What is sorted of it.
+    /// The sorters of the table; `None`: nothing is sorted.
     pub(crate) sorters: Option<&'a TableSorters>,
     pub(crate) seen: AnyOrder,
-    /// The page of its root, if that exists already.
+    /// The page of the root, if the table exists already.
     pub(crate) root_page: Option<u32>,
-    /// The existing rows.
+    /// The right edge of the existing rows; `None`: the table is new.
     pub(crate) edge: Option<Edge>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> RowsTree<'a> {
     }
 }
 
-/// Encodes the parts of a table that one worker gets.
+/// An encoder for the parts of a table that one worker gets.
 pub(crate) struct RowsEncoder<'a> {
     tree: &'a RowsTree<'a>,
     encoder: Encoder,
@@ -85,20 +85,20 @@ impl<'a> RowsEncoder<'a> {
         (decoded.map(|()| Done { input_bytes: part.input_bytes(), rows: sorted }), ends)
     }
 
-    /// Gives the sorters what is left.
+    /// Gives the remaining entries to the sorters.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.entries.iter_mut().try_for_each(Entries::flush)
     }
 }
 
-/// Takes the batches of a part.
+/// A sink that encodes the batches of a part.
 struct Encoding<'f, 'e, 'a, 'w, 's> {
     filling: &'f mut Filling<'w, 's>,
     rows: &'e mut RowsEncoder<'a>,
     next_rowid: i64,
     /// The range of rowids so far.
     rowids: Option<RowidRange>,
-    /// Rows that went to a sorter.
+    /// The number of rows that went to a sorter.
     sorted: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A tree of one database, which goes into another alone or with others.
+//! A tree of one database that is copied into another database, alone or with other trees.
 
 use std::borrow::Cow;
 
@@ -9,23 +9,23 @@ use sqluice_reader::pages::{FileView, damaged};
 
 use crate::verification::VerifiedTree;
 
-/// A tree that is read.
+/// A tree that is read from a source.
 pub(crate) struct Piece<'a> {
-    /// What it is, for messages: `index i`.
+    /// The name of the tree in messages: `index i`.
     pub(crate) what: &'a str,
     pub(crate) scan: Scan,
     pub(crate) view: FileView<'a>,
-    /// Whether pages have the same layout in both databases, and leaves that are packed are taken as they are.
+    /// `true`: full leaves are copied as they are, because pages have the same layout in both databases.
     pub(crate) takes_leaves: bool,
     pub(crate) changes: Changes<'a>,
-    /// The verification on the way; `None`: the tree is not verified, or another reader verifies the tree.
+    /// The verification of the tree while it is read; `None`: the tree is not verified, or another reader verifies the tree.
     pub(crate) verified: Option<VerifiedTree<'a>>,
 }
 
-/// What changes of entries that go into another database.
+/// The changes of entries that are copied into another database.
 #[derive(Clone, Debug, Default)]
 pub struct Changes<'a> {
-    /// Is added to rowids of a table; those in an index are a field.
+    /// The number that is added to the rowids of a table. In an index, `fields` changes the rowids.
     pub rowid: i64,
     /// The numbers that are added to fields of records, by ascending field.
     pub fields: Cow<'a, [Shift]>,
@@ -34,12 +34,12 @@ pub struct Changes<'a> {
 }
 
 impl Changes<'_> {
-    /// Whether nothing changes.
+    /// Returns `true` if nothing changes.
     pub fn is_none(&self) -> bool {
         self.rowid == 0 && self.fields.is_empty() && self.left_out.is_empty()
     }
 
-    /// Whether the row with that rowid is left out.
+    /// Returns `true` if the row with this rowid is left out.
     #[inline]
     pub(crate) fn leaves_out(&self, rowid: i64) -> bool {
         !self.left_out.is_empty() && self.left_out.binary_search(&rowid).is_ok()
@@ -55,13 +55,13 @@ impl Piece<'_> {
         }
     }
 
-    /// The rowid after the change.
+    /// Returns the rowid after the change.
     #[inline]
     pub(crate) fn rowid(&self, rowid: i64) -> Result<i64> {
         rowid.checked_add(self.changes.rowid).ok_or_else(|| self.unshifted(ShiftError::TooLarge))
     }
 
-    /// The record after the change, which may be put into `room`.
+    /// Returns the record after the change. A changed record is written to `room`.
     #[inline]
     pub(crate) fn record<'r>(&self, record: &'r [u8], room: &'r mut Vec<u8>) -> Result<&'r [u8]> {
         if self.changes.fields.is_empty() {
@@ -72,7 +72,7 @@ impl Piece<'_> {
         Ok(room)
     }
 
-    /// The rowid that an entry of an index ends with.
+    /// Returns the rowid at the end of an index entry.
     pub(crate) fn rowid_of_entry(&self, record: &[u8]) -> Result<i64> {
         record::last_int(record).ok_or_else(|| self.unshifted(ShiftError::Record))
     }
@@ -97,7 +97,7 @@ impl Piece<'_> {
     }
 }
 
-/// The piece and its part that a part of all pieces is.
+/// Returns the number of the piece to which part `part` of all pieces belongs, and the number of the part within the piece.
 pub(crate) fn part_of(pieces: &[Piece<'_>], mut part: usize) -> (usize, usize) {
     for (number, piece) in pieces.iter().enumerate() {
         match part.checked_sub(piece.scan.parts()) {

@@ -1,4 +1,4 @@
-//! Hands out the parts of a pass, in order.
+//! The dispenser hands out the parts of a pass, in order.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +15,7 @@ pub(crate) enum Parts<'a> {
     Numbered(Vec<usize>),
 }
 
-/// Hands out parts, in order, to the workers.
+/// A dispenser, which hands out parts in order to the workers.
 pub(crate) struct Dispenser<'a> {
     parts: Mutex<Dispensed<'a>>,
     stop: AtomicBool,
@@ -24,7 +24,7 @@ pub(crate) struct Dispenser<'a> {
 struct Dispensed<'a> {
     parts: Parts<'a>,
     tree: usize,
-    /// Parts of that tree so far.
+    /// The number of parts of the current tree that were handed out so far.
     of_tree: usize,
     part: u64,
 }
@@ -35,14 +35,14 @@ impl<'a> Dispenser<'a> {
         Dispenser { parts: Mutex::new(dispensed), stop: AtomicBool::new(false) }
     }
 
-    /// Hands out nothing from now on.
+    /// Stops handing out parts.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 }
 
 impl Dispenser<'_> {
-    /// Whether the run has ended before its parts.
+    /// Returns `true` if [`Dispenser::stop`] was called.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What workers and the writer of a pass send each other.
+//! Messages between the workers and the writer of a pass.
 
 use crossbeam_channel::Sender;
 use sqluice_core::checksum::PageHash;
@@ -8,26 +8,25 @@ use sqluice_format::chunk::Chunk;
 
 use crate::trees::workers::part_ends::PartEnds;
 
-/// Parts of each worker that the writer has not seen the end of. Chunks keep a worker from running ahead, but a part may
-/// need none.
+/// The most parts of each worker whose end the writer has not seen. Chunks keep a worker from running ahead, but a part may need no chunk.
 pub(crate) const PARTS_AHEAD_MAX: usize = 8;
 
-/// Messages with bad rows of each worker that the writer has not seen: in a part of nothing else, they would be many times
-/// larger than the part.
+/// The most messages with bad rows of each worker that the writer has not seen. In a part with nothing but bad rows, the messages would be
+/// many times larger than the part.
 pub(crate) const BAD_ROWS_AHEAD_MAX: usize = 3;
 
 /// A part of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PartId {
-    /// Counted over all trees.
+    /// The number of the part, counted over all trees.
     pub(crate) part: u64,
     pub(crate) tree: usize,
 }
 
-/// What a worker does next.
+/// The next task of a worker.
 pub(crate) enum Task {
     Decode(Box<dyn Part>),
-    /// The part of the tree with that number.
+    /// The part with this number of the tree.
     Part(usize),
 }
 
@@ -43,13 +42,13 @@ pub(crate) enum Message {
     Failed { error: Error, ends: PartEnds },
 }
 
-/// What a worker gets back from the writer.
+/// The channels from the writer back to a worker.
 pub(crate) struct Returns {
-    /// Empty chunks.
+    /// Empty chunks, which the worker may fill again.
     pub(crate) chunks: Sender<(Chunk, Vec<PageHash>)>,
-    /// Ends of parts.
+    /// One `()` for each part whose end the writer has seen.
     pub(crate) parts: Sender<()>,
-    /// Messages with bad rows.
+    /// One `()` for each message with bad rows that the writer has taken.
     pub(crate) bad_rows: Sender<()>,
 }
 

@@ -1,4 +1,4 @@
-//! Workers: parts in, chunks of pages out.
+//! Workers turn parts into chunks of pages.
 //!
 //! ```text
 //!  dispenser (a lock) ──> worker ── message: a sealed chunk, bad rows, the end of a part ──> writer

@@ -7,19 +7,19 @@ use crate::encode::RowidRange;
 use crate::sort::Item;
 use crate::trees::keys::unique::{OwnedItem, Unique};
 
-/// The ends of a part, by what its tree is made from.
+/// The ends of a part, by the source of its tree.
 #[derive(Default)]
 pub(crate) enum PartEnds {
-    /// The part fits any other.
+    /// No ends: the part fits any other part.
     #[default]
     None,
-    /// The rowids of rows, and the place of the input where they begin.
+    /// The rowids of the part, and the place in the input at which the part begins.
     Rowids { rowids: RowidRange, place: Option<Place> },
-    /// Items of sorted runs.
+    /// The first and the last item of a part of sorted runs.
     Items(Box<ItemEnds>),
-    /// Entries of an index that is copied.
+    /// The first and the last entry of a part of a copied index.
     Entries(Box<EntryEnds>),
-    /// Positions in the trees of several databases.
+    /// The positions of a part of a united tree.
     Positions(Box<PiecePositions>),
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct ItemEnds {
     pub(crate) largest_rowid: Option<i64>,
 }
 
-/// The first and the last entry of a part of an index. Without entries both are empty.
+/// The first and the last entry of a part of an index. Both are empty if the part has no entries.
 #[derive(Default)]
 pub(crate) struct EntryEnds {
     pub(crate) first: Vec<u8>,
@@ -49,7 +49,7 @@ pub(crate) struct PiecePositions {
 }
 
 impl ItemEnds {
-    /// Takes the next item, which has this prefix, unless it has the key of the one before.
+    /// Compares the next item, whose prefix is `prefix`, with the item before. Returns an error if both have the same unique key.
     #[inline]
     pub(crate) fn check(&mut self, unique: Option<&Unique<'_>>, item: Item<'_>, prefix: u128) -> Result<()> {
         match unique {

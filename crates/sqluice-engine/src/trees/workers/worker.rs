@@ -1,4 +1,4 @@
-//! One worker: parts in, sealed chunks out.
+//! A worker turns parts into sealed chunks.
 
 use crossbeam_channel::{Receiver, Sender};
 use sqluice_core::checksum::PageHash;
@@ -14,32 +14,32 @@ use crate::trees::Settings;
 use crate::trees::workers::message::{BAD_ROWS_AHEAD_MAX, Message, PARTS_AHEAD_MAX, PartId, Sealed, Task};
 use crate::trees::workers::part_ends::PartEnds;
 
-/// Bytes of bad rows that a worker gathers before it sends them to the writer.
+/// The number of bytes of bad rows that a worker gathers before it sends the rows to the writer.
 const BAD_ROWS_BYTES: usize = 1 << 20;
 
-/// What the error of a bad row takes, roughly: its message, its hint, the name of its file.
+/// The rough size in bytes of the error of a bad row: the message, the hint, and the name of the file.
 const ERROR_BYTES: usize = 500;
 
 /// A worker and its chunks.
 pub(crate) struct Worker<'s> {
     pub(crate) index: usize,
     pub(crate) settings: &'s Settings,
-    /// Bad rows go to the writer, and do not end the run.
+    /// `true`: bad rows go to the writer and do not end the run.
     pub(crate) keep_bad_rows: bool,
     pub(crate) empty: Receiver<(Chunk, Vec<PageHash>)>,
-    /// Chunks that it has made so far.
+    /// The number of chunks that the worker has made so far.
     pub(crate) made: usize,
     pub(crate) ended: Receiver<()>,
-    /// Parts whose end the writer has not seen.
+    /// The number of parts whose end the writer has not seen.
     pub(crate) ahead: usize,
     pub(crate) taken: Receiver<()>,
-    /// Messages with bad rows that the writer has not seen.
+    /// The number of messages with bad rows that the writer has not seen.
     pub(crate) bad_rows_ahead: usize,
     pub(crate) to_writer: Sender<(PartId, u64, Message)>,
 }
 
 impl Worker<'_> {
-    /// Waits while too many parts are under way.
+    /// Waits while [`PARTS_AHEAD_MAX`] parts of the worker are under way.
     pub(crate) fn may_go_on(&mut self) -> Result<()> {
         if self.ahead == PARTS_AHEAD_MAX {
             self.ended.recv().map_err(|_| Error::interrupted())?;
@@ -49,7 +49,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// An empty chunk: a new one as long as the worker has not had its share.
+    /// Returns an empty chunk: a chunk that the writer gave back, or a new chunk if the worker has made fewer chunks than its share.
     fn chunk(&mut self) -> Result<(Chunk, Vec<PageHash>)> {
         if self.made < self.settings.chunks_per_worker && self.empty.is_empty() {
             self.made += 1;
@@ -62,15 +62,15 @@ impl Worker<'_> {
     }
 }
 
-/// One part on its way through a worker.
+/// The part that a worker processes, with the open chunk.
 pub(crate) struct Filling<'w, 's> {
     pub(crate) worker: &'w mut Worker<'s>,
     id: PartId,
-    /// Messages sent so far.
+    /// The number of messages sent so far.
     sequence: u64,
     open: Option<(Chunk, Vec<PageHash>)>,
-    /// The entry of an index that the open chunk has no room for. It begins the next one only if something follows: this part and
-    /// the next need a divider between them, which a chunk of a single entry can't give.
+    /// The index entry for which the open chunk has no room. The entry begins the next chunk only if another entry follows: a divider must
+    /// stand between this part and the next part, and a chunk with a single entry can't give a divider.
     waiting: Option<Vec<u8>>,
     bad_rows: Vec<BadRow>,
     bad_rows_bytes: usize,
@@ -80,9 +80,9 @@ pub(crate) struct Filling<'w, 's> {
 /// The result of a part so far.
 #[derive(Default)]
 pub(crate) struct Done {
-    /// Bytes of input that it stands for.
+    /// The number of input bytes of the part.
     pub(crate) input_bytes: u64,
-    /// Rows that are on no page yet.
+    /// The number of rows that are on no page: rows that went to sorters, and rows that were left out.
     pub(crate) rows: u64,
 }
 
@@ -92,7 +92,8 @@ impl<'w, 's> Filling<'w, 's> {
         Filling { worker, id, sequence: 0, open, waiting, bad_rows, bad_rows_bytes: 0, cancel }
     }
 
-    /// Does the part and reports to the writer how that ended. `work` also says how the part fits others, even if it fails.
+    /// Processes the part with `work` and reports the result to the writer. `work` also returns the ends of the part, even if the part
+    /// fails.
     pub(crate) fn finish(
         mut self,
         task: Result<Task>,
@@ -122,7 +123,7 @@ impl<'w, 's> Filling<'w, 's> {
         self.cancel.check()
     }
 
-    /// Opens a chunk, unless one is.
+    /// Returns the open chunk. Opens a chunk if no chunk is open.
     pub(crate) fn open(&mut self) -> Result<&mut Chunk> {
         if self.open.is_none() {
             self.open = Some(self.worker.chunk()?);
@@ -130,14 +131,14 @@ impl<'w, 's> Filling<'w, 's> {
         Ok(self.current())
     }
 
-    /// Finishes the last leaf of a table, if any.
+    /// Finishes the last leaf of a table, if a chunk is open.
     pub(crate) fn finish_leaves(&mut self) {
         if let Some((chunk, _)) = &mut self.open {
             chunk.finish();
         }
     }
 
-    /// Finishes the last leaf of an index, if any; `more` of its entries follow in other parts.
+    /// Finishes the last leaf of an index, if a chunk is open. `more`: further entries of the index follow in other chunks.
     pub(crate) fn finish_entries(&mut self, more: bool) -> Result<()> {
         if let Some(entry) = self.waiting.take() {
             self.open()?.push_last_entry(&entry);
@@ -171,7 +172,7 @@ impl<'w, 's> Filling<'w, 's> {
         Ok(())
     }
 
-    /// Adds a leaf of another tree as it is, unless the leaf before it is to get more entries; says whether it did.
+    /// Adds a leaf of another tree as it is. Returns `false` and adds nothing if the leaf before must get more entries.
     pub(crate) fn push_leaf(&mut self, leaf: &Leaf<'_>) -> Result<bool> {
         self.place_waiting()?;
         let kind = if leaf.is_index() { PageKind::LeafIndex } else { PageKind::LeafTable };
@@ -190,7 +191,7 @@ impl<'w, 's> Filling<'w, 's> {
         Ok(true)
     }
 
-    /// Adds the entries of a leaf of another tree, none of which is too large for a cell of this one.
+    /// Adds the entries of a leaf of another tree. No entry may be too large for a cell of this tree.
     pub(crate) fn push_cells(&mut self, leaf: &Leaf<'_>) -> Result<()> {
         let other = OtherLeaf {
             bytes: leaf.page(),
@@ -220,7 +221,7 @@ impl<'w, 's> Filling<'w, 's> {
         Ok(())
     }
 
-    /// Begins another chunk with the entry that waits.
+    /// Begins another chunk with the waiting entry, if an entry waits.
     fn place_waiting(&mut self) -> Result<()> {
         if let Some(entry) = self.waiting.take() {
             self.next_of_entries()?;
@@ -229,7 +230,7 @@ impl<'w, 's> Filling<'w, 's> {
         Ok(())
     }
 
-    /// Passes a full chunk of entries on and puts an empty one in its place.
+    /// Sends a full chunk of entries to the writer and opens an empty chunk.
     fn next_of_entries(&mut self) -> Result<()> {
         self.cancel.check()?;
         self.finish_entries(true)?;
@@ -261,7 +262,7 @@ impl<'w, 's> Filling<'w, 's> {
         self.send(Message::BadRows { worker: self.worker.index, rows })
     }
 
-    /// Hashes pages while they are in the cache.
+    /// Hashes the finished pages of the open chunk while the pages are in the cache.
     pub(crate) fn hash_finished(&mut self) {
         if let Some((chunk, hashes)) = &mut self.open {
             let page_bytes = chunk.geometry().page_bytes();
@@ -271,7 +272,7 @@ impl<'w, 's> Filling<'w, 's> {
         }
     }
 
-    /// Sends the open chunk, which its filler has finished, to the writer.
+    /// Sends the open chunk to the writer. The last leaf of the chunk must be finished.
     pub(crate) fn seal(&mut self) -> Result<()> {
         self.hash_finished();
         match self.open.take() {
@@ -289,7 +290,7 @@ impl<'w, 's> Filling<'w, 's> {
     }
 }
 
-/// The writer waits for every part: it must hear of one whose worker panics, or both would wait forever.
+/// Reports a panic of the worker to the writer. The writer waits for every part: without the report, both would wait forever.
 impl Drop for Filling<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -299,7 +300,7 @@ impl Drop for Filling<'_, '_> {
     }
 }
 
-/// Table leaves.
+/// The chunks for the leaves of tables.
 impl Chunks for Filling<'_, '_> {
     fn current(&mut self) -> &mut Chunk {
         &mut self.open.as_mut().expect("a chunk is open while it is filled").0

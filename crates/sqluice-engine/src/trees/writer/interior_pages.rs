@@ -1,7 +1,7 @@
-//! The tree that is being made: leaves in order in, interior pages out, and at the end its root.
+//! Builds the interior pages of a tree. Leaves are added in order, and the root is made last.
 //!
-//! A root that has its place already is no page that can be appended. If its only child would be a leaf, that leaf is the root
-//! itself: so a first chunk with a single leaf waits until another arrives, or the input ends.
+//! The root of an existing tree keeps its page and is not appended. If the tree has a single leaf, the leaf becomes the root itself. So a
+//! first chunk with a single leaf waits until another chunk arrives or the input ends.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -18,30 +18,30 @@ use crate::trees::leaf_list::LeafList;
 use crate::trees::made_from::{TreeCopy, Trees};
 use crate::trees::workers::message::Sealed;
 
-/// A tree, as far as it is made.
+/// A tree under construction.
 pub(crate) struct Growing<'a> {
     levels: Levels<'a>,
-    /// The page of its root, if that exists already.
+    /// The page of the root, if the tree exists already.
     root_page: Option<u32>,
-    /// The existing edge, until something is added.
+    /// The right edge of the existing tree, which is used when the first leaf is added.
     edge: Option<&'a Edge>,
-    /// The only leaf so far.
+    /// The first chunk, if the chunk has a single leaf and no other chunk has arrived.
     held: Option<Sealed>,
     begun: bool,
 }
 
-/// Its interior pages.
+/// The interior pages of a tree.
 enum Levels<'a> {
-    /// The rows go to a sorter.
+    /// No pages: the rows go to a sorter.
     None,
-    /// Another process makes them of this list.
+    /// A list of the leaves, from which another process makes the interior pages.
     Listed(&'a Mutex<LeafList>),
     Table(TableTree),
     Index(IndexTree),
 }
 
 impl<'a> Growing<'a> {
-    /// What tree `index` of a pass becomes.
+    /// Begins tree `index` of a pass.
     pub(crate) fn new(trees: &'a Trees<'_>, index: usize, geometry: Geometry) -> Growing<'a> {
         let (levels, root_page, edge) = match trees {
             Trees::Rows(trees) => match trees.get(index) {
@@ -98,7 +98,7 @@ impl<'a> Growing<'a> {
         children.add_to(&mut self.levels, first, pages)
     }
 
-    /// Begins with the existing edge.
+    /// Begins the tree with the existing right edge.
     fn begin(&mut self, edge: &Edge, pages: &mut Appender) {
         let Some(last_rowid) = edge.largest_rowid else { return };
         let mut tree = TableTree::growing(pages.geometry(), edge.levels.clone());
@@ -110,7 +110,7 @@ impl<'a> Growing<'a> {
         self.levels = Levels::Table(tree);
     }
 
-    /// Makes what is left of the tree. Returns the page of its root.
+    /// Makes the remaining interior pages. Returns the page of the root.
     pub(crate) fn finish(self, pages: &mut Appender) -> Result<u32> {
         let Growing { levels, root_page, held, begun, .. } = self;
         let Some(root_page) = root_page else {
@@ -144,12 +144,12 @@ impl<'a> Growing<'a> {
 /// The leaves of a chunk, for the level above.
 enum Children {
     Table(Vec<Leaf>),
-    /// Each with the cell of the divider after it.
+    /// The page of each leaf, and the cell of the divider that follows the leaf.
     Index(Vec<(u32, Option<Vec<u8>>)>),
 }
 
 impl Children {
-    /// The children in a chunk whose pages have their numbers.
+    /// Returns the leaves of a chunk whose pages have page numbers.
     fn of(chunk: &Chunk, levels: &Levels<'_>) -> Children {
         let leaves = chunk.leaves();
         match levels {
@@ -161,7 +161,7 @@ impl Children {
         }
     }
 
-    /// Adds them to the tree, the chunk being at page `first` now.
+    /// Adds the leaves to the tree. The chunk begins at page `first`.
     fn add_to(self, levels: &mut Levels<'_>, first: u32, pages: &mut Appender) -> Result<()> {
         let geometry = pages.geometry();
         let number = |page| geometry.nth_page(first, page);

@@ -1,4 +1,4 @@
-//! The writer: chunks in any order in, pages in order out.
+//! The writer takes chunks in any order and writes their pages in the order of the input.
 
 mod interior_pages;
 pub(crate) mod page_numbers;
@@ -20,7 +20,7 @@ use crate::trees::made_from::{BuiltTree, TreeCopy, Trees};
 use crate::trees::workers::message::{Message, PartId, Returns, Sealed};
 use crate::trees::workers::part_ends::{EntryEnds, ItemEnds, PartEnds, PiecePositions};
 
-/// What a pass writes to, reports to, and is ended by.
+/// The output, reject file, progress and cancellation of a pass.
 pub(crate) struct PassContext<'a> {
     pub(crate) output: &'a mut dyn Output,
     pub(crate) rejects: Option<&'a mut RejectFile>,
@@ -28,24 +28,24 @@ pub(crate) struct PassContext<'a> {
     pub(crate) cancel: &'a Cancel,
 }
 
-/// Bytes that are written at once, if that many are ready.
+/// The number of bytes that are written at once, if enough pages are ready.
 const WRITE_BYTES: usize = 32 << 20;
 
-/// Puts what the workers make in order.
+/// The writer of a pass, which puts the messages of all workers in order.
 pub(crate) struct Writer<'a, 'o> {
     trees: &'a Trees<'a>,
     appender: &'a mut Appender,
     around: &'a mut PassContext<'o>,
-    /// Finished trees.
+    /// The finished trees.
     made: Vec<BuiltTree>,
     tree: Growing<'a>,
     current: BuiltTree,
     last_rowid: Option<LastRowid>,
-    /// The ends of the last part of sorted runs.
+    /// The first and the last item of the last part of sorted runs.
     items: Option<Box<ItemEnds>>,
-    /// The ends of the last part of an index that is copied.
+    /// The first and the last entry of the last part of a copied index.
     entries: Option<Box<EntryEnds>>,
-    /// The ends of the last part of several trees.
+    /// The positions at which the last part begins and ends in each piece of a united tree.
     positions: Option<Box<PiecePositions>>,
 }
 
@@ -99,7 +99,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         Ok(self.made)
     }
 
-    /// Takes the message whose turn it is; says whether it is the last of its part.
+    /// Handles the message whose turn it is. Returns `true` if the message is the last of its part.
     fn take(&mut self, message: Message, returns: &[Returns]) -> Result<bool> {
         match message {
             Message::Pages(sealed) => self.append(sealed)?,
@@ -136,13 +136,13 @@ impl<'a, 'o> Writer<'a, 'o> {
         Ok(())
     }
 
-    /// Writes what waits, and gives the workers their chunks back.
+    /// Writes the waiting pages, and gives the workers their chunks back.
     fn flush(&mut self, returns: &[Returns]) -> Result<()> {
         let progress = self.around.progress;
         self.appender.flush(self.around.output, |sealed| give_back(sealed, progress, returns))
     }
 
-    /// Gives the workers those of their chunks back that need not wait.
+    /// Gives the workers the chunks back whose pages were copied.
     fn give_back(&mut self, returns: &[Returns]) {
         let progress = self.around.progress;
         self.appender.give_back(|sealed| give_back(sealed, progress, returns));
@@ -157,7 +157,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         }
     }
 
-    /// The rows of a part must follow those of the part before.
+    /// Returns an error if a part does not fit the part before.
     fn check_ends(&mut self, ends: PartEnds) -> Result<()> {
         match ends {
             PartEnds::None => Ok(()),
@@ -235,7 +235,7 @@ impl<'a, 'o> Writer<'a, 'o> {
     }
 }
 
-/// Gives a worker its chunk back, which is done.
+/// Empties a written chunk and gives it back to its worker.
 fn give_back(sealed: Sealed, progress: &dyn Progress, returns: &[Returns]) {
     let Sealed { worker, mut chunk, mut hashes } = sealed;
     progress.advance(Amount { rows: chunk.rows(), bytes: 0 });
@@ -256,7 +256,7 @@ impl Trees<'_> {
         }
     }
 
-    /// The last rowid before the rows of a tree.
+    /// Returns the largest existing rowid, which precedes the new rows of a tree.
     fn last_rowid(&self, index: usize) -> Option<LastRowid> {
         let Trees::Rows(trees) = self else { return None };
         // As if the existing rows had been counted.

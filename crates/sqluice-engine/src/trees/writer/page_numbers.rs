@@ -1,4 +1,4 @@
-//! Page numbers, and the pages that have theirs and wait to be written.
+//! Assigns page numbers, and holds the numbered pages until they are written.
 //!
 //! ```text
 //!  chunk        interior pages   chunk              one system call for all of them
@@ -19,56 +19,57 @@ use sqluice_format::tree::AppendPage;
 use crate::output::Output;
 use crate::trees::workers::message::Sealed;
 
-/// Whose chunk it is that none of the workers gave.
+/// The worker number of a chunk that no worker made.
 const NO_WORKER: usize = usize::MAX;
 
-/// A chunk of at most this many bytes is copied: small files and tables make many, and each written alone waits for the disk.
+/// The most bytes of a chunk that is copied. Small files and tables make many small chunks, and a separate write for each chunk would wait
+/// for the disk each time.
 const COPIED_BYTES_MAX: usize = 64 << 10;
 
-/// Gives pages their numbers; writes them on request.
+/// The appender gives pages their numbers, and writes the pages on request.
 #[derive(Debug)]
 pub(crate) struct Appender {
     geometry: Geometry,
-    /// Copied pages are written when they make a chunk of that size.
+    /// The number of bytes from which copied pages are written.
     chunk_bytes: usize,
     next_page: u64,
-    /// What waits, in the order of its pages: they have the numbers from `first` on.
+    /// The pages that wait to be written, in the order of their numbers. The first page has the number `first`.
     waiting: Vec<WaitingPages>,
     waiting_bytes: usize,
     first: u32,
-    /// The single pages among what waits, and those of small chunks.
+    /// The copies of the waiting single pages and of the pages of small chunks.
     singles: AlignedBuffer,
-    /// Small chunks, copied to `singles`: their workers may have them back.
+    /// The small chunks whose pages were copied to `singles`. The workers may have the chunks back.
     copied: Vec<Sealed>,
-    /// Single pages that were appended since this was asked last, and all of them.
+    /// The number of single pages appended since the last call of [`Appender::take_appended`], and the number of all appended single pages.
     appended: u64,
     all_appended: u32,
-    /// The single pages of a file in which they precede all others.
+    /// The single pages of a file in which single pages precede all chunks.
     first_singles: Option<SinglesRange>,
     checksum: Checksum,
-    /// Numbers of existing pages that are rebuilt: single pages get these first.
+    /// The numbers of existing pages that are rebuilt. Single pages get these numbers first.
     reused: Vec<u32>,
     /// Existing pages, with their new bytes.
     overwritten: Vec<(u32, Vec<u8>)>,
 }
 
-/// Single pages whose numbers follow each other.
+/// A range of single pages with consecutive numbers, the lock page aside, and the pages of the range that are not written yet.
 #[derive(Debug)]
 struct SinglesRange {
-    /// The number of the next.
+    /// The number of the next page.
     next: u32,
-    /// What waits, and the number of its first page.
+    /// The pages that wait to be written, and the number of the first page.
     waiting: AlignedBuffer,
     first: u32,
 }
 
-/// Pages that follow each other.
+/// Waiting pages with consecutive numbers.
 #[derive(Debug)]
 enum WaitingPages {
     Chunk(Box<Sealed>),
-    /// A chunk without its first page, which is a root.
+    /// A chunk without its first page, which replaces an existing root.
     Overflow(Box<Sealed>),
-    /// A range of the copied pages.
+    /// A range of bytes of `Appender::singles`.
     Singles(Range<usize>),
 }
 
@@ -97,7 +98,7 @@ impl AppendPage for Appender {
 }
 
 impl Appender {
-    /// For a file of `page_count` pages, to which chunks of `chunk_bytes` are appended.
+    /// Creates the appender for a file of `page_count` pages, to which chunks of `chunk_bytes` are appended.
     pub(crate) fn after(page_count: u32, geometry: Geometry, chunk_bytes: usize) -> Appender {
         let next_page = u64::from(page_count) + 1;
         Appender {
@@ -118,7 +119,8 @@ impl Appender {
         }
     }
 
-    /// For a file in which other processes have written the pages 2 to `last_page`, which have that checksum.
+    /// Creates the appender for a file in which other processes have written the pages 2 to `last_page`. `checksum` is the checksum of
+    /// these pages.
     pub(crate) fn after_placed(
         last_page: u32,
         checksum: Checksum,
@@ -128,7 +130,7 @@ impl Appender {
         Appender { checksum, ..Appender::after(last_page, geometry, chunk_bytes) }
     }
 
-    /// For a new file in which `singles` single pages follow page 1, and all chunks follow these.
+    /// Creates the appender for a new file in which `singles` single pages follow page 1, and all chunks follow the single pages.
     pub(crate) fn after_singles(singles: u32, geometry: Geometry, chunk_bytes: usize) -> Appender {
         let next = geometry.skip_lock_page(2);
         let last = geometry.nth_page(1, singles);
@@ -136,7 +138,7 @@ impl Appender {
         Appender { first_singles, ..Appender::after(last, geometry, chunk_bytes) }
     }
 
-    /// The next single pages get these numbers, of existing pages.
+    /// Reserves the numbers of existing pages for the next single pages.
     pub(crate) fn reuse(&mut self, numbers: impl IntoIterator<Item = u32>) {
         self.reused.extend(numbers);
     }
@@ -156,17 +158,17 @@ impl Appender {
         self.geometry
     }
 
-    /// Single pages that were appended since this was asked last.
+    /// Returns the number of single pages that were appended since the last call.
     pub(crate) fn take_appended(&mut self) -> u64 {
         std::mem::take(&mut self.appended)
     }
 
-    /// Bytes of the pages that wait.
+    /// Returns the number of bytes of the pages that wait to be written.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.waiting_bytes
     }
 
-    /// The first of `count` numbers that follow each other, the lock-byte page left out.
+    /// Takes `count` consecutive numbers, the lock-byte page left out. Returns the first number.
     fn take_numbers(&mut self, count: u32) -> Result<u32> {
         let first = self.next_page;
         let lock_page = u64::from(self.geometry.lock_page());
@@ -178,7 +180,7 @@ impl Appender {
         Ok(first as u32)
     }
 
-    /// Whether all numbers so far are legal.
+    /// Returns an error if a page number so far is too large.
     pub(crate) fn check(&self) -> Result<()> {
         if self.next_page - 1 <= u64::from(PAGE_NUMBER_MAX) {
             return Ok(());
@@ -194,7 +196,7 @@ impl Appender {
         self.waiting.push(piece);
     }
 
-    /// Copies pages, the first of which has that number.
+    /// Copies pages, which then wait to be written. The first page has the number `first`.
     fn wait_copied(&mut self, first: u32, pages: &[u8]) {
         let start = self.singles.bytes().len();
         self.singles.extend_from_slice(pages);
@@ -206,18 +208,18 @@ impl Appender {
         self.waiting_bytes += pages.len();
     }
 
-    /// Whether what waits should be written now: workers wait for their chunks, or it is enough for one write.
+    /// Returns `true` if the waiting pages must be written now: workers wait for their chunks, or the pages are enough for one write.
     pub(crate) fn is_due(&self) -> bool {
         let copied = |piece: &WaitingPages| matches!(piece, WaitingPages::Singles(_));
         self.waiting_bytes >= self.chunk_bytes || !self.waiting.iter().all(copied)
     }
 
-    /// Gives the chunks back whose pages were copied.
+    /// Passes the chunks whose pages were copied to `done`.
     pub(crate) fn give_back(&mut self, done: impl FnMut(Sealed)) {
         self.copied.drain(..).for_each(done);
     }
 
-    /// Gives the pages of a chunk their numbers, and returns the first, and what `read` makes of the chunk that has them.
+    /// Gives the pages of a chunk their numbers. Returns the first number, and the result of `read` for the numbered chunk.
     pub(crate) fn append_chunk<T>(
         &mut self,
         mut sealed: Sealed,
@@ -249,7 +251,7 @@ impl Appender {
         Ok((first, read))
     }
 
-    /// Makes the only leaf of a chunk the root of its tree, which is page `root`. What overflows from it follows the other pages.
+    /// Makes the only leaf of a chunk the root of its tree, page `root`. The overflow pages of the leaf follow the other pages.
     pub(crate) fn append_below_root(&mut self, root: u32, mut sealed: Sealed) -> Result<()> {
         let page_bytes = self.geometry.page_bytes();
         let count = sealed.chunk.page_count() - 1;
@@ -265,14 +267,14 @@ impl Appender {
         Ok(())
     }
 
-    /// As [`Appender::append_chunk`], for a chunk that no worker wants back.
+    /// Appends a chunk that belongs to no worker. Returns the number of the first page.
     pub(crate) fn append_whole(&mut self, chunk: Chunk) -> Result<u32> {
         let pages = chunk.bytes().chunks_exact(self.geometry.page_bytes());
         let hashes = pages.map(PageHash::of).collect();
         Ok(self.append_chunk(Sealed { worker: NO_WORKER, chunk, hashes }, |_| ())?.0)
     }
 
-    /// Writes what waits; `done` gets the chunks back.
+    /// Writes the waiting pages, and passes their chunks to `done`.
     pub(crate) fn flush(&mut self, output: &mut dyn Output, mut done: impl FnMut(Sealed)) -> Result<()> {
         let singles = self.singles.bytes();
         let pages = self.waiting.iter().map(|piece| match piece {
@@ -297,7 +299,7 @@ impl Appender {
         Ok(())
     }
 
-    /// Writes what waits and then page 1, which completes the file. Returns the checksum of all pages.
+    /// Writes the waiting pages and then page 1, which completes the file. Returns the checksum of all pages.
     pub(crate) fn finish(mut self, page_1: &[u8], output: &mut dyn Output) -> Result<Checksum> {
         self.check()?;
         self.flush(output, drop)?;
@@ -310,24 +312,24 @@ impl Appender {
         Ok(self.checksum)
     }
 
-    /// Writes what waits. Returns the existing pages that have new bytes; the caller writes these.
+    /// Writes the waiting pages. Returns the existing pages that have new bytes, which the caller must write.
     pub(crate) fn finish_growing(mut self, output: &mut dyn Output) -> Result<Vec<(u32, Vec<u8>)>> {
         self.check()?;
         self.flush(output, drop)?;
         Ok(self.overwritten)
     }
 
-    /// The checksum of the pages so far.
+    /// Returns the checksum of the pages so far.
     pub(crate) fn checksum(&self) -> Checksum {
         self.checksum
     }
 
-    /// Single pages that were appended to a new file.
+    /// Returns the number of single pages that were appended to a new file.
     pub(crate) fn singles(&self) -> u32 {
         self.all_appended
     }
 
-    /// Pages in the file, page 1 and the lock-byte page among them.
+    /// Returns the number of pages in the file, including page 1 and the lock-byte page.
     pub(crate) fn page_count(&self) -> u32 {
         let last = (self.next_page - 1) as u32;
         // The lock-byte page exists only if another page follows it.
@@ -336,7 +338,7 @@ impl Appender {
 }
 
 impl SinglesRange {
-    /// Writes what waits.
+    /// Writes the waiting pages of the range.
     fn write(&mut self, geometry: Geometry, output: &mut dyn Output) -> Result<()> {
         write_range(self.first, std::iter::once(self.waiting.bytes()), geometry, output)?;
         self.waiting.set_len(0);
@@ -345,7 +347,7 @@ impl SinglesRange {
     }
 }
 
-/// Writes pages that have the numbers from `first` on, but for that of the lock-byte page.
+/// Writes pages with consecutive numbers from `first` on. The number of the lock-byte page is left out.
 fn write_range<'a>(
     first: u32,
     pages: impl Iterator<Item = &'a [u8]>,
@@ -366,14 +368,14 @@ fn write_range<'a>(
     Ok(())
 }
 
-/// Appends the root of a tree without entries, a leaf of that kind; returns its number.
+/// Appends the root of a tree without entries, an empty leaf of kind `kind`. Returns the number of the page.
 pub(crate) fn append_empty_leaf(kind: PageKind, pages: &mut Appender) -> u32 {
     let mut empty = vec![0; pages.geometry.page_bytes()];
     page::write_header(&mut empty, kind, 0, pages.geometry.usable_bytes());
     pages.append_page(&empty)
 }
 
-/// Slices that follow each other, cut in two after `at` bytes. None is empty.
+/// Splits consecutive slices after `at` bytes. The returned slices are not empty.
 fn split<'a>(slices: impl Iterator<Item = &'a [u8]>, at: usize) -> (Vec<&'a [u8]>, Vec<&'a [u8]>) {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     let mut left = at;

@@ -1,5 +1,5 @@
-//! The order of the entries of a tree that is copied, verified while the tree is read: within each leaf, from leaf to leaf, and from part to
-//! part. A tree without an order is copied as it is.
+//! Verifies the order of the entries of a copied tree while the tree is read: within each leaf, from leaf to leaf, and from part to part. A
+//! tree without an order is copied as it is.
 
 use std::sync::atomic::Ordering;
 
@@ -14,7 +14,7 @@ use super::onto_pages::Taker;
 use crate::trees::workers::part_ends::EntryEnds;
 
 impl CopyTree<'_> {
-    /// The error for a part that does not follow the part before.
+    /// Returns an error if a part does not follow the part before.
     pub(crate) fn check_follows(&self, before: &EntryEnds, after: &EntryEnds) -> Result<()> {
         match &self.order {
             Some(order) if !before.last.is_empty() && !after.first.is_empty() => {
@@ -24,13 +24,13 @@ impl CopyTree<'_> {
         }
     }
 
-    /// The error for an entry that does not follow the one before. Both must have the columns of the order.
+    /// Returns an error if an entry does not follow the entry before. Both entries must have the columns of the order.
     #[inline]
     pub(crate) fn check_order(&self, order: &KeyOrder, before: &[u8], after: &[u8]) -> Result<()> {
         if order.compare(before, after).is_lt() { Ok(()) } else { Err(self.out_of_order()) }
     }
 
-    /// The error for an entry that does not follow the one before.
+    /// Marks the tree as out of order. Returns the error for an entry that does not follow the entry before.
     #[cold]
     pub(crate) fn out_of_order(&self) -> Error {
         self.out_of_order.store(true, Ordering::Relaxed);
@@ -39,7 +39,7 @@ impl CopyTree<'_> {
 }
 
 impl Taker<'_, '_, '_, '_> {
-    /// Verifies the entries of a leaf, and each against the one before if they have an order.
+    /// Verifies the entries of a leaf. If the tree has an order, each entry must follow the entry before.
     pub(super) fn verify_leaf(&mut self, leaf: &Leaf<'_>) -> Result<()> {
         if let (Some(records), Some(verified)) = (&mut self.records, &self.piece.verified) {
             for entry in 0..leaf.entries() {
@@ -63,7 +63,7 @@ impl Taker<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Verifies an entry against the one before it.
+    /// Verifies an entry against the last entry of the part. The first entry of a part is noted.
     pub(super) fn verify(&mut self, record: &[u8]) -> Result<()> {
         match &self.tree.order {
             Some(order) if !self.ends.last.is_empty() => self.verify_after(order, &self.ends.last, record),
@@ -75,7 +75,7 @@ impl Taker<'_, '_, '_, '_> {
         }
     }
 
-    /// Verifies an entry against `before`, which was verified.
+    /// Verifies an entry against `before`, which must be verified already.
     #[inline]
     pub(super) fn verify_after(&self, order: &KeyOrder, before: &[u8], record: &[u8]) -> Result<()> {
         match order.ascends_alike(before, record) {
@@ -88,7 +88,7 @@ impl Taker<'_, '_, '_, '_> {
         }
     }
 
-    /// What is no record has no order.
+    /// Returns an error if an entry is not a valid record with all columns of the order.
     #[inline]
     pub(super) fn check_record(&self, record: &[u8]) -> Result<()> {
         let columns = self.tree.order.as_ref().map_or(0, |order| order.columns().len());

@@ -14,31 +14,31 @@ use sqluice_format::scan::Kind;
 use crate::trees::leaf_list::LeafList;
 use crate::trees::made_from::source_tree::Piece;
 
-/// Decides by its record whether a row is copied.
+/// A function that decides from the record whether a row is copied.
 pub type Keep<'a> = dyn Fn(&[u8]) -> bool + Sync + 'a;
 
-/// A B-tree that is copied, or several one after another: then their rowids ascend from one to the next.
+/// A copy of one B-tree, or of several B-trees one after another. The rowids of several trees ascend from one tree to the next.
 pub(crate) struct CopyTree<'a> {
-    /// What it is, for messages: `index i`.
+    /// The name of the tree in messages: `index i`.
     pub(crate) what: &'a str,
     pub(crate) kind: Kind,
     pub(crate) pieces: Vec<Piece<'a>>,
-    /// The order that its entries must have; `None`: they are copied in the order in which they are.
+    /// The order that the entries must have; `None`: the entries are copied in their existing order.
     pub(crate) order: Option<KeyOrder>,
-    /// Bytes of the largest payload that does not overflow in the copy.
+    /// The most bytes of a payload that needs no overflow page in the copy.
     pub(crate) payload_bytes_max: usize,
-    /// Which rows are copied; `None`: all.
+    /// The filter of the rows that are copied; `None`: all rows are copied.
     pub(crate) keep: Option<&'a Keep<'a>>,
-    /// Where its leaves are listed, if another process makes its interior pages.
+    /// The list of leaves, if another process makes the interior pages.
     pub(crate) leaves: Option<Mutex<LeafList>>,
-    /// Leaves that were taken as they are.
+    /// The number of leaves that were copied as they are.
     pub(crate) relocated: AtomicU64,
-    /// Whether an entry was found that does not follow the one before.
+    /// `true` if a source's entries are out of order.
     pub(crate) out_of_order: AtomicBool,
 }
 
 impl<'a> CopyTree<'a> {
-    /// A tree of that kind with all entries of the pieces, whose entries must have that order, for pages of `geometry`.
+    /// Creates a copy of all entries of `pieces` for pages of `geometry`. The entries must have the order `order`, if given.
     pub(crate) fn new(
         what: &'a str,
         kind: Kind,

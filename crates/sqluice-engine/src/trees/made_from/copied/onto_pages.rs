@@ -1,8 +1,8 @@
-//! Trees of other databases, part by part, onto pages.
+//! Copies trees of other databases onto pages, part by part.
 //!
 //! ```text
 //!  leaves     [packed] [packed] [half  ] [packed] ... [packed]
-//!                 │        │        └─ entries ─┴─ ...   │        until a new leaf is full where one of theirs ends
+//!                 │        │        └─ entries ─┴─ ...   │        until a new leaf is full at the end of a source leaf
 //!                 v        v        v       v            v
 //!  pages      [packed] [packed] [new     ] [new     ] [packed]
 //! ```
@@ -21,13 +21,13 @@ use crate::trees::workers::message::Task;
 use crate::trees::workers::part_ends::{EntryEnds, PartEnds};
 use crate::trees::workers::worker::{Done, Filling};
 
-/// Leaves after which finished pages are hashed, while they are in the cache.
+/// The number of leaves after which finished pages are hashed while the pages are in the cache.
 const HASHED_LEAVES: u64 = 16;
 
-/// Copies parts of a tree, for one worker.
+/// A copier, which copies parts of a tree for one worker.
 pub(crate) struct Copier<'a> {
     tree: &'a CopyTree<'a>,
-    /// The number of the piece that is read, and its pages.
+    /// The number of the piece that is read, and the pages of the piece.
     pages: Option<(usize, FilePages<'a>)>,
     reader: Reader,
     record: Vec<u8>,
@@ -70,19 +70,19 @@ impl<'a> Copier<'a> {
     }
 }
 
-/// Takes what a part holds.
+/// A visitor that copies the leaves and entries of a part.
 pub(super) struct Taker<'t, 'f, 'w, 's> {
     pub(super) tree: &'t CopyTree<'t>,
     pub(super) piece: &'t Piece<'t>,
     filling: &'f mut Filling<'w, 's>,
     pub(super) ends: EntryEnds,
-    /// A record that was changed.
+    /// The buffer for a changed record.
     record: &'f mut Vec<u8>,
-    /// The records so far, if they are verified.
+    /// The verification of the records so far; `None`: the tree is not verified.
     pub(super) records: Option<Records<'t>>,
     leaves: u64,
     entries: usize,
-    /// Rows that are not copied.
+    /// The number of rows that are not copied.
     left_out: u64,
 }
 

@@ -12,24 +12,25 @@ use crate::trees::workers::part_ends::ItemEnds;
 /// A B-tree that is made from sorted runs.
 pub(crate) struct RunsTree<'a> {
     pub(crate) sorted: &'a Sorted,
-    /// Whether it is a table's, with rowids; else an index's.
+    /// `true`: the tree is a table with rowids; `false`: an index or a WITHOUT ROWID table.
     pub(crate) rowids: bool,
-    /// No two items may be equal by this.
+    /// The key that no two items may share; `None`: items may share keys.
     pub(crate) unique: Option<Unique<'a>>,
-    /// Records whose items are left out.
+    /// The records whose items are left out.
     pub(crate) dropped: &'a Dropped,
-    /// The page of its root, if that exists already.
+    /// The page of the root, if the tree exists already.
     pub(crate) root_page: Option<u32>,
 }
 
 impl RunsTree<'_> {
-    /// The number of parts. Where items are left out, a range may be empty, which the leaves before it must know.
+    /// Returns the number of parts. If records are left out, the tree is a single part: a range may be empty, and the leaves before the
+    /// range must know that.
     pub(crate) fn parts(&self) -> usize {
         let ranges = self.sorted.ranges();
         if self.dropped.is_empty() { ranges } else { ranges.min(1) }
     }
 
-    /// The error for two parts whose ends have the same key.
+    /// Returns an error if the last item of a part and the first item of the next part have the same unique key.
     pub(crate) fn check_ends(&self, before: &ItemEnds, after: &ItemEnds) -> Result<()> {
         match (&self.unique, &before.outer, &after.outer) {
             (Some(unique), Some((_, last)), Some((first, _))) => unique.check(last.item(), first.item()),

@@ -1,4 +1,4 @@
-//! Sorted runs, range by range, onto pages.
+//! Writes sorted runs onto pages, range by range.
 
 use sqluice_core::error::Result;
 

@@ -1,4 +1,4 @@
-//! Trees of several databases that become one, whose entries interleave.
+//! Trees of several databases whose entries interleave, united in one tree.
 //!
 //! ```text
 //!  pieces   a.db   [.......|..........|...]         each is in order
@@ -7,11 +7,11 @@
 //!  parts         0     │       1      │   2         that one can stand between it and the next
 //! ```
 //!
-//! Cuts are among samples of all pieces. Where pieces are alike, each is sampled at other places: at the same places, all cuts would be near
-//! each other.
+//! Cuts are chosen from samples of all pieces. Each piece is sampled at other places: if similar pieces were sampled at the same places,
+//! all cuts would be near each other.
 //!
-//! A part is what is after one cut and not after the next. A piece whose entries are out of order may have one that lies in no part: so
-//! each part must begin, in every piece, at the entry at which the part before ended.
+//! A part has the entries after one cut up to the next cut. If a piece is out of order, an entry of the piece may lie in no part. So each
+//! part must begin, in every piece, at the entry at which the part before ended.
 
 pub(crate) mod onto_pages;
 
@@ -32,25 +32,25 @@ use crate::trees::keys::unique::CANCEL_ITEMS;
 use crate::trees::made_from::source_tree::Piece;
 use crate::trees::workers::part_ends::PiecePositions;
 
-/// Samples of a part, where its pieces are large enough. With few, parts are of different sizes.
+/// The number of samples of a part, if the pieces are large enough. With few samples, parts differ in size.
 pub(crate) const SAMPLES_OF_PART: usize = 4;
 
-/// Samples of all pieces, which are in memory at the same time.
+/// The most samples of all pieces. All samples are in memory at the same time.
 const SAMPLES_MAX: usize = 1 << 16;
 
-/// A tree that is put together.
+/// A tree that unites trees of several databases.
 pub(crate) struct UnionTree<'a> {
-    /// What it is, for messages: `index i`.
+    /// The name of the tree in messages: `index i`.
     what: &'a str,
     kind: Kind,
     pieces: Vec<Piece<'a>>,
-    /// The order of its entries; that of rowids if it has no columns.
+    /// The order of the entries. An order without columns is the order of rowids.
     order: KeyOrder,
-    /// How many columns no two entries may share, if none of them is NULL.
+    /// The number of columns that no two entries may share if none of the columns is NULL.
     unique: Option<usize>,
     names: KeyNames<'a>,
     cuts: Vec<Cut>,
-    /// Whether an entry of a piece was found that does not follow the one before.
+    /// `true` if a piece's entries are out of order.
     out_of_order: AtomicBool,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct KeyNames<'a> {
     pub(crate) declared: Option<(&'a Table, Option<&'a Index>)>,
 }
 
-/// The last entry that a part may have.
+/// A cut between two parts: the largest key that the part before the cut may have.
 #[derive(Debug, Default)]
 struct Cut {
     rowid: i64,
@@ -69,26 +69,26 @@ struct Cut {
     prefix: u128,
 }
 
-/// An entry of one of the pieces.
+/// An entry of a piece.
 #[derive(Clone, Copy)]
 pub(crate) struct UnionEntry<'e> {
     /// The number of the piece.
     pub(crate) piece: usize,
-    /// The rowid; 0 in an index.
+    /// The rowid, or 0 if the entry belongs to an index.
     pub(crate) rowid: i64,
     pub(crate) record: &'e [u8],
     cursor: &'e Cursor,
 }
 
 impl UnionEntry<'_> {
-    /// The entry as the piece has it.
+    /// Returns the rowid and the record that the piece stores, before rowids and fields are changed for the united tree.
     pub(crate) fn stored(&self) -> (i64, &[u8]) {
         (self.cursor.rowid(), self.cursor.record())
     }
 }
 
 impl<'a> UnionTree<'a> {
-    /// The tree of these pieces, in one part if one of them leaves rows out.
+    /// Creates the tree of these pieces. An index with rows that are left out is a single part.
     pub(crate) fn new(
         (what, kind): (&'a str, Kind),
         pieces: Vec<Piece<'a>>,
@@ -140,7 +140,7 @@ impl<'a> UnionTree<'a> {
         Ok(samples.into_iter().skip(of_part - 1).step_by(of_part).collect())
     }
 
-    /// Entries with the same unique key are on the same side of a cut.
+    /// Compares an entry with a cut. Entries with the same unique key are on the same side of a cut.
     #[inline]
     fn compare_cut(&self, rowid: i64, record: &[u8], cut: &Cut) -> Ordering {
         match self.kind {
@@ -160,12 +160,12 @@ impl<'a> UnionTree<'a> {
         self.cuts.len() + 1
     }
 
-    /// Whether an entry was found that does not follow the one before.
+    /// Returns `true` if a piece's entries are out of order.
     pub(crate) fn is_out_of_order(&self) -> bool {
         self.out_of_order.load(atomic::Ordering::Relaxed)
     }
 
-    /// The error for a part that does not go on where the part before ended.
+    /// Returns an error if a part does not begin where the part before ended.
     pub(crate) fn check_follows(&self, before: &PiecePositions, after: &PiecePositions) -> Result<()> {
         let differs = before.end.iter().zip(&after.first).position(|(end, first)| end != first);
         differs.map_or(Ok(()), |piece| Err(self.disorder(&self.pieces[piece])))
@@ -184,7 +184,7 @@ impl<'a> UnionTree<'a> {
         }
     }
 
-    /// What is no record has no order.
+    /// Returns an error if an entry is not a valid record with all columns of the order.
     #[inline]
     fn check_record(&self, piece: &Piece<'_>, record: &[u8]) -> Result<()> {
         if record::count_fields(record).is_ok_and(|fields| fields >= self.order.columns().len()) {
@@ -193,7 +193,7 @@ impl<'a> UnionTree<'a> {
         Err(damaged(piece.view.path, &format!("an entry of {} is not a valid record", self.what)))
     }
 
-    /// Calls `each` with the entries of a part, in order. Of those with the same key, that of the earlier piece is first.
+    /// Calls `each` with the entries of a part, in order. Of entries with the same key, the entry of the earlier piece is first.
     pub(crate) fn visit(
         &self,
         part: usize,
@@ -206,7 +206,7 @@ impl<'a> UnionTree<'a> {
         (walked, positions)
     }
 
-    /// The error for two entries with the same key.
+    /// Returns the error for two entries with the same key.
     #[cold]
     pub(crate) fn repeated(&self, before: &LastEntry, entry: &UnionEntry<'_>) -> Error {
         let (one, other) = (&self.pieces[before.piece], &self.pieces[entry.piece]);
@@ -221,7 +221,7 @@ impl<'a> UnionTree<'a> {
         Error::input(format!("{key} is in both {one} and {other}")).duplicate(duplicate)
     }
 
-    /// Whether an entry has the key of the one before, where that must not be.
+    /// Returns `true` if two neighbouring entries from different pieces have the same unique key.
     #[inline]
     pub(crate) fn repeats(&self, before: &LastEntry, entry: &UnionEntry<'_>) -> bool {
         match (self.kind, self.unique) {
@@ -235,7 +235,8 @@ impl<'a> UnionTree<'a> {
         }
     }
 
-    /// Calls `group` with the rows of each run of entries in a part that have the same key: the numbers of their pieces, and their rowids.
+    /// Calls `group` with the rows of each run of entries in a part that have the same key. Each row is given as the number of its piece
+    /// and its rowid.
     pub(crate) fn groups(&self, part: usize, mut group: impl FnMut(&mut Vec<(u32, i64)>)) -> Result<()> {
         let mut last: Option<LastEntry> = None;
         let mut rows = Vec::new();
@@ -256,19 +257,19 @@ impl<'a> UnionTree<'a> {
         Ok(())
     }
 
-    /// The table that it is, or that it is of.
+    /// Returns the name of the table, or of the table to which the index belongs.
     pub(crate) fn table(&self) -> &str {
         self.names.table
     }
 
-    /// Whether keys are looked at.
+    /// Returns `true` if no two entries may have the same key.
     pub(crate) fn is_unique(&self) -> bool {
         self.kind == Kind::Table || self.unique.is_some()
     }
 }
 
 impl KeyNames<'_> {
-    /// A key, as `t.a, t.b = (1, 'x')`.
+    /// Formats a key as `t.a, t.b = (1, 'x')`.
     fn key(&self, columns: Option<usize>, rowid: i64, record: &[u8]) -> String {
         let KeyNames { table, declared } = *self;
         let rowid_name = || {
@@ -292,7 +293,7 @@ impl KeyNames<'_> {
     }
 }
 
-/// The entry before.
+/// A copy of the entry before the current entry.
 #[derive(Debug, Default)]
 pub(crate) struct LastEntry {
     pub(crate) piece: usize,
@@ -309,23 +310,23 @@ impl LastEntry {
     }
 }
 
-/// Rowids as numbers of the same order that have no sign.
+/// Converts a rowid to an unsigned number of the same order.
 fn prefix_of(rowid: i64) -> u128 {
     u128::from((rowid ^ i64::MIN) as u64)
 }
 
-/// A piece on its way through a part.
+/// A piece and its current entry, while a part is read.
 struct Head<'t, 'a> {
     piece: &'t Piece<'a>,
     number: usize,
     pages: FilePages<'a>,
     cursor: Cursor,
     rowid: i64,
-    /// The record of an entry of an index, or one that was changed.
+    /// The record of an index entry, or the changed record of a row.
     record: Vec<u8>,
-    /// The prefix of its key. That of an index has to be asked for: neighbours are mostly compared without it.
+    /// The prefix of the key. In an index, the prefix is computed on demand: neighbouring entries are mostly compared without a prefix.
     prefix: Option<u128>,
-    /// The record before, in an index.
+    /// The record of the entry before, in an index.
     before: Vec<u8>,
     is_first: bool,
 }
@@ -380,7 +381,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         Ok(())
     }
 
-    /// Whether the records alone say that an entry is before another.
+    /// Returns `true` if the rowids or records alone show that the entry of head `a` is before the entry of head `b`.
     #[inline]
     fn is_less_alike(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.heads[a], &self.heads[b]);
@@ -390,7 +391,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
     }
 
-    /// Whether an entry is before another. Their prefixes were asked for.
+    /// Returns `true` if the entry of head `a` is before the entry of head `b`. The prefixes of both entries must be computed already.
     #[inline]
     fn is_less(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.heads[a], &self.heads[b]);
@@ -423,7 +424,7 @@ impl<'t, 'a> Head<'t, 'a> {
         }
     }
 
-    /// Goes to the first entry after a cut; says whether one is left.
+    /// Moves to the first entry after a cut. Returns `true` if an entry is left.
     fn seek(&mut self, tree: &UnionTree<'a>, start: Option<&Cut>) -> Result<bool> {
         let Head { piece, pages, cursor, record: room, .. } = self;
         let mut failed = None;
@@ -448,14 +449,14 @@ impl<'t, 'a> Head<'t, 'a> {
         sought.map_err(|error| piece.failed(error))
     }
 
-    /// Goes on to the next entry that is to be given; says whether the part has one.
+    /// Moves to the next entry that is not left out. Returns `true` if the part has an entry left.
     #[inline]
     fn next(&mut self, tree: &UnionTree<'a>, end: Option<&Cut>) -> Result<bool> {
         let is_left = self.cursor.next(&mut self.pages).map_err(|error| self.piece.failed(error))?;
         if is_left { self.enter(tree, end) } else { Ok(false) }
     }
 
-    /// Takes the entry at which the cursor is, or the next that is not left out; says whether the part has one.
+    /// Takes the entry at the cursor, or the next entry that is not left out. Returns `true` if the part has an entry left.
     #[inline]
     fn enter(&mut self, tree: &UnionTree<'a>, end: Option<&Cut>) -> Result<bool> {
         loop {
@@ -498,13 +499,13 @@ impl<'t, 'a> Head<'t, 'a> {
             && tree.compare_cut(self.rowid, &self.record, cut).is_gt()
     }
 
-    /// The prefix of the key of the entry.
+    /// Returns the prefix of the key of the current entry.
     #[inline]
     fn prefix(&mut self, tree: &UnionTree<'a>) -> u128 {
         *self.prefix.get_or_insert_with(|| tree.order.prefix(&self.record))
     }
 
-    /// Takes the row at which the cursor is; says whether it follows the one before.
+    /// Takes the row at the cursor. Returns `true` if the row follows the row before.
     #[inline]
     fn take_row(&mut self) -> Result<bool> {
         let rowid = self.piece.rowid(self.cursor.rowid())?;
@@ -517,7 +518,7 @@ impl<'t, 'a> Head<'t, 'a> {
         Ok(is_after)
     }
 
-    /// Takes the entry at which the cursor is; says whether it follows the one before.
+    /// Takes the entry at the cursor. Returns `true` if the entry follows the entry before.
     #[inline]
     fn take_entry(&mut self, tree: &UnionTree<'a>) -> Result<bool> {
         std::mem::swap(&mut self.record, &mut self.before);

@@ -1,4 +1,4 @@
-//! Trees of several databases whose entries interleave, part by part, onto pages.
+//! Writes trees of several databases whose entries interleave onto pages, part by part.
 
 use sqluice_core::error::Result;
 use sqluice_format::scan::Kind;
@@ -9,7 +9,7 @@ use crate::trees::workers::message::Task;
 use crate::trees::workers::part_ends::PartEnds;
 use crate::trees::workers::worker::{Done, Filling};
 
-/// Copies one part of a tree that is put together of several onto pages.
+/// Writes one part of a united tree onto pages.
 pub(crate) fn unite(
     tree: &UnionTree<'_>,
     filling: &mut Filling<'_, '_>,
