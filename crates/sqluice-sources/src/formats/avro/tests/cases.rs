@@ -256,7 +256,7 @@ fn items_and_records_that_take_no_bytes_are_a_million_at_most() {
         long(0, &mut data);
         assert_eq!(rows(array, 1, &data).error.is_none(), is_read, "{count}");
     }
-    assert_eq!(rows(r#""null""#, count + 1, b"").error.is_some(), true);
+    assert!(rows(r#""null""#, count + 1, b"").error.is_some());
 }
 
 #[test]
