@@ -33,7 +33,7 @@ pub struct OpenRequest<'a> {
     /// `true` if values may lose what SQLite's conversions lose.
     pub lossy: bool,
     /// The storage of decimals and timestamps.
-    #[cfg(feature = "arrow")]
+    #[cfg(feature = "parquet")]
     pub arrow: crate::arrow::ArrowOptions,
     /// The number of rows that are loaded at most.
     pub rows_max: u64,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::store::{Deed, Store};
-use crate::support::{Ran, finish, folder, names, peak_bytes, run, sqluice, tell};
+use crate::support::{Ran, WAITS, finish, folder, names, peak_bytes, run, sqluice, tell};
 
 /// Memory that gives the smallest parts, of 8 MiB.
 const MEMORY: [&str; 2] = ["--memory", "120MiB"];
@@ -144,7 +144,10 @@ fn uploading_stays_within_the_memory() {
     let folder = folder.path();
     // More bytes than the memory and all that is added to it.
     let args = ["generate", "s3://bucket/x.db", "--preset", "user", "--rows", "7500k"];
-    let peak = peak_bytes(store.sqluice(folder).args(args).args(["--threads", "1", "--memory", "64MiB"]));
+    let mut command = store.sqluice(folder);
+    // The server joins the parts of a large object, which takes a busy machine seconds.
+    command.env_remove(WAITS);
+    let peak = peak_bytes(command.args(args).args(["--threads", "1", "--memory", "64MiB"]));
     let bytes: usize = 8 * (store.parts().len() << 20);
     tell(&format!("a database of about {bytes} bytes with 64 MiB: {peak} bytes resident"));
     assert!(bytes > 128 << 20, "the database is larger than the memory: {bytes}");
