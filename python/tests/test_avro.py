@@ -147,7 +147,10 @@ def expected(value: Any, kind: Schema) -> Any:
             digits, scale = kind["precision"], kind["scale"]
             if scale == 0 and digits <= 18:
                 return int(value)
-            return float(value) if digits <= 15 else format(value, "f")
+            if digits > 15:
+                return format(value, "f")
+            # The column is NUMERIC, in which SQLite stores a whole number as an integer.
+            return int(value) if value == int(value) else float(value)
         case dict() | list():
             return nested(value)
         case _:
