@@ -74,21 +74,12 @@ fn role(name: &str, character: Option<&String>) -> Result<Option<Option<u8>>> {
 
 /// Finds the format of files to load.
 fn input_format(name: &str) -> Result<&'static FileFormat> {
-    let names = || listed(input_formats::ALL.iter().map(|format| format.name));
-    name.parse().map_err(|_| choice("format", name, &names()))
+    name.parse().map_err(|_| choice("format", name, &input_formats::names()))
 }
 
 /// Finds the format of files to export.
 fn output_format(name: &str) -> Result<&'static OutputFormat> {
-    let names = || listed(output_formats::ALL.iter().map(|format| format.name));
-    name.parse().map_err(|_| choice("format", name, &names()))
-}
-
-/// Lists names: `csv, tsv or json`.
-fn listed(names: impl Iterator<Item = &'static str>) -> String {
-    let names: Vec<&str> = names.collect();
-    let Some((last, others)) = names.split_last() else { return String::new() };
-    format!("{} or {last}", others.join(", "))
+    name.parse().map_err(|_| choice("format", name, &output_formats::names()))
 }
 
 #[derive(FromPyObject)]

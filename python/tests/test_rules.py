@@ -53,7 +53,7 @@ def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 PUBLIC = public()
 # `EntityStore.define` makes an `EntityType`, and the driver's job makes shards and places.
 MADE_ELSEWHERE = {"EntityType"}
-# What an engine has returned to the driver is not looked into.
+# The test does not look into the values that an engine has returned to the driver.
 OPAQUE = {("Job.plan", "shards"), ("Job.place", "place"), ("Job.commit", "shards"), ("Job.commit", "placed")}
 
 
@@ -265,7 +265,7 @@ def test_every_function_takes_the_database_first() -> None:
 
 
 VERBS = {"check", "copy", "export", "generate", "index", "load", "merge", "pack", "profile", "unpack"}
-# How the arguments of the command are called.
+# The names of the command for its arguments.
 OF_COMMAND = {
     "DB": "db",
     "SOURCE": "source",

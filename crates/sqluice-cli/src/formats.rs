@@ -34,22 +34,6 @@ pub(crate) fn output() -> impl TypedValueParser<Value = &'static OutputFormat> {
     named(export::formats::ALL, |format| (format.name, format.about), |name| name.parse())
 }
 
-/// Lists the formats that `load` reads: `csv, tsv or json`.
-pub(crate) fn inputs() -> String {
-    listed(load::formats::ALL.iter().map(|format| format.name))
-}
-
-/// Lists the formats that `export` writes.
-pub(crate) fn outputs() -> String {
-    listed(export::formats::ALL.iter().map(|format| format.name))
-}
-
-fn listed(names: impl Iterator<Item = &'static str>) -> String {
-    let names: Vec<&str> = names.collect();
-    let Some((last, others)) = names.split_last() else { return String::new() };
-    format!("{} or {last}", others.join(", "))
-}
-
 /// How decimals are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Decimal {

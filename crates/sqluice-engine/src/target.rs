@@ -12,7 +12,7 @@ use crate::output::Target;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TargetSnapshot {
-    /// Where the database is.
+    /// The file or object of the database.
     pub(crate) target: Target,
     /// Its schema.
     pub schema: Schema,

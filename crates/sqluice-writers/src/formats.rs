@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 use sqluice_core::error::Error;
+use sqluice_core::similar;
 
 use crate::text::TextFormat;
 
@@ -104,6 +105,11 @@ impl OutputFormat {
     }
 }
 
+/// Returns the names of all formats, for help texts and messages.
+pub fn names() -> String {
+    ALL.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
+}
+
 impl fmt::Debug for OutputFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
@@ -131,8 +137,7 @@ impl FromStr for &'static OutputFormat {
 
     fn from_str(name: &str) -> Result<&'static OutputFormat, Error> {
         ALL.iter().copied().find(|format| format.name == name).ok_or_else(|| {
-            let names: Vec<&str> = ALL.iter().map(|format| format.name).collect();
-            let hint = format!("formats are {}", names.join(", "));
+            let hint = similar::hint(name, ALL.iter().map(|format| format.name));
             Error::usage(format!("no format is called {name:?}")).hint(hint)
         })
     }

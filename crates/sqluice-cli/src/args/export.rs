@@ -58,7 +58,7 @@ pub(crate) struct Export {
         help = "The format, such as csv or parquet [default: by the file name]",
         long_help = format!(
             "The format: {} [default: by the extension of the file name; .gz and .zst after it compress]",
-            formats::outputs()
+            sqluice::export::formats::names()
         ),
         short,
         long,

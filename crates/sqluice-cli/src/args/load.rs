@@ -185,7 +185,7 @@ pub(crate) struct Load {
 
     #[arg(
         help = "The format, such as csv or json [default: recognised]",
-        long_help = format!("The format of the files: {} [default: recognised by name and content]", formats::inputs()),
+        long_help = format!("The format of the files: {} [default: recognised by name and content]", load::formats::names()),
         short,
         long,
         value_name = "FORMAT",

@@ -1,14 +1,14 @@
-//! How an input was read, as data and in words.
+//! The recognised properties of an input, as data and in words.
 
 use serde::Serialize;
 
-/// How an input was read, as was recognised or given.
+/// The properties by which an input was read, recognised or given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[non_exhaustive]
 pub struct Recognised {
-    /// `csv`, `ndjson`, `json`, `parquet` or `arrow`.
+    /// The name of the format: `csv`, `ndjson`, `sqlite`, ...
     pub format: &'static str,
-    /// `gzip` or `zstd`.
+    /// The compression: `gzip` or `zstd`.
     pub compression: Option<String>,
     /// The encoding of text that is not UTF-8.
     pub encoding: Option<String>,
@@ -16,29 +16,29 @@ pub struct Recognised {
     pub csv: Option<RecognisedCsv>,
 }
 
-/// How a CSV file was read.
+/// The properties by which a CSV file was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[non_exhaustive]
 pub struct RecognisedCsv {
-    /// Between fields, in words: `comma`, `tab`, ...
+    /// The delimiter between fields, in words: `comma`, `tab`, ...
     pub delimiter: String,
-    /// Around fields.
+    /// The quote around fields.
     pub quote: Option<char>,
-    /// Makes the next character stand for itself.
+    /// The escape, which makes the next character stand for itself.
     pub escape: Option<char>,
-    /// What begins a comment.
+    /// The character at the beginning of a comment.
     pub comment: Option<char>,
-    /// The first record names the columns.
+    /// `true` if the first record names the columns.
     pub header: bool,
-    /// What speaks for and against a header is nearly even.
+    /// `true` if the evidence for and against a header is nearly even.
     pub header_is_close: bool,
-    /// Lines at the start that are not part of the table.
+    /// The number of lines at the start that are not part of the table.
     pub skipped_lines: u64,
-    /// The lines among them that were recognised as no part of the table.
+    /// The recognised lines before the table, which are among the skipped lines.
     pub preamble: Option<RecognisedPreamble>,
-    /// Lines of the sample (of a short file: of all) that were recognised as comments.
+    /// The number of comments in the sample, which is all of a short file.
     pub comments: u64,
-    /// The line of the record at the end of the file that looks like a footer. It is read as a record all the same.
+    /// The line of a last record that looks like a footer. The record is read like all others.
     pub footer: Option<u64>,
 }
 
@@ -46,14 +46,14 @@ pub struct RecognisedCsv {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[non_exhaustive]
 pub struct RecognisedPreamble {
-    /// How many, with empty ones and a line such as `sep=;`.
+    /// The number of lines, with empty lines and a line such as `sep=;`.
     pub lines: u64,
-    /// The first of them that has text, shortened; empty if it is `sep=;` alone.
+    /// The first line that has text, shortened; empty if the only line is `sep=;`.
     pub first: String,
 }
 
 impl RecognisedCsv {
-    /// A file with that delimiter, of which nothing else is known.
+    /// Returns the properties of a file of which only the delimiter is known.
     pub fn new(delimiter: impl Into<String>) -> RecognisedCsv {
         RecognisedCsv { delimiter: delimiter.into(), ..RecognisedCsv::default() }
     }

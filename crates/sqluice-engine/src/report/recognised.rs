@@ -1,4 +1,4 @@
-//! How inputs were read, in words.
+//! The recognised properties of inputs, in words.
 
 use super::InputReport;
 

@@ -173,12 +173,12 @@ impl Sampled {
             let sample_bytes_max = options.record_bytes_max.saturating_add(4);
             let facts = SampleFacts::of(&sample, sample_bytes);
             match csv_reader(sample, input.name(), &options) {
-                // It ends early where the file is damaged: reading that gives the error.
+                // The sample of a damaged file ends early. Reading the file gives the error.
                 Err(_) if !facts.whole && facts.text_bytes < sample_bytes as u64 => {
                     let reader = CsvReader::new(input.open()?.reader, input.name(), options.clone())?;
                     return Ok(Sampled { facts, sniffed, options, reader });
                 }
-                // What is wrong with the first record may be that the sample ends.
+                // The first record may be malformed only because the sample ends.
                 Err(_) if !facts.whole && sample_bytes < sample_bytes_max => {
                     sample_bytes = sample_bytes.max(1).saturating_mul(SAMPLE_GROWTH).min(sample_bytes_max);
                 }
@@ -218,7 +218,7 @@ fn fields(request: &OpenRequest<'_>, sniffed: &Sniffed) -> Option<usize> {
     let named = request.columns.map_or(request.declared.len(), <[String]>::len);
     match sniffed.fields {
         0 => None,
-        // What most records lack.
+        // Most records lack these fields.
         fields if request.options.pad && (fields..=COLUMNS_MAX).contains(&named) => Some(named),
         _ if sniffed.odd_records > 0 && (1..=COLUMNS_MAX).contains(&named) => Some(named),
         fields => Some(fields),

@@ -16,7 +16,7 @@ use sqluice_core::source::recognised::Recognised;
 
 use super::opened::{Columns, Content, OpenRequest, Opened, SampledRows, WantedRows};
 use super::sample::{SAMPLE_GROWTH, SampleFacts, sample_reader};
-use super::{FileFormat, Format, Reader, Start};
+use super::{FileFormat, Format, NDJSON, Reader, Start};
 use crate::convert::Conversion;
 use crate::csv::Renamed;
 use crate::infer;
@@ -25,18 +25,16 @@ use crate::json::{
     JsonColumn, JsonOptions, JsonSource, Key, Layout, NewKeysMet, Wanted, arrays_of_objects, unique_names,
 };
 
-/// Objects, one a line, in a file of any name.
-pub(super) static JSON_LINES: FileFormat =
-    FileFormat { name: "ndjson", words: "NDJSON", ..of(Layout::Lines) };
-
 /// An array of objects.
 pub(super) static JSON_ARRAY: FileFormat =
-    FileFormat { words: "a JSON array", settings: &[Setting::Records], ..of(Layout::Array) };
+    FileFormat { words: "a JSON array", settings: &[Setting::Records], ..of(&Json(Some(Layout::Array))) };
 
 /// Objects one after another.
-pub(super) static JSON_OBJECTS: FileFormat = FileFormat { words: "JSON objects", ..of(Layout::Objects) };
+pub(super) static JSON_OBJECTS: FileFormat =
+    FileFormat { words: "JSON objects", ..of(&Json(Some(Layout::Objects))) };
 
-const fn of(layout: Layout) -> FileFormat {
+/// Returns a layout of JSON, which has no name of its own in the list.
+const fn of(reader: &'static Json) -> FileFormat {
     FileFormat {
         name: "json",
         words: "JSON",
@@ -45,11 +43,7 @@ const fn of(layout: Layout) -> FileFormat {
         signatures: &[],
         settings: &[],
         has_tables: false,
-        reader: Reader::Built(match layout {
-            Layout::Lines => &Json(Some(Layout::Lines)),
-            Layout::Array => &Json(Some(Layout::Array)),
-            Layout::Objects => &Json(Some(Layout::Objects)),
-        }),
+        reader: Reader::Built(reader),
     }
 }
 
@@ -58,7 +52,7 @@ pub(super) struct Json(pub(super) Option<Layout>);
 
 impl Format for Json {
     fn layout(&self, this: &'static FileFormat, start: &Start<'_>) -> Option<&'static FileFormat> {
-        // `ndjson`, if the user says so, is lines, and a file of that extension may be anything.
+        // A user who says `ndjson` means lines. A file with that extension may have any layout.
         if start.asked && self.0.is_some() {
             return Some(this);
         }
@@ -66,7 +60,7 @@ impl Format for Json {
             return Some(&JSON_ARRAY);
         }
         Some(match Layout::of_text(start.head, start.whole)? {
-            Layout::Lines => &JSON_LINES,
+            Layout::Lines => &NDJSON,
             Layout::Array => &JSON_ARRAY,
             Layout::Objects => &JSON_OBJECTS,
         })
@@ -130,7 +124,7 @@ fn open(
             }
             source => source?,
         };
-        // Where the sample is cut off, it can't be read.
+        // A sample that is cut off ends with an error.
         let _ = json.read_keys(&mut source, 1);
         let rows = source.rows_done();
         if !more || rows > 0 {

@@ -36,6 +36,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::similar;
 
 pub use self::opened::{Columns, Content, OpenRequest, Opened, SampledRows, WantedRows};
 pub use self::options::FormatOptions;
@@ -268,6 +269,11 @@ impl FileFormat {
     }
 }
 
+/// Returns the names of all formats, for help texts and messages.
+pub fn names() -> String {
+    ALL.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
+}
+
 impl fmt::Debug for FileFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
@@ -296,9 +302,8 @@ impl FromStr for &'static FileFormat {
     fn from_str(name: &str) -> Result<&'static FileFormat> {
         let found = ALL.iter().find(|format| format.name == name);
         found.copied().ok_or_else(|| {
-            let names: Vec<&str> = ALL.iter().map(|format| format.name).collect();
-            Error::usage(format!("no format is called {name:?}"))
-                .hint(format!("formats are {}", names.join(", ")))
+            let hint = similar::hint(name, ALL.iter().map(|format| format.name));
+            Error::usage(format!("no format is called {name:?}")).hint(hint)
         })
     }
 }

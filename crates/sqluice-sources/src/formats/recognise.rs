@@ -138,8 +138,8 @@ fn extension(path: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::JSON;
-    use super::super::json::{JSON_LINES, JSON_OBJECTS};
+    use super::super::json::JSON_OBJECTS;
+    use super::super::{JSON, NDJSON};
     use super::*;
 
     fn of(head: &str, whole: bool, name: &str, options: &FormatOptions) -> Option<&'static FileFormat> {
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn name_and_first_bytes_say_the_format() {
-        let [lines, array, objects] = [&JSON_LINES, &JSON_ARRAY, &JSON_OBJECTS];
+        let [lines, array, objects] = [&NDJSON, &JSON_ARRAY, &JSON_OBJECTS];
         for (name, head, expected) in [
             ("x.csv", "{\"a\":1}", &CSV),
             ("x.csv.gz", "[{", &CSV),

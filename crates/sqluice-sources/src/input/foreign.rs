@@ -48,7 +48,13 @@ const SIGNATURES: &[(&[u8], Foreign)] = &[
             remedy: "export its tables as CSV with another program, and load that",
         },
     ),
-    (MAGIC, Foreign { name: "a SQLite database", remedy: "export its tables as CSV, and load these" }),
+    (
+        MAGIC,
+        Foreign {
+            name: "a SQLite database in a stream or in compressed data",
+            remedy: "save it as a file that is not compressed, and load that",
+        },
+    ),
     (b"7z\xbc\xaf\x27\x1c", Foreign { name: "a 7z archive", remedy: ARCHIVE }),
     (b"Rar!\x1a\x07", Foreign { name: "a RAR archive", remedy: ARCHIVE }),
     (b"\xfd7zXZ\0", Foreign { name: "xz data", remedy: "decompress it first, for example with xz -dk" }),
@@ -201,7 +207,7 @@ mod tests {
             (b"ORC\x0a\x0b\x01\0", "an ORC file"),
             (b"\x78\x9c\x4b\x04\0", "zlib data"),
             (b"\xff\x06\0\0sNaPpY\x01", "Snappy data"),
-            (b"SQLite format 3\0\x10\0", "a SQLite database"),
+            (b"SQLite format 3\0\x10\0", "a SQLite database in a stream or in compressed data"),
             (b"\n <!DOCTYPE html><html>", "an HTML page"),
             (b"\xef\xbb\xbf<HTML>\n<body>", "an HTML page"),
             (b"<?xml version=\"1.0\"?>\n<!DOCTYPE html PUBLIC><html xmlns=\"\">", "an HTML page"),

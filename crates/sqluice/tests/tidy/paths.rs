@@ -16,7 +16,7 @@ fn named(text: &str) -> Vec<String> {
         word.contains('/')
             && !word.contains("//")
             && word.chars().all(|c| c.is_ascii_alphanumeric() || "._-/{,}".contains(c))
-            // What is built is not there yet, and NAME stands for any.
+            // A clone has no built files, and NAME stands for any name.
             && !word.starts_with("target/")
             && !word.contains("NAME")
     };

@@ -77,6 +77,17 @@ fn files_that_are_no_rows_are_named_as_what_they_are() {
         load("", "t.csv", content)
             .fails(1, &format!("error: t.csv: this is {error}, which is not read here\n\nhint: {hint}"));
     }
+    // A database is read in any order, which a pipe can't be.
+    let database = b"SQLite format 3\0";
+    sqluice("load x.db - -t t").stdin(database).fails(
+        1,
+        "error: standard input: this is a SQLite database in a stream or in compressed data, which is not read here\n\n\
+         hint: save it as a file that is not compressed, and load that",
+    );
+    sqluice("load x.db - -t t --format sqlite").stdin(database).fails(
+        1,
+        "error: standard input is a stream, and a database is read in any order\n\nhint: save it as a file, and load that",
+    );
     // Text that is meant as rows is taken for rows.
     load("-f csv --no-header", "t.csv", b"<html>\n").succeeds().holds("SELECT * FROM t", "'<html>'");
 }

@@ -12,7 +12,7 @@ use crate::arrow::MemoryBound;
 /// The most bytes that one byte of Snappy stands for: a copy of 64 bytes takes three.
 const SNAPPY_GROWTH_MAX: usize = 22;
 
-/// What the blocks of a file are compressed with.
+/// The compression of the blocks of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Codec {
     Null,

@@ -88,7 +88,7 @@ const BATCH_ROWS: usize = 16 << 10;
 /// The bytes of a header at most: its schema grows when it becomes types.
 const HEADER_BYTES_MAX: u64 = 4 << 20;
 
-/// How much of a file is read at once.
+/// The number of bytes of a file that are read at once.
 const BUFFER_BYTES: usize = 128 << 10;
 
 /// The bytes that end the header and each block.
@@ -96,8 +96,8 @@ type Marker = [u8; 16];
 
 /// Reads the schema of `input`, which messages call `name`, and its records as batches.
 ///
-/// Where the schema has Utf8, the batches have Binary: a text that is not UTF-8 makes its row a bad one
-/// ([`ArrowRows::kinds`](crate::arrow::ArrowRows::kinds), which the types of the schema are for).
+/// The batches have Binary for the Utf8 of the schema, because texts may not be UTF-8. Give the types of the schema to
+/// [`ArrowRows::kinds`](crate::arrow::ArrowRows::kinds): a row with such a text is a bad row then.
 ///
 /// # Errors
 /// When the file is no Avro file, is damaged, is of a kind that is not supported, needs too much memory, or can't be read.
@@ -246,7 +246,7 @@ struct Reader<R> {
     room: Room,
     packed: Vec<u8>,
     block: Vec<u8>,
-    /// How much of the block is read.
+    /// The number of bytes of the block that were read.
     block_at: usize,
     /// The number of the block, counted from 1.
     block_number: u64,

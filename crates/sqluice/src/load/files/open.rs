@@ -49,7 +49,7 @@ pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) 
         Ok(table)
     };
     // A pipe has one table, and the wait for it may be long.
-    if !input.can_reopen() {
+    if !input.can_reopen() && options.format.is_none_or(|format| !format.has_tables) {
         table()?;
     }
     let record_bytes_max = usize::try_from(load.write.memory_bytes / RECORD_SHARE).unwrap_or(usize::MAX);
@@ -59,6 +59,11 @@ pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) 
     let declared: Vec<&str> =
         declared.iter().flat_map(|table| &table.columns).map(|column| column.name.as_str()).collect();
     let open_database = || {
+        if file.is_none() && !path.is_file() {
+            let message =
+                format!("{} is a stream, and a database is read in any order", named_in_messages.display());
+            return Err(Error::input(message).hint("save it as a file, and load that"));
+        }
         let mut options = ReadOptions::new();
         options.busy_timeout = load.write.busy_timeout;
         options.requests = load.write.requests;

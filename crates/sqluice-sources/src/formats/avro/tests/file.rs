@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-/// What the header and each block of these files end with.
+/// The 16 bytes at the end of the header and of each block.
 pub(super) const SYNC: &[u8; 16] = b"sixteen bytes ..";
 
 /// Appends a `long`.
