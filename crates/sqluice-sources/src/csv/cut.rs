@@ -8,7 +8,7 @@
 //!
 //! This runs under a lock, so it looks only at quotes, escapes, comments and line ends. It judges nothing, and need not: where
 //! a record ends does not depend on what is wrong within it (see [`naive`](super::naive)). An input that ends within quotes
-//! ends with a record. Only a record that is longer than allowed is cut off, just behind the limit, so that decoding the part notices it;
+//! has a quote that never closes: where that record ends, the slow parser says. Only a record that is longer than allowed is cut off, just behind the limit, so that decoding the part notices it;
 //! that part is the last.
 //!
 //! Invariant: a cut depends on the bytes and on `part_bytes`, never on how much a read returned.
@@ -22,7 +22,7 @@ use sqluice_core::error::Result;
 use super::delimiter::Delimiter;
 use super::dialect::{Dialect, Marks};
 use super::find::Finder;
-use super::naive::Limits;
+use super::naive::{Limits, Parser, Width};
 use super::scan::{Scan, ends_line};
 use crate::text::{Position, Text};
 
@@ -43,6 +43,7 @@ pub(super) struct Cut {
 /// See the module's description.
 pub(super) struct Cutter {
     text: Text,
+    dialect: Dialect,
     marks: Marks,
     delimiter: Delimiter,
     record_bytes_max: usize,
@@ -61,6 +62,7 @@ impl Cutter {
     ) -> Cutter {
         Cutter {
             text: Text::new(input, file),
+            dialect,
             marks: dialect.marks(),
             delimiter: dialect.delimiter,
             record_bytes_max: limits.record_bytes_max,
@@ -143,6 +145,10 @@ impl Cutter {
                     (self.text.ended, self.text.failed) = (true, None);
                     break;
                 }
+                None if self.text.ended && scan.is_quoted() && self.text.failed.is_none() => {
+                    let end = self.unclosed_record_end(&data, &scan);
+                    scan.leave_unclosed(&data, end);
+                }
                 None if self.text.ended => break,
                 None => {
                     // The first record is a part of its own: usually short, sometimes not.
@@ -153,6 +159,15 @@ impl Cutter {
             }
         }
         self.cut(data, &scan)
+    }
+
+    /// Where the last record ends, of which a quote never closes.
+    fn unclosed_record_end(&self, data: &[u8], scan: &Scan) -> usize {
+        let limits = Limits { field_bytes_max: usize::MAX, record_bytes_max: usize::MAX };
+        let mut parser = Parser::new(&data[scan.record..], self.text.at, self.dialect, limits);
+        let end = parser.record(Width::First).map_or(data.len(), |record| scan.record + record.bytes.end);
+        debug_assert!(end <= data.len() && end > scan.record);
+        end
     }
 
     fn cut(&mut self, mut data: Vec<u8>, scan: &Scan) -> Result<Option<Cut>> {

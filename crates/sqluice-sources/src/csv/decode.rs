@@ -157,7 +157,7 @@ impl CsvPart {
         cursor: &mut Cursor,
     ) -> BadRow {
         let record = self.record(scratch.starts[row] as usize, cursor);
-        let Some(Record { at, bytes, fields }) = record else { return BadRow { error, raw: Vec::new() } };
+        let Some(Record { at, bytes, fields, .. }) = record else { return BadRow { error, raw: Vec::new() } };
         // A column that the file does not have is blamed on the record.
         let field = match self.shared.columns.get(column) {
             Some(Filled::Field(field)) => fields.ok().and_then(|fields| Some(fields.get(*field)?.at)),

@@ -23,8 +23,8 @@ pub(super) enum What {
     InvalidUtf8(u8),
     /// A NUL byte; at that byte.
     Nul,
-    /// Something other than a delimiter or a line end after a closing quote; at that character.
-    AfterQuote(char),
+    /// Something other than a delimiter or a line end after a closing quote, and where; at the opening quote.
+    AfterQuote { found: char, at: Position },
     /// A quote within an unquoted field, where that is not allowed; at that quote.
     QuoteInUnquoted,
     /// The input ends within quotes; at the opening quote.
@@ -72,10 +72,14 @@ impl Malformed {
         match self.what {
             What::InvalidUtf8(byte) => format!("this is not UTF-8: byte 0x{byte:02x}"),
             What::Nul => "a NUL byte, which is not text".to_owned(),
-            What::AfterQuote(found) => {
+            What::AfterQuote { found, at } => {
                 let delimiter = delimiter_in_words(options.dialect.delimiter);
+                let place = match at.line == self.at.line {
+                    true => format!("in column {}", at.column),
+                    false => format!("in line {}", at.line),
+                };
                 format!(
-                    "expected {delimiter} or the end of the line after the closing quote, found {found:?}"
+                    "the quoted field that begins here closes {place} before {found:?}, where {delimiter} or the end of the line should be"
                 )
             }
             What::QuoteInUnquoted => "a quote inside a field that is not quoted".to_owned(),
@@ -114,7 +118,7 @@ impl Malformed {
             What::Nul => {
                 message!["is this a file of text? if it is UTF-16, say so: ", Setting::Encoding.to("utf-16")]
             }
-            What::AfterQuote(_) => {
+            What::AfterQuote { .. } => {
                 let quote = char::from(options.dialect.quote?);
                 format!("a quote inside a quoted field is written twice: {quote}{quote}").into()
             }

@@ -118,7 +118,9 @@ impl<'s> Records<'s> {
         };
         let bytes = self.read + record.bytes.start..self.read + record.bytes.end;
         let text = &self.sample[bytes.clone()];
-        let cut_off = !self.whole && bytes.end == self.sample.len();
+        let unclosed = record.unclosed;
+        let cut_off = !self.whole && (unclosed || bytes.end == self.sample.len());
+        let swallowed = if unclosed { &self.sample[bytes.start..] } else { text };
         let line = record.at.line;
         match record.fields.map_err(|malformed| malformed.what) {
             Ok(_) if cut_off => return false,
@@ -128,8 +130,8 @@ impl<'s> Records<'s> {
             }
             // That is so in any dialect.
             Err(What::InvalidUtf8(_) | What::Nul) => {}
-            Err(what) => {
-                if cut_off && (what != What::Unterminated || ends(text).count() < QUOTED_LINES_MAX) {
+            Err(_) => {
+                if cut_off && (!unclosed || ends(swallowed).count() < QUOTED_LINES_MAX) {
                     return false;
                 }
                 self.rows.push(Row { fields: Vec::new(), line });

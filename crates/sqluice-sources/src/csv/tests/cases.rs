@@ -178,7 +178,7 @@ fn lines_before_everything_are_skipped_and_counted() {
 fn other_characters_separate_and_quote() {
     let semicolons = dialect(b';', Some(b'\''), None, None);
     says_with(&semicolons, b"a;b\n1,5;'it''s; \n'\n\"x\";\n", &["1,5|it's; \n", "\"x\"|~"], None);
-    let error = "in.csv:2:4: expected a semicolon or the end of the line after the closing quote, found ','";
+    let error = "in.csv:2:1: the quoted field that begins here closes in column 4 before ',', where a semicolon or the end of the line should be";
     says_with(&semicolons, b"a;b\n'1',2\n", &[], Some(error));
     let hint = fast(b"a\n'1'2\n", semicolons).error.unwrap().1.unwrap();
     assert_eq!(hint, "a quote inside a quoted field is written twice: ''");
@@ -276,7 +276,7 @@ fn a_quote_inside_an_unquoted_field_is_malformed_on_request() {
     says_with(&strict, b"a,b\n1,\"x \"\"y\"\"\"\n2,x\"y\n", &["1|x \"y\""], error);
     says_with(&CsvOptions { pad: true, ..strict.clone() }, b"a,b\n1,2\n2,x\"y\n", &["1|2"], error);
     // The first fault is reported.
-    let after = "in.csv:2:4: expected a comma or the end of the line after the closing quote, found 'b'";
+    let after = "in.csv:2:1: the quoted field that begins here closes in column 4 before 'b', where a comma or the end of the line should be";
     says_with(&strict, b"a\n\"a\"b\"\n", &[], Some(after));
     let none = CsvOptions { strict_quotes: true, ..dialect(b',', None, None, None) };
     says_with(&none, b"a,b\n1,x\"y\n", &["1|x\"y"], None);
@@ -293,9 +293,14 @@ fn a_record_with_too_many_fields_is_an_error_at_the_first_of_them() {
 
 #[test]
 fn text_after_a_closing_quote_is_an_error() {
-    let error = "expected a comma or the end of the line after the closing quote, found";
-    says(b"a\n1\n\"2\"x\n", &["1"], Some(&format!("in.csv:3:4: {error} 'x'")));
-    says(b"a,b\n\"2\" ,3\n", &[], Some(&format!("in.csv:2:4: {error} ' '")));
+    let closes = |place: &str, found: char| {
+        format!(
+            "the quoted field that begins here closes in {place} before {found:?}, where a comma or the end of the line should be"
+        )
+    };
+    says(b"a\n1\n\"2\"x\n", &["1"], Some(&format!("in.csv:3:1: {}", closes("column 4", 'x'))));
+    says(b"a,b\n\"2\" ,3\n", &[], Some(&format!("in.csv:2:1: {}", closes("column 4", ' '))));
+    says(b"a,b\n1,\"2\n3\n4\"5\n", &[], Some(&format!("in.csv:2:3: {}", closes("line 4", '5'))));
 }
 
 #[test]
@@ -318,17 +323,32 @@ fn reading_goes_on_after_bad_records() {
 }
 
 #[test]
-fn a_record_with_text_after_a_quote_ends_where_the_line_does() {
-    let after = "expected a comma or the end of the line after the closing quote, found";
-    let first = format!(r#"["x"y""] in.csv:2:4: {after} 'y'"#);
-    let second = format!(r#"["x" ,"\nz"] in.csv:3:4: {after} ' '"#);
-    goes_on(b"a,b\n\"x\"y\"\"\n\"x\" ,\"\nz\"\n1,2", &[&first, &second, "1|2"]);
+fn a_record_with_text_after_a_quote_ends_where_the_line_of_that_text_does() {
+    let closes = |place: &str, found: char| {
+        format!(
+            "the quoted field that begins here closes in {place} before {found:?}, where a comma or the end of the line should be"
+        )
+    };
+    let first = format!(r#"["x"y""] in.csv:2:1: {}"#, closes("column 4", 'y'));
+    // The quote behind that text opens nothing.
+    let second = format!(r#"["x" ,"] in.csv:3:1: {}"#, closes("column 4", ' '));
+    goes_on(b"a,b\n\"x\"y\"\"\n\"x\" ,\"\nz,\"\n\"\n1,2", &[&first, &second, "z|\n", "1|2"]);
+    let third = format!(r#"[1,"x\ny\nz"w,"] in.csv:2:3: {}"#, closes("line 4", 'w'));
+    goes_on(b"a,b\n1,\"x\ny\nz\"w,\"\n5,6\n", &[&third, "5|6"]);
 }
 
 #[test]
-fn a_record_whose_quote_never_ends_is_all_the_rest() {
-    let bad = r#"[3,"4\n5,6\n] in.csv:3:3: the quoted field that begins here never ends"#;
-    goes_on(b"a,b\n1,2\n3,\"4\n5,6\n", &["1|2", bad]);
+fn a_record_whose_quote_never_closes_is_its_line() {
+    let never = "the quoted field that begins here never ends";
+    let bad = format!(r#"[3,"4] in.csv:3:3: {never}"#);
+    goes_on(b"a,b\n1,2\n3,\"4\n5,6\n", &["1|2", &bad, "5|6"]);
+    // The lines of a field that closes are no records.
+    let bad = format!(r#"["p\nq","4] in.csv:3:4: {never}"#);
+    goes_on(b"a,b\n\"p\nq\",\"4\n5,6", &[&bad, "5|6"]);
+    // What is wrong with later lines is theirs.
+    let utf8 = r"[\xff,6] in.csv:3:1: this is not UTF-8: byte 0xff";
+    let bad = format!(r#"[3,"4] in.csv:2:3: {never}"#);
+    goes_on(b"a,b\n3,\"4\n\xff,6\n7,8", &[&bad, utf8, "7|8"]);
 }
 
 #[test]
@@ -398,9 +418,9 @@ fn a_nul_byte_is_an_error() {
 #[test]
 fn lines_within_quotes_count_and_columns_are_characters() {
     let input = b"a,b\r\"\n\r\n\r\xf0\x9f\x9a\x80\",\"x\"y\n";
-    let error = "in.csv:5:7: expected a comma or the end of the line after the closing quote, found 'y'";
+    let error = "in.csv:5:4: the quoted field that begins here closes in column 7 before 'y', where a comma or the end of the line should be";
     says(input, &[], Some(error));
-    assert_eq!(fast(input, options(1)).error.unwrap().2.unwrap().byte, Some(18));
+    assert_eq!(fast(input, options(1)).error.unwrap().2.unwrap().byte, Some(15));
 }
 
 #[test]
