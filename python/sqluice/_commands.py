@@ -162,6 +162,8 @@ def load(
         for path in paths:
             inputs.enter_context(used(path, busy_timeout))
         report = from_json(Report, _sqluice.load(os.fspath(db), args | {"files": paths}, options, notify))
+    for warning in (warning for read in report.inputs for warning in read.warnings):
+        warnings.warn(warning, stacklevel=2)
     for skipped in report.skipped:
         warnings.warn(f"skipped {skipped.name}: {skipped.why}", stacklevel=2)
     return report

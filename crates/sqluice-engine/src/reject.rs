@@ -59,6 +59,22 @@ struct Bad {
     first: (sqluice_core::error::Place, Message),
 }
 
+/// The number of bad rows, and of their lines in the input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rejected {
+    /// Rows.
+    pub rows: u64,
+    /// Lines, of which a quoted field may have several.
+    pub lines: u64,
+}
+
+impl Rejected {
+    pub(crate) fn add(&mut self, bad: &BadRow) {
+        self.rows += 1;
+        self.lines += bad.lines();
+    }
+}
+
 /// The fewest rows of an input that fails the run when more than nine tenths of them are bad.
 const JUDGED_ROWS_MIN: u64 = 20;
 

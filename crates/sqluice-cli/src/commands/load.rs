@@ -97,6 +97,9 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         }
         print_details(&report, printer);
         columns::summarize(&report.tables, printer);
+        for warning in report.inputs.iter().flat_map(|input| &input.warnings) {
+            printer.warn(&format!("warning: {}", terms::rendered(warning)));
+        }
     }
     if report.skipped.is_empty() {
         return Ok(Exit::SUCCESS);

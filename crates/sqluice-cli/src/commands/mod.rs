@@ -185,7 +185,12 @@ fn print_side_effects(report: &Report, rejects: Option<&Path>, printer: &Printer
     print_conflicts(report, printer);
     match rejects {
         Some(file) if report.rejected > 0 => {
-            printer.note(&format!("  {} rejected, see {}", counted(report.rejected, "row"), file.display()));
+            let lines = match report.rejected_lines {
+                lines if lines == report.rejected => String::new(),
+                lines => format!(" ({})", counted(lines, "line")),
+            };
+            let rows = counted(report.rejected, "row");
+            printer.note(&format!("  {rows}{lines} rejected, see {}", file.display()));
         }
         Some(_) => printer.note("  no rows rejected"),
         None => {}

@@ -13,6 +13,7 @@ use sqluice_core::source::chain::Counted;
 use sqluice_core::source::{BadRow, Refused, RefusedRow, Sink, Source};
 use sqluice_core::splitmix;
 
+use super::doubt::doubt;
 use super::header::Header;
 use super::naive::{Field, Parser, Record, Width};
 use super::{ColumnFrom, Constant, CsvOptions, CsvReader, Renamed};
@@ -258,7 +259,8 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
         (Ok(fields), _) if options.header => Header::of_names(fields.clone()),
         (Ok(fields), _) => Header::of_row(fields),
         (Err(malformed), _) => {
-            outcome.error = Some(reported(&malformed.error(in_file, &options)));
+            let record = &text[first.bytes.clone()];
+            outcome.error = Some(reported(&malformed.error(in_file, &options, record, 0)));
             return outcome;
         }
     };
@@ -314,16 +316,19 @@ pub(super) fn slow_row(
         let null = !field.quoted && (token || field.value.is_empty() && !options.empty_as_text);
         (!null).then(|| field.value.clone())
     };
-    let error = match (&record.fields, taste.blames(row, fields + 1)) {
-        (Ok(found), None) => {
+    let raw = &text[record.bytes.clone()];
+    let doubted = doubt(&record, raw, options, fields).filter(|_| options.strict_quotes);
+    let error = match (doubted, &record.fields, taste.blames(row, fields + 1)) {
+        (Some(doubted), ..) => doubted.error(file, options, raw, fields),
+        (None, Ok(found), None) => {
             let missing = std::iter::repeat_n(None, fields - found.len());
             return Ok(Taken::Row(found.iter().map(value).chain(missing).collect()));
         }
-        (Ok(fields), Some(column)) => {
+        (None, Ok(fields), Some(column)) => {
             let at = fields.get(column).map_or(record.at, |field| field.at);
             Error::input("refused").at(at.place(file))
         }
-        (Err(malformed), _) => malformed.error(file, options),
+        (None, Err(malformed), _) => malformed.error(file, options, raw, fields),
     };
     let fatal = matches!(record.fields, Err(malformed) if malformed.is_fatal());
     if fatal || !taste.bad_rows {

@@ -13,7 +13,7 @@ use super::opened::{Columns, Content, OpenRequest, Opened, SampledRows, WantedRo
 use super::sample::{SAMPLE_GROWTH, SampleFacts, changed, sample_reader};
 use super::{FileFormat, Format};
 use crate::convert::Conversion;
-use crate::csv::{COLUMNS_MAX, CsvOptions, CsvReader, Delimiter, Dialect, Given, Sniffed, sniff};
+use crate::csv::{COLUMNS_MAX, CsvOptions, CsvReader, Delimiter, Dialect, Doubts, Given, Sniffed, sniff};
 use crate::input::{InputFile, Sample};
 
 /// The settings of CSV.
@@ -60,7 +60,8 @@ impl Format for Csv {
         let mut recognised = Recognised::new("csv");
         recognised.csv = Some(recognised_csv(&sniffed));
         let all_malformed = odd_header(&columns, &options, &sniffed, &input);
-        let content = CsvFile { names: columns.names.clone(), options, padded: Arc::default() };
+        let content =
+            CsvFile { names: columns.names.clone(), options, padded: Arc::default(), doubts: Arc::default() };
         let fields = (0..columns.names.len()).map(ColumnFrom::Field).collect();
         let rows = reader.into_source(fields, 0..request.rows_max);
         Ok(vec![Opened {
@@ -209,6 +210,8 @@ fn csv_options(request: &OpenRequest<'_>, sniffed: &Sniffed) -> CsvOptions {
         .record_bytes_max(request.record_bytes_max)
         .part_bytes(request.part_bytes)
         .footer(sniffed.footer)
+        .numbers(sniffed.numbers.clone())
+        .has_quoted_fields(sniffed.has_quoted_fields)
 }
 
 /// Returns the number of fields of each record in a file without a header: the number that most records have. The number of columns that
@@ -269,6 +272,8 @@ struct CsvFile {
     options: CsvOptions,
     /// The number of rows that were loaded although fields are missing.
     padded: Arc<AtomicU64>,
+    /// The quoted fields that may be rows.
+    doubts: Arc<Doubts>,
 }
 
 impl Content for CsvFile {
@@ -285,7 +290,9 @@ impl Content for CsvFile {
         }
         // An attempt before this one loaded nothing.
         self.padded.store(0, Ordering::Relaxed);
+        self.doubts.clear();
         let source = reader.into_source(wanted.map, wanted.rows).with_padded(Arc::clone(&self.padded));
+        let source = source.with_doubts(Arc::clone(&self.doubts));
         Ok(Box::new(source.with_progress(progress, opened.bytes)))
     }
 
@@ -311,5 +318,9 @@ impl Content for CsvFile {
 
     fn padded(&self) -> u64 {
         self.padded.load(Ordering::Relaxed)
+    }
+
+    fn warning(&self) -> Option<Message> {
+        self.doubts.warning()
     }
 }

@@ -149,6 +149,11 @@ pub trait Content: Send {
         0
     }
 
+    /// Returns a warning about the rows of the last source, where their values may not be what they seem.
+    fn warning(&self) -> Option<Message> {
+        None
+    }
+
     /// Returns `true` if no row can bring a column that is not known.
     fn knows_all_columns(&self) -> bool {
         true

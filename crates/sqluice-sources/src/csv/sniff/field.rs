@@ -23,8 +23,8 @@ const QUOTED_LINES_MAX: usize = 50;
 
 /// A field.
 #[derive(Clone, Debug)]
-pub(super) struct Field<'s> {
-    pub(super) value: Cow<'s, [u8]>,
+pub(in super::super) struct Field<'s> {
+    pub(in super::super) value: Cow<'s, [u8]>,
     pub(super) quoted: bool,
     kind: OnceCell<CellKind>,
 }
@@ -155,7 +155,7 @@ impl<'s> Records<'s> {
 /// The fields of a line, none if it is blank or a comment; `None` if that takes more than finding delimiters.
 ///
 /// `usual`: how many they may be.
-fn split(text: &[u8], dialect: Dialect, usual: usize) -> Option<Vec<Field<'_>>> {
+pub(in super::super) fn split(text: &[u8], dialect: Dialect, usual: usize) -> Option<Vec<Field<'_>>> {
     let Dialect { delimiter, quote, escape, comment } = dialect;
     let blanks = delimiter.is_whitespace();
     let mut rest = if blanks { &text[delimiter.bytes_at(text)..] } else { text };

@@ -14,7 +14,8 @@
 //! * **One column.** If no delimiter explains the file, it has one column; but if one is frequent, there may be several:
 //!   [`Sniffed::candidates`] then lists what they may be separated by, and the file is not loaded until the user names the delimiter.
 //!   Commas in sentences are neither: they vary in number, and a space follows.
-//! * **Quote and escape.** `"`, unless `'` stands around fields and explains more, or a column has it in all its records. `\` is the
+//! * **Quote and escape.** `"`; none, if a field with it is malformed, all records are regular without it, and it stands around no field.
+//!   It is `'` if that `'` stands around fields and explains more, or a column has it in all its records. `\` is the
 //!   escape where more records are sound with it. An apostrophe at the wrong place would otherwise cost text.
 //! * **Header.** All columns are heard (`header`). A close decision says so.
 //!
@@ -28,6 +29,8 @@ mod header;
 mod reading;
 mod sniffed;
 
+pub(super) use self::cell::is_number_or_missing;
+pub(super) use self::field::split;
 use self::reading::{Around, Reading};
 pub use self::sniffed::{Preamble, Sniffed};
 use super::delimiter::Delimiter;
@@ -162,6 +165,13 @@ impl<'s> Sniffer<'s> {
             footer,
             records: rows.len() as u64,
             odd_records: (rows.len() - usual) as u64,
+            numbers: reading.numbers(reading.body.start + usize::from(header)),
+            has_quoted_fields: reading.has_quoted_fields(),
+            stray_quote: if self.given.quote.is_none() && reading.dialect.quote.is_none() {
+                reading.line_of_quote(b'"')
+            } else {
+                None
+            },
             candidates: chosen.candidates,
         }
     }
@@ -324,6 +334,12 @@ impl<'s> Sniffer<'s> {
             return with_quote(quote);
         }
         let double = with_quote(Some(b'"').filter(|&quote| free(quote)));
+        if double.has_faults() && given.escape.flatten().is_none() {
+            let text = read(None, None);
+            if text.is_regular() && !text.has_field_in(b'"') {
+                return text;
+            }
+        }
         if !free(b'\'') || !self.text.contains(&b'\'') {
             return double;
         }

@@ -227,6 +227,43 @@ impl<'s> Reading<'s> {
         self.width >= 2 && clear > 0 && clear >= 2 * (all - clear) && all * 2 <= rows().count()
     }
 
+    /// Whether some records are malformed.
+    pub(super) fn has_faults(&self) -> bool {
+        self.sound() < self.rows.len()
+    }
+
+    /// Whether each record has as many fields as all others.
+    pub(super) fn is_regular(&self) -> bool {
+        !self.rows.is_empty() && self.rows.iter().all(|row| row.fields.len() == self.width)
+    }
+
+    /// Whether a field begins and ends with that quote.
+    pub(super) fn has_field_in(&self, quote: u8) -> bool {
+        let is_in = |text: &[u8]| text.len() >= 2 && text.starts_with(&[quote]) && text.ends_with(&[quote]);
+        self.rows.iter().flat_map(|row| &row.fields).any(|field| is_in(field.value.trim_ascii()))
+    }
+
+    /// The line of the first record that has that quote.
+    pub(super) fn line_of_quote(&self, quote: u8) -> Option<u64> {
+        let has = |row: &&Row<'_>| row.fields.iter().any(|field| field.value.starts_with(&[quote]));
+        self.rows.iter().find(has).map(|row| row.line)
+    }
+
+    pub(super) fn has_quoted_fields(&self) -> bool {
+        self.rows.iter().flat_map(|row| &row.fields).any(|field| field.quoted)
+    }
+
+    /// Which fields of the records from `from` on are numbers, as far as they are there.
+    pub(super) fn numbers(&self, from: usize) -> Vec<bool> {
+        let values = self.values(from);
+        let are_numbers = |column: usize| {
+            let kinds = || values.iter().filter_map(|row| row.get(column)).map(Field::kind);
+            kinds().any(|kind| kind == CellKind::Number)
+                && kinds().all(|kind| matches!(kind, CellKind::Number | CellKind::Empty | CellKind::Missing))
+        };
+        (0..self.width).map(are_numbers).collect()
+    }
+
     /// Records that are not malformed.
     pub(super) fn sound(&self) -> usize {
         self.rows.iter().filter(|row| !row.fields.is_empty()).count()

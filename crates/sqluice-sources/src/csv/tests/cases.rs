@@ -1,12 +1,14 @@
 //! Examples, one for each rule.
 
+use std::io::Cursor;
 use std::path::Path;
+use std::sync::Arc;
 
 use sqluice_core::batch::{Batch, ROWS_MAX, Value};
 use sqluice_core::error::{Error, ErrorKind};
 use sqluice_core::source::{Refused, Source};
 
-use super::super::{ColumnFrom, Constant, CsvOptions, CsvReader, Dialect};
+use super::super::{ColumnFrom, Constant, CsvOptions, CsvReader, Dialect, Doubts};
 use super::{Taken, fast, lenient, options, reader, shown, slow, source};
 
 /// Both parsers say this of `input`, for any size of parts: rows with fields separated by `|` and NULL as `~`.
@@ -180,7 +182,7 @@ fn other_characters_separate_and_quote() {
     says_with(&semicolons, b"a;b\n1,5;'it''s; \n'\n\"x\";\n", &["1,5|it's; \n", "\"x\"|~"], None);
     let error = "in.csv:2:1: the quoted field that begins here closes in column 4 before ',', where a semicolon or the end of the line should be";
     says_with(&semicolons, b"a;b\n'1',2\n", &[], Some(error));
-    let hint = fast(b"a\n'1'2\n", semicolons).error.unwrap().1.unwrap();
+    let hint = fast(b"a;b\n'1;x'2;3\n", semicolons).error.unwrap().1.unwrap();
     assert_eq!(hint, "a quote inside a quoted field is written twice: ''");
     let tabs = dialect(b'\t', None, None, None);
     says_with(&tabs, b"a\tb\n\"1\t\"\"\n", &["\"1|\"\""], None);
@@ -567,4 +569,76 @@ fn a_table_with_thousands_of_columns_has_smaller_batches() {
     let (fast, slow) = (fast(&input, CsvOptions::default()), slow(&input, CsvOptions::default()));
     assert_eq!(fast.rows().len(), 300);
     assert!(fast == slow);
+}
+
+/// What a source says of quoted fields that may be rows.
+fn warned(input: &[u8], options: CsvOptions) -> Option<String> {
+    let reader = CsvReader::new(Box::new(Cursor::new(input.to_vec())), Path::new("in.csv"), options).unwrap();
+    let fields = (0..reader.header().len()).map(ColumnFrom::Field).collect();
+    let doubts = Arc::<Doubts>::default();
+    let mut source = reader.into_source(fields, 0..u64::MAX).with_doubts(Arc::clone(&doubts));
+    while let Some(mut part) = source.next_part().unwrap() {
+        part.decode(&mut |_: &Batch<'_>| Ok(())).unwrap();
+    }
+    doubts.warning().map(|warning| warning.to_string())
+}
+
+#[test]
+fn a_quoted_field_whose_lines_could_be_rows_is_doubted() {
+    let file = b"id,name,city\n1,Ann,Oslo\n2,\"Bob,Rome\n3,Cid,Bern\n\n5,Eve\",Wien\n6,Fay,Prag\n";
+    for part_bytes in [1, 1 << 20] {
+        let numbers = vec![true, false, false];
+        let options = CsvOptions { part_bytes, numbers, ..CsvOptions::default() };
+        let warning = warned(file, options.clone()).unwrap();
+        assert_eq!(
+            warning,
+            "in.csv:3:3: the quoted field that begins here has 3 lines, and each of them could be a row. It is loaded as one value; if the \
+             quote is text: `quote = none`"
+        );
+        assert_eq!(fast(file, options.clone()).rows().len(), 3);
+        let strict = CsvOptions { strict_quotes: true, ..options };
+        let outcome = fast(file, lenient(strict.clone()));
+        assert_eq!((outcome.rows().len(), outcome.taken.len()), (2, 3));
+        assert_eq!(
+            fast(file, strict).error().unwrap(),
+            "in.csv:3:3: the quoted field that begins here has 3 lines, and each of them could be a row"
+        );
+    }
+    let twice = [&file[..], b"7,\"x,y\n8,z\",w\n"].concat();
+    assert!(warned(&twice, CsvOptions::default()).unwrap().contains("row (1 more field is like it)."));
+    let header = b"id,\"name,city\n1,Ann,Oslo\n2,Bob\",x\n";
+    assert!(warned(header, CsvOptions::default()).unwrap().starts_with("in.csv:1:4: "));
+}
+
+#[test]
+fn a_quoted_field_of_lines_that_are_no_rows_is_not_doubted() {
+    let numbers = || CsvOptions { numbers: vec![true, false, false], ..CsvOptions::default() };
+    for file in [
+        &b"id,name,city\n1,\"Ann\nand Bob\",Oslo\n"[..],
+        b"id,name,city\n1,\"Ann,x\nBob,Cid,x\",Oslo\n",
+        // `and` is no number.
+        b"id,name,city\n1,\"Ann,Oslo\nand,Bob,Rome\",Oslo\n",
+        b"text\n\"a\nb\"\n",
+    ] {
+        assert_eq!(warned(file, numbers()), None);
+    }
+}
+
+#[test]
+fn a_remedy_for_a_quote_is_one_that_helps() {
+    let hint = |file: &[u8], options: CsvOptions| fast(file, options).error.unwrap().1.unwrap();
+    let text = "`quote = none` takes quotes for characters like any other; `reject = FILE` writes such rows to a file and goes on";
+    assert_eq!(hint(b"a,b\n1,\"Nick\" Smith\n", CsvOptions::default()), text);
+    assert_eq!(hint(b"a,b\n1,\"Nick\n2,Bob\n", CsvOptions::default()), text);
+    // Other fields are surely quoted.
+    let quoted = CsvOptions { has_quoted_fields: true, ..CsvOptions::default() };
+    let doubled = "a quote inside a quoted field is written twice: \"\"";
+    assert_eq!(hint(b"a,b\n1,\"Nick\" Smith\n", quoted.clone()), doubled);
+    let reject = "is its closing quote missing? `reject = FILE` writes such rows to a file and goes on";
+    assert_eq!(hint(b"a,b\n1,\"Nick\n2,Bob\n", quoted), reject);
+    // A delimiter is in the quoted text.
+    assert_eq!(hint(b"a,b\n1,\"Nick, x\" Smith\n", CsvOptions::default()), doubled);
+    assert_eq!(hint(b"a,b\n\"1\",\"Nick\n", CsvOptions::default()), reject);
+    let escape = "`escape = \\` takes the character after a backslash for itself, as a quote here";
+    assert_eq!(hint(b"a,b\n1,\"say \\\"hi, you\\\"\"\n", CsvOptions::default()), escape);
 }

@@ -199,6 +199,8 @@ fn any_options() -> impl Strategy<Value = CsvOptions> {
                 empty_as_text,
                 pad,
                 strict_quotes,
+                numbers: if header { vec![true] } else { Vec::new() },
+                has_quoted_fields: pad,
                 part_bytes,
                 field_bytes_max,
                 record_bytes_max,

@@ -184,8 +184,8 @@ fn where_records_differ_most_decide() {
     // The header itself may be odd: all rows are bad then, which the load says.
     assert_eq!(sniffed(&format!("a|b|c\n{}", "1|2\n".repeat(30))).fields, 2);
     // A badly quoted record is one record.
-    assert_eq!(recognised_as("a;b\n\"x\"y;1\nz;2\n"), format!("semicolon, quote \", header {doubt}"));
-    let stray = sniffed("a;b;c\n\"x;1;2\ny;3;4\nz;5;6\nu;7;8\n");
+    assert_eq!(recognised_as("a;b\n\"x;\"y;1\nz;2\n"), format!("semicolon, quote \", header {doubt}"));
+    let stray = sniffed("a;b;c\n\"x;1;2\ny;3;4\n\"z\";5;6\nu;7;8\n");
     assert_eq!((stray.dialect.delimiter, stray.odd_records), (Delimiter::SEMICOLON, 1));
 }
 
@@ -517,4 +517,38 @@ fn records_that_lack_fields_are_not_odd_where_they_are_filled() {
     assert_eq!(sniff(b"1,2\n3,4\n5\n6,7,8\n", true, &pad).odd_records, 1);
     let prose = b"word\none\ntwo\nthree\n";
     assert_eq!(sniff(prose, true, &pad).fields, 1);
+}
+
+#[test]
+fn a_quote_is_text_where_all_records_are_regular_without_quotes() {
+    for file in [
+        "id,name,city\n1,Ann,Oslo\n2,\"Bob,Rome\n3,Cid,Bern\n",
+        "id\tname\n1\t\"Nick\" Smith\n2\tBob\n",
+        "size;n\n\"3/4;1\n\"1/2;2\n\"5/8;3\n",
+    ] {
+        let sniffed = sniffed(file);
+        assert_eq!((sniffed.dialect.quote, sniffed.odd_records, sniffed.header), (None, 0, true), "{file}");
+        assert!(sniffed.stray_quote.is_some());
+        let note = sniffed.notes()[0].to_string();
+        assert!(note.starts_with("quotes are text, as the one in line "), "{note}");
+    }
+    for file in [
+        // Well formed.
+        "id,name,city\n1,Ann,Oslo\n2,\"Bob,Rome\n3,Cid,Bern\n4,Dan\",Wien\n",
+        // A field is in quotes.
+        "id,name,city\n1,\"Ann\",Oslo\n2,\"Bob,Rome\n3,Cid,Bern\n",
+        // Not regular without quotes.
+        "id,name,city\n1,\"Ann, Lee\" x,Oslo\n3,Cid,Bern\n",
+    ] {
+        assert_eq!(sniffed(file).dialect.quote, Some(b'"'), "{file}");
+    }
+    let given = Given { quote: Some(Some(b'"')), ..Given::default() };
+    assert_eq!(sniff(b"id\tname\n1\t\"Nick\" Smith\n2\tBob\n", true, &given).dialect.quote, Some(b'"'));
+}
+
+#[test]
+fn columns_of_numbers_are_noted() {
+    assert_eq!(sniffed("id,name,n\n1,x,\n2,y,3.5\n3,z,NA\n").numbers, [true, false, true]);
+    assert_eq!(sniffed("1,x\n2,y\n").numbers, [true, false]);
+    assert!(sniffed("a,b\n1,\"x\"\n").has_quoted_fields && !sniffed("a,b\n1,x\n").has_quoted_fields);
 }
