@@ -53,6 +53,12 @@ impl Row<'_> {
         self.fields.first().is_some_and(|field| !field.quoted && field.value.starts_with(b"#"))
     }
 
+    /// Whether its first field is a phrase, such as `Sales of May`.
+    pub(super) fn has_several_words(&self) -> bool {
+        let words = self.fields.first().map(|field| field.value.split(|&byte| byte == b' '));
+        words.is_none_or(|words| words.filter(|word| !word.is_empty()).count() >= 2)
+    }
+
     /// Whether it might stand before a table: it has words, or is marked as a comment.
     pub(super) fn is_title(&self) -> bool {
         let words = |field: &Field<'_>| {

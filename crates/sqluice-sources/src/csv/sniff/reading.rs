@@ -121,10 +121,11 @@ impl<'s> Reading<'s> {
         if titles.len() > PREAMBLE_MAX || usual_after < 2 || !titles.iter().all(Row::is_title) {
             return leading;
         }
-        // With several fields it may be a header, and an odd one.
-        let one_field = titles.iter().all(|row| row.fields.len() <= 1);
+        // Of several words, or with something between it and the table. Otherwise it is a record that lacks fields.
+        let is_phrase = |row: &Row<'_>| row.fields.len() <= 1 && row.has_several_words();
+        let spaced = self.rows[first].line > self.rows[first - 1].line + 1;
         let headed = || header::score(&self.rows[first].fields, &self.values(first + 1)) > 0.0;
-        if one_field || headed() { first } else { leading }
+        if titles.iter().all(is_phrase) || spaced || headed() { first } else { leading }
     }
 
     fn is_usual(&self, row: usize) -> bool {
@@ -235,6 +236,20 @@ impl<'s> Reading<'s> {
     /// Whether each record has as many fields as all others.
     pub(super) fn is_regular(&self) -> bool {
         !self.rows.is_empty() && self.rows.iter().all(|row| row.fields.len() == self.width)
+    }
+
+    /// Whether the first line that is no comment is no record like the others, and no title for sure.
+    pub(super) fn loses_first_line(&self) -> bool {
+        let before = self.rows[..self.body.start].iter().filter(|row| !row.begins_as_comment());
+        let titles: Vec<&Row<'_>> = before.collect();
+        let Some(first) = self.rows.get(self.body.start) else { return false };
+        let spaced = titles.last().is_some_and(|title| first.line > title.line + 1);
+        let are_phrases = titles.iter().all(|row| row.has_several_words());
+        match titles.len() {
+            0 => first.fields.len() != self.width,
+            1 => !spaced || !are_phrases,
+            _ => !are_phrases,
+        }
     }
 
     /// Whether a field begins and ends with that quote.

@@ -552,3 +552,58 @@ fn columns_of_numbers_are_noted() {
     assert_eq!(sniffed("1,x\n2,y\n").numbers, [true, false]);
     assert!(sniffed("a,b\n1,\"x\"\n").has_quoted_fields && !sniffed("a,b\n1,x\n").has_quoted_fields);
 }
+
+#[test]
+fn a_delimiter_that_parts_all_lines_alike_wins_over_one_that_loses_the_first() {
+    for (file, delimiter) in [
+        ("id,coord\n0,0.5;0.25\n1,1.5;1.25\n", ","),
+        ("id,tags\n1,red;green;blue\n", ","),
+        ("id,tags\n1,red;green;blue\n2,red;green;grey\n", ","),
+        ("full name,tags\nann lee,red;green;blue\nbob ray,red;green;grey\n", ","),
+        ("a,a\n0,w\n0,w\n0,|w\n0,|w\n", ","),
+        ("id;list\n1;a|b|c\n2;d|e|f\n3;g|h|i\n", ";"),
+        ("id\tlist\n1\ta,b,c\n2\td,e,f\n3\tg,h,i\n", "\t"),
+    ] {
+        let sniffed = sniffed(file);
+        assert_eq!((sniffed.dialect.delimiter, sniffed.skip_lines), (delimiter.parse().unwrap(), 0), "{file}");
+    }
+}
+
+#[test]
+fn delimiters_are_counted_by_records_not_by_lines() {
+    let text = (0..9).map(|line| format!("line {line} of a text")).collect::<Vec<_>>().join("\n");
+    for delimiter in [";", ",", "\t", "|"] {
+        let rows: String = (0..40).map(|row| format!("{row}{delimiter}\"{text}\"\n")).collect();
+        let sniffed = sniffed(&format!("id{delimiter}text\n{rows}"));
+        assert_eq!(sniffed.dialect.delimiter, delimiter.parse().unwrap());
+        assert_eq!((sniffed.fields, sniffed.records, sniffed.odd_records), (2, 41, 0));
+    }
+}
+
+#[test]
+fn what_always_touches_a_delimiter_belongs_to_it() {
+    for (delimiter, first) in [(",\t", ","), (";\t", ";"), (" ; ", ";"), (" | ", "|"), ("; ", ";"), (" , ", ",")] {
+        let file = "id,name,price\n1,ann,3.5\n2,bob,7.25\n3,cid,1.5\n".replace(',', delimiter);
+        assert_eq!(sniffed(&file).dialect.delimiter, delimiter.parse().unwrap(), "{file:?}");
+        // Once is not always.
+        let plain = file.replacen(delimiter, first, 4);
+        assert_eq!(sniffed(&plain).dialect.delimiter, first.parse().unwrap(), "{plain:?}");
+    }
+    assert_eq!(sniffed("id;text\n1;a ; b\n2;c ; d\n").dialect.delimiter, Delimiter::SEMICOLON);
+}
+
+#[test]
+fn a_colon_separates_only_where_nothing_else_does() {
+    let passwd = "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\nann:x:1000:1000:Ann:/home/ann:/bin/sh\n";
+    assert_eq!(sniffed(passwd).dialect.delimiter, Delimiter::from(b':'));
+    for file in [
+        "10:20:30\n10:20:31\n10:20:32\n",
+        "time\n10:20:30\n10:20:31\n",
+        "00:1b:44:11:3a:b7\n00:1b:44:11:3a:b8\n",
+        "key:value\nx:y\n",
+        "a:b:c\nd:e\n",
+    ] {
+        assert_ne!(sniffed(file).dialect.delimiter, Delimiter::from(b':'), "{file}");
+    }
+    assert_eq!(sniffed("t,n\n10:20:30,1\n10:20:31,2\n").dialect.delimiter, Delimiter::COMMA);
+}
