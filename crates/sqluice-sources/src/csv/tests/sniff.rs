@@ -607,3 +607,39 @@ fn a_colon_separates_only_where_nothing_else_does() {
     }
     assert_eq!(sniffed("t,n\n10:20:30,1\n10:20:31,2\n").dialect.delimiter, Delimiter::COMMA);
 }
+
+#[test]
+fn typed_columns_outvote_codes() {
+    for file in [
+        "id,date,s1,s2\n1,2020-01-01,a1,a2\n",
+        "id,s1,s2,s3,s4\n1,a1,a2,a3,a4\n2,b1,b2,b3,b4\n3,c1,c2,c3,c4\n",
+        "when,k1,k2\n2020-01-01,x1,x2\n2020-01-02,y1,y2\n",
+        "col1,col2\nval1,abc\n",
+        "c0,c1,c2\nx7,y8,z9\nu1,v2,w3\n",
+    ] {
+        assert!(sniffed(file).header, "{file:?}");
+    }
+    for file in ["a1,b2,1\nc3,d4,2\ne5,f6,3\n", "x7,y8,z9\nu1,v2,w3\nq4,r5,s6\n", "2020-01-01,k1\n2020-01-02,k2\n"] {
+        assert!(!sniffed(file).header, "{file:?}");
+    }
+}
+
+#[test]
+fn the_first_of_records_that_are_all_text_is_a_header_which_is_said() {
+    for file in ["color,fruit\nred,apple\ngreen,pear\n", "red,apple\ngreen,pear\nblue,red\n", "name\nann\nbob\n"] {
+        let sniffed = sniffed(file);
+        assert!(sniffed.header && sniffed.header_is_close, "{file:?}");
+        assert!(sniffed.notes().iter().any(|note| note.to_string().contains("no_header")), "{file:?}");
+    }
+    assert!(!sniffed("red,apple\ngreen,pear\nred,apple\n").header);
+}
+
+#[test]
+fn a_first_record_that_lacks_fields_is_no_title() {
+    for file in ["ann\n1,2,3\n4,5,6\n", "x;y\n1;2;3\n4;5;6\n7;8;9\n"] {
+        assert_eq!(sniffed(file).skip_lines, 0, "{file:?}");
+    }
+    for file in ["sales\n\n1,2,3\n4,5,6\n", "sales\nid,n,m\n4,5,6\n7,8,9\n", "Sales of May\n1,2,3\n4,5,6\n"] {
+        assert_ne!(sniffed(file).skip_lines, 0, "{file:?}");
+    }
+}
