@@ -16,6 +16,7 @@
 use std::io::Read;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use sqluice_core::error::Result;
 
@@ -47,6 +48,8 @@ pub(super) struct Cutter {
     marks: Marks,
     delimiter: Delimiter,
     record_bytes_max: usize,
+    /// A record of these bytes is none.
+    skipped: Arc<[u8]>,
     records: u64,
     /// Records beyond this are not looked at.
     records_max: u64,
@@ -66,6 +69,7 @@ impl Cutter {
             marks: dialect.marks(),
             delimiter: dialect.delimiter,
             record_bytes_max: limits.record_bytes_max,
+            skipped: Arc::default(),
             records: 0,
             records_max: u64::MAX,
         }
@@ -112,6 +116,11 @@ impl Cutter {
         (self.records, self.records_max) = (records.start, records.end);
     }
 
+    /// From here on, a record of these bytes, those of the header, is none.
+    pub(super) fn skip(&mut self, header: Arc<[u8]>) {
+        self.skipped = header;
+    }
+
     /// Takes back the part that was handed out last.
     pub(super) fn put_back(&mut self, cut: Cut) {
         let Cut { mut data, at, first_record, .. } = cut;
@@ -125,8 +134,12 @@ impl Cutter {
         let mut data = buffer;
         data.clear();
         data.append(&mut self.text.rest);
-        let mut scan =
-            Scan::new(part_bytes, self.record_bytes_max, self.records_max.saturating_sub(self.records));
+        let mut scan = Scan::new(
+            part_bytes,
+            self.record_bytes_max,
+            self.records_max.saturating_sub(self.records),
+            Arc::clone(&self.skipped),
+        );
         if scan.records_max == 0 {
             return Ok(None);
         }
@@ -179,7 +192,9 @@ impl Cutter {
         if data.is_empty() {
             return self.text.failed.take().map_or(Ok(None), Err);
         }
-        let last = scan.content() < data.len() && !self.marks.comment_at(&data, scan.content());
+        let last = scan.content() < data.len()
+            && !self.marks.comment_at(&data, scan.content())
+            && !scan.skips(&data[scan.record..]);
         let records = scan.records + u64::from(last);
         let (at, first_record) = (self.text.at, self.records);
         self.records += records;

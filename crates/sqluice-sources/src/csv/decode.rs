@@ -25,6 +25,7 @@ use super::cut::Cut;
 use super::dialect::Marks;
 use super::doubt::{self, Doubts};
 use super::find::Finder;
+use super::header::RepeatedHeaders;
 use super::malformed::What;
 use super::naive::{Limits, Parser, Record};
 use super::nulls::NullTokens;
@@ -43,6 +44,12 @@ pub(super) struct Shared {
     pub(super) padded: Arc<AtomicU64>,
     /// Quoted fields that may be rows.
     pub(super) doubts: Arc<Doubts>,
+    /// Records that repeat the header.
+    pub(super) repeated: Arc<RepeatedHeaders>,
+    /// The bytes of the header; empty: there is none.
+    pub(super) header_text: Arc<[u8]>,
+    /// A record with these bytes is no row.
+    pub(super) skips_header: bool,
     /// How many fields every record has.
     pub(super) fields: usize,
     pub(super) columns: Vec<Filled>,
@@ -91,6 +98,7 @@ impl CsvPart {
         let mut valid = Valid::new(self.input());
         let mut cursor = Cursor { byte: 0, line: self.cut.at.line };
         let mut doubted = Cursor { byte: 0, line: self.cut.at.line };
+        let mut repeats = Cursor { byte: 0, line: self.cut.at.line };
         let mut from = 0;
         let mut records = 0;
         loop {
@@ -102,9 +110,15 @@ impl CsvPart {
                 limits: self.shared.limits,
                 missing: self.shared.nulls.missing(self.raw_bytes),
                 strict_quotes: self.shared.options.strict_quotes,
+                header: &self.shared.header_text,
+                skips_header: self.shared.skips_header,
             };
             let Read { rows, end, next } = reader.read(from, &mut valid, scratch);
             let refused = self.doubts(rows, end, scratch, &mut doubted);
+            for &(start, _) in &scratch.repeated {
+                let line = repeats.advance(self.input(), start, self.cut.at).line;
+                self.shared.repeated.add(line, self.shared.skips_header);
+            }
             unescape(&mut self.cut.data, marks, scratch);
             give(rows, refused, &mut CsvRecords { part: self, scratch, cursor: &mut cursor }, sink)?;
             self.cut.data.truncate(self.raw_bytes);
@@ -229,6 +243,8 @@ impl CsvPart {
         let at = cursor.advance(self.input(), start, self.cut.at);
         let Shared { options, limits, fields, .. } = &*self.shared;
         let parser = Parser::new(&self.input()[start..], at, options.dialect, *limits);
+        let parser =
+            parser.with_skipped(if self.shared.skips_header { &self.shared.header_text } else { &[] });
         let mut record = parser.with_strict_quotes(options.strict_quotes).record(options.width(*fields))?;
         record.bytes = start + record.bytes.start..start + record.bytes.end;
         Some(record)

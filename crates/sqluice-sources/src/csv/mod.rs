@@ -77,6 +77,7 @@ pub use self::dialect::Dialect;
 pub use self::doubt::Doubts;
 pub use self::header::Header;
 pub use self::header::Renamed;
+pub use self::header::RepeatedHeaders;
 pub use self::header::unique;
 use self::malformed::{Malformed, What};
 use self::naive::{Limits, Parser, Width};
@@ -210,6 +211,8 @@ pub struct CsvReader {
     header: Header,
     /// The header has a field that may be rows.
     doubt: Option<Malformed>,
+    /// The bytes of the header; empty: there is none.
+    header_text: Arc<[u8]>,
 }
 
 /// A file whose rows can be read.
@@ -233,6 +236,7 @@ impl CsvReader {
         let mut cutter = Cutter::new(input, file.to_owned(), options.dialect, limits);
         cutter.skip_lines(options.skip_lines);
         let mut doubt = None;
+        let mut header_text: Arc<[u8]> = Arc::default();
         let header = loop {
             // Parts of one byte are parts of one line.
             let Some(cut) = cutter.next(Vec::new(), 1)? else { return Err(no_record(file, &options)) };
@@ -249,6 +253,7 @@ impl CsvReader {
             let width = record.fields.as_ref().map_or(0, Vec::len);
             if options.header {
                 doubt = doubt::doubt(&record, text, &options, width);
+                header_text = text.into();
             }
             let fields = record.fields.map_err(|malformed| malformed.error(file, &options, text, width))?;
             if let Some(doubt) = doubt.filter(|_| options.strict_quotes) {
@@ -260,7 +265,7 @@ impl CsvReader {
             cutter.put_back(cut);
             break Header::of_row(&fields);
         };
-        Ok(CsvReader { file: file.to_owned(), options, cutter, header, doubt })
+        Ok(CsvReader { file: file.to_owned(), options, cutter, header, doubt, header_text })
     }
 
     /// The names of the fields: none is empty, no two are the same.
@@ -286,6 +291,10 @@ impl CsvReader {
     pub fn into_source(mut self, columns: Vec<ColumnFrom>, rows: Range<u64>) -> CsvSource {
         let fields = self.header.names.len();
         let first_row = rows.start;
+        let skips_header = self.header.is_no_row(&self.options.numbers);
+        if skips_header {
+            self.cutter.skip(Arc::clone(&self.header_text));
+        }
         self.cutter.number(rows);
         let options = self.options;
         let tokens = options.null_tokens.clone();
@@ -299,6 +308,9 @@ impl CsvReader {
                 .with_missing(options.pad),
             padded: Arc::default(),
             doubts: Arc::default(),
+            repeated: Arc::default(),
+            header_text: self.header_text,
+            skips_header,
             pool: Pool::default(),
             options,
         };
@@ -341,6 +353,16 @@ impl CsvSource {
     #[must_use]
     pub fn with_padded(mut self, padded: Arc<AtomicU64>) -> CsvSource {
         Arc::get_mut(&mut self.shared).expect("no part is handed out yet").padded = padded;
+        self
+    }
+
+    /// Adds the records that repeat the header to `repeated`.
+    ///
+    /// # Panics
+    /// When a part was handed out.
+    #[must_use]
+    pub fn with_repeated(mut self, repeated: Arc<RepeatedHeaders>) -> CsvSource {
+        Arc::get_mut(&mut self.shared).expect("no part is handed out yet").repeated = repeated;
         self
     }
 

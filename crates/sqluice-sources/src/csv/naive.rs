@@ -17,6 +17,7 @@
 //!
 //! * With text after a closing quote, a record ends with the line of that text, whatever other quotes the line has.
 //! * With a quote that never closes, a record ends with the line of that quote: no later line is lost because of it.
+//! * A record that repeats the header is none where that is asked for.
 //! * With anything else, it goes on by the rules above to the first line end outside quotes.
 //! * A record that is longer than allowed can't be gone past: its end is not looked for.
 //!
@@ -101,12 +102,14 @@ pub(super) struct Parser<'a> {
     dialect: Dialect,
     limits: Limits,
     strict_quotes: bool,
+    /// A record of these bytes is none; empty: there is no such record.
+    skipped: &'a [u8],
 }
 
 impl<'a> Parser<'a> {
     /// `input` begins at `at`, with a record (or a comment, or an empty line).
     pub(super) fn new(input: &'a [u8], at: Position, dialect: Dialect, limits: Limits) -> Parser<'a> {
-        Parser { input, read: 0, at, dialect, limits, strict_quotes: false }
+        Parser { input, read: 0, at, dialect, limits, strict_quotes: false, skipped: &[] }
     }
 
     /// A quote within an unquoted field is malformed, if so asked.
@@ -115,8 +118,24 @@ impl<'a> Parser<'a> {
         self
     }
 
+    /// A record of these bytes, those of the header, is none.
+    pub(super) fn with_skipped(mut self, skipped: &'a [u8]) -> Parser<'a> {
+        self.skipped = skipped;
+        self
+    }
+
     /// The next record; `None` after the last.
     pub(super) fn record(&mut self, width: Width) -> Option<Record> {
+        loop {
+            let record = self.any_record(width)?;
+            let is_skipped = !self.skipped.is_empty() && self.input[record.bytes.clone()] == *self.skipped;
+            if !is_skipped || record.is_fatal() {
+                return Some(record);
+            }
+        }
+    }
+
+    fn any_record(&mut self, width: Width) -> Option<Record> {
         let blanks = self.dialect.delimiter.is_whitespace();
         let (mut at, mut start);
         loop {

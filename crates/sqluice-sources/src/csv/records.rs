@@ -38,6 +38,8 @@ pub(super) struct Scratch {
     pub(super) escaped: Vec<usize>,
     /// Which of `spans` have line ends: in order, with those of one record next to each other.
     pub(super) of_lines: Vec<usize>,
+    /// Where records begin that repeat the header, and after how many rows.
+    pub(super) repeated: Vec<(usize, usize)>,
     /// Which rows had fewer fields than there are.
     pub(super) padded: Vec<usize>,
     /// A bitmap for every column of the table.
@@ -58,6 +60,7 @@ impl Scratch {
             starts: vec![0; rows_max],
             escaped: Vec::new(),
             of_lines: Vec::new(),
+            repeated: Vec::new(),
             padded: Vec::new(),
             validity: vec![0; rows_max / 64 * columns],
             nulls: vec![false; columns],
@@ -77,6 +80,10 @@ pub(super) struct Records<'a> {
     pub(super) missing: Option<Span>,
     /// A quote within an unquoted field is malformed.
     pub(super) strict_quotes: bool,
+    /// The bytes of the header, or none.
+    pub(super) header: &'a [u8],
+    /// A record with the bytes of the header is none.
+    pub(super) skips_header: bool,
 }
 
 /// What came of it.
@@ -139,6 +146,7 @@ impl Records<'_> {
     pub(super) fn read(&self, from: usize, valid: &mut Valid, scratch: &mut Scratch) -> Read {
         scratch.escaped.clear();
         scratch.of_lines.clear();
+        scratch.repeated.clear();
         scratch.padded.clear();
         let Marks { delimiter, .. } = self.marks;
         let quote = self.marks.quote_needle();
@@ -308,6 +316,18 @@ impl Records<'_> {
             let too_long = at - record > self.limits.record_bytes_max;
             if too_long || at > valid.until && !valid.reaches(data, record, at) {
                 break Next::Malformed;
+            }
+            if at - record == self.header.len() && data[record..at] == *self.header {
+                scratch.repeated.push((record, rows));
+                if self.skips_header {
+                    // Of the slots that it has filled, those with escapes or line ends are forgotten.
+                    scratch.escaped.retain(|slot| slot % stride != rows);
+                    scratch.of_lines.retain(|slot| slot % stride != rows);
+                    record = start.min(data.len());
+                    (start, content) = (record, record);
+                    slot = rows;
+                    continue;
+                }
             }
             scratch.starts[rows] = record as u32;
             rows += 1;

@@ -19,6 +19,7 @@
 //! Invariant: all ways find the same, which is what [`naive`](super::naive) finds.
 
 use std::ops::ControlFlow::{self, Break, Continue};
+use std::sync::Arc;
 
 use super::delimiter::Delimiter;
 use super::dialect::Marks;
@@ -32,6 +33,8 @@ const HITS_MIN: u32 = 8;
 pub(super) struct Scan {
     part_bytes: usize,
     record_bytes_max: usize,
+    /// A record of these bytes is none; empty: there is no such record.
+    skipped: Arc<[u8]>,
     pub(super) records_max: u64,
     /// All before this is looked through.
     seen: usize,
@@ -56,10 +59,16 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    pub(super) fn new(part_bytes: usize, record_bytes_max: usize, records_max: u64) -> Scan {
+    pub(super) fn new(
+        part_bytes: usize,
+        record_bytes_max: usize,
+        records_max: u64,
+        skipped: Arc<[u8]>,
+    ) -> Scan {
         Scan {
             part_bytes,
             record_bytes_max,
+            skipped,
             records_max,
             seen: 0,
             record: 0,
@@ -294,12 +303,18 @@ impl Scan {
             self.seen = at;
             return Break(None);
         }
-        self.records += u64::from(at > self.record && !comment);
+        self.records += u64::from(at > self.record && !comment && !self.skips(&data[self.record..at]));
         self.record = at + 1;
         if ends_line && (at + 1 >= self.part_bytes || self.records >= self.records_max) {
             return Break(Some(at + 1));
         }
         Continue(())
+    }
+
+    /// Whether a record is none: the header again.
+    #[inline]
+    pub(super) fn skips(&self, record: &[u8]) -> bool {
+        record.len() == self.skipped.len() && !record.is_empty() && *record == *self.skipped
     }
 
     /// Whether the current record is longer than allowed, and enough of it has been read to see that.

@@ -237,6 +237,7 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     let (text, at) = start(input, options.skip_lines);
     let mut parser =
         Parser::new(text, at, options.dialect, options.limits()).with_strict_quotes(options.strict_quotes);
+    let header_text = header_text(input, &options);
     let mut next = |width| {
         let record = parser.record(width)?;
         // Where reading failed, nothing is known of a record without an end.
@@ -268,7 +269,13 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     let width = options.width(outcome.header.len());
     let mut first = Some(first).filter(|_| !options.header);
     while !setup.rows.is_empty() {
-        let Some(record) = first.take().or_else(|| next(width)) else {
+        let mut next_row = || loop {
+            let record = next(width)?;
+            if header_text.is_empty() || text[record.bytes.clone()] != header_text {
+                return Some(record);
+            }
+        };
+        let Some(record) = first.take().or_else(&mut next_row) else {
             let broken = || reported(&Error::read(in_file, std::io::Error::other("broken")));
             outcome.error = setup.fails_at.map(|_| broken());
             break;
@@ -288,6 +295,20 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
         }
     }
     outcome
+}
+
+/// The bytes of the header, if a record like it is no row.
+fn header_text(input: &[u8], options: &CsvOptions) -> Vec<u8> {
+    let (text, at) = start(input, options.skip_lines);
+    let first = Parser::new(text, at, options.dialect, options.limits()).record(Width::First);
+    match first {
+        Some(Record { fields: Ok(fields), bytes, .. })
+            if options.header && Header::of_names(fields.clone()).is_no_row(&options.numbers) =>
+        {
+            text[bytes].to_vec()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Where the records begin: after a byte order mark and `skip_lines` lines.

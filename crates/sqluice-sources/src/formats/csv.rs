@@ -13,7 +13,9 @@ use super::opened::{Columns, Content, OpenRequest, Opened, SampledRows, WantedRo
 use super::sample::{SAMPLE_GROWTH, SampleFacts, changed, sample_reader};
 use super::{FileFormat, Format};
 use crate::convert::Conversion;
-use crate::csv::{COLUMNS_MAX, CsvOptions, CsvReader, Delimiter, Dialect, Doubts, Given, Sniffed, sniff};
+use crate::csv::{
+    COLUMNS_MAX, CsvOptions, CsvReader, Delimiter, Dialect, Doubts, Given, RepeatedHeaders, Sniffed, sniff,
+};
 use crate::input::{InputFile, Sample};
 
 /// The settings of CSV.
@@ -60,8 +62,13 @@ impl Format for Csv {
         let mut recognised = Recognised::new("csv");
         recognised.csv = Some(recognised_csv(&sniffed));
         let all_malformed = odd_header(&columns, &options, &sniffed, &input);
-        let content =
-            CsvFile { names: columns.names.clone(), options, padded: Arc::default(), doubts: Arc::default() };
+        let content = CsvFile {
+            names: columns.names.clone(),
+            options,
+            padded: Arc::default(),
+            doubts: Arc::default(),
+            repeated: Arc::default(),
+        };
         let fields = (0..columns.names.len()).map(ColumnFrom::Field).collect();
         let rows = reader.into_source(fields, 0..request.rows_max);
         Ok(vec![Opened {
@@ -274,6 +281,8 @@ struct CsvFile {
     padded: Arc<AtomicU64>,
     /// The quoted fields that may be rows.
     doubts: Arc<Doubts>,
+    /// The records that repeat the header.
+    repeated: Arc<RepeatedHeaders>,
 }
 
 impl Content for CsvFile {
@@ -291,8 +300,9 @@ impl Content for CsvFile {
         // An attempt before this one loaded nothing.
         self.padded.store(0, Ordering::Relaxed);
         self.doubts.clear();
+        self.repeated.clear();
         let source = reader.into_source(wanted.map, wanted.rows).with_padded(Arc::clone(&self.padded));
-        let source = source.with_doubts(Arc::clone(&self.doubts));
+        let source = source.with_doubts(Arc::clone(&self.doubts)).with_repeated(Arc::clone(&self.repeated));
         Ok(Box::new(source.with_progress(progress, opened.bytes)))
     }
 
@@ -318,6 +328,10 @@ impl Content for CsvFile {
 
     fn padded(&self) -> u64 {
         self.padded.load(Ordering::Relaxed)
+    }
+
+    fn late_notes(&self) -> Vec<Message> {
+        self.repeated.note().into_iter().collect()
     }
 
     fn warning(&self) -> Option<Message> {

@@ -149,6 +149,11 @@ pub trait Content: Send {
         0
     }
 
+    /// Returns notes about the last source, which are known only now that all of it is read.
+    fn late_notes(&self) -> Vec<Message> {
+        Vec::new()
+    }
+
     /// Returns a warning about the rows of the last source, where their values may not be what they seem.
     fn warning(&self) -> Option<Message> {
         None

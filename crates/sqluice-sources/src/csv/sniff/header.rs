@@ -45,11 +45,18 @@ pub(super) fn score(first: &[Field<'_>], rest: &[&[Field<'_>]]) -> f64 {
     if rest.is_empty() {
         return if kinds.iter().any(|kind| kind.is_typed()) { -1.0 } else { 1.0 };
     }
+    let same = |row: &&[Field<'_>]| {
+        row.len() == first.len() && row.iter().zip(first).all(|(field, name)| field.value == name.value)
+    };
+    let others: Vec<&[Field<'_>]> = rest.iter().copied().filter(|row| !same(row)).collect();
+    let repeats = others.len() < rest.len();
+    let rest = &others[..];
     let counted = counted(first, &kinds, rest);
     let columns: Vec<Said> = (0..first.len())
         .map(|column| of_column(column, first, kinds[column], counted[column], rest))
         .collect();
-    let typed = || columns.iter().filter_map(|said| if let Said::Typed(score) = said { Some(*score) } else { None });
+    let typed =
+        || columns.iter().filter_map(|said| if let Said::Typed(score) = said { Some(*score) } else { None });
     let text = columns.iter().map(|said| if let Said::Text(score) = said { *score } else { 0.0 });
     let all_for = typed().next().is_some() && typed().all(|score| score > 0.0);
     let is_numbered = is_numbered(first);
@@ -63,9 +70,8 @@ pub(super) fn score(first: &[Field<'_>], rest: &[&[Field<'_>]]) -> f64 {
     if values.len() < first.iter().filter(|field| !field.value.is_empty()).count() {
         score -= 0.5;
     }
-    let same =
-        |row: &&&[Field<'_>]| row.iter().map(|field| &field.value).eq(first.iter().map(|field| &field.value));
-    if rest.iter().any(|row| same(&row)) {
+    // Over numbers it is a header that is repeated.
+    if repeats && !all_for {
         score -= 2.0;
     }
     score

@@ -31,8 +31,8 @@ mod reading;
 mod sniffed;
 
 pub(super) use self::cell::is_number_or_missing;
-pub(super) use self::field::split;
 use self::field::Field;
+pub(super) use self::field::split;
 use self::reading::{Around, Reading};
 pub use self::sniffed::{Preamble, Sniffed};
 use super::delimiter::Delimiter;
@@ -268,7 +268,8 @@ impl<'s> Sniffer<'s> {
                 delimiter.is_whitespace() || memchr::memmem::find(self.text, delimiter.as_bytes()).is_some();
             // Records may have many lines, of which one has it.
             let early = || lines().take(EARLY_LINES).any(|line| has(&line));
-            let found = preferred || has_any && all > 0 && (early() || lines().filter(has).count() * 5 >= all);
+            let found =
+                preferred || has_any && all > 0 && (early() || lines().filter(has).count() * 5 >= all);
             (free && found).then_some((delimiter, *prior))
         };
         let mut candidates: Vec<(Delimiter, f64)> = DELIMITERS.iter().filter_map(frequent).collect();
@@ -334,9 +335,7 @@ impl<'s> Sniffer<'s> {
         if let ([only], true) = (&candidates[..], self.given.pad) {
             return self.finish(self.with_delimiter(*only), Vec::new());
         }
-        let prose = readings
-            .iter()
-            .any(|reading| is_comma(reading) && self.is_prose(reading));
+        let prose = readings.iter().any(|reading| is_comma(reading) && self.is_prose(reading));
         let delimiter =
             self.given.preferred.unwrap_or(if prose { Delimiter::NONE } else { Delimiter::COMMA });
         let delimiter = if self.given.is_free(delimiter.first()) { delimiter } else { Delimiter::NONE };

@@ -270,7 +270,15 @@ impl<'s> Reading<'s> {
 
     /// Which fields of the records from `from` on are numbers, as far as they are there.
     pub(super) fn numbers(&self, from: usize) -> Vec<bool> {
-        let values = self.values(from);
+        // A header may be repeated.
+        let header =
+            from.checked_sub(1).filter(|row| self.body.contains(row)).map(|row| &self.rows[row].fields[..]);
+        let is_header = |row: &&[Field<'_>]| {
+            header.is_some_and(|header| {
+                row.iter().map(|field| &field.value).eq(header.iter().map(|field| &field.value))
+            })
+        };
+        let values: Vec<&[Field<'_>]> = self.values(from).into_iter().filter(|row| !is_header(row)).collect();
         let are_numbers = |column: usize| {
             let kinds = || values.iter().filter_map(|row| row.get(column)).map(Field::kind);
             kinds().any(|kind| kind == CellKind::Number)

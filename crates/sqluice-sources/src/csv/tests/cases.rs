@@ -8,7 +8,7 @@ use sqluice_core::batch::{Batch, ROWS_MAX, Value};
 use sqluice_core::error::{Error, ErrorKind};
 use sqluice_core::source::{Refused, Source};
 
-use super::super::{ColumnFrom, Constant, CsvOptions, CsvReader, Dialect, Doubts};
+use super::super::{ColumnFrom, Constant, CsvOptions, CsvReader, Dialect, Doubts, RepeatedHeaders};
 use super::{Taken, fast, lenient, options, reader, shown, slow, source};
 
 /// Both parsers say this of `input`, for any size of parts: rows with fields separated by `|` and NULL as `~`.
@@ -571,16 +571,48 @@ fn a_table_with_thousands_of_columns_has_smaller_batches() {
     assert!(fast == slow);
 }
 
-/// What a source says of quoted fields that may be rows.
-fn warned(input: &[u8], options: CsvOptions) -> Option<String> {
+/// What a source says of quoted fields that may be rows, and of records that repeat the header.
+fn said(input: &[u8], options: CsvOptions) -> (Option<String>, Option<String>) {
     let reader = CsvReader::new(Box::new(Cursor::new(input.to_vec())), Path::new("in.csv"), options).unwrap();
     let fields = (0..reader.header().len()).map(ColumnFrom::Field).collect();
-    let doubts = Arc::<Doubts>::default();
-    let mut source = reader.into_source(fields, 0..u64::MAX).with_doubts(Arc::clone(&doubts));
+    let (doubts, repeated) = (Arc::<Doubts>::default(), Arc::<RepeatedHeaders>::default());
+    let source = reader.into_source(fields, 0..u64::MAX).with_doubts(Arc::clone(&doubts));
+    let mut source = source.with_repeated(Arc::clone(&repeated));
     while let Some(mut part) = source.next_part().unwrap() {
         part.decode(&mut |_: &Batch<'_>| Ok(())).unwrap();
     }
-    doubts.warning().map(|warning| warning.to_string())
+    (doubts.warning().map(|warning| warning.to_string()), repeated.note().map(|note| note.to_string()))
+}
+
+fn warned(input: &[u8], options: CsvOptions) -> Option<String> {
+    said(input, options).0
+}
+
+#[test]
+fn a_record_that_repeats_the_header_over_numbers_is_skipped() {
+    let file = b"id,name\n1,x\nid,name\n2,\"y\nz\"\nid,name\n3,name\nid,name";
+    for part_bytes in [1, 9, 1 << 20] {
+        let options = CsvOptions { part_bytes, numbers: vec![true, false], ..CsvOptions::default() };
+        let outcome = fast(file, options.clone());
+        assert_eq!(outcome.taken.iter().map(line).collect::<Vec<_>>(), ["1|x", "2|y\nz", "3|name"]);
+        assert_eq!(outcome, slow(file, options.clone()));
+        let note = said(file, options).1.unwrap();
+        assert_eq!(note, "3 lines repeat the header and are skipped: lines 3, 6, 8");
+        // Where all is text, it may be a row.
+        let text = CsvOptions { part_bytes, ..CsvOptions::default() };
+        assert_eq!(fast(file, text.clone()).rows().len(), 6);
+        assert_eq!(
+            said(file, text).1.unwrap(),
+            "3 lines repeat the header, and are loaded as rows: lines 3, 6, 8"
+        );
+    }
+    // A number may be a name.
+    let years = CsvOptions { numbers: vec![true, true], ..CsvOptions::default() };
+    assert_eq!(fast(b"2019,2020\n1,2\n2019,2020\n", years.clone()).rows().len(), 2);
+    assert_eq!(
+        said(b"2019,2020\n1,2\n2019,2020\n", years).1.unwrap(),
+        "line 3 repeats the header, and is loaded as a row"
+    );
 }
 
 #[test]

@@ -358,6 +358,18 @@ proptest! {
     }
 
     #[test]
+    fn records_that_repeat_the_header_are_skipped_alike(
+        lines in prop::collection::vec(select(vec!["a,b", "1,2", "\"a\",b", "a,b,c", "", "#", "1,\"a\na,b\"", "a,b\n", "\"a,b"]), 0..12),
+        part_bytes in part_bytes(), pad: bool, comment in prop::option::of(Just(b'#')), rows_max in 0..9u64,
+    ) {
+        let input = format!("a,b\n{}", lines.join("\n")).into_bytes();
+        let dialect = Dialect { comment, ..Dialect::default() };
+        let options = CsvOptions { dialect, part_bytes, pad, numbers: vec![true], ..CsvOptions::default() };
+        let setup = Setup { rows: 0..rows_max, ..lenient(options) };
+        prop_assert_eq!(fast(&input, setup.clone()), slow(&input, setup));
+    }
+
+    #[test]
     fn what_a_sink_takes_and_what_it_refuses_is_all_there_is_in_order(
         (dialect, input) in well_formed(narrow()), part_bytes in part_bytes(), taste in taste(),
     ) {

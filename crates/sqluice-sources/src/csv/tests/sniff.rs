@@ -565,7 +565,11 @@ fn a_delimiter_that_parts_all_lines_alike_wins_over_one_that_loses_the_first() {
         ("id\tlist\n1\ta,b,c\n2\td,e,f\n3\tg,h,i\n", "\t"),
     ] {
         let sniffed = sniffed(file);
-        assert_eq!((sniffed.dialect.delimiter, sniffed.skip_lines), (delimiter.parse().unwrap(), 0), "{file}");
+        assert_eq!(
+            (sniffed.dialect.delimiter, sniffed.skip_lines),
+            (delimiter.parse().unwrap(), 0),
+            "{file}"
+        );
     }
 }
 
@@ -582,7 +586,9 @@ fn delimiters_are_counted_by_records_not_by_lines() {
 
 #[test]
 fn what_always_touches_a_delimiter_belongs_to_it() {
-    for (delimiter, first) in [(",\t", ","), (";\t", ";"), (" ; ", ";"), (" | ", "|"), ("; ", ";"), (" , ", ",")] {
+    for (delimiter, first) in
+        [(",\t", ","), (";\t", ";"), (" ; ", ";"), (" | ", "|"), ("; ", ";"), (" , ", ",")]
+    {
         let file = "id,name,price\n1,ann,3.5\n2,bob,7.25\n3,cid,1.5\n".replace(',', delimiter);
         assert_eq!(sniffed(&file).dialect.delimiter, delimiter.parse().unwrap(), "{file:?}");
         // Once is not always.
@@ -619,14 +625,18 @@ fn typed_columns_outvote_codes() {
     ] {
         assert!(sniffed(file).header, "{file:?}");
     }
-    for file in ["a1,b2,1\nc3,d4,2\ne5,f6,3\n", "x7,y8,z9\nu1,v2,w3\nq4,r5,s6\n", "2020-01-01,k1\n2020-01-02,k2\n"] {
+    for file in
+        ["a1,b2,1\nc3,d4,2\ne5,f6,3\n", "x7,y8,z9\nu1,v2,w3\nq4,r5,s6\n", "2020-01-01,k1\n2020-01-02,k2\n"]
+    {
         assert!(!sniffed(file).header, "{file:?}");
     }
 }
 
 #[test]
 fn the_first_of_records_that_are_all_text_is_a_header_which_is_said() {
-    for file in ["color,fruit\nred,apple\ngreen,pear\n", "red,apple\ngreen,pear\nblue,red\n", "name\nann\nbob\n"] {
+    for file in
+        ["color,fruit\nred,apple\ngreen,pear\n", "red,apple\ngreen,pear\nblue,red\n", "name\nann\nbob\n"]
+    {
         let sniffed = sniffed(file);
         assert!(sniffed.header && sniffed.header_is_close, "{file:?}");
         assert!(sniffed.notes().iter().any(|note| note.to_string().contains("no_header")), "{file:?}");
@@ -642,4 +652,11 @@ fn a_first_record_that_lacks_fields_is_no_title() {
     for file in ["sales\n\n1,2,3\n4,5,6\n", "sales\nid,n,m\n4,5,6\n7,8,9\n", "Sales of May\n1,2,3\n4,5,6\n"] {
         assert_ne!(sniffed(file).skip_lines, 0, "{file:?}");
     }
+}
+
+#[test]
+fn a_header_over_numbers_may_be_repeated() {
+    let sniffed = sniffed("id,name\n1,x\nid,name\n2,y\nid,name\n");
+    assert!(sniffed.header);
+    assert_eq!(sniffed.numbers, [true, false]);
 }
