@@ -97,6 +97,12 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         }
         print_details(&report, printer);
         columns::summarize(&report.tables, printer);
+        // What was known before is said above.
+        for (input, before) in report.inputs.iter().zip(&inputs) {
+            for note in input.notes.iter().filter(|note| !before.notes.contains(note)) {
+                printer.note(&format!("  {}: {}", input.name, terms::rendered(note)));
+            }
+        }
         for warning in report.inputs.iter().flat_map(|input| &input.warnings) {
             printer.warn(&format!("warning: {}", terms::rendered(warning)));
         }

@@ -60,7 +60,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::progress::Amount;
@@ -120,6 +120,8 @@ pub struct CsvOptions {
     pub strict_quotes: bool,
     /// The fields that are numbers in all records seen so far. A line with another value there is no row.
     pub numbers: Vec<bool>,
+    /// Records at the end of the file whose fields are all empty are no rows.
+    pub leave_out_empty: bool,
     /// Some fields of the file are surely quoted: a remedy that makes quotes text would spoil them.
     pub has_quoted_fields: bool,
     /// Parts end with the first record at or after this many bytes. At most 16 MiB.
@@ -144,6 +146,7 @@ impl Default for CsvOptions {
             pad: false,
             strict_quotes: false,
             numbers: Vec::new(),
+            leave_out_empty: false,
             has_quoted_fields: false,
             part_bytes: PART_BYTES,
             field_bytes_max: FIELD_BYTES_MAX,
@@ -174,6 +177,8 @@ setters! { CsvOptions:
     strict_quotes(strict: bool) = strict;
     /// Sets which fields are numbers, as far as that is known.
     numbers(numbers: impl Into<Vec<bool>>) = numbers.into();
+    /// Leaves out records at the end of the file whose fields are all empty.
+    leave_out_empty(leave_out: bool) = leave_out;
     /// States whether some fields are surely quoted.
     has_quoted_fields(has_quoted_fields: bool) = has_quoted_fields;
     /// Sets the size from which on a part ends, in bytes: at most 16 MiB.
@@ -220,6 +225,8 @@ pub struct CsvSource {
     shared: Arc<Shared>,
     cutter: Cutter,
     doubt: Option<Malformed>,
+    /// Records at the end that are no rows.
+    left_out: Arc<AtomicU64>,
     part_bytes: usize,
     first_row: u64,
     handed_out: HandedOut,
@@ -296,6 +303,9 @@ impl CsvReader {
             self.cutter.skip(Arc::clone(&self.header_text));
         }
         self.cutter.number(rows);
+        if self.options.leave_out_empty {
+            self.cutter.leave_out_empty(fields);
+        }
         let options = self.options;
         let tokens = options.null_tokens.clone();
         let shared = Shared {
@@ -318,6 +328,7 @@ impl CsvReader {
             part_bytes: shared.options.part_bytes.clamp(1, 16 << 20),
             shared: Arc::new(shared),
             doubt: self.doubt,
+            left_out: Arc::default(),
             cutter: self.cutter,
             first_row,
             handed_out: HandedOut::default(),
@@ -366,6 +377,13 @@ impl CsvSource {
         self
     }
 
+    /// Counts the empty records at the end of the file that are left out in `left_out`, once the source has no more parts.
+    #[must_use]
+    pub fn with_left_out(mut self, left_out: Arc<AtomicU64>) -> CsvSource {
+        self.left_out = left_out;
+        self
+    }
+
     /// Adds the quoted fields that may be rows to `doubts`.
     ///
     /// # Panics
@@ -383,7 +401,9 @@ impl CsvSource {
 
 impl Source for CsvSource {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
-        let Some(cut) = self.cutter.next(self.shared.pool.data(), self.part_bytes)? else { return Ok(None) };
+        let cut = self.cutter.next(self.shared.pool.data(), self.part_bytes)?;
+        self.left_out.store(self.cutter.left_out(), Ordering::Relaxed);
+        let Some(cut) = cut else { return Ok(None) };
         let input_bytes = self.handed_out.next(self.cutter.at().byte);
         let raw_bytes = cut.data.len();
         Ok(Some(Box::new(CsvPart { shared: Arc::clone(&self.shared), cut, input_bytes, raw_bytes })))

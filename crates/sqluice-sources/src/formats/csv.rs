@@ -15,6 +15,7 @@ use super::{FileFormat, Format};
 use crate::convert::Conversion;
 use crate::csv::{
     COLUMNS_MAX, CsvOptions, CsvReader, Delimiter, Dialect, Doubts, Given, RepeatedHeaders, Sniffed, sniff,
+    unique,
 };
 use crate::input::{InputFile, Sample};
 
@@ -58,12 +59,13 @@ impl Format for Csv {
         if let Some((message, hint)) = sniffed.refusal() {
             return Err(Error::input(message).at(Place::file(input.name())).hint(hint));
         }
+        let header = reader.header().to_vec();
         let columns = columns(&input, &reader, &options, &sniffed, request)?;
         let mut recognised = Recognised::new("csv");
         recognised.csv = Some(recognised_csv(&sniffed));
         let all_malformed = odd_header(&columns, &options, &sniffed, &input);
         let content = CsvFile {
-            names: columns.names.clone(),
+            header,
             options,
             padded: Arc::default(),
             doubts: Arc::default(),
@@ -120,6 +122,7 @@ fn columns(
         notes.push(note.into());
     }
     if options.header {
+        notes.extend(trim(&mut names, request.named));
         let places = Some((0..names.len()).map(|field| reader.place_of(field)).collect());
         return Ok(Columns { names, places, notes });
     }
@@ -142,6 +145,27 @@ fn columns(
         None => {}
     }
     Ok(Columns { names, places: None, notes })
+}
+
+/// Removes the blanks around names, unless a setting names a column with them. Returns a note about it.
+fn trim(names: &mut Vec<String>, named: &[String]) -> Option<Message> {
+    let trimmed = names.iter().map(|name| match name.trim() {
+        "" => name.clone(),
+        _ if named.contains(name) => name.clone(),
+        trimmed => trimmed.to_owned(),
+    });
+    let (trimmed, _) = unique(trimmed.collect());
+    let changed: Vec<usize> = (0..names.len()).filter(|&column| trimmed[column] != names[column]).collect();
+    let first = *changed.first()?;
+    let others = match changed.len() - 1 {
+        0 => String::new(),
+        1 => ", and 1 more column".to_owned(),
+        more => format!(", and {more} more columns"),
+    };
+    let (from, to) = (&names[first], &trimmed[first]);
+    let note = format!("blanks around names are left out: {from:?} is called {to:?}{others}");
+    *names = trimmed;
+    Some(note.into())
 }
 
 /// Returns the recognised dialect, for the report.
@@ -274,8 +298,8 @@ fn preferred(path: &Path) -> Option<Delimiter> {
 
 /// The rows of a CSV file, once it is known how the file is written.
 struct CsvFile {
-    /// The names of the columns, for a file that changes while it is read.
-    names: Vec<String>,
+    /// The names in the header, for a file that changes while it is read.
+    header: Vec<String>,
     options: CsvOptions,
     /// The number of rows that were loaded although fields are missing.
     padded: Arc<AtomicU64>,
@@ -291,8 +315,8 @@ impl Content for CsvFile {
         let progress = (!opened.has_offsets_of_file()).then(|| opened.bytes_read.clone());
         let reader = CsvReader::new(opened.reader, input.name(), self.options.clone())?;
         let same = match self.options.header {
-            true => reader.header() == self.names,
-            false => reader.header().len() == self.names.len(),
+            true => reader.header() == self.header,
+            false => reader.header().len() == self.header.len(),
         };
         if !same {
             return Err(changed());

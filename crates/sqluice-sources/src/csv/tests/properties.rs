@@ -199,6 +199,7 @@ fn any_options() -> impl Strategy<Value = CsvOptions> {
                 empty_as_text,
                 pad,
                 strict_quotes,
+                leave_out_empty: false,
                 numbers: if header { vec![true] } else { Vec::new() },
                 has_quoted_fields: pad,
                 part_bytes,
@@ -367,6 +368,21 @@ proptest! {
         let options = CsvOptions { dialect, part_bytes, pad, numbers: vec![true], ..CsvOptions::default() };
         let setup = Setup { rows: 0..rows_max, ..lenient(options) };
         prop_assert_eq!(fast(&input, setup.clone()), slow(&input, setup));
+    }
+
+    #[test]
+    fn empty_records_are_left_out_at_the_end_alone(
+        lines in prop::collection::vec(select(vec![",", ",", ",", "1,2", "", "\",\n,\",", ",,", "\"\",", "x,\"\n,\n\""]), 0..24),
+        line_end in select(vec!["\n", "\r\n", "\r"]), part_bytes in part_bytes(), at_end: bool,
+    ) {
+        let input = format!("a,b{line_end}{}{}", lines.join(line_end), if at_end { line_end } else { "" });
+        let options = CsvOptions { part_bytes, ..CsvOptions::default() };
+        let mut expected = slow(input.as_bytes(), lenient(options.clone()));
+        while expected.taken.last() == Some(&Taken::Row(vec![None, None])) {
+            expected.taken.pop();
+        }
+        let left_out = fast(input.as_bytes(), lenient(CsvOptions { leave_out_empty: true, ..options }));
+        prop_assert_eq!(left_out, expected);
     }
 
     #[test]
