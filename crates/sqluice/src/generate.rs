@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
+use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::setters;
@@ -100,6 +101,26 @@ setters! { Extent:
     share(share: impl Into<Option<(u64, u64)>>) = share.into();
     /// Multiplies the row counts that the comments of the schema state.
     scale(scale: impl Into<Option<f64>>) = scale.into();
+}
+
+impl TakesSettings for Generate {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::Seed => self.seed = value.to()?,
+            _ => return self.write.set(setting, value),
+        }
+        Ok(true)
+    }
+}
+
+impl TakesSettings for Extent {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::RowsScale => self.scale = Some(value.to()?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
 }
 
 impl Extent {
