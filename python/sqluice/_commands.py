@@ -36,6 +36,8 @@ def load(
     header: bool | None = None,
     skip_lines: int | None = None,
     null: str | Sequence[str] = (),
+    trim: bool = False,
+    keep_empty_rows: bool = False,
     empty_as_text: bool = False,
     pad: bool = False,
     strict_quotes: bool = False,
@@ -87,7 +89,9 @@ def load(
     records of each table to read at most.
     delimiter: one character or several, "whitespace" for runs of blanks, "none" for one column. quote, escape, comment: "" for none.
     skip_lines: 0 keeps lines before the table that are recognised as no part of it. pad: fields that are missing at the end of a
-    record are NULL. strict_quotes: a quote inside an unquoted field makes a bad row.
+    record are NULL. strict_quotes: a quote inside an unquoted field makes a bad row, as does a quoted field whose lines could be rows, which
+    has a warning otherwise. trim: blanks around unquoted values are removed. keep_empty_rows: rows at the end of a file whose
+    fields are all empty are rows; without it they are left out of new tables.
     schema: statements that declare the tables, or the path of a file with them; types: those of some columns. lossy: what SQLite's
     conversions may lose, they lose.
     date: formats of columns with dates, such as {"placed": "%d.%m.%Y"}, which become ISO 8601 text. boolean: columns of booleans, which become

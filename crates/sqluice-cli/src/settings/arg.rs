@@ -44,7 +44,8 @@ pub(super) fn arg(setting: Setting, declaration: &Declaration) -> Arg {
     }
     match declaration.kind {
         Kind::Switch | Kind::YesOrNo => return arg.action(ArgAction::SetTrue),
-        Kind::Columns => arg = arg.value_delimiter(',').action(ArgAction::Append),
+        // A text may be a number below zero.
+        Kind::Texts => arg = arg.action(ArgAction::Append).allow_hyphen_values(true),
         kind if is_list(kind) => arg = arg.action(ArgAction::Append),
         Kind::Integer(least, _) => arg = arg.allow_negative_numbers(least < 0),
         _ => {}
@@ -58,6 +59,7 @@ fn is_list(kind: Kind) -> bool {
         kind,
         Kind::Texts
             | Kind::Names
+            | Kind::Columns
             | Kind::Indexes
             | Kind::Types
             | Kind::Dates
@@ -85,7 +87,7 @@ fn parser(kind: Kind) -> ValueParser {
         Kind::Text => ValueParser::new(StringValueParser::new().map(Value::Text)),
         Kind::Name => ValueParser::new(NonEmptyStringValueParser::new().map(Value::Text)),
         Kind::Texts | Kind::Indexes => ValueParser::new(StringValueParser::new().map(texts)),
-        Kind::Names | Kind::Columns => ValueParser::new(NonEmptyStringValueParser::new().map(texts)),
+        Kind::Names => ValueParser::new(NonEmptyStringValueParser::new().map(texts)),
         Kind::Path | Kind::Statements => ValueParser::new(PathBufValueParser::new().map(Value::Path)),
         Kind::Choice(words) => one_of(words.iter().copied()),
         Kind::InputFormat => one_of(load::formats::ALL.iter().map(|format| (format.name, format.about))),

@@ -24,7 +24,8 @@ pub(super) fn value(kind: Kind, text: &str) -> Result<Value, String> {
         Kind::Path | Kind::Statements => Value::Path(PathBuf::from(text)),
         Kind::Character => Value::Character(role(text)?),
         Kind::Delimiter => Value::Text(delimiter(text)?),
-        Kind::Texts | Kind::Names | Kind::Columns | Kind::Indexes => Value::Texts(vec![text.to_owned()]),
+        Kind::Texts | Kind::Names | Kind::Indexes => Value::Texts(vec![text.to_owned()]),
+        Kind::Columns => Value::Texts(columns(text)?),
         Kind::Types => Value::Pairs(vec![column_type(text)?]),
         Kind::Dates => Value::Pairs(vec![date(text)?]),
         Kind::Separators => Value::Pairs(vec![thousands(text)?]),
@@ -82,6 +83,48 @@ fn delimiter(text: &str) -> Result<String, String> {
         Ok(_) => Ok(text.to_owned()),
         Err(error) => Err(rendered(Error::what(&error))),
     }
+}
+
+/// Parses names with commas between them. A name that has commas itself is quoted as in SQL.
+fn columns(text: &str) -> Result<Vec<String>, String> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    loop {
+        let begin = rest.trim_start();
+        let (name, after) = match begin.chars().next() {
+            Some(open @ ('"' | '`' | '[')) => quoted_name(begin, if open == '[' { ']' } else { open })?,
+            _ => {
+                let end = begin.find(',').unwrap_or(begin.len());
+                (begin[..end].trim_end().to_owned(), &begin[end..])
+            }
+        };
+        if name.is_empty() {
+            return Err(format!("a name is missing in {text:?}"));
+        }
+        names.push(name);
+        let after = after.trim_start();
+        rest = match after.strip_prefix(',') {
+            Some(more) => more,
+            None if after.is_empty() => return Ok(names),
+            None => return Err(format!("expected a comma before {after:?}")),
+        };
+    }
+}
+
+/// Returns the name in quotes that a text begins with, and what follows the name. A closing quote in the name is doubled.
+fn quoted_name(text: &str, close: char) -> Result<(String, &str), String> {
+    let mut name = String::new();
+    let mut rest = &text[1..];
+    while let Some(end) = rest.find(close) {
+        name.push_str(&rest[..end]);
+        rest = &rest[end + 1..];
+        if close == ']' || !rest.starts_with(close) {
+            return Ok((name, rest));
+        }
+        name.push(close);
+        rest = &rest[1..];
+    }
+    Err(format!("the quote in {text:?} is not closed"))
 }
 
 fn column_type(text: &str) -> Result<(String, String), String> {
@@ -175,6 +218,15 @@ mod tests {
     fn a_type_belongs_to_a_column_whose_name_may_hold_anything() {
         assert_eq!(column_type("a=b=TEXT"), Ok(("a=b".to_owned(), "TEXT".to_owned())));
         assert!(["a", "=TEXT", "a=", "a= "].into_iter().all(|text| column_type(text).is_err()));
+    }
+
+    #[test]
+    fn names_of_columns_may_hold_commas_in_quotes() {
+        let parsed = |text: &str| columns(text).map(|names| names.join("|"));
+        assert_eq!(parsed("a, b c ,d"), Ok("a|b c|d".to_owned()));
+        assert_eq!(parsed("\"a,b\",`c\"`,[d,e]"), Ok("a,b|c\"|d,e".to_owned()));
+        assert_eq!(parsed("\"a\"\"b\" , \" c \""), Ok("a\"b| c ".to_owned()));
+        assert!(["", "a,", ",a", "\"a", "\"a\" b", "\"\""].into_iter().all(|text| columns(text).is_err()));
     }
 
     #[test]

@@ -169,6 +169,9 @@ settings! {
         SkipLines = "skip_lines": of(Kind::Count, "N", "Skip N lines at the start; 0 keeps all [default: recognised: lines before the table]").below(FILE_FORMAT).hidden();
         Comment = "comment": of(Kind::Character, "CHAR", "Skip lines that begin with this character, or none [default: recognised: none or #]").below(FILE_FORMAT).hidden();
         Null = "null": of(Kind::Texts, "TOKEN", "Read this unquoted text, such as NA, as NULL, in addition to the empty field; repeatable [default: none]").below(FILE_FORMAT).hidden();
+        Trim = "trim": switch("Remove blanks around values that are not quoted [default: they belong to the value]").below(FILE_FORMAT).hidden();
+        KeepEmptyRows = "keep_empty_rows": switch("Load rows at the end of a file of which all fields are empty, as spreadsheets write them [default: they are left out of new tables]")
+            .below(FILE_FORMAT).hidden();
         EmptyAsText = "empty_as_text": switch("Read an unquoted empty field as empty text, not as NULL").below(FILE_FORMAT).hidden();
         Encoding = "encoding": of(Kind::Text, "NAME", "The encoding of the files, such as windows-1252 or utf-16le [default: UTF-8, or what the byte order mark says]")
             .letter('E').below(FILE_FORMAT).hidden();
@@ -179,9 +182,9 @@ settings! {
             .long("Write bad rows to this new CSV file, with line and reason, and continue [default: the first bad row ends the load]").below(BAD_ROWS);
         OverwriteReject = "overwrite_reject": switch("Replace the {reject} file if it exists [default: an existing file is an error]")
             .requires("reject").below(BAD_ROWS).hidden();
-        MaxRejects = "max_rejects": of(Kind::Count, "N", "Stop if more rows than this are bad [default: no limit]").requires("reject").below(BAD_ROWS).hidden();
+        MaxRejects = "max_rejects": of(Kind::Count, "N", "Stop if more rows than this are bad [default: more than 100, and more than the good ones]").requires("reject").below(BAD_ROWS).hidden();
         Pad = "pad": switch("Fill fields that are missing at the end of a record with NULL [default: such a row is bad]").below(BAD_ROWS).hidden();
-        StrictQuotes = "strict_quotes": switch("Treat a quote inside an unquoted field as an error [default: it is an ordinary character]").below(BAD_ROWS).hidden();
+        StrictQuotes = "strict_quotes": switch("Treat a quote inside an unquoted field, and a quoted field whose lines could be rows, as an error [default: the quote is an ordinary character, the field is loaded with a warning]").below(BAD_ROWS).hidden();
         SkipBadFiles = "skip_bad_files": switch("Leave out files that cannot be loaded, list them at the end, and exit with 1 [default: they end the load]")
             .below(BAD_ROWS).hidden();
     }

@@ -15,13 +15,14 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sqluice_core::batch::{Batch, Bitmap, Bytes, Column, Spans, Values};
+use sqluice_core::batch::{Batch, Bitmap, Bytes, Column, Span, Spans, Values};
 use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::source::columns::Filled;
 use sqluice_core::source::{BadRow, Part, Refused, RefusedRow, Sink};
 
 use super::CsvOptions;
 use super::cut::Cut;
+use super::delimiter::is_blank;
 use super::dialect::Marks;
 use super::doubt::{self, Doubts};
 use super::find::Finder;
@@ -120,6 +121,9 @@ impl CsvPart {
                 self.shared.repeated.add(line, self.shared.skips_header);
             }
             unescape(&mut self.cut.data, marks, scratch);
+            if self.shared.options.trim {
+                self.trim(rows, scratch);
+            }
             give(rows, refused, &mut CsvRecords { part: self, scratch, cursor: &mut cursor }, sink)?;
             self.cut.data.truncate(self.raw_bytes);
             records += rows;
@@ -134,6 +138,29 @@ impl CsvPart {
         }
         debug_assert_eq!(records as u64, self.cut.records, "cutting and decoding count alike");
         Ok(())
+    }
+
+    /// Removes the blanks around the unquoted fields of some rows.
+    fn trim(&self, rows: usize, scratch: &mut Scratch) {
+        let input = self.input();
+        for spans in scratch.spans.chunks_mut(scratch.stride) {
+            for span in &mut spans[..rows] {
+                let (start, len) = (span.start as usize, span.len as usize);
+                let is_quoted =
+                    start >= input.len() || start > 0 && input[start - 1] == self.shared.marks.quote;
+                if len == 0 || is_quoted {
+                    continue;
+                }
+                let text = &input[start..start + len];
+                let is_text = |&byte: &u8| !is_blank(byte);
+                *span = match (text.iter().position(is_text), text.iter().rposition(is_text)) {
+                    (Some(first), Some(last)) => {
+                        Span { start: (start + first) as u32, len: (last + 1 - first) as u32 }
+                    }
+                    _ => Span::default(),
+                };
+            }
+        }
     }
 
     /// Reports the records with a quoted field that may be rows, or returns them if the user refuses such. The last of the `rows` records

@@ -111,6 +111,8 @@ pub struct CsvOptions {
     pub footer: Option<u64>,
     /// Fields that are NULL where they are not quoted.
     pub null_tokens: Vec<Vec<u8>>,
+    /// Blanks around unquoted fields are no part of them.
+    pub trim: bool,
     /// Unquoted empty fields are empty text, too (unless that is one of the tokens).
     pub empty_as_text: bool,
     /// Fields that are missing at the end of a record are NULL; otherwise such a record is malformed.
@@ -142,6 +144,7 @@ impl Default for CsvOptions {
             skip_lines: 0,
             footer: None,
             null_tokens: Vec::new(),
+            trim: false,
             empty_as_text: false,
             pad: false,
             strict_quotes: false,
@@ -169,6 +172,8 @@ setters! { CsvOptions:
     /// Sets the unquoted texts that are NULL.
     null_tokens(tokens: impl IntoIterator<Item = impl Into<Vec<u8>>>) =
         tokens.into_iter().map(Into::into).collect();
+    /// Removes the blanks around unquoted fields.
+    trim(trim: bool) = trim;
     /// Reads unquoted empty fields as empty text, not as NULL.
     empty_as_text(empty_as_text: bool) = empty_as_text;
     /// Fills fields that are missing at the end of a record with NULL.

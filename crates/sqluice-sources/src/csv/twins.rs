@@ -335,9 +335,17 @@ pub(super) fn slow_row(
 ) -> Result<Taken> {
     let file = Path::new("in.csv");
     let value = |field: &Field| {
-        let token = options.null_tokens.contains(&field.value);
-        let null = !field.quoted && (token || field.value.is_empty() && !options.empty_as_text);
-        (!null).then(|| field.value.clone())
+        let blank = |byte: &u8| b" \t".contains(byte);
+        let text = match (options.trim && !field.quoted, &field.value[..]) {
+            (true, text) => text
+                .iter()
+                .position(|byte| !blank(byte))
+                .map_or(&b""[..], |first| &text[first..=text.iter().rposition(|byte| !blank(byte)).unwrap()]),
+            (false, text) => text,
+        };
+        let token = options.null_tokens.iter().any(|token| token == text);
+        let null = !field.quoted && (token || text.is_empty() && !options.empty_as_text);
+        (!null).then(|| text.to_vec())
     };
     let raw = &text[record.bytes.clone()];
     let doubted = doubt(&record, raw, options, fields).filter(|_| options.strict_quotes);

@@ -28,6 +28,8 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting::NoHeader,
     Setting::SkipLines,
     Setting::Null,
+    Setting::Trim,
+    Setting::KeepEmptyRows,
     Setting::EmptyAsText,
     Setting::Pad,
     Setting::StrictQuotes,
@@ -70,6 +72,7 @@ impl Format for Csv {
             padded: Arc::default(),
             doubts: Arc::default(),
             repeated: Arc::default(),
+            left_out: Arc::default(),
         };
         let fields = (0..columns.names.len()).map(ColumnFrom::Field).collect();
         let rows = reader.into_source(fields, 0..request.rows_max);
@@ -235,6 +238,8 @@ fn csv_options(request: &OpenRequest<'_>, sniffed: &Sniffed) -> CsvOptions {
         .fields(fields(request, sniffed))
         .skip_lines(sniffed.skip_lines)
         .null_tokens(options.null.iter().map(String::as_str))
+        .trim(options.trim)
+        .leave_out_empty(!options.keep_empty_rows && request.declared.is_empty())
         .empty_as_text(options.empty_as_text)
         .pad(options.pad)
         .strict_quotes(options.strict_quotes)
@@ -307,6 +312,8 @@ struct CsvFile {
     doubts: Arc<Doubts>,
     /// The records that repeat the header.
     repeated: Arc<RepeatedHeaders>,
+    /// The number of empty records at the end that were left out.
+    left_out: Arc<AtomicU64>,
 }
 
 impl Content for CsvFile {
@@ -325,8 +332,10 @@ impl Content for CsvFile {
         self.padded.store(0, Ordering::Relaxed);
         self.doubts.clear();
         self.repeated.clear();
+        self.left_out.store(0, Ordering::Relaxed);
         let source = reader.into_source(wanted.map, wanted.rows).with_padded(Arc::clone(&self.padded));
         let source = source.with_doubts(Arc::clone(&self.doubts)).with_repeated(Arc::clone(&self.repeated));
+        let source = source.with_left_out(Arc::clone(&self.left_out));
         Ok(Box::new(source.with_progress(progress, opened.bytes)))
     }
 
@@ -355,7 +364,13 @@ impl Content for CsvFile {
     }
 
     fn late_notes(&self) -> Vec<Message> {
-        self.repeated.note().into_iter().collect()
+        let left_out = match self.left_out.load(Ordering::Relaxed) {
+            0 => None,
+            1 => Some("the last row is empty and is left out; ".to_owned()),
+            rows => Some(format!("the last {rows} rows are empty and are left out; ")),
+        };
+        let left_out = left_out.map(|what| message![what, Setting::KeepEmptyRows, " loads such rows"]);
+        self.repeated.note().into_iter().chain(left_out).collect()
     }
 
     fn warning(&self) -> Option<Message> {

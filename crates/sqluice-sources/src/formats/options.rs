@@ -37,12 +37,17 @@ pub struct FormatOptions {
     pub skip_lines: Option<u64>,
     /// Unquoted fields that are NULL, besides the empty one.
     pub null: Vec<String>,
+    /// `true` if blanks around unquoted fields are no part of their values.
+    pub trim: bool,
+    /// `true` if rows at the end of a file of which all fields are empty are rows. Otherwise they are left out, unless the table is declared.
+    pub keep_empty_rows: bool,
     /// `true` if an unquoted empty field is empty text, not NULL.
     pub empty_as_text: bool,
     /// `true` if fields that are missing at the end of a record are NULL. Otherwise a record with missing fields is a bad row, as a record
     /// with too many fields always is.
     pub pad: bool,
-    /// `true` if a quote inside an unquoted field makes a bad row. Otherwise the quote is a character like any other.
+    /// `true` if a quote inside an unquoted field makes a bad row, as does a quoted field whose lines could be rows. Otherwise the quote is a
+    /// character like any other, and the field is a value, with a warning.
     pub strict_quotes: bool,
     /// The array of records in a JSON document that is one object; `None`: the file is an array, or objects.
     pub records: Option<RecordsPath>,
@@ -67,6 +72,10 @@ setters! { FormatOptions:
     skip_lines(lines: impl Into<Option<u64>>) = lines.into();
     /// Sets the unquoted texts that are NULL, besides the empty one.
     null(texts: impl IntoIterator<Item = impl Into<String>>) = texts.into_iter().map(Into::into).collect();
+    /// Removes blanks around unquoted fields.
+    trim(trim: bool) = trim;
+    /// Keeps rows at the end of a file of which all fields are empty.
+    keep_empty_rows(keep: bool) = keep;
     /// Reads an unquoted empty field as empty text, not as NULL.
     empty_as_text(empty_as_text: bool) = empty_as_text;
     /// Fills fields that are missing at the end of a record with NULL.
@@ -92,6 +101,8 @@ impl TakesSettings for FormatOptions {
             Setting::NoHeader => self.header = Some(!value.to::<bool>()?),
             Setting::SkipLines => self.skip_lines = Some(value.to()?),
             Setting::Null => self.null = value.to()?,
+            Setting::Trim => self.trim = value.to()?,
+            Setting::KeepEmptyRows => self.keep_empty_rows = value.to()?,
             Setting::EmptyAsText => self.empty_as_text = value.to()?,
             Setting::Pad => self.pad = value.to()?,
             Setting::StrictQuotes => self.strict_quotes = value.to()?,
@@ -122,6 +133,8 @@ impl FormatOptions {
             (Setting::NoHeader, *header == Some(false)),
             (Setting::SkipLines, skip_lines.is_some()),
             (Setting::Null, !null.is_empty()),
+            (Setting::Trim, self.trim),
+            (Setting::KeepEmptyRows, self.keep_empty_rows),
             (Setting::EmptyAsText, self.empty_as_text),
             (Setting::Pad, self.pad),
             (Setting::StrictQuotes, self.strict_quotes),

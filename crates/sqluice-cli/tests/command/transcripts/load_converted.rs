@@ -17,7 +17,7 @@ fn load(flags: &str, content: &str) -> Transcript {
 #[test]
 fn text_becomes_what_the_flags_say_it_means() {
     let csv = CSV.replace('\'', "`");
-    load(FLAGS, &csv)
+    load(&format!("{FLAGS} --keep-empty-rows"), &csv)
         .succeeds()
         .says(
             "Loaded 3 rows into x.db: [..]\n\

@@ -343,3 +343,97 @@ fn json_is_recognised_by_its_name_or_its_first_bytes_or_is_said() {
         "error: t.json:2:6: expected a value, found '}'\n\nhint: --reject FILE writes such rows to a file and goes on",
     );
 }
+
+#[test]
+fn a_stray_quote_swallows_no_rows_without_a_word() {
+    let doubt = "id,name,city\n1,Ann,Oslo\n2,\"Bob,Rome\n3,Cid,Bern\n4,Dan,Paris\n5,Eve\",Wien\n6,Fay,Prag\n";
+    load("", doubt).succeeds().says(
+        "Loaded 3 rows into [..]\nread t.csv: comma, header\nt: id INTEGER, name TEXT, city TEXT\n\
+         warning: t.csv:3:3: the quoted field that begins here has 4 lines, and each of them could be a row. It is loaded as one value; \
+         if the quote is text: --quote none",
+    );
+    holds(
+        "--quote none",
+        doubt,
+        "1|'Ann'|'Oslo'\n2|'\"Bob'|'Rome'\n3|'Cid'|'Bern'\n4|'Dan'|'Paris'\n5|'Eve\"'|'Wien'\n6|'Fay'|'Prag'",
+    );
+    load("--strict-quotes", doubt).fails(
+        1,
+        "error: t.csv:3:3: the quoted field that begins here has 4 lines, and each of them could be a row\n\n\
+         hint: --quote none takes quotes for characters like any other; without --strict-quotes such a field is loaded, with a warning",
+    );
+    // Far beyond the sample, and with a quoted field before it.
+    let rows: String = (0..200_000).map(|row| format!("{row},name {row}\n")).collect();
+    let late = format!("id,name\n0,\"a, b\"\n{rows}7,\"lost\n{rows}");
+    load("--reject bad.csv", &late)
+        .succeeds()
+        .says("Loaded 400,001 rows into [..]\nread t.csv: comma, header\n1 row rejected, see bad.csv\nt: id INTEGER, name TEXT")
+        .file_is("bad.csv", "file,line,column,reason,record\nt.csv,200003,3,the quoted field that begins here never ends,\"7,\"\"lost\"\n");
+}
+
+#[test]
+fn quotes_are_text_where_they_stand_around_no_field() {
+    load("", "size,n\n3\" pipe,1\n\"big\" one,2\n\"tiny,3\n")
+        .succeeds()
+        .says("note: t.csv: quotes are text, as the one in line 3 does not stand around a field; --quote '\"' reads them as quotes\nLoaded 3 rows into [..]\nread t.csv: comma, header, no quote\nt: size TEXT, n INTEGER")
+        .holds("SELECT size FROM t", "'3\" pipe'\n'\"big\" one'\n'\"tiny'");
+}
+
+#[test]
+fn rows_at_the_end_that_are_empty_are_left_out_of_new_tables() {
+    let file = "a,b\n1,x\n,\n2,y\n,\n,\n";
+    load("", file)
+        .succeeds()
+        .says(
+            "Loaded 3 rows into [..]\nread t.csv: comma, header\nt: a INTEGER, b TEXT\n\
+             t.csv: the last 2 rows are empty and are left out; --keep-empty-rows loads such rows",
+        )
+        .holds("SELECT * FROM t", "1|'x'\nNULL|NULL\n2|'y'");
+    holds("--keep-empty-rows", file, "1|'x'\nNULL|NULL\n2|'y'\nNULL|NULL\nNULL|NULL");
+    sqluice("load x.db t.csv --schema s.sql")
+        .file("t.csv", file)
+        .file("s.sql", "CREATE TABLE t (a INTEGER, b TEXT)")
+        .succeeds()
+        .holds("SELECT count(*) FROM t", "5");
+}
+
+#[test]
+fn blanks_around_names_are_left_out_and_around_values_on_request() {
+    let file = "id, full name ,n\n1,  ann , 5\n2,\" bob \",7\n";
+    load("", file)
+        .succeeds()
+        .says("note: t.csv: blanks around names are left out: \" full name \" is called \"full name\"\nLoaded 2 rows into [..]\nread t.csv: comma, header\nt: id INTEGER, full name TEXT, n TEXT")
+        .holds("SELECT \"full name\" FROM t", "'  ann '\n' bob '");
+    holds("--trim", file, "1|'ann'|5\n2|' bob '|7");
+    // A setting may mean the blanks.
+    load("--columns '\" full name \"'", file)
+        .succeeds()
+        .holds("SELECT \" full name \" FROM t WHERE id = 1", "'  ann '");
+}
+
+#[test]
+fn settings_take_what_looks_like_flags_or_lists() {
+    holds("--null -999", "a,b\n1,-999\n2,3\n", "1|NULL\n2|3");
+    load("--columns '\"a,b\",c' --primary-key '\"a,b\"'", "\"a,b\",c\n1,2\n")
+        .succeeds()
+        .holds("SELECT \"a,b\" FROM t", "1");
+}
+
+#[test]
+fn a_header_that_is_repeated_over_numbers_is_skipped() {
+    load("", "id,name\n1,x\nid,name\n2,y\n")
+        .succeeds()
+        .says("Loaded 2 rows into [..]\nread t.csv: comma, header\nt: id INTEGER, name TEXT\nt.csv: line 3 repeats the header and is skipped")
+        .holds("SELECT * FROM t", "1|'x'\n2|'y'");
+}
+
+#[test]
+fn bad_rows_that_outnumber_the_good_ones_end_the_load() {
+    let file = format!("a,b\n{}{}", "1,2\n".repeat(140), "3\n".repeat(150));
+    load("--reject bad.csv", &file).exits(1).says(
+        "error: t.csv:142:2: 150 of 290 rows of this file are bad; the first: the record ends after field 1: the header has 2\n\n\
+         hint: all bad rows are in bad.csv; --max-rejects N accepts up to N",
+    );
+    load("--reject bad.csv --max-rejects 150", &file).succeeds();
+    load("--reject bad.csv", format!("a,b\n{}{}", "1,2\n".repeat(140), "3\n".repeat(130))).succeeds();
+}

@@ -314,7 +314,7 @@ fn columns_selects_and_orders() {
     with("--columns a,b,A").fails(2, &format!("error: --columns names the column \"A\" twice\n\n{twice}"));
     with("--columns a,").fails(
         2,
-        "error: a value is required for '--columns <A,B,...>' but none was supplied\n\nFor more information, try '--help'.",
+        "error: invalid value 'a,' for '--columns <A,B,...>': a name is missing in \"a,\"\n\nFor more information, try '--help'.",
     );
     with("--columns a --schema s.sql")
         .file("s.sql", "CREATE TABLE t (z, a)")

@@ -200,6 +200,7 @@ fn any_options() -> impl Strategy<Value = CsvOptions> {
                 pad,
                 strict_quotes,
                 leave_out_empty: false,
+                trim: pad != header,
                 numbers: if header { vec![true] } else { Vec::new() },
                 has_quoted_fields: pad,
                 part_bytes,
