@@ -24,7 +24,7 @@ use super::CsvOptions;
 use super::cut::Cut;
 use super::delimiter::is_blank;
 use super::dialect::Marks;
-use super::doubt::{self, Doubts};
+use super::doubt::{self, Doubts, Usual};
 use super::find::Finder;
 use super::header::RepeatedHeaders;
 use super::malformed::What;
@@ -166,19 +166,27 @@ impl CsvPart {
     /// Reports the records with a quoted field that may be rows, or returns them if the user refuses such. The last of the `rows` records
     /// ends at `end`.
     fn doubts(&self, rows: usize, end: usize, scratch: &Scratch, cursor: &mut Cursor) -> Vec<RefusedRow> {
-        let Shared { options, fields, file, doubts, .. } = &*self.shared;
-        let mut of_lines: Vec<usize> = scratch.of_lines.iter().map(|slot| slot % scratch.stride).collect();
-        of_lines.dedup();
+        let Shared { options, fields, file, doubts, header_text, .. } = &*self.shared;
+        let usual = Usual { fields: *fields, header: header_text };
         let mut refused = Vec::new();
-        for row in of_lines {
+        let mut last = None;
+        for &slot in &scratch.of_lines {
+            let (column, row) = (slot / scratch.stride, slot % scratch.stride);
             let start = scratch.starts[row] as usize;
             let end = if row + 1 < rows { scratch.starts[row + 1] as usize } else { end };
-            if doubt::rows_in(&self.input()[start..end], options, *fields).is_none() {
+            let field = scratch.spans[slot];
+            let open = field.start as usize - 1 - start;
+            let quotes = open..open + 1 + field.len as usize;
+            // A record is doubted once.
+            if last == Some(row)
+                || doubt::rows_in(&self.input()[start..end], column, quotes, options, usual).is_none()
+            {
                 continue;
             }
+            last = Some(row);
             let Some(record) = self.record(start, cursor) else { continue };
             let text = &self.input()[record.bytes.clone()];
-            let Some(malformed) = doubt::doubt(&record, text, options, *fields) else { continue };
+            let Some(malformed) = doubt::doubt(&record, text, options, usual) else { continue };
             match malformed.what {
                 What::CouldBeRows { lines } if !options.strict_quotes => {
                     doubts.add(malformed.at.place(file), lines);

@@ -12,6 +12,7 @@
 //!
 //! Such a field is well formed, and is loaded as one value: a text must not bring rows. But it is reported.
 
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use sqluice_core::error::{Message, Place, Setting, message};
@@ -67,35 +68,84 @@ impl Doubts {
     }
 }
 
-/// Returns the fault of a sound record that has a field which may be rows; `text` is that of the record.
-pub(super) fn doubt(record: &Record, text: &[u8], options: &CsvOptions, fields: usize) -> Option<Malformed> {
-    let has_lines = |value: &[u8]| memchr::memchr2(b'\n', b'\r', value).is_some();
-    let found = record.fields.as_ref().ok()?;
-    let of_lines = found.iter().find(|field| field.quoted && has_lines(&field.value))?;
-    let lines = rows_in(text, options, fields)?;
-    Some(Malformed { at: of_lines.at, what: What::CouldBeRows { lines } })
+/// What a record should be like: the number of its fields, and the bytes of the header.
+#[derive(Clone, Copy)]
+pub(super) struct Usual<'a> {
+    pub(super) fields: usize,
+    pub(super) header: &'a [u8],
 }
 
-/// Returns the number of lines of a record, if each of them could be a row; blank lines and comments don't count.
-pub(super) fn rows_in(text: &[u8], options: &CsvOptions, fields: usize) -> Option<u64> {
+/// Returns the fault of a sound record that has a field which may be rows; `text` is that of the record.
+pub(super) fn doubt(
+    record: &Record,
+    text: &[u8],
+    options: &CsvOptions,
+    usual: Usual<'_>,
+) -> Option<Malformed> {
+    let has_lines = |value: &[u8]| memchr::memchr2(b'\n', b'\r', value).is_some();
+    let fields = record.fields.as_ref().ok()?;
+    fields.iter().enumerate().filter(|(_, field)| field.quoted && has_lines(&field.value)).find_map(
+        |(column, field)| {
+            let open = (field.at.byte - record.at.byte) as usize;
+            let lines = rows_in(text, column, open..closing(text, open, options.dialect)?, options, usual)?;
+            Some(Malformed { at: field.at, what: What::CouldBeRows { lines } })
+        },
+    )
+}
+
+/// Where the quoted field closes that opens at `open`.
+fn closing(text: &[u8], open: usize, dialect: Dialect) -> Option<usize> {
+    let mut at = open + 1;
+    loop {
+        match *text.get(at)? {
+            byte if Some(byte) == dialect.quote && text.get(at + 1).copied() == dialect.quote => at += 2,
+            byte if Some(byte) == dialect.quote => return Some(at),
+            byte if Some(byte) == dialect.escape => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// Returns the number of lines of a quoted field, if each of them could be a row where its quotes are text. Blank lines, comments and lines
+/// that repeat the header don't count.
+///
+/// * `text`: the record, perhaps with more behind it.
+/// * `column`: the column of the field.
+/// * `quotes`: where its quotes are in `text`.
+pub(super) fn rows_in(
+    text: &[u8],
+    column: usize,
+    quotes: Range<usize>,
+    options: &CsvOptions,
+    usual: Usual<'_>,
+) -> Option<u64> {
     // Any line is a row of one column.
-    if fields < 2 {
+    if usual.fields < 2 {
         return None;
     }
     let dialect = Dialect { quote: None, escape: None, ..options.dialect };
+    let fits = |column: usize, value: &[u8]| {
+        !options.numbers.get(column).is_some_and(|&numbers| numbers) || is_number_or_missing(value)
+    };
+    let is_end = |&byte: &u8| matches!(byte, b'\n' | b'\r');
+    let last = text[..quotes.end].iter().rposition(is_end)? + 1;
     let mut lines = 0;
-    for line in text.split(|byte| matches!(byte, b'\n' | b'\r')) {
-        let values = split(line, dialect, fields)?;
-        if values.is_empty() {
+    // The first line from the quote on; its fields before that are as they are.
+    let mut from = column;
+    for line in text[quotes.start..last - 1].split(is_end) {
+        let values = split(line, dialect, usual.fields)?;
+        if from == 0 && (values.is_empty() || line == usual.header) {
             continue;
         }
-        let fits = |(column, value): (usize, &[u8])| {
-            !options.numbers.get(column).is_some_and(|&numbers| numbers) || is_number_or_missing(value)
-        };
-        if values.len() != fields || !values.iter().map(|field| &*field.value).enumerate().all(fits) {
+        let all_fit = values.iter().enumerate().all(|(at, field)| fits(from + at, &field.value));
+        if from + values.len() != usual.fields || !all_fit {
             return None;
         }
         lines += 1;
+        from = 0;
     }
-    (lines >= 2).then_some(lines)
+    // The last line up to the closing quote; its fields after that are as they are.
+    let values = split(&text[last..=quotes.end], dialect, usual.fields)?;
+    let all_fit = values.iter().enumerate().all(|(at, field)| fits(at, &field.value));
+    (values.len() == column + 1 && all_fit).then_some(lines + 1)
 }

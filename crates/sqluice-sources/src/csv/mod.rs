@@ -264,7 +264,7 @@ impl CsvReader {
             let text = &cut.data[record.bytes.clone()];
             let width = record.fields.as_ref().map_or(0, Vec::len);
             if options.header {
-                doubt = doubt::doubt(&record, text, &options, width);
+                doubt = doubt::doubt(&record, text, &options, doubt::Usual { fields: width, header: &[] });
                 header_text = text.into();
             }
             let fields = record.fields.map_err(|malformed| malformed.error(file, &options, text, width))?;

@@ -13,7 +13,7 @@ use sqluice_core::source::chain::Counted;
 use sqluice_core::source::{BadRow, Refused, RefusedRow, Sink, Source};
 use sqluice_core::splitmix;
 
-use super::doubt::doubt;
+use super::doubt::{Usual, doubt};
 use super::header::Header;
 use super::naive::{Field, Parser, Record, Width};
 use super::{ColumnFrom, Constant, CsvOptions, CsvReader, Renamed};
@@ -239,7 +239,7 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     let (text, at) = start(input, options.skip_lines);
     let mut parser =
         Parser::new(text, at, options.dialect, options.limits()).with_strict_quotes(options.strict_quotes);
-    let header_text = header_text(input, &options);
+    let (header_text, skips_header) = header_text(input, &options);
     let mut next = |width| {
         let record = parser.record(width)?;
         // Where reading failed, nothing is known of a record without an end.
@@ -273,7 +273,7 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     while !setup.rows.is_empty() {
         let mut next_row = || loop {
             let record = next(width)?;
-            if header_text.is_empty() || text[record.bytes.clone()] != header_text {
+            if !skips_header || text[record.bytes.clone()] != header_text {
                 return Some(record);
             }
         };
@@ -285,7 +285,7 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
         let row = setup.rows.next().unwrap();
         let fields = outcome.header.len();
         let short = record.fields.as_ref().is_ok_and(|found| found.len() < fields);
-        match slow_row(text, record, row, &options, setup.sink, fields) {
+        match slow_row(text, record, row, &options, setup.sink, (fields, &header_text)) {
             Ok(taken) => {
                 outcome.padded += u64::from(short && matches!(taken, Taken::Row(_)));
                 outcome.taken.push(taken);
@@ -299,17 +299,15 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     outcome
 }
 
-/// The bytes of the header, if a record like it is no row.
-fn header_text(input: &[u8], options: &CsvOptions) -> Vec<u8> {
+/// The bytes of the header, if there is one, and whether a record like it is no row.
+fn header_text(input: &[u8], options: &CsvOptions) -> (Vec<u8>, bool) {
     let (text, at) = start(input, options.skip_lines);
     let first = Parser::new(text, at, options.dialect, options.limits()).record(Width::First);
     match first {
-        Some(Record { fields: Ok(fields), bytes, .. })
-            if options.header && Header::of_names(fields.clone()).is_no_row(&options.numbers) =>
-        {
-            text[bytes].to_vec()
+        Some(Record { fields: Ok(fields), bytes, .. }) if options.header => {
+            (text[bytes].to_vec(), Header::of_names(fields).is_no_row(&options.numbers))
         }
-        _ => Vec::new(),
+        _ => (Vec::new(), false),
     }
 }
 
@@ -331,7 +329,7 @@ pub(super) fn slow_row(
     row: u64,
     options: &CsvOptions,
     taste: Taste,
-    fields: usize,
+    (fields, header): (usize, &[u8]),
 ) -> Result<Taken> {
     let file = Path::new("in.csv");
     let value = |field: &Field| {
@@ -348,7 +346,7 @@ pub(super) fn slow_row(
         (!null).then(|| text.to_vec())
     };
     let raw = &text[record.bytes.clone()];
-    let doubted = doubt(&record, raw, options, fields).filter(|_| options.strict_quotes);
+    let doubted = doubt(&record, raw, options, Usual { fields, header }).filter(|_| options.strict_quotes);
     let error = match (doubted, &record.fields, taste.blames(row, fields + 1)) {
         (Some(doubted), ..) => doubted.error(file, options, raw, fields),
         (None, Ok(found), None) => {

@@ -408,7 +408,7 @@ fn blanks_around_names_are_left_out_and_around_values_on_request() {
     // A setting may mean the blanks.
     load("--columns '\" full name \"'", file)
         .succeeds()
-        .holds("SELECT \" full name \" FROM t WHERE id = 1", "'  ann '");
+        .holds("SELECT \" full name \" FROM t", "'  ann '\n' bob '");
 }
 
 #[test]

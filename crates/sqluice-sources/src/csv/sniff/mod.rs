@@ -328,7 +328,11 @@ impl<'s> Sniffer<'s> {
             _ if is_comma(reading) => parted(reading) && records(reading) >= 2 && !self.is_prose(reading),
             Delimiter::WHITESPACE => self.aligned() >= 0.8 && reading.parted() >= 0.8,
             Delimiter::COLONS => false,
-            _ => parted(reading) && records(reading) >= 2,
+            // The first record may be the only sound one.
+            _ => {
+                parted(reading) && records(reading) >= 2
+                    || reading.rows.first().is_some_and(|row| row.fields.len() >= 3)
+            }
         };
         let candidates: Vec<Delimiter> =
             readings.iter().filter(several).map(|reading| reading.dialect.delimiter).collect();
@@ -375,7 +379,7 @@ impl<'s> Sniffer<'s> {
         let double = with_quote(Some(b'"').filter(|&quote| free(quote)));
         if double.has_faults() && given.escape.flatten().is_none() {
             let text = read(None, None);
-            if text.is_regular() && !text.has_field_in(b'"') {
+            if text.width >= 2 && text.is_regular() && !text.has_field_in(b'"') {
                 return text;
             }
         }

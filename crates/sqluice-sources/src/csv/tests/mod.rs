@@ -3,6 +3,7 @@
 mod cases;
 mod files;
 mod generated;
+mod messy;
 mod ourairports;
 mod properties;
 mod sniff;

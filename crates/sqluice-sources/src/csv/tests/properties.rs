@@ -275,7 +275,9 @@ proptest! {
     ) {
         let setup = of_dialect(setup, dialect);
         let sink = Taste { bad_rows, ..Taste::default() };
-        let of = |pad| Setup { options: CsvOptions { pad, ..setup.options.clone() }, sink, ..setup.clone() };
+        // A record that is filled may be doubted.
+        let options = CsvOptions { strict_quotes: false, ..setup.options.clone() };
+        let of = |pad| Setup { options: CsvOptions { pad, ..options.clone() }, sink, ..setup.clone() };
         let (plain, padded) = (fast(&input, of(false)), fast(&input, of(true)));
         prop_assert_eq!(&plain.header, &padded.header);
         let short = |taken: &Taken| match taken {
