@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager
@@ -71,13 +72,21 @@ def understand(
 
 
 def _with_text_as_names(given: Given) -> Given:
-    """Refuses names of columns that are not Unicode."""
+    """Refuses names of columns that SQLite can't have."""
     for name in given[1] if len(given) == 3 else ():
-        try:
-            name.encode()
-        except UnicodeEncodeError:
-            raise InputError(f"the name {name!r} of a column has half of a surrogate pair, and is no Unicode text") from None
+        _refuse_name(name, name)
     return given
+
+
+def _refuse_name(name: str, column: str) -> None:
+    """Refuses a name that SQLite can't have: the name of a column, or of a field within the column."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"the name {name!r} of a column has half of a surrogate pair, and is no Unicode text") from None
+    if "\0" in name:
+        what = "a column" if name == column else f"a field of column {column}"
+        raise InputError(f"the name {name!r} of {what} has a NUL character, which no name in SQLite can have", hint="rename it", column=column)
 
 
 def _understood(
@@ -144,15 +153,56 @@ def exported(data: Any, method: str) -> Any:
         return getattr(data, method)()
 
 
-def refuse_objects(data: Any) -> None:
-    """Refuses a frame of polars with a column of Python objects: to others it shows their addresses."""
-    if type(data).__module__.partition(".")[0] != "polars":
-        return
+def refuse_columns(data: Any) -> None:
+    """Refuses columns of polars and pyarrow that Arrow's C interface can't hand over.
+
+    A name ends at its first NUL there, and polars ends the process. Of Python objects polars shows the addresses, and Arrow has no
+    integers of 128 bits.
+    """
     schema = getattr(data, "schema", None)
-    for name, dtype in schema.items() if isinstance(schema, Mapping) else ():
-        if _has_objects(dtype):
-            message = f"column {name}: polars does not give away the Python objects of a column of type Object"
-            raise InputError(message, hint="convert it to a type of its own, such as polars.String", column=name)
+    if type(data).__module__.partition(".")[0] == "polars":
+        for name, dtype in schema.items() if isinstance(schema, Mapping) else ():
+            _refuse_names(name, dtype, name)
+            _refuse_type(name, dtype)
+    elif _is_of_pyarrow(data):
+        # An array is a column whose name its table has.
+        for field in (data.type,) if schema is None and hasattr(data, "type") else schema or ():
+            name = getattr(field, "name", "")
+            _refuse_names(name, getattr(field, "type", field), name)
+
+
+def _refuse_names(name: str, dtype: Any, column: str) -> None:
+    """Refuses the name of a column, or of a field within its type."""
+    _refuse_name(name, column)
+    for field in _fields_within(dtype):
+        _refuse_names(getattr(field, "name", ""), getattr(field, "dtype", getattr(field, "type", field)), column)
+
+
+def _fields_within(dtype: Any) -> Iterable[Any]:
+    """The fields of a nested type of polars or pyarrow, or the types of its values if these have no names."""
+    fields = getattr(dtype, "fields", None)
+    if isinstance(fields, Iterable):
+        return fields
+    if count := getattr(dtype, "num_fields", None):
+        return [dtype.field(index) for index in range(count)]
+    if isinstance(dtype, type):
+        return []
+    inner = [getattr(dtype, attribute, None) for attribute in ("inner", "key", "value", "value_type")]
+    storage = dtype.ext_storage() if hasattr(dtype, "ext_storage") else None
+    return [one for one in (*inner, storage) if one is not None]
+
+
+def _refuse_type(name: str, dtype: Any) -> None:
+    """Refuses a type of polars that Arrow does not have."""
+    kinds = _kinds(dtype)
+    if "Object" in kinds:
+        message = f"column {name}: polars does not give away the Python objects of a column of type {dtype}"
+        raise InputError(message, hint=f"frame.with_columns(polars.Series({name!r}, map(str, frame[{name!r}])))", column=name)
+    if kinds & {"Int128", "UInt128"}:
+        message = f"column {name}: it is of type {dtype}, and SQLite's integers have 64 bits"
+        short = re.sub(r"(?<!['\w])(?!None\b)(?=[A-Z])", "polars.", str(dtype)).replace("Int128", "Int64")
+        hint = f"frame.with_columns(polars.col({name!r}).cast({short})); polars.String in the place of the integers keeps all digits"
+        raise InputError(message, hint=hint, column=name)
 
 
 def refuse_short_buffers(data: Any) -> None:
@@ -171,10 +221,11 @@ def _is_of_pyarrow(data: Any) -> bool:
     return type(data).__module__.partition(".")[0] == "pyarrow"
 
 
-def _has_objects(dtype: Any) -> bool:
+def _kinds(dtype: Any) -> set[str]:
+    """The names of the types of polars that a type is made of."""
     kind = dtype if isinstance(dtype, type) else type(dtype)
-    inner = [getattr(dtype, "inner", None), *(field.dtype for field in getattr(dtype, "fields", None) or ())]
-    return kind.__name__ == "Object" or any(_has_objects(one) for one in inner if one is not None)
+    inner = (getattr(field, "dtype", field) for field in _fields_within(dtype))
+    return {kind.__name__}.union(*map(_kinds, inner))
 
 
 def names_in_schema(sql: str, table: str) -> list[str] | None:

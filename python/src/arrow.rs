@@ -18,7 +18,7 @@ use pyo3::types::{PyCapsule, PyIterator};
 use sqluice::error::Error;
 use sqluice::source::arrow::foreign::{ForeignBatches, import_column};
 
-use crate::errors::{raised, usage};
+use crate::errors::{raised_by_write, usage};
 use crate::run::Feed;
 use crate::source::Piece;
 
@@ -53,7 +53,7 @@ impl Feed for ArrowFeed {
                 Some(array.and_then(|array| unsafe { batches.import(array) }))
             });
             if let Some(batch) = next {
-                let batch = batch.map_err(|error| raised(py, &error))?;
+                let batch = batch.map_err(|error| raised_by_write(py, &error))?;
                 if batch.num_rows() > 0 {
                     return Ok(Some(Piece::Batch(batch)));
                 }
@@ -77,7 +77,7 @@ impl Feed for ArrowFeed {
 /// The schema and the arrays of structs of something. The arrays are of the schema's type.
 fn read(data: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Arrays)> {
     let py = data.py();
-    py.import("sqluice._rows")?.getattr("refuse_objects")?.call1((data,))?;
+    py.import("sqluice._rows")?.getattr("refuse_columns")?.call1((data,))?;
     ask(data)?;
     if data.hasattr("__arrow_c_stream__")? {
         let capsule = exported(data, "__arrow_c_stream__")?;
@@ -85,14 +85,14 @@ fn read(data: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Arrays)> {
         // SAFETY: the capsule's name says what it points to, and it lives until the end of this function. The stream is
         // moved out of it, which leaves a released one behind, as the interface wants it.
         let stream = unsafe { Stream::from_raw(stream) };
-        let stream = stream.map_err(|error| raised(py, &broken(error)))?;
+        let stream = stream.map_err(|error| raised_by_write(py, &broken(error)))?;
         return Ok((stream.schema.clone(), Box::new(stream)));
     }
     let (schema, array) = capsules(data)?;
     if !matches!(DataType::try_from(&schema), Ok(DataType::Struct(_))) {
         return Err(usage(py, "an Arrow array is one column, and no table"));
     }
-    let schema = Schema::try_from(&schema).map_err(|error| raised(py, &broken(error)))?;
+    let schema = Schema::try_from(&schema).map_err(|error| raised_by_write(py, &broken(error)))?;
     Ok((Arc::new(schema), Box::new(std::iter::once(Ok(array)))))
 }
 
@@ -101,10 +101,10 @@ pub(crate) fn array(data: &Bound<'_, PyAny>, name: &str, first_row: u64) -> PyRe
     let py = data.py();
     ask(data)?;
     let (schema, array) = capsules(data)?;
-    let kind = DataType::try_from(&schema).map_err(|error| raised(py, &broken(error)))?;
+    let kind = DataType::try_from(&schema).map_err(|error| raised_by_write(py, &broken(error)))?;
     // SAFETY: the array is of the type that comes with it.
     let array = py.detach(|| unsafe { import_column(array, &kind, name, first_row) });
-    Ok((array.map_err(|error| raised(py, &error))?, kind))
+    Ok((array.map_err(|error| raised_by_write(py, &error))?, kind))
 }
 
 /// Asks data that knows the sizes of its buffers whether they suffice: the C interface does not say them.
@@ -201,7 +201,7 @@ fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
 }
 
 fn no_capsule(py: Python<'_>) -> PyErr {
-    raised(py, &Error::input("the Arrow data can't be read: it is not in capsules of Arrow's C interface"))
+    raised_by_write(py, &Error::input("the Arrow data can't be read: it is not in capsules of Arrow's C interface"))
 }
 
 fn broken(error: ArrowError) -> Error {

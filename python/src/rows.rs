@@ -351,7 +351,7 @@ impl RowFeed {
         let row = self.done + 1;
         let message = format!("row {row} has {length} values, and there are {columns} columns");
         let error = sqluice::error::Error::input(message).of_record("", row);
-        Err(crate::errors::raised(py, &error))
+        Err(crate::errors::raised_by_write(py, &error))
     }
 
     fn check_bytes(&self, py: Python<'_>, column: usize, bytes: usize) -> PyResult<()> {

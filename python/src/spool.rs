@@ -25,7 +25,7 @@ use sqluice::write::PreparedWrite;
 
 use crate::arrow::ArrowFeed;
 use crate::commands::Noted;
-use crate::errors::{raised, usage};
+use crate::errors::{raised_by_write, usage};
 use crate::options::Options;
 use crate::rows::{RowFeed, Shape};
 use crate::run::{Feed, run_fed};
@@ -76,20 +76,20 @@ impl Spool {
             Given::Rows(shape, keys, rows) => {
                 let shape = Shape::new(py, &shape, &keys);
                 let (names, notes) = column_names(keys);
-                self.waiting().expect_rows(&names, notes).map_err(|error| raised(py, &error))?;
+                self.waiting().expect_rows(&names, notes).map_err(|error| raised_by_write(py, &error))?;
                 Box::new(RowFeed::new(py, &rows, shape, names)?)
             }
             Given::Arrow(first, more) => {
                 let feed = ArrowFeed::new(&first, more.as_ref())?;
                 self.waiting()
                     .expect_arrow(&feed.schema, &feed.batches)
-                    .map_err(|error| raised(py, &error))?;
+                    .map_err(|error| raised_by_write(py, &error))?;
                 Box::new(feed)
             }
         };
         while let Some(piece) = feed.next(py)? {
             py.check_signals()?;
-            py.detach(|| self.waiting().push(piece)).map_err(|error| raised(py, &error))?;
+            py.detach(|| self.waiting().push(piece)).map_err(|error| raised_by_write(py, &error))?;
         }
         Ok(self.waiting().rows - before)
     }
@@ -303,7 +303,7 @@ pub(crate) fn write_spools(
     if tables.is_empty() {
         return Err(usage(py, "no table is given rows"));
     }
-    let options = write.write().map_err(|error| raised(py, &error))?;
+    let options = write.write().map_err(|error| raised_by_write(py, &error))?;
     let mut in_any_order = false;
     loop {
         let written = run_fed(py, progress, None, |progress, cancel| {
@@ -323,12 +323,12 @@ pub(crate) fn write_spools(
                     let notes = std::mem::take(&mut spool.get().waiting().notes);
                     notes.into_iter().map(|note| format!("{}: {note}", args.table())).collect::<Vec<_>>()
                 });
-                return crate::commands::as_json(py, &Noted::new(report, Function::Load, notes.collect()));
+                return crate::commands::as_json(py, &Noted::new(report, Function::Write, notes.collect()));
             }
             Err(error) if error.refuted() == Some(Assumption::RowOrder) && !in_any_order => {
                 in_any_order = true
             }
-            Err(error) => return Err(raised(py, &error)),
+            Err(error) => return Err(raised_by_write(py, &error)),
         }
     }
 }

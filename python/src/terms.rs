@@ -5,6 +5,7 @@
 //!  primary_key, A,B    primary_key=["A", "B"]     no_header       header=False
 //!  memory, 64MiB       memory=64 << 20            columns         `columns`
 //!  preview             no parameter: a hint that names it is left out
+//!  types, A=TEXT       types={"A": "TEXT"}, but schema={"A": "TEXT"} of `write`
 //! ```
 
 use pyo3::prelude::*;
@@ -21,6 +22,8 @@ pub(crate) enum Function {
     Generate,
     /// Of `read` and `export`.
     Read,
+    /// Of `write` and `Writer`.
+    Write,
 }
 
 impl Function {
@@ -47,7 +50,13 @@ impl Function {
     /// A setting as an argument, with its value if it has one, or as the name of the parameter; `None`: no parameter sets it.
     fn parameter(self, setting: Setting, value: Option<&str>) -> Option<String> {
         use Setting::*;
-        let name = setting.name();
+        if self == Function::Write && !is_of_write(setting) {
+            return None;
+        }
+        let name = match setting {
+            Type if self == Function::Write => Schema.name(),
+            _ => setting.name(),
+        };
         let word = match setting {
             Dir | List | Preview | Stdout => return None,
             Part if self != Function::Read => return None,
@@ -95,6 +104,17 @@ impl Function {
             }
         };
         Some(word.to_owned())
+    }
+}
+
+/// Returns `true` if `write` or `Writer` has a parameter for a setting.
+fn is_of_write(setting: Setting) -> bool {
+    use Setting::*;
+    match setting {
+        Analyze | Append | AssumeUnused | BusyTimeout | Columns | Decimal | ForeignKeys | Index | Memory
+        | OnConflict | Overwrite | PageSize | PrimaryKey | ReplaceTable | Retries | Schema | Strict
+        | Table | TempDir | Threads | Timeout | Timestamp | Type | Unique | Upsert | WithoutRowid => true,
+        _ => false,
     }
 }
 
@@ -155,7 +175,7 @@ fn words(column: &str) -> String {
 #[pyfunction]
 pub(crate) fn setting_terms() -> Vec<(&'static str, Vec<Option<String>>)> {
     let all = Setting::ALL.iter().map(|setting| {
-        let functions = [Function::Load, Function::Generate, Function::Read];
+        let functions = [Function::Load, Function::Generate, Function::Read, Function::Write];
         let terms = functions.iter().flat_map(|function| {
             [None, Some("A")].into_iter().map(|value| function.parameter(*setting, value))
         });

@@ -20,7 +20,7 @@ use sqluice::write::{NamedRows, NewTable, PreparedWrite, Write, table_of};
 
 use crate::arrow::ArrowFeed;
 use crate::commands::Noted;
-use crate::errors::raised;
+use crate::errors::raised_by_write;
 use crate::options::{self, Options};
 use crate::rows::{RowFeed, Shape};
 use crate::run::{Feed, run_fed};
@@ -142,7 +142,7 @@ pub(crate) fn of_arrow(
     let (table, filled) = prepared.filled(index);
     let as_text = table.columns.iter().map(|column| column.affinity == Affinity::Text);
     let as_text: Vec<bool> = as_text.collect();
-    let rows = ArrowRows::new(PathBuf::new(), kinds.len(), filled.to_vec(), &as_text, options);
+    let rows = ArrowRows::new(None, kinds.len(), filled.to_vec(), &as_text, options);
     Box::new(Numbered(ArrowSource::new(Box::new(batches), rows.kinds(kinds), 0..u64::MAX)))
 }
 
@@ -168,7 +168,7 @@ pub(crate) enum Given<'py> {
 #[pyfunction]
 pub(crate) fn columns_of(py: Python<'_>, target: PathBuf, table: &str) -> PyResult<Option<Vec<String>>> {
     let found = py.detach(|| table_of(&target, table, &WriteOptions::default()));
-    let found = found.map_err(|error| raised(py, &error))?;
+    let found = found.map_err(|error| raised_by_write(py, &error))?;
     Ok(found.map(|table| {
         let taking = table.columns.into_iter().filter(|column| column.generated.is_none());
         taking.map(|column| column.name).collect()
@@ -189,7 +189,7 @@ pub(crate) fn write(
     write: Options,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let failed = |error: Error| raised(py, &error);
+    let failed = |error: Error| raised_by_write(py, &error);
     let mut writing = Writing {
         target,
         arrow: table.arrow().map_err(failed)?,
@@ -201,7 +201,7 @@ pub(crate) fn write(
     loop {
         match writing.attempt(py, make, again, progress)? {
             Attempt::Done(report, notes) => {
-                return crate::commands::as_json(py, &Noted::new(*report, Function::Load, notes));
+                return crate::commands::as_json(py, &Noted::new(*report, Function::Write, notes));
             }
             Attempt::OutOfOrder => writing.in_any_order = true,
             Attempt::OtherTypes(seen) => writing.known = seen,
@@ -278,7 +278,7 @@ impl Writing {
 
     /// What is written, and whether the table's types were found here.
     fn prepare(&self, py: Python<'_>, columns: Vec<(String, String)>) -> PyResult<(PreparedWrite, bool)> {
-        py.detach(|| self.prepared(columns)).map_err(|error| raised(py, &error))
+        py.detach(|| self.prepared(columns)).map_err(|error| raised_by_write(py, &error))
     }
 
     fn prepared(&self, columns: Vec<(String, String)>) -> Result<(PreparedWrite, bool)> {
@@ -314,7 +314,7 @@ impl Writing {
             Err(error) if error.refuted() == Some(Assumption::RowOrder) && again && !self.in_any_order => {
                 Ok(Attempt::OutOfOrder)
             }
-            Err(error) => Err(raised(py, &error)),
+            Err(error) => Err(raised_by_write(py, &error)),
         }
     }
 }

@@ -28,14 +28,17 @@ TERMS = _sqluice.setting_terms()
 def test_every_setting_is_called_as_the_parameter_that_sets_it(setting: str, terms: list[str | None]) -> None:
     known = parameters(sqluice.load, sqluice.write, sqluice.check, sqluice.pack, sqluice.unpack, sqluice.generate, sqluice.read, sqluice.export, sqluice.copy, sqluice.merge, sqluice.profile)
     of_generate = parameters(sqluice.generate)
+    of_write = parameters(sqluice.write) & parameters(sqluice.Writer, sqluice.Writer.create_table, sqluice.Writer.append)
     for number, term in enumerate(terms):
         if term is None:
             continue
         names = set(re.findall(r"(\w+)=", term) or re.findall(r"^`(\w+)`$", term))
         assert names and names <= known, term
-        # The terms of `load` come first, then those of `generate` and of `read`, each without and with a value.
+        # The terms of `load` come first, then those of `generate`, `read` and `write`, each without and with a value.
         if number in (2, 3) and names & of_generate:
             assert names <= of_generate, term
+        if number in (6, 7):
+            assert names <= of_write, term
         if "=" in term:
             compile(f"f({term})", setting, "eval")
 

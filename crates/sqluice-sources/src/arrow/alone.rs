@@ -38,7 +38,7 @@ impl<'a> OneColumn<'a> {
         match convert(array, Wanted { as_text, kind, options }, usize::MAX) {
             Ok(converted) => Ok(OneColumn(converted)),
             Err(Refusal::Fault(Fault { row, message, hint })) => {
-                let error = Error::input(format!("column {name}: {message}"));
+                let error = Error::input(format!("column {name}: {message}")).of_column(name);
                 let error = match hint {
                     Some(hint) => error.hint(hint),
                     None => error,
