@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -65,6 +66,13 @@ def schema_read(schema: str | os.PathLike[str] | Mapping[str, str] | None) -> st
             return opened.read()
     except UnicodeDecodeError as error:
         raise InputError(f"{file} is not UTF-8: {error.reason}", file=file, byte=error.start) from error
+
+
+def folder_for_rows(db: Path, temp_dir: Path | None) -> str:
+    """The folder in which rows wait: that of the database, if no other is named and the database is no URL."""
+    if temp_dir is not None:
+        return os.fspath(temp_dir)
+    return tempfile.gettempdir() if "://" in os.fspath(db) else os.path.dirname(os.path.abspath(os.fspath(db)))
 
 
 def write_options(
@@ -171,14 +179,16 @@ def write(
     schema = schema_read(schema)
     columns = None if columns is None else names(columns)
 
-    def known_columns() -> Sequence[str] | None:
+    def table_columns() -> Sequence[str] | None:
         found = None if overwrite else _sqluice.columns_of(os.fspath(db), table)
-        if found is None and isinstance(schema, str):
-            return names_in_schema(schema, table)
+        return names_in_schema(schema, table) if found is None and isinstance(schema, str) else found
+
+    def known_columns() -> Sequence[str] | None:
+        found = table_columns()
         return list(schema) if found is None and isinstance(schema, Mapping) else found
 
     with used(db, busy_timeout):
-        given = understand(data, columns, known_columns, wants_index, index_label)
+        given = understand(data, columns, known_columns, wants_index, index_label, table_columns=table_columns)
         indexes = [] if isinstance(index, bool) else specs(index)
         if wants_index:
             indexes.append(", ".join(map(quoted, given.index_columns)))
@@ -201,7 +211,12 @@ def write(
             first_rowid=first_rowid,
         )
         with Watched(progress) as notify:
-            text = _sqluice.write(os.fspath(db), given.make, given.again, given.in_order, about, options, notify)
+            if given.waits:
+                spool = _sqluice.Spool(folder_for_rows(db, temp_dir))
+                spool.append(given.make())
+                text = _sqluice.write_spools(os.fspath(db), [(about, spool)], options, notify)
+            else:
+                text = _sqluice.write(os.fspath(db), given.make, given.again, given.in_order, about, options, notify)
     return from_json(Report, text)
 
 

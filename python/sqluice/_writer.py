@@ -14,13 +14,14 @@ from ._locks import used
 from ._progress import Callback, Watched
 from ._report import Report, from_json
 from ._rows import names_in_schema, understand
-from ._write import MEMORY, IfExists, OnConflict, Path, names, schema_read, specs, table_args, write_options
+from ._write import MEMORY, IfExists, OnConflict, Path, folder_for_rows, names, schema_read, specs, table_args, write_options
 
 
 class _Table:
     def __init__(self, args: dict[str, Any], columns: list[str] | None, folder: str) -> None:
         self.args, self.columns = args, columns
         self.spool = _sqluice.Spool(folder)
+        self.rows = 0
 
 
 class Writer:
@@ -63,7 +64,7 @@ class Writer:
         """Arguments are those of `write`; `if_exists` is for every table. Rows wait in `temp_dir`, or in the folder of the database."""
         check_arguments(Writer.__init__, locals())
         self._db = os.fspath(db)
-        self._folder = os.fspath(temp_dir) if temp_dir is not None else os.path.dirname(os.path.abspath(self._db))
+        self._folder = folder_for_rows(db, temp_dir)
         self._overwrite, self._busy_timeout, self._progress = overwrite, busy_timeout, progress
         self._options = write_options(
             threads=threads,
@@ -132,7 +133,8 @@ class Writer:
             with used(self._db, self._busy_timeout):
                 return _sqluice.columns_of(self._db, name)
 
-        given = understand(data, None if columns is None else names(columns), known_columns, None, None).make()
+        chosen = None if columns is None else names(columns)
+        given = understand(data, chosen, known_columns, rows_before=goal.rows, table_columns=known_columns).make()
         if len(given) == 3:
             shape, found, rows = given
             # Rows that name their columns may do so in any order, and lack some.
@@ -141,10 +143,12 @@ class Writer:
             goal.columns = goal.columns or found
             given = (shape, found, rows)
         try:
-            return goal.spool.append(given)
+            added = goal.spool.append(given)
         except BaseException:
             self._ended = "an append has failed, and all is taken back"
             raise
+        goal.rows += added
+        return added
 
     def commit(self) -> Report:
         """Writes everything; leaving the `with` does it, too."""

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::DataType;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_schema::{DECIMAL256_MAX_PRECISION, DataType};
 use crossbeam_channel::Receiver;
 use sqluice::affinity::Affinity;
 use sqluice::batch::{Batch, Column, ROWS_MAX, Value, Values};
 use sqluice::error::{Error, Result};
 use sqluice::progress::Amount;
 use sqluice::schema::Table;
-use sqluice::source::arrow::{ArrowOptions, BadValue, OneColumn, declared_type};
-use sqluice::source::cells::{Cells, Seen};
+use sqluice::infer::Inferred;
+use sqluice::source::arrow::{ArrowOptions, BadValue, OneColumn, declared_type, guessed_type, infer_decimals};
+use sqluice::source::cells::{Cells, FLOAT_INT_MAX, Seen};
 use sqluice::source::columns::{ColumnFrom, Constant};
 use sqluice::source::{BadRow, Part, Refused, RefusedRow, Sink, Source};
 
@@ -50,11 +53,9 @@ impl ColumnOfPython {
     /// What it says about the type of its column.
     pub(crate) fn found(&self) -> FoundColumn {
         match self {
-            ColumnOfPython::Cells(cells) => FoundColumn { seen: cells.seen(), arrow: None },
-            ColumnOfPython::Arrow(_, kind) => {
-                let declared = declared_type(kind, ArrowOptions::default()).unwrap_or_default();
-                FoundColumn { seen: Seen::of_declared(declared), arrow: Some(kind.clone()) }
-            }
+            ColumnOfPython::Cells(cells) => FoundColumn { seen: cells.seen(), ..FoundColumn::default() },
+            ColumnOfPython::Arrow(_, DataType::Null) => FoundColumn::default(),
+            ColumnOfPython::Arrow(array, kind) => FoundColumn::of_arrow(array, kind),
         }
     }
 }
@@ -66,21 +67,95 @@ pub(crate) struct FoundColumn {
     pub(crate) seen: Seen,
     /// Their type, if Arrow has one for all of them.
     pub(crate) arrow: Option<DataType>,
+    /// The type that keeps all digits of decimals.
+    pub(crate) decimals: Option<Inferred>,
 }
 
 impl FoundColumn {
-    /// Both.
+    fn of_arrow(array: &ArrayRef, kind: &DataType) -> FoundColumn {
+        let options = ArrowOptions::default();
+        let decimals = match guessed_type(kind, options) {
+            Some(guess) => Some(infer_decimals(array, guess)),
+            None => decimal_places(kind).map(|places| match places {
+                ..=0 => Inferred::Integer,
+                _ => Inferred::Real,
+            }),
+        };
+        let declared = decimals.map_or_else(|| declared_type(kind, options).unwrap_or_default(), Inferred::name);
+        let seen = match kind {
+            DataType::Int64 if !has_wide_ints(array) => Seen::of_ints(),
+            DataType::UInt64 if !has_wide_uints(array) => Seen::of_ints(),
+            DataType::Boolean
+            | DataType::Int8
+            | DataType::Int16
+            | DataType::Int32
+            | DataType::UInt8
+            | DataType::UInt16
+            | DataType::UInt32 => Seen::of_ints(),
+            _ => Seen::of_declared(declared),
+        };
+        FoundColumn { seen, arrow: Some(kind.clone()), decimals }
+    }
+
+    /// Returns what is known about the values of both.
     pub(crate) fn and(self, other: FoundColumn) -> FoundColumn {
         let nothing = FoundColumn::default();
         match () {
             () if other == nothing => self,
             () if self == nothing => other,
-            () => {
-                let arrow = self.arrow.filter(|of_self| Some(of_self) == other.arrow.as_ref());
-                FoundColumn { seen: self.seen.and(other.seen), arrow }
-            }
+            () => FoundColumn {
+                seen: self.seen.and(other.seen),
+                arrow: self.arrow.zip(other.arrow).and_then(|(one, other)| in_common(one, &other)),
+                decimals: self.decimals.zip(other.decimals).map(|(one, other)| one.max(other)),
+            },
         }
     }
+
+    /// Returns the type that a column of these values is declared with; an empty one if it has none.
+    pub(crate) fn declared_type(&self, options: ArrowOptions) -> &'static str {
+        match (&self.arrow, self.decimals) {
+            (Some(kind), Some(decimals)) if guessed_type(kind, options).is_some() => decimals.name(),
+            (Some(kind), _) => declared_type(kind, options).unwrap_or_default(),
+            (None, _) => self.seen.declared_type(),
+        }
+    }
+}
+
+/// Returns the type of Arrow that holds the values of both types, if there is one.
+fn in_common(one: DataType, other: &DataType) -> Option<DataType> {
+    if one == *other {
+        return Some(one);
+    }
+    let ((digits, places), (other_digits, other_places)) = (decimal_shape(&one)?, decimal_shape(other)?);
+    let scale = places.max(other_places);
+    let whole = (i16::from(digits) - i16::from(places)).max(i16::from(other_digits) - i16::from(other_places));
+    let digits = (whole + i16::from(scale)).clamp(1, DECIMAL256_MAX_PRECISION.into());
+    Some(DataType::Decimal256(digits as u8, scale))
+}
+
+/// Returns the number of digits and the scale of a decimal type.
+fn decimal_shape(kind: &DataType) -> Option<(u8, i8)> {
+    match *kind {
+        DataType::Decimal32(digits, scale)
+        | DataType::Decimal64(digits, scale)
+        | DataType::Decimal128(digits, scale)
+        | DataType::Decimal256(digits, scale) => Some((digits, scale)),
+        _ => None,
+    }
+}
+
+fn decimal_places(kind: &DataType) -> Option<i8> {
+    decimal_shape(kind).map(|(_, scale)| scale)
+}
+
+/// Returns `true` if an integer of an array is beyond those that floats hold.
+fn has_wide_ints(array: &ArrayRef) -> bool {
+    let ints = array.as_primitive::<Int64Type>();
+    ints.iter().flatten().any(|int| int.unsigned_abs() > FLOAT_INT_MAX)
+}
+
+fn has_wide_uints(array: &ArrayRef) -> bool {
+    array.as_primitive::<UInt64Type>().iter().flatten().any(|int| int > FLOAT_INT_MAX)
 }
 
 /// The next piece, if there is one.
@@ -227,11 +302,14 @@ impl RowPart {
         let batch = Batch { rows: count, columns: of_table.collect() };
         if let Err(refused) = sink.rows(&batch) {
             let (at, error) = refused.first();
-            return Err(match at {
-                Some((row, _)) if error.record().is_none() => {
-                    error.of_record("", self.first_row + (from + row) as u64 + 1)
-                }
+            let Some((row, column)) = at else { return Err(error) };
+            let error = match (error.column(), declared.get(column)) {
+                (None, Some((name, _))) => error.of_column(name),
                 _ => error,
+            };
+            return Err(match error.record() {
+                None => error.of_record("", self.first_row + (from + row) as u64 + 1),
+                Some(_) => error,
             });
         }
         Ok(None)

@@ -18,12 +18,14 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use sqluice::error::{Assumption, Error, Result};
+use sqluice::infer::Inferred;
 use sqluice::source::Source;
 use sqluice::source::arrow::foreign::ForeignBatches;
+use sqluice::source::arrow::{ArrowOptions, guessed_type};
 use sqluice::source::cells::{Cells, read_word, write_word};
 use sqluice::write::PreparedWrite;
 
-use crate::arrow::ArrowFeed;
+use crate::arrow::{ArrowFeed, with_decimals};
 use crate::commands::Noted;
 use crate::errors::{raised_by_write, usage};
 use crate::options::Options;
@@ -58,6 +60,8 @@ enum Content {
         schema: SchemaRef,
         kinds: Vec<DataType>,
         names: Vec<String>,
+        /// The types that keep all digits of decimals, where the values decide.
+        decimals: Vec<Option<Inferred>>,
         ended: bool,
     },
 }
@@ -144,7 +148,8 @@ impl Waiting {
                 let kinds = batches.kinds().to_vec();
                 let fields = schema.fields().iter();
                 let (names, notes) = column_names(fields.map(|field| field.name().clone()).collect());
-                self.content = Content::Arrow { stream, schema, kinds, names, ended: false };
+                let decimals = kinds.iter().map(|kind| guessed_type(kind, ArrowOptions::default())).collect();
+                self.content = Content::Arrow { stream, schema, kinds, names, decimals, ended: false };
                 self.notes = notes;
                 Ok(())
             }
@@ -165,8 +170,9 @@ impl Waiting {
                 }
                 Ok(())
             }
-            (Content::Arrow { stream, .. }, Piece::Batch(batch)) => {
+            (Content::Arrow { stream, decimals, .. }, Piece::Batch(batch)) => {
                 self.rows += batch.num_rows() as u64;
+                *decimals = with_decimals(decimals, &batch);
                 stream.write(&batch).map_err(broken)
             }
             _ => Err(mixed()),
@@ -178,7 +184,17 @@ impl Waiting {
         match &self.content {
             Content::Nothing => Ok(args.declared()),
             Content::Rows { names, found, .. } => Ok(args.types_found(names, found, args.arrow()?)),
-            Content::Arrow { schema, names, .. } => Ok(args.types_of(names, schema.fields(), args.arrow()?)),
+            Content::Arrow { schema, names, decimals, .. } => {
+                let options = args.arrow()?;
+                let types = args.types_of(names, schema.fields(), options).into_iter().zip(decimals).zip(schema.fields());
+                let types = types.map(|(((name, declared), decimals), field)| {
+                    match decimals.filter(|_| guessed_type(field.data_type(), options).is_some()) {
+                        Some(decimals) => (name, decimals.name().to_owned()),
+                        None => (name, declared),
+                    }
+                });
+                Ok(types.collect())
+            }
         }
     }
 

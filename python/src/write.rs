@@ -13,8 +13,7 @@ use sqluice::report::Report;
 use sqluice::schema::index::{IndexOrigin, Indexed};
 use sqluice::schema::{Schema, Table};
 use sqluice::source::Source;
-use sqluice::source::arrow::{ArrowOptions, ArrowRows, ArrowSource, declared_type};
-use sqluice::source::cells::Seen;
+use sqluice::source::arrow::{ArrowOptions, ArrowRows, ArrowSource, declared_type, guessed_type};
 use sqluice::source::json::unique_names;
 use sqluice::write::{NamedRows, NewTable, PreparedWrite, Write, table_of};
 
@@ -72,8 +71,8 @@ impl TableArgs {
         fields: &Fields,
         options: ArrowOptions,
     ) -> Vec<(String, String)> {
-        let types = fields.iter().map(|field| self.type_of(field.data_type(), options));
-        names.iter().cloned().zip(types).collect()
+        let types = fields.iter().map(|field| declared_type(field.data_type(), options).unwrap_or_default());
+        names.iter().cloned().zip(types.map(|declared| self.strictly(declared))).collect()
     }
 
     /// The types that columns have in this table, as far as it is known.
@@ -83,19 +82,35 @@ impl TableArgs {
         found: &[FoundColumn],
         options: ArrowOptions,
     ) -> Vec<(String, String)> {
-        let types = found.iter().map(|found| match &found.arrow {
-            Some(data_type) => self.type_of(data_type, options),
-            None => found.seen.declared_type().to_owned(),
-        });
+        let types = found.iter().map(|found| self.strictly(found.declared_type(options)));
         names.iter().cloned().zip(types).collect()
     }
 
-    fn type_of(&self, data_type: &DataType, options: ArrowOptions) -> String {
+    /// Returns a type as this table has it.
+    fn strictly(&self, declared: &str) -> String {
         // A STRICT table has no NUMERIC columns.
-        match declared_type(data_type, options).unwrap_or_default() {
+        match declared {
             "NUMERIC" if self.strict => "REAL".to_owned(),
             declared => declared.to_owned(),
         }
+    }
+
+    /// Returns a note for each column of decimals that is TEXT because not all of its values can be seen before the first is written.
+    pub(crate) fn notes_of(&self, names: &[String], fields: &Fields, options: ArrowOptions) -> Vec<String> {
+        let noted = names.iter().zip(fields).filter_map(|(name, field)| {
+            let kind = field.data_type();
+            let guess = guessed_type(kind, options).filter(|_| self.given_type(name).is_none())?.name();
+            let keeps = match guess {
+                "INTEGER" => "if all values are integers of 64 bits",
+                _ => "if floats are exact enough",
+            };
+            Some(format!(
+                "{}.{name} is TEXT: a number does not keep all digits of {kind}, and the values of a stream are not known before \
+                 they are written; schema={{{name:?}: {guess:?}}} makes it {guess}, {keeps}",
+                self.table
+            ))
+        });
+        noted.collect()
     }
 
     /// Its name.
@@ -215,7 +230,7 @@ enum Attempt {
     /// Rows do not come in the order of their rowids.
     OutOfOrder,
     /// Values are not of the types that were found.
-    OtherTypes(Vec<Seen>),
+    OtherTypes(Vec<FoundColumn>),
 }
 
 struct Writing {
@@ -224,8 +239,8 @@ struct Writing {
     options: WriteOptions,
     arrow: ArrowOptions,
     in_any_order: bool,
-    /// What kinds of values the columns have, as far as attempts have shown.
-    known: Vec<Seen>,
+    /// What is known of the columns, as far as attempts have shown.
+    known: Vec<FoundColumn>,
 }
 
 impl Writing {
@@ -240,38 +255,59 @@ impl Writing {
             Given::Rows(shape, keys, rows) => {
                 let shape = Shape::new(py, &shape, &keys);
                 let (names, notes) = column_names(keys);
-                let mut feed = RowFeed::new(py, &rows, shape, names.clone())?;
+                let mut feed = RowFeed::new(py, &rows, shape, names.clone())?.again(again);
                 let found = feed.look(py, &self.known)?;
                 let (prepared, is_new) =
                     self.prepare(py, self.table.types_found(&names, &found, self.arrow))?;
                 if is_new {
                     let watched = names.iter().zip(found);
-                    let watched = watched.map(|(name, found)| {
-                        (self.table.given_type(name).is_none() && found.arrow.is_none()).then_some(found.seen)
-                    });
-                    feed.watch(watched.collect());
+                    let watched =
+                        watched.map(|(name, found)| self.table.given_type(name).is_none().then_some(found));
+                    feed.watch(watched.collect(), self.arrow);
                 }
                 let source = |pieces, prepared: &PreparedWrite| {
                     Box::new(RowSource::new(Pieces(pieces), prepared.filled(0), self.arrow))
                         as Box<dyn Source>
                 };
                 match self.run(py, &mut feed, prepared, source, progress) {
-                    Err(_) if feed.other && again => Ok(Attempt::OtherTypes(feed.seen())),
+                    Err(_) if feed.other && again => Ok(Attempt::OtherTypes(feed.found())),
                     done => self.ended(py, done?, again, notes),
                 }
             }
             Given::Arrow(first, more) => {
                 let mut feed = ArrowFeed::new(&first, more.as_ref())?;
                 let fields = feed.schema.fields().clone();
-                let (names, notes) = column_names(fields.iter().map(|field| field.name().clone()).collect());
-                let found = self.table.types_of(&names, &fields, self.arrow);
-                let (prepared, _) = self.prepare(py, found)?;
+                let (names, mut notes) =
+                    column_names(fields.iter().map(|field| field.name().clone()).collect());
+                let types = self.table.types_of(&names, &fields, self.arrow);
+                let (prepared, is_new) = match again {
+                    true => {
+                        let found = feed.look(py, &self.known, self.arrow)?;
+                        let types = types.into_iter().zip(&found).map(|((name, declared), found)| {
+                            (name, found.map_or(declared, |found| found.name().to_owned()))
+                        });
+                        let (prepared, is_new) = self.prepare(py, types.collect())?;
+                        if is_new {
+                            let given = |name: &String| self.table.given_type(name).is_some();
+                            let watched = names.iter().zip(found);
+                            let watched = watched.map(|(name, found)| found.filter(|_| !given(name)));
+                            feed.watch(watched.collect());
+                        }
+                        (prepared, is_new)
+                    }
+                    false => self.prepare(py, types)?,
+                };
+                if is_new && !again {
+                    notes.extend(self.table.notes_of(&names, &fields, self.arrow));
+                }
                 let kinds = feed.batches.kinds().to_vec();
                 let source = |pieces, prepared: &PreparedWrite| {
                     of_arrow(Batches(pieces), &kinds, prepared, 0, self.arrow)
                 };
-                let done = self.run(py, &mut feed, prepared, source, progress)?;
-                self.ended(py, done, again, notes)
+                match self.run(py, &mut feed, prepared, source, progress) {
+                    Err(_) if feed.other && again => Ok(Attempt::OtherTypes(feed.found())),
+                    done => self.ended(py, done?, again, notes),
+                }
             }
         }
     }

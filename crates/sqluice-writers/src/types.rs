@@ -280,7 +280,7 @@ mod tests {
             let is_double = |value| matches!(value, Value::Int(1) | Value::Real(_));
             let (kind, of_other) = match is_double(most) && is_double(other) && kind != of_other {
                 true => (Kind::Real, Kind::Real),
-                false => (*kind, of_other),
+                false => (kind, of_other),
             };
             let is_mixed = kind != of_other;
             let expected = if is_mixed { Kind::Text } else { kind };

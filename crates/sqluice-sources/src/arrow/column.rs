@@ -21,7 +21,8 @@ use sqluice_core::error::{Message, Setting, message};
 
 use super::access::{key, run, utf8};
 use super::nested::{Json, beyond, integer, json, moment, raw};
-use super::{ArrowOptions, DecimalAs, TimestampAs, is_held};
+use super::decimal::decimals;
+use super::{ArrowOptions, TimestampAs};
 
 /// A column of a batch.
 pub(super) struct Converted<'a> {
@@ -31,7 +32,7 @@ pub(super) struct Converted<'a> {
     pub(super) bytes: usize,
 }
 
-enum Owned<'a> {
+pub(super) enum Owned<'a> {
     Null,
     Ints(Cow<'a, [i64]>),
     Reals(Cow<'a, [f64]>),
@@ -115,7 +116,7 @@ impl Converted<'_> {
 }
 
 /// The array that has the values, and the place of each row's; `None`: it is NULL.
-fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn Array, Vec<Option<usize>>) {
+pub(super) fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn Array, Vec<Option<usize>>) {
     let there = |at: &Option<usize>| at.filter(|at| !array.is_null(*at));
     match array.data_type() {
         DataType::Dictionary(_, _) => {
@@ -333,7 +334,7 @@ fn checked_views<'a>(
 }
 
 /// Writes an integer or a decimal.
-fn digits(array: &dyn Array, at: usize, out: &mut String) -> Result<(), String> {
+pub(super) fn digits(array: &dyn Array, at: usize, out: &mut String) -> Result<(), String> {
     out.push_str(&integer(array, at).unwrap_or_default());
     Ok(())
 }
@@ -466,7 +467,7 @@ fn span(row: usize, bytes: Range<usize>) -> Result<Span, Fault> {
 }
 
 /// A column of texts, each written by `write`, or refused.
-fn written<'a>(
+pub(super) fn written<'a>(
     places: &[Option<usize>],
     room: usize,
     mut write: impl FnMut(usize, &mut String) -> Result<(), String>,
@@ -484,58 +485,4 @@ fn written<'a>(
         spans.push(span(row, start..data.len())?);
     }
     Ok(Owned::Text(Cow::Owned(data.into_bytes()), spans))
-}
-
-/// Decimals: as written in a TEXT column; else integers where they have no fraction and fit, floats where 15 digits are all, or where they
-/// are asked for; else text. A number is never made of one that has more digits than its type: those digits were not reckoned with.
-fn decimals<'a>(
-    array: &'a dyn Array,
-    places: &[Option<usize>],
-    scale: i8,
-    as_text: bool,
-    options: ArrowOptions,
-    room: usize,
-) -> Result<Owned<'a>, Refusal> {
-    if as_text
-        || options.decimal == DecimalAs::Text
-        || (options.decimal == DecimalAs::Auto && !is_held(array.data_type()))
-    {
-        return written(places, room, |at, out| digits(array, at, out));
-    }
-    let text = |at: usize| integer(array, at).unwrap_or_default();
-    let overlong = places.iter().position(|at| at.is_some_and(|at| !has_declared_digits(array, at)));
-    if let Some((row, at)) = overlong.and_then(|row| Some((row, places[row]?))) {
-        let message = format!("{} is beyond its type, {}", text(at), array.data_type());
-        let hint = message![Setting::Decimal.to("text"), " keeps all its digits"];
-        return Err(Fault { row, message, hint: Some(hint) }.into());
-    }
-    if options.decimal == DecimalAs::Auto && scale <= 0 {
-        let int = |at: &Option<usize>| at.map_or(0, |at| text(at).parse().expect("18 digits are an integer"));
-        return Ok(Owned::Ints(places.iter().map(int).collect()));
-    }
-    // A product or quotient of two floats that are exact is the nearest one.
-    if let (Some(decimals), 0..=22) = (array.as_primitive_opt::<Decimal128Type>(), scale) {
-        let factor = 10f64.powi(scale.into());
-        let real = |at: usize| match decimals.value(at) {
-            unscaled if unscaled.unsigned_abs() < 1 << 53 => unscaled as f64 / factor,
-            _ => text(at).parse().unwrap_or(f64::NAN),
-        };
-        return Ok(Owned::Reals(places.iter().map(|at| at.map_or(0.0, real)).collect()));
-    }
-    let real = |at: usize| text(at).parse().unwrap_or(f64::NAN);
-    Ok(Owned::Reals(places.iter().map(|at| at.map_or(0.0, real)).collect()))
-}
-
-/// Whether a decimal has at most the digits that its type declares.
-fn has_declared_digits(array: &dyn Array, at: usize) -> bool {
-    fn of<T: DecimalType>(array: &dyn Array, at: usize, precision: u8) -> bool {
-        T::is_valid_decimal_precision(array.as_primitive::<T>().value(at), precision)
-    }
-    match *array.data_type() {
-        DataType::Decimal32(precision, _) => of::<Decimal32Type>(array, at, precision),
-        DataType::Decimal64(precision, _) => of::<Decimal64Type>(array, at, precision),
-        DataType::Decimal128(precision, _) => of::<Decimal128Type>(array, at, precision),
-        DataType::Decimal256(precision, _) => of::<Decimal256Type>(array, at, precision),
-        _ => true,
-    }
 }

@@ -67,6 +67,7 @@ impl Format for Csv {
             table: None,
             columns,
             types: Vec::new(),
+            guesses: Vec::new(),
             recognised,
             words: sniffed.words(),
             sample: facts,

@@ -149,6 +149,7 @@ fn open(
         table: None,
         columns: json.columns(),
         types: Vec::new(),
+        guesses: Vec::new(),
         recognised: Recognised::new(format.name),
         words,
         sample: facts,

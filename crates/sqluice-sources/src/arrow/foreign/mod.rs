@@ -73,6 +73,13 @@ impl ForeignBatches {
         }
     }
 
+    /// Numbers the rows after this number of earlier rows.
+    #[must_use]
+    pub fn after(mut self, rows: u64) -> ForeignBatches {
+        self.rows = rows;
+        self
+    }
+
     /// The schema of the batches as they are imported: text is binary data.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
@@ -102,7 +109,7 @@ impl ForeignBatches {
                 Some(row) if batch > 1 => {
                     format!("row {}, row {} of batch {batch}", self.rows + row as u64 + 1, row + 1)
                 }
-                Some(row) => format!("row {}", row + 1),
+                Some(row) => format!("row {}", self.rows + row as u64 + 1),
                 None => format!("batch {batch}"),
             };
             fault.error(&place, self.rows)

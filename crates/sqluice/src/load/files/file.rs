@@ -15,7 +15,7 @@ use sqluice_engine::reject::Tally;
 use sqluice_engine::report::{InputReport, Recognised};
 use sqluice_sources::convert::{Conversion, Converting};
 use sqluice_sources::formats::{Columns, Content, Opened, SampledRows, WantedRows};
-use sqluice_sources::infer::Evidence;
+use sqluice_sources::infer::{Evidence, Inferred};
 use sqluice_sources::input::InputFile;
 
 use super::conversions::FieldConversions;
@@ -74,21 +74,23 @@ impl LoadFile {
     /// sample.
     pub(crate) fn new(table: String, opened: Opened, load: &Request, rows_max: u64) -> Result<LoadFile> {
         let Opened {
-            input, columns, types, mut recognised, words, sample, rows, all_malformed, content, ..
+            input, columns, types, guesses, mut recognised, words, sample, rows, all_malformed, content, ..
         } = opened;
         recognised.compression = sample.compression.map(|compression| compression.to_string());
         recognised.encoding = sample.encoding.map(|encoding| encoding.to_string());
         let plain_bytes = input.bytes().filter(|_| sample.plain);
         let tally = Tally { input: input.name().to_owned(), rows: Arc::default() };
-        let evidence =
-            |declared: &Option<&'static str>| declared.map_or(Evidence::new(), Evidence::of_declared);
+        let evidence = types.iter().enumerate().map(|(field, declared)| {
+            let guess = guesses.get(field).copied().flatten().map(Inferred::name);
+            declared.or(guess).map_or(Evidence::new(), Evidence::of_declared)
+        });
         let mut file = LoadFile {
             table,
             input,
             content,
             names: columns.names,
             places: columns.places,
-            evidence: types.iter().map(evidence).collect(),
+            evidence: evidence.collect(),
             misses: Vec::new(),
             types,
             conversions: FieldConversions::default(),

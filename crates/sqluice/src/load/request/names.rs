@@ -16,6 +16,15 @@ pub(crate) fn refuse_twice(flag: Setting, names: &[String]) -> Result<()> {
     }
 }
 
+/// Refuses the name of `what`, such as a column, if it has a NUL character: SQL ends there.
+pub(crate) fn refuse_nul(what: &str, name: &str) -> Result<()> {
+    if !name.contains('\0') {
+        return Ok(());
+    }
+    let message = format!("the name {name:?} of {what} has a NUL character, which no name in SQLite can have");
+    Err(Error::input(message).hint("rename it").of_column(name))
+}
+
 /// Returns the names of the tables, indexes and views of a schema, in lower case.
 pub(crate) fn names_in(schema: &Schema) -> Vec<String> {
     let indexes = schema.tables.iter().flat_map(|table| &table.indexes).map(|index| &index.name);

@@ -19,7 +19,7 @@ use crate::load::files::default_value;
 use crate::load::files::file::LoadFile;
 use crate::load::files::rowid_order::Order;
 use crate::load::request::Request;
-use crate::load::request::names::listed;
+use crate::load::request::names::{listed, refuse_nul};
 
 /// A table and the files that fill it.
 pub(crate) struct LoadTable {
@@ -160,6 +160,10 @@ impl LoadTable {
                     }
                 }
                 None => {
+                    refuse_nul("a column", name).map_err(|error| match file.place_of(field) {
+                        Some(place) => error.at(place),
+                        None => error,
+                    })?;
                     let mut types = load.types.iter().rev();
                     let given = types.find(|(column, _)| column.eq_ignore_ascii_case(name));
                     self.made.push(MadeColumn {
