@@ -159,10 +159,11 @@ def write(
         of a file with them. Without it
         types are those of Arrow, or those that the first rows have (32,768 of them, or 4 MiB): INTEGER, REAL, TEXT, BLOB, and none,
         which keeps values as they are, where they are of several kinds. A later value of another kind ends the run; of data that can
-        be read twice, such as a list, it starts anew with types for all of them.
+        be read twice, such as a list, it starts anew with types for all of them. Frames of pandas in a generator wait in `temp_dir`, or
+        in the folder of the database, until the types of all of them are known.
     columns: the names of the columns, for rows that have none; which keys or columns to write, for those that have.
     index: also True or False for a pandas frame: whether its index is written, as `to_sql` does it. By default one that has a name
-        or does not just count from 0 is.
+        or does not just count from 0 is. The index of one of several frames may also go on where the frame before ended.
     on_conflict: what to do with a row whose key another row has: `abort` ends the run, `ignore` leaves the later one out,
         `replace` the earlier.
     first_rowid: the rowid of the first row of a new table without an INTEGER PRIMARY KEY.
