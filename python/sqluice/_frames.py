@@ -24,7 +24,7 @@ from ._errors import InputError, UsageError, library_errors
 CHUNK_ROWS = 32 << 10
 
 Chunk = Any
-"""A list with the values of each column, or data of Arrow."""
+"""A list with the values of each column (of timestamps, a tuple with that list), or data of Arrow."""
 
 
 def is_frame(data: Any) -> bool:
@@ -265,7 +265,7 @@ def _of_series(values: Any) -> Any:
     if zone is not None:
         # In UTC, and with its zone, as Arrow's.
         naive = values.dt.tz_convert("UTC").dt.tz_localize(None) if hasattr(values, "dt") else values.tz_convert("UTC").tz_localize(None)
-        return [text + "+00:00" if isinstance(text, str) else text for text in _moments(naive.to_numpy())]
+        return ([text + "+00:00" if isinstance(text, str) else text for text in _moments(naive.to_numpy())],)
     if isinstance(dtype, numpy.dtype):
         return of_numpy(values.to_numpy())
     if type(dtype).__name__ == "CategoricalDtype":
@@ -284,7 +284,7 @@ def of_numpy(values: Any) -> Any:
         if kind == "f" and size <= 8:
             return numpy.ascontiguousarray(values, dtype="float64")
         if kind == "M":
-            return _moments(values)
+            return (_moments(values),)
         if kind == "m":
             missing = numpy.isnat(values)
             ints = values.view("int64").tolist()

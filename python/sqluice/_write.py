@@ -213,7 +213,7 @@ def write(
         )
         with Watched(progress) as notify:
             if given.waits:
-                spool = _sqluice.Spool(folder_for_rows(db, temp_dir))
+                spool = _sqluice.Spool(folder_for_rows(db, temp_dir), os.fspath(db), about, options)
                 spool.append(given.make())
                 text = _sqluice.write_spools(os.fspath(db), [(about, spool)], options, notify)
             else:

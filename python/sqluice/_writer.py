@@ -18,9 +18,8 @@ from ._write import MEMORY, IfExists, OnConflict, Path, folder_for_rows, names, 
 
 
 class _Table:
-    def __init__(self, args: dict[str, Any], columns: list[str] | None, folder: str) -> None:
-        self.args, self.columns = args, columns
-        self.spool = _sqluice.Spool(folder)
+    def __init__(self, args: dict[str, Any], columns: list[str] | None, spool: _sqluice.Spool) -> None:
+        self.args, self.columns, self.spool = args, columns, spool
         self.rows = 0
 
 
@@ -112,7 +111,9 @@ class Writer:
         known = list(columns) if columns is not None else None
         if isinstance(declared, str):
             known = names_in_schema(declared, table)
-        self._tables[table] = _Table(args, known, self._folder)
+        with used(self._db, self._busy_timeout):
+            spool = _sqluice.Spool(self._folder, self._db, args, self._options)
+        self._tables[table] = _Table(args, known, spool)
         self._last = table
 
     def append(self, data: Any, table: str | None = None, *, columns: str | Sequence[str] | None = None) -> int:

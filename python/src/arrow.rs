@@ -11,9 +11,9 @@
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, FieldRef, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyIterator};
@@ -235,7 +235,10 @@ fn of_c(schema: &FFI_ArrowSchema) -> Result<Schema, Error> {
         None => Schema::try_from(schema).map_err(broken),
         Some(column) => {
             let name = column.name().unwrap_or_default();
-            let message = format!("column {name}: its type, {:?} in Arrow's C interface, is not known", column.format());
+            let message = format!(
+                "column {name}: its type, {:?} in Arrow's C interface, is not known",
+                column.format()
+            );
             Err(Error::input(message).hint("cast it to another type").of_column(name))
         }
     }
@@ -312,7 +315,10 @@ fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
 }
 
 fn no_capsule(py: Python<'_>) -> PyErr {
-    raised_by_write(py, &Error::input("the Arrow data can't be read: it is not in capsules of Arrow's C interface"))
+    raised_by_write(
+        py,
+        &Error::input("the Arrow data can't be read: it is not in capsules of Arrow's C interface"),
+    )
 }
 
 fn broken(error: ArrowError) -> Error {

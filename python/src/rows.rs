@@ -9,6 +9,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyAttributeError, PyException};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyIterator, PyList, PyString, PyTuple};
+use sqluice::convert::MomentForm;
 use sqluice::source::arrow::{ArrowOptions, guessed_type};
 use sqluice::source::cells::Cells;
 use sqluice_format::limits::LENGTH_MAX;
@@ -16,7 +17,7 @@ use sqluice_format::limits::LENGTH_MAX;
 use crate::arrow::ArrowFeed;
 use crate::errors::of_value;
 use crate::run::Feed;
-use crate::source::{ColumnOfPython, FoundColumn, Piece, RowsOfPython};
+use crate::source::{ColumnOfPython, Forms, FoundColumn, Piece, RowsOfPython};
 
 /// Rows of a part at most.
 const PART_ROWS: usize = 32 << 10;
@@ -36,8 +37,8 @@ pub(crate) enum Shape {
     },
     /// An object with attributes of these names.
     Attributes(Vec<Py<PyString>>),
-    /// No row but a chunk of rows: what has record batches, or a list with a column for each, which is a list of values, a buffer of
-    /// int64 or float64, or an array of Arrow's.
+    /// No row but a chunk of rows: what has record batches, or a list with a column for each, which is a list of values, a tuple with
+    /// a list of timestamps, a buffer of int64 or float64, or an array of Arrow's.
     Columns,
 }
 
@@ -60,6 +61,8 @@ pub(crate) struct RowFeed {
     rows: Py<PyIterator>,
     shape: Shape,
     names: Vec<String>,
+    /// The forms that timestamps have in the columns.
+    forms: Vec<Option<MomentForm>>,
     adapt: Py<PyAny>,
     /// Rows so far.
     done: u64,
@@ -89,6 +92,7 @@ impl RowFeed {
         rows: &Bound<'_, PyAny>,
         shape: Shape,
         names: Vec<String>,
+        forms: &Forms,
     ) -> PyResult<RowFeed> {
         let adapt = py.import("sqluice._values")?.getattr("adapt")?.unbind();
         let rows = rows.try_iter()?.unbind();
@@ -96,6 +100,7 @@ impl RowFeed {
         Ok(RowFeed {
             rows,
             shape,
+            forms: names.iter().map(|name| forms.of(name)).collect(),
             names,
             adapt,
             done: 0,
@@ -236,7 +241,13 @@ impl RowFeed {
                 }
                 self.about(value.py(), column, &error.value(value.py()).to_string(), None, Some(&error))
             })?;
-            if adapted.is_none() {
+            let formed = match self.forms[column] {
+                Some(form) if is_datetime(value)? => in_form(&adapted, &form),
+                _ => None,
+            };
+            if let Some(text) = formed {
+                cells.push_text(&text);
+            } else if adapted.is_none() {
                 cells.push_null();
             } else if !self.push_exact(&adapted, column, cells)? {
                 let message = format!("a {} can't be stored", value.get_type().name()?);
@@ -370,6 +381,22 @@ impl RowFeed {
     }
 
     fn cells(&mut self, py: Python<'_>, column: &Bound<'_, PyAny>, index: usize) -> PyResult<(Cells, usize)> {
+        // Timestamps.
+        if let Ok(column) = column.cast::<PyTuple>() {
+            let column = column.get_item(0)?;
+            let Some(form) = self.forms.get(index).copied().flatten() else {
+                return self.cells(py, &column, index);
+            };
+            let formed = PyList::empty(py);
+            for value in column.try_iter()? {
+                let value = value?;
+                match in_form(&value, &form) {
+                    Some(text) => formed.append(text)?,
+                    None => formed.append(value)?,
+                }
+            }
+            return self.cells(py, &formed, index);
+        }
         if let Ok(list) = column.cast::<PyList>() {
             let mut cells = Cells::default();
             self.done_of_chunk = 0;
@@ -512,6 +539,19 @@ impl RowFeed {
         }
         Ok(())
     }
+}
+
+/// Returns `true` for a `datetime` and the timestamps of pandas and NumPy.
+fn is_datetime(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(value.hasattr("hour")? && value.hasattr("year")? || value.get_type().name()? == "datetime64")
+}
+
+/// Returns a timestamp in a form, if it is a text.
+fn in_form(value: &Bound<'_, PyAny>, form: &MomentForm) -> Option<String> {
+    let text = value.cast_exact::<PyString>().ok()?.to_str().ok()?;
+    let mut formed = Vec::new();
+    form.write(text.as_bytes(), &mut formed);
+    String::from_utf8(formed).ok()
 }
 
 impl Feed for RowFeed {

@@ -2,19 +2,23 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DECIMAL256_MAX_PRECISION, DataType};
 use crossbeam_channel::Receiver;
 use sqluice::affinity::Affinity;
 use sqluice::batch::{Batch, Column, ROWS_MAX, Value, Values};
+use sqluice::convert::MomentForm;
 use sqluice::error::{Error, Result};
+use sqluice::infer::Inferred;
 use sqluice::progress::Amount;
 use sqluice::schema::Table;
-use sqluice::infer::Inferred;
-use sqluice::source::arrow::{ArrowOptions, BadValue, OneColumn, declared_type, guessed_type, infer_decimals};
+use sqluice::source::arrow::{
+    ArrowOptions, BadValue, OneColumn, declared_type, guessed_type, infer_decimals, is_moment,
+};
 use sqluice::source::cells::{Cells, FLOAT_INT_MAX, Seen};
+use sqluice::source::chain::Counted;
 use sqluice::source::columns::{ColumnFrom, Constant};
 use sqluice::source::{BadRow, Part, Refused, RefusedRow, Sink, Source};
 
@@ -81,7 +85,8 @@ impl FoundColumn {
                 _ => Inferred::Real,
             }),
         };
-        let declared = decimals.map_or_else(|| declared_type(kind, options).unwrap_or_default(), Inferred::name);
+        let declared =
+            decimals.map_or_else(|| declared_type(kind, options).unwrap_or_default(), Inferred::name);
         let seen = match kind {
             DataType::Int64 if !has_wide_ints(array) => Seen::of_ints(),
             DataType::UInt64 if !has_wide_uints(array) => Seen::of_ints(),
@@ -128,7 +133,8 @@ fn in_common(one: DataType, other: &DataType) -> Option<DataType> {
     }
     let ((digits, places), (other_digits, other_places)) = (decimal_shape(&one)?, decimal_shape(other)?);
     let scale = places.max(other_places);
-    let whole = (i16::from(digits) - i16::from(places)).max(i16::from(other_digits) - i16::from(other_places));
+    let whole =
+        (i16::from(digits) - i16::from(places)).max(i16::from(other_digits) - i16::from(other_places));
     let digits = (whole + i16::from(scale)).clamp(1, DECIMAL256_MAX_PRECISION.into());
     Some(DataType::Decimal256(digits as u8, scale))
 }
@@ -212,10 +218,12 @@ impl<I> RowSource<I> {
         pieces: I,
         (table, filled): (&Table, &[ColumnFrom]),
         options: ArrowOptions,
+        forms: &Forms,
     ) -> RowSource<I> {
         let columns =
             table.columns.iter().map(|column| (column.name.clone(), column.affinity == Affinity::Text));
-        let goal = Goal { filled: filled.to_vec(), columns: columns.collect(), options };
+        let forms = table.columns.iter().map(|column| forms.of(&column.name)).collect();
+        let goal = Goal { filled: filled.to_vec(), columns: columns.collect(), options, forms };
         RowSource { pieces, goal: Arc::new(goal), first_row: 0 }
     }
 }
@@ -226,6 +234,19 @@ struct Goal {
     /// The table's columns: their names, and whether they have TEXT affinity.
     columns: Vec<(String, bool)>,
     options: ArrowOptions,
+    /// The forms of the timestamps of the table's columns.
+    forms: Vec<Option<MomentForm>>,
+}
+
+/// The forms that timestamps have in the columns of an existing table.
+#[derive(Clone, Default)]
+pub(crate) struct Forms(pub(crate) Vec<(String, Option<MomentForm>)>);
+
+impl Forms {
+    /// The form of a column, if it is another than that of a new table.
+    pub(crate) fn of(&self, column: &str) -> Option<MomentForm> {
+        self.0.iter().find(|(name, _)| name.eq_ignore_ascii_case(column)).and_then(|(_, form)| *form)
+    }
 }
 
 impl<I: Iterator<Item = Result<RowsOfPython>> + Send> Source for RowSource<I> {
@@ -254,7 +275,7 @@ impl RowPart {
         sink: &mut dyn Sink,
     ) -> Result<Option<BadValue>> {
         let RowsOfPython { columns, .. } = &self.rows;
-        let Goal { filled, columns: declared, options } = &*self.goal;
+        let Goal { filled, columns: declared, options, forms } = &*self.goal;
         let cells = columns.iter().map(|column| match column {
             ColumnOfPython::Cells(cells) => cells.mixed(from, count),
             ColumnOfPython::Arrow(_, _) => Vec::new(),
@@ -278,7 +299,10 @@ impl RowPart {
             };
             let (name, as_text) = &declared[column];
             match OneColumn::new(slice, kind, name, *as_text, *options) {
-                Ok(values) => converted.push(Some(values)),
+                Ok(values) => converted.push(Some(match forms[column] {
+                    Some(form) if is_moment(kind, *options) => values.in_form(&form),
+                    _ => values,
+                })),
                 Err(found) => {
                     converted.push(None);
                     if fault.as_ref().is_none_or(|first| found.row < first.row) {
@@ -364,9 +388,9 @@ fn repeated(from: &ColumnFrom) -> Vec<Value<'_>> {
 }
 
 /// A source whose errors name the row.
-pub(crate) struct Numbered<S>(pub(crate) S);
+pub(crate) struct Numbered(pub(crate) Box<dyn Counted>);
 
-impl<S: Source> Source for Numbered<S> {
+impl Source for Numbered {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
         Ok(self.0.next_part()?.map(|part| Box::new(NumberedPart(part)) as Box<dyn Part>))
     }

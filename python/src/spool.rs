@@ -31,9 +31,9 @@ use crate::errors::{raised_by_write, usage};
 use crate::options::Options;
 use crate::rows::{RowFeed, Shape};
 use crate::run::{Feed, run_fed};
-use crate::source::{ColumnOfPython, FoundColumn, Piece, RowSource, RowsOfPython};
+use crate::source::{ColumnOfPython, Forms, FoundColumn, Piece, RowSource, RowsOfPython};
 use crate::terms::Function;
-use crate::write::{Given, TableArgs, column_names, of_arrow, wanted};
+use crate::write::{Given, TableArgs, column_names, forms_of, of_arrow, wanted};
 
 /// The rows of a table that wait.
 #[pyclass(frozen, module = "sqluice._sqluice")]
@@ -42,6 +42,8 @@ pub(crate) struct Spool(Mutex<Waiting>);
 struct Waiting {
     folder: PathBuf,
     content: Content,
+    /// The forms of timestamps in the table, if it is there.
+    forms: Forms,
     rows: u64,
     /// What is said about the names of its columns.
     notes: Vec<String>,
@@ -69,8 +71,17 @@ enum Content {
 #[pymethods]
 impl Spool {
     #[new]
-    fn new(folder: PathBuf) -> Spool {
-        Spool(Mutex::new(Waiting { folder, content: Content::Nothing, rows: 0, notes: Vec::new() }))
+    fn new(
+        py: Python<'_>,
+        folder: PathBuf,
+        target: PathBuf,
+        table: TableArgs,
+        write: Options,
+    ) -> PyResult<Spool> {
+        let forms = || forms_of(&target, &table, &write.write()?);
+        let forms = py.detach(forms).map_err(|error| raised_by_write(py, &error))?;
+        let waiting = Waiting { folder, content: Content::Nothing, forms, rows: 0, notes: Vec::new() };
+        Ok(Spool(Mutex::new(waiting)))
     }
 
     /// Adds rows; returns how many. When that fails some of them may be there: the spool is good for nothing then.
@@ -81,7 +92,8 @@ impl Spool {
                 let shape = Shape::new(py, &shape, &keys);
                 let (names, notes) = column_names(keys);
                 self.waiting().expect_rows(&names, notes).map_err(|error| raised_by_write(py, &error))?;
-                Box::new(RowFeed::new(py, &rows, shape, names)?)
+                let forms = self.waiting().forms.clone();
+                Box::new(RowFeed::new(py, &rows, shape, names, &forms)?)
             }
             Given::Arrow(first, more) => {
                 let feed = ArrowFeed::new(&first, more.as_ref())?;
@@ -186,7 +198,11 @@ impl Waiting {
             Content::Rows { names, found, .. } => Ok(args.types_found(names, found, args.arrow()?)),
             Content::Arrow { schema, names, decimals, .. } => {
                 let options = args.arrow()?;
-                let types = args.types_of(names, schema.fields(), options).into_iter().zip(decimals).zip(schema.fields());
+                let types = args
+                    .types_of(names, schema.fields(), options)
+                    .into_iter()
+                    .zip(decimals)
+                    .zip(schema.fields());
                 let types = types.map(|(((name, declared), decimals), field)| {
                     match decimals.filter(|_| guessed_type(field.data_type(), options).is_some()) {
                         Some(decimals) => (name, decimals.name().to_owned()),
@@ -216,7 +232,7 @@ impl Waiting {
                 file.flush().map_err(failed)?;
                 let (from, columns, left) = (again(file.get_ref()).map_err(failed)?, names.len(), self.rows);
                 let rows = SpooledRows { from, columns, left };
-                Ok(Box::new(RowSource::new(rows, prepared.filled(index), args.arrow()?)))
+                Ok(Box::new(RowSource::new(rows, prepared.filled(index), args.arrow()?, &self.forms)))
             }
             Content::Arrow { stream, kinds, ended, .. } => {
                 if !*ended {
@@ -227,7 +243,7 @@ impl Waiting {
                 let from = again(stream.get_ref().get_ref()).map_err(failed)?;
                 let batches = StreamReader::try_new(from, None).map_err(broken)?;
                 let batches = batches.map(|batch| batch.map_err(broken));
-                Ok(of_arrow(batches, kinds, prepared, index, args.arrow()?))
+                Ok(of_arrow(batches, kinds, prepared, index, args.arrow()?, &self.forms))
             }
         }
     }

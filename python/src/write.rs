@@ -1,21 +1,24 @@
 //! `write`: rows of Python or Arrow into a table.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Fields};
 use crossbeam_channel::bounded;
 use pyo3::prelude::*;
 use sqluice::affinity::Affinity;
+use sqluice::convert::{Conversion, ConvertedColumn, Converting};
 use sqluice::error::{Assumption, Error, Result, Setting, message};
 use sqluice::options::{IfExists, WriteOptions};
 use sqluice::report::Report;
 use sqluice::schema::index::{IndexOrigin, Indexed};
 use sqluice::schema::{Schema, Table};
 use sqluice::source::Source;
-use sqluice::source::arrow::{ArrowOptions, ArrowRows, ArrowSource, declared_type, guessed_type};
+use sqluice::source::arrow::{ArrowOptions, ArrowRows, ArrowSource, declared_type, guessed_type, is_moment};
+use sqluice::source::columns::ColumnFrom;
 use sqluice::source::json::unique_names;
-use sqluice::write::{NamedRows, NewTable, PreparedWrite, Write, table_of};
+use sqluice::write::{NamedRows, NewTable, PreparedWrite, Write, moment_forms, table_of};
 
 use crate::arrow::ArrowFeed;
 use crate::commands::Noted;
@@ -23,7 +26,7 @@ use crate::errors::raised_by_write;
 use crate::options::{self, Options};
 use crate::rows::{RowFeed, Shape};
 use crate::run::{Feed, run_fed};
-use crate::source::{Batches, FoundColumn, Numbered, Pieces, RowSource};
+use crate::source::{Batches, Forms, FoundColumn, Numbered, Pieces, RowSource};
 use crate::terms::Function;
 
 /// Pieces that wait for the engine.
@@ -153,12 +156,20 @@ pub(crate) fn of_arrow(
     prepared: &PreparedWrite,
     index: usize,
     options: ArrowOptions,
+    forms: &Forms,
 ) -> Box<dyn Source> {
     let (table, filled) = prepared.filled(index);
     let as_text = table.columns.iter().map(|column| column.affinity == Affinity::Text);
     let as_text: Vec<bool> = as_text.collect();
     let rows = ArrowRows::new(None, kinds.len(), filled.to_vec(), &as_text, options);
-    Box::new(Numbered(ArrowSource::new(Box::new(batches), rows.kinds(kinds), 0..u64::MAX)))
+    let source = ArrowSource::new(Box::new(batches), rows.kinds(kinds), 0..u64::MAX);
+    let formed = table.columns.iter().zip(filled).enumerate().filter_map(|(index, (column, from))| {
+        let ColumnFrom::Field(field) = from else { return None };
+        let form = forms.of(&column.name).filter(|_| is_moment(&kinds[*field], options))?;
+        let conversion = Arc::new(Conversion::of_form(form));
+        Some(ConvertedColumn { index, name: column.name.clone(), conversion })
+    });
+    Box::new(Numbered(Converting::over(Box::new(source), formed.collect())))
 }
 
 /// The names that columns get: as in files, no two are the same and none is empty. Also the notes about names that changed.
@@ -205,10 +216,12 @@ pub(crate) fn write(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let failed = |error: Error| raised_by_write(py, &error);
+    let options = write.write().map_err(failed)?;
     let mut writing = Writing {
+        forms: py.detach(|| forms_of(&target, &table, &options)).map_err(failed)?,
         target,
         arrow: table.arrow().map_err(failed)?,
-        options: write.write().map_err(failed)?,
+        options,
         table,
         in_any_order: !again && !in_order,
         known: Vec::new(),
@@ -222,6 +235,11 @@ pub(crate) fn write(
             Attempt::OtherTypes(seen) => writing.known = seen,
         }
     }
+}
+
+/// The forms that timestamps have in a table that is there.
+pub(crate) fn forms_of(target: &Path, table: &TableArgs, options: &WriteOptions) -> Result<Forms> {
+    moment_forms(target, &table.table, options).map(Forms)
 }
 
 /// What came of an attempt.
@@ -241,6 +259,7 @@ struct Writing {
     in_any_order: bool,
     /// What is known of the columns, as far as attempts have shown.
     known: Vec<FoundColumn>,
+    forms: Forms,
 }
 
 impl Writing {
@@ -255,7 +274,7 @@ impl Writing {
             Given::Rows(shape, keys, rows) => {
                 let shape = Shape::new(py, &shape, &keys);
                 let (names, notes) = column_names(keys);
-                let mut feed = RowFeed::new(py, &rows, shape, names.clone())?.again(again);
+                let mut feed = RowFeed::new(py, &rows, shape, names.clone(), &self.forms)?.again(again);
                 let found = feed.look(py, &self.known)?;
                 let (prepared, is_new) =
                     self.prepare(py, self.table.types_found(&names, &found, self.arrow))?;
@@ -266,7 +285,7 @@ impl Writing {
                     feed.watch(watched.collect(), self.arrow);
                 }
                 let source = |pieces, prepared: &PreparedWrite| {
-                    Box::new(RowSource::new(Pieces(pieces), prepared.filled(0), self.arrow))
+                    Box::new(RowSource::new(Pieces(pieces), prepared.filled(0), self.arrow, &self.forms))
                         as Box<dyn Source>
                 };
                 match self.run(py, &mut feed, prepared, source, progress) {
@@ -302,7 +321,7 @@ impl Writing {
                 }
                 let kinds = feed.batches.kinds().to_vec();
                 let source = |pieces, prepared: &PreparedWrite| {
-                    of_arrow(Batches(pieces), &kinds, prepared, 0, self.arrow)
+                    of_arrow(Batches(pieces), &kinds, prepared, 0, self.arrow, &self.forms)
                 };
                 match self.run(py, &mut feed, prepared, source, progress) {
                     Err(_) if feed.other && again => Ok(Attempt::OtherTypes(feed.found())),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import importlib
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -602,3 +604,61 @@ def test_columns_of_the_same_name_get_numbers_as_in_files(db: Path) -> None:
     assert query(db, "SELECT a, A_2 FROM dicts") == [(1, 2), (3, 4)]
     with pytest.raises(sqluice.UsageError, match="two columns"):
         sqluice.write(db, [(1, 2)], "t", columns=["a", "A"])
+
+
+def moments(db: Path, table: str = "t") -> list[Any]:
+    return [value for (value,) in query(db, f"SELECT at FROM {table} ORDER BY rowid")]
+
+
+APPENDED = datetime.datetime(2024, 2, 29, 1, 2, 3, 500_000)
+IN_FORM = [
+    ("2024-01-01 00:00:00", "2024-02-29 01:02:03.500", "2024-02-29 01:02:03.500000"),
+    ("2024-01-01T00:00:00", "2024-02-29T01:02:03.500", "2024-02-29T01:02:03.500000"),
+    ("2024-01-01T00:00:00.000000", "2024-02-29T01:02:03.500000", "2024-02-29T01:02:03.500000"),
+    ("2024-01-01 00:00:00.1", "2024-02-29 01:02:03.5", "2024-02-29 01:02:03.5"),
+]
+
+
+@pytest.mark.parametrize(("last", "stored", "of_rows"), IN_FORM)
+def test_appended_timestamps_have_the_form_of_the_last_one_that_is_stored(db: Path, tmp_path: Path, last: str, stored: str, of_rows: str) -> None:
+    pa, pd, pl, np = need("pyarrow"), need("pandas"), need("polars"), need("numpy")
+    texts = ["1999-01-01", last, None]
+    table = pa.table({"at": pa.array([APPENDED, None], pa.timestamp("us"))})
+    frame = pd.DataFrame({"at": pd.Series([APPENDED, None], dtype="datetime64[us]")})
+    of_arrow = table.to_pandas(types_mapper=pd.ArrowDtype)
+    array = np.array([(APPENDED,), ("NaT",)], dtype=[("at", "M8[us]")])
+    ways: list[Callable[[str], Any]] = [
+        lambda name, data=data: sqluice.write(db, data, name, if_exists="append")
+        for data in (table, [table], pl.from_arrow(table), frame, [frame], of_arrow, array)
+    ]
+    ways.append(lambda name: sqluice.write(db, iter([frame]), name, if_exists="append"))
+    file = tmp_path / "rows.parquet"
+    importlib.import_module("pyarrow.parquet").write_table(table, file)
+    ways.append(lambda name: sqluice.load(db, file, table=name, if_exists="append"))
+    csv = tmp_path / "rows.csv"
+    csv.write_text("at\n29.02.2024 01:02:03.5\n\"\"\n")
+    ways.append(lambda name: sqluice.load(db, csv, table=name, if_exists="append", date={"at": "%d.%m.%Y %H:%M:%S.%f"}))
+    for number, way in enumerate(ways):
+        sqluice.write(db, [(text,) for text in texts], f"t{number}", columns=["at"])
+        way(f"t{number}")
+        assert moments(db, f"t{number}") == [*texts, stored, None], number
+    for number, rows in enumerate(([(APPENDED,)], [{"at": APPENDED}], [(pd.Timestamp(APPENDED),)])):
+        sqluice.write(db, [(text,) for text in texts], f"u{number}", columns=["at"])
+        sqluice.write(db, rows, f"u{number}", columns=["at"], if_exists="append")
+        assert moments(db, f"u{number}") == [*texts, of_rows]
+    for data in (table, frame):
+        sqluice.write(db, [(text,) for text in texts], "of_writer", columns=["at"], overwrite=True)
+        with sqluice.Writer(db, if_exists="append") as writer:
+            writer.append(data, "of_writer")
+        assert moments(db, "of_writer") == [*texts, stored, None]
+
+
+def test_appended_timestamps_keep_their_zone_and_other_text_stays_as_it_is(db: Path) -> None:
+    pa, pd = need("pyarrow"), need("pandas")
+    zoned = pa.table({"at": pa.array([APPENDED], pa.timestamp("us", tz="UTC"))})
+    for last, stored in (("2024-01-01T00:00:00Z", "2024-02-29T01:02:03.500Z"), ("2024-01-01T00:00:00", "2024-02-29T01:02:03.500+00:00")):
+        for data in (zoned, zoned.to_pandas(), zoned.to_pandas(types_mapper=pd.ArrowDtype)):
+            sqluice.write(db, [(last,)], "t", columns=["at"], overwrite=True)
+            sqluice.write(db, data, "t", if_exists="append")
+            sqluice.write(db, [("2024-02-29 01:02:03",)], "t", columns=["at"], if_exists="append")
+            assert moments(db) == [last, stored, "2024-02-29 01:02:03"]

@@ -7,6 +7,7 @@ use sqluice_core::error::Error;
 
 use super::ArrowOptions;
 use super::column::{Converted, Fault, Refusal, Wanted, convert};
+use crate::convert::MomentForm;
 
 /// The values of an array, as a batch has them.
 pub struct OneColumn<'a>(Converted<'a>);
@@ -49,6 +50,12 @@ impl<'a> OneColumn<'a> {
                 Err(BadValue { row: 0, error: options.memory.refuse_row(bytes as u64) })
             }
         }
+    }
+
+    /// Gives the timestamps of the column another form.
+    #[must_use]
+    pub fn in_form(self, form: &MomentForm) -> OneColumn<'a> {
+        OneColumn(self.0.in_form(form))
     }
 
     /// The column.

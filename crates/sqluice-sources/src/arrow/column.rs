@@ -19,9 +19,11 @@ use arrow_schema::DataType;
 use sqluice_core::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
 use sqluice_core::error::{Message, Setting, message};
 
+use crate::convert::MomentForm;
+
 use super::access::{key, run, utf8};
-use super::nested::{Json, beyond, integer, json, moment, raw};
 use super::decimal::decimals;
+use super::nested::{Json, beyond, integer, json, moment, raw};
 use super::{ArrowOptions, TimestampAs};
 
 /// A column of a batch.
@@ -101,6 +103,19 @@ impl Fault {
 }
 
 impl Converted<'_> {
+    /// Gives timestamps another form.
+    pub(super) fn in_form(self, form: &MomentForm) -> Self {
+        let Owned::Text(data, spans) = &self.values else { return self };
+        let mut formed = Vec::with_capacity(data.len());
+        let spans = spans.iter().map(|span| {
+            let start = formed.len();
+            form.write(&data[span.start as usize..][..span.len as usize], &mut formed);
+            Span { start: start as u32, len: (formed.len() - start) as u32 }
+        });
+        let spans = spans.collect();
+        Converted { bytes: formed.len(), values: Owned::Text(Cow::Owned(formed), spans), ..self }
+    }
+
     pub(super) fn column(&self) -> Column<'_> {
         let bytes = |data, spans| Bytes { data, spans: Spans::Anywhere(spans) };
         let values = match &self.values {

@@ -11,9 +11,9 @@
 //!                              TEXT: all else
 //! ```
 
+use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::Array;
 use arrow_schema::DataType;
 use sqluice_core::batch::Value;
 use sqluice_core::error::{Setting, message};
@@ -65,7 +65,8 @@ pub fn guessed_type(data_type: &DataType, options: ArrowOptions) -> Option<Infer
 pub fn infer_decimals(array: &dyn Array, guess: Inferred) -> Inferred {
     let (decimals, places) = resolved(array, (0..array.len()).map(Some).collect());
     let scale = shape(decimals.data_type()).map_or(0, |(_, scale)| scale);
-    let needs_text = |at: usize| matches!(number(&integer(decimals, at).unwrap_or_default(), scale), Number::Text);
+    let needs_text =
+        |at: usize| matches!(number(&integer(decimals, at).unwrap_or_default(), scale), Number::Text);
     if places.into_iter().flatten().any(needs_text) { Inferred::Text } else { guess }
 }
 

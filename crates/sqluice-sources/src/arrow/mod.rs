@@ -35,13 +35,13 @@ mod part;
 use arrow_schema::DataType;
 use sqluice_core::setters;
 
-use self::decimal::is_held;
 pub use self::alone::{BadValue, OneColumn};
 pub use self::bound::MemoryBound;
 pub use self::damaged::silence_reader_panics;
-pub use self::decimal::{guessed_type, infer_decimals};
 #[cfg(feature = "parquet")]
 pub(crate) use self::damaged::{BoxedError, read_damaged};
+use self::decimal::is_held;
+pub use self::decimal::{guessed_type, infer_decimals};
 pub use self::part::{ArrowRows, ArrowSource};
 
 /// How decimals are stored.
@@ -100,6 +100,16 @@ impl ArrowOptions {
     /// Decimals as numbers where those keep all digits, timestamps as ISO 8601 text.
     pub fn new() -> ArrowOptions {
         ArrowOptions::default()
+    }
+}
+
+/// Returns `true` if values of a type become timestamps as text.
+pub fn is_moment(data_type: &DataType, options: ArrowOptions) -> bool {
+    match data_type {
+        DataType::Timestamp(_, _) => options.timestamp == TimestampAs::Iso,
+        DataType::Dictionary(_, values) => is_moment(values, options),
+        DataType::RunEndEncoded(_, values) => is_moment(values.data_type(), options),
+        _ => false,
     }
 }
 

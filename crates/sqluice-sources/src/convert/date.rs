@@ -172,6 +172,11 @@ impl DateFormat {
         Ok(DateFormat { text: text.to_owned(), items, has_time, has_zone })
     }
 
+    /// Returns `true` if the format has a time of day.
+    pub(super) fn has_time(&self) -> bool {
+        self.has_time
+    }
+
     /// Appends the date that a text is.
     pub(super) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
         let mut moment = self.read(text).ok_or(Fault::Mismatch)?;

@@ -68,6 +68,7 @@ impl Format for Csv {
             columns,
             types: Vec::new(),
             guesses: Vec::new(),
+            moments: Vec::new(),
             recognised,
             words: sniffed.words(),
             sample: facts,

@@ -150,6 +150,7 @@ fn open(
         columns: json.columns(),
         types: Vec::new(),
         guesses: Vec::new(),
+        moments: Vec::new(),
         recognised: Recognised::new(format.name),
         words,
         sample: facts,

@@ -71,6 +71,8 @@ pub struct Opened {
     pub types: Vec<Option<&'static str>>,
     /// The types that columns without a declared one have unless a value needs another; empty if values are seen in the sample.
     pub guesses: Vec<Option<Inferred>>,
+    /// `true` for each column of timestamps that become text; empty if the file declares none.
+    pub moments: Vec<bool>,
     /// The format and layout of the file, as data.
     pub recognised: Recognised,
     /// The format and layout of the file, in words.

@@ -225,7 +225,8 @@ impl ParquetFile {
             ColumnFrom::Field(field) => ColumnFrom::Field(read.partition_point(|other| *other < field)),
             constant @ ColumnFrom::Constant(_) => constant,
         });
-        let rows_of = ArrowRows::new(Some(self.name.clone()), read.len(), columns.collect(), as_text, options);
+        let rows_of =
+            ArrowRows::new(Some(self.name.clone()), read.len(), columns.collect(), as_text, options);
         let kinds = views::kinds(&self.metadata, &read);
         let texts = views::first_reading(&self.metadata, &read, &kinds);
         let shared = Shared { file: self.clone(), read, kinds, texts, memory: options.memory, rows: rows_of };

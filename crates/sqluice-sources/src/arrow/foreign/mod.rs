@@ -120,7 +120,8 @@ impl ForeignBatches {
     }
 
     fn batch(&self, rows: &ArrayRef) -> Result<RecordBatch, Fault> {
-        let fault = |message: String| Fault { column: String::new(), path: String::new(), row: None, message };
+        let fault =
+            |message: String| Fault { column: String::new(), path: String::new(), row: None, message };
         let rows = rows.as_struct();
         if let Some(row) = (0..rows.len()).find(|row| rows.is_null(*row)) {
             return Err(Fault { row: Some(row), ..fault("the row is NULL as a whole".to_owned()) });
@@ -161,7 +162,8 @@ unsafe fn imported(
     dictionaries: &mut Dictionaries,
 ) -> Result<ArrayRef, Fault> {
     let owner = Arc::new(array);
-    let whole = |message: String| Fault { column: name.to_owned(), path: name.to_owned(), row: None, message };
+    let whole =
+        |message: String| Fault { column: name.to_owned(), path: name.to_owned(), row: None, message };
     if owner.is_released() {
         return Err(whole("the array is released".to_owned()));
     }

@@ -492,9 +492,9 @@ impl LoadTable {
             file.find_conversions(load)?;
             file.conversions.store_in(table);
         }
-        let as_text = self.as_text(table);
+        let (as_text, forms) = (self.as_text(table), load.moment_forms(&self.name));
         let mut files = self.files.iter_mut().zip(maps);
-        let open = move |rows| files.next().map(|(file, map)| file.source(map, &as_text, rows));
+        let open = move |rows| files.next().map(|(file, map)| file.source(map, &as_text, &forms, rows));
         Ok(Box::new(Chain::new(open, load.limit, None)))
     }
 
