@@ -24,6 +24,7 @@ from effort import tries
 from hypothesis import given
 from hypothesis import strategies as st
 from sqluice.distributed import Hash, Job, Parts, Range, Shard, read_manifest
+from twin import query
 
 
 def content(db: Path, table: str = "t") -> tuple[list[Any], list[Any]]:

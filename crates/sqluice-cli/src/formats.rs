@@ -37,7 +37,7 @@ pub(crate) fn output() -> impl TypedValueParser<Value = &'static OutputFormat> {
 /// How decimals are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Decimal {
-    /// Numbers if these hold all digits of the type (15, or 18 without a fraction); otherwise text
+    /// Numbers if these hold all digits; otherwise text
     Auto,
     /// Text, with all digits
     Text,

@@ -63,6 +63,9 @@ pub fn guessed_type(data_type: &DataType, options: ArrowOptions) -> Option<Infer
 /// Returns the type that keeps all digits of the decimals of an array. For a type that has a [guess](guessed_type), the type is that
 /// guess if no value needs another type.
 pub fn infer_decimals(array: &dyn Array, guess: Inferred) -> Inferred {
+    if guess == Inferred::Text {
+        return guess;
+    }
     let (decimals, places) = resolved(array, (0..array.len()).map(Some).collect());
     let scale = shape(decimals.data_type()).map_or(0, |(_, scale)| scale);
     let needs_text =
