@@ -110,12 +110,35 @@ impl Function {
 /// Returns `true` if `write` or `Writer` has a parameter for a setting.
 fn is_of_write(setting: Setting) -> bool {
     use Setting::*;
-    match setting {
-        Analyze | Append | AssumeUnused | BusyTimeout | Columns | Decimal | ForeignKeys | Index | Memory
-        | OnConflict | Overwrite | PageSize | PrimaryKey | ReplaceTable | Retries | Schema | Strict
-        | Table | TempDir | Threads | Timeout | Timestamp | Type | Unique | Upsert | WithoutRowid => true,
-        _ => false,
-    }
+    matches!(
+        setting,
+        Analyze
+            | Append
+            | AssumeUnused
+            | BusyTimeout
+            | Columns
+            | Decimal
+            | ForeignKeys
+            | Index
+            | Memory
+            | OnConflict
+            | Overwrite
+            | PageSize
+            | PrimaryKey
+            | ReplaceTable
+            | Retries
+            | Schema
+            | Strict
+            | Table
+            | TempDir
+            | Threads
+            | Timeout
+            | Timestamp
+            | Type
+            | Unique
+            | Upsert
+            | WithoutRowid
+    )
 }
 
 /// One name, or a list of those with commas between them.
