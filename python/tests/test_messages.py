@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import inspect
 import re
 import sqlite3
@@ -236,9 +237,10 @@ WITH_NUL = "a\0b"
 
 def test_a_name_of_a_column_with_a_nul_is_refused_on_every_way_in(db: Path, tmp_path: Path) -> None:
     pa, pd, pl, np = need("pyarrow"), need("pandas"), need("polars"), need("numpy")
-    ndjson = tmp_path / "x.ndjson"
-    ndjson.write_text('{"a\\u0000b": 1}\n')
+    parquet, arrow = tmp_path / "x.parquet", tmp_path / "x.arrow"
     table = pa.table({WITH_NUL: [1]})
+    importlib.import_module("pyarrow.parquet").write_table(table, parquet)
+    importlib.import_module("pyarrow.feather").write_feather(table, arrow)
 
     def with_writer(data: Any) -> None:
         with sqluice.Writer(db) as writer:
@@ -268,7 +270,7 @@ def test_a_name_of_a_column_with_a_nul_is_refused_on_every_way_in(db: Path, tmp_
         lambda: sqluice.write(db, pd.DataFrame({"a": [1]}), "t", index=True, index_label=WITH_NUL),
         create,
         by_job,
-        lambda: sqluice.load(db, ndjson),
+        *(lambda file=file: sqluice.load(db, file) for file in (parquet, arrow)),
         *(lambda data=data: sqluice.write(db, data, "t") for data in nested),
     ):
         refused_for_nul(write)
