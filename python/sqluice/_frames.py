@@ -81,7 +81,7 @@ class Frames:
         return True
 
     def _has_no_place(self, frame: Any) -> bool:
-        """Returns True if the table is there and has no column for an index without a name."""
+        """Returns True if the table exists and has no column for an index without a name."""
         if not is_frame(frame) or set(frame.index.names) != {None}:
             return False
         existing = self._index.table_columns()
@@ -159,7 +159,7 @@ class Frames:
         missing = next((name for name in self._names if name not in names), None)
         more = next((name for name in names if name not in self._names), None)
         if missing is not None or more is not None or len(set(names)) < len(names):
-            what = f"{missing} is missing" if missing is not None else f"{more} is new" if more is not None else "a name is there twice"
+            what = f"{missing} is missing" if missing is not None else f"{more} is new" if more is not None else "a name is repeated"
             message = f"frame {number} has other columns than the first: {what}"
             raise UsageError(message, hint="give all frames the same columns, such as by reindex(columns=...)", column=missing or more)
         if is_frame(frame):

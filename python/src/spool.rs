@@ -42,7 +42,7 @@ pub(crate) struct Spool(Mutex<Waiting>);
 struct Waiting {
     folder: PathBuf,
     content: Content,
-    /// The forms of timestamps in the table, if it is there.
+    /// The forms of timestamps in the table, if it exists.
     forms: Forms,
     rows: u64,
     /// What is said about the names of its columns.

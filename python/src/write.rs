@@ -237,7 +237,7 @@ pub(crate) fn write(
     }
 }
 
-/// The forms that timestamps have in a table that is there.
+/// The forms that timestamps have in an existing table.
 pub(crate) fn forms_of(target: &Path, table: &TableArgs, options: &WriteOptions) -> Result<Forms> {
     moment_forms(target, &table.table, options).map(Forms)
 }

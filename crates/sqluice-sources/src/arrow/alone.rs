@@ -6,11 +6,25 @@ use sqluice_core::batch::Column;
 use sqluice_core::error::Error;
 
 use super::ArrowOptions;
-use super::column::{Converted, Fault, Refusal, Wanted, convert};
+use super::column::{Converted, Fault, Refusal, Wanted, convert, resolved};
+use super::decimal::{Number, number, shape};
 use crate::convert::MomentForm;
+use crate::infer::Inferred;
 
 /// The values of an array, as a batch has them.
 pub struct OneColumn<'a>(Converted<'a>);
+
+/// Returns the type that keeps all digits of the decimals of an array. For a type that has a [guess](super::guessed_type), the type is that
+/// guess if no value needs another type.
+pub fn infer_decimals(array: &dyn Array, guess: Inferred) -> Inferred {
+    if guess == Inferred::Text {
+        return guess;
+    }
+    let (decimals, places) = resolved(array, (0..array.len()).map(Some).collect());
+    let scale = shape(decimals.data_type()).map_or(0, |(_, scale)| scale);
+    let needs_text = |at: usize| matches!(number(decimals, at, scale), Number::Text);
+    if places.into_iter().flatten().any(needs_text) { Inferred::Text } else { guess }
+}
 
 /// A value that SQLite can't have.
 #[derive(Debug)]

@@ -22,9 +22,9 @@ use sqluice_core::error::{Message, Setting, message};
 use crate::convert::MomentForm;
 
 use super::access::{key, run, utf8};
-use super::decimal::decimals;
+use super::decimal::{Number, has_declared_digits, is_held, is_wide, number};
 use super::nested::{Json, beyond, integer, json, moment, raw};
-use super::{ArrowOptions, TimestampAs};
+use super::{ArrowOptions, DecimalAs, TimestampAs};
 
 /// A column of a batch.
 pub(super) struct Converted<'a> {
@@ -34,7 +34,7 @@ pub(super) struct Converted<'a> {
     pub(super) bytes: usize,
 }
 
-pub(super) enum Owned<'a> {
+enum Owned<'a> {
     Null,
     Ints(Cow<'a, [i64]>),
     Reals(Cow<'a, [f64]>),
@@ -349,7 +349,7 @@ fn checked_views<'a>(
 }
 
 /// Writes an integer or a decimal.
-pub(super) fn digits(array: &dyn Array, at: usize, out: &mut String) -> Result<(), String> {
+fn digits(array: &dyn Array, at: usize, out: &mut String) -> Result<(), String> {
     out.push_str(&integer(array, at).unwrap_or_default());
     Ok(())
 }
@@ -482,7 +482,7 @@ fn span(row: usize, bytes: Range<usize>) -> Result<Span, Fault> {
 }
 
 /// A column of texts, each written by `write`, or refused.
-pub(super) fn written<'a>(
+fn written<'a>(
     places: &[Option<usize>],
     room: usize,
     mut write: impl FnMut(usize, &mut String) -> Result<(), String>,
@@ -500,4 +500,67 @@ pub(super) fn written<'a>(
         spans.push(span(row, start..data.len())?);
     }
     Ok(Owned::Text(Cow::Owned(data.into_bytes()), spans))
+}
+
+/// Converts decimals. In a TEXT column they are text. Otherwise they are the numbers that [`DecimalAs`] asks for. A number is never made
+/// of a decimal that has more digits than its type: such digits were not reckoned with.
+fn decimals<'a>(
+    array: &'a dyn Array,
+    places: &[Option<usize>],
+    scale: i8,
+    as_text: bool,
+    options: ArrowOptions,
+    room: usize,
+) -> Result<Owned<'a>, Refusal> {
+    let is_auto = options.decimal == DecimalAs::Auto;
+    if is_auto && !as_text && is_wide(array.data_type()) {
+        return by_value(array, places, scale, room);
+    }
+    if as_text || options.decimal == DecimalAs::Text || (is_auto && !is_held(array.data_type())) {
+        return written(places, room, |at, out| digits(array, at, out));
+    }
+    let text = |at: usize| integer(array, at).unwrap_or_default();
+    let overlong = places.iter().position(|at| at.is_some_and(|at| !has_declared_digits(array, at)));
+    if let Some((row, at)) = overlong.and_then(|row| Some((row, places[row]?))) {
+        let message = format!("{} is beyond its type, {}", text(at), array.data_type());
+        let hint = message![Setting::Decimal.to("text"), " keeps all its digits"];
+        return Err(Fault { row, message, hint: Some(hint) }.into());
+    }
+    if is_auto && scale <= 0 {
+        let int = |at: &Option<usize>| at.map_or(0, |at| text(at).parse().expect("18 digits are an integer"));
+        return Ok(Owned::Ints(places.iter().map(int).collect()));
+    }
+    // A product or quotient of two floats that are exact is the nearest one.
+    if let (Some(decimals), 0..=22) = (array.as_primitive_opt::<Decimal128Type>(), scale) {
+        let factor = 10f64.powi(scale.into());
+        let real = |at: usize| match decimals.value(at) {
+            unscaled if unscaled.unsigned_abs() < 1 << 53 => unscaled as f64 / factor,
+            _ => text(at).parse().unwrap_or(f64::NAN),
+        };
+        return Ok(Owned::Reals(places.iter().map(|at| at.map_or(0.0, real)).collect()));
+    }
+    let real = |at: usize| text(at).parse().unwrap_or(f64::NAN);
+    Ok(Owned::Reals(places.iter().map(|at| at.map_or(0.0, real)).collect()))
+}
+
+/// Converts each decimal to the number that keeps all its digits. If one needs text, all are text: evidence of one text makes the column
+/// TEXT, and a column of another type gets what SQLite makes of the text.
+fn by_value<'a>(
+    array: &'a dyn Array,
+    places: &[Option<usize>],
+    scale: i8,
+    room: usize,
+) -> Result<Owned<'a>, Refusal> {
+    let numbers = places.iter().map(|at| match at {
+        None => Some(Value::Null),
+        Some(at) => match number(array, *at, scale) {
+            Number::Int(int) => Some(Value::Int(int)),
+            Number::Real(real) => Some(Value::Real(real)),
+            Number::Text => None,
+        },
+    });
+    match numbers.collect() {
+        Some(numbers) => Ok(Owned::Any(numbers)),
+        None => written(places, room, |at, out| digits(array, at, out)),
+    }
 }

@@ -35,13 +35,13 @@ mod part;
 use arrow_schema::DataType;
 use sqluice_core::setters;
 
-pub use self::alone::{BadValue, OneColumn};
+pub use self::alone::{BadValue, OneColumn, infer_decimals};
 pub use self::bound::MemoryBound;
 pub use self::damaged::silence_reader_panics;
 #[cfg(feature = "parquet")]
 pub(crate) use self::damaged::{BoxedError, read_damaged};
+pub use self::decimal::guessed_type;
 use self::decimal::is_held;
-pub use self::decimal::{guessed_type, infer_decimals};
 pub use self::part::{ArrowRows, ArrowSource};
 
 /// How decimals are stored.
