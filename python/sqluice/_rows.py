@@ -2,11 +2,12 @@
 
 ```text
 __arrow_c_stream__, __arrow_c_array__    pyarrow, polars, DuckDB: record batches, which the engine reads itself
-pandas.DataFrame                         columns, some rows at a time
+pandas.DataFrame                         columns, some rows at a time: see `_frames`
 numpy.ndarray                            the same: fields of a structured array, columns of one with two dimensions
 an iterable of tuples and the like       one by one; the first say what they are
 an iterable of dicts, dataclasses        the same; the names of the columns are their keys, their fields
-an iterable of Arrow batches, frames     one after another
+an iterable of Arrow batches             one after another, all of one schema
+an iterable of frames of pandas          one after another, with the types that all of them allow; also of Arrow data with several schemas
 ```
 """
 
@@ -14,18 +15,16 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import AbstractContextManager
 from typing import Any
 
 from ._errors import InputError, UsageError, library_errors
+from ._frames import CHUNK_ROWS, Frames, Index, column_errors, column_names, is_arrow, is_frame, of_numpy
 
 # Rows that say what the others are.
 _HEAD_ROWS = 10_000
-
-# Rows of a chunk of columns, a slice of a frame.
-_CHUNK_ROWS = 32 << 10
 
 Given = tuple[str, list[str], Any] | tuple[Any, Any]
 
@@ -54,67 +53,139 @@ class Data:
     """The columns that a frame's index became."""
     in_order: bool = False
     """Whether they are known to ascend by their rowid."""
+    waits: bool = False
+    """Whether all of them must wait on the disk, because a later one may need another type."""
 
 
 def understand(
     data: Any,
     columns: Sequence[str] | None,
     known_columns: Callable[[], Sequence[str] | None],
-    frame_index: bool | None,
-    index_label: str | Sequence[str] | None,
+    frame_index: bool | None = None,
+    index_label: str | Sequence[str] | None = None,
+    *,
+    rows_before: int = 0,
+    table_columns: Callable[[], Sequence[str] | None] = lambda: None,
 ) -> Data:
-    """Returns the rows of `data` for the engine; `known_columns` asks the table for its columns."""
-    found = _understood(data, columns, known_columns, frame_index, index_label)
+    """Returns the rows of `data` for the engine.
+
+    known_columns: returns the names of the columns for rows that have none.
+    rows_before: the rows of frames that were given before.
+    table_columns: returns the columns of the table, or None if it is made for the data.
+    """
+    _refuse_twice(columns)
+    found = _understood(data, columns, known_columns, Index(frame_index, index_label, rows_before, table_columns))
     make = found.make
     found.make = lambda: _with_text_as_names(make())
     return found
 
 
 def _with_text_as_names(given: Given) -> Given:
-    """Refuses names of columns that are not Unicode."""
+    """Refuses names of columns that SQLite can't have."""
     for name in given[1] if len(given) == 3 else ():
-        try:
-            name.encode()
-        except UnicodeEncodeError:
-            raise InputError(f"the name {name!r} of a column has half of a surrogate pair, and is no Unicode text") from None
+        _refuse_name(name, name)
     return given
 
 
-def _understood(
-    data: Any,
-    columns: Sequence[str] | None,
-    known_columns: Callable[[], Sequence[str] | None],
-    frame_index: bool | None,
-    index_label: str | Sequence[str] | None,
-) -> Data:
-    _refuse_twice(columns)
-    if _is_frame(data):
-        return _of_frame(data, columns, frame_index, index_label)
-    if frame_index is not None or index_label is not None:
-        raise UsageError("only a pandas frame has an index that can be written", hint="leave index_label out, and name columns in index=")
-    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
-        if columns is not None:
-            raise UsageError("Arrow data says itself what its columns are", hint="select or rename them there, and leave columns= out")
+def _refuse_name(name: str, column: str) -> None:
+    """Refuses a name that SQLite can't have: the name of a column, or of a field within the column."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"the name {name!r} of a column has half of a surrogate pair, and is no Unicode text") from None
+    if "\0" in name:
+        what = "a column" if name == column else f"a field of column {column}"
+        raise InputError(f"the name {name!r} of {what} has a NUL character, which no name in SQLite can have", hint="rename it", column=column)
+
+
+def _understood(data: Any, columns: Sequence[str] | None, known_columns: Callable[[], Sequence[str] | None], index: Index) -> Data:
+    if is_frame(data):
+        return _of_frames(data, lambda: iter([data]), [data], columns, index)
+    if is_arrow(data):
+        index.refuse()
+        _refuse_columns_of_arrow(columns)
         if _is_of_pyarrow(data) and hasattr(data, "read_next_batch"):
             # Each batch says whether its buffers are long enough; a stream of the C interface does not.
             return Data(lambda: (data.schema.empty_table(), _batches(data)), False)
-        about = next((n for n in (getattr(data, "num_rows", None), getattr(data, "height", None)) if isinstance(n, int)), None)
+        about = _length(data)
         if about and hasattr(data, "iter_slices"):
             # Asked for all of a frame that is in several chunks, polars copies it into one; of a slice it copies no more than that.
-            return Data(lambda: _of_rows(data.iter_slices(_CHUNK_ROWS), None, known_columns), True, about)
+            return Data(lambda: _one_by_one(data.iter_slices(CHUNK_ROWS)), True, about)
         return Data(lambda: (data, None), hasattr(data, "__len__") or about is not None, about)
     if _is_array(data):
+        index.refuse()
         return _of_array(data, columns, known_columns)
     if isinstance(data, (str, bytes, Mapping)) or not isinstance(data, Iterable):
         hint = "give a list of dicts, or a frame" if isinstance(data, Mapping) else "give rows: tuples, dicts, objects, a frame"
         raise UsageError(f"a {type(data).__name__} is no sequence of rows", hint=hint)
     again = isinstance(data, Sized) and not isinstance(data, Iterator)
+    rows = _each(data)
+    head = list(itertools.islice(rows, 1))
+    first = head[0] if head else None
+
+    def items() -> Iterator[Any]:
+        return _each(data) if again else itertools.chain(head, rows)
+
+    if is_frame(first):
+        return _of_frames(first, items, data if again else None, columns, index)
+    index.refuse()
+    if is_arrow(first):
+        _refuse_columns_of_arrow(columns)
+        if again and column_names(first) is not None and not _are_alike(data):
+            return _of_frames(first, items, data, columns, index)
+        return Data(lambda: _one_by_one(items()), again, _length_of_all(data) if again else None, in_order=isinstance(data, RowidOrder))
     about = len(data) if isinstance(data, Sized) else None
+    return Data(lambda: _of_rows(data, items(), columns, known_columns), again, about, in_order=isinstance(data, RowidOrder))
 
-    def make() -> Given:
-        return _of_rows(data, columns, known_columns)
 
-    return Data(make, again, about, in_order=isinstance(data, RowidOrder))
+def _each(rows: Iterable[Any]) -> Iterator[Any]:
+    """Yields the rows, the frames or the batches. A failure of pandas, such as of `read_csv`, is one of the input."""
+    iterator = iter(rows)
+    if type(rows).__module__.partition(".")[0] not in ("pandas", "polars", "pyarrow"):
+        return iterator
+    return _of_library(iterator)
+
+
+def _of_library(iterator: Iterator[Any]) -> Iterator[Any]:
+    while True:
+        with library_errors("cannot read the frames"):
+            try:
+                item = next(iterator)
+            except StopIteration:
+                return
+        yield item
+
+
+def _refuse_columns_of_arrow(columns: Sequence[str] | None) -> None:
+    if columns is not None:
+        raise UsageError("Arrow data says itself what its columns are", hint="select or rename them there, and leave columns= out")
+
+
+def _one_by_one(data: Iterator[Any]) -> Given:
+    return next(data), data
+
+
+def _of_frames(first: Any, items: Callable[[], Iterator[Any]], known: Any, columns: Sequence[str] | None, index: Index) -> Data:
+    """Frames that are one after another; `known` are all of them, if they can be had again."""
+    frames = Frames(first, [first] if known is None else known, columns, index)
+    about = None if known is None else _length_of_all(known)
+    return Data(lambda: ("columns", frames.names, frames.chunks(items())), known is not None, about, frames.index_labels, waits=known is None)
+
+
+def _length(data: Any) -> int | None:
+    """The number of the rows of a table or a frame, if it says it."""
+    return next((n for n in (getattr(data, "num_rows", None), getattr(data, "height", None)) if isinstance(n, int)), None)
+
+
+def _length_of_all(frames: Iterable[Any]) -> int | None:
+    lengths = [len(frame) if is_frame(frame) else _length(frame) for frame in frames]
+    return None if None in lengths else sum(length for length in lengths if length is not None)
+
+
+def _are_alike(frames: Iterable[Any]) -> bool:
+    """Returns True if all data are of one library, and have one schema."""
+    schemas = [(type(frame).__module__.partition(".")[0], getattr(frame, "schema", None)) for frame in frames]
+    return all(schema == schemas[0] for schema in schemas)
 
 
 def _refuse_twice(columns: Sequence[str] | None) -> None:
@@ -144,15 +215,56 @@ def exported(data: Any, method: str) -> Any:
         return getattr(data, method)()
 
 
-def refuse_objects(data: Any) -> None:
-    """Refuses a frame of polars with a column of Python objects: to others it shows their addresses."""
-    if type(data).__module__.partition(".")[0] != "polars":
-        return
+def refuse_columns(data: Any) -> None:
+    """Refuses columns of polars and pyarrow that Arrow's C interface can't hand over.
+
+    A name ends at its first NUL there, and polars ends the process. Of Python objects polars shows the addresses, and Arrow has no
+    integers of 128 bits.
+    """
     schema = getattr(data, "schema", None)
-    for name, dtype in schema.items() if isinstance(schema, Mapping) else ():
-        if _has_objects(dtype):
-            message = f"column {name}: polars does not give away the Python objects of a column of type Object"
-            raise InputError(message, hint="convert it to a type of its own, such as polars.String", column=name)
+    if type(data).__module__.partition(".")[0] == "polars":
+        for name, dtype in schema.items() if isinstance(schema, Mapping) else ():
+            _refuse_names(name, dtype, name)
+            _refuse_type(name, dtype)
+    elif _is_of_pyarrow(data):
+        # An array is a column whose name its table has.
+        for field in (data.type,) if schema is None and hasattr(data, "type") else schema or ():
+            name = getattr(field, "name", "")
+            _refuse_names(name, getattr(field, "type", field), name)
+
+
+def _refuse_names(name: str, dtype: Any, column: str) -> None:
+    """Refuses the name of a column, or of a field within its type."""
+    _refuse_name(name, column)
+    for field in _fields_within(dtype):
+        _refuse_names(getattr(field, "name", ""), getattr(field, "dtype", getattr(field, "type", field)), column)
+
+
+def _fields_within(dtype: Any) -> Iterable[Any]:
+    """The fields of a nested type of polars or pyarrow, or the types of its values if these have no names."""
+    fields = getattr(dtype, "fields", None)
+    if isinstance(fields, Iterable):
+        return fields
+    if count := getattr(dtype, "num_fields", None):
+        return [dtype.field(index) for index in range(count)]
+    if isinstance(dtype, type):
+        return []
+    inner = [getattr(dtype, attribute, None) for attribute in ("inner", "key", "value", "value_type")]
+    storage = dtype.ext_storage() if hasattr(dtype, "ext_storage") else None
+    return [one for one in (*inner, storage) if one is not None]
+
+
+def _refuse_type(name: str, dtype: Any) -> None:
+    """Refuses a type of polars that Arrow does not have."""
+    kinds = _kinds(dtype)
+    if "Object" in kinds:
+        message = f"column {name}: polars does not give away the Python objects of a column of type {dtype}"
+        raise InputError(message, hint=f"frame.with_columns(polars.Series({name!r}, map(str, frame[{name!r}])))", column=name)
+    if kinds & {"Int128", "UInt128"}:
+        message = f"column {name}: it is of type {dtype}, and SQLite's integers have 64 bits"
+        short = re.sub(r"(?<!['\w])(?!None\b)(?=[A-Z])", "polars.", str(dtype)).replace("Int128", "Int64")
+        hint = f"frame.with_columns(polars.col({name!r}).cast({short})); polars.String in the place of the integers keeps all digits"
+        raise InputError(message, hint=hint, column=name)
 
 
 def refuse_short_buffers(data: Any) -> None:
@@ -171,10 +283,11 @@ def _is_of_pyarrow(data: Any) -> bool:
     return type(data).__module__.partition(".")[0] == "pyarrow"
 
 
-def _has_objects(dtype: Any) -> bool:
+def _kinds(dtype: Any) -> set[str]:
+    """The names of the types of polars that a type is made of."""
     kind = dtype if isinstance(dtype, type) else type(dtype)
-    inner = [getattr(dtype, "inner", None), *(field.dtype for field in getattr(dtype, "fields", None) or ())]
-    return kind.__name__ == "Object" or any(_has_objects(one) for one in inner if one is not None)
+    inner = (getattr(field, "dtype", field) for field in _fields_within(dtype))
+    return {kind.__name__}.union(*map(_kinds, inner))
 
 
 def names_in_schema(sql: str, table: str) -> list[str] | None:
@@ -191,12 +304,11 @@ def names_in_schema(sql: str, table: str) -> list[str] | None:
     return [name for (name,) in names] or None
 
 
-def _of_rows(data: Iterable[Any], columns: Sequence[str] | None, known_columns: Callable[[], Sequence[str] | None]) -> Given:
-    rows = iter(data)
+def _of_rows(
+    data: Any, rows: Iterator[Any], columns: Sequence[str] | None, known_columns: Callable[[], Sequence[str] | None]
+) -> Given:
     head = list(itertools.islice(rows, 1))
     first = head[0] if head else ()
-    if hasattr(first, "__arrow_c_stream__") or hasattr(first, "__arrow_c_array__"):
-        return first, rows
     if isinstance(first, Mapping):
         if columns is not None:
             return "chosen", list(columns), itertools.chain(head, rows)
@@ -239,126 +351,8 @@ def _names(data: Any, row: Any) -> list[str] | None:
     return [column[0] for column in description] if description else None
 
 
-def _is_frame(data: Any) -> bool:
-    return type(data).__module__.partition(".")[0] == "pandas" and type(data).__name__ == "DataFrame"
-
-
 def _is_array(data: Any) -> bool:
     return type(data).__module__.partition(".")[0] == "numpy" and hasattr(data, "ndim") and hasattr(data, "dtype")
-
-
-def _of_frame(
-    frame: Any, columns: Sequence[str] | None, frame_index: bool | None, index_label: str | Sequence[str] | None
-) -> Data:
-    """A frame, with its index as the first columns, if that is wanted.
-
-    By default an index is written that says something: one with a name, or one that does not just count.
-    """
-    index = frame.index
-    if columns is not None:
-        missing = next((name for name in columns if name not in frame.columns), None)
-        if missing is not None:
-            named = ", ".join(map(_column_name, frame.columns[:20]))
-            raise UsageError(f"columns= names {missing!r}, which the frame does not have", hint=f"choose some of: {named}")
-        frame = frame[list(columns)]
-    wanted = frame_index
-    if wanted is None:
-        wanted = index_label is not None or type(index).__name__ != "RangeIndex" or index.name is not None
-    labels: list[str] = []
-    parts: list[tuple[str, Any]] = []
-    if wanted:
-        labels = _index_labels(frame, index_label)
-        parts = [(label, index.get_level_values(level)) for level, label in enumerate(labels)]
-    for position, name in enumerate(frame.columns):
-        parts.append((_column_name(name), frame.iloc[:, position]))
-    names = [name for name, _ in parts]
-    rows = len(frame)
-
-    def chunks() -> Iterator[list[Any]]:
-        columns = []
-        for name, values in parts:
-            with _column_errors(name):
-                columns.append(_arrow_of(values) or values)
-        for start, end in itertools.pairwise(_cuts(columns, rows)):
-            chunk = []
-            for name, values in zip(names, columns, strict=True):
-                with _column_errors(name):
-                    chunk.append(_of_arrow(values, start, end) if hasattr(values, "num_chunks") else _of_series(values[start:end]))
-            yield chunk
-
-    return Data(lambda: ("columns", names, chunks()), True, rows, labels)
-
-
-def _column_errors(name: str) -> AbstractContextManager[None]:
-    return library_errors(f"column {name}: the values can't be read", column=name)
-
-
-def _arrow_of(values: Any) -> Any:
-    """The chunks of a frame's column that is Arrow's, or None: its values would change on the way through Python's objects."""
-    dtype = values.dtype
-    if type(dtype).__name__ == "CategoricalDtype" and _is_arrow(dtype.categories.dtype):
-        values = values.astype(dtype.categories.dtype)
-    elif not _is_arrow(dtype):
-        return None
-    array = values.array.__arrow_array__()
-    if hasattr(array, "num_chunks"):
-        return array
-    import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
-
-    return pyarrow.chunked_array([array])
-
-
-def _is_arrow(dtype: Any) -> bool:
-    return hasattr(dtype, "pyarrow_dtype") or (type(dtype).__name__ == "StringDtype" and getattr(dtype, "storage", "") == "pyarrow")
-
-
-def _cuts(columns: list[Any], rows: int) -> list[int]:
-    """Where a frame is cut: so that no slice is too long, or has values of two chunks of a column."""
-    cuts = {rows, *range(0, rows, _CHUNK_ROWS)}
-    for values in columns:
-        if hasattr(values, "num_chunks"):
-            cuts.update(itertools.accumulate(len(chunk) for chunk in values.chunks))
-    return sorted(cuts)
-
-
-def _of_arrow(values: Any, start: int, end: int) -> Any:
-    """Some values, which are all in one chunk."""
-    (chunk,) = (chunk for chunk in values.slice(start, end - start).chunks if len(chunk))
-    return chunk
-
-
-def _column_name(name: Any) -> str:
-    return ".".join(map(str, name)) if isinstance(name, tuple) else str(name)
-
-
-def _index_labels(frame: Any, index_label: str | Sequence[str] | None) -> list[str]:
-    """As `to_sql` names them."""
-    levels = frame.index.nlevels
-    if index_label is not None:
-        labels = [index_label] if isinstance(index_label, str) else list(index_label)
-        if len(labels) != levels:
-            raise UsageError(f"index_label has {len(labels)} names, and the index has {levels} levels")
-        return labels
-    if levels == 1 and frame.index.name is None and "index" not in frame.columns:
-        return ["index"]
-    return [f"level_{level}" if name is None else str(name) for level, name in enumerate(frame.index.names)]
-
-
-def _of_series(values: Any) -> Any:
-    """Some values of a frame's column, as a list or a buffer."""
-    import numpy
-
-    dtype = values.dtype
-    zone = getattr(dtype, "tz", None)
-    if zone is not None:
-        # In UTC, and with its zone, as Arrow's.
-        naive = values.dt.tz_convert("UTC").dt.tz_localize(None) if hasattr(values, "dt") else values.tz_convert("UTC").tz_localize(None)
-        return [text + "+00:00" if isinstance(text, str) else text for text in _moments(naive.to_numpy())]
-    if isinstance(dtype, numpy.dtype):
-        return _of_numpy(values.to_numpy())
-    if type(dtype).__name__ == "CategoricalDtype":
-        return values.astype(object).tolist()
-    return values.to_numpy(dtype=object, na_value=None).tolist()
 
 
 def _of_array(array: Any, columns: Sequence[str] | None, known_columns: Callable[[], Sequence[str] | None]) -> Data:
@@ -381,59 +375,11 @@ def _of_array(array: Any, columns: Sequence[str] | None, known_columns: Callable
     rows = len(array)
 
     def chunks() -> Iterator[list[Any]]:
-        for start in range(0, rows, _CHUNK_ROWS):
+        for start in range(0, rows, CHUNK_ROWS):
             chunk = []
             for name, part in zip(names, parts, strict=True):
-                with _column_errors(name):
-                    chunk.append(_of_numpy(part[start : start + _CHUNK_ROWS]))
+                with column_errors(name):
+                    chunk.append(of_numpy(part[start : start + CHUNK_ROWS]))
             yield chunk
 
     return Data(lambda: ("columns", names, chunks()), True, rows)
-
-
-def _of_numpy(values: Any) -> Any:
-    """Some values of a column, as a list or a buffer of int64 or float64."""
-    import numpy
-
-    kind, size = values.dtype.kind, values.dtype.itemsize
-    if values.ndim == 1:
-        if kind in "bi" or (kind == "u" and size < 8):
-            return numpy.ascontiguousarray(values, dtype="int64")
-        if kind == "f" and size <= 8:
-            return numpy.ascontiguousarray(values, dtype="float64")
-        if kind == "M":
-            return _moments(values)
-        if kind == "m":
-            missing = numpy.isnat(values)
-            ints = values.view("int64").tolist()
-            return [None if gone else value for value, gone in zip(ints, missing.tolist(), strict=True)] if missing.any() else ints
-    return values.tolist()
-
-
-def _moments(values: Any) -> list[Any]:
-    """ISO 8601, with as many digits of a second as it needs: 0, 3, 6 or 9, as of Arrow's timestamps."""
-    import numpy
-
-    unit = numpy.datetime_data(values.dtype)[0]
-    if unit in ("Y", "M", "W", "D"):
-        texts = numpy.datetime_as_string(values.astype("datetime64[D]")).tolist()
-    else:
-        texts = numpy.datetime_as_string(values, unit="ns").tolist()
-        texts = [_shortened(text) for text in texts]
-    found: list[Any] = [None if text == "NaT" else text for text in texts]
-    if unit in _LONG_UNITS:
-        years = values.astype("datetime64[Y]").astype("int64") + 1970
-        for row in numpy.flatnonzero(((years < 0) | (years > 9999)) & ~numpy.isnat(values)):
-            # It is refused with its place.
-            found[row] = values[row]
-    return found
-
-
-# Units of NumPy whose 64 bits reach beyond the years that have four digits.
-_LONG_UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us")
-
-
-def _shortened(text: str) -> str:
-    while text.endswith("000") and "." in text:
-        text = text[:-3]
-    return text.removesuffix(".")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -69,6 +70,13 @@ def schema_read(schema: str | os.PathLike[str] | Mapping[str, str] | None) -> st
         raise InputError(f"{file} is not UTF-8: {error.reason}", file=str(file), byte=error.start) from error
 
 
+def folder_for_rows(db: Path, temp_dir: Path | None) -> str:
+    """The folder in which rows wait: that of the database, if no other is named and the database is no URL."""
+    if temp_dir is not None:
+        return os.fspath(temp_dir)
+    return tempfile.gettempdir() if "://" in os.fspath(db) else os.path.dirname(os.path.abspath(os.fspath(db)))
+
+
 def write(
     db: Path,
     data: Any,
@@ -115,10 +123,11 @@ def write(
         of a file with them. Without it
         types are those of Arrow, or those that the first rows have (32,768 of them, or 4 MiB): INTEGER, REAL, TEXT, BLOB, and none,
         which keeps values as they are, where they are of several kinds. A later value of another kind ends the run; of data that can
-        be read twice, such as a list, it starts anew with types for all of them.
+        be read twice, such as a list, it starts anew with types for all of them. Frames of pandas in a generator wait in `temp_dir`, or
+        in the folder of the database, until the types of all of them are known.
     columns: the names of the columns, for rows that have none; which keys or columns to write, for those that have.
     index: also True or False for a pandas frame: whether its index is written, as `to_sql` does it. By default one that has a name
-        or does not just count from 0 is.
+        or does not just count from 0 is. The index of one of several frames may also go on where the frame before ended.
     on_conflict: what to do with a row whose key another row has: `abort` ends the run, `ignore` leaves the later one out,
         `replace` the earlier.
     first_rowid: the rowid of the first row of a new table without an INTEGER PRIMARY KEY.
@@ -142,21 +151,28 @@ def write(
     schema = schema_read(schema)
     columns = None if columns is None else names(columns)
 
-    def known_columns() -> Sequence[str] | None:
+    def table_columns() -> Sequence[str] | None:
         found = None if overwrite else _sqluice.columns_of(os.fspath(db), table)
-        if found is None and isinstance(schema, str):
-            return names_in_schema(schema, table)
+        return names_in_schema(schema, table) if found is None and isinstance(schema, str) else found
+
+    def known_columns() -> Sequence[str] | None:
+        found = table_columns()
         return list(schema) if found is None and isinstance(schema, Mapping) else found
 
     with used(db, busy_timeout):
-        given = understand(data, columns, known_columns, wants_index, index_label)
+        given = understand(data, columns, known_columns, wants_index, index_label, table_columns=table_columns)
         indexes = [] if isinstance(index, bool) else specs(index)
         if wants_index:
             indexes.append(", ".join(map(quoted, given.index_columns)))
         about = table_args(given.about, table, names(primary_key), indexes, specs(unique), schema, strict, without_rowid, decimal, timestamp)
         settings = settings_of("write", arguments, upsert=names(primary_key) if if_exists == "upsert" else None)
         with Watched(progress) as notify:
-            text = _sqluice.write(os.fspath(db), given.make, given.again, given.in_order, about, settings, notify)
+            if given.waits:
+                spool = _sqluice.Spool(folder_for_rows(db, temp_dir), os.fspath(db), about, settings)
+                spool.append(given.make())
+                text = _sqluice.write_spools(os.fspath(db), [(about, spool)], settings, notify)
+            else:
+                text = _sqluice.write(os.fspath(db), given.make, given.again, given.in_order, about, settings, notify)
     return from_json(Report, text)
 
 

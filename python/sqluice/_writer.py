@@ -15,13 +15,13 @@ from ._progress import Callback, Watched
 from ._report import Report, from_json
 from ._rows import names_in_schema, understand
 from ._settings import settings_of
-from ._write import MEMORY, IfExists, OnConflict, Path, names, schema_read, specs, table_args
+from ._write import MEMORY, IfExists, OnConflict, Path, folder_for_rows, names, schema_read, specs, table_args
 
 
 class _Table:
-    def __init__(self, args: dict[str, Any], columns: list[str] | None, folder: str) -> None:
-        self.args, self.columns = args, columns
-        self.spool = _sqluice.Spool(folder)
+    def __init__(self, args: dict[str, Any], columns: list[str] | None, spool: _sqluice.Spool) -> None:
+        self.args, self.columns, self.spool = args, columns, spool
+        self.rows = 0
 
 
 class Writer:
@@ -64,7 +64,7 @@ class Writer:
         """Arguments are those of `write`; `if_exists` is for every table. Rows wait in `temp_dir`, or in the folder of the database."""
         check_arguments(Writer.__init__, locals())
         self._db = os.fspath(db)
-        self._folder = os.fspath(temp_dir) if temp_dir is not None else os.path.dirname(os.path.abspath(self._db))
+        self._folder = folder_for_rows(db, temp_dir)
         self._overwrite, self._busy_timeout, self._progress = overwrite, busy_timeout, progress
         self._options = settings_of("write", locals(), first_rowid=None, upsert=[] if if_exists == "upsert" else None)
         self._tables: dict[str, _Table] = {}
@@ -98,7 +98,9 @@ class Writer:
         known = list(columns) if columns is not None else None
         if isinstance(declared, str):
             known = names_in_schema(declared, table)
-        self._tables[table] = _Table(args, known, self._folder)
+        with used(self._db, self._busy_timeout):
+            spool = _sqluice.Spool(self._folder, self._db, args, self._options)
+        self._tables[table] = _Table(args, known, spool)
         self._last = table
 
     def append(self, data: Any, table: str | None = None, *, columns: str | Sequence[str] | None = None) -> int:
@@ -119,7 +121,8 @@ class Writer:
             with used(self._db, self._busy_timeout):
                 return _sqluice.columns_of(self._db, name)
 
-        given = understand(data, None if columns is None else names(columns), known_columns, None, None).make()
+        chosen = None if columns is None else names(columns)
+        given = understand(data, chosen, known_columns, rows_before=goal.rows, table_columns=known_columns).make()
         if len(given) == 3:
             shape, found, rows = given
             # Rows that name their columns may do so in any order, and lack some.
@@ -128,10 +131,12 @@ class Writer:
             goal.columns = goal.columns or found
             given = (shape, found, rows)
         try:
-            return goal.spool.append(given)
+            added = goal.spool.append(given)
         except BaseException:
             self._ended = "an append has failed, and all is taken back"
             raise
+        goal.rows += added
+        return added
 
     def commit(self) -> Report:
         """Writes everything; leaving the `with` does it, too."""

@@ -5,22 +5,26 @@
 //!  __arrow_c_array__   ──> one record batch, or the values of a column
 //!  an iterable of such ──> one after another, all with the columns of the first
 //! ```
+//!
+//! Decimals of more digits than numbers of SQLite have are looked at, if the data can be read again: their values decide about the type.
 
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, DataType, FieldRef, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyIterator};
 use sqluice::error::Error;
+use sqluice::infer::Inferred;
 use sqluice::source::arrow::foreign::{ForeignBatches, import_column};
+use sqluice::source::arrow::{ArrowOptions, guessed_type, infer_decimals};
 
-use crate::errors::{raised, usage};
+use crate::errors::{raised_by_write, usage};
 use crate::run::Feed;
-use crate::source::Piece;
+use crate::source::{FoundColumn, Piece};
 
 /// Arrays of structs, without the GIL.
 type Arrays = Box<dyn Iterator<Item = Result<FFI_ArrowArray, ArrowError>> + Send>;
@@ -32,6 +36,14 @@ pub(crate) struct ArrowFeed {
     current: Arrays,
     /// Others that come after it.
     more: Option<Py<PyIterator>>,
+    /// The number of data so far.
+    number: u64,
+    /// The first batch, which was looked at.
+    first: Option<RecordBatch>,
+    /// For columns of decimals whose values decide: the types that they have.
+    watched: Vec<Option<Inferred>>,
+    /// A later value needs another type.
+    pub(crate) other: bool,
 }
 
 impl ArrowFeed {
@@ -39,12 +51,49 @@ impl ArrowFeed {
     pub(crate) fn new(first: &Bound<'_, PyAny>, more: Option<&Bound<'_, PyAny>>) -> PyResult<ArrowFeed> {
         let (schema, current) = read(first)?;
         let more = more.map(|more| more.try_iter()).transpose()?.map(Bound::unbind);
-        Ok(ArrowFeed { batches: ForeignBatches::new(&schema), schema, current, more })
+        let (batches, watched) = (ForeignBatches::new(&schema), vec![None; schema.fields().len()]);
+        Ok(ArrowFeed { batches, schema, current, more, number: 1, first: None, watched, other: false })
     }
-}
 
-impl Feed for ArrowFeed {
-    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Piece>> {
+    /// What `data` gives, after this number of earlier rows.
+    pub(crate) fn after(data: &Bound<'_, PyAny>, rows: u64) -> PyResult<ArrowFeed> {
+        let feed = ArrowFeed::new(data, None)?;
+        Ok(ArrowFeed { batches: feed.batches.after(rows), ..feed })
+    }
+
+    /// The types that keep all digits of decimals, for columns whose values decide: those of the first batch, and of what is `known`.
+    pub(crate) fn look(
+        &mut self,
+        py: Python<'_>,
+        known: &[FoundColumn],
+        options: ArrowOptions,
+    ) -> PyResult<Vec<Option<Inferred>>> {
+        let guesses = self.schema.fields().iter().map(|field| guessed_type(field.data_type(), options));
+        let known = known.iter().map(|known| known.decimals).chain(std::iter::repeat(None));
+        let found: Vec<_> = guesses.zip(known).map(|(guess, known)| guess.max(known)).collect();
+        if found.iter().all(Option::is_none) {
+            return Ok(found);
+        }
+        self.first = self.batch(py)?;
+        Ok(match &self.first {
+            Some(batch) => with_decimals(&found, batch),
+            None => found,
+        })
+    }
+
+    /// Watches the columns of decimals that are declared so.
+    pub(crate) fn watch(&mut self, watched: Vec<Option<Inferred>>) {
+        self.watched = watched;
+    }
+
+    /// What is known of the columns that are watched.
+    pub(crate) fn found(&self) -> Vec<FoundColumn> {
+        let watched = self.watched.iter();
+        watched.map(|decimals| FoundColumn { decimals: *decimals, ..FoundColumn::default() }).collect()
+    }
+
+    /// The next batch that has rows.
+    fn batch(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         loop {
             let (current, batches) = (&mut self.current, &mut self.batches);
             let next = py.detach(|| {
@@ -53,31 +102,76 @@ impl Feed for ArrowFeed {
                 Some(array.and_then(|array| unsafe { batches.import(array) }))
             });
             if let Some(batch) = next {
-                let batch = batch.map_err(|error| raised(py, &error))?;
+                let batch = batch.map_err(|error| raised_by_write(py, &error))?;
                 if batch.num_rows() > 0 {
-                    return Ok(Some(Piece::Batch(batch)));
+                    return Ok(Some(batch));
                 }
                 continue;
             }
             let next = self.more.as_ref().and_then(|more| more.clone_ref(py).into_bound(py).next());
             let Some(next) = next.transpose()? else { return Ok(None) };
+            self.number += 1;
             let (schema, arrays) = read(&next)?;
-            let types = |schema: &SchemaRef| {
-                let fields = schema.fields().iter();
-                fields.map(|field| (field.name().clone(), field.data_type().clone())).collect::<Vec<_>>()
-            };
-            if types(&schema) != types(&self.schema) {
-                return Err(usage(py, "a batch has other columns than the first"));
+            if let Some(error) = other_columns(&self.schema, &schema, self.number) {
+                return Err(raised_by_write(py, &error));
             }
             self.current = arrays;
         }
     }
 }
 
+/// The types of columns of decimals, and what a batch needs.
+pub(crate) fn with_decimals(found: &[Option<Inferred>], batch: &RecordBatch) -> Vec<Option<Inferred>> {
+    let columns = found.iter().zip(batch.columns());
+    columns.map(|(found, column)| found.map(|guess| infer_decimals(column, guess))).collect()
+}
+
+/// The error for data whose columns are not those of the first data.
+fn other_columns(first: &Schema, other: &Schema, number: u64) -> Option<Error> {
+    let (fields, others) = (first.fields(), other.fields());
+    let message = |what: String| format!("batch {number} has other columns than the first: {what}");
+    let lacks = |of: &Schema, name: &str| of.index_of(name).is_err();
+    if let Some(field) = fields.iter().find(|field| lacks(other, field.name())) {
+        return Some(Error::usage(message(format!("{} is missing", field.name()))).of_column(field.name()));
+    }
+    if let Some(field) = others.iter().find(|field| lacks(first, field.name())) {
+        return Some(Error::usage(message(format!("{} is new", field.name()))).of_column(field.name()));
+    }
+    let differs = |(field, other): &(&FieldRef, &FieldRef)| {
+        (field.name(), field.data_type()) != (other.name(), other.data_type())
+    };
+    let (field, other) = fields.iter().zip(others).find(differs)?;
+    let error = match field.name() == other.name() {
+        true => {
+            let (was, is) = (field.data_type(), other.data_type());
+            Error::usage(message(format!("{} is of type {is}, and was of type {was}", field.name())))
+                .hint("cast it, or give all of them in a list, whose types are found first")
+        }
+        false => Error::usage(message(format!("{} stands in the place of {}", other.name(), field.name())))
+            .hint("select the columns in the order of the first"),
+    };
+    Some(error.of_column(field.name()))
+}
+
+impl Feed for ArrowFeed {
+    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Piece>> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(Piece::Batch(first)));
+        }
+        let Some(batch) = self.batch(py)? else { return Ok(None) };
+        let found = with_decimals(&self.watched, &batch);
+        if found != self.watched {
+            (self.watched, self.other) = (found, true);
+            return Err(usage(py, "a decimal needs another type than those before"));
+        }
+        Ok(Some(Piece::Batch(batch)))
+    }
+}
+
 /// The schema and the arrays of structs of something. The arrays are of the schema's type.
 fn read(data: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Arrays)> {
     let py = data.py();
-    py.import("sqluice._rows")?.getattr("refuse_objects")?.call1((data,))?;
+    py.import("sqluice._rows")?.getattr("refuse_columns")?.call1((data,))?;
     ask(data)?;
     if data.hasattr("__arrow_c_stream__")? {
         let capsule = exported(data, "__arrow_c_stream__")?;
@@ -85,14 +179,14 @@ fn read(data: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Arrays)> {
         // SAFETY: the capsule's name says what it points to, and it lives until the end of this function. The stream is
         // moved out of it, which leaves a released one behind, as the interface wants it.
         let stream = unsafe { Stream::from_raw(stream) };
-        let stream = stream.map_err(|error| raised(py, &broken(error)))?;
+        let stream = stream.map_err(|error| raised_by_write(py, &error))?;
         return Ok((stream.schema.clone(), Box::new(stream)));
     }
     let (schema, array) = capsules(data)?;
-    if !matches!(DataType::try_from(&schema), Ok(DataType::Struct(_))) {
-        return Err(usage(py, "an Arrow array is one column, and no table"));
+    if schema.format() != STRUCT {
+        return Err(usage(py, ONE_COLUMN));
     }
-    let schema = Schema::try_from(&schema).map_err(|error| raised(py, &broken(error)))?;
+    let schema = of_c(&schema).map_err(|error| raised_by_write(py, &error))?;
     Ok((Arc::new(schema), Box::new(std::iter::once(Ok(array)))))
 }
 
@@ -101,10 +195,10 @@ pub(crate) fn array(data: &Bound<'_, PyAny>, name: &str, first_row: u64) -> PyRe
     let py = data.py();
     ask(data)?;
     let (schema, array) = capsules(data)?;
-    let kind = DataType::try_from(&schema).map_err(|error| raised(py, &broken(error)))?;
+    let kind = DataType::try_from(&schema).map_err(|error| raised_by_write(py, &broken(error)))?;
     // SAFETY: the array is of the type that comes with it.
     let array = py.detach(|| unsafe { import_column(array, &kind, name, first_row) });
-    Ok((array.map_err(|error| raised(py, &error))?, kind))
+    Ok((array.map_err(|error| raised_by_write(py, &error))?, kind))
 }
 
 /// Asks data that knows the sizes of its buffers whether they suffice: the C interface does not say them.
@@ -129,6 +223,27 @@ fn exported<'py>(data: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, 
     data.py().import("sqluice._rows")?.getattr("exported")?.call1((data, method))
 }
 
+/// The format of rows in the C interface.
+const STRUCT: &str = "+s";
+
+const ONE_COLUMN: &str = "an Arrow array is one column, and no table";
+
+/// Reads the schema of rows. The error for a type that Arrow does not have names the column.
+fn of_c(schema: &FFI_ArrowSchema) -> Result<Schema, Error> {
+    let unknown = schema.children().find(|column| DataType::try_from(*column).is_err());
+    match unknown {
+        None => Schema::try_from(schema).map_err(broken),
+        Some(column) => {
+            let name = column.name().unwrap_or_default();
+            let message = format!(
+                "column {name}: its type, {:?} in Arrow's C interface, is not known",
+                column.format()
+            );
+            Err(Error::input(message).hint("cast it to another type").of_column(name))
+        }
+    }
+}
+
 /// A stream of record batches.
 struct Stream {
     stream: FFI_ArrowArrayStream,
@@ -140,21 +255,20 @@ impl Stream {
     ///
     /// # Safety
     /// `stream` must point to a stream of the C interface.
-    unsafe fn from_raw(stream: *mut FFI_ArrowArrayStream) -> Result<Stream, ArrowError> {
+    unsafe fn from_raw(stream: *mut FFI_ArrowArrayStream) -> Result<Stream, Error> {
         // SAFETY: as the caller says.
         let mut stream = unsafe { FFI_ArrowArrayStream::from_raw(stream) };
         let mut schema = FFI_ArrowSchema::empty();
-        let get_schema = stream.get_schema().ok_or_else(released)?;
+        let get_schema = stream.get_schema().ok_or_else(|| broken(released()))?;
         // SAFETY: the function is the stream's own, and fills the schema.
         let status = unsafe { get_schema(&raw mut stream, &raw mut schema) };
         if status != 0 {
-            return Err(last_error(&mut stream, status));
+            return Err(broken(last_error(&mut stream, status)));
         }
-        let kind = DataType::try_from(&schema)?;
-        if !matches!(kind, DataType::Struct(_)) {
-            return Err(ArrowError::CDataInterface("it is one column, and no table".to_owned()));
+        if schema.format() != STRUCT {
+            return Err(Error::usage(ONE_COLUMN));
         }
-        let schema = Arc::new(Schema::try_from(&schema)?);
+        let schema = Arc::new(of_c(&schema)?);
         Ok(Stream { stream, schema })
     }
 }
@@ -201,7 +315,10 @@ fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
 }
 
 fn no_capsule(py: Python<'_>) -> PyErr {
-    raised(py, &Error::input("the Arrow data can't be read: it is not in capsules of Arrow's C interface"))
+    raised_by_write(
+        py,
+        &Error::input("the Arrow data can't be read: it is not in capsules of Arrow's C interface"),
+    )
 }
 
 fn broken(error: ArrowError) -> Error {

@@ -9,9 +9,14 @@ use sqluice::error::Error;
 
 use crate::terms::Function;
 
-/// The exception for an error.
+/// The exception for an error, in the terms of the parameters of `load`.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     raised_by(py, error, Function::default())
+}
+
+/// The exception for an error, in the terms of the parameters of `write` and `Writer`.
+pub(crate) fn raised_by_write(py: Python<'_>, error: &Error) -> PyErr {
+    raised_by(py, error, Function::Write)
 }
 
 /// The exception for an error of a function, in the terms of its parameters.
@@ -28,11 +33,14 @@ fn exception<'py>(py: Python<'py>, error: &Error, function: Function) -> PyResul
     about.set_item("message", function.rendered(error.what()))?;
     about.set_item("hint", error.remedy().and_then(|remedy| function.hint(remedy)))?;
     about.set_item("path", error.path())?;
+    about.set_item("column", error.column())?;
     if let Some(place) = error.place() {
         // Of a place without a file Python would make the folder `.`.
         about.set_item("file", Some(&place.file).filter(|file| !file.as_os_str().is_empty()))?;
         about.set_item("line", place.line)?;
-        about.set_item("column", place.column)?;
+        if place.column.is_some() {
+            about.set_item("column", place.column)?;
+        }
         about.set_item("byte", place.byte)?;
     }
     let parts: PyResult<Vec<_>> = error.parts().iter().map(|part| exception(py, part, function)).collect();
@@ -86,7 +94,7 @@ pub(crate) fn of_value(py: Python<'_>, message: &str, row: u64, column: &str, hi
     made().map_or_else(|error| error, PyErr::from_value)
 }
 
-/// What was asked for makes no sense.
+/// The exception for arguments or data of `write` that make no sense.
 pub(crate) fn usage(py: Python<'_>, message: impl Into<String>) -> PyErr {
-    raised(py, &Error::usage(message.into()))
+    raised_by_write(py, &Error::usage(message.into()))
 }

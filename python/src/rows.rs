@@ -3,16 +3,21 @@
 //! What is exactly a `str`, `int`, `float`, `bytes`, `bool` or `None` is taken here; `sqluice._values.adapt` makes one of these of
 //! anything else.
 
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, TimeUnit};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyAttributeError, PyException};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyIterator, PyList, PyString, PyTuple};
-use sqluice::source::cells::{Cells, Seen};
+use sqluice::convert::MomentForm;
+use sqluice::source::arrow::{ArrowOptions, guessed_type};
+use sqluice::source::cells::Cells;
 use sqluice_format::limits::LENGTH_MAX;
 
+use crate::arrow::ArrowFeed;
 use crate::errors::of_value;
 use crate::run::Feed;
-use crate::source::{ColumnOfPython, FoundColumn, Piece, RowsOfPython};
+use crate::source::{ColumnOfPython, Forms, FoundColumn, Piece, RowsOfPython};
 
 /// Rows of a part at most.
 const PART_ROWS: usize = 32 << 10;
@@ -32,8 +37,8 @@ pub(crate) enum Shape {
     },
     /// An object with attributes of these names.
     Attributes(Vec<Py<PyString>>),
-    /// No row but a chunk of rows: a list with a column for each, which is a list of values, a buffer of int64 or float64, or an array
-    /// of Arrow's.
+    /// No row but a chunk of rows: what has record batches, or a list with a column for each, which is a list of values, a tuple with
+    /// a list of timestamps, a buffer of int64 or float64, or an array of Arrow's.
     Columns,
 }
 
@@ -56,6 +61,8 @@ pub(crate) struct RowFeed {
     rows: Py<PyIterator>,
     shape: Shape,
     names: Vec<String>,
+    /// The forms that timestamps have in the columns.
+    forms: Vec<Option<MomentForm>>,
     adapt: Py<PyAny>,
     /// Rows so far.
     done: u64,
@@ -63,9 +70,18 @@ pub(crate) struct RowFeed {
     done_of_chunk: u64,
     /// The first part, which was looked at.
     first: Option<RowsOfPython>,
-    /// For columns whose types were found from values: what these are, as far as they were looked at.
-    watched: Vec<Option<Seen>>,
-    /// Some later value did not go with them.
+    /// The record batches of the present chunk.
+    batches: Option<ArrowFeed>,
+    /// The rows of the present batch that are left.
+    batch: Option<RecordBatch>,
+    /// The units of durations, which are counted.
+    units: Vec<Option<TimeUnit>>,
+    /// For columns whose types were found from values: what is known of these, as far as they were looked at.
+    watched: Vec<Option<FoundColumn>>,
+    options: ArrowOptions,
+    /// The rows can be read again, for other types.
+    again: bool,
+    /// Some later value did not go with the types.
     pub(crate) other: bool,
 }
 
@@ -76,29 +92,40 @@ impl RowFeed {
         rows: &Bound<'_, PyAny>,
         shape: Shape,
         names: Vec<String>,
+        forms: &Forms,
     ) -> PyResult<RowFeed> {
         let adapt = py.import("sqluice._values")?.getattr("adapt")?.unbind();
         let rows = rows.try_iter()?.unbind();
-        let watched = vec![None; names.len()];
+        let (watched, units) = (vec![None; names.len()], vec![None; names.len()]);
         Ok(RowFeed {
             rows,
             shape,
+            forms: names.iter().map(|name| forms.of(name)).collect(),
             names,
             adapt,
             done: 0,
             done_of_chunk: 0,
             first: None,
+            batches: None,
+            batch: None,
+            units,
             watched,
+            options: ArrowOptions::default(),
+            again: false,
             other: false,
         })
     }
 
-    /// What is known of the columns: the kinds of values that the first part has, together with those that are `known`.
-    pub(crate) fn look(&mut self, py: Python<'_>, known: &[Seen]) -> PyResult<Vec<FoundColumn>> {
+    /// Sets that the rows can be read again.
+    pub(crate) fn again(self, again: bool) -> RowFeed {
+        RowFeed { again, ..self }
+    }
+
+    /// What is known of the columns: what the first part shows, together with what is `known`.
+    pub(crate) fn look(&mut self, py: Python<'_>, known: &[FoundColumn]) -> PyResult<Vec<FoundColumn>> {
         self.first = self.part(py)?;
-        let none = Seen::default();
-        let known = known.iter().copied().chain(std::iter::repeat(none)).take(self.names.len());
-        let known = known.map(|seen| FoundColumn { seen, arrow: None });
+        let none = std::iter::repeat(FoundColumn::default());
+        let known = known.iter().cloned().chain(none).take(self.names.len());
         Ok(match &self.first {
             None => known.collect(),
             Some(part) => {
@@ -107,14 +134,14 @@ impl RowFeed {
         })
     }
 
-    /// Watches the columns that are declared for values of these kinds.
-    pub(crate) fn watch(&mut self, watched: Vec<Option<Seen>>) {
-        self.watched = watched;
+    /// Watches the columns that are declared for such values.
+    pub(crate) fn watch(&mut self, watched: Vec<Option<FoundColumn>>, options: ArrowOptions) {
+        (self.watched, self.options) = (watched, options);
     }
 
-    /// What kinds of values there are, those of the columns that are watched.
-    pub(crate) fn seen(&self) -> Vec<Seen> {
-        self.watched.iter().map(|seen| seen.unwrap_or_default()).collect()
+    /// What is known of the columns that are watched.
+    pub(crate) fn found(&self) -> Vec<FoundColumn> {
+        self.watched.iter().map(|found| found.clone().unwrap_or_default()).collect()
     }
 
     /// The next part.
@@ -214,7 +241,13 @@ impl RowFeed {
                 }
                 self.about(value.py(), column, &error.value(value.py()).to_string(), None, Some(&error))
             })?;
-            if adapted.is_none() {
+            let formed = match self.forms[column] {
+                Some(form) if is_datetime(value)? => in_form(&adapted, &form),
+                _ => None,
+            };
+            if let Some(text) = formed {
+                cells.push_text(&text);
+            } else if adapted.is_none() {
                 cells.push_null();
             } else if !self.push_exact(&adapted, column, cells)? {
                 let message = format!("a {} can't be stored", value.get_type().name()?);
@@ -256,10 +289,63 @@ impl RowFeed {
         Ok(true)
     }
 
-    /// The next chunk of columns.
+    /// The next chunk of columns that has rows.
     fn chunk(&mut self, py: Python<'_>) -> PyResult<Option<RowsOfPython>> {
-        let Some(chunk) = self.rows.clone_ref(py).into_bound(py).next() else { return Ok(None) };
-        let chunk = chunk?;
+        loop {
+            if let Some(rows) = self.rows_of_batch(py)? {
+                return Ok(Some(rows));
+            }
+            let Some(chunk) = self.rows.clone_ref(py).into_bound(py).next() else { return Ok(None) };
+            let chunk = chunk?;
+            if chunk.hasattr("__arrow_c_stream__")? || chunk.hasattr("__arrow_c_array__")? {
+                let feed = ArrowFeed::after(&chunk, self.done)?;
+                self.check_length(py, feed.schema.fields().len())?;
+                self.batches = Some(feed);
+            } else if let Some(rows) = self.columns_of(py, &chunk)? {
+                return Ok(Some(rows));
+            }
+        }
+    }
+
+    /// Some rows of the present batch, or of the next one of the chunk.
+    fn rows_of_batch(&mut self, py: Python<'_>) -> PyResult<Option<RowsOfPython>> {
+        let Some(feed) = &mut self.batches else { return Ok(None) };
+        let batch = match self.batch.take() {
+            Some(batch) => batch,
+            None => match feed.next(py)? {
+                Some(Piece::Batch(batch)) => batch,
+                _ => {
+                    self.batches = None;
+                    return Ok(None);
+                }
+            },
+        };
+        let kinds = feed.batches.kinds().to_vec();
+        for (index, kind) in kinds.iter().enumerate() {
+            self.check_unit(py, index, kind)?;
+        }
+        let rows = batch.num_rows().min(PART_ROWS);
+        if rows < batch.num_rows() {
+            self.batch = Some(batch.slice(rows, batch.num_rows() - rows));
+        }
+        self.done += rows as u64;
+        let columns = batch.columns().iter().map(|column| column.slice(0, rows)).zip(kinds);
+        let columns = columns.map(|(column, kind)| ColumnOfPython::Arrow(column, kind)).collect();
+        Ok(Some(RowsOfPython { rows, columns }))
+    }
+
+    /// Refuses durations of another unit than those before: a column has integers of one unit.
+    fn check_unit(&mut self, py: Python<'_>, index: usize, kind: &DataType) -> PyResult<()> {
+        let &DataType::Duration(unit) = kind else { return Ok(()) };
+        let known = *self.units[index].get_or_insert(unit);
+        if known == unit {
+            return Ok(());
+        }
+        let message = format!("these durations are of the unit {unit:?}, and those before of {known:?}");
+        Err(self.about(py, index, &message, Some("cast all of them to one unit"), None))
+    }
+
+    fn columns_of(&mut self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<Option<RowsOfPython>> {
         let mut columns = Vec::new();
         let mut rows = None;
         for (index, column) in chunk.try_iter()?.enumerate() {
@@ -286,6 +372,7 @@ impl RowFeed {
         if column.hasattr("__arrow_c_array__")? {
             let name = self.names.get(index).map_or("", String::as_str);
             let (array, kind) = crate::arrow::array(column, name, self.done)?;
+            self.check_unit(py, index, &kind)?;
             let rows = array.len();
             return Ok((ColumnOfPython::Arrow(array, kind), rows));
         }
@@ -294,6 +381,22 @@ impl RowFeed {
     }
 
     fn cells(&mut self, py: Python<'_>, column: &Bound<'_, PyAny>, index: usize) -> PyResult<(Cells, usize)> {
+        // Timestamps.
+        if let Ok(column) = column.cast::<PyTuple>() {
+            let column = column.get_item(0)?;
+            let Some(form) = self.forms.get(index).copied().flatten() else {
+                return self.cells(py, &column, index);
+            };
+            let formed = PyList::empty(py);
+            for value in column.try_iter()? {
+                let value = value?;
+                match in_form(&value, &form) {
+                    Some(text) => formed.append(text)?,
+                    None => formed.append(value)?,
+                }
+            }
+            return self.cells(py, &formed, index);
+        }
         if let Ok(list) = column.cast::<PyList>() {
             let mut cells = Cells::default();
             self.done_of_chunk = 0;
@@ -351,7 +454,7 @@ impl RowFeed {
         let row = self.done + 1;
         let message = format!("row {row} has {length} values, and there are {columns} columns");
         let error = sqluice::error::Error::input(message).of_record("", row);
-        Err(crate::errors::raised(py, &error))
+        Err(crate::errors::raised_by_write(py, &error))
     }
 
     fn check_bytes(&self, py: Python<'_>, column: usize, bytes: usize) -> PyResult<()> {
@@ -402,18 +505,29 @@ impl RowFeed {
     /// Whether the part goes with the types that were found before.
     fn check_kinds(&mut self, py: Python<'_>, part: &RowsOfPython) -> PyResult<()> {
         for (index, column) in part.columns.iter().enumerate() {
-            // All of a frame's column is Arrow's, of one type, or none of it.
-            let ColumnOfPython::Cells(cells) = column else { continue };
-            let Some(seen) = self.watched[index] else { continue };
-            let all = seen.and(cells.seen());
-            // Without a type nothing is converted.
-            if seen.declared_type().is_empty() || all.declared_type() == seen.declared_type() {
+            let Some(known) = &self.watched[index] else { continue };
+            let is_the_same = |kind: &DataType| {
+                known.arrow.as_ref() == Some(kind) && guessed_type(kind, self.options).is_none()
+            };
+            if matches!(column, ColumnOfPython::Arrow(_, kind) if is_the_same(kind)) {
                 continue;
             }
-            let Some(row) = cells.first_other(seen) else { continue };
+            let all = known.clone().and(column.found());
+            let declared = known.declared_type(self.options);
+            // Without a type nothing is converted, and NULL says nothing about one.
+            if declared.is_empty() && !(self.again && *known == FoundColumn::default()) {
+                continue;
+            }
+            if all.declared_type(self.options) == declared {
+                self.watched[index] = Some(all);
+                continue;
+            }
+            let row = match column {
+                ColumnOfPython::Cells(cells) => cells.first_other(known.seen).unwrap_or(0),
+                ColumnOfPython::Arrow(_, _) => 0,
+            };
             self.watched[index] = Some(all);
             self.other = true;
-            let declared = seen.declared_type();
             let message = format!(
                 "the first rows made this a column of type {declared}, and this value is of another kind"
             );
@@ -425,6 +539,19 @@ impl RowFeed {
         }
         Ok(())
     }
+}
+
+/// Returns `true` for a `datetime` and the timestamps of pandas and NumPy.
+fn is_datetime(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(value.hasattr("hour")? && value.hasattr("year")? || value.get_type().name()? == "datetime64")
+}
+
+/// Returns a timestamp in a form, if it is a text.
+fn in_form(value: &Bound<'_, PyAny>, form: &MomentForm) -> Option<String> {
+    let text = value.cast_exact::<PyString>().ok()?.to_str().ok()?;
+    let mut formed = Vec::new();
+    form.write(text.as_bytes(), &mut formed);
+    String::from_utf8(formed).ok()
 }
 
 impl Feed for RowFeed {

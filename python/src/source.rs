@@ -2,16 +2,23 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::DataType;
+use arrow_schema::{DECIMAL256_MAX_PRECISION, DataType};
 use crossbeam_channel::Receiver;
 use sqluice::affinity::Affinity;
 use sqluice::batch::{Batch, Column, ROWS_MAX, Value, Values};
+use sqluice::convert::MomentForm;
 use sqluice::error::{Error, Result};
+use sqluice::infer::Inferred;
 use sqluice::progress::Amount;
 use sqluice::schema::Table;
-use sqluice::source::arrow::{ArrowOptions, BadValue, OneColumn, declared_type};
-use sqluice::source::cells::{Cells, Seen};
+use sqluice::source::arrow::{
+    ArrowOptions, BadValue, OneColumn, declared_type, guessed_type, infer_decimals, is_moment,
+};
+use sqluice::source::cells::{Cells, FLOAT_INT_MAX, Seen};
+use sqluice::source::chain::Counted;
 use sqluice::source::columns::{ColumnFrom, Constant};
 use sqluice::source::{BadRow, Part, Refused, RefusedRow, Sink, Source};
 
@@ -50,11 +57,9 @@ impl ColumnOfPython {
     /// What it says about the type of its column.
     pub(crate) fn found(&self) -> FoundColumn {
         match self {
-            ColumnOfPython::Cells(cells) => FoundColumn { seen: cells.seen(), arrow: None },
-            ColumnOfPython::Arrow(_, kind) => {
-                let declared = declared_type(kind, ArrowOptions::default()).unwrap_or_default();
-                FoundColumn { seen: Seen::of_declared(declared), arrow: Some(kind.clone()) }
-            }
+            ColumnOfPython::Cells(cells) => FoundColumn { seen: cells.seen(), ..FoundColumn::default() },
+            ColumnOfPython::Arrow(_, DataType::Null) => FoundColumn::default(),
+            ColumnOfPython::Arrow(array, kind) => FoundColumn::of_arrow(array, kind),
         }
     }
 }
@@ -66,21 +71,97 @@ pub(crate) struct FoundColumn {
     pub(crate) seen: Seen,
     /// Their type, if Arrow has one for all of them.
     pub(crate) arrow: Option<DataType>,
+    /// The type that keeps all digits of decimals.
+    pub(crate) decimals: Option<Inferred>,
 }
 
 impl FoundColumn {
-    /// Both.
+    fn of_arrow(array: &ArrayRef, kind: &DataType) -> FoundColumn {
+        let options = ArrowOptions::default();
+        let decimals = match guessed_type(kind, options) {
+            Some(guess) => Some(infer_decimals(array, guess)),
+            None => decimal_places(kind).map(|places| match places {
+                ..=0 => Inferred::Integer,
+                _ => Inferred::Real,
+            }),
+        };
+        let declared =
+            decimals.map_or_else(|| declared_type(kind, options).unwrap_or_default(), Inferred::name);
+        let seen = match kind {
+            DataType::Int64 if !has_wide_ints(array) => Seen::of_ints(),
+            DataType::UInt64 if !has_wide_uints(array) => Seen::of_ints(),
+            DataType::Boolean
+            | DataType::Int8
+            | DataType::Int16
+            | DataType::Int32
+            | DataType::UInt8
+            | DataType::UInt16
+            | DataType::UInt32 => Seen::of_ints(),
+            _ => Seen::of_declared(declared),
+        };
+        FoundColumn { seen, arrow: Some(kind.clone()), decimals }
+    }
+
+    /// Returns what is known about the values of both.
     pub(crate) fn and(self, other: FoundColumn) -> FoundColumn {
         let nothing = FoundColumn::default();
         match () {
             () if other == nothing => self,
             () if self == nothing => other,
-            () => {
-                let arrow = self.arrow.filter(|of_self| Some(of_self) == other.arrow.as_ref());
-                FoundColumn { seen: self.seen.and(other.seen), arrow }
-            }
+            () => FoundColumn {
+                seen: self.seen.and(other.seen),
+                arrow: self.arrow.zip(other.arrow).and_then(|(one, other)| in_common(one, &other)),
+                decimals: self.decimals.zip(other.decimals).map(|(one, other)| one.max(other)),
+            },
         }
     }
+
+    /// Returns the type that a column of these values is declared with; an empty one if it has none.
+    pub(crate) fn declared_type(&self, options: ArrowOptions) -> &'static str {
+        match (&self.arrow, self.decimals) {
+            (Some(kind), Some(decimals)) if guessed_type(kind, options).is_some() => decimals.name(),
+            (Some(kind), _) => declared_type(kind, options).unwrap_or_default(),
+            (None, _) => self.seen.declared_type(),
+        }
+    }
+}
+
+/// Returns the type of Arrow that holds the values of both types, if there is one.
+fn in_common(one: DataType, other: &DataType) -> Option<DataType> {
+    if one == *other {
+        return Some(one);
+    }
+    let ((digits, places), (other_digits, other_places)) = (decimal_shape(&one)?, decimal_shape(other)?);
+    let scale = places.max(other_places);
+    let whole =
+        (i16::from(digits) - i16::from(places)).max(i16::from(other_digits) - i16::from(other_places));
+    let digits = (whole + i16::from(scale)).clamp(1, DECIMAL256_MAX_PRECISION.into());
+    Some(DataType::Decimal256(digits as u8, scale))
+}
+
+/// Returns the number of digits and the scale of a decimal type.
+fn decimal_shape(kind: &DataType) -> Option<(u8, i8)> {
+    match *kind {
+        DataType::Decimal32(digits, scale)
+        | DataType::Decimal64(digits, scale)
+        | DataType::Decimal128(digits, scale)
+        | DataType::Decimal256(digits, scale) => Some((digits, scale)),
+        _ => None,
+    }
+}
+
+fn decimal_places(kind: &DataType) -> Option<i8> {
+    decimal_shape(kind).map(|(_, scale)| scale)
+}
+
+/// Returns `true` if an integer of an array is beyond those that floats hold.
+fn has_wide_ints(array: &ArrayRef) -> bool {
+    let ints = array.as_primitive::<Int64Type>();
+    ints.iter().flatten().any(|int| int.unsigned_abs() > FLOAT_INT_MAX)
+}
+
+fn has_wide_uints(array: &ArrayRef) -> bool {
+    array.as_primitive::<UInt64Type>().iter().flatten().any(|int| int > FLOAT_INT_MAX)
 }
 
 /// The next piece, if there is one.
@@ -137,10 +218,12 @@ impl<I> RowSource<I> {
         pieces: I,
         (table, filled): (&Table, &[ColumnFrom]),
         options: ArrowOptions,
+        forms: &Forms,
     ) -> RowSource<I> {
         let columns =
             table.columns.iter().map(|column| (column.name.clone(), column.affinity == Affinity::Text));
-        let goal = Goal { filled: filled.to_vec(), columns: columns.collect(), options };
+        let forms = table.columns.iter().map(|column| forms.of(&column.name)).collect();
+        let goal = Goal { filled: filled.to_vec(), columns: columns.collect(), options, forms };
         RowSource { pieces, goal: Arc::new(goal), first_row: 0 }
     }
 }
@@ -151,6 +234,19 @@ struct Goal {
     /// The table's columns: their names, and whether they have TEXT affinity.
     columns: Vec<(String, bool)>,
     options: ArrowOptions,
+    /// The forms of the timestamps of the table's columns.
+    forms: Vec<Option<MomentForm>>,
+}
+
+/// The forms that timestamps have in the columns of an existing table.
+#[derive(Clone, Default)]
+pub(crate) struct Forms(pub(crate) Vec<(String, Option<MomentForm>)>);
+
+impl Forms {
+    /// The form of a column, if it is another than that of a new table.
+    pub(crate) fn of(&self, column: &str) -> Option<MomentForm> {
+        self.0.iter().find(|(name, _)| name.eq_ignore_ascii_case(column)).and_then(|(_, form)| *form)
+    }
 }
 
 impl<I: Iterator<Item = Result<RowsOfPython>> + Send> Source for RowSource<I> {
@@ -179,7 +275,7 @@ impl RowPart {
         sink: &mut dyn Sink,
     ) -> Result<Option<BadValue>> {
         let RowsOfPython { columns, .. } = &self.rows;
-        let Goal { filled, columns: declared, options } = &*self.goal;
+        let Goal { filled, columns: declared, options, forms } = &*self.goal;
         let cells = columns.iter().map(|column| match column {
             ColumnOfPython::Cells(cells) => cells.mixed(from, count),
             ColumnOfPython::Arrow(_, _) => Vec::new(),
@@ -203,7 +299,10 @@ impl RowPart {
             };
             let (name, as_text) = &declared[column];
             match OneColumn::new(slice, kind, name, *as_text, *options) {
-                Ok(values) => converted.push(Some(values)),
+                Ok(values) => converted.push(Some(match forms[column] {
+                    Some(form) if is_moment(kind, *options) => values.in_form(&form),
+                    _ => values,
+                })),
                 Err(found) => {
                     converted.push(None);
                     if fault.as_ref().is_none_or(|first| found.row < first.row) {
@@ -227,11 +326,14 @@ impl RowPart {
         let batch = Batch { rows: count, columns: of_table.collect() };
         if let Err(refused) = sink.rows(&batch) {
             let (at, error) = refused.first();
-            return Err(match at {
-                Some((row, _)) if error.record().is_none() => {
-                    error.of_record("", self.first_row + (from + row) as u64 + 1)
-                }
+            let Some((row, column)) = at else { return Err(error) };
+            let error = match (error.column(), declared.get(column)) {
+                (None, Some((name, _))) => error.of_column(name),
                 _ => error,
+            };
+            return Err(match error.record() {
+                None => error.of_record("", self.first_row + (from + row) as u64 + 1),
+                Some(_) => error,
             });
         }
         Ok(None)
@@ -286,9 +388,9 @@ fn repeated(from: &ColumnFrom) -> Vec<Value<'_>> {
 }
 
 /// A source whose errors name the row.
-pub(crate) struct Numbered<S>(pub(crate) S);
+pub(crate) struct Numbered(pub(crate) Box<dyn Counted>);
 
-impl<S: Source> Source for Numbered<S> {
+impl Source for Numbered {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
         Ok(self.0.next_part()?.map(|part| Box::new(NumberedPart(part)) as Box<dyn Part>))
     }

@@ -18,20 +18,22 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use sqluice::error::{Assumption, Error, Result};
+use sqluice::infer::Inferred;
 use sqluice::source::Source;
 use sqluice::source::arrow::foreign::ForeignBatches;
+use sqluice::source::arrow::{ArrowOptions, guessed_type};
 use sqluice::source::cells::{Cells, read_word, write_word};
 use sqluice::write::PreparedWrite;
 
-use crate::arrow::ArrowFeed;
+use crate::arrow::{ArrowFeed, with_decimals};
 use crate::commands::Noted;
-use crate::errors::{raised, usage};
+use crate::errors::{raised_by_write, usage};
 use crate::options::Options;
 use crate::rows::{RowFeed, Shape};
 use crate::run::{Feed, run_fed};
-use crate::source::{ColumnOfPython, FoundColumn, Piece, RowSource, RowsOfPython};
+use crate::source::{ColumnOfPython, Forms, FoundColumn, Piece, RowSource, RowsOfPython};
 use crate::terms::Function;
-use crate::write::{Given, TableArgs, column_names, of_arrow, wanted};
+use crate::write::{Given, TableArgs, column_names, forms_of, of_arrow, wanted};
 
 /// The rows of a table that wait.
 #[pyclass(frozen, module = "sqluice._sqluice")]
@@ -40,6 +42,8 @@ pub(crate) struct Spool(Mutex<Waiting>);
 struct Waiting {
     folder: PathBuf,
     content: Content,
+    /// The forms of timestamps in the table, if it exists.
+    forms: Forms,
     rows: u64,
     /// What is said about the names of its columns.
     notes: Vec<String>,
@@ -58,6 +62,8 @@ enum Content {
         schema: SchemaRef,
         kinds: Vec<DataType>,
         names: Vec<String>,
+        /// The types that keep all digits of decimals, where the values decide.
+        decimals: Vec<Option<Inferred>>,
         ended: bool,
     },
 }
@@ -65,8 +71,17 @@ enum Content {
 #[pymethods]
 impl Spool {
     #[new]
-    fn new(folder: PathBuf) -> Spool {
-        Spool(Mutex::new(Waiting { folder, content: Content::Nothing, rows: 0, notes: Vec::new() }))
+    fn new(
+        py: Python<'_>,
+        folder: PathBuf,
+        target: PathBuf,
+        table: TableArgs,
+        write: Options,
+    ) -> PyResult<Spool> {
+        let forms = || forms_of(&target, &table, &write.write()?);
+        let forms = py.detach(forms).map_err(|error| raised_by_write(py, &error))?;
+        let waiting = Waiting { folder, content: Content::Nothing, forms, rows: 0, notes: Vec::new() };
+        Ok(Spool(Mutex::new(waiting)))
     }
 
     /// Adds rows; returns how many. When that fails some of them may be there: the spool is good for nothing then.
@@ -76,20 +91,21 @@ impl Spool {
             Given::Rows(shape, keys, rows) => {
                 let shape = Shape::new(py, &shape, &keys);
                 let (names, notes) = column_names(keys);
-                self.waiting().expect_rows(&names, notes).map_err(|error| raised(py, &error))?;
-                Box::new(RowFeed::new(py, &rows, shape, names)?)
+                self.waiting().expect_rows(&names, notes).map_err(|error| raised_by_write(py, &error))?;
+                let forms = self.waiting().forms.clone();
+                Box::new(RowFeed::new(py, &rows, shape, names, &forms)?)
             }
             Given::Arrow(first, more) => {
                 let feed = ArrowFeed::new(&first, more.as_ref())?;
                 self.waiting()
                     .expect_arrow(&feed.schema, &feed.batches)
-                    .map_err(|error| raised(py, &error))?;
+                    .map_err(|error| raised_by_write(py, &error))?;
                 Box::new(feed)
             }
         };
         while let Some(piece) = feed.next(py)? {
             py.check_signals()?;
-            py.detach(|| self.waiting().push(piece)).map_err(|error| raised(py, &error))?;
+            py.detach(|| self.waiting().push(piece)).map_err(|error| raised_by_write(py, &error))?;
         }
         Ok(self.waiting().rows - before)
     }
@@ -144,7 +160,8 @@ impl Waiting {
                 let kinds = batches.kinds().to_vec();
                 let fields = schema.fields().iter();
                 let (names, notes) = column_names(fields.map(|field| field.name().clone()).collect());
-                self.content = Content::Arrow { stream, schema, kinds, names, ended: false };
+                let decimals = kinds.iter().map(|kind| guessed_type(kind, ArrowOptions::default())).collect();
+                self.content = Content::Arrow { stream, schema, kinds, names, decimals, ended: false };
                 self.notes = notes;
                 Ok(())
             }
@@ -165,8 +182,9 @@ impl Waiting {
                 }
                 Ok(())
             }
-            (Content::Arrow { stream, .. }, Piece::Batch(batch)) => {
+            (Content::Arrow { stream, decimals, .. }, Piece::Batch(batch)) => {
                 self.rows += batch.num_rows() as u64;
+                *decimals = with_decimals(decimals, &batch);
                 stream.write(&batch).map_err(broken)
             }
             _ => Err(mixed()),
@@ -178,7 +196,21 @@ impl Waiting {
         match &self.content {
             Content::Nothing => Ok(args.declared()),
             Content::Rows { names, found, .. } => Ok(args.types_found(names, found, args.arrow()?)),
-            Content::Arrow { schema, names, .. } => Ok(args.types_of(names, schema.fields(), args.arrow()?)),
+            Content::Arrow { schema, names, decimals, .. } => {
+                let options = args.arrow()?;
+                let types = args
+                    .types_of(names, schema.fields(), options)
+                    .into_iter()
+                    .zip(decimals)
+                    .zip(schema.fields());
+                let types = types.map(|(((name, declared), decimals), field)| {
+                    match decimals.filter(|_| guessed_type(field.data_type(), options).is_some()) {
+                        Some(decimals) => (name, decimals.name().to_owned()),
+                        None => (name, declared),
+                    }
+                });
+                Ok(types.collect())
+            }
         }
     }
 
@@ -200,7 +232,7 @@ impl Waiting {
                 file.flush().map_err(failed)?;
                 let (from, columns, left) = (again(file.get_ref()).map_err(failed)?, names.len(), self.rows);
                 let rows = SpooledRows { from, columns, left };
-                Ok(Box::new(RowSource::new(rows, prepared.filled(index), args.arrow()?)))
+                Ok(Box::new(RowSource::new(rows, prepared.filled(index), args.arrow()?, &self.forms)))
             }
             Content::Arrow { stream, kinds, ended, .. } => {
                 if !*ended {
@@ -211,7 +243,7 @@ impl Waiting {
                 let from = again(stream.get_ref().get_ref()).map_err(failed)?;
                 let batches = StreamReader::try_new(from, None).map_err(broken)?;
                 let batches = batches.map(|batch| batch.map_err(broken));
-                Ok(of_arrow(batches, kinds, prepared, index, args.arrow()?))
+                Ok(of_arrow(batches, kinds, prepared, index, args.arrow()?, &self.forms))
             }
         }
     }
@@ -303,7 +335,7 @@ pub(crate) fn write_spools(
     if tables.is_empty() {
         return Err(usage(py, "no table is given rows"));
     }
-    let options = write.write().map_err(|error| raised(py, &error))?;
+    let options = write.write().map_err(|error| raised_by_write(py, &error))?;
     let mut in_any_order = false;
     loop {
         let written = run_fed(py, progress, None, |progress, cancel| {
@@ -323,12 +355,12 @@ pub(crate) fn write_spools(
                     let notes = std::mem::take(&mut spool.get().waiting().notes);
                     notes.into_iter().map(|note| format!("{}: {note}", args.table())).collect::<Vec<_>>()
                 });
-                return crate::commands::as_json(py, &Noted::new(report, Function::Load, notes.collect()));
+                return crate::commands::as_json(py, &Noted::new(report, Function::Write, notes.collect()));
             }
             Err(error) if error.refuted() == Some(Assumption::RowOrder) && !in_any_order => {
                 in_any_order = true
             }
-            Err(error) => return Err(raised(py, &error)),
+            Err(error) => return Err(raised_by_write(py, &error)),
         }
     }
 }

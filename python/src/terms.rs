@@ -5,6 +5,7 @@
 //!  primary_key, A,B    primary_key=["A", "B"]     no_header       header=False
 //!  memory, 64MiB       memory=64 << 20            columns         `columns`
 //!  preview             no parameter: a hint that names it is left out
+//!  types, A=TEXT       types={"A": "TEXT"}, but schema={"A": "TEXT"} of `write`
 //! ```
 
 use pyo3::prelude::*;
@@ -22,6 +23,8 @@ pub(crate) enum Function {
     Generate,
     /// Of `read` and `export`.
     Read,
+    /// Of `write` and `Writer`.
+    Write,
 }
 
 impl Function {
@@ -47,7 +50,14 @@ impl Function {
 
     /// A setting as an argument, with its value if it has one, or as the name of the parameter; `None`: no parameter sets it.
     fn parameter(self, setting: Setting, value: Option<&str>) -> Option<String> {
+        if self == Function::Write && !is_of_write(setting) {
+            return None;
+        }
         match setting {
+            // The types of columns are a part of the schema there.
+            Setting::Type if self == Function::Write => {
+                return Some(value.map_or("`schema`".to_owned(), |column| format!("schema={}", typed(column))));
+            }
             // `read` takes the number of a part.
             Setting::Part if self == Function::Read => {
                 return Some(value.map_or("`part`".to_owned(), |part| format!("part={part}")));
@@ -120,6 +130,40 @@ fn argument(kind: Kind, value: &str) -> String {
     }
 }
 
+/// Returns `true` if `write` or `Writer` has a parameter for a setting.
+fn is_of_write(setting: Setting) -> bool {
+    use Setting::*;
+    matches!(
+        setting,
+        Analyze
+            | Append
+            | AssumeUnused
+            | BusyTimeout
+            | Columns
+            | Decimal
+            | ForeignKeys
+            | Index
+            | Memory
+            | OnConflict
+            | Overwrite
+            | PageSize
+            | PrimaryKey
+            | ReplaceTable
+            | Retries
+            | Schema
+            | Strict
+            | Table
+            | TempDir
+            | Threads
+            | Timeout
+            | Timestamp
+            | Type
+            | Unique
+            | Upsert
+            | WithoutRowid
+    )
+}
+
 /// One name, or a list of those with commas between them.
 fn strings(names: &str) -> String {
     match names.contains(',') {
@@ -177,7 +221,7 @@ fn words(column: &str) -> String {
 #[pyfunction]
 pub(crate) fn setting_terms() -> Vec<(&'static str, Vec<Option<String>>)> {
     let all = Setting::all().map(|setting| {
-        let functions = [Function::Load, Function::Generate, Function::Read];
+        let functions = [Function::Load, Function::Generate, Function::Read, Function::Write];
         let terms = functions.iter().flat_map(|function| {
             [None, Some("A")].into_iter().map(|value| function.parameter(setting, value))
         });

@@ -1,30 +1,32 @@
 //! `write`: rows of Python or Arrow into a table.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Fields};
 use crossbeam_channel::bounded;
 use pyo3::prelude::*;
 use sqluice::affinity::Affinity;
+use sqluice::convert::{Conversion, ConvertedColumn, Converting};
 use sqluice::error::{Assumption, Error, Result, Setting, message};
 use sqluice::options::{IfExists, WriteOptions};
 use sqluice::report::Report;
 use sqluice::schema::index::{IndexOrigin, Indexed};
 use sqluice::schema::{Schema, Table};
 use sqluice::source::Source;
-use sqluice::source::arrow::{ArrowOptions, ArrowRows, ArrowSource, declared_type};
-use sqluice::source::cells::Seen;
+use sqluice::source::arrow::{ArrowOptions, ArrowRows, ArrowSource, declared_type, guessed_type, is_moment};
+use sqluice::source::columns::ColumnFrom;
 use sqluice::source::json::unique_names;
-use sqluice::write::{NamedRows, NewTable, PreparedWrite, Write, table_of};
+use sqluice::write::{NamedRows, NewTable, PreparedWrite, Write, moment_forms, table_of};
 
 use crate::arrow::ArrowFeed;
 use crate::commands::Noted;
-use crate::errors::raised;
+use crate::errors::raised_by_write;
 use crate::options::{self, Options};
 use crate::rows::{RowFeed, Shape};
 use crate::run::{Feed, run_fed};
-use crate::source::{Batches, FoundColumn, Numbered, Pieces, RowSource};
+use crate::source::{Batches, Forms, FoundColumn, Numbered, Pieces, RowSource};
 use crate::terms::Function;
 
 /// Pieces that wait for the engine.
@@ -72,8 +74,8 @@ impl TableArgs {
         fields: &Fields,
         options: ArrowOptions,
     ) -> Vec<(String, String)> {
-        let types = fields.iter().map(|field| self.type_of(field.data_type(), options));
-        names.iter().cloned().zip(types).collect()
+        let types = fields.iter().map(|field| declared_type(field.data_type(), options).unwrap_or_default());
+        names.iter().cloned().zip(types.map(|declared| self.strictly(declared))).collect()
     }
 
     /// The types that columns have in this table, as far as it is known.
@@ -83,19 +85,35 @@ impl TableArgs {
         found: &[FoundColumn],
         options: ArrowOptions,
     ) -> Vec<(String, String)> {
-        let types = found.iter().map(|found| match &found.arrow {
-            Some(data_type) => self.type_of(data_type, options),
-            None => found.seen.declared_type().to_owned(),
-        });
+        let types = found.iter().map(|found| self.strictly(found.declared_type(options)));
         names.iter().cloned().zip(types).collect()
     }
 
-    fn type_of(&self, data_type: &DataType, options: ArrowOptions) -> String {
+    /// Returns a type as this table has it.
+    fn strictly(&self, declared: &str) -> String {
         // A STRICT table has no NUMERIC columns.
-        match declared_type(data_type, options).unwrap_or_default() {
+        match declared {
             "NUMERIC" if self.strict => "REAL".to_owned(),
             declared => declared.to_owned(),
         }
+    }
+
+    /// Returns a note for each column of decimals that is TEXT because not all of its values can be seen before the first is written.
+    pub(crate) fn notes_of(&self, names: &[String], fields: &Fields, options: ArrowOptions) -> Vec<String> {
+        let noted = names.iter().zip(fields).filter_map(|(name, field)| {
+            let kind = field.data_type();
+            let guess = guessed_type(kind, options).filter(|_| self.given_type(name).is_none())?.name();
+            let keeps = match guess {
+                "INTEGER" => "if all values are integers of 64 bits",
+                _ => "if floats are exact enough",
+            };
+            Some(format!(
+                "{}.{name} is TEXT: a number does not keep all digits of {kind}, and the values of a stream are not known before \
+                 they are written; schema={{{name:?}: {guess:?}}} makes it {guess}, {keeps}",
+                self.table
+            ))
+        });
+        noted.collect()
     }
 
     /// Its name.
@@ -138,12 +156,20 @@ pub(crate) fn of_arrow(
     prepared: &PreparedWrite,
     index: usize,
     options: ArrowOptions,
+    forms: &Forms,
 ) -> Box<dyn Source> {
     let (table, filled) = prepared.filled(index);
     let as_text = table.columns.iter().map(|column| column.affinity == Affinity::Text);
     let as_text: Vec<bool> = as_text.collect();
-    let rows = ArrowRows::new(PathBuf::new(), kinds.len(), filled.to_vec(), &as_text, options);
-    Box::new(Numbered(ArrowSource::new(Box::new(batches), rows.kinds(kinds), 0..u64::MAX)))
+    let rows = ArrowRows::new(None, kinds.len(), filled.to_vec(), &as_text, options);
+    let source = ArrowSource::new(Box::new(batches), rows.kinds(kinds), 0..u64::MAX);
+    let formed = table.columns.iter().zip(filled).enumerate().filter_map(|(index, (column, from))| {
+        let ColumnFrom::Field(field) = from else { return None };
+        let form = forms.of(&column.name).filter(|_| is_moment(&kinds[*field], options))?;
+        let conversion = Arc::new(Conversion::of_form(form));
+        Some(ConvertedColumn { index, name: column.name.clone(), conversion })
+    });
+    Box::new(Numbered(Converting::over(Box::new(source), formed.collect())))
 }
 
 /// The names that columns get: as in files, no two are the same and none is empty. Also the notes about names that changed.
@@ -168,7 +194,7 @@ pub(crate) enum Given<'py> {
 #[pyfunction]
 pub(crate) fn columns_of(py: Python<'_>, target: PathBuf, table: &str) -> PyResult<Option<Vec<String>>> {
     let found = py.detach(|| table_of(&target, table, &WriteOptions::default()));
-    let found = found.map_err(|error| raised(py, &error))?;
+    let found = found.map_err(|error| raised_by_write(py, &error))?;
     Ok(found.map(|table| {
         let taking = table.columns.into_iter().filter(|column| column.generated.is_none());
         taking.map(|column| column.name).collect()
@@ -189,11 +215,13 @@ pub(crate) fn write(
     write: Options,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let failed = |error: Error| raised(py, &error);
+    let failed = |error: Error| raised_by_write(py, &error);
+    let options = write.write().map_err(failed)?;
     let mut writing = Writing {
+        forms: py.detach(|| forms_of(&target, &table, &options)).map_err(failed)?,
         target,
         arrow: table.arrow().map_err(failed)?,
-        options: write.write().map_err(failed)?,
+        options,
         table,
         in_any_order: !again && !in_order,
         known: Vec::new(),
@@ -201,12 +229,17 @@ pub(crate) fn write(
     loop {
         match writing.attempt(py, make, again, progress)? {
             Attempt::Done(report, notes) => {
-                return crate::commands::as_json(py, &Noted::new(*report, Function::Load, notes));
+                return crate::commands::as_json(py, &Noted::new(*report, Function::Write, notes));
             }
             Attempt::OutOfOrder => writing.in_any_order = true,
             Attempt::OtherTypes(seen) => writing.known = seen,
         }
     }
+}
+
+/// The forms that timestamps have in an existing table.
+pub(crate) fn forms_of(target: &Path, table: &TableArgs, options: &WriteOptions) -> Result<Forms> {
+    moment_forms(target, &table.table, options).map(Forms)
 }
 
 /// What came of an attempt.
@@ -215,7 +248,7 @@ enum Attempt {
     /// Rows do not come in the order of their rowids.
     OutOfOrder,
     /// Values are not of the types that were found.
-    OtherTypes(Vec<Seen>),
+    OtherTypes(Vec<FoundColumn>),
 }
 
 struct Writing {
@@ -224,8 +257,9 @@ struct Writing {
     options: WriteOptions,
     arrow: ArrowOptions,
     in_any_order: bool,
-    /// What kinds of values the columns have, as far as attempts have shown.
-    known: Vec<Seen>,
+    /// What is known of the columns, as far as attempts have shown.
+    known: Vec<FoundColumn>,
+    forms: Forms,
 }
 
 impl Writing {
@@ -240,45 +274,66 @@ impl Writing {
             Given::Rows(shape, keys, rows) => {
                 let shape = Shape::new(py, &shape, &keys);
                 let (names, notes) = column_names(keys);
-                let mut feed = RowFeed::new(py, &rows, shape, names.clone())?;
+                let mut feed = RowFeed::new(py, &rows, shape, names.clone(), &self.forms)?.again(again);
                 let found = feed.look(py, &self.known)?;
                 let (prepared, is_new) =
                     self.prepare(py, self.table.types_found(&names, &found, self.arrow))?;
                 if is_new {
                     let watched = names.iter().zip(found);
-                    let watched = watched.map(|(name, found)| {
-                        (self.table.given_type(name).is_none() && found.arrow.is_none()).then_some(found.seen)
-                    });
-                    feed.watch(watched.collect());
+                    let watched =
+                        watched.map(|(name, found)| self.table.given_type(name).is_none().then_some(found));
+                    feed.watch(watched.collect(), self.arrow);
                 }
                 let source = |pieces, prepared: &PreparedWrite| {
-                    Box::new(RowSource::new(Pieces(pieces), prepared.filled(0), self.arrow))
+                    Box::new(RowSource::new(Pieces(pieces), prepared.filled(0), self.arrow, &self.forms))
                         as Box<dyn Source>
                 };
                 match self.run(py, &mut feed, prepared, source, progress) {
-                    Err(_) if feed.other && again => Ok(Attempt::OtherTypes(feed.seen())),
+                    Err(_) if feed.other && again => Ok(Attempt::OtherTypes(feed.found())),
                     done => self.ended(py, done?, again, notes),
                 }
             }
             Given::Arrow(first, more) => {
                 let mut feed = ArrowFeed::new(&first, more.as_ref())?;
                 let fields = feed.schema.fields().clone();
-                let (names, notes) = column_names(fields.iter().map(|field| field.name().clone()).collect());
-                let found = self.table.types_of(&names, &fields, self.arrow);
-                let (prepared, _) = self.prepare(py, found)?;
+                let (names, mut notes) =
+                    column_names(fields.iter().map(|field| field.name().clone()).collect());
+                let types = self.table.types_of(&names, &fields, self.arrow);
+                let (prepared, is_new) = match again {
+                    true => {
+                        let found = feed.look(py, &self.known, self.arrow)?;
+                        let types = types.into_iter().zip(&found).map(|((name, declared), found)| {
+                            (name, found.map_or(declared, |found| found.name().to_owned()))
+                        });
+                        let (prepared, is_new) = self.prepare(py, types.collect())?;
+                        if is_new {
+                            let given = |name: &String| self.table.given_type(name).is_some();
+                            let watched = names.iter().zip(found);
+                            let watched = watched.map(|(name, found)| found.filter(|_| !given(name)));
+                            feed.watch(watched.collect());
+                        }
+                        (prepared, is_new)
+                    }
+                    false => self.prepare(py, types)?,
+                };
+                if is_new && !again {
+                    notes.extend(self.table.notes_of(&names, &fields, self.arrow));
+                }
                 let kinds = feed.batches.kinds().to_vec();
                 let source = |pieces, prepared: &PreparedWrite| {
-                    of_arrow(Batches(pieces), &kinds, prepared, 0, self.arrow)
+                    of_arrow(Batches(pieces), &kinds, prepared, 0, self.arrow, &self.forms)
                 };
-                let done = self.run(py, &mut feed, prepared, source, progress)?;
-                self.ended(py, done, again, notes)
+                match self.run(py, &mut feed, prepared, source, progress) {
+                    Err(_) if feed.other && again => Ok(Attempt::OtherTypes(feed.found())),
+                    done => self.ended(py, done?, again, notes),
+                }
             }
         }
     }
 
     /// What is written, and whether the table's types were found here.
     fn prepare(&self, py: Python<'_>, columns: Vec<(String, String)>) -> PyResult<(PreparedWrite, bool)> {
-        py.detach(|| self.prepared(columns)).map_err(|error| raised(py, &error))
+        py.detach(|| self.prepared(columns)).map_err(|error| raised_by_write(py, &error))
     }
 
     fn prepared(&self, columns: Vec<(String, String)>) -> Result<(PreparedWrite, bool)> {
@@ -314,7 +369,7 @@ impl Writing {
             Err(error) if error.refuted() == Some(Assumption::RowOrder) && again && !self.in_any_order => {
                 Ok(Attempt::OutOfOrder)
             }
-            Err(error) => Err(raised(py, &error)),
+            Err(error) => Err(raised_by_write(py, &error)),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import json
 import os
 import pickle
@@ -23,6 +24,7 @@ from effort import tries
 from hypothesis import given
 from hypothesis import strategies as st
 from sqluice.distributed import Hash, Job, Parts, Range, Shard, read_manifest
+from twin import query
 
 
 def content(db: Path, table: str = "t") -> tuple[list[Any], list[Any]]:
@@ -737,3 +739,13 @@ def test_a_second_round_needs_paths(tmp_path: Path) -> None:
         Job("memory://t.db", "t", second_round=True)
     with pytest.raises(sqluice.UsageError, match="a set has no second round"):
         Job(tmp_path / "t", "t", mode="set", second_round=True)
+
+
+def test_decimals_of_many_digits_keep_their_declared_type_with_a_note(tmp_path: Path) -> None:
+    batch = pyarrow.record_batch({"a": pyarrow.array([decimal.Decimal(45)], pyarrow.decimal128(38, 0))})
+    for types, declares, notes in ({}, "TEXT", 1), ({"a": "INTEGER"}, "INTEGER", 0):
+        job = Job(tmp_path / f"{declares}.db", "t", types=types)
+        job.begin()
+        committed = job.commit([shard for task in range(2) for shard in job.write([batch], task)])
+        assert query(tmp_path / f"{declares}.db", "SELECT type FROM pragma_table_info('t')") == [(declares,)]
+        assert len(committed.notes) == notes and all('types={"a": "INTEGER"}' in note for note in committed.notes)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import importlib
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,7 @@ def typed(db: Path, column: str = "a") -> str:
 INTS = [-5, 0, None, 100, 7]
 WORDS = ["", "ä", None, "a\0b", "x" * 40]
 MOMENTS = [datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999), None, datetime.datetime(2024, 2, 29, 1, 2, 3)]
-ISO = ["1969-12-31T23:59:59.999999", None, "2024-02-29T01:02:03"]
+ISO = ["1969-12-31 23:59:59.999999", None, "2024-02-29 01:02:03"]
 DAYS = [datetime.date(1900, 1, 1), None, datetime.date(2024, 2, 29)]
 
 
@@ -259,9 +261,9 @@ def pandas_frame(pd: Any) -> Any:
 
 
 PANDAS = [
-    (1, 0.5, "a", 1, ISO[2], "2024-02-29T00:02:03+00:00", 1, "u", 1, 1_000_000_000),
+    (1, 0.5, "a", 1, ISO[2], "2024-02-29 00:02:03+00:00", 1, "u", 1, 1_000_000_000),
     (2, None, None, 0, None, None, "a", "v", None, None),
-    (3, 2.0, "ä", 1, ISO[0], "2024-02-28T23:00:00+00:00", None, "u", 2**62, 2),
+    (3, 2.0, "ä", 1, ISO[0], "2024-02-28 23:00:00+00:00", None, "u", 2**62, 2),
 ]
 
 
@@ -338,7 +340,7 @@ def test_structured_arrays_bring_their_names(db: Path) -> None:
     array = np.array([(1, 0.5, "ä", b"xy", "2024-02-29T01:02:03", 5, None), (2, np.nan, "", b"", "NaT", "NaT", "z")], kind)
     sqluice.write(db, array, "t")
     assert query(db, "SELECT * FROM t") == [
-        (1, 0.5, "ä", b"xy", "2024-02-29T01:02:03", 5, None),
+        (1, 0.5, "ä", b"xy", "2024-02-29 01:02:03", 5, None),
         (2, None, "", b"", None, None, "z"),
     ]
 
@@ -396,7 +398,7 @@ def test_arrow_columns_of_pandas_are_stored_as_arrow_stores_them(db: Path) -> No
     assert query(db, "SELECT * FROM of_pandas") == query(db, "SELECT * FROM of_arrow")
     types = "SELECT name, type FROM pragma_table_info('{}')"
     assert query(db, types.format("of_pandas")) == query(db, types.format("of_arrow"))
-    assert query(db, "SELECT ints, nanos, zoned, span FROM of_pandas LIMIT 1") == [("[1,9007199254740993]", "2024-02-29T01:02:03.123456789", "2024-02-29T01:02:03+00:00", 1)]
+    assert query(db, "SELECT ints, nanos, zoned, span FROM of_pandas LIMIT 1") == [("[1,9007199254740993]", "2024-02-29 01:02:03.123456789", "2024-02-29 01:02:03+00:00", 1)]
     # Columns of NumPy beside them, in frames of several chunks, with an index of Arrow's.
     mixed = pd.concat([frame, frame.iloc[: count // 2], frame], ignore_index=True)
     mixed.insert(0, "n", np.arange(len(mixed)))
@@ -420,7 +422,7 @@ def test_categories_of_arrow_are_stored_as_their_values(db: Path) -> None:
     nanos = pd.array([1_709_168_523_123_456_789, 5], dtype=pd.ArrowDtype(pa.timestamp("ns")))
     frame = pd.DataFrame({"a": pd.Categorical.from_codes([0, -1, 1, 0], categories=pd.Index(nanos))})
     sqluice.write(db, frame, "t")
-    assert query(db, "SELECT a FROM t") == [("2024-02-29T01:02:03.123456789",), (None,), ("1970-01-01T00:00:00.000000005",), ("2024-02-29T01:02:03.123456789",)]
+    assert query(db, "SELECT a FROM t") == [("2024-02-29 01:02:03.123456789",), (None,), ("1970-01-01 00:00:00.000000005",), ("2024-02-29 01:02:03.123456789",)]
 
 
 def test_a_value_of_an_arrow_column_of_pandas_that_can_not_be_stored_is_named(db: Path) -> None:
@@ -446,17 +448,131 @@ def test_a_polars_column_without_values_is_stored_as_null(db: Path) -> None:
     assert query(db, "SELECT * FROM u") == query(db, "SELECT * FROM t")
 
 
-def test_a_polars_column_of_objects_is_refused_by_its_name(db: Path) -> None:
+def remedied(pl: Any, frame: Any, error: sqluice.Error) -> Any:
+    """What the hint of an error makes of a frame."""
+    assert error.hint is not None
+    return eval(error.hint.partition("; ")[0], {"polars": pl, "frame": frame})
+
+
+def test_types_of_polars_that_arrow_lacks_are_refused_with_a_remedy_that_works(db: Path) -> None:
     pl = need("polars")
-    frame = pl.DataFrame({"a": [1], "thing": pl.Series([object()], dtype=pl.Object)})
-    for data in (frame, [frame], iter([frame])):
-        with pytest.raises(sqluice.InputError, match="column thing: .*Object") as raised:
-            sqluice.write(db, data, "t")
-        assert raised.value.column == "thing"
-    assert not db.exists()
+    nested = pl.Struct({"x": pl.Array(pl.Int128, 1), "Yes": pl.Datetime("us")})
+    columns = [
+        (pl.Series([7, None], dtype=pl.Int128), "Int128", [7, None]),
+        (pl.Series([7, None], dtype=pl.UInt128), "UInt128", [7, None]),
+        (pl.Series([[7], None], dtype=pl.List(pl.Int128)), "List.Int128", ["[7]", None]),
+        (pl.Series([{"x": [7], "Yes": None}, None], dtype=nested), "Struct", ['{"x":[7],"Yes":null}', None]),
+        (pl.Series([decimal.Decimal(7), 8], dtype=pl.Object), "Object", ["7", "8"]),
+    ]
+    for number, (column, kind, stored) in enumerate(columns):
+        frame = pl.DataFrame({"a": [1, 2], "thing": column})
+        for data in (frame, [frame], iter([frame]), [frame, frame.select("thing", "a")]):
+            with pytest.raises(sqluice.InputError, match=f"column thing: .*{kind}") as raised:
+                sqluice.write(db, data, "t")
+            assert raised.value.column == "thing"
+        sqluice.write(db, remedied(pl, frame, raised.value), f"t{number}")
+        assert [value for (value,) in query(db, f"SELECT thing FROM t{number}")] == stored
     # A field of that name is not a column of objects.
     sqluice.write(db, pl.DataFrame({"Object": [{"Object": 1}]}), "t")
     assert query(db, "SELECT * FROM t") == [('{"Object":1}',)]
+
+
+def dtypes_of_polars(pl: Any) -> list[Any]:
+    """Every dtype of polars, and each within a list and a struct."""
+    found = [one for one in vars(pl).values() if isinstance(one, type) and issubclass(one, pl.DataType)]
+    plain = [one for one in found if one not in (pl.DataType, pl.Unknown, pl.List, pl.Array, pl.Struct, pl.Map, pl.Enum) and "Extension" not in one.__name__]
+    plain = [pl.Decimal(38, 2) if one is pl.Decimal else one for one in plain] + [pl.Enum(["a"]), pl.Map(pl.String, pl.Int8)]
+    nested = [wrap(one) for one in plain if one != pl.Object for wrap in (pl.List, lambda one: pl.Array(one, 2), lambda one: pl.Struct({"x": one}))]
+    return plain + nested
+
+
+def test_every_dtype_of_polars_is_stored_or_refused_by_the_name_of_its_column(db: Path) -> None:
+    pl = need("polars")
+    stored = 0
+    for dtype in dtypes_of_polars(pl):
+        frame = pl.DataFrame({"n": [1, 2], "thing": pl.Series([None, None], dtype=dtype)})
+        try:
+            stored += sqluice.write(db, frame, "t", overwrite=True).rows > 0
+        except sqluice.Error as error:
+            assert (error.column, "thing" in str(error)) == ("thing", True), (dtype, error)
+    assert stored > 60
+
+
+def dtypes_of_pandas(pd: Any, np: Any, pa: Any) -> list[Any]:
+    """Columns of two values of every dtype of pandas, NumPy and Arrow."""
+    found = [np.zeros(2, dtype=kind) for kind in np.sctypeDict.values() if np.dtype(kind).kind not in "VOmM"]
+    found += [np.array(["2024-01-01", "NaT"], dtype=f"M8[{unit}]") for unit in ("s", "ms", "us", "ns")]
+    names = [name for name, one in vars(pd).items() if isinstance(one, type) and name.endswith("Dtype") and name not in ("ArrowDtype", "SparseDtype")]
+    made = {"PeriodDtype": ("D",), "IntervalDtype": ("int64",), "DatetimeTZDtype": ("ns", "UTC")}
+    found += [pd.array([None, None], dtype=getattr(pd, name)(*made.get(name, ()))) for name in names if name != "IntervalDtype"]
+    found += [pd.period_range("2024", periods=2), pd.interval_range(0, 2), pd.arrays.SparseArray([0, 1]), pd.Categorical([1, None])]
+    found += [pd.Series([value, None], dtype=object) for value in (object(), 1j, b"x", {1: 2}, {3}, decimal.Decimal("1.5"), pd.Timestamp("2024"), pd.Period("2024"))]
+    kinds = [pa.month_day_nano_interval(), pa.null(), pa.decimal256(60, 2), pa.uint64(), pa.list_(pa.int8()), pa.binary(3), pa.duration("s")]
+    return found + [pd.array(pa.array([None, None], kind), dtype=pd.ArrowDtype(kind)) for kind in kinds]
+
+
+def test_every_dtype_of_pandas_is_stored_or_refused_by_the_name_of_its_column(db: Path) -> None:
+    pa, pd, np = need("pyarrow"), need("pandas"), need("numpy")
+    stored = 0
+    for values in dtypes_of_pandas(pd, np, pa):
+        frame = pd.DataFrame({"n": [1, 2], "thing": values})
+        for data in (frame, [frame], iter([frame])):
+            try:
+                stored += sqluice.write(db, data, "t", overwrite=True).rows > 0
+            except sqluice.Error as error:
+                assert (error.column, "thing" in str(error)) == ("thing", True), (values, error)
+    assert stored > 60
+
+
+def test_decimals_of_many_digits_are_the_numbers_that_keep_them(db: Path) -> None:
+    pa, pl, duckdb = need("pyarrow"), need("polars"), need("duckdb")
+    cases = [
+        (0, ["1", None, str(2**63 - 1)], "INTEGER", [1, None, 2**63 - 1]),
+        (0, ["1", None, str(2**63)], "TEXT", ["1", None, str(2**63)]),
+        (2, ["1.50", None, "-99999.99"], "REAL", [1.5, None, -99999.99]),
+        (2, ["1.50", None, "12345678901234567890.12"], "TEXT", ["1.50", None, "12345678901234567890.12"]),
+    ]
+    for scale, texts, declares, stored in cases:
+        values = [None if text is None else decimal.Decimal(text) for text in texts]
+        many = values[:1] * 200_000 + values
+        table = pa.table({"a": pa.array(many, pa.decimal128(38, scale))})
+        in_memory = [table, pl.from_arrow(table), [table, table.slice(0, 0)], [batch for batch in table.to_batches(max_chunksize=30_000)]]
+        for data in in_memory:
+            report = sqluice.write(db, data, "t", overwrite=True)
+            assert (typed(db), report.notes) == (declares, ())
+            assert [value for (value,) in query(db, "SELECT a FROM t ORDER BY rowid LIMIT -1 OFFSET 200000")] == stored
+        with sqluice.Writer(db, overwrite=True) as writer:
+            writer.append(table, "t")
+        assert typed(db) == declares
+        # The values of a stream are not known before they are written.
+        report = sqluice.write(db, iter(table.to_batches()), "t", overwrite=True)
+        assert typed(db) == "TEXT" and 'schema={"a": "' in report.notes[0]
+        helpful = {"INTEGER": "INTEGER", "REAL": "REAL"}.get(declares)
+        if helpful is not None:
+            assert f'"{helpful}"' in report.notes[0]
+            sqluice.write(db, iter(table.to_batches()), "t", overwrite=True, schema={"a": helpful})
+            assert [value for (value,) in query(db, "SELECT a FROM t ORDER BY rowid LIMIT -1 OFFSET 200000")] == stored
+        assert sqluice.write(db, table, "t", decimal="text", overwrite=True).notes == () and typed(db) == "TEXT"
+    sqluice.write(db, duckdb.sql("SELECT sum(range) AS a FROM range(10)").to_arrow_table(), "t", overwrite=True)
+    assert (typed(db), query(db, "SELECT a FROM t")) == ("INTEGER", [(45,)])
+
+
+def test_a_slice_of_a_frame_keeps_its_index(db: Path) -> None:
+    pd = need("pandas")
+    frame = pd.DataFrame({"a": [10, 20, 30]})
+    cases = [
+        (frame, [(10,), (20,), (30,)]),
+        (frame[1:], [(1, 20), (2, 30)]),
+        (frame[::2], [(0, 10), (2, 30)]),
+        (frame[:2], [(10,), (20,)]),
+        (frame[:0], []),
+        (frame[1:].reset_index(drop=True), [(20,), (30,)]),
+        (frame.set_index(pd.Index([0, 1, 2])), [(10,), (20,), (30,)]),
+        (frame.set_index(pd.Index([0, 1, 2], name="key")), [(0, 10), (1, 20), (2, 30)]),
+    ]
+    for number, (data, stored) in enumerate(cases):
+        sqluice.write(db, data, f"t{number}")
+        assert query(db, f"SELECT * FROM t{number}") == stored
 
 
 def test_columns_of_the_same_name_get_numbers_as_in_files(db: Path) -> None:
@@ -488,3 +604,61 @@ def test_columns_of_the_same_name_get_numbers_as_in_files(db: Path) -> None:
     assert query(db, "SELECT a, A_2 FROM dicts") == [(1, 2), (3, 4)]
     with pytest.raises(sqluice.UsageError, match="two columns"):
         sqluice.write(db, [(1, 2)], "t", columns=["a", "A"])
+
+
+def moments(db: Path, table: str = "t") -> list[Any]:
+    return [value for (value,) in query(db, f"SELECT at FROM {table} ORDER BY rowid")]
+
+
+APPENDED = datetime.datetime(2024, 2, 29, 1, 2, 3, 500_000)
+IN_FORM = [
+    ("2024-01-01 00:00:00", "2024-02-29 01:02:03.500", "2024-02-29 01:02:03.500000"),
+    ("2024-01-01T00:00:00", "2024-02-29T01:02:03.500", "2024-02-29T01:02:03.500000"),
+    ("2024-01-01T00:00:00.000000", "2024-02-29T01:02:03.500000", "2024-02-29T01:02:03.500000"),
+    ("2024-01-01 00:00:00.1", "2024-02-29 01:02:03.5", "2024-02-29 01:02:03.5"),
+]
+
+
+@pytest.mark.parametrize(("last", "stored", "of_rows"), IN_FORM)
+def test_appended_timestamps_have_the_form_of_the_last_one_that_is_stored(db: Path, tmp_path: Path, last: str, stored: str, of_rows: str) -> None:
+    pa, pd, pl, np = need("pyarrow"), need("pandas"), need("polars"), need("numpy")
+    texts = ["1999-01-01", last, None]
+    table = pa.table({"at": pa.array([APPENDED, None], pa.timestamp("us"))})
+    frame = pd.DataFrame({"at": pd.Series([APPENDED, None], dtype="datetime64[us]")})
+    of_arrow = table.to_pandas(types_mapper=pd.ArrowDtype)
+    array = np.array([(APPENDED,), ("NaT",)], dtype=[("at", "M8[us]")])
+    ways: list[Callable[[str], Any]] = [
+        lambda name, data=data: sqluice.write(db, data, name, if_exists="append")
+        for data in (table, [table], pl.from_arrow(table), frame, [frame], of_arrow, array)
+    ]
+    ways.append(lambda name: sqluice.write(db, iter([frame]), name, if_exists="append"))
+    file = tmp_path / "rows.parquet"
+    importlib.import_module("pyarrow.parquet").write_table(table, file)
+    ways.append(lambda name: sqluice.load(db, file, table=name, if_exists="append"))
+    csv = tmp_path / "rows.csv"
+    csv.write_text("at\n29.02.2024 01:02:03.5\n\"\"\n")
+    ways.append(lambda name: sqluice.load(db, csv, table=name, if_exists="append", date={"at": "%d.%m.%Y %H:%M:%S.%f"}))
+    for number, way in enumerate(ways):
+        sqluice.write(db, [(text,) for text in texts], f"t{number}", columns=["at"])
+        way(f"t{number}")
+        assert moments(db, f"t{number}") == [*texts, stored, None], number
+    for number, rows in enumerate(([(APPENDED,)], [{"at": APPENDED}], [(pd.Timestamp(APPENDED),)])):
+        sqluice.write(db, [(text,) for text in texts], f"u{number}", columns=["at"])
+        sqluice.write(db, rows, f"u{number}", columns=["at"], if_exists="append")
+        assert moments(db, f"u{number}") == [*texts, of_rows]
+    for data in (table, frame):
+        sqluice.write(db, [(text,) for text in texts], "of_writer", columns=["at"], overwrite=True)
+        with sqluice.Writer(db, if_exists="append") as writer:
+            writer.append(data, "of_writer")
+        assert moments(db, "of_writer") == [*texts, stored, None]
+
+
+def test_appended_timestamps_keep_their_zone_and_other_text_stays_as_it_is(db: Path) -> None:
+    pa, pd = need("pyarrow"), need("pandas")
+    zoned = pa.table({"at": pa.array([APPENDED], pa.timestamp("us", tz="UTC"))})
+    for last, stored in (("2024-01-01T00:00:00Z", "2024-02-29T01:02:03.500Z"), ("2024-01-01T00:00:00", "2024-02-29T01:02:03.500+00:00")):
+        for data in (zoned, zoned.to_pandas(), zoned.to_pandas(types_mapper=pd.ArrowDtype)):
+            sqluice.write(db, [(last,)], "t", columns=["at"], overwrite=True)
+            sqluice.write(db, data, "t", if_exists="append")
+            sqluice.write(db, [("2024-02-29 01:02:03",)], "t", columns=["at"], if_exists="append")
+            assert moments(db) == [last, stored, "2024-02-29 01:02:03"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import inspect
 import re
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -13,7 +15,9 @@ from typing import Any
 
 import pytest
 import sqluice
+import sqluice.distributed
 from sqluice import _sqluice
+from test_frames import need
 from twin import query
 
 
@@ -28,14 +32,17 @@ TERMS = _sqluice.setting_terms()
 def test_every_setting_is_called_as_the_parameter_that_sets_it(setting: str, terms: list[str | None]) -> None:
     known = parameters(sqluice.load, sqluice.write, sqluice.check, sqluice.pack, sqluice.unpack, sqluice.generate, sqluice.read, sqluice.export, sqluice.copy, sqluice.merge, sqluice.profile)
     of_generate = parameters(sqluice.generate)
+    of_write = parameters(sqluice.write) & parameters(sqluice.Writer, sqluice.Writer.create_table, sqluice.Writer.append)
     for number, term in enumerate(terms):
         if term is None:
             continue
         names = set(re.findall(r"(\w+)=", term) or re.findall(r"^`(\w+)`$", term))
         assert names and names <= known, term
-        # The terms of `load` come first, then those of `generate` and of `read`, each without and with a value.
+        # The terms of `load` come first, then those of `generate`, `read` and `write`, each without and with a value.
         if number in (2, 3) and names & of_generate:
             assert names <= of_generate, term
+        if number in (6, 7):
+            assert names <= of_write, term
         if "=" in term:
             compile(f"f({term})", setting, "eval")
 
@@ -223,3 +230,77 @@ def test_tpch_has_a_scale(db: Path) -> None:
             sqluice.generate(db, preset="tpch", overwrite=True, **more)  # type: ignore[arg-type]
     with pytest.raises(sqluice.UsageError, match="scale"):
         sqluice.generate(db, preset="user", scale=1.0, overwrite=True)
+
+
+WITH_NUL = "a\0b"
+
+
+def test_a_name_of_a_column_with_a_nul_is_refused_on_every_way_in(db: Path, tmp_path: Path) -> None:
+    pa, pd, pl, np = need("pyarrow"), need("pandas"), need("polars"), need("numpy")
+    parquet, arrow = tmp_path / "x.parquet", tmp_path / "x.arrow"
+    table = pa.table({WITH_NUL: [1]})
+    importlib.import_module("pyarrow.parquet").write_table(table, parquet)
+    importlib.import_module("pyarrow.feather").write_feather(table, arrow)
+
+    def with_writer(data: Any) -> None:
+        with sqluice.Writer(db) as writer:
+            writer.append(data, "t")
+
+    def create() -> None:
+        with sqluice.Writer(db) as writer:
+            writer.create_table("t", {WITH_NUL: "INTEGER"})
+
+    def by_job() -> None:
+        job = sqluice.distributed.Job(tmp_path / "job.db", "t")
+        job.begin()
+        job.write(table.to_batches(), 0)
+
+    dicts, frame, of_polars = [{WITH_NUL: 1}], pd.DataFrame({WITH_NUL: [1]}), pl.DataFrame({WITH_NUL: [1]})
+    array = np.array([(1,)], dtype=[(WITH_NUL, "i8")])
+    nested = [table.select([]).append_column("s", pa.array([{WITH_NUL: 1}])), pl.DataFrame({"s": [{WITH_NUL: 1}]})]
+    for make in (
+        *(lambda data=data: data for data in (dicts, frame, [frame], table, table.to_batches(), of_polars, [of_polars], array)),
+        *(lambda data=data: iter(data) for data in (dicts, [frame], [table], [of_polars])),
+        table.to_reader,
+    ):
+        refused_for_nul(lambda make=make: sqluice.write(db, make(), "t"))
+        refused_for_nul(lambda make=make: with_writer(make()))
+    for write in (
+        lambda: sqluice.write(db, [(1,)], "t", columns=[WITH_NUL]),
+        lambda: sqluice.write(db, pd.DataFrame({"a": [1]}), "t", index=True, index_label=WITH_NUL),
+        create,
+        by_job,
+        *(lambda file=file: sqluice.load(db, file) for file in (parquet, arrow)),
+        *(lambda data=data: sqluice.write(db, data, "t") for data in nested),
+    ):
+        refused_for_nul(write)
+    assert not db.exists()
+
+
+def refused_for_nul(write: Callable[[], Any]) -> None:
+    with pytest.raises(sqluice.InputError, match="has a NUL character, which no name in SQLite can have") as raised:
+        write()
+    assert raised.value.column in (WITH_NUL, "s") and raised.value.hint == "rename it"
+
+
+def test_errors_of_arrow_name_the_column_no_empty_place_and_parameters_of_write(db: Path) -> None:
+    pa = need("pyarrow")
+    of_write = parameters(sqluice.write)
+    cases: list[tuple[Any, dict[str, Any]]] = [
+        (pa.array([1, 2**63], pa.uint64()), {}),
+        (pa.array([1, None]), {"schema": "CREATE TABLE t (a NOT NULL)"}),
+        (pa.array(["x"]), {"schema": {"a": "INTEGER"}, "strict": True}),
+        (pa.array(["x"]), {"schema": {"a": "INTEGER"}, "primary_key": "a"}),
+        (pa.array([2**40], pa.timestamp("s")), {}),
+        (pa.array([[2**40]], pa.list_(pa.timestamp("s"))), {}),
+        (pa.Array.from_buffers(pa.decimal128(3, 0), 1, [None, pa.py_buffer((5_000).to_bytes(16, "little"))]), {}),
+        (pa.array([b"\xff"]).view(pa.string()), {}),
+    ]
+    for column, more in cases:
+        for data in (pa.table({"a": column}), [pa.table({"a": column})], iter([pa.table({"a": column})])):
+            with pytest.raises(sqluice.InputError) as raised:
+                sqluice.write(db, data, "t", **more)
+            message = str(raised.value)
+            assert (raised.value.column, raised.value.file) == ("a", None) and raised.value.row is not None, message
+            assert not re.match(r"\.?:", message) and ".: " not in message, message
+            assert set(re.findall(r"(\w+)=", message)) <= of_write, message

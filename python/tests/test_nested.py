@@ -126,7 +126,7 @@ def test_the_first_and_the_last_year_are_stored(db: Path) -> None:
     array = np.array([("0000-01-01", "9999-12-31T23:59:59", "3000-01-01")], [("a", "M8[D]"), ("b", "M8[s]"), ("c", "M8[us]")])
     sqluice.write(db, array, "t")
     sqluice.write(db, [(np.datetime64("0000-01-01", "s"),)], "u", columns=["a"])
-    assert query(db, "SELECT * FROM t") == [("0000-01-01", "9999-12-31T23:59:59", "3000-01-01T00:00:00")]
+    assert query(db, "SELECT * FROM t") == [("0000-01-01", "9999-12-31 23:59:59", "3000-01-01 00:00:00")]
     assert query(db, "SELECT substr(a, 1, 10) FROM u") == [("0000-01-01",)]
 
 

@@ -175,3 +175,26 @@ def test_memory_is_that_of_a_few_batches_for_any_number_of_rows(tmp_path: Path) 
     rows, size, grown = map(int, done.stdout.split())
     assert rows == 8_000_000 and size > 200 << 20
     assert grown < 200 << 20, f"{grown >> 20} MiB for a table of {size >> 20} MiB"
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "read"),
+    [
+        ([1, 1.5], "double", [1.0, 1.5]),
+        ([1.5, None, 2**53], "double", [1.5, None, 2.0**53]),
+        ([1, None, 2], "int64", [1, None, 2]),
+        ([2**62, 1], "int64", [2**62, 1]),
+    ],
+)
+def test_numbers_of_a_column_without_a_type_are_floats_if_one_of_them_is(tmp_path: Path, values: list[Any], kind: str, read: list[Any]) -> None:
+    pa, pandas, polars = need("pyarrow"), need("pandas"), need("polars")
+    path = tmp_path / "t.db"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE t (a)")
+        db.executemany("INSERT INTO t VALUES (?)", [(value,) for value in values])
+    db.close()
+    for rows in (sqluice.read(path, "t"), sqluice.read(path, query="SELECT a FROM t"), sqluice.read(path, "t", mixed="text")):
+        table = pa.table(rows)
+        assert (str(table.schema.field(0).type), table.column(0).to_pylist()) == (kind, read)
+    assert polars.DataFrame(sqluice.read(path, "t"))["a"].to_list() == read
+    assert pandas.DataFrame.from_arrow(sqluice.read(path, "t"))["a"].dtype.kind in "fi"

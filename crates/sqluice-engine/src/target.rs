@@ -35,6 +35,8 @@ pub struct TargetSnapshot {
 pub struct TableSnapshot {
     /// The largest rowid; `None`: it has no rows, or no name for the rowid.
     pub largest_rowid: Option<i64>,
+    /// For each column of text, the last value: the first bytes of it, if it is known.
+    pub last_texts: Vec<Option<String>>,
     /// The most rows that it can have, as its rowids show.
     pub(crate) rows_max: Option<u64>,
     /// Whether it has triggers.

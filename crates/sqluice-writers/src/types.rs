@@ -5,6 +5,7 @@
 //!  REAL, DOUBLE, ...             doubles                   all others          as most of their values are
 //!  TEXT, VARCHAR, ...            text
 //!  BLOB                          bytes                     with dates: DATE, DATETIME, TIMESTAMP that hold text
+//!  no type                       as most of their values are; integers among floats are doubles, if doubles hold all of them
 //! ```
 
 use std::ops::AddAssign;
@@ -198,7 +199,11 @@ impl Declared {
 
     /// The type of the column, which has these values.
     pub fn column_type(&self, seen: &Seen, mixed: Mixed, dates: bool) -> ColumnType {
-        let int_as_real = matches!(self.affinity, Affinity::Numeric | Affinity::Real) || self.is_expression;
+        // A column without a type keeps integers among floats as they were written.
+        let is_untyped = self.declared_type.is_empty();
+        let int_as_real = matches!(self.affinity, Affinity::Numeric | Affinity::Real)
+            || self.is_expression
+            || (is_untyped && seen.wide_ints == 0);
         let is_decimal = self.affinity == Affinity::Numeric && (self.has("DEC") || self.has("NUM"));
         let date = match () {
             () if !dates => None,
@@ -271,6 +276,12 @@ mod tests {
             let mut seen = Seen::default();
             seen.see(&Column::new(Values::Any(&values)), values.len());
             let of = |mixed| untyped.column_type(&seen, mixed, false);
+            // Integers and floats are doubles together.
+            let is_double = |value| matches!(value, Value::Int(1) | Value::Real(_));
+            let (kind, of_other) = match is_double(most) && is_double(other) && kind != of_other {
+                true => (Kind::Real, Kind::Real),
+                false => (kind, of_other),
+            };
             let is_mixed = kind != of_other;
             let expected = if is_mixed { Kind::Text } else { kind };
             let as_text = of(Mixed::Text);

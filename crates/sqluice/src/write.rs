@@ -13,7 +13,7 @@ use std::path::Path;
 #[cfg(feature = "load")]
 pub use declare::NewTable;
 #[cfg(feature = "load")]
-pub use named::{NamedRows, PreparedWrite, Write, table_of};
+pub use named::{NamedRows, PreparedWrite, Write, moment_forms, table_of};
 #[cfg(feature = "serde")]
 pub use structs::{WriteRows, write_rows};
 

@@ -41,6 +41,8 @@ class Committed:
     schema: Any = None
     """The columns as Arrow has them, if the engine knows them: SQLite has no booleans and timestamps, and `sqluice.dask.read` makes
     them again by this."""
+    notes: tuple[str, ...] = ()
+    """Facts about the columns, such as a type that would keep the numbers of a column."""
 
 
 class Job:
@@ -231,7 +233,8 @@ class Job:
             merged = self._make(ordered, schema, list(in_places.values()))
         finally:
             self._end()
-        return Committed(self.target, sum(shard.rows for shard in ordered), len(ordered), merged, len(in_places), schema)
+        notes = tuple(dict.fromkeys(note for shard in ordered for note in shard.notes))
+        return Committed(self.target, sum(shard.rows for shard in ordered), len(ordered), merged, len(in_places), schema, notes)
 
     def _make(self, shards: list[Shard], schema: Any, placed: list[Placed]) -> MergeReport | None:
         layout, target = self._layout, self.target

@@ -41,6 +41,8 @@ class Shard:
     """The pages that its rows take in the result; None: no second round was asked for."""
     run: int = 0
     """0 for the batches in the order of the key, 1 for all from the first one that is not."""
+    notes: tuple[str, ...] = ()
+    """The notes of the report about its rows, in the terms of the job's parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,8 @@ def _write_one(
         pages = _places.count(file, layout.table, layout.threads, layout.memory) if layout.second_round else None
     [table] = report.tables
     columns = tuple((column.name, column.type) for column in table.columns)
-    return [Shard(name, task, partition, report.rows, report.bytes, report.checksum, columns, pages, run)]
+    notes = tuple(note.replace("schema={", "types={") for note in report.notes)
+    return [Shard(name, task, partition, report.rows, report.bytes, report.checksum, columns, pages, run, notes)]
 
 
 def _by_partition(batches: Iterator[Any], partition: Partition, spools: ExitStack) -> Iterator[tuple[int, Iterator[Any]]]:

@@ -110,6 +110,7 @@ struct Inner {
     path: Option<PathBuf>,
     place: Option<Place>,
     record: Option<(String, u64)>,
+    column: Option<String>,
     hint: Option<Message>,
     feature: Option<&'static str>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
@@ -180,6 +181,7 @@ impl Error {
             path: None,
             place: None,
             record: None,
+            column: None,
             hint: None,
             feature: None,
             source: None,
@@ -273,6 +275,13 @@ impl Error {
     #[must_use]
     pub fn of_record(mut self, table: impl Into<String>, number: u64) -> Error {
         self.0.record = Some((table.into(), number));
+        self
+    }
+
+    /// Adds the name of the column that is at fault.
+    #[must_use]
+    pub fn of_column(mut self, name: impl Into<String>) -> Error {
+        self.0.column = Some(name.into());
         self
     }
 
@@ -380,6 +389,11 @@ impl Error {
     /// ones included, counted from 1. Of two with the same key it is the later one.
     pub fn record(&self) -> Option<(&str, u64)> {
         self.0.record.as_ref().map(|(table, number)| (table.as_str(), *number))
+    }
+
+    /// The name of the column that is at fault, if the error is about one column.
+    pub fn column(&self) -> Option<&str> {
+        self.0.column.as_deref()
     }
 
     /// What the user can do about it.

@@ -112,7 +112,7 @@ settings! {
         Lossy = "lossy": switch("Accept values that SQLite would round or overflow: integers beyond 64 bits and numbers beyond the range of floats [default: such a row is bad]")
             .below(TYPES).hidden();
         Decimal = "decimal": choice("WHAT", &[
-            ("auto", "Numbers if these hold all digits of the type (15, or 18 without a fraction); otherwise text"),
+            ("auto", "Numbers if these hold all digits; otherwise text"),
             ("text", "Text, with all digits"),
             ("real", "The nearest float"),
         ], "Store decimals of Parquet, Arrow and Avro files as").default("auto").below(TYPES).hidden();

@@ -68,6 +68,11 @@ impl Seen {
         }
     }
 
+    /// Integers that floats hold, too.
+    pub fn of_ints() -> Seen {
+        Seen::INT
+    }
+
     /// What a column that is declared so may hold.
     pub fn of_declared(declared: &str) -> Seen {
         match declared {
@@ -87,7 +92,7 @@ impl Seen {
 }
 
 /// Integers up to this one are floats, too.
-const FLOAT_INT_MAX: u64 = 1 << 53;
+pub const FLOAT_INT_MAX: u64 = 1 << 53;
 
 impl Cells {
     /// Bytes that it takes, about.

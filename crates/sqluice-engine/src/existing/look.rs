@@ -8,9 +8,10 @@ use std::path::Path;
 use std::{fs, io};
 
 use rusqlite::{Connection, ErrorCode};
+use sqluice_core::affinity::Affinity;
 use sqluice_core::database_path::refuse_memory;
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::schema::{Object, Schema, Table, quoted};
+use sqluice_core::schema::{Column, Object, Schema, Table, quoted};
 use sqluice_core::sqlite_error::said;
 
 use super::Existing;
@@ -64,6 +65,7 @@ fn read_table(connection: &Connection, schema: &Schema, table: &Table) -> rusqli
         refused: connection.prepare(&insert(table)).err().map(said),
         ..TableSnapshot::default()
     };
+    about.last_texts = last_texts(connection, table);
     if let Some(rowid) = rowid_in_sql(table) {
         let name = quoted(&table.name);
         let sql = format!("SELECT (SELECT min({rowid}) FROM {name}), (SELECT max({rowid}) FROM {name})");
@@ -74,6 +76,29 @@ fn read_table(connection: &Connection, schema: &Schema, table: &Table) -> rusqli
             Some(first.zip(last).map_or(0, |(first, last)| last.abs_diff(first).saturating_add(1)));
     }
     Ok(about)
+}
+
+/// Rows at the end of a table that are looked at for a text.
+const LAST_ROWS: usize = 100;
+
+/// Bytes of a text that are read: a timestamp is shorter.
+const LAST_BYTES: usize = 40;
+
+/// Reads the last text of each column that has TEXT affinity. What can't be read is left out: the run that needs it reports the reason.
+fn last_texts(connection: &Connection, table: &Table) -> Vec<Option<String>> {
+    let order = rowid_in_sql(table).map_or(String::new(), |rowid| format!(" ORDER BY {rowid} DESC"));
+    let last = |column: &Column| {
+        if column.affinity != Affinity::Text || column.generated.is_some() {
+            return None;
+        }
+        let (column, table) = (quoted(&column.name), quoted(&table.name));
+        let sql = format!(
+            "SELECT substr({column}, 1, {LAST_BYTES}) FROM (SELECT {column} FROM {table}{order} LIMIT {LAST_ROWS}) \
+             WHERE typeof({column}) = 'text' LIMIT 1"
+        );
+        connection.query_row(&sql, [], |row| row.get(0)).ok()
+    };
+    table.columns.iter().map(last).collect()
 }
 
 /// An INSERT into all columns that take values.

@@ -6,10 +6,25 @@ use sqluice_core::batch::Column;
 use sqluice_core::error::Error;
 
 use super::ArrowOptions;
-use super::column::{Converted, Fault, Refusal, Wanted, convert};
+use super::column::{Converted, Fault, Refusal, Wanted, convert, resolved};
+use super::decimal::{Number, number, shape};
+use crate::convert::MomentForm;
+use crate::infer::Inferred;
 
 /// The values of an array, as a batch has them.
 pub struct OneColumn<'a>(Converted<'a>);
+
+/// Returns the type that keeps all digits of the decimals of an array. For a type that has a [guess](super::guessed_type), the type is that
+/// guess if no value needs another type.
+pub fn infer_decimals(array: &dyn Array, guess: Inferred) -> Inferred {
+    if guess == Inferred::Text {
+        return guess;
+    }
+    let (decimals, places) = resolved(array, (0..array.len()).map(Some).collect());
+    let scale = shape(decimals.data_type()).map_or(0, |(_, scale)| scale);
+    let needs_text = |at: usize| matches!(number(decimals, at, scale), Number::Text);
+    if places.into_iter().flatten().any(needs_text) { Inferred::Text } else { guess }
+}
 
 /// A value that SQLite can't have.
 #[derive(Debug)]
@@ -38,7 +53,7 @@ impl<'a> OneColumn<'a> {
         match convert(array, Wanted { as_text, kind, options }, usize::MAX) {
             Ok(converted) => Ok(OneColumn(converted)),
             Err(Refusal::Fault(Fault { row, message, hint })) => {
-                let error = Error::input(format!("column {name}: {message}"));
+                let error = Error::input(format!("column {name}: {message}")).of_column(name);
                 let error = match hint {
                     Some(hint) => error.hint(hint),
                     None => error,
@@ -49,6 +64,12 @@ impl<'a> OneColumn<'a> {
                 Err(BadValue { row: 0, error: options.memory.refuse_row(bytes as u64) })
             }
         }
+    }
+
+    /// Gives the timestamps of the column another form.
+    #[must_use]
+    pub fn in_form(self, form: &MomentForm) -> OneColumn<'a> {
+        OneColumn(self.0.in_form(form))
     }
 
     /// The column.

@@ -19,9 +19,12 @@ use arrow_schema::DataType;
 use sqluice_core::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
 use sqluice_core::error::{Message, Setting, message};
 
+use crate::convert::MomentForm;
+
 use super::access::{key, run, utf8};
+use super::decimal::{Number, has_declared_digits, is_held, is_wide, number};
 use super::nested::{Json, beyond, integer, json, moment, raw};
-use super::{ArrowOptions, DecimalAs, TimestampAs, is_held};
+use super::{ArrowOptions, DecimalAs, TimestampAs};
 
 /// A column of a batch.
 pub(super) struct Converted<'a> {
@@ -100,6 +103,19 @@ impl Fault {
 }
 
 impl Converted<'_> {
+    /// Gives timestamps another form.
+    pub(super) fn in_form(self, form: &MomentForm) -> Self {
+        let Owned::Text(data, spans) = &self.values else { return self };
+        let mut formed = Vec::with_capacity(data.len());
+        let spans = spans.iter().map(|span| {
+            let start = formed.len();
+            form.write(&data[span.start as usize..][..span.len as usize], &mut formed);
+            Span { start: start as u32, len: (formed.len() - start) as u32 }
+        });
+        let spans = spans.collect();
+        Converted { bytes: formed.len(), values: Owned::Text(Cow::Owned(formed), spans), ..self }
+    }
+
     pub(super) fn column(&self) -> Column<'_> {
         let bytes = |data, spans| Bytes { data, spans: Spans::Anywhere(spans) };
         let values = match &self.values {
@@ -115,7 +131,7 @@ impl Converted<'_> {
 }
 
 /// The array that has the values, and the place of each row's; `None`: it is NULL.
-fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn Array, Vec<Option<usize>>) {
+pub(super) fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn Array, Vec<Option<usize>>) {
     let there = |at: &Option<usize>| at.filter(|at| !array.is_null(*at));
     match array.data_type() {
         DataType::Dictionary(_, _) => {
@@ -486,8 +502,8 @@ fn written<'a>(
     Ok(Owned::Text(Cow::Owned(data.into_bytes()), spans))
 }
 
-/// Decimals: as written in a TEXT column; else integers where they have no fraction and fit, floats where 15 digits are all, or where they
-/// are asked for; else text. A number is never made of one that has more digits than its type: those digits were not reckoned with.
+/// Converts decimals. In a TEXT column they are text. Otherwise they are the numbers that [`DecimalAs`] asks for. A number is never made
+/// of a decimal that has more digits than its type: such digits were not reckoned with.
 fn decimals<'a>(
     array: &'a dyn Array,
     places: &[Option<usize>],
@@ -496,10 +512,11 @@ fn decimals<'a>(
     options: ArrowOptions,
     room: usize,
 ) -> Result<Owned<'a>, Refusal> {
-    if as_text
-        || options.decimal == DecimalAs::Text
-        || (options.decimal == DecimalAs::Auto && !is_held(array.data_type()))
-    {
+    let is_auto = options.decimal == DecimalAs::Auto;
+    if is_auto && !as_text && is_wide(array.data_type()) {
+        return by_value(array, places, scale, room);
+    }
+    if as_text || options.decimal == DecimalAs::Text || (is_auto && !is_held(array.data_type())) {
         return written(places, room, |at, out| digits(array, at, out));
     }
     let text = |at: usize| integer(array, at).unwrap_or_default();
@@ -509,7 +526,7 @@ fn decimals<'a>(
         let hint = message![Setting::Decimal.to("text"), " keeps all its digits"];
         return Err(Fault { row, message, hint: Some(hint) }.into());
     }
-    if options.decimal == DecimalAs::Auto && scale <= 0 {
+    if is_auto && scale <= 0 {
         let int = |at: &Option<usize>| at.map_or(0, |at| text(at).parse().expect("18 digits are an integer"));
         return Ok(Owned::Ints(places.iter().map(int).collect()));
     }
@@ -526,16 +543,24 @@ fn decimals<'a>(
     Ok(Owned::Reals(places.iter().map(|at| at.map_or(0.0, real)).collect()))
 }
 
-/// Whether a decimal has at most the digits that its type declares.
-fn has_declared_digits(array: &dyn Array, at: usize) -> bool {
-    fn of<T: DecimalType>(array: &dyn Array, at: usize, precision: u8) -> bool {
-        T::is_valid_decimal_precision(array.as_primitive::<T>().value(at), precision)
-    }
-    match *array.data_type() {
-        DataType::Decimal32(precision, _) => of::<Decimal32Type>(array, at, precision),
-        DataType::Decimal64(precision, _) => of::<Decimal64Type>(array, at, precision),
-        DataType::Decimal128(precision, _) => of::<Decimal128Type>(array, at, precision),
-        DataType::Decimal256(precision, _) => of::<Decimal256Type>(array, at, precision),
-        _ => true,
+/// Converts each decimal to the number that keeps all its digits. If one needs text, all are text: evidence of one text makes the column
+/// TEXT, and a column of another type gets what SQLite makes of the text.
+fn by_value<'a>(
+    array: &'a dyn Array,
+    places: &[Option<usize>],
+    scale: i8,
+    room: usize,
+) -> Result<Owned<'a>, Refusal> {
+    let numbers = places.iter().map(|at| match at {
+        None => Some(Value::Null),
+        Some(at) => match number(array, *at, scale) {
+            Number::Int(int) => Some(Value::Int(int)),
+            Number::Real(real) => Some(Value::Real(real)),
+            Number::Text => None,
+        },
+    });
+    match numbers.collect() {
+        Some(numbers) => Ok(Owned::Any(numbers)),
+        None => written(places, room, |at, out| digits(array, at, out)),
     }
 }

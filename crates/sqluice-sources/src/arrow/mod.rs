@@ -10,7 +10,7 @@
 //! | integers, bool, duration | INTEGER | an unsigned one beyond 64 bits with a sign is a bad row, in a TEXT column text; a duration counts its unit. [`ArrowOptions::lossy`] |
 //! | floats | REAL | NaN is NULL |
 //! | strings, binaries (large ones, views, of fixed size) | TEXT, BLOB | |
-//! | decimals | INTEGER, NUMERIC, TEXT | [`DecimalAs`]. As a number, one with more digits than its type declares is a bad row |
+//! | decimals | INTEGER, NUMERIC, REAL, TEXT | [`DecimalAs`]. As a number, one with more digits than its type declares is a bad row |
 //! | dates, times, timestamps, intervals | TEXT | ISO 8601; those with a zone are in UTC, and say so. [`TimestampAs`] |
 //! | lists, structs, maps, unions | TEXT | JSON, in which NaN and infinities are null |
 //! | dictionaries, runs | as their values | |
@@ -25,6 +25,7 @@ mod alone;
 mod bound;
 mod column;
 mod damaged;
+mod decimal;
 pub mod foreign;
 pub mod ipc;
 mod moment;
@@ -36,18 +37,22 @@ use sqluice_core::error::{Result, Setting};
 use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::setters;
 
-pub use self::alone::{BadValue, OneColumn};
+pub use self::alone::{BadValue, OneColumn, infer_decimals};
 pub use self::bound::MemoryBound;
 pub use self::damaged::silence_reader_panics;
 #[cfg(feature = "parquet")]
 pub(crate) use self::damaged::{BoxedError, read_damaged};
+pub use self::decimal::guessed_type;
+use self::decimal::is_held;
 pub use self::part::{ArrowRows, ArrowSource};
 
 /// How decimals are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecimalAs {
-    /// Numbers, where those keep all digits that the type has: INTEGER up to 18 without a fraction, NUMERIC up to 15. Else TEXT.
+    /// Numbers, if these keep all digits that the type has: INTEGER up to 18 without a fraction, NUMERIC up to 15. For a type of more
+    /// than 18 digits the values decide, if all of them can be seen ([`Inferred`](crate::infer::Inferred)): INTEGER if all are integers
+    /// of 64 bits, REAL if floats give back all digits. Otherwise TEXT.
     #[default]
     Auto,
     /// TEXT, with all digits.
@@ -120,6 +125,16 @@ impl ArrowOptions {
     }
 }
 
+/// Returns `true` if values of a type become timestamps as text.
+pub fn is_moment(data_type: &DataType, options: ArrowOptions) -> bool {
+    match data_type {
+        DataType::Timestamp(_, _) => options.timestamp == TimestampAs::Iso,
+        DataType::Dictionary(_, values) => is_moment(values, options),
+        DataType::RunEndEncoded(_, values) => is_moment(values.data_type(), options),
+        _ => false,
+    }
+}
+
 /// The type that a column for such values is declared with; `None`: it has none but NULL.
 pub fn declared_type(data_type: &DataType, options: ArrowOptions) -> Option<&'static str> {
     use DataType::*;
@@ -141,19 +156,4 @@ pub fn declared_type(data_type: &DataType, options: ArrowOptions) -> Option<&'st
         RunEndEncoded(_, values) => return declared_type(values.data_type(), options),
         _ => "TEXT",
     })
-}
-
-/// Whether a number of SQLite's keeps all digits of a decimal type.
-fn is_held(data_type: &DataType) -> bool {
-    use DataType::*;
-    match *data_type {
-        Decimal32(digits, scale)
-        | Decimal64(digits, scale)
-        | Decimal128(digits, scale)
-        | Decimal256(digits, scale) => match scale {
-            ..=0 => i32::from(digits) - i32::from(scale) <= 18,
-            _ => digits <= 15,
-        },
-        _ => false,
-    }
 }

@@ -1,7 +1,7 @@
 //! Dates, times and durations in words: ISO 8601.
 //!
 //! ```text
-//!  2024-02-29    23:59:59.123    2024-02-29T23:59:59.123    2024-02-29T23:59:59.123+00:00    P1M2DT3.5S
+//!  2024-02-29    23:59:59.123    2024-02-29 23:59:59.123    2024-02-29 23:59:59.123+00:00    P1M2DT3.5S
 //! ```
 //!
 //! A fraction has 3, 6 or 9 digits, as few as it needs, and none where it is zero. So texts of one column are in the order of what they
@@ -61,7 +61,7 @@ pub(super) fn time(value: i64, unit: TimeUnit, out: &mut String) -> Option<()> {
 pub(super) fn timestamp(value: i64, unit: TimeUnit, utc: bool, out: &mut String) -> Option<()> {
     let day = DAY_SECONDS * per_second(unit);
     date(value.div_euclid(day), out)?;
-    out.push('T');
+    out.push(' ');
     time(value.rem_euclid(day), unit, out)?;
     out.push_str(if utc { "+00:00" } else { "" });
     Some(())
@@ -113,7 +113,7 @@ mod tests {
     /// How SQLite writes the moment `seconds` seconds after the start of 1970.
     fn in_sqlite(seconds: i64) -> Option<String> {
         let connection = Connection::open_in_memory().unwrap();
-        let sql = "SELECT strftime('%Y-%m-%dT%H:%M:%S', ?1, 'unixepoch')";
+        let sql = "SELECT strftime('%Y-%m-%d %H:%M:%S', ?1, 'unixepoch')";
         let text: Option<String> = connection.query_row(sql, [seconds], |row| row.get(0)).unwrap();
         text.filter(|text| !text.starts_with('-'))
     }

@@ -26,7 +26,8 @@ const BATCH_BYTES: usize = 4 << 20;
 
 /// How the columns of record batches become columns of a batch.
 pub struct ArrowRows {
-    file: PathBuf,
+    /// `None` for rows of a program.
+    file: Option<PathBuf>,
     /// What fills the columns of the table.
     pub columns: Vec<Filled>,
     as_text: Vec<bool>,
@@ -36,12 +37,12 @@ pub struct ArrowRows {
 
 impl ArrowRows {
     /// Rows with one column for each of `columns`, filled from batches that have `fields` fields. `as_text` says which columns have TEXT
-    /// affinity. Messages call the input `file`.
+    /// affinity. Messages begin with `file`, if the batches come from a file.
     ///
     /// # Panics
     /// When a field is named that there is not.
     pub fn new(
-        file: PathBuf,
+        file: Option<PathBuf>,
         fields: usize,
         columns: Vec<ColumnFrom>,
         as_text: &[bool],
@@ -58,8 +59,17 @@ impl ArrowRows {
         self
     }
 
-    pub(crate) fn place(&self) -> Place {
-        Place::file(&self.file)
+    /// The file of the rows.
+    pub(crate) fn place(&self) -> Option<Place> {
+        self.file.as_ref().map(Place::file)
+    }
+
+    /// Adds the file of the rows to an error.
+    pub(crate) fn placed(&self, error: Error) -> Error {
+        match self.place() {
+            Some(place) => error.at(place),
+            None => error,
+        }
     }
 
     /// Gives all rows of a batch, the first of which has number `first_row`, to the sink.
@@ -147,12 +157,12 @@ impl give::GivenRows for Slice<'_> {
                     self.overfull = !is_one;
                     let number = self.first_row + rows.start as u64 + 1;
                     let error = options.memory.refuse_row((bytes + more) as u64);
-                    let error = error.with_words(format!(" (row {number})")).at(self.rows.place());
+                    let error = self.rows.placed(error.with_words(format!(" (row {number})")));
                     return Err(Refused::Stop { at: None, error });
                 }
                 Err(Refusal::Fault(Fault { row, message, hint })) => {
                     let name = batch.schema_ref().field(*field).name();
-                    let error = Error::input(format!("column {name}: {message}"));
+                    let error = Error::input(format!("column {name}: {message}")).of_column(name);
                     let error = match hint {
                         Some(hint) => error.hint(hint),
                         None => error,
@@ -175,7 +185,7 @@ impl give::GivenRows for Slice<'_> {
         Ok(())
     }
 
-    fn refused(&mut self, row: usize, _: usize, error: Error) -> BadRow {
+    fn refused(&mut self, row: usize, column: usize, error: Error) -> BadRow {
         let number = self.first_row + row as u64 + 1;
         let schema = self.batch.schema();
         let kinds = (0..self.batch.num_columns()).map(|field| self.kind(field));
@@ -188,7 +198,13 @@ impl give::GivenRows for Slice<'_> {
             &mut Json::new(&mut raw, bytes_max),
         );
         self.done = row + 1;
-        let error = error.with_words(format!(" (row {number})")).at(self.rows.place());
+        let error = match self.rows.columns.get(column) {
+            Some(Filled::Field(field)) if error.column().is_none() => {
+                error.of_column(schema.field(*field).name())
+            }
+            _ => error,
+        };
+        let error = self.rows.placed(error.with_words(format!(" (row {number})")));
         BadRow { error, raw: raw.into_bytes() }
     }
 }
@@ -267,7 +283,7 @@ impl Part for ArrowPart {
     }
 
     fn place(&self) -> Option<Place> {
-        Some(self.rows.place())
+        self.rows.place()
     }
 
     fn is_typed(&self) -> bool {

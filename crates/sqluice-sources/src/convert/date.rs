@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A fraction has 3, 6 or 9 digits, as few as it needs, and none where it is zero; zones become UTC: so the texts of a column are in the
-//! order of what they mean, and those of Parquet and Arrow differ by their `T` alone.
+//! order of what they mean, and those of Parquet and Arrow have the same form.
 //!
 //! A number may lack its leading zeros, unless another digit follows it: `%Y%m%d` takes eight digits, `%d.%m.%Y` also `1.2.2024`. So a
 //! text is read in one way only. All else must stand in the text as it stands in the format; case does not matter in names.
@@ -170,6 +170,11 @@ impl DateFormat {
         let items = fixed_before_digits(items)?;
         let (has_time, has_zone) = (parts.contains(&DatePart::Hour), parts.contains(&DatePart::Zone));
         Ok(DateFormat { text: text.to_owned(), items, has_time, has_zone })
+    }
+
+    /// Returns `true` if the format has a time of day.
+    pub(super) fn has_time(&self) -> bool {
+        self.has_time
     }
 
     /// Appends the date that a text is.

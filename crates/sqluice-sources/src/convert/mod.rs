@@ -17,6 +17,7 @@
 
 mod boolean;
 mod date;
+mod form;
 mod number;
 mod source;
 #[cfg(test)]
@@ -28,6 +29,7 @@ use std::sync::Arc;
 use boolean::Words;
 pub use date::DIRECTIVES;
 use date::DateFormat;
+pub use form::MomentForm;
 use number::Marks;
 pub use source::{ConvertedColumn, Converting};
 use sqluice_core::batch::Value;
@@ -92,6 +94,8 @@ enum ConversionKind {
     Date(DateFormat),
     Boolean(Words),
     Number(Marks),
+    /// Timestamps become such of another form.
+    Form(MomentForm),
 }
 
 /// A value that was converted.
@@ -164,6 +168,16 @@ impl Conversion {
         Err(Error::usage(error).hint("leave one of the two out"))
     }
 
+    /// The conversion of timestamps to the form that a column has. Other text stays as it is.
+    pub fn of_form(form: MomentForm) -> Conversion {
+        Conversion { kind: ConversionKind::Form(form), setting: Setting::Timestamp }
+    }
+
+    /// Returns `true` if the values become timestamps.
+    pub fn is_moment(&self) -> bool {
+        matches!(&self.kind, ConversionKind::Date(format) if format.has_time())
+    }
+
     /// What asked for it.
     pub fn setting(&self) -> Setting {
         self.setting
@@ -177,7 +191,7 @@ impl Conversion {
     /// The type of the column, if it does not depend on the values.
     pub fn declared_type(&self) -> Option<&'static str> {
         match self.kind {
-            ConversionKind::Date(_) => Some("TEXT"),
+            ConversionKind::Date(_) | ConversionKind::Form(_) => Some("TEXT"),
             ConversionKind::Boolean(_) => Some("INTEGER"),
             ConversionKind::Number(_) => None,
         }
@@ -201,6 +215,10 @@ impl Conversion {
                 words.meaning(text).map(|is| Converted::Int(is.into())).ok_or(Fault::Mismatch)
             }
             ConversionKind::Number(marks) => marks.convert(text, out).map(|()| Converted::Text),
+            ConversionKind::Form(form) => {
+                form.write(text, out);
+                Ok(Converted::Text)
+            }
         }
     }
 
@@ -237,6 +255,7 @@ impl Conversion {
             ConversionKind::Date(format) => format!("date of the format {format}"),
             ConversionKind::Boolean(words) => format!("boolean ({})", words.listed()),
             ConversionKind::Number(marks) => format!("number with {marks}"),
+            ConversionKind::Form(_) => "timestamp".to_owned(),
         }
     }
 }
@@ -271,6 +290,7 @@ impl fmt::Display for Conversion {
             ConversionKind::Boolean(Words::Usual) => write!(f, "boolean"),
             ConversionKind::Boolean(words) => write!(f, "boolean {}", words.listed()),
             ConversionKind::Number(marks) => write!(f, "number with {marks}"),
+            ConversionKind::Form(_) => write!(f, "timestamp"),
         }
     }
 }

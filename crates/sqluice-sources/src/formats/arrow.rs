@@ -51,7 +51,8 @@ impl Content for ArrowFile {
             return Err(changed());
         }
         let WantedRows { map, as_text, rows } = wanted;
-        let of = ArrowRows::new(input.name().to_owned(), schema.fields().len(), map, as_text, self.options);
+        let of =
+            ArrowRows::new(Some(input.name().to_owned()), schema.fields().len(), map, as_text, self.options);
         Ok(Box::new(ArrowSource::new(batches, of, rows)))
     }
 

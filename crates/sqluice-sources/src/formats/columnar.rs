@@ -8,7 +8,7 @@ use sqluice_core::source::recognised::Recognised;
 use super::FileFormat;
 use super::opened::{Columns, Content, OpenRequest, Opened, SampledRows};
 use super::sample::SampleFacts;
-use crate::arrow::{ArrowOptions, MemoryBound, declared_type};
+use crate::arrow::{ArrowOptions, MemoryBound, declared_type, guessed_type, is_moment};
 use crate::input::{InputFile, RemoteRanges};
 use crate::json::unique_names;
 use crate::parquet::FilePart;
@@ -69,7 +69,12 @@ pub(super) fn opened(
     let notes = renamed.iter().map(|renamed| {
         format!("column {} ({:?}) is called {:?}", renamed.index + 1, renamed.from, renamed.to)
     });
-    let types = fields.iter().map(|field| {
+    let guesses: Vec<_> = fields.iter().map(|field| guessed_type(field.data_type(), request.arrow)).collect();
+    let types = fields.iter().zip(&guesses).map(|(field, guess)| {
+        // Values decide.
+        if guess.is_some() {
+            return None;
+        }
         // A STRICT table has no NUMERIC columns.
         let declared = declared_type(field.data_type(), request.arrow);
         declared.map(|name| if request.strict && name == "NUMERIC" { "REAL" } else { name })
@@ -82,6 +87,8 @@ pub(super) fn opened(
             names,
         },
         types: types.collect(),
+        guesses,
+        moments: fields.iter().map(|field| is_moment(field.data_type(), request.arrow)).collect(),
         recognised: Recognised::new(format.name),
         words: format.words.to_owned(),
         sample: SampleFacts::of_rows(sample, whole),

@@ -80,6 +80,8 @@ impl Format for Csv {
             table: None,
             columns,
             types: Vec::new(),
+            guesses: Vec::new(),
+            moments: Vec::new(),
             recognised,
             words: sniffed.words(),
             sample: facts,

@@ -149,6 +149,8 @@ fn open(
         table: None,
         columns: json.columns(),
         types: Vec::new(),
+        guesses: Vec::new(),
+        moments: Vec::new(),
         recognised: Recognised::new(format.name),
         words,
         sample: facts,

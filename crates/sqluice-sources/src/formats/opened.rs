@@ -12,6 +12,7 @@ use sqluice_reader::Snapshot;
 use super::options::FormatOptions;
 use super::sample::SampleFacts;
 use crate::convert::Conversion;
+use crate::infer::Inferred;
 use crate::input::InputFile;
 
 /// A request to open a file: the settings and the limits of the load.
@@ -68,6 +69,10 @@ pub struct Opened {
     pub columns: Columns,
     /// The types that the file declares for its columns; empty if types follow from values.
     pub types: Vec<Option<&'static str>>,
+    /// The types that columns without a declared one have unless a value needs another; empty if values are seen in the sample.
+    pub guesses: Vec<Option<Inferred>>,
+    /// `true` for each column of timestamps that become text; empty if the file declares none.
+    pub moments: Vec<bool>,
     /// The format and layout of the file, as data.
     pub recognised: Recognised,
     /// The format and layout of the file, in words.

@@ -69,6 +69,8 @@ fn table(
         table: Some(table.rows.name().to_owned()),
         columns: Columns { places: Some(vec![Place::file(database); names.len()]), names, notes: Vec::new() },
         types: types.map(Some).collect(),
+        guesses: Vec::new(),
+        moments: Vec::new(),
         recognised: Recognised::new(format.name),
         words: format!("table {} of a database", table.rows.name()),
         sample: SampleFacts::of_rows(sample, all.is_some()),

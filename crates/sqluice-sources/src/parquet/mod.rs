@@ -225,7 +225,8 @@ impl ParquetFile {
             ColumnFrom::Field(field) => ColumnFrom::Field(read.partition_point(|other| *other < field)),
             constant @ ColumnFrom::Constant(_) => constant,
         });
-        let rows_of = ArrowRows::new(self.name.clone(), read.len(), columns.collect(), as_text, options);
+        let rows_of =
+            ArrowRows::new(Some(self.name.clone()), read.len(), columns.collect(), as_text, options);
         let kinds = views::kinds(&self.metadata, &read);
         let texts = views::first_reading(&self.metadata, &read, &kinds);
         let shared = Shared { file: self.clone(), read, kinds, texts, memory: options.memory, rows: rows_of };
@@ -360,7 +361,7 @@ impl Part for ParquetPart {
     }
 
     fn place(&self) -> Option<Place> {
-        Some(self.shared.rows.place())
+        self.shared.rows.place()
     }
 
     fn is_typed(&self) -> bool {
@@ -381,7 +382,7 @@ impl Part for ParquetPart {
                 Err(Stopped::Failed(error)) => return Err(error),
                 // Rows are larger here than they are on average.
                 Err(Stopped::TooLarge(_)) if batch_rows > 1 => batch_rows = batch_rows.div_ceil(16),
-                Err(Stopped::TooLarge(error)) => return Err(error.at(self.shared.rows.place())),
+                Err(Stopped::TooLarge(error)) => return Err(self.shared.rows.placed(error)),
                 // Perhaps one text is not UTF-8: the row that has it is a bad one.
                 Err(Stopped::Damaged(_))
                     if texts == Texts::Checked && !self.shared.file.input.has_failed() =>
@@ -454,11 +455,10 @@ impl ParquetPart {
         if let Some(failure) = self.shared.file.input.take_failure() {
             return failure;
         }
-        let place = self.shared.rows.place();
         if let Some(refused) = refused::why(&self.shared.file.input) {
-            return refused.at(place);
+            return self.shared.rows.placed(refused);
         }
         let message = format!("row group {} can't be read", self.group + 1);
-        Error::input(message).at(place).because(error).hint("the file is damaged")
+        self.shared.rows.placed(Error::input(message).because(error).hint("the file is damaged"))
     }
 }

@@ -11,7 +11,7 @@ use sqluice_engine::options::WriteOptions;
 use sqluice_engine::output::Target;
 
 use crate::load::request::key_specs::IndexSpec;
-use crate::load::request::names::names_in;
+use crate::load::request::names::{names_in, refuse_nul};
 
 /// A table that is to be made.
 #[derive(Clone, Debug, Default)]
@@ -91,6 +91,8 @@ impl NewTable {
         if self.columns.is_empty() {
             return Err(Error::usage(format!("table {} would have no column", self.name)));
         }
+        refuse_nul("a table", &self.name)?;
+        self.columns.iter().try_for_each(|(name, _)| refuse_nul("a column", name))?;
         let key = self.primary_key.iter().map(|name| self.spelled(name, Setting::PrimaryKey));
         let key = key.collect::<Result<Vec<_>>>()?;
         if self.without_rowid && key.is_empty() {

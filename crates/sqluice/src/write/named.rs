@@ -23,9 +23,11 @@ use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
 use sqluice_engine::target::TargetSnapshot;
 use sqluice_engine::trees::Job;
+use sqluice_sources::convert::MomentForm;
 
 use super::add;
 use crate::load::files::default_value;
+use crate::load::request::names;
 use crate::remote;
 
 /// Rows for a table.
@@ -80,6 +82,29 @@ pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Opt
     }
     let target = Target::resolve(target, options);
     Ok(attempts::look(Some(&target), options)?.and_then(|existing| existing.table(name).cloned()))
+}
+
+/// The form that the timestamps of each column have in the table of that name, if it is another than that of a new table. Tables that are
+/// not there, or whose rows are replaced, have none.
+///
+/// # Errors
+/// When the file is not a database that can be read and written.
+pub fn moment_forms(
+    target: &Path,
+    name: &str,
+    options: &WriteOptions,
+) -> Result<Vec<(String, Option<MomentForm>)>> {
+    if is_url(target) {
+        return Ok(Vec::new());
+    }
+    let existing = attempts::look(Some(&Target::resolve(target, options)), options)?;
+    let Some((existing, table)) =
+        existing.as_ref().and_then(|existing| Some((existing, existing.table(name)?)))
+    else {
+        return Ok(Vec::new());
+    };
+    let names = table.columns.iter().map(|column| column.name.clone());
+    Ok(names.zip(names::moment_forms(existing, name)).collect())
 }
 
 impl NamedRows {

@@ -70,12 +70,20 @@ impl<'a> Level<'a> {
 
     /// Returns the fault of a value.
     pub(super) fn fault(&self, value: usize, message: impl Into<String>) -> Fault {
-        Fault { column: self.path(), row: self.row_of(value), message: message.into() }
+        Fault { row: self.row_of(value), ..self.whole(message) }
     }
 
     /// Returns the fault of the whole array.
     pub(super) fn whole(&self, message: impl Into<String>) -> Fault {
-        Fault { column: self.path(), row: None, message: message.into() }
+        Fault { column: self.column().to_owned(), path: self.path(), row: None, message: message.into() }
+    }
+
+    /// The name of the column.
+    fn column(&self) -> &str {
+        match self.above.map_or("", |(above, _)| above.column()) {
+            "" => self.name,
+            column => column,
+        }
     }
 
     /// The name of the column, and of what is within it: `person.phones[]`.

@@ -38,8 +38,10 @@ use super::damaged::read_damaged;
 /// A fault of an array.
 #[derive(Debug)]
 struct Fault {
-    /// The column, and what within it.
+    /// The name of the column; empty if the fault is of all columns.
     column: String,
+    /// The column, and what within it.
+    path: String,
     /// The first row that has the fault, counted from 0.
     row: Option<usize>,
     message: String,
@@ -71,6 +73,13 @@ impl ForeignBatches {
         }
     }
 
+    /// Numbers the rows after this number of earlier rows.
+    #[must_use]
+    pub fn after(mut self, rows: u64) -> ForeignBatches {
+        self.rows = rows;
+        self
+    }
+
     /// The schema of the batches as they are imported: text is binary data.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
@@ -100,7 +109,7 @@ impl ForeignBatches {
                 Some(row) if batch > 1 => {
                     format!("row {}, row {} of batch {batch}", self.rows + row as u64 + 1, row + 1)
                 }
-                Some(row) => format!("row {}", row + 1),
+                Some(row) => format!("row {}", self.rows + row as u64 + 1),
                 None => format!("batch {batch}"),
             };
             fault.error(&place, self.rows)
@@ -111,7 +120,8 @@ impl ForeignBatches {
     }
 
     fn batch(&self, rows: &ArrayRef) -> Result<RecordBatch, Fault> {
-        let fault = |message: String| Fault { column: String::new(), row: None, message };
+        let fault =
+            |message: String| Fault { column: String::new(), path: String::new(), row: None, message };
         let rows = rows.as_struct();
         if let Some(row) = (0..rows.len()).find(|row| rows.is_null(*row)) {
             return Err(Fault { row: Some(row), ..fault("the row is NULL as a whole".to_owned()) });
@@ -152,7 +162,8 @@ unsafe fn imported(
     dictionaries: &mut Dictionaries,
 ) -> Result<ArrayRef, Fault> {
     let owner = Arc::new(array);
-    let whole = |message: String| Fault { column: name.to_owned(), row: None, message };
+    let whole =
+        |message: String| Fault { column: name.to_owned(), path: name.to_owned(), row: None, message };
     if owner.is_released() {
         return Err(whole("the array is released".to_owned()));
     }
@@ -168,10 +179,11 @@ unsafe fn imported(
 
 impl Fault {
     fn error(self, place: &str, rows_before: u64) -> Error {
-        let Fault { column, row, message } = self;
-        let column = if column.is_empty() { String::new() } else { format!("column {column}: ") };
-        let error = Error::input(format!("the Arrow data contradicts itself: {column}{message} ({place})"))
+        let Fault { column, path, row, message } = self;
+        let path = if path.is_empty() { String::new() } else { format!("column {path}: ") };
+        let error = Error::input(format!("the Arrow data contradicts itself: {path}{message} ({place})"))
             .hint("the library that made it has a fault; of pyarrow's data, validate(full=True) says more");
+        let error = if column.is_empty() { error } else { error.of_column(column) };
         match row {
             Some(row) => error.of_record("", rows_before + row as u64 + 1),
             None => error,

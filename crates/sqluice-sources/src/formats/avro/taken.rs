@@ -61,7 +61,7 @@ fn take(file: &[u8], memory: MemoryBound, outcome: &mut Outcome) -> Result<()> {
     let as_text: Vec<bool> = outcome.columns.iter().map(|(_, declared)| *declared == Some("TEXT")).collect();
     let kinds: Vec<DataType> = fields.iter().map(|field| field.data_type().clone()).collect();
     let map = (0..kinds.len()).map(ColumnFrom::Field).collect();
-    let rows = ArrowRows::new(name.to_owned(), kinds.len(), map, &as_text, options).kinds(&kinds);
+    let rows = ArrowRows::new(Some(name.to_owned()), kinds.len(), map, &as_text, options).kinds(&kinds);
     let mut source = ArrowSource::new(batches, rows, 0..ROWS_MAX as u64);
     while let Some(mut part) = source.next_part()? {
         part.decode(outcome)?;

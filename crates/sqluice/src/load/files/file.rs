@@ -13,9 +13,9 @@ use sqluice_core::source::columns::{ColumnFrom, Constant};
 use sqluice_core::source::{BadRow, Refused, Sink};
 use sqluice_engine::reject::Tally;
 use sqluice_engine::report::{InputReport, Recognised};
-use sqluice_sources::convert::{Conversion, Converting};
+use sqluice_sources::convert::{Conversion, ConvertedColumn, Converting, MomentForm};
 use sqluice_sources::formats::{Columns, Content, Opened, SampledRows, WantedRows};
-use sqluice_sources::infer::Evidence;
+use sqluice_sources::infer::{Evidence, Inferred};
 use sqluice_sources::input::InputFile;
 
 use super::conversions::FieldConversions;
@@ -41,6 +41,8 @@ pub(crate) struct LoadFile {
     pub(crate) misses: Vec<Miss>,
     /// The type that the file declares for each column, if any.
     pub(crate) types: Vec<Option<&'static str>>,
+    /// `true` for each column of timestamps.
+    moments: Vec<bool>,
     /// The conversions of the file's fields.
     pub(crate) conversions: FieldConversions,
     /// The requested size of the sample, in bytes of text.
@@ -74,23 +76,37 @@ impl LoadFile {
     /// sample.
     pub(crate) fn new(table: String, opened: Opened, load: &Request, rows_max: u64) -> Result<LoadFile> {
         let Opened {
-            input, columns, types, mut recognised, words, sample, rows, all_malformed, content, ..
+            input,
+            columns,
+            types,
+            guesses,
+            moments,
+            mut recognised,
+            words,
+            sample,
+            rows,
+            all_malformed,
+            content,
+            ..
         } = opened;
         recognised.compression = sample.compression.map(|compression| compression.to_string());
         recognised.encoding = sample.encoding.map(|encoding| encoding.to_string());
         let plain_bytes = input.bytes().filter(|_| sample.plain);
         let tally = Tally { input: input.name().to_owned(), rows: Arc::default() };
-        let evidence =
-            |declared: &Option<&'static str>| declared.map_or(Evidence::new(), Evidence::of_declared);
+        let evidence = types.iter().enumerate().map(|(field, declared)| {
+            let guess = guesses.get(field).copied().flatten().map(Inferred::name);
+            declared.or(guess).map_or(Evidence::new(), Evidence::of_declared)
+        });
         let mut file = LoadFile {
             table,
             input,
             content,
             names: columns.names,
             places: columns.places,
-            evidence: types.iter().map(evidence).collect(),
+            evidence: evidence.collect(),
             misses: Vec::new(),
             types,
+            moments,
             conversions: FieldConversions::default(),
             sample_bytes: sample.sample_bytes,
             sample_text_bytes: sample.text_bytes,
@@ -262,11 +278,25 @@ impl LoadFile {
         &mut self,
         map: Vec<ColumnFrom>,
         as_text: &[bool],
+        forms: &[Option<MomentForm>],
         rows: Range<u64>,
     ) -> Result<Box<dyn Counted>> {
-        let converted = self.conversions.converted(&map);
+        let (converted, formed) = (self.conversions.converted(&map), self.formed(&map, forms));
         let source = self.content.source(&mut self.input, WantedRows { map, as_text, rows })?;
-        Ok(Tallied::over(Converting::over(source, converted), &self.tally))
+        let source = Converting::over(Converting::over(source, converted), formed);
+        Ok(Tallied::over(source, &self.tally))
+    }
+
+    /// Returns the columns of timestamps that get the form of the column in the existing table.
+    fn formed(&self, map: &[ColumnFrom], forms: &[Option<MomentForm>]) -> Vec<ConvertedColumn> {
+        let columns = map.iter().zip(forms).enumerate().filter_map(|(index, (from, form))| {
+            let ColumnFrom::Field(field) = *from else { return None };
+            let converted = self.conversions.of_field(field).is_some_and(Conversion::is_moment);
+            let is_moment = converted || self.moments.get(field) == Some(&true);
+            let conversion = Arc::new(Conversion::of_form((*form).filter(|_| is_moment)?));
+            Some(ConvertedColumn { index, name: self.names[field].clone(), conversion })
+        });
+        columns.collect()
     }
 
     /// Opens the complete rows of the sample, at most `rows_max` of them.

@@ -18,9 +18,9 @@ use sqluice_engine::output::{Target, Wanted};
 use sqluice_engine::plan::Plan;
 use sqluice_engine::reject::RejectFile;
 use sqluice_engine::target::TargetSnapshot;
-use sqluice_sources::convert::Conversion;
+use sqluice_sources::convert::{Conversion, MomentForm};
 
-use names::refuse_twice;
+use names::{moment_forms, refuse_twice};
 use options::Load;
 use type_names::{GivenType, VALID};
 
@@ -81,6 +81,11 @@ impl Request {
         }
         let conversions = Conversion::all(&load.convert, load.lossy)?;
         Ok(Request { load, to, type_notes, existing, conversions, shared_folder: shared_folder(inputs) })
+    }
+
+    /// Returns the form that the timestamps of each column have in an existing table, if it is another than that of a new table.
+    pub(crate) fn moment_forms(&self, table: &str) -> Vec<Option<MomentForm>> {
+        self.existing.as_ref().map_or(Vec::new(), |existing| moment_forms(existing, table))
     }
 
     /// Returns the table of this name in the existing database.

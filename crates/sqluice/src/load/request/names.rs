@@ -2,6 +2,8 @@
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::schema::Schema;
+use sqluice_engine::target::TargetSnapshot;
+use sqluice_sources::convert::MomentForm;
 
 /// Refuses names that are repeated, as SQLite compares names.
 pub(crate) fn refuse_twice(flag: Setting, names: &[String]) -> Result<()> {
@@ -14,6 +16,22 @@ pub(crate) fn refuse_twice(flag: Setting, names: &[String]) -> Result<()> {
         }
         None => Ok(()),
     }
+}
+
+/// Refuses the name of `what`, such as a column, if it has a NUL character: SQL ends there.
+pub(crate) fn refuse_nul(what: &str, name: &str) -> Result<()> {
+    if !name.contains('\0') {
+        return Ok(());
+    }
+    let message =
+        format!("the name {name:?} of {what} has a NUL character, which no name in SQLite can have");
+    Err(Error::input(message).hint("rename it").of_column(name))
+}
+
+/// Returns the form that the timestamps of each column of an existing table have, if it is another than that of a new table.
+pub(crate) fn moment_forms(existing: &TargetSnapshot, table: &str) -> Vec<Option<MomentForm>> {
+    let last_texts = existing.about(table).map_or(&[][..], |about| &about.last_texts);
+    last_texts.iter().map(|text| MomentForm::of(text.as_deref()?)).collect()
 }
 
 /// Returns the names of the tables, indexes and views of a schema, in lower case.

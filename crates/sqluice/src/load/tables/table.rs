@@ -19,7 +19,7 @@ use crate::load::files::default_value;
 use crate::load::files::file::LoadFile;
 use crate::load::files::rowid_order::Order;
 use crate::load::request::Request;
-use crate::load::request::names::listed;
+use crate::load::request::names::{listed, refuse_nul};
 
 /// A table and the files that fill it.
 pub(crate) struct LoadTable {
@@ -160,6 +160,10 @@ impl LoadTable {
                     }
                 }
                 None => {
+                    refuse_nul("a column", name).map_err(|error| match file.place_of(field) {
+                        Some(place) => error.at(place),
+                        None => error,
+                    })?;
                     let mut types = load.types.iter().rev();
                     let given = types.find(|(column, _)| column.eq_ignore_ascii_case(name));
                     self.made.push(MadeColumn {
@@ -488,9 +492,9 @@ impl LoadTable {
             file.find_conversions(load)?;
             file.conversions.store_in(table);
         }
-        let as_text = self.as_text(table);
+        let (as_text, forms) = (self.as_text(table), load.moment_forms(&self.name));
         let mut files = self.files.iter_mut().zip(maps);
-        let open = move |rows| files.next().map(|(file, map)| file.source(map, &as_text, rows));
+        let open = move |rows| files.next().map(|(file, map)| file.source(map, &as_text, &forms, rows));
         Ok(Box::new(Chain::new(open, load.limit, None)))
     }
 

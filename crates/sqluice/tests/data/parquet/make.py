@@ -138,7 +138,7 @@ def value_of(value, kind):
 
 
 def timestamp(value, kind):
-    text = value.strftime("%Y-%m-%dT%H:%M:%S")
+    text = value.strftime("%Y-%m-%d %H:%M:%S")
     nanos = value.microsecond * 1000 + getattr(value, "nanosecond", 0)
     for digits in (0, 3, 6, 9):
         if nanos % 10 ** (9 - digits) == 0:

@@ -53,12 +53,12 @@ fn logical_types_are_stored_as_those_of_parquet() {
         ("int", "date", 19782, "2024-02-29"),
         ("int", "time-millis", 86_399_999, "23:59:59.999"),
         ("long", "time-micros", 1, "00:00:00.000001"),
-        ("long", "timestamp-millis", 1_709_164_800_123, "2024-02-29T00:00:00.123+00:00"),
-        ("long", "timestamp-micros", -1, "1969-12-31T23:59:59.999999+00:00"),
-        ("long", "timestamp-nanos", 1, "1970-01-01T00:00:00.000000001+00:00"),
-        ("long", "local-timestamp-millis", 0, "1970-01-01T00:00:00"),
-        ("long", "local-timestamp-micros", 1, "1970-01-01T00:00:00.000001"),
-        ("long", "local-timestamp-nanos", -1, "1969-12-31T23:59:59.999999999"),
+        ("long", "timestamp-millis", 1_709_164_800_123, "2024-02-29 00:00:00.123+00:00"),
+        ("long", "timestamp-micros", -1, "1969-12-31 23:59:59.999999+00:00"),
+        ("long", "timestamp-nanos", 1, "1970-01-01 00:00:00.000000001+00:00"),
+        ("long", "local-timestamp-millis", 0, "1970-01-01 00:00:00"),
+        ("long", "local-timestamp-micros", 1, "1970-01-01 00:00:00.000001"),
+        ("long", "local-timestamp-nanos", -1, "1969-12-31 23:59:59.999999999"),
     ] {
         let kind = format!(r#"{{"type":"{kind}","logicalType":"{logical}"}}"#);
         assert_eq!(values(&kind, 1, &longs(&[number])), (Some("TEXT"), vec![text(expected)]), "{logical}");
