@@ -17,7 +17,7 @@ use sqluice::input::Encoding;
 use sqluice::load::{FileFormat, FormatOptions, Load, NameFrom, formats as input_formats};
 use sqluice::merge::{Merge, Orphans};
 use sqluice::profile::Profile;
-use sqluice::progress::{Cancel, Progress};
+use sqluice::progress::Context;
 use sqluice::remote;
 use sqluice::report::Report;
 use sqluice::schema::Schema;
@@ -56,7 +56,7 @@ impl Noted {
 pub(crate) fn reported<T: Serialize + Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
-    work: impl FnOnce(&dyn Progress, &Cancel) -> Result<T> + Send,
+    work: impl FnOnce(&Context<'_>) -> Result<T> + Send,
 ) -> PyResult<String> {
     let report = run(py, Function::default(), progress, work)?;
     as_json(py, &report)
@@ -194,9 +194,9 @@ pub(crate) fn load(
     write: Options,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    reported(py, progress, |progress, cancel| {
-        let prepared = args.load(target, &write)?.prepare_watched(cancel, progress)?;
-        Ok(Noted::new(prepared.run(progress)?, Function::Load, Vec::new()))
+    reported(py, progress, |context| {
+        let load = args.load(target, &write)?;
+        Ok(Noted::new(load.run_with(context)?, Function::Load, Vec::new()))
     })
 }
 
@@ -222,12 +222,12 @@ pub(crate) fn generate(
     write: Options,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let report = run(py, Function::Generate, progress, |progress, cancel| {
+    let report = run(py, Function::Generate, progress, |context| {
         let write = write.write()?;
         let (schema, rows) = match (args.schema, args.schema_file, args.preset) {
             (None, None, None) if args.like.is_some() => {
                 let source = args.like.unwrap_or_default();
-                let described = Profile::new(source).threads(write.threads).run(progress, cancel)?;
+                let described = Profile::new(source).threads(write.threads).run_with(context)?;
                 (described.schema()?, args.rows)
             }
             _ if args.like.is_some() => {
@@ -242,8 +242,7 @@ pub(crate) fn generate(
                     return Err(Error::usage("the scale says how many rows TPC-H has")
                         .hint(message!["leave out ", Setting::Rows]));
                 }
-                let prepared = Tpch::without_target(scale).target(target).write(write).prepare()?;
-                let report = prepared.run(progress, cancel)?;
+                let report = Tpch::without_target(scale).target(target).write(write).run_with(context)?;
                 return Ok(Noted::new(report, Function::Generate, Vec::new()));
             }
             _ if args.scale.is_some() => {
@@ -269,8 +268,8 @@ pub(crate) fn generate(
         };
         let mut generate = Generate::without_target(schema).target(target).seed(args.seed).write(write);
         generate.rows = rows;
-        let prepared = generate.prepare_extent(&Extent::new().scale(args.rows_scale))?;
-        Ok(Noted::new(prepared.run(progress, cancel)?, Function::Generate, Vec::new()))
+        generate.extent = Extent::new().scale(args.rows_scale);
+        Ok(Noted::new(generate.run_with(context)?, Function::Generate, Vec::new()))
     })?;
     as_json(py, &report)
 }
@@ -296,10 +295,10 @@ pub(crate) fn index(
     write: Options,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    reported(py, progress, |progress, cancel| {
+    reported(py, progress, |context| {
         let write = write.write()?;
         let index = Index::new(target, statements).busy_timeout(write.busy_timeout).write(write);
-        index.run(progress, cancel)
+        index.run_with(context)
     })
 }
 
@@ -328,8 +327,8 @@ pub(crate) fn check(
     threads: Option<usize>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    reported(py, progress, |progress, cancel| {
-        let checked = Check::new(target).full(full).checksum(true).threads(threads).run(progress, cancel)?;
+    reported(py, progress, |context| {
+        let checked = Check::new(target).full(full).checksum(true).threads(threads).run_with(context)?;
         Ok(CheckReport {
             sound: checked.is_sound(),
             rows: checked.rows(),
@@ -369,13 +368,13 @@ pub(crate) fn pack(
     write: Options,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    reported(py, progress, |progress, cancel| {
+    reported(py, progress, |context| {
         let pack = Pack::new(target, folder)
             .layout(layout(kept_as)?.unwrap_or_default())
             .compression(if compress { Compression::Deflate } else { Compression::None })
             .selection(Selection::new(&include, &exclude)?)
             .write(write.write()?);
-        pack.prepare(cancel)?.run(progress, cancel)
+        pack.run_with(context)
     })
 }
 
@@ -394,14 +393,14 @@ pub(crate) fn unpack(
     threads: Option<usize>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    reported(py, progress, |progress, cancel| {
+    reported(py, progress, |context| {
         let unpack = Unpack::new(database, folder)
             .layout(layout(kept_as)?)
             .selection(Selection::new(&include, &exclude)?)
             .overwrite(overwrite)
             .tree(tree)
             .threads(threads);
-        unpack.run(progress, cancel)
+        unpack.run_with(context)
     })
 }
 
@@ -418,7 +417,7 @@ pub(crate) fn export(
     args: ReadArgs,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let report = run(py, Function::Read, progress, |progress, cancel| {
+    let report = run(py, Function::Read, progress, |context| {
         let format = format.as_deref().map(output_format).transpose()?;
         let (mixed, options) = (args.mixed()?, args.options()?);
         let export = Export::new(source, to)
@@ -433,7 +432,7 @@ pub(crate) fn export(
             .dates(args.dates)
             .threads(args.threads)
             .read(options);
-        export.run(progress, cancel)
+        export.run_with(context)
     })?;
     as_json(py, &report)
 }
@@ -518,7 +517,7 @@ pub(crate) fn copy(
     write: Options,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    reported(py, progress, |progress, cancel| {
+    reported(py, progress, |context| {
         let (journal_mode, auto_vacuum, purpose) =
             (args.journal_mode()?, args.auto_vacuum()?, args.purpose()?);
         let copy = Copy::new(source, target)
@@ -538,7 +537,7 @@ pub(crate) fn copy(
             .interior_first(args.interior_first)
             .purpose(purpose)
             .write(write.write()?);
-        copy.run(progress, cancel)
+        copy.run_with(context)
     })
 }
 
@@ -550,8 +549,8 @@ pub(crate) fn expand(
     timeout: Option<f64>,
     retries: Option<u32>,
 ) -> PyResult<Vec<OsString>> {
-    let files = run(py, Function::default(), None, |_, cancel| {
-        remote::expand_within(&patterns, &requests(timeout, retries)?, cancel)
+    let files = run(py, Function::default(), None, |context| {
+        remote::expand_within(&patterns, &requests(timeout, retries)?, &context.cancel)
     })?;
     Ok(files.into_iter().map(PathBuf::into_os_string).collect())
 }
@@ -584,7 +583,7 @@ pub(crate) fn merge(
     write: Options,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    reported(py, progress, |progress, cancel| {
+    reported(py, progress, |context| {
         let orphans = match &*args.orphans {
             "refuse" => Orphans::Refuse,
             "keep" => Orphans::Keep,
@@ -604,6 +603,6 @@ pub(crate) fn merge(
             .compact(args.compact)
             .busy_limit(args.busy_limit.map(options::seconds).transpose()?)
             .write(write.write()?);
-        merge.run(progress, cancel)
+        merge.run_with(context)
     })
 }

@@ -32,7 +32,7 @@ pub(crate) fn profile(
     args: ProfileArgs,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let report = run(py, Function::Read, progress, |progress, cancel| {
+    let report = run(py, Function::Read, progress, |context| {
         let mut read = ReadOptions::new();
         read.busy_timeout = options::seconds(args.busy_timeout)?;
         read.busy_limit = args.busy_limit.map(options::seconds).transpose()?;
@@ -44,7 +44,7 @@ pub(crate) fn profile(
             .exclude_tables(args.exclude_tables)
             .threads(args.threads)
             .read(read)
-            .run(progress, cancel)
+            .run_with(context)
     })?;
     as_json(py, &report)
 }

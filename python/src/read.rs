@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use sqluice::error::{Error, Result};
 use sqluice::export::{Mixed, ReadOptions};
-use sqluice::progress::Cancel;
+use sqluice::progress::Context;
 use sqluice::read::{Read, RecordBatches};
 
 use crate::errors::raised_by;
@@ -89,9 +89,9 @@ pub(crate) struct Reading {
 impl Reading {
     #[new]
     fn new(py: Python<'_>, source: PathBuf, table: Option<String>, args: ReadArgs) -> PyResult<Reading> {
-        let read = run(py, Function::Read, None, |_, cancel| {
+        let read = run(py, Function::Read, None, |context| {
             let read = args.read(source, table)?;
-            read.check(cancel)?;
+            read.check(context)?;
             Ok(read)
         })?;
         Ok(Reading { read })
@@ -99,12 +99,12 @@ impl Reading {
 
     /// What other readings need to read parts of the same state with the same types.
     fn basis(&self, py: Python<'_>) -> PyResult<String> {
-        run(py, Function::Read, None, |_, cancel| self.read.find_basis(cancel))
+        run(py, Function::Read, None, |context| self.read.find_basis(context))
     }
 
     /// A capsule with a stream; `guard` lives as long as that.
     fn stream<'py>(&self, py: Python<'py>, guard: Py<PyAny>) -> PyResult<Bound<'py, PyCapsule>> {
-        let opened = py.detach(|| self.read.open(&Cancel::new()));
+        let opened = py.detach(|| self.read.open(&Context::default()));
         let batches = opened.map_err(|error| raised_by(py, &error, Function::Read))?;
         let stream = FFI_ArrowArrayStream::new(Box::new(Batches { batches, _guard: guard }));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")

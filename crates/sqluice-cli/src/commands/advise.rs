@@ -10,7 +10,7 @@ use crate::printer::Printer;
 pub(super) fn run(args: &Advise, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let schema = Schema::read(&args.schema)?;
     let advise = sqluice_lab::advise::Advise::new(schema, &args.dir).rows(args.rows);
-    let advised = advise.run(&*printer.progress(), cancel)?;
+    let advised = printer.watched(cancel, |context| advise.run_with(context))?;
     if printer.is_json() {
         printer.json(&advised)?;
     } else {

@@ -31,12 +31,9 @@ struct Report<'a> {
 }
 
 pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
-    let checked = {
-        let progress = printer.progress();
-        let threads = args.threads.map(usize::from);
-        let check = Check::new(args.db.clone()).full(args.full).checksum(true).threads(threads);
-        check.run(&*progress, cancel)?
-    };
+    let threads = args.threads.map(usize::from);
+    let check = Check::new(args.db.clone()).full(args.full).checksum(true).threads(threads);
+    let checked = printer.watched(cancel, |context| check.run_with(context))?;
     let report = Report {
         sound: checked.is_sound(),
         checksum: checked.checksum.as_deref(),

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use sqluice::error::Error;
 use sqluice::export::{self, ExportReport, ReadOptions};
-use sqluice::progress::Cancel;
+use sqluice::progress::{Cancel, Context};
 
+use super::print_planned;
 use super::replaced::summarize_removed;
 use crate::Exit;
 use crate::args::Export;
@@ -39,16 +40,11 @@ pub(super) fn run(args: &Export, printer: &Printer, cancel: &Cancel) -> anyhow::
         .threads(args.threads.map(usize::from))
         .read(read);
     if args.dry_run {
-        let plan = export.plan(cancel)?;
-        if printer.is_json() {
-            printer.json(&plan)?;
-        } else {
-            printer.data(&plan.to_string())?;
-        }
-        return Ok(Exit::SUCCESS);
+        let prepared = export.prepare(&Context::default().cancel(cancel))?;
+        return print_planned(prepared.plan(), printer);
     }
     let progress = if to_stdout { printer.progress_beside_data() } else { printer.progress() };
-    let report = export.run(&*progress, cancel)?;
+    let report = export.run_with(&Context::default().progress(&*progress).cancel(cancel))?;
     drop(progress);
     if printer.is_json() {
         printer.json(&report)?;

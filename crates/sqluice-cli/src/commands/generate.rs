@@ -7,7 +7,7 @@ use sqluice::error::Error;
 use sqluice::generate::{self, Extent, Preview, PreviewValue};
 use sqluice::options::IfExists;
 use sqluice::profile::Profile;
-use sqluice::progress::Cancel;
+use sqluice::progress::{Cancel, Context};
 use sqluice::report::Report;
 use sqluice::schema::Schema;
 #[cfg(feature = "tpch")]
@@ -46,16 +46,13 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
         .target(target)
         .seed(args.seed)
         .write(args.write.options().if_exists(if_exists));
-    if args.preview.is_none() {
-        generate = generate.connect(cancel)?;
-    }
     generate.rows = rows;
     let per_parent = args.rows.iter().filter_map(|rows| match rows {
         RowCount::PerParent(table, factor) => Some((table.clone(), *factor)),
         RowCount::Count(..) => None,
     });
-    let extent = Extent::new().per_parent(per_parent).share(args.part).scale(args.rows_scale);
-    let prepared = generate.prepare_extent(&extent)?;
+    generate.extent = Extent::new().per_parent(per_parent).share(args.part).scale(args.rows_scale);
+    let prepared = generate.prepare(&Context::default().cancel(cancel))?;
     if let Some(rows) = args.preview {
         return print_preview(&prepared.preview(rows)?, printer);
     }
@@ -66,7 +63,7 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
         printer.warn(&format!("warning: {note}"));
     }
     replaced::confirm(prepared.plan().wanted(), args.write.yes, [], printer, cancel)?;
-    let report = prepared.run(&*printer.progress(), cancel)?;
+    let report = printer.watched(cancel, |context| prepared.run(context))?;
     print_report(&report, printer)
 }
 
@@ -74,10 +71,8 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
 fn like(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Schema> {
     let source = args.like.as_ref().ok_or_else(|| Error::usage("no schema is named"))?;
     let threads = args.write.threads.map(usize::from);
-    let report = {
-        let progress = printer.progress();
-        Profile::new(source).threads(threads).run(&*progress, cancel)?
-    };
+    let report =
+        printer.watched(cancel, |context| Profile::new(source).threads(threads).run_with(context))?;
     for note in &report.notes {
         printer.warn(&format!("warning: {note}"));
     }
@@ -106,13 +101,13 @@ fn tpch(
         Error::usage("the scale of TPC-H is missing")
             .hint("--scale 1 is 8.7 million rows and 1.3 GB, --scale 0.01 a hundredth of that")
     })?;
-    let tpch = Tpch::without_target(scale).target(target).write(args.write.options()).connect(cancel)?;
-    let prepared = tpch.prepare()?;
+    let tpch = Tpch::without_target(scale).target(target).write(args.write.options());
+    let prepared = tpch.prepare(&Context::default().cancel(cancel))?;
     if args.write.dry_run {
         return print_plan(prepared.plan(), printer);
     }
     replaced::confirm(prepared.plan().wanted(), args.write.yes, [], printer, cancel)?;
-    let report = prepared.run(&*printer.progress(), cancel)?;
+    let report = printer.watched(cancel, |context| prepared.run(context))?;
     print_report(&report, printer)
 }
 

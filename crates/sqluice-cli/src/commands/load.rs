@@ -63,9 +63,9 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     load.table.clone_from(&args.table);
     load.columns.clone_from(&args.columns);
     load.reject.clone_from(&args.reject);
-    let mut prepared = load.prepare_watched(cancel, &*printer.progress())?;
+    let mut prepared = printer.watched(cancel, |context| load.prepare(context))?;
     if args.write.dry_run {
-        prepared.settle_types(&*printer.progress())?;
+        printer.watched(cancel, |context| prepared.settle_types(context))?;
         let plan = prepared.plan();
         if !printer.is_json() {
             let remarks =
@@ -84,7 +84,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     }
     let files = args.files.iter().map(PathBuf::as_path);
     replaced::confirm(prepared.plan().wanted(), args.write.yes, files, printer, cancel)?;
-    let report = prepared.run(&*printer.progress())?;
+    let report = printer.watched(cancel, |context| prepared.run(context))?;
     if printer.is_json() {
         print_json(&report, printer)?;
     } else {

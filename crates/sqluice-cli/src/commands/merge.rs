@@ -4,11 +4,11 @@ use std::path::Path;
 
 use sqluice::merge::{self, MergeReport, MergedTable, Renumbered};
 use sqluice::options::WriteOptions;
-use sqluice::progress::Cancel;
+use sqluice::progress::{Cancel, Context};
 use sqluice::remote;
 use sqluice::report::Replaced;
 
-use super::{print_phases, replaced};
+use super::{print_phases, print_planned, replaced};
 use crate::Exit;
 use crate::args::Merge;
 use crate::printer::Printer;
@@ -32,6 +32,7 @@ pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::R
         .on_conflict(args.on_conflict.map(Into::into).unwrap_or_default());
     write.temp_dir.clone_from(&args.temp_dir);
     let sources = remote::expand_within(&args.sources, &args.requests.limits(), cancel)?;
+    let context = Context::default().cancel(cancel);
     let merge = merge::Merge::new(&args.target, sources)
         .keep_rowids(args.keep_rowids)
         .renumber(&args.renumber)
@@ -46,18 +47,12 @@ pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::R
         .compact(args.compact)
         .busy_limit(args.busy_limit)
         .write(write)
-        .connect(cancel)?;
+        .connect(&context)?;
     if args.dry_run {
-        let plan = merge.plan(cancel)?;
-        if printer.is_json() {
-            printer.json(&plan)?;
-        } else {
-            printer.data(&plan.to_string())?;
-        }
-        return Ok(Exit::SUCCESS);
+        return print_planned(merge.prepare(&context)?.plan(), printer);
     }
     replaced::confirm(Some(merge.wanted()), args.yes, [], printer, cancel)?;
-    let report = merge.run(&*printer.progress(), cancel)?;
+    let report = printer.watched(cancel, |context| merge.run_with(context))?;
     if printer.is_json() {
         printer.json(&report)?;
     } else {

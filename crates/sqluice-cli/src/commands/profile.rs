@@ -12,10 +12,7 @@ use crate::quantities::{counted, elapsed, rate};
 pub(super) fn run(args: &Profile, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     // Before the work.
     let file = args.to.as_deref().map(|path| WholeFile::create(path, args.overwrite)).transpose()?;
-    let report = {
-        let progress = printer.progress();
-        args.wanted().run(&*progress, cancel)?
-    };
+    let report = printer.watched(cancel, |context| args.wanted().run_with(context))?;
     if let Some(mut file) = file {
         file.write(report.text.as_bytes())?;
         file.finish()?;

@@ -29,7 +29,7 @@ pub(super) fn run(args: &Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::
         .overwrite(args.overwrite)
         .tree(args.tree)
         .threads(args.threads.map(usize::from));
-    let report = unpack.run(&*printer.progress(), cancel)?;
+    let report = printer.watched(cancel, |context| unpack.run_with(context))?;
     if printer.is_json() {
         printer.json(&report)?;
     } else {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use rusqlite::OptionalExtension;
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::{Amount, Progress};
+use sqluice_core::progress::{Amount, Context, Progress};
 use sqluice_core::schema::index::{Index, Indexed};
 use sqluice_core::schema::{Table, quoted};
 use sqluice_core::sqlite_error::said;
@@ -128,7 +128,8 @@ impl Making<'_, '_> {
         });
         let jobs: Vec<IndexJob<'_>> = jobs.collect();
         let (_, mut output) = transaction.past_the_end()?;
-        let trees = write_indexes(&jobs, settings, appender, &mut output, phases.progress(), &cancel)?;
+        let context = Context::default().progress(phases.progress()).cancel(&cancel);
+        let trees = write_indexes(&jobs, settings, appender, &mut output, &context)?;
         phases.begin("sync", None);
         *last = Some(output.finish()?);
         Ok(trees)

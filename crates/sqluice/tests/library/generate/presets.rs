@@ -5,7 +5,6 @@ use std::path::Path;
 use crate::support::files::{Home, integrity, open};
 use rusqlite::Connection;
 use sqluice::generate::{Generate, PRESETS, Preset};
-use sqluice::progress::{Cancel, Silent};
 
 type Rows = [(Option<&'static str>, u64)];
 
@@ -18,7 +17,7 @@ fn generate(name: &str, target: &Path, rows: &Rows, seed: u64) -> Generate {
 }
 
 fn make(name: &str, target: &Path, rows: &Rows, seed: u64) -> Connection {
-    generate(name, target, rows, seed).prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
+    generate(name, target, rows, seed).run().unwrap();
     open(target)
 }
 
@@ -150,6 +149,6 @@ fn rows_of_one_table_may_be_said_alone() {
 fn orders_without_customers_are_refused() {
     let home = Home::new();
     let nobody = generate("shop", &home.path("shop.db"), &[(None, 1000), (Some("customers"), 0)], 3);
-    let error = nobody.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap_err();
+    let error = nobody.run().unwrap_err();
     assert_eq!(error.without_hint(), "customers has no rows that others could refer to");
 }
