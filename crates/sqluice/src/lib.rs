@@ -187,7 +187,7 @@
 //! - `Verb::new(...)`, methods that set options, and `run()`: runs silently, and returns a report
 //! - `run_with(&context)`: the same, with a [`Context`](progress::Context) that has a [`Progress`](progress::Progress) to watch the run and a
 //!   [`Cancel`](progress::Cancel) to stop it
-//! - `prepare(&context)`, for verbs that have a plan: looks at what is there and writes nothing. The prepared verb has `plan()` and
+//! - `prepare(&context)`, for verbs that have a plan: looks at what exists, and writes nothing. The prepared verb has `plan()` and
 //!   `run(&context)`; each call is watched and stopped by the context that it is given
 //!
 //! ```
