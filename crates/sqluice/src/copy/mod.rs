@@ -122,6 +122,7 @@ impl Copy {
     /// # Errors
     /// As [`Copy::run_with`], except for errors that only the run finds.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedCopy> {
+        context.cancel.check()?;
         let copy = self.clone().connect(context)?;
         let plan = copy.plan(context)?;
         Ok(PreparedCopy { copy, plan })

@@ -55,6 +55,7 @@ impl Export {
     /// # Errors
     /// As [`Export::run_with`], except for errors that only the run finds.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedExport> {
+        context.cancel.check()?;
         let plan = self.plan(context)?;
         Ok(PreparedExport { export: self.clone(), plan })
     }

@@ -84,6 +84,7 @@ impl Merge {
     /// # Errors
     /// As [`Merge::run_with`], except for errors that only the run finds.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedMerge> {
+        context.cancel.check()?;
         let merge = self.clone().connect(context)?;
         let plan = merge.plan(context)?;
         Ok(PreparedMerge { merge, plan })

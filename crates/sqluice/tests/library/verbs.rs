@@ -165,7 +165,7 @@ fn verbs(home: &Home) -> Vec<(&'static str, Box<dyn Verb>)> {
         ("merge", Box::new(Merge::new(&out, [&db]))),
         ("pack", Box::new(Pack::new(&out, &folder))),
         ("profile", Box::new(Profile::new(&db))),
-        ("tpch", Box::new(Tpch::new(&out, 0.001))),
+        ("tpch", Box::new(Tpch::new(&out, 0.01))),
         ("unpack", Box::new(Unpack::new(home.path("in.archive"), &out))),
         ("write", Box::new(Write::new(&out, made).rows([rows]))),
         ("write_rows", Box::new(WriteRows::new(&out, "t").columns(["a", "b"]))),
@@ -218,9 +218,9 @@ fn every_verb_runs_silently() {
 }
 
 #[test]
-fn every_verb_stops_at_any_report_and_leaves_nothing() {
+fn every_verb_stops_at_each_of_some_reports_and_leaves_nothing() {
     for number in 0..verbs(&Home::new()).len() {
-        for at in 0.. {
+        for at in (0..).map(|power| (1 << power) - 1) {
             let home = inputs();
             let before = home.names();
             let (name, verb) = verbs(&home).swap_remove(number);
