@@ -22,9 +22,9 @@ use sqluice_core::progress::Context;
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
 use sqluice_core::size::Bytes;
-use sqluice_engine::existing::declared::{Declared, declared};
-use sqluice_engine::existing::statement::{Statement, statements};
-use sqluice_engine::existing::{Existing, Transaction, index};
+use sqluice_engine::existing::indexes::declared::{Declared, declared};
+use sqluice_engine::existing::indexes::statement::{Statement, statements};
+use sqluice_engine::existing::{Existing, Transaction, indexes};
 use sqluice_engine::options::{OnConflict, WriteOptions, WritePath};
 use sqluice_engine::output::Target;
 use sqluice_engine::phases::Phases;
@@ -199,7 +199,7 @@ impl Index {
         let settings = self.settings(&transaction, opened.memory)?;
         let journal_mode_before = transaction.existing().journal_mode().to_owned();
         let pages_before = settings.page_count;
-        let made = index::make(&transaction, &declared, &settings, &mut phases)?;
+        let made = indexes::make(&transaction, &declared, &settings, &mut phases)?;
         let pages = transaction.page_count()?;
         phases.begin("commit", None);
         let indexes = declared.iter().zip(made).map(|(declared, made)| {

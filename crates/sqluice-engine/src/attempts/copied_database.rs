@@ -32,7 +32,7 @@ use sqluice_reader::{Snapshot, StoredObject, StoredTree};
 
 use super::Outcome;
 use super::placed_leaves::{PlacedLeaves, PlacedRanges};
-use crate::existing::entries::{self, TreePosition};
+use crate::existing::indexes::entries::{self, TreePosition};
 use crate::options::{OnConflict, WriteOptions};
 use crate::output::{
     self, Created, Discard, Exclusive, Output, ReadBack, Replaced, Replacement, Target, Wanted,

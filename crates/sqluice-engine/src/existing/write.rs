@@ -9,7 +9,7 @@ use sqluice_core::progress::Context;
 use sqluice_core::schema::{Schema, Table, quoted};
 use sqluice_core::source::Source;
 
-use super::refill::{Clearing, OldIndexes};
+use super::indexes::refill::{Clearing, OldIndexes};
 use super::{Existing, Transaction, edge, verify};
 use crate::encode::Coercion;
 use crate::options::{Action, WriteOptions, WritePath};

@@ -6,7 +6,7 @@
 //!  tables    which files fill which table, and the columns that each table needs
 //!  order     whether the rows come in the order of their rowids
 //!  plan      schema, write paths, and an estimate of the database's size
-//!  attempts  parts of all files become pages, until an attempt refutes no assumption of its plan
+//!  run       parts of all files become pages, until an attempt refutes no assumption of its plan
 //! ```
 //!
 //! Types are guessed from the first [`SAMPLE_BYTES`] of each file, which for most files is all. A wrong guess costs time, never
@@ -20,11 +20,11 @@
 //! Invariant: the first fault of the input is the one that is reported. So reading for types passes over what is bad: the load
 //! finds it.
 
-mod attempts;
 pub(crate) mod files;
 mod order;
 mod plan;
 pub(crate) mod request;
+mod run;
 mod tables;
 
 use std::time::Instant;
@@ -35,7 +35,7 @@ use request::{Request, shared_paths};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Context};
 use sqluice_core::schema::Schema;
-use sqluice_engine::attempts as engine_attempts;
+use sqluice_engine::attempts;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::report::{InputReport, PhaseReport, Report, SkippedFile};
 pub use sqluice_sources::formats::{self, FileFormat, FormatOptions};
@@ -126,7 +126,7 @@ impl Load {
         let stop = context.cancel;
         let mut prepared = PreparedLoad { load, stop, tables, schema, plan, skipped, unread: None, spent };
         prepared.estimate();
-        engine_attempts::note_destination(&prepared.schema, &mut prepared.plan);
+        attempts::note_destination(&prepared.schema, &mut prepared.plan);
         prepared.plan.refuse()?;
         prepared.spent.phase("plan", planning);
         Ok(prepared)

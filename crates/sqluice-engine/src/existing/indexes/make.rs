@@ -22,9 +22,9 @@ use sqluice_core::schema::index::{Index, Indexed};
 use sqluice_core::schema::{Table, quoted};
 use sqluice_core::sqlite_error::said;
 
-use super::Transaction;
 use super::declared::{Declared, Ours};
 use super::entries::{self, TreePosition};
+use crate::existing::Transaction;
 use crate::phases::Phases;
 use crate::sort::{Layout, Order, Prefetch, Sorted, Sorter, Spill};
 use crate::trees::{Appender, IndexJob, Settings, WrittenTree, write_indexes};
@@ -161,7 +161,11 @@ fn read(
 
 impl Transaction<'_> {
     /// The first pages of the file, for reading trees that this transaction does not change.
-    pub(super) fn view<'v>(&'v self, page_count: u32, progress: &'v dyn Progress) -> FileView<'v> {
+    pub(in crate::existing) fn view<'v>(
+        &'v self,
+        page_count: u32,
+        progress: &'v dyn Progress,
+    ) -> FileView<'v> {
         let existing = self.existing();
         let page_bytes = u64::from(page_count) * existing.geometry().page_bytes() as u64;
         // SQLite may know of pages that are not in the file yet.
