@@ -140,6 +140,7 @@ impl Unpack {
     /// # Errors
     /// When the database can't be read, or the disk is full: what was restored by then stays.
     pub fn run_with(&self, context: &Context<'_>) -> Result<UnpackReport> {
+        context.cancel.check()?;
         let started = Instant::now();
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = self.threads.unwrap_or_else(cores).max(1);
