@@ -14,7 +14,8 @@ from ._files import Files, Readable, given_files
 from ._locks import used
 from ._progress import Callback, Watched
 from ._report import CheckReport, CopyReport, MadeIndexes, MergeReport, PackReport, ProfileReport, Report, UnpackReport, from_json
-from ._write import MEMORY, IfExists, OnConflict, Path, names, schema_given, specs, write_options
+from ._settings import settings_of
+from ._write import MEMORY, IfExists, OnConflict, Path, names, specs, statements_given
 
 Format = Literal["csv", "tsv", "ndjson", "json", "parquet", "arrow"]
 InputFormat = Literal[Format, "avro", "sqlite"]
@@ -80,6 +81,10 @@ def load(
     all into `table`. Compression, encoding, delimiters and types are recognised.
 
     files: paths, and objects with a method `read`, such as `io.BytesIO`; `table` names the table of one that has no name.
+    format: that of all files, if their names and first bytes do not say it. add_columns: columns that the table lacks are added to it.
+    header: True if the first record names the columns, False if it is a row. null: unquoted texts that are NULL. empty_as_text: an unquoted
+    empty field is empty text, not NULL. encoding: that of the files, such as "windows-1252". columns: those to load, in this order. limit: the
+    records of each table to read at most.
     delimiter: one character or several, "whitespace" for runs of blanks, "none" for one column. quote, escape, comment: "" for none.
     skip_lines: 0 keeps lines before the table that are recognised as no part of it. pad: fields that are missing at the end of a
     record are NULL. strict_quotes: a quote inside an unquoted field makes a bad row.
@@ -88,7 +93,8 @@ def load(
     date: formats of columns with dates, such as {"placed": "%d.%m.%Y"}, which become ISO 8601 text. boolean: columns of booleans, which become
     1 and 0, or the words of each: {"paid": ("ja", "nein")}. decimal_comma, thousands: columns of numbers such as 3,14, and what stands
     between groups of three digits: {"price": "."}. What does not match is a bad row.
-    reject: where rows go that can't be stored, a new file unless `overwrite_reject` is set; without it the first ends the load. skip_bad_files: files that can't be loaded are
+    reject: where rows go that can't be stored, a new file unless `overwrite_reject` is set; without it the first ends the load. max_rejects: how many the load
+    accepts. skip_bad_files: files that can't be loaded are
     left out, with a warning, and listed in `Report.skipped`. name_from="path": tables are named after folder and file. records: the
     keys that lead to the array of records in a JSON file that is one object, such as "features" or "data.items". The rest is as for
     `write`.
@@ -96,61 +102,14 @@ def load(
     listed = given_files(files)
     check_arguments(load, locals())
     upserts = if_exists == "upsert"
-    sql, schema_file = schema_given(schema)
-    args = {
-        "table": table,
-        "name_from": name_from,
-        "format": format,
-        "delimiter": delimiter,
-        "quote": quote,
-        "escape": escape,
-        "comment": comment,
-        "header": header,
-        "skip_lines": skip_lines,
-        "null": names(null),
-        "empty_as_text": empty_as_text,
-        "pad": pad,
-        "strict_quotes": strict_quotes,
-        "encoding": encoding,
-        "records": records,
-        "schema": sql,
-        "schema_file": schema_file,
-        "types": list((types or {}).items()),
-        "date": list((date or {}).items()),
-        "boolean": list(boolean.items()) if isinstance(boolean, Mapping) else [(name, None) for name in names(boolean)],
-        "decimal_comma": names(decimal_comma),
-        "thousands": list((thousands or {}).items()),
-        "columns": None if columns is None else names(columns),
-        "add_columns": add_columns,
-        "limit": limit,
-        "strict": strict,
-        "lossy": lossy,
-        "decimal": decimal,
-        "timestamp": timestamp,
-        "reject": None if reject is None else os.fspath(reject),
-        "overwrite_reject": overwrite_reject,
-        "max_rejects": max_rejects,
-        "skip_bad_files": skip_bad_files,
-        "primary_key": [] if upserts else names(primary_key),
-        "index": specs(index),
-        "unique": specs(unique),
-        "without_rowid": without_rowid,
-    }
-    options = write_options(
-        threads=threads,
-        memory=memory,
-        temp_dir=temp_dir,
-        page_size=page_size,
-        overwrite=overwrite,
-        busy_timeout=busy_timeout,
-        assume_unused=assume_unused,
-        timeout=timeout,
-        retries=retries,
-        foreign_keys=foreign_keys,
-        analyze=analyze,
-        on_conflict=on_conflict,
-        if_exists=if_exists,
-        upsert=names(primary_key) if upserts else [],
+    settings = settings_of(
+        "load",
+        locals(),
+        schema=statements_given(schema),
+        index=specs(index),
+        unique=specs(unique),
+        primary_key=[] if upserts else names(primary_key),
+        upsert=names(primary_key) if upserts else None,
     )
     with (
         Files(listed, table, encoding, temp_dir) as paths,
@@ -161,7 +120,9 @@ def load(
         # They may be databases.
         for path in paths:
             inputs.enter_context(used(path, busy_timeout))
-        report = from_json(Report, _sqluice.load(os.fspath(db), args | {"files": paths}, options, notify))
+        report = from_json(Report, _sqluice.load(os.fspath(db), paths, settings, notify))
+    for warning in (warning for read in report.inputs for warning in read.warnings):
+        warnings.warn(warning, stacklevel=2)
     for skipped in report.skipped:
         warnings.warn(f"skipped {skipped.name}: {skipped.why}", stacklevel=2)
     return report
@@ -194,44 +155,16 @@ def generate(
     """Makes a test database, as `sqluice generate` does: `schema` is statements, with comments such as `-- gen: int(1, 100)`, or the path
     of a file with them; `preset` is a built-in one: `user`, `integers`, `kv`, `shop`, `events`, or `tpch`, whose size is its `scale`: 1 is
     8.7 million rows. `rows` is for every table, of a preset for its main one, which the others follow; or for each by its name.
+    The same `seed` makes the same rows.
     `like` is a database that the new one is to be like: it is described first, as by `profile`. `rows_scale` multiplies the row counts
-    that the schema states, or those of `like`. With `db=None`, the rows are made and discarded.
+    that the schema states, or those of `like`. With `db=None`, the rows are made and discarded. The rest is as for `write`.
 
     if_exists: what to do with existing tables, as for `write`; made-up rows have no keys to `upsert` by, and tables of TPC-H must be new.
     """
     check_arguments(generate, locals())
-    sql, schema_file = schema_given(schema)
-    counts: list[tuple[str | None, int]] = []
-    if isinstance(rows, Mapping):
-        counts = [(name, int(count)) for name, count in rows.items()]
-    elif rows is not None:
-        counts = [(None, int(rows))]
-    args = {
-        "schema": sql,
-        "schema_file": schema_file,
-        "preset": preset,
-        "scale": None if scale is None else float(scale),
-        "rows": counts,
-        "like": None if like is None else os.fspath(like),
-        "rows_scale": None if rows_scale is None else float(rows_scale),
-        "seed": seed,
-    }
-    options = write_options(
-        threads=threads,
-        memory=memory,
-        temp_dir=temp_dir,
-        page_size=page_size,
-        overwrite=overwrite,
-        busy_timeout=busy_timeout,
-        assume_unused=assume_unused,
-        timeout=timeout,
-        retries=retries,
-        foreign_keys=foreign_keys,
-        analyze=analyze,
-        if_exists=if_exists,
-    )
+    settings = settings_of("generate", locals(), upsert=[] if if_exists == "upsert" else None)
     with used(db, busy_timeout), Watched(progress) as notify:
-        return from_json(Report, _sqluice.generate(None if db is None else os.fspath(db), args, options, notify))
+        return from_json(Report, _sqluice.generate(None if db is None else os.fspath(db), statements_given(schema), settings, notify))
 
 
 def profile(
@@ -255,19 +188,9 @@ def profile(
     tables, exclude_tables: tables and views. busy_limit: seconds that reading may keep others from committing.
     """
     check_arguments(profile, locals())
-    args = {
-        "keep_common": keep_common,
-        "no_values": no_values,
-        "tables": names(tables),
-        "exclude_tables": names(exclude_tables),
-        "threads": threads,
-        "busy_timeout": float(busy_timeout),
-        "timeout": None if timeout is None else float(timeout),
-        "retries": retries,
-        "busy_limit": None if busy_limit is None else float(busy_limit),
-    }
+    settings = settings_of("profile", locals())
     with used(db, busy_timeout), Watched(progress) as notify:
-        return from_json(ProfileReport, _sqluice.profile(os.fspath(db), args, notify))
+        return from_json(ProfileReport, _sqluice.profile(os.fspath(db), settings, notify))
 
 
 def index(
@@ -282,9 +205,9 @@ def index(
 ) -> MadeIndexes:
     """Makes indexes of an existing database, by the engine's own sort: `CREATE INDEX` statements, all in one transaction."""
     check_arguments(index, locals())
-    options = write_options(threads=threads, memory=memory, temp_dir=temp_dir, busy_timeout=busy_timeout)
+    settings = settings_of("index", locals())
     with used(db, busy_timeout), Watched(progress) as notify:
-        return from_json(MadeIndexes, _sqluice.index(os.fspath(db), names(statements), options, notify))
+        return from_json(MadeIndexes, _sqluice.index(os.fspath(db), names(statements), settings, notify))
 
 
 def copy(
@@ -336,39 +259,9 @@ def copy(
     strict_mask: refuses to copy a column without a mask that looks personal, which the report lists otherwise.
     """
     check_arguments(copy, locals())
-    mask_sql, mask_file = schema_given(mask)
-    args = {
-        "compact": compact,
-        "page_size": page_size,
-        "tables": names(tables),
-        "exclude_tables": names(exclude_tables),
-        "no_indexes": no_indexes,
-        "no_verify": no_verify,
-        "force": force,
-        "journal_mode": journal_mode,
-        "auto_vacuum": auto_vacuum,
-        "user_version": user_version,
-        "application_id": application_id,
-        "interior_first": interior_first,
-        "purpose": purpose,
-        "mask": mask_sql,
-        "mask_file": mask_file,
-        "key_file": None if key_file is None else os.fspath(key_file),
-        "strict_mask": strict_mask,
-        "busy_limit": None if busy_limit is None else float(busy_limit),
-    }
-    options = write_options(
-        threads=threads,
-        memory=memory,
-        temp_dir=temp_dir,
-        overwrite=overwrite,
-        busy_timeout=busy_timeout,
-        assume_unused=assume_unused,
-        timeout=timeout,
-        retries=retries,
-    )
+    settings = settings_of("copy", locals(), mask=statements_given(mask))
     with used(source, busy_timeout), used(target, busy_timeout), Watched(progress) as notify:
-        return from_json(CopyReport, _sqluice.copy(os.fspath(source), os.fspath(target), args, options, notify))
+        return from_json(CopyReport, _sqluice.copy(os.fspath(source), os.fspath(target), settings, notify))
 
 
 def merge(
@@ -409,45 +302,20 @@ def merge(
     such as "visits.place_id=places.id"; no_reference: columns that do not although they look so, such as "visits.place_id": with
     renumber, each such column must be in one of the two. orphans: rows that refer to a row which on_conflict leaves out are an error,
     unless this is "keep". add_columns: adds columns that a table lacks in some
-    databases. source_column: a column that is added to every table, with the name of the database. no_verify: compares no index
+    databases. exclude_tables: tables that are left out. source_column: a column that is added to every table, with the name of the database. no_verify: compares no index
     with its table, and no value with its column; pages and records are always verified. compact: packs all pages anew.
     analyze: makes statistics, which are dropped otherwise. busy_limit: seconds that the merge may keep others from committing to a
     source, which it does in all journal modes but WAL. assume_unused: a target is replaced by a rename even if others could have it open
     unseen; otherwise the pages are written into it in one transaction then.
     """
     check_arguments(merge, locals())
-    args = {
-        "keep_rowids": keep_rowids,
-        "renumber": names(renumber),
-        "rewrite_references": rewrite_references,
-        "reference": names(reference),
-        "no_reference": names(no_reference),
-        "orphans": orphans,
-        "add_columns": add_columns,
-        "source_column": source_column,
-        "exclude_tables": names(exclude_tables),
-        "no_verify": no_verify,
-        "compact": compact,
-        "busy_limit": None if busy_limit is None else float(busy_limit),
-    }
-    options = write_options(
-        threads=threads,
-        memory=memory,
-        temp_dir=temp_dir,
-        overwrite=overwrite,
-        busy_timeout=busy_timeout,
-        assume_unused=assume_unused,
-        timeout=timeout,
-        retries=retries,
-        analyze=analyze,
-        on_conflict=on_conflict,
-    )
-    given = [sources] if isinstance(sources, str | os.PathLike) else sources
-    paths = _sqluice.expand([os.fspath(source) for source in given], None if timeout is None else float(timeout), retries)
+    settings = settings_of("merge", locals())
+    listed = [sources] if isinstance(sources, str | os.PathLike) else sources
+    paths = _sqluice.expand([os.fspath(source) for source in listed], settings)
     with ExitStack() as databases, Watched(progress) as notify:
         for path in [os.fspath(target), *paths]:
             databases.enter_context(used(path, busy_timeout))
-        return from_json(MergeReport, _sqluice.merge(os.fspath(target), paths, args, options, notify))
+        return from_json(MergeReport, _sqluice.merge(os.fspath(target), paths, settings, notify))
 
 
 def check(
@@ -455,8 +323,9 @@ def check(
 ) -> CheckReport:
     """Looks whether a database is sound; `full`: SQLite's own `integrity_check` looks, too. What is wrong is in the report."""
     check_arguments(check, locals())
+    settings = settings_of("check", locals())
     with used(db), Watched(progress) as notify:
-        return from_json(CheckReport, _sqluice.check(os.fspath(db), full, threads, notify))
+        return from_json(CheckReport, _sqluice.check(os.fspath(db), settings, notify))
 
 
 def pack(
@@ -475,28 +344,28 @@ def pack(
     page_size: int | None = None,
     busy_timeout: float = 5.0,
     assume_unused: bool = False,
+    timeout: float | None = None,
+    retries: int | None = None,
+    foreign_keys: bool | None = None,
+    analyze: bool = False,
     progress: bool | Callback = False,
 ) -> PackReport:
-    """Packs a folder into a database: an SQLite Archive (`sqlar`), or keys and blobs (`kv`).
+    """Packs a folder into a database: the `layout` is an SQLite Archive (`sqlar`), or keys and blobs (`kv`).
 
+    compress: deflates files if that makes them smaller. include, exclude: patterns of the names that are packed, such as "*.rs", and of those that are left out.
     if_exists: what to do with an existing table of files: `fail`; `append` adds the files, and replaces those with the same names; `replace`
-    removes all others. Files can't be `upsert`ed.
+    removes all others. Files can't be `upsert`ed. The rest is as for `write`.
     """
     check_arguments(pack, locals())
-    options = write_options(
-        threads=threads,
-        memory=memory,
-        temp_dir=temp_dir,
-        page_size=page_size,
-        overwrite=overwrite,
-        busy_timeout=busy_timeout,
-        assume_unused=assume_unused,
-        if_exists=if_exists,
+    settings = settings_of(
+        "pack",
+        locals(),
+        kv=layout == "kv",
+        compress="deflate" if compress else "none",
+        upsert=[] if if_exists == "upsert" else None,
     )
     with used(db, busy_timeout), Watched(progress) as notify:
-        text = _sqluice.pack(
-            os.fspath(db), os.fspath(folder), layout, compress, names(include), names(exclude), options, notify
-        )
+        text = _sqluice.pack(os.fspath(db), os.fspath(folder), settings, notify)
     return from_json(PackReport, text)
 
 
@@ -512,10 +381,13 @@ def unpack(
     threads: int | None = None,
     progress: bool | Callback = False,
 ) -> UnpackReport:
-    """Makes files of an archive below `folder`. Rows that can't be restored there are in the report, and the rest goes on."""
+    """Makes files of an archive below `folder`. Rows that can't be restored there are in the report, and the rest goes on.
+
+    layout: the table to read, `sqlar` or `kv`; "auto" reads the one that the database has. include, exclude: patterns of the names that are
+    restored, and of those that are left out. overwrite: existing files are replaced. tree: folders get at most 100 entries, by the keys of the files.
+    """
     check_arguments(unpack, locals())
+    settings = settings_of("unpack", locals(), kv=None if layout == "auto" else layout == "kv")
     with used(db), Watched(progress) as notify:
-        text = _sqluice.unpack(
-            os.fspath(db), os.fspath(folder), layout, names(include), names(exclude), overwrite, tree, threads, notify
-        )
+        text = _sqluice.unpack(os.fspath(db), os.fspath(folder), settings, notify)
     return from_json(UnpackReport, text)

@@ -12,41 +12,10 @@ from ._commands import Format
 from ._locks import used
 from ._progress import Callback, Watched
 from ._report import ExportReport, from_json
+from ._settings import settings_of
 from ._write import Path, names
 
 Mixed = Literal["error", "text", "null"]
-
-
-def _args(
-    columns: str | Sequence[str] | None,
-    where: str | None,
-    query: str | None,
-    limit: int | None,
-    part: tuple[int, int] | None,
-    basis: str | None,
-    mixed: Mixed,
-    dates: bool,
-    threads: int | None,
-    busy_timeout: float,
-    timeout: float | None,
-    retries: int | None,
-    busy_limit: float | None,
-) -> dict[str, Any]:
-    return {
-        "columns": None if columns is None else names(columns),
-        "where": where,
-        "query": query,
-        "limit": limit,
-        "part": part,
-        "basis": basis,
-        "mixed": mixed,
-        "dates": dates,
-        "threads": threads,
-        "busy_timeout": float(busy_timeout),
-        "timeout": None if timeout is None else float(timeout),
-        "retries": retries,
-        "busy_limit": None if busy_limit is None else float(busy_limit),
-    }
 
 
 class Rows:
@@ -59,10 +28,10 @@ class Rows:
 
     __slots__ = ("_busy_timeout", "_db", "_reading")
 
-    def __init__(self, db: Path, table: str | None, args: dict[str, Any]) -> None:
-        self._db, self._busy_timeout = os.fspath(db), args["busy_timeout"]
+    def __init__(self, db: Path, rows: dict[str, Any], settings: dict[str, Any]) -> None:
+        self._db, self._busy_timeout = os.fspath(db), settings["busy_timeout"]
         with used(self._db, self._busy_timeout):
-            self._reading = _sqluice.Reading(self._db, table, args)
+            self._reading = _sqluice.Reading(self._db, rows, settings)
 
     def basis(self) -> str:
         """The state of the database and the types of the columns, as text, for `read(..., part=..., basis=...)`. Columns that are not declared
@@ -98,6 +67,7 @@ def read(
 ) -> Rows:
     """Reads a table, a view or what a query returns, as Arrow.
 
+    columns, where, limit: the columns to read, a condition in SQL for the rows, and how many rows at most; query: a SELECT instead of a table.
     Columns that are declared INTEGER are int64, REAL float64, TEXT utf8 and BLOB binary; others are what their values are. mixed: a
     value of another kind is an error, makes text of the column, or becomes null. dates: ISO text of columns declared DATE, DATETIME
     or TIMESTAMP becomes dates and timestamps. busy_limit: seconds that a reading may keep others from committing, which it does in
@@ -109,8 +79,8 @@ def read(
     changed since, and all parts have the types of the whole.
     """
     check_arguments(read, locals())
-    args = _args(columns, where, query, limit, part, basis, mixed, dates, threads, busy_timeout, timeout, retries, busy_limit)
-    return Rows(db, table, args)
+    settings = settings_of("read", locals())
+    return Rows(db, {"table": table, "query": query, "part": part, "basis": basis}, settings)
 
 
 def export(
@@ -139,7 +109,7 @@ def export(
     folder. The other parameters are those of `read`.
     """
     check_arguments(export, locals())
-    args = _args(columns, where, query, limit, None, None, mixed, dates, threads, busy_timeout, timeout, retries, busy_limit)
+    settings = settings_of("export", locals())
     with used(db, busy_timeout), Watched(progress) as notify:
-        text = _sqluice.export(os.fspath(db), os.fspath(to), names(tables), format, overwrite, args, notify)
+        text = _sqluice.export(os.fspath(db), names(tables), settings, notify)
     return from_json(ExportReport, text)

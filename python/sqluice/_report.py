@@ -85,6 +85,8 @@ class TableReport:
     """What was done to it: `make`, `append`, `replace` or `upsert`."""
     rows: int
     rejected: int
+    rejected_lines: int
+    """The lines of these rows in the input: a quoted field may have several."""
     padded: int
     """Rows that were loaded although fields are missing at their end, which are NULL."""
     ignored: int
@@ -201,6 +203,8 @@ class Input:
     """Rows that were loaded although fields are missing at their end, which are NULL."""
     notes: tuple[str, ...] = ()
     """What the caller might expect otherwise."""
+    warnings: tuple[str, ...] = ()
+    """Values that may not be what they seem, with the place of the first, and the parameter that reads them in another way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +214,8 @@ class Report:
     target: str | None
     rows: int
     rejected: int
+    rejected_lines: int
+    """The lines of these rows in the input: a quoted field may have several."""
     ignored: int
     """Rows that were left out: another row has the same key, or a trigger says so."""
     pages: int

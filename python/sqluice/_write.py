@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from ._locks import used
 from ._progress import Callback, Watched
 from ._report import Report, from_json
 from ._rows import names_in_schema, understand
+from ._settings import settings_of
 
 Path = str | os.PathLike[str]
 IfExists = Literal["fail", "replace", "append", "upsert"]
@@ -44,65 +46,27 @@ def specs(given: str | Sequence[str | Sequence[str]] | None) -> list[str]:
     return [one if isinstance(one, str) else ", ".join(map(quoted, one)) for one in given]
 
 
-def schema_given(schema: str | os.PathLike[str] | None) -> tuple[str | None, str | None]:
-    """Statements, or the file that has them: a text that declares nothing is the path of one."""
+def statements_given(schema: str | os.PathLike[str] | None) -> str | pathlib.Path | None:
+    """Statements, or the path of the file that has them: a text that declares nothing is a path."""
     if schema is None:
-        return None, None
+        return None
     text = os.fspath(schema)
     declares = not text.strip() or "\n" in text or re.search(r"\bcreate\s", text, re.IGNORECASE)
-    return (text, None) if isinstance(schema, str) and declares else (None, text)
+    return text if isinstance(schema, str) and declares else pathlib.Path(text)
 
 
 def schema_read(schema: str | os.PathLike[str] | Mapping[str, str] | None) -> str | Mapping[str, str] | None:
     """Statements, of a file if one is given, or the types of columns."""
     if schema is None or isinstance(schema, Mapping):
         return schema
-    text, file = schema_given(schema)
-    if file is None:
-        return text
+    file = statements_given(schema)
+    if not isinstance(file, pathlib.Path):
+        return file
     try:
         with system_errors(InputError, f"cannot read {file}"), open(file, encoding="utf-8") as opened:
             return opened.read()
     except UnicodeDecodeError as error:
-        raise InputError(f"{file} is not UTF-8: {error.reason}", file=file, byte=error.start) from error
-
-
-def write_options(
-    *,
-    threads: int | None = None,
-    memory: int = MEMORY,
-    temp_dir: Path | None = None,
-    page_size: int | None = None,
-    overwrite: bool = False,
-    busy_timeout: float = 5.0,
-    assume_unused: bool = False,
-    timeout: float | None = None,
-    retries: int | None = None,
-    foreign_keys: bool | None = None,
-    analyze: bool = False,
-    on_conflict: str = "abort",
-    if_exists: str = "fail",
-    upsert: Sequence[str] = (),
-    first_rowid: int = 1,
-) -> dict[str, Any]:
-    """How to write, as the engine wants it."""
-    return {
-        "threads": threads,
-        "memory": memory,
-        "temp_dir": None if temp_dir is None else os.fspath(temp_dir),
-        "page_size": page_size,
-        "overwrite": overwrite,
-        "busy_timeout": float(busy_timeout),
-        "assume_unused": assume_unused,
-        "timeout": None if timeout is None else float(timeout),
-        "retries": retries,
-        "foreign_keys": foreign_keys,
-        "analyze": analyze,
-        "on_conflict": on_conflict,
-        "if_exists": if_exists,
-        "upsert": list(upsert),
-        "first_rowid": first_rowid,
-    }
+        raise InputError(f"{file} is not UTF-8: {error.reason}", file=str(file), byte=error.start) from error
 
 
 def write(
@@ -162,11 +126,18 @@ def write(
     assume_unused: a database is replaced by a rename even if others could have it open unseen; otherwise its pages are written in one
         transaction then.
     threads, memory: threads, one a core; bytes for buffers, besides the rows that are read ahead.
+    temp_dir: the folder for data that exceeds the memory; the folder of the database by default. page_size: bytes of a page of a new database.
+    busy_timeout: the seconds to wait for a database that another program has locked.
+    foreign_keys: True refuses rows whose parents are missing, False does not look; by default only new databases are looked at.
+    analyze: statistics are made at the end, so that SQLite can choose between indexes.
+    decimal: Arrow's decimals become numbers if these hold all digits ("auto"), "text" or "real" numbers. timestamp: timestamps become ISO 8601 text or
+        integers of the time since 1970 ("unix").
     timeout, retries: of requests for URLs: the seconds that a server may send nothing, repeated requests included (120 by default), and how
         often a request is sent again that fails for now (20).
     progress: True shows a bar on standard error; a callable gets a `Progress` some times a second.
     """
-    check_arguments(write, locals())
+    arguments = dict(locals())
+    check_arguments(write, arguments)
     wants_index = index if isinstance(index, bool) else None
     schema = schema_read(schema)
     columns = None if columns is None else names(columns)
@@ -183,25 +154,9 @@ def write(
         if wants_index:
             indexes.append(", ".join(map(quoted, given.index_columns)))
         about = table_args(given.about, table, names(primary_key), indexes, specs(unique), schema, strict, without_rowid, decimal, timestamp)
-        options = write_options(
-            threads=threads,
-            memory=memory,
-            temp_dir=temp_dir,
-            page_size=page_size,
-            overwrite=overwrite,
-            busy_timeout=busy_timeout,
-            assume_unused=assume_unused,
-            timeout=timeout,
-            retries=retries,
-            foreign_keys=foreign_keys,
-            analyze=analyze,
-            on_conflict=on_conflict,
-            if_exists=if_exists,
-            upsert=names(primary_key),
-            first_rowid=first_rowid,
-        )
+        settings = settings_of("write", arguments, upsert=names(primary_key) if if_exists == "upsert" else None)
         with Watched(progress) as notify:
-            text = _sqluice.write(os.fspath(db), given.make, given.again, given.in_order, about, options, notify)
+            text = _sqluice.write(os.fspath(db), given.make, given.again, given.in_order, about, settings, notify)
     return from_json(Report, text)
 
 

@@ -14,7 +14,8 @@ from ._locks import used
 from ._progress import Callback, Watched
 from ._report import Report, from_json
 from ._rows import names_in_schema, understand
-from ._write import MEMORY, IfExists, OnConflict, Path, names, schema_read, specs, table_args, write_options
+from ._settings import settings_of
+from ._write import MEMORY, IfExists, OnConflict, Path, names, schema_read, specs, table_args
 
 
 class _Table:
@@ -65,21 +66,7 @@ class Writer:
         self._db = os.fspath(db)
         self._folder = os.fspath(temp_dir) if temp_dir is not None else os.path.dirname(os.path.abspath(self._db))
         self._overwrite, self._busy_timeout, self._progress = overwrite, busy_timeout, progress
-        self._options = write_options(
-            threads=threads,
-            memory=memory,
-            temp_dir=temp_dir,
-            page_size=page_size,
-            overwrite=overwrite,
-            busy_timeout=busy_timeout,
-            assume_unused=assume_unused,
-            timeout=timeout,
-            retries=retries,
-            foreign_keys=foreign_keys,
-            analyze=analyze,
-            on_conflict=on_conflict,
-            if_exists=if_exists,
-        )
+        self._options = settings_of("write", locals(), first_rowid=None, upsert=[] if if_exists == "upsert" else None)
         self._tables: dict[str, _Table] = {}
         self._last: str | None = None
         self._ended: str | None = None

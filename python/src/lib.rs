@@ -46,6 +46,8 @@ mod _sqluice {
     #[pymodule_export]
     use crate::entities::{Entities, Kind};
     #[pymodule_export]
+    use crate::options::settings;
+    #[pymodule_export]
     use crate::places::{count_pages, exchange, merge_placed, place, places, remove_leftovers};
     #[pymodule_export]
     use crate::profile::profile;

@@ -1,88 +1,144 @@
-//! How a database is written, as the package says it.
+//! Arguments of the package's functions as values of settings, by the kinds that are declared.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use sqluice::error::{Error, Result};
-use sqluice::options::PageSize;
-use sqluice::options::{IfExists, OnConflict, WriteOptions};
-use sqluice::remote::RequestLimits;
-use sqluice::source::arrow::{ArrowOptions, DecimalAs, TimestampAs};
+use pyo3::types::{PyDict, PyString};
+use sqluice::error::{Error, Result, Setting};
+use sqluice::given::{Given, RowCount, TakesSettings, Value};
+use sqluice::options::{PageSize, WriteOptions};
+use sqluice::settings::{Declaration, Kind, Taker, Verb, numbers};
+use sqluice::source::arrow::ArrowOptions;
 
-/// What all that write have in common.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Options {
-    threads: Option<usize>,
-    memory: u64,
-    temp_dir: Option<PathBuf>,
-    page_size: Option<u32>,
-    overwrite: bool,
-    busy_timeout: f64,
-    assume_unused: bool,
-    timeout: Option<f64>,
-    retries: Option<u32>,
-    foreign_keys: Option<bool>,
-    analyze: bool,
-    on_conflict: String,
-    if_exists: String,
-    upsert: Vec<String>,
-    first_rowid: i64,
+use crate::errors::raised;
+use crate::terms;
+
+/// Reads the settings of a verb from a dict, in which a setting that is None is absent.
+pub(crate) fn given(verb: Verb, arguments: &Bound<'_, PyDict>) -> PyResult<Given> {
+    Given::collect(verb, |setting, declaration| {
+        let argument = arguments.get_item(setting.name())?.filter(|argument| !argument.is_none());
+        argument.map(|argument| value(setting, declaration.kind, &argument)).transpose()
+    })
+}
+
+/// Converts an argument to the value of a setting.
+fn value(setting: Setting, kind: Kind, argument: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let refused = |error: Error| raised(argument.py(), &error);
+    Ok(match kind {
+        Kind::Switch | Kind::YesOrNo => Value::Switch(argument.extract()?),
+        Kind::Count | Kind::Bytes | Kind::PageSize | Kind::Unsigned => Value::Count(argument.extract()?),
+        Kind::Integer(..) => Value::Integer(argument.extract()?),
+        Kind::Real => Value::Real(argument.extract()?),
+        Kind::Duration => Value::Duration(seconds(argument.extract()?).map_err(refused)?),
+        Kind::Path => Value::Path(argument.extract()?),
+        Kind::Statements => statements(argument)?,
+        Kind::Character => {
+            let text: String = argument.extract()?;
+            Value::Character(role(setting, &text).map_err(refused)?)
+        }
+        Kind::Texts | Kind::Names | Kind::Columns | Kind::Indexes => Value::Texts(names(argument)?),
+        Kind::Types | Kind::Dates | Kind::Separators => Value::Pairs(argument.extract()?),
+        Kind::Booleans => match argument.extract() {
+            Ok(columns) => {
+                let columns: Vec<(String, (String, String))> = columns;
+                Value::Booleans(columns.into_iter().map(|(name, words)| (name, Some(words))).collect())
+            }
+            Err(_) => Value::Booleans(names(argument)?.into_iter().map(|name| (name, None)).collect()),
+        },
+        Kind::RowCounts => match argument.extract() {
+            Ok(rows) => Value::RowCounts(vec![RowCount::Count(None, rows)]),
+            Err(_) => {
+                let rows: Vec<(String, u64)> = argument.extract()?;
+                let rows = rows.into_iter().map(|(table, rows)| RowCount::Count(Some(table), rows));
+                Value::RowCounts(rows.collect())
+            }
+        },
+        Kind::Share => argument.extract().map(|(share, shares)| Value::Share(share, shares))?,
+        _ => Value::Text(argument.extract()?),
+    })
+}
+
+/// Reads statements, or the path of their file.
+pub(crate) fn statements(argument: &Bound<'_, PyAny>) -> PyResult<Value> {
+    match argument.is_instance_of::<PyString>() {
+        true => Ok(Value::Text(argument.extract()?)),
+        false => Ok(Value::Path(argument.extract()?)),
+    }
+}
+
+/// Reads one name, or several.
+fn names(argument: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    match argument.is_instance_of::<PyString>() {
+        true => Ok(vec![argument.extract()?]),
+        false => argument.extract(),
+    }
+}
+
+/// Reads a character of ASCII with a role in CSV; the empty text: no character has the role.
+fn role(setting: Setting, text: &str) -> Result<Option<u8>> {
+    match text.as_bytes() {
+        [] => Ok(None),
+        [byte] if byte.is_ascii() => Ok(Some(*byte)),
+        _ => Err(Error::usage(format!("{} is not one character of ASCII", setting.name()))),
+    }
+}
+
+/// The options that all functions have that write.
+pub(crate) struct Options(Given);
+
+impl<'py> FromPyObject<'_, 'py> for Options {
+    type Error = PyErr;
+
+    fn extract(arguments: Borrowed<'_, 'py, PyAny>) -> PyResult<Options> {
+        given(Verb::Write, &*arguments.cast::<PyDict>()?).map(Options)
+    }
 }
 
 impl Options {
     pub(crate) fn write(&self) -> Result<WriteOptions> {
-        let page_size = match self.page_size {
-            None => PageSize::DEFAULT,
-            Some(bytes) => page_size(bytes)?,
-        };
-        let busy_timeout = seconds(self.busy_timeout)?;
-        let on_conflict = match self.on_conflict.as_str() {
-            "abort" => OnConflict::Abort,
-            "ignore" => OnConflict::Ignore,
-            "replace" => OnConflict::Replace,
-            other => return Err(choice("on_conflict", other, "abort, ignore or replace")),
-        };
-        let if_exists = match self.if_exists.as_str() {
-            "fail" => IfExists::Fail,
-            "append" => IfExists::Append,
-            "replace" => IfExists::Replace,
-            "upsert" => IfExists::Upsert(self.upsert.clone()),
-            other => return Err(choice("if_exists", other, "fail, append, replace or upsert")),
-        };
-        let mut options = WriteOptions::new()
-            .threads(self.threads)
-            .memory_bytes(self.memory)
-            .page_size(page_size)
-            .overwrite(self.overwrite)
-            .busy_timeout(busy_timeout)
-            .assume_unused(self.assume_unused)
-            .requests(requests(self.timeout, self.retries)?)
-            .foreign_keys(self.foreign_keys)
-            .analyze(self.analyze)
-            .on_conflict(on_conflict)
-            .first_rowid(self.first_rowid)
-            .if_exists(if_exists);
-        options.temp_dir.clone_from(&self.temp_dir);
+        let mut options = WriteOptions::new();
+        self.0.hand_over(&mut [&mut options])?;
         Ok(options)
     }
 }
 
+/// A setting of a function: its name, its parameter, the word by which the parameter sets it if there is such a word, and the default.
+type Parameter<'py> = (&'static str, String, Option<String>, Option<Bound<'py, PyAny>>);
+
+/// Returns the settings that are declared for a function, and the parameters that set them.
+#[pyfunction]
+pub(crate) fn settings<'py>(py: Python<'py>, function: &str) -> PyResult<Vec<Parameter<'py>>> {
+    let verb = Verb::ALL.iter().find(|verb| verb.name() == function);
+    let declared = verb.into_iter().flat_map(|verb| verb.settings());
+    let declared = declared.filter(|(_, declaration)| declaration.taker != Taker::Command);
+    let parameters = declared.filter_map(|(setting, declaration)| {
+        let (parameter, word) = terms::place(*setting, declaration)?;
+        let default = default(py, declaration).map(|default| (setting.name(), parameter, word, default));
+        Some(default)
+    });
+    parameters.collect()
+}
+
+/// Returns the declared default as an object.
+fn default<'py>(py: Python<'py>, declaration: &Declaration) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(text) = declaration.default else { return Ok(None) };
+    let wrong = |error: String| raised(py, &Error::usage(error));
+    Ok(Some(match declaration.kind {
+        Kind::Bytes => numbers::bytes(text).map_err(wrong)?.into_pyobject(py)?.into_any(),
+        Kind::Count | Kind::Unsigned | Kind::Integer(..) => {
+            numbers::count(text).map_err(wrong)?.into_pyobject(py)?.into_any()
+        }
+        Kind::Duration => numbers::duration(text).map_err(wrong)?.as_secs_f64().into_pyobject(py)?.into_any(),
+        _ => text.into_pyobject(py)?.into_any(),
+    }))
+}
+
 /// How Arrow's decimals and timestamps are stored.
 pub(crate) fn arrow(decimal: &str, timestamp: &str) -> Result<ArrowOptions> {
-    let decimal = match decimal {
-        "auto" => DecimalAs::Auto,
-        "text" => DecimalAs::Text,
-        "real" => DecimalAs::Real,
-        other => return Err(choice("decimal", other, "auto, text or real")),
-    };
-    let timestamp = match timestamp {
-        "iso" => TimestampAs::Iso,
-        "unix" => TimestampAs::Unix,
-        other => return Err(choice("timestamp", other, "iso or unix")),
-    };
-    Ok(ArrowOptions::new().decimal(decimal).timestamp(timestamp))
+    let mut options = ArrowOptions::new();
+    options.set(Setting::Decimal, &Value::Text(decimal.to_owned()))?;
+    options.set(Setting::Timestamp, &Value::Text(timestamp.to_owned()))?;
+    Ok(options)
 }
 
 /// Bytes as a page size.
@@ -95,15 +151,6 @@ pub(crate) fn page_size(bytes: u32) -> Result<PageSize> {
 pub(crate) fn seconds(seconds: f64) -> Result<Duration> {
     Duration::try_from_secs_f64(seconds)
         .map_err(|error| Error::usage(format!("{seconds} seconds are not a duration")).because(error))
-}
-
-/// The limits of requests that are given, and the defaults of others.
-pub(crate) fn requests(timeout: Option<f64>, retries: Option<u32>) -> Result<RequestLimits> {
-    let default = RequestLimits::default();
-    Ok(RequestLimits {
-        timeout: timeout.map_or(Ok(default.timeout), seconds)?,
-        retries: retries.unwrap_or(default.retries),
-    })
 }
 
 /// The error for a value that is not one of the allowed words.

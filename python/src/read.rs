@@ -10,58 +10,31 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyDict};
 use sqluice::error::{Error, Result};
-use sqluice::export::{Mixed, ReadOptions};
+use sqluice::given::Given;
 use sqluice::progress::Context;
 use sqluice::read::{Read, RecordBatches};
+use sqluice::settings::Verb;
 
 use crate::errors::raised_by;
-use crate::options::{choice, requests, seconds};
+use crate::options::given;
 use crate::run::run;
 use crate::terms::Function;
 
-/// How a database is read.
+/// What of a database is read.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct ReadArgs {
-    pub(crate) columns: Option<Vec<String>>,
-    #[pyo3(item("where"))]
-    pub(crate) filter: Option<String>,
-    pub(crate) query: Option<String>,
-    pub(crate) limit: Option<u64>,
+pub(crate) struct Rows {
+    table: Option<String>,
+    query: Option<String>,
     part: Option<(u32, u32)>,
     basis: Option<String>,
-    mixed: String,
-    pub(crate) dates: bool,
-    pub(crate) threads: Option<usize>,
-    busy_timeout: f64,
-    timeout: Option<f64>,
-    retries: Option<u32>,
-    busy_limit: Option<f64>,
 }
 
-impl ReadArgs {
-    pub(crate) fn mixed(&self) -> Result<Mixed> {
-        match self.mixed.as_str() {
-            "error" => Ok(Mixed::Error),
-            "text" => Ok(Mixed::Text),
-            "null" => Ok(Mixed::Null),
-            other => Err(choice("mixed", other, "error, text or null")),
-        }
-    }
-
-    pub(crate) fn options(&self) -> Result<ReadOptions> {
-        let mut options = ReadOptions::new();
-        options.busy_timeout = seconds(self.busy_timeout)?;
-        options.busy_limit = self.busy_limit.map(seconds).transpose()?;
-        options.requests = requests(self.timeout, self.retries)?;
-        Ok(options)
-    }
-
-    fn read(self, source: PathBuf, table: Option<String>) -> Result<Read> {
-        let (mixed, options) = (self.mixed()?, self.options()?);
-        let read = match (table, self.query) {
+impl Rows {
+    fn read(self, source: PathBuf, given: &Given) -> Result<Read> {
+        let read = match (self.table, self.query) {
             (Some(table), None) => Read::table(source, table),
             (None, Some(sql)) => Read::query(source, sql),
             _ => {
@@ -69,13 +42,9 @@ impl ReadArgs {
                     .hint("name a table, or give a query"));
             }
         };
-        let read = read
-            .columns(self.columns)
-            .filter(self.filter)
-            .limit(self.limit)
-            .part(self.part)
-            .basis(self.basis);
-        Ok(read.mixed(mixed).dates(self.dates).threads(self.threads).read(options))
+        let mut read = read.part(self.part).basis(self.basis);
+        given.hand_over(&mut [&mut read])?;
+        Ok(read)
     }
 }
 
@@ -88,9 +57,10 @@ pub(crate) struct Reading {
 #[pymethods]
 impl Reading {
     #[new]
-    fn new(py: Python<'_>, source: PathBuf, table: Option<String>, args: ReadArgs) -> PyResult<Reading> {
+    fn new(py: Python<'_>, source: PathBuf, rows: Rows, arguments: &Bound<'_, PyDict>) -> PyResult<Reading> {
+        let given = given(Verb::Read, arguments)?;
         let read = run(py, Function::Read, None, |context| {
-            let read = args.read(source, table)?;
+            let read = rows.read(source, &given)?;
             read.check(context)?;
             Ok(read)
         })?;

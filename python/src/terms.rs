@@ -10,6 +10,7 @@
 use pyo3::prelude::*;
 use sqluice::error::{Message, Setting};
 use sqluice::report::Report;
+use sqluice::settings::{Declaration, Kind, Taker, Verb};
 
 /// Whose parameters they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,55 +47,76 @@ impl Function {
 
     /// A setting as an argument, with its value if it has one, or as the name of the parameter; `None`: no parameter sets it.
     fn parameter(self, setting: Setting, value: Option<&str>) -> Option<String> {
-        use Setting::*;
-        let name = setting.name();
-        let word = match setting {
-            Dir | List | Preview | Stdout => return None,
-            Part if self != Function::Read => return None,
-            Append => "if_exists=\"append\"",
-            ReplaceTable => "if_exists=\"replace\"",
-            Upsert => {
+        match setting {
+            // `read` takes the number of a part.
+            Setting::Part if self == Function::Read => {
+                return Some(value.map_or("`part`".to_owned(), |part| format!("part={part}")));
+            }
+            Setting::Upsert => {
                 // Made-up rows have no key to find others by.
                 let key = value.filter(|_| self != Function::Generate);
                 let key = key.map_or(String::new(), |key| format!(", primary_key={}", strings(key)));
                 return Some(format!("if_exists=\"upsert\"{key}"));
             }
-            Discard => "db=None",
-            Header => "header=True",
-            NoHeader => "header=False",
-            Kv => "layout=\"kv\"",
-            Compress if value == Some("none") => "compress=False",
-            Compress => "compress=True",
-            AddColumns | Analyze | AssumeUnused | Compact | Dates | EmptyAsText | Force | ForeignKeys
-            | Full | InteriorFirst | KeepRowids | Lossy | NoIndexes | NoVerify | Overwrite
-            | OverwriteReject | Pad | RewriteReferences | SkipBadFiles | Strict | StrictMask
-            | StrictQuotes | Tree | WithoutRowid => {
-                return Some(format!("{name}=True"));
+            Setting::Discard => return Some("db=None".to_owned()),
+            Setting::NoHeader => return Some("header=False".to_owned()),
+            Setting::Compress => {
+                let compresses = value != Some("none");
+                return Some(if compresses { "compress=True" } else { "compress=False" }.to_owned());
             }
-            Quote if value == Some("none") => "quote=\"\"",
-            ExcludeTable => {
+            Setting::Quote if value == Some("none") => return Some("quote=\"\"".to_owned()),
+            Setting::ExcludeTable => {
                 return Some(match value {
                     Some(table) => format!("exclude_tables=[{table:?}]"),
                     None => "`exclude_tables`".to_owned(),
                 });
             }
-            _ => {
-                let Some(value) = value else { return Some(format!("`{name}`")) };
-                let value = match setting {
-                    Boolean if value.contains('=') => words(value),
-                    Boolean | Columns | DecimalComma | PrimaryKey => strings(value),
-                    Index | Unique => format!("[{value:?}]"),
-                    Memory => bytes(value),
-                    Rows => rows(value),
-                    Date | Thousands | Type => typed(value),
-                    ApplicationId | BusyLimit | BusyTimeout | Retries | Timeout | Limit | MaxRejects
-                    | PageSize | Part | Scale | Seed | SkipLines | UserVersion | Threads => value.to_owned(),
-                    _ => format!("{value:?}"),
-                };
-                return Some(format!("{name}={value}"));
+            _ => {}
+        }
+        let mut declarations = Verb::ALL.iter().filter_map(|verb| verb.declaration(setting));
+        let declaration = declarations.find(|declaration| declaration.taker != Taker::Command)?;
+        let (name, word) = place(setting, declaration)?;
+        match (word, value) {
+            (Some(word), _) => Some(format!("{name}={word:?}")),
+            (None, _) if matches!(declaration.kind, Kind::Switch | Kind::YesOrNo) => {
+                Some(format!("{name}=True"))
             }
-        };
-        Some(word.to_owned())
+            (None, None) => Some(format!("`{name}`")),
+            (None, Some(value)) => Some(format!("{name}={}", argument(declaration.kind, value))),
+        }
+    }
+}
+
+/// Returns the parameter that sets a setting, and the word that does so if the parameter takes one of several words; `None`: no parameter
+/// of its own sets it.
+pub(crate) fn place(setting: Setting, declaration: &Declaration) -> Option<(String, Option<String>)> {
+    let (name, word) = match setting {
+        Setting::Append => ("if_exists", Some("append")),
+        Setting::ReplaceTable => ("if_exists", Some("replace")),
+        Setting::Upsert => ("if_exists", Some("upsert")),
+        Setting::Kv => ("layout", Some("kv")),
+        // `header` sets it.
+        Setting::NoHeader => return None,
+        Setting::ExcludeTable => ("exclude_tables", None),
+        Setting::Table if declaration.kind == Kind::Names => ("tables", None),
+        _ => (setting.name(), None),
+    };
+    Some((name.to_owned(), word.map(str::to_owned)))
+}
+
+/// Returns a value as Python writes it.
+fn argument(kind: Kind, value: &str) -> String {
+    match kind {
+        Kind::Booleans if value.contains('=') => words(value),
+        Kind::Booleans | Kind::Columns | Kind::Names => strings(value),
+        Kind::Indexes => format!("[{value:?}]"),
+        Kind::Bytes => bytes(value),
+        Kind::RowCounts => rows(value),
+        Kind::Types | Kind::Dates | Kind::Separators => typed(value),
+        Kind::Count | Kind::Unsigned | Kind::Integer(..) | Kind::Real | Kind::Duration | Kind::PageSize => {
+            value.to_owned()
+        }
+        _ => format!("{value:?}"),
     }
 }
 
@@ -154,10 +176,10 @@ fn words(column: &str) -> String {
 /// All settings and what they are called here, without a value and with one; for tests.
 #[pyfunction]
 pub(crate) fn setting_terms() -> Vec<(&'static str, Vec<Option<String>>)> {
-    let all = Setting::ALL.iter().map(|setting| {
+    let all = Setting::all().map(|setting| {
         let functions = [Function::Load, Function::Generate, Function::Read];
         let terms = functions.iter().flat_map(|function| {
-            [None, Some("A")].into_iter().map(|value| function.parameter(*setting, value))
+            [None, Some("A")].into_iter().map(|value| function.parameter(setting, value))
         });
         (setting.name(), terms.collect())
     });

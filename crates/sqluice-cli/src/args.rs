@@ -9,19 +9,14 @@ mod lab;
 mod load;
 mod merge;
 mod profile;
-mod rows;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
-use std::time::Duration;
 
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand};
-use sqluice::options::PageSize;
-use sqluice::options::WriteOptions;
-use sqluice::remote::RequestLimits;
 
-use crate::numbers;
-pub(crate) use archive::{Compress, Pack, Unpack};
+use crate::settings::{self, Flags};
+pub(crate) use archive::{Pack, Unpack};
 pub(crate) use copy::Copy;
 pub(crate) use export::Export;
 pub(crate) use generate::Generate;
@@ -30,7 +25,6 @@ pub(crate) use lab::Lab;
 pub(crate) use load::Load;
 pub(crate) use merge::Merge;
 pub(crate) use profile::Profile;
-pub(crate) use rows::RowCount;
 
 /// Fill SQLite databases at the speed of the disk.
 #[derive(Debug, Parser)]
@@ -108,95 +102,6 @@ pub(crate) enum Command {
     Man(Man),
 }
 
-/// Flags of the verbs that write a database.
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct Write {
-    /// Replace an existing database; on a terminal, you are asked first
-    #[arg(
-        long_help = "Replace an existing database as a whole. On a terminal, its tables are listed and you are asked first",
-        long
-    )]
-    pub(crate) overwrite: bool,
-    /// Replace an existing database without asking
-    #[arg(short, long, hide_short_help = true)]
-    pub(crate) yes: bool,
-    /// Print the plan, and write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Refuse rows whose FOREIGN KEY refers to a missing row [default: yes in a new database, no in an existing one]
-    #[arg(long, help_heading = "Writing", hide_short_help = true)]
-    pub(crate) foreign_keys: bool,
-    /// Run ANALYZE at the end, so that SQLite can choose between indexes [default: not run]
-    #[arg(long, help_heading = "Writing", hide_short_help = true)]
-    pub(crate) analyze: bool,
-    /// Page size of a new database in bytes: a power of two from 512 to 65536 [default: 4096]
-    #[arg(long, value_name = "BYTES", value_parser = page_size, help_heading = "Writing", hide_short_help = true)]
-    pub(crate) page_size: Option<PageSize>,
-    /// How long to wait for a database that another program has locked: seconds, or such as 500ms or 2min
-    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration, help_heading = "Writing", hide_short_help = true)]
-    pub(crate) busy_timeout: Duration,
-    /// Replace a database by a rename even if others could have it open unseen [default: write its pages in one transaction then]
-    #[arg(long, help_heading = "Writing", hide_short_help = true)]
-    pub(crate) assume_unused: bool,
-    /// Number of worker threads [default: one per core]
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Resources", hide_short_help = true)]
-    pub(crate) threads: Option<u16>,
-    /// Memory for buffers, such as 512MiB
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = numbers::bytes, help_heading = "Resources", hide_short_help = true)]
-    pub(crate) memory: u64,
-    /// Folder for temporary files: data that exceeds --memory, and piped input that is read twice [default: the folder of the
-    /// database]
-    #[arg(long, value_name = "DIR", help_heading = "Resources", hide_short_help = true)]
-    pub(crate) temp_dir: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) requests: Requests,
-}
-
-/// Flags of the verbs that read or write URLs.
-#[derive(Clone, Copy, Debug, ClapArgs)]
-#[command(next_help_heading = "URLs")]
-pub(crate) struct Requests {
-    /// Give up when a server has sent nothing for this time, repeated requests included: seconds, or such as 500ms or 5min [default: 2min]
-    #[arg(long, value_name = "DURATION", value_parser = numbers::duration, hide_short_help = true)]
-    timeout: Option<Duration>,
-    /// Send a request that fails for now again up to N times; a read goes on where it broke off [default: 20]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000), hide_short_help = true)]
-    retries: Option<u32>,
-}
-
-impl Requests {
-    /// The limits that are given, and the defaults of others.
-    pub(crate) fn limits(self) -> RequestLimits {
-        let RequestLimits { timeout, retries } = RequestLimits::default();
-        RequestLimits { timeout: self.timeout.unwrap_or(timeout), retries: self.retries.unwrap_or(retries) }
-    }
-}
-
-impl Write {
-    pub(crate) fn options(&self) -> WriteOptions {
-        let mut options = WriteOptions::new()
-            .threads(self.threads.map(usize::from))
-            .memory_bytes(self.memory)
-            .page_size(self.page_size.unwrap_or(PageSize::DEFAULT))
-            .overwrite(self.overwrite)
-            .busy_timeout(self.busy_timeout)
-            .assume_unused(self.assume_unused)
-            .foreign_keys(self.foreign_keys.then_some(true))
-            .analyze(self.analyze)
-            .requests(self.requests.limits());
-        options.temp_dir.clone_from(&self.temp_dir);
-        options
-    }
-}
-
-fn page_size(text: &str) -> Result<PageSize, String> {
-    let bytes = numbers::bytes(text)?;
-    u32::try_from(bytes)
-        .ok()
-        .and_then(PageSize::new)
-        .ok_or_else(|| "a page size is a power of two from 512 to 65536".to_owned())
-}
-
 /// Create indexes on all cores
 ///
 /// Entries are sorted on all cores and written as pages. All statements are one transaction: either all indexes are created, or none. Other
@@ -214,21 +119,8 @@ pub(crate) struct Index {
     /// CREATE INDEX statements
     #[arg(value_name = "SQL", required = true)]
     pub(crate) sql: Vec<String>,
-    /// Print the plan, and write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// How long to wait for a database that another program has locked: seconds, or such as 500ms or 2min
-    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration, help_heading = "Writing", hide_short_help = true)]
-    pub(crate) busy_timeout: Duration,
-    /// Number of worker threads [default: one per core]
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Resources", hide_short_help = true)]
-    pub(crate) threads: Option<u16>,
-    /// Memory for buffers, such as 512MiB
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = numbers::bytes, help_heading = "Resources", hide_short_help = true)]
-    pub(crate) memory: u64,
-    /// Folder for temporary files: data that exceeds --memory [default: the folder of the database]
-    #[arg(long, value_name = "DIR", help_heading = "Resources", hide_short_help = true)]
-    pub(crate) temp_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) flags: Flags<settings::Index>,
 }
 
 /// Measure which settings are fastest for your schema on your disk
@@ -247,12 +139,8 @@ pub(crate) struct Advise {
     /// A file with CREATE TABLE and CREATE INDEX statements; comments such as `-- gen: int(1, 100)` describe the values of a column
     #[arg(value_name = "SCHEMA.sql")]
     pub(crate) schema: PathBuf,
-    /// The folder to measure in, on the disk to be measured
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) dir: PathBuf,
-    /// Rows of each table, which are kept in memory [default: as many as the time allows]
-    #[arg(short = 'n', long, value_name = "N", value_parser = numbers::count)]
-    pub(crate) rows: Option<u64>,
+    #[command(flatten)]
+    pub(crate) flags: Flags<settings::Advise>,
 }
 
 /// Verify that a database is sound
@@ -271,12 +159,8 @@ pub(crate) struct Check {
     /// The database
     #[arg(value_name = "DB")]
     pub(crate) db: PathBuf,
-    /// Also run SQLite's integrity_check
-    #[arg(long)]
-    pub(crate) full: bool,
-    /// Number of threads that read [default: one per core]
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
+    #[command(flatten)]
+    pub(crate) flags: Flags<settings::Check>,
 }
 
 /// Show the tables of a database: rows, pages, fill
@@ -319,23 +203,10 @@ pub(crate) struct Man {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::{Role, character, role};
     use clap::CommandFactory;
 
     #[test]
     fn the_arguments_are_consistent() {
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn characters_have_names_where_shells_make_them_hard_to_type() {
-        assert_eq!(character("\\t"), Ok(b'\t'));
-        assert_eq!(character("tab"), Ok(b'\t'));
-        assert_eq!(character(";"), Ok(b';'));
-        assert!(["", "||", "§", "\n", "\0"].into_iter().all(|text| character(text).is_err()));
-        assert_eq!(
-            (role(""), role("none"), role("'")),
-            (Ok(Role::None), Ok(Role::None), Ok(Role::Character(b'\'')))
-        );
     }
 }

@@ -2,18 +2,17 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `numbers`, `quantities`: numbers as people write and read them; `table`: text in columns; `terms`: settings as flags
-//! * `formats`, `failure`, `signals`, `progress`
+//! * `quantities`: numbers as people read them; `table`: text in columns; `terms`: settings as flags
+//! * `settings`: declared settings as flags; `failure`, `signals`, `progress`
 //! * `args`: what is asked for; `printer`: what is said; `commands`: one file for each
 
 mod args;
 mod commands;
 mod failure;
-mod formats;
-mod numbers;
 mod printer;
 mod progress;
 mod quantities;
+mod settings;
 mod signals;
 mod table;
 mod terms;

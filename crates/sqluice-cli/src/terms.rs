@@ -1,15 +1,41 @@
 //! The command's words for what messages name as data.
 
 use std::error::Error as StdError;
+use std::sync::LazyLock;
 
 use sqluice::error::{Error, Message, Setting};
 
-/// A setting as the flag that it is here: `--temp-dir DIR`.
-pub(crate) fn flag(setting: Setting, value: Option<&str>) -> String {
-    let name = match setting {
+/// The names of all flags, in the order of their settings.
+static FLAG_NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let name = |setting| match setting {
         Setting::Type => "type".to_owned(),
+        Setting::Purpose => "for".to_owned(),
         other => other.name().replace('_', "-"),
     };
+    Setting::all().map(name).collect()
+});
+
+/// Returns the name of the flag of a setting, such as `temp-dir`.
+pub(crate) fn flag_name(setting: Setting) -> &'static str {
+    &FLAG_NAMES[setting as usize]
+}
+
+/// Returns a text of help with flags in the place of names such as `{temp_dir}`.
+pub(crate) fn in_flags(text: &str) -> String {
+    let mut pieces = text.split('{');
+    let mut flags = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        match piece.split_once('}') {
+            Some((name, rest)) => flags += &format!("--{}{rest}", name.replace('_', "-")),
+            None => flags += &format!("{{{piece}"),
+        }
+    }
+    flags
+}
+
+/// A setting as the flag that it is here: `--temp-dir DIR`.
+pub(crate) fn flag(setting: Setting, value: Option<&str>) -> String {
+    let name = flag_name(setting);
     match value {
         // The shell keeps the quotes around a name.
         Some(value) if value.contains('"') => format!("--{name} '{}'", value.replace('\'', "'\\''")),
@@ -49,6 +75,7 @@ pub(crate) fn error(error: &(dyn StdError + 'static)) -> String {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+    use sqluice::settings::{Taker, Verb};
 
     fn long_flags(command: &clap::Command) -> Vec<String> {
         let own = command.get_arguments().filter_map(|arg| Some(format!("--{}", arg.get_long()?)));
@@ -58,11 +85,12 @@ mod tests {
     #[test]
     fn every_setting_is_a_flag_that_the_command_has() {
         let known = long_flags(&crate::args::Args::command());
-        let unknown: Vec<String> = Setting::ALL
-            .iter()
-            .map(|setting| flag(*setting, None))
-            .filter(|flag| !known.contains(flag))
-            .collect();
+        let is_flag = |setting: &Setting| {
+            let of_verbs = Verb::ALL.iter().filter_map(|verb| verb.declaration(*setting));
+            of_verbs.into_iter().any(|declaration| declaration.taker != Taker::Library)
+        };
+        let flags = Setting::all().filter(is_flag).map(|setting| flag(setting, None));
+        let unknown: Vec<String> = flags.filter(|flag| !known.contains(flag)).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
     }
 }

@@ -6,7 +6,9 @@
 //! * [`size`]: bytes, in words; [`similar`]: names that a misspelled one may mean; [`checksum`]: of the pages of a file; [`splitmix`]: random numbers;
 //!   [`append`]: short byte strings and digits
 //! * [`affinity`]: values as SQLite converts them for a column
+//! * [`settings`]: the settings of all verbs, each declared once
 //! * [`error`]: what went wrong, where, and what to do; [`progress`]: what runs are watched by, and what ends them
+//! * [`given`]: values that are given for settings, and the options that take them
 //! * [`remote`]: files behind URLs
 //! * [`batch`]: rows, column by column; [`sqlite_error`]: errors of SQLite as errors of sqluice; [`database_path`]: how SQLite
 //!   reads the name of a database
@@ -22,11 +24,15 @@ pub mod batch;
 pub mod checksum;
 pub mod database_path;
 pub mod error;
+#[doc(hidden)]
+pub mod given;
 pub mod progress;
 pub mod remote;
 pub mod rows;
 pub mod schema;
 mod setters;
+#[doc(hidden)]
+pub mod settings;
 pub mod similar;
 pub mod size;
 pub mod source;

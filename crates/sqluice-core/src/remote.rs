@@ -8,7 +8,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
+use crate::given::{TakesSettings, Value};
 use crate::waits;
 
 /// The schemes of URLs that are read.
@@ -33,6 +34,17 @@ pub const RETRIES: u32 = 20;
 impl Default for RequestLimits {
     fn default() -> RequestLimits {
         RequestLimits { timeout: waits::scaled(TIMEOUT), retries: RETRIES }
+    }
+}
+
+impl TakesSettings for RequestLimits {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::Timeout => self.timeout = value.to()?,
+            Setting::Retries => self.retries = value.to()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 }
 

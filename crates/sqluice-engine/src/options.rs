@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::remote::RequestLimits;
 use sqluice_core::setters;
 use sqluice_core::source::PART_BYTES;
@@ -170,6 +172,42 @@ setters! { WriteOptions:
     requests(limits: RequestLimits) = limits;
 }
 
+impl TakesSettings for WriteOptions {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::Threads => self.threads = Some(value.to()?),
+            Setting::Memory => self.memory_bytes = value.to()?,
+            Setting::PageSize => self.page_size = given_page_size(value)?,
+            Setting::Overwrite => self.overwrite = value.to()?,
+            Setting::TempDir => self.temp_dir = Some(value.to()?),
+            Setting::OnConflict => self.on_conflict = value.word(setting, &OnConflict::WORDS)?,
+            Setting::Analyze => self.analyze = value.to()?,
+            Setting::ForeignKeys => self.foreign_keys = Some(value.to()?),
+            Setting::Append => self.if_exists = IfExists::Append,
+            Setting::ReplaceTable => self.if_exists = IfExists::Replace,
+            Setting::Upsert => self.if_exists = IfExists::Upsert(value.to()?),
+            Setting::FirstRowid => self.first_rowid = value.to()?,
+            Setting::BusyTimeout => self.busy_timeout = value.to()?,
+            Setting::AssumeUnused => self.assume_unused = value.to()?,
+            _ => return self.requests.set(setting, value),
+        }
+        Ok(true)
+    }
+}
+
+/// Reads a page size that is given.
+///
+/// # Errors
+/// When there is no such page size.
+pub fn given_page_size(value: &Value) -> Result<PageSize> {
+    let bytes: u64 = value.to()?;
+    u32::try_from(bytes).ok().and_then(PageSize::new).ok_or_else(|| {
+        let message =
+            message![Setting::PageSize.to(bytes.to_string()), " is not a power of two from 512 to 65536"];
+        Error::usage(message)
+    })
+}
+
 /// How a row is handled whose PRIMARY KEY or UNIQUE key an earlier row has
 /// ([ON CONFLICT](https://www.sqlite.org/lang_conflict.html)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -182,6 +220,11 @@ pub enum OnConflict {
     Ignore,
     /// Earlier rows with its key are left out.
     Replace,
+}
+
+impl OnConflict {
+    const WORDS: [(&str, OnConflict); 3] =
+        [("abort", OnConflict::Abort), ("ignore", OnConflict::Ignore), ("replace", OnConflict::Replace)];
 }
 
 /// How a table that exists in the database is handled.

@@ -59,8 +59,27 @@ struct Bad {
     first: (sqluice_core::error::Place, Message),
 }
 
+/// The number of bad rows, and of their lines in the input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rejected {
+    /// Rows.
+    pub rows: u64,
+    /// Lines, of which a quoted field may have several.
+    pub lines: u64,
+}
+
+impl Rejected {
+    pub(crate) fn add(&mut self, bad: &BadRow) {
+        self.rows += 1;
+        self.lines += bad.lines();
+    }
+}
+
 /// The fewest rows of an input that fails the run when more than nine tenths of them are bad.
 const JUDGED_ROWS_MIN: u64 = 20;
+
+/// More bad rows of an input than that fail the run when they outnumber the good ones.
+const OUTNUMBERING_MIN: u64 = 100;
 
 #[derive(Debug)]
 struct Unnamed {
@@ -151,16 +170,17 @@ impl RejectFile {
         }
         for Tally { input, rows } in &self.tallies {
             let (Some(bad), rows) = (self.inputs.get(input), rows.load(Ordering::Relaxed)) else { continue };
-            let mostly = rows >= JUDGED_ROWS_MIN && bad.rows.saturating_mul(10) >= rows.saturating_mul(9);
+            let mostly = rows >= JUDGED_ROWS_MIN && bad.rows.saturating_mul(10) >= rows.saturating_mul(9)
+                || bad.rows > OUTNUMBERING_MIN && bad.rows > rows - bad.rows.min(rows);
             if bad.rows < rows && !mostly {
                 continue;
             }
             let how_many = match bad.rows < rows {
-                true => format!("{} of {rows} rows", bad.rows),
-                false => "every row".to_owned(),
+                true => format!("{} of {rows} rows of this file are bad", bad.rows),
+                false => "every row of this file is bad".to_owned(),
             };
             let (place, what) = &bad.first;
-            let message = message![how_many, " of this file is bad; the first: ", what];
+            let message = message![how_many, "; the first: ", what];
             let path = self.path.display();
             return Err(Error::input(message).at(place.clone()).hint(message![
                 format!("all bad rows are in {path}; "),

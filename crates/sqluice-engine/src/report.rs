@@ -28,6 +28,8 @@ pub struct Report {
     pub rows: u64,
     /// Bad rows that went to the reject file.
     pub rejected: u64,
+    /// The lines of these rows in the input.
+    pub rejected_lines: u64,
     /// Rows that were left out: another row has the same key, or a trigger says so.
     pub ignored: u64,
     /// Pages of the file.
@@ -87,6 +89,9 @@ pub struct InputReport {
     /// Notes on what a user might not expect.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Message>,
+    /// Values that may not be what they seem, with the place of the first, and the setting that reads them in another way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Message>,
 }
 
 /// A file that was left out.
@@ -103,7 +108,14 @@ pub struct SkippedFile {
 impl InputReport {
     /// An input of that name, whose rows went to `table`.
     pub fn new(name: impl Into<String>, table: impl Into<String>, recognised: Recognised) -> InputReport {
-        InputReport { name: name.into(), table: table.into(), recognised, padded: 0, notes: Vec::new() }
+        InputReport {
+            name: name.into(),
+            table: table.into(),
+            recognised,
+            padded: 0,
+            notes: Vec::new(),
+            warnings: Vec::new(),
+        }
     }
 }
 
@@ -122,7 +134,8 @@ impl Report {
     /// The report with its notes in the terms of a front end, ready to be printed or serialized.
     #[must_use]
     pub fn in_terms(mut self, name: impl Fn(Setting, Option<&str>) -> String) -> Report {
-        let notes = self.inputs.iter_mut().flat_map(|input| &mut input.notes);
+        let notes =
+            self.inputs.iter_mut().flat_map(|input| input.notes.iter_mut().chain(&mut input.warnings));
         let skipped = self.skipped.iter_mut().map(|skipped| &mut skipped.why);
         notes.chain(skipped).for_each(|message| *message = message.in_terms(&name));
         self
@@ -146,7 +159,8 @@ impl Report {
         Report {
             target: plan.target.as_ref().map(|target| target.name().to_owned()),
             rows: tables.iter().map(|table| table.tree.entries).sum(),
-            rejected: tables.iter().map(|table| table.rejected).sum(),
+            rejected: tables.iter().map(|table| table.rejected.rows).sum(),
+            rejected_lines: tables.iter().map(|table| table.rejected.lines).sum(),
             ignored: reports.iter().map(|table| table.ignored).sum(),
             pages,
             page_bytes: plan.page_bytes,
@@ -186,7 +200,8 @@ fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict)
         name: plan.name.clone(),
         action: plan.action,
         rows: entries,
-        rejected: written.rejected,
+        rejected: written.rejected.rows,
+        rejected_lines: written.rejected.lines,
         padded: 0,
         ignored,
         updated,
@@ -227,6 +242,8 @@ pub struct TableReport {
     pub rows: u64,
     /// Bad rows that went to the reject file.
     pub rejected: u64,
+    /// The lines of these rows in the input.
+    pub rejected_lines: u64,
     /// Rows that were loaded although fields are missing at their end, which are NULL.
     pub padded: u64,
     /// Rows that were left out: another row has the same key, or a trigger says so.

@@ -25,7 +25,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
-use sqluice_core::error::{Error, Result};
+use sqluice_core::error::{Error, Result, Setting};
+use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::remote::RequestLimits;
 use sqluice_core::schema::Schema;
@@ -70,6 +71,17 @@ impl ReadOptions {
             requests: RequestLimits::default(),
             pending_byte: None,
         }
+    }
+}
+
+impl TakesSettings for ReadOptions {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::BusyTimeout => self.busy_timeout = value.to()?,
+            Setting::BusyLimit => self.busy_limit = Some(value.to()?),
+            _ => return self.requests.set(setting, value),
+        }
+        Ok(true)
     }
 }
 

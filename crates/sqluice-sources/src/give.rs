@@ -23,10 +23,16 @@ pub(super) trait GivenRows {
     fn refused(&mut self, row: usize, column: usize, error: Error) -> BadRow;
 }
 
-/// Gives `rows` rows to the sink: at once, and those that it refuses one by one, between the runs of the others.
-pub(super) fn give(rows: usize, found: &mut dyn GivenRows, sink: &mut dyn Sink) -> Result<()> {
-    // Refused rows that are not reported yet, in reverse order.
-    let mut refused: Vec<RefusedRow> = Vec::new();
+/// Gives `rows` rows to the sink: at once, and those that it refuses one by one, between the runs of the others. It does not get those that
+/// are `refused` before, in their order.
+pub(super) fn give(
+    rows: usize,
+    mut refused: Vec<RefusedRow>,
+    found: &mut dyn GivenRows,
+    sink: &mut dyn Sink,
+) -> Result<()> {
+    // Those that are not reported yet, in reverse order.
+    refused.reverse();
     let mut from = 0;
     while from < rows {
         let to = refused.last().map_or(rows, |next| next.row);

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
+use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::progress::{Amount, Context};
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::setters;
@@ -105,6 +106,17 @@ setters! { Extent:
     scale(scale: impl Into<Option<f64>>) = scale.into();
 }
 
+impl TakesSettings for Generate {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::Seed => self.seed = value.to()?,
+            Setting::RowsScale => self.extent.scale = Some(value.to()?),
+            _ => return self.write.set(setting, value),
+        }
+        Ok(true)
+    }
+}
+
 impl Extent {
     /// All rows.
     pub fn new() -> Extent {
@@ -167,16 +179,25 @@ impl Generate {
     /// does not exist, or should go into an existing database.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedGenerate> {
         context.cancel.check()?;
-        let mut generate = match self.extent.share {
-            Some(_) => self.of_share()?,
-            None => self.clone(),
-        };
+        let mut generate = self.for_its_share()?;
         remote::connect(generate.target.as_deref(), &mut generate.write, &context.cancel)?;
         generate.understand()
     }
 
-    /// Returns this generation with the settings of a share.
-    fn of_share(&self) -> Result<Generate> {
+    /// Returns the first rows of each table, at most `rows` each, as queries will return them. Writes nothing, and sends no request if the target is a URL.
+    ///
+    /// # Errors
+    /// As [`Generate::prepare`]; if a row can't be generated.
+    pub fn preview(&self, rows: u64, context: &Context<'_>) -> Result<Vec<Preview>> {
+        context.cancel.check()?;
+        self.for_its_share()?.understand()?.preview(rows)
+    }
+
+    /// Returns a copy with the settings that a share needs, if only a share is generated.
+    fn for_its_share(&self) -> Result<Generate> {
+        if self.extent.share.is_none() {
+            return Ok(self.clone());
+        }
         if self.write.foreign_keys == Some(true) {
             return Err(Error::usage("rows of a share may refer to rows of other shares").hint(message![
                 "leave ",
@@ -416,11 +437,8 @@ impl PreparedGenerate {
         &self.spec
     }
 
-    /// The first rows of each table, `rows` of them at most, as they will be read. Nothing is written.
-    ///
-    /// # Errors
-    /// When a row can't be made.
-    pub fn preview(&self, rows: u64) -> Result<Vec<Preview>> {
+    /// Returns the first rows of each table, at most `rows` each.
+    fn preview(&self, rows: u64) -> Result<Vec<Preview>> {
         let counts: Vec<u64> = self.rows.iter().map(|all| rows.min(*all)).collect();
         preview::preview(&self.generate.schema, &self.spec, self.seed, &self.all, &self.first_rows, &counts)
     }

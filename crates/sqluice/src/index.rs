@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use sqluice_core::error::{Error, Result};
+use sqluice_core::error::{Error, Result, Setting};
+use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::progress::Context;
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
@@ -140,6 +141,16 @@ setters! { Index:
     busy_timeout(timeout: Duration) = timeout;
     /// Sets threads, memory and temporary space.
     write(options: WriteOptions) = options;
+}
+
+impl TakesSettings for Index {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::BusyTimeout => self.busy_timeout = value.to()?,
+            _ => return self.write.set(setting, value),
+        }
+        Ok(true)
+    }
 }
 
 impl Index {

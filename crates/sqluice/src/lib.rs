@@ -265,7 +265,7 @@
 
 pub use sqluice_core::{affinity, batch, checksum, error, progress, rows, schema, size};
 #[doc(hidden)]
-pub use sqluice_core::{setters, splitmix, waits};
+pub use sqluice_core::{given, setters, settings, splitmix, waits};
 #[doc(hidden)]
 pub use sqluice_engine::{encode, existing, insert, output, sort, trees};
 pub use sqluice_engine::{options, plan, report};

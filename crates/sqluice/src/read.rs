@@ -32,6 +32,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::progress::{Cancel, Context};
 use sqluice_core::setters;
 use sqluice_reader::Snapshot;
@@ -42,6 +43,7 @@ use sqluice_writers::in_order::InOrder;
 use sqluice_writers::types::ColumnType;
 use sqluice_writers::unfit::{Mixed, Nulled};
 
+use crate::export::given_mixed;
 use crate::export::typed::{BATCH_BYTES, Typed, ValueOptions};
 use crate::remote;
 
@@ -78,6 +80,21 @@ pub struct Read {
     pub threads: Option<usize>,
     /// How the database is read.
     pub read: ReadOptions,
+}
+
+impl TakesSettings for Read {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::Columns => self.columns = Some(value.to()?),
+            Setting::Where => self.filter = Some(value.to()?),
+            Setting::Limit => self.limit = Some(value.to()?),
+            Setting::Mixed => self.mixed = given_mixed(value)?,
+            Setting::Dates => self.dates = value.to()?,
+            Setting::Threads => self.threads = Some(value.to()?),
+            _ => return self.read.set(setting, value),
+        }
+        Ok(true)
+    }
 }
 
 setters! { Read:

@@ -13,7 +13,8 @@
 
 use std::path::PathBuf;
 
-use sqluice_core::error::{Error, Result};
+use sqluice_core::error::{Error, Result, Setting};
+use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::progress::{Amount, Context};
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
@@ -55,6 +56,16 @@ setters! { Tpch:
     target(target: impl Into<Option<PathBuf>>) = target.into();
     /// Sets how the database is written.
     write(options: WriteOptions) = options;
+}
+
+impl TakesSettings for Tpch {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            // The rows of the benchmark depend on the scale alone.
+            Setting::Seed => Ok(true),
+            _ => self.write.set(setting, value),
+        }
+    }
 }
 
 impl Tpch {

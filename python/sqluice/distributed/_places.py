@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 from .. import _sqluice
 from .._report import MergeReport, from_json
-from .._write import write_options
 
 FILE = "target.db"
 
@@ -44,14 +43,14 @@ class Placed:
 
 def count(shard: str, table: str, threads: int | None, memory: int) -> int:
     """The pages that the leaves of a shard take, and what overflows from them."""
-    return _sqluice.count_pages(shard, table, write_options(threads=threads, memory=memory))
+    return _sqluice.count_pages(shard, table, {"threads": threads, "memory": memory})
 
 
 def plan(file: str, target: str, shards: Sequence[tuple[int, str, int]], table: str, overwrite: bool) -> list[Place]:
     """Makes the file; none, if the shards can't be joined so. `shards`: the task, the file and the pages of each."""
     sources = [shard for _, shard, _ in shards]
     pages = [pages for _, _, pages in shards]
-    text = _sqluice.places(target, sources, table, file, pages, write_options(overwrite=overwrite))
+    text = _sqluice.places(target, sources, table, file, pages, {"overwrite": overwrite})
     task_of = {shard: task for task, shard, _ in shards}
     return [] if text is None else [Place(task_of[about["source"]], json.dumps(about)) for about in json.loads(text)]
 
@@ -59,11 +58,11 @@ def plan(file: str, target: str, shards: Sequence[tuple[int, str, int]], table: 
 def place(here: Place, staging: str, threads: int | None, memory: int) -> Placed:
     """Copies the leaves of a shard to their place."""
     leaves = f"{here.task:06}-{uuid.uuid4().hex[:12]}.leaves"
-    _sqluice.place(here.about, os.path.join(staging, leaves), write_options(threads=threads, memory=memory))
+    _sqluice.place(here.about, os.path.join(staging, leaves), {"threads": threads, "memory": memory})
     return Placed(here, leaves)
 
 
 def merge(target: str, sources: Sequence[str], placed: Sequence[Placed], staging: str, overwrite: bool) -> MergeReport:
     """Adds what the places lack, and gives the file its name."""
     written = [(one.place.about, os.path.join(staging, one.leaves)) for one in placed]
-    return from_json(MergeReport, _sqluice.merge_placed(target, list(sources), written, write_options(overwrite=overwrite), None))
+    return from_json(MergeReport, _sqluice.merge_placed(target, list(sources), written, {"overwrite": overwrite}, None))

@@ -1,11 +1,10 @@
 //! The arguments of `pack` and `unpack`.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
 
-use super::Write;
+use crate::settings::{self, Flags};
 
 /// Pack a folder into a database
 ///
@@ -35,35 +34,8 @@ pub(crate) struct Pack {
     /// The folder to pack
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
-    /// Compress files: none or deflate
-    #[arg(long, value_name = "HOW", default_value = "none", help_heading = "Files")]
-    pub(crate) compress: Compress,
-    /// Write a plain table kv (k, v), name and bytes, instead of an archive
-    #[arg(long, help_heading = "Files")]
-    pub(crate) kv: bool,
-    /// Pack only names that match; repeatable [default: everything]
-    #[arg(long, value_name = "GLOB", help_heading = "Files")]
-    pub(crate) include: Vec<String>,
-    /// Leave out names that match, also included ones; repeatable [default: nothing]
-    #[arg(long, value_name = "GLOB", help_heading = "Files")]
-    pub(crate) exclude: Vec<String>,
-    /// Add to an existing table; a row with the same name is replaced
-    #[arg(long, conflicts_with_all = ["overwrite", "replace_table"], help_heading = "Existing tables")]
-    pub(crate) append: bool,
-    /// Replace all rows of an existing table
-    #[arg(long, conflicts_with = "overwrite", help_heading = "Existing tables")]
-    pub(crate) replace_table: bool,
     #[command(flatten)]
-    pub(crate) write: Write,
-}
-
-/// How the bytes of files are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Compress {
-    /// As they are
-    None,
-    /// As zlib streams, if these are smaller, as sqlite3 -A does
-    Deflate,
+    pub(crate) flags: Flags<settings::Pack>,
 }
 
 /// Unpack a folder from a database
@@ -91,28 +63,6 @@ pub(crate) struct Unpack {
     /// The folder to restore into
     #[arg(value_name = "DIR", required_unless_present_any = ["list", "stdout"])]
     pub(crate) dir: Option<PathBuf>,
-    /// List the names, and restore nothing; -v and --json add modes, sizes and times (UTC)
-    #[arg(short, long, conflicts_with_all = ["dir", "stdout"])]
-    pub(crate) list: bool,
-    /// Write the file of this name to standard output, and restore nothing
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["dir", "json", "include", "exclude"])]
-    pub(crate) stdout: Option<OsString>,
-    /// Put at most 100 entries into a folder: the integer key 1234 becomes 00/12/34, a name without / goes to the folder of its rowid
-    #[arg(long, conflicts_with_all = ["list", "stdout"])]
-    pub(crate) tree: bool,
-    /// Read the table kv even if a table sqlar exists [default: sqlar, if it exists]
-    #[arg(long)]
-    pub(crate) kv: bool,
-    /// Restore only names that match; repeatable [default: everything]
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) include: Vec<String>,
-    /// Leave out names that match, also included ones; repeatable [default: nothing]
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) exclude: Vec<String>,
-    /// Replace existing files and links [default: refuse such rows]
-    #[arg(long)]
-    pub(crate) overwrite: bool,
-    /// Number of threads [default: one per core]
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
+    #[command(flatten)]
+    pub(crate) flags: Flags<settings::Unpack>,
 }

@@ -1,14 +1,10 @@
 //! The arguments of `export`.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use clap::{Args as ClapArgs, ValueEnum};
-use sqluice::export::{Mixed as MixedValues, OutputFormat};
+use clap::Args as ClapArgs;
 
-use super::Requests;
-use crate::formats;
-use crate::numbers;
+use crate::settings::{self, Flags};
 
 /// Export tables, views or a query to CSV, JSON, Parquet or Arrow files
 ///
@@ -51,73 +47,6 @@ pub(crate) struct Export {
     /// Tables and views to export [default: the only table, or all tables if --to is a folder]
     #[arg(value_name = "TABLE")]
     pub(crate) tables: Vec<String>,
-    /// The file, a folder that gets one file per table, or - for standard output
-    #[arg(short, long, value_name = "FILE|FOLDER|-")]
-    pub(crate) to: PathBuf,
-    #[arg(
-        help = "The format, such as csv or parquet [default: by the file name]",
-        long_help = format!(
-            "The format: {} [default: by the extension of the file name; .gz and .zst after it compress]",
-            sqluice::export::formats::names()
-        ),
-        short,
-        long,
-        value_name = "FORMAT",
-        value_parser = formats::output(),
-        hide_possible_values = true
-    )]
-    pub(crate) format: Option<&'static OutputFormat>,
-    /// Replace existing files [default: an existing file is an error]
-    #[arg(long)]
-    pub(crate) overwrite: bool,
-    /// Export only these columns, in this order [default: all]
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Rows")]
-    pub(crate) columns: Option<Vec<String>>,
-    /// Export only rows that match this SQL condition
-    #[arg(long = "where", value_name = "SQL", help_heading = "Rows")]
-    pub(crate) filter: Option<String>,
-    /// Export at most N rows of each table
-    #[arg(long, value_name = "N", value_parser = numbers::count, help_heading = "Rows")]
-    pub(crate) limit: Option<u64>,
-    /// Export the result of a SELECT
-    #[arg(long, value_name = "SQL", conflicts_with_all = ["tables", "columns", "filter"], help_heading = "Rows")]
-    pub(crate) query: Option<String>,
-    /// How to write values that do not fit the type of their column or the format [default: such a value is an error]
-    #[arg(long, value_name = "HOW", help_heading = "Values")]
-    pub(crate) mixed: Option<Mixed>,
-    /// In Parquet and Arrow files, write ISO text of columns declared DATE, DATETIME or TIMESTAMP as dates and timestamps
-    #[arg(long, help_heading = "Values")]
-    pub(crate) dates: bool,
-    /// Number of worker threads [default: one per core]
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Reading", hide_short_help = true)]
-    pub(crate) threads: Option<u16>,
-    /// How long to wait for a database that another program has locked: seconds, or such as 500ms or 2min
-    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration, help_heading = "Reading", hide_short_help = true)]
-    pub(crate) busy_timeout: Duration,
-    /// How long the commits of other programs may wait; after that, the export ends with an error [default: no limit]
-    #[arg(long, value_name = "DURATION", value_parser = numbers::duration, help_heading = "Reading", hide_short_help = true)]
-    pub(crate) busy_limit: Option<Duration>,
-    /// Print the plan, and write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) requests: Requests,
-}
-
-/// How values of another type are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Mixed {
-    /// Write the whole column as text
-    Text,
-    /// Write NULL, and count such values
-    Null,
-}
-
-impl From<Mixed> for MixedValues {
-    fn from(mixed: Mixed) -> MixedValues {
-        match mixed {
-            Mixed::Text => MixedValues::Text,
-            Mixed::Null => MixedValues::Null,
-        }
-    }
+    pub(crate) flags: Flags<settings::Export>,
 }

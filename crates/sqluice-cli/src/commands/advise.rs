@@ -1,5 +1,8 @@
 //! `sqluice advise`.
 
+use std::path::PathBuf;
+
+use sqluice::error::Setting;
 use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
 
@@ -9,7 +12,9 @@ use crate::printer::Printer;
 
 pub(super) fn run(args: &Advise, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let schema = Schema::read(&args.schema)?;
-    let advise = sqluice_lab::advise::Advise::new(schema, &args.dir).rows(args.rows);
+    let dir: PathBuf = args.flags.get(Setting::Dir).unwrap_or_default();
+    let rows: Option<u64> = args.flags.get(Setting::Rows);
+    let advise = sqluice_lab::advise::Advise::new(schema, &dir).rows(rows);
     let advised = printer.watched(cancel, |context| advise.run_with(context))?;
     if printer.is_json() {
         printer.json(&advised)?;

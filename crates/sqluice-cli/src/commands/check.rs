@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use sqluice::check::{Check, Unverified};
+use sqluice::error::Setting;
 use sqluice::progress::Cancel;
 
 use crate::Exit;
@@ -31,8 +32,8 @@ struct Report<'a> {
 }
 
 pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
-    let threads = args.threads.map(usize::from);
-    let check = Check::new(args.db.clone()).full(args.full).checksum(true).threads(threads);
+    let mut check = Check::new(args.db.clone()).checksum(true);
+    args.flags.hand_over(&mut [&mut check])?;
     let checked = printer.watched(cancel, |context| check.run_with(context))?;
     let report = Report {
         sound: checked.is_sound(),
@@ -44,7 +45,7 @@ pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> any
         problem_count: checked.report.problem_count,
         remarks: checked.report.remarks.iter().map(ToString::to_string).collect(),
         unverified: &checked.unverified,
-        sqlite_check: args.full.then_some("integrity_check"),
+        sqlite_check: args.flags.has(Setting::Full).then_some("integrity_check"),
         sqlite_problems: &checked.sqlite_problems,
         seconds: checked.seconds,
     };

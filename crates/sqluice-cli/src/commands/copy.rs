@@ -1,8 +1,7 @@
 //! `sqluice copy`.
 
-use sqluice::copy::{self, ChosenSetting, CopyReport, MaskFile, MaskPlan, Masking, Purpose, read_key};
-use sqluice::error::Error;
-use sqluice::options::WriteOptions;
+use sqluice::copy::{self, ChosenSetting, CopyReport, MaskPlan, Purpose};
+use sqluice::error::Setting;
 use sqluice::progress::{Cancel, Context};
 
 use super::generate::print_preview;
@@ -13,42 +12,19 @@ use crate::printer::Printer;
 use crate::quantities::{counted, elapsed, grouped, listed, rate, size};
 
 pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
-    let mut write = WriteOptions::new()
-        .threads(args.threads.map(usize::from))
-        .memory_bytes(args.memory)
-        .overwrite(args.overwrite)
-        .busy_timeout(args.busy_timeout)
-        .assume_unused(args.assume_unused)
-        .requests(args.requests.limits());
-    write.temp_dir.clone_from(&args.temp_dir);
-    let copy = copy::Copy::new(&args.source, &args.target)
-        .compact(args.compact)
-        .page_size(args.page_size)
-        .tables(&args.tables)
-        .exclude_tables(&args.exclude_tables)
-        .no_indexes(args.no_indexes)
-        .force(args.force)
-        .no_verify(args.no_verify)
-        .busy_limit(args.busy_limit)
-        .journal_mode(args.journal_mode.map(Into::into))
-        .auto_vacuum(args.auto_vacuum.map(Into::into))
-        .user_version(args.user_version)
-        .application_id(args.application_id)
-        .interior_first(args.interior_first)
-        .purpose(args.purpose.map(Into::into))
-        .mask(masking(args)?)
-        .write(write);
+    let mut copy = copy::Copy::new(&args.source, &args.target);
+    args.flags.hand_over(&mut [&mut copy])?;
     let context = Context::default().cancel(cancel);
-    if let Some(rows) = args.preview {
+    if let Some(rows) = args.flags.get(Setting::Preview) {
         return print_preview(&copy.preview(rows, &context)?, printer);
     }
     let copy = copy.connect(&context)?;
-    if args.dry_run {
+    if args.flags.has(Setting::DryRun) {
         return print_planned(copy.prepare(&context)?.plan(), printer);
     }
     let is_file = !copy.is_in_place() && copy.purpose != Some(Purpose::D1);
     let wanted = Some(copy.wanted()).filter(|_| is_file);
-    replaced::confirm(wanted, args.yes, [], printer, cancel)?;
+    replaced::confirm(wanted, args.flags.has(Setting::Yes), [], printer, cancel)?;
     let report = printer.watched(cancel, |context| copy.run_with(context))?;
     if printer.is_json() {
         printer.json(&report)?;
@@ -56,16 +32,6 @@ pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         summarize(&report, printer);
     }
     Ok(Exit::SUCCESS)
-}
-
-/// How the copy is masked.
-fn masking(args: &Copy) -> Result<Option<Masking>, Error> {
-    let Some(file) = &args.mask else { return Ok(None) };
-    let masking = Masking::new(MaskFile::read(file)?)?.strict(args.strict_mask);
-    Ok(Some(match &args.key_file {
-        Some(key) => masking.key(read_key(key)?),
-        None => masking,
-    }))
 }
 
 fn summarize_masks(plan: &MaskPlan, printer: &Printer) {

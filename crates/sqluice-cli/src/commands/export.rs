@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sqluice::error::Error;
-use sqluice::export::{self, ExportReport, ReadOptions};
+use sqluice::error::{Error, Setting};
+use sqluice::export::{self, ExportReport};
 use sqluice::progress::{Cancel, Context};
 
 use super::print_planned;
@@ -14,32 +14,20 @@ use crate::printer::Printer;
 use crate::quantities::{counted, elapsed, rate, size};
 
 pub(super) fn run(args: &Export, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
-    let to_stdout = args.to == Path::new("-");
-    if to_stdout && printer.is_json() && !args.dry_run {
+    let to: PathBuf = args.flags.get(Setting::To).unwrap_or_default();
+    let (to_stdout, is_dry) = (to == Path::new("-"), args.flags.has(Setting::DryRun));
+    if to_stdout && printer.is_json() && !is_dry {
         return Err(Error::usage("--json prints its report where the rows go")
             .hint("leave --json out, or name a file: --to FILE")
             .into());
     }
-    let export = match to_stdout {
+    let mut export = match to_stdout {
         true => export::Export::to_stdout(&args.source),
-        false => export::Export::new(&args.source, &args.to),
+        false => export::Export::new(&args.source, &to),
     };
-    let mut read = ReadOptions::new();
-    (read.busy_timeout, read.busy_limit) = (args.busy_timeout, args.busy_limit);
-    read.requests = args.requests.limits();
-    let export = export
-        .tables(&args.tables)
-        .query(args.query.clone())
-        .columns(args.columns.clone())
-        .filter(args.filter.clone())
-        .limit(args.limit)
-        .format(args.format)
-        .overwrite(args.overwrite)
-        .mixed(args.mixed.map(Into::into).unwrap_or_default())
-        .dates(args.dates)
-        .threads(args.threads.map(usize::from))
-        .read(read);
-    if args.dry_run {
+    export.tables.clone_from(&args.tables);
+    args.flags.hand_over(&mut [&mut export])?;
+    if is_dry {
         let prepared = export.prepare(&Context::default().cancel(cancel))?;
         return print_planned(prepared.plan(), printer);
     }

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use sqluice::error::Error;
+use sqluice::error::{Error, Setting};
 use sqluice::generate::{self, Extent, Preview, PreviewValue};
-use sqluice::options::IfExists;
+use sqluice::given::RowCount;
 use sqluice::profile::Profile;
 use sqluice::progress::{Cancel, Context};
 use sqluice::report::Report;
@@ -17,23 +17,25 @@ use super::{
     print_details, print_done, print_json, print_plan, print_side_effects, refuse_page_size, replaced,
 };
 use crate::Exit;
-use crate::args::{Generate, RowCount};
+use crate::args::Generate;
 use crate::printer::Printer;
 use crate::quantities::counted;
 use crate::table::{Align, Table};
 
 pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let (target, schema) = files(args)?;
-    refuse_page_size(&args.write, target.as_deref())?;
-    if args.preset.as_deref() == Some("tpch") {
+    refuse_page_size(&args.flags, target.as_deref())?;
+    let preset: Option<String> = args.flags.get(Setting::Preset);
+    if preset.as_deref() == Some("tpch") {
         return tpch(args, target, printer, cancel);
     }
-    if args.scale.is_some() {
+    if args.flags.has(Setting::Scale) {
         let error = Error::usage("only the preset tpch has a scale").hint("--rows says how many rows");
         return Err(error.into());
     }
-    let counts: Vec<_> = args.rows.iter().filter_map(count).collect();
-    let (schema, rows) = match (&args.preset, schema) {
+    let given: Vec<RowCount> = args.flags.get(Setting::Rows).unwrap_or_default();
+    let counts: Vec<_> = given.iter().filter_map(count).collect();
+    let (schema, rows) = match (&preset, schema) {
         (Some(preset), _) => {
             let preset = generate::Preset::find(preset)?;
             (preset.schema()?, preset.rows(&counts))
@@ -41,36 +43,35 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
         (None, Some(file)) => (Schema::read(&file)?, counts),
         (None, None) => (like(args, printer, cancel)?, counts),
     };
-    let if_exists = if args.append { IfExists::Append } else { IfExists::Fail };
-    let mut generate = generate::Generate::without_target(schema)
-        .target(target)
-        .seed(args.seed)
-        .write(args.write.options().if_exists(if_exists));
+    let mut generate = generate::Generate::without_target(schema).target(target);
     generate.rows = rows;
-    let per_parent = args.rows.iter().filter_map(|rows| match rows {
+    let per_parent = given.iter().filter_map(|rows| match rows {
         RowCount::PerParent(table, factor) => Some((table.clone(), *factor)),
         RowCount::Count(..) => None,
     });
-    generate.extent = Extent::new().per_parent(per_parent).share(args.part).scale(args.rows_scale);
-    let prepared = generate.prepare(&Context::default().cancel(cancel))?;
-    if let Some(rows) = args.preview {
-        return print_preview(&prepared.preview(rows)?, printer);
+    generate.extent = Extent::new().per_parent(per_parent).share(args.flags.get::<(u64, u64)>(Setting::Part));
+    args.flags.hand_over(&mut [&mut generate])?;
+    let context = Context::default().cancel(cancel);
+    if let Some(rows) = args.flags.get(Setting::Preview) {
+        return print_preview(&generate.preview(rows, &context)?, printer);
     }
-    if args.write.dry_run {
+    let prepared = generate.prepare(&context)?;
+    if args.flags.has(Setting::DryRun) {
         return print_plan(prepared.plan(), printer);
     }
     for note in &prepared.spec().notes {
         printer.warn(&format!("warning: {note}"));
     }
-    replaced::confirm(prepared.plan().wanted(), args.write.yes, [], printer, cancel)?;
+    replaced::confirm(prepared.plan().wanted(), args.flags.has(Setting::Yes), [], printer, cancel)?;
     let report = printer.watched(cancel, |context| prepared.run(context))?;
     print_report(&report, printer)
 }
 
 /// The schema that describes the database that is named for it.
 fn like(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Schema> {
-    let source = args.like.as_ref().ok_or_else(|| Error::usage("no schema is named"))?;
-    let threads = args.write.threads.map(usize::from);
+    let source: Option<PathBuf> = args.flags.get(Setting::Like);
+    let source = source.ok_or_else(|| Error::usage("no schema is named"))?;
+    let threads: Option<usize> = args.flags.get(Setting::Threads);
     let report =
         printer.watched(cancel, |context| Profile::new(source).threads(threads).run_with(context))?;
     for note in &report.notes {
@@ -97,16 +98,17 @@ fn tpch(
     printer: &Printer,
     cancel: &Cancel,
 ) -> anyhow::Result<Exit> {
-    let scale = args.scale.ok_or_else(|| {
+    let scale = args.flags.get(Setting::Scale).ok_or_else(|| {
         Error::usage("the scale of TPC-H is missing")
             .hint("--scale 1 is 8.7 million rows and 1.3 GB, --scale 0.01 a hundredth of that")
     })?;
-    let tpch = Tpch::without_target(scale).target(target).write(args.write.options());
+    let mut tpch = Tpch::without_target(scale).target(target);
+    args.flags.hand_over(&mut [&mut tpch])?;
     let prepared = tpch.prepare(&Context::default().cancel(cancel))?;
-    if args.write.dry_run {
+    if args.flags.has(Setting::DryRun) {
         return print_plan(prepared.plan(), printer);
     }
-    replaced::confirm(prepared.plan().wanted(), args.write.yes, [], printer, cancel)?;
+    replaced::confirm(prepared.plan().wanted(), args.flags.has(Setting::Yes), [], printer, cancel)?;
     let report = printer.watched(cancel, |context| prepared.run(context))?;
     print_report(&report, printer)
 }
@@ -170,9 +172,12 @@ fn aligns(columns: usize, rows: &[Vec<PreviewValue>]) -> Vec<Align> {
 /// The database and the schema file among the arguments: --discard and --preset decide which of them are given.
 fn files(args: &Generate) -> Result<(Option<PathBuf>, Option<PathBuf>), Error> {
     let mut files = args.files.iter().cloned();
-    let has_schema = args.preset.is_some() || args.like.is_some();
+    let [has_preset, is_like, discards] =
+        [Setting::Preset, Setting::Like, Setting::Discard].map(|setting| args.flags.has(setting));
+    let has_schema = has_preset || is_like;
     // A preview is of no database; one may be named, because only --preview was added.
-    let nowhere = args.discard || (args.preview.is_some() && args.files.len() < 2 - usize::from(has_schema));
+    let shows = args.flags.has(Setting::Preview);
+    let nowhere = discards || (shows && args.files.len() < 2 - usize::from(has_schema));
     let target = if nowhere { None } else { files.next() };
     let schema = if has_schema { None } else { files.next() };
     if !nowhere && target.is_none() {
@@ -185,8 +190,8 @@ fn files(args: &Generate) -> Result<(Option<PathBuf>, Option<PathBuf>), Error> {
     match files.next() {
         None => Ok((target, schema)),
         Some(extra) => {
-            let by = if args.like.is_some() { "--like" } else { "--preset" };
-            let reason = match (args.discard, has_schema) {
+            let by = if is_like { "--like" } else { "--preset" };
+            let reason = match (discards, has_schema) {
                 (true, true) => format!("with --discard no database is named, and with {by} no schema file"),
                 (true, false) => "with --discard no database is named, only a schema file".to_owned(),
                 (false, _) => format!("with {by} no schema file is named, only a database"),

@@ -1,7 +1,8 @@
 //! `sqluice index`.
 
+use sqluice::error::Setting;
 use sqluice::index::{self, Report};
-use sqluice::options::{WriteOptions, WritePath};
+use sqluice::options::WritePath;
 use sqluice::progress::{Cancel, Context};
 use sqluice::report::IndexReport;
 
@@ -12,10 +13,9 @@ use crate::printer::Printer;
 use crate::quantities::{counted, elapsed, grouped, rate};
 
 pub(super) fn run(args: &Index, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
-    let mut write = WriteOptions::new().threads(args.threads.map(usize::from)).memory_bytes(args.memory);
-    write.temp_dir.clone_from(&args.temp_dir);
-    let index = index::Index::new(&args.db, &args.sql).busy_timeout(args.busy_timeout).write(write);
-    if args.dry_run {
+    let mut index = index::Index::new(&args.db, &args.sql);
+    args.flags.hand_over(&mut [&mut index])?;
+    if args.flags.has(Setting::DryRun) {
         let prepared = index.prepare(&Context::default().cancel(cancel))?;
         return print_planned(prepared.plan(), printer);
     }

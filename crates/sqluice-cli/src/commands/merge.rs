@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use sqluice::error::Setting;
 use sqluice::merge::{self, MergeReport, MergedTable, Renumbered};
-use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Context};
 use sqluice::remote;
 use sqluice::report::Replaced;
@@ -21,37 +21,15 @@ const TABLES_MAX: usize = 20;
 const RENUMBERED_MAX: usize = 5;
 
 pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
-    let mut write = WriteOptions::new()
-        .threads(args.threads.map(usize::from))
-        .memory_bytes(args.memory)
-        .overwrite(args.overwrite)
-        .busy_timeout(args.busy_timeout)
-        .assume_unused(args.assume_unused)
-        .requests(args.requests.limits())
-        .analyze(args.analyze)
-        .on_conflict(args.on_conflict.map(Into::into).unwrap_or_default());
-    write.temp_dir.clone_from(&args.temp_dir);
-    let sources = remote::expand_within(&args.sources, &args.requests.limits(), cancel)?;
+    let mut merge = merge::Merge::new(&args.target, &args.sources);
+    args.flags.hand_over(&mut [&mut merge])?;
+    merge.sources = remote::expand_within(&merge.sources, &merge.write.requests, cancel)?;
     let context = Context::default().cancel(cancel);
-    let merge = merge::Merge::new(&args.target, sources)
-        .keep_rowids(args.keep_rowids)
-        .renumber(&args.renumber)
-        .rewrite_references(args.rewrite_references)
-        .references(&args.references)
-        .no_references(&args.no_references)
-        .orphans(args.orphans.map(Into::into).unwrap_or_default())
-        .add_columns(args.add_columns)
-        .source_column(args.source_column.clone())
-        .no_verify(args.no_verify)
-        .exclude_tables(&args.exclude_tables)
-        .compact(args.compact)
-        .busy_limit(args.busy_limit)
-        .write(write)
-        .connect(&context)?;
-    if args.dry_run {
+    let merge = merge.connect(&context)?;
+    if args.flags.has(Setting::DryRun) {
         return print_planned(merge.prepare(&context)?.plan(), printer);
     }
-    replaced::confirm(Some(merge.wanted()), args.yes, [], printer, cancel)?;
+    replaced::confirm(Some(merge.wanted()), args.flags.has(Setting::Yes), [], printer, cancel)?;
     let report = printer.watched(cancel, |context| merge.run_with(context))?;
     if printer.is_json() {
         printer.json(&report)?;
@@ -209,7 +187,7 @@ fn summarize_left_out(args: &Merge, report: &MergeReport, printer: &Printer) {
     for object in objects {
         printer.note(&format!("  left out: {object}"));
     }
-    if args.analyze {
+    if args.flags.has(Setting::Analyze) {
         printer.note("  statistics: made anew by ANALYZE");
     } else if !statistics.is_empty() {
         printer.note("  statistics of the sources were dropped; --analyze makes new ones");

@@ -25,13 +25,14 @@ use std::path::Path;
 
 use serde::Serialize;
 use sqluice::error::{Error, Setting, message};
+use sqluice::given::Given;
 use sqluice::options::{Action, WritePath};
 use sqluice::plan::Plan;
 use sqluice::progress::Cancel;
 use sqluice::report::{ExistingReport, PhaseReport, Report, TableReport};
 
 use crate::Exit;
-use crate::args::{Args, Command, Write};
+use crate::args::{Args, Command};
 use crate::printer::Printer;
 use crate::quantities::{counted, elapsed, grouped, rate, size};
 use crate::terms;
@@ -64,9 +65,10 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
 }
 
 /// Refuses a page size for a database that has its own.
-fn refuse_page_size(write: &Write, target: Option<&Path>) -> Result<(), Error> {
+fn refuse_page_size(given: &Given, target: Option<&Path>) -> Result<(), Error> {
     let has_pages = |target: &&Path| target.metadata().is_ok_and(|about| about.is_file() && about.len() > 0);
-    match target.filter(has_pages).filter(|_| write.page_size.is_some() && !write.overwrite) {
+    let has_no_effect = given.has(Setting::PageSize) && !given.has(Setting::Overwrite);
+    match target.filter(has_pages).filter(|_| has_no_effect) {
         Some(target) => Err(Error::usage(format!("{} exists, and has its own page size", target.display()))
             .hint(message!["leave ", Setting::PageSize, " out: an existing database keeps its own"])),
         None => Ok(()),
@@ -191,7 +193,12 @@ fn print_side_effects(report: &Report, rejects: Option<&Path>, printer: &Printer
     print_conflicts(report, printer);
     match rejects {
         Some(file) if report.rejected > 0 => {
-            printer.note(&format!("  {} rejected, see {}", counted(report.rejected, "row"), file.display()));
+            let lines = match report.rejected_lines {
+                lines if lines == report.rejected => String::new(),
+                lines => format!(" ({})", counted(lines, "line")),
+            };
+            let rows = counted(report.rejected, "row");
+            printer.note(&format!("  {rows}{lines} rejected, see {}", file.display()));
         }
         Some(_) => printer.note("  no rows rejected"),
         None => {}

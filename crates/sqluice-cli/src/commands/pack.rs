@@ -1,12 +1,12 @@
 //! `sqluice pack`.
 
-use sqluice::archive::{self, Compression, Layout, PAGE_SIZE, PackReport, Selection};
-use sqluice::options::IfExists;
+use sqluice::archive::{self, PackReport};
+use sqluice::error::Setting;
 use sqluice::progress::{Cancel, Context};
 
 use super::{print_details, print_done, print_plan, print_side_effects, refuse_page_size, replaced};
 use crate::Exit;
-use crate::args::{Compress, Pack};
+use crate::args::Pack;
 use crate::printer::Printer;
 use crate::quantities::{counted, listed, size};
 
@@ -14,20 +14,9 @@ use crate::quantities::{counted, listed, size};
 const SKIPPED_MAX: usize = 20;
 
 pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
-    refuse_page_size(&args.write, Some(&args.db))?;
-    let pack = archive::Pack::new(&args.db, &args.dir)
-        .layout(if args.kv { Layout::Kv } else { Layout::Sqlar })
-        .compression(match args.compress {
-            Compress::None => Compression::None,
-            Compress::Deflate => Compression::Deflate,
-        })
-        .selection(Selection::new(&args.include, &args.exclude)?)
-        .write(
-            args.write
-                .options()
-                .if_exists(if_exists(args))
-                .page_size(args.write.page_size.unwrap_or(PAGE_SIZE)),
-        );
+    refuse_page_size(&args.flags, Some(&args.db))?;
+    let mut pack = archive::Pack::new(&args.db, &args.dir);
+    args.flags.hand_over(&mut [&mut pack])?;
     let prepared = pack.prepare(&Context::default().cancel(cancel))?;
     for skipped in prepared.skipped().iter().take(SKIPPED_MAX) {
         printer.note(&format!("note: {} is left out: {}", skipped.name, skipped.why));
@@ -35,10 +24,10 @@ pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     if let more @ 1.. = prepared.skipped().len().saturating_sub(SKIPPED_MAX) {
         printer.note(&format!("note: {more} more are left out; --json names them all"));
     }
-    if args.write.dry_run {
+    if args.flags.has(Setting::DryRun) {
         return print_plan(prepared.plan(), printer);
     }
-    replaced::confirm(prepared.plan().wanted(), args.write.yes, [], printer, cancel)?;
+    replaced::confirm(prepared.plan().wanted(), args.flags.has(Setting::Yes), [], printer, cancel)?;
     let report = printer.watched(cancel, |context| prepared.run(context))?;
     if printer.is_json() {
         printer.json(&report)?;
@@ -52,13 +41,4 @@ pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     print_side_effects(&report, None, printer);
     print_details(&report, printer);
     Ok(Exit::SUCCESS)
-}
-
-/// How an existing table is handled.
-fn if_exists(args: &Pack) -> IfExists {
-    match args {
-        Pack { append: true, .. } => IfExists::Append,
-        Pack { replace_table: true, .. } => IfExists::Replace,
-        _ => IfExists::Fail,
-    }
 }

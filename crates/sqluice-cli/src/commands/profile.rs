@@ -1,7 +1,10 @@
 //! `sqluice profile`.
 
+use std::path::{Path, PathBuf};
+
+use sqluice::error::Setting;
 use sqluice::output::WholeFile;
-use sqluice::profile::ProfileReport;
+use sqluice::profile::{self, ProfileReport};
 use sqluice::progress::Cancel;
 
 use crate::Exit;
@@ -11,26 +14,30 @@ use crate::quantities::{counted, elapsed, rate};
 
 pub(super) fn run(args: &Profile, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     // Before the work.
-    let file = args.to.as_deref().map(|path| WholeFile::create(path, args.overwrite)).transpose()?;
-    let report = printer.watched(cancel, |context| args.wanted().run_with(context))?;
+    let to: Option<PathBuf> = args.flags.get(Setting::To);
+    let overwrite = args.flags.has(Setting::Overwrite);
+    let file = to.as_deref().map(|path| WholeFile::create(path, overwrite)).transpose()?;
+    let mut profile = profile::Profile::new(&args.source);
+    args.flags.hand_over(&mut [&mut profile])?;
+    let report = printer.watched(cancel, |context| profile.run_with(context))?;
     if let Some(mut file) = file {
         file.write(report.text.as_bytes())?;
         file.finish()?;
     }
     if printer.is_json() {
         printer.json(&report)?;
-    } else if args.to.is_none() {
+    } else if to.is_none() {
         printer.data(&report.text)?;
     } else {
-        print_done(args, &report, printer);
+        print_done(to.as_deref(), &report, printer);
     }
     Ok(Exit::SUCCESS)
 }
 
-fn print_done(args: &Profile, report: &ProfileReport, printer: &Printer) {
+fn print_done(to: Option<&Path>, report: &ProfileReport, printer: &Printer) {
     let ProfileReport { rows, tables, seconds, .. } = report;
     let tables = counted(tables.len() as u64, "table");
-    let to = args.to.as_ref().map_or(String::new(), |path| format!(" in {}", path.display()));
+    let to = to.map_or(String::new(), |path| format!(" in {}", path.display()));
     let (rows, time, rate) = (counted(*rows, "row"), elapsed(*seconds), rate(*rows, *seconds));
     printer.done("Described", &format!("{rows} of {tables}{to}: {time} ({rate})"));
     let shown: u64 = report.kept.iter().map(|kept| kept.values as u64).sum();

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use sqluice::archive::{self, Kind, Layout, Listed, Selection, UnpackReport};
+use sqluice::archive::{self, Kind, Listed, UnpackReport};
 use sqluice::error::{Error, Setting, message};
 use sqluice::progress::Cancel;
 
@@ -18,17 +19,15 @@ use crate::quantities::{counted, elapsed, grouped, listed, size};
 const REFUSALS_MAX: usize = 50;
 
 pub(super) fn run(args: &Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
-    let selection = Selection::new(&args.include, &args.exclude)?;
-    if args.list {
-        return list(args, &selection, printer, cancel);
+    let folder = args.dir.clone().unwrap_or_default();
+    let mut unpack = archive::Unpack::new(&args.db, folder);
+    args.flags.hand_over(&mut [&mut unpack])?;
+    if args.flags.has(Setting::List) {
+        return list(&unpack, printer, cancel);
     }
-    let Some(dir) = &args.dir else { return stdout(args) };
-    let unpack = archive::Unpack::new(&args.db, dir)
-        .layout(layout(args))
-        .selection(selection)
-        .overwrite(args.overwrite)
-        .tree(args.tree)
-        .threads(args.threads.map(usize::from));
+    if let Some(name) = args.flags.get::<PathBuf>(Setting::Stdout) {
+        return stdout(&unpack, &name);
+    }
     let report = printer.watched(cancel, |context| unpack.run_with(context))?;
     if printer.is_json() {
         printer.json(&report)?;
@@ -51,10 +50,6 @@ pub(super) fn run(args: &Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::
     .into())
 }
 
-fn layout(args: &Unpack) -> Option<Layout> {
-    args.kv.then_some(Layout::Kv)
-}
-
 fn summarize(report: &UnpackReport, printer: &Printer) {
     for refusal in report.refusals.iter().take(REFUSALS_MAX) {
         printer.warn(&format!("refused: {}: {}", refusal.name, refusal.why));
@@ -73,14 +68,14 @@ fn summarize(report: &UnpackReport, printer: &Printer) {
 }
 
 /// Prints the names, and what is known of the files.
-fn list(args: &Unpack, selection: &Selection, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
+fn list(unpack: &archive::Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     if printer.is_json() {
-        return list_json(args, selection, cancel);
+        return list_json(unpack, cancel);
     }
     let mut out = Out::new();
     let terminal = io::stdout().is_terminal();
     let mut refused = 0;
-    archive::list(&args.db, layout(args), selection, cancel, |row| {
+    archive::list(&unpack.database, unpack.layout, &unpack.selection, cancel, |row| {
         match row {
             Ok(listed) => {
                 let mut line = if printer.is_verbose() { details(&listed).into_bytes() } else { Vec::new() };
@@ -120,12 +115,12 @@ struct ListedRow<'l> {
 }
 
 /// Prints the rows as one JSON object. It is written as they are read: an archive may have millions.
-fn list_json(args: &Unpack, selection: &Selection, cancel: &Cancel) -> anyhow::Result<Exit> {
+fn list_json(unpack: &archive::Unpack, cancel: &Cancel) -> anyhow::Result<Exit> {
     let mut out = Out::new();
     let mut refusals = Vec::new();
     let mut first = true;
     out.write_all(b"{\"entries\":[").map_err(cannot_write)?;
-    archive::list(&args.db, layout(args), selection, cancel, |row| {
+    archive::list(&unpack.database, unpack.layout, &unpack.selection, cancel, |row| {
         let listed = match row {
             Ok(listed) => listed,
             Err(refusal) => {
@@ -174,12 +169,15 @@ fn details(listed: &Listed) -> String {
 }
 
 /// Writes one file to standard output.
-fn stdout(args: &Unpack) -> anyhow::Result<Exit> {
-    let name = args.stdout.as_deref().unwrap_or_default();
+fn stdout(unpack: &archive::Unpack, name: &Path) -> anyhow::Result<Exit> {
     let mut out = Out::new();
-    let written =
-        archive::write_file(&args.db, layout(args), &sqluice_platform::paths::bytes(name), &mut out)
-            .and_then(|_| out.flush().map_err(cannot_write));
+    let written = archive::write_file(
+        &unpack.database,
+        unpack.layout,
+        &sqluice_platform::paths::bytes(name.as_os_str()),
+        &mut out,
+    )
+    .and_then(|_| out.flush().map_err(cannot_write));
     written.map(|()| Exit::SUCCESS).map_err(Into::into)
 }
 

@@ -12,7 +12,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::setting::{Setting, SettingValue};
+use crate::settings::{Setting, SettingValue};
 
 /// A text for people, in which settings are named as data. [`Message::render`] gives it in the terms of a front end; `Display` in
 /// those of Rust.

@@ -4,14 +4,13 @@
 //! `Setting::TempDir` as `--temp-dir`, Python as `temp_dir=`, and `Display` as `` `temp_dir` ``.
 
 mod message;
-mod setting;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use crate::message;
+pub use crate::settings::{Setting, SettingValue};
 pub use message::Message;
-pub use setting::{Setting, SettingValue};
 
 /// The result of every fallible function of the engine.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -16,6 +16,7 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 
 use crate::affinity::Affinity;
 use crate::error::{Error, Place, Result};
+use crate::given::Value;
 use index::{Index, IndexOrigin, Indexed, StoredIndexes};
 use token::Token;
 
@@ -204,6 +205,17 @@ impl Schema {
             Error::input("a schema file is UTF-8, and here it is not").at(Place::in_text(file, &valid, at))
         })?;
         Schema::parse(sql, file)
+    }
+
+    /// Reads the schema that a user gives: the file of a path, or statements; `name` stands for statements in messages.
+    ///
+    /// # Errors
+    /// As [`Schema::read`].
+    pub fn given(value: &Value, name: &str) -> Result<Schema> {
+        match value {
+            Value::Path(file) => Schema::read(file),
+            statements => Schema::parse(statements.to::<String>()?, Path::new(name)),
+        }
     }
 
     /// Understands DDL; `file` is named in messages.

@@ -130,6 +130,18 @@ pub struct BadRow {
     pub raw: Vec<u8>,
 }
 
+impl BadRow {
+    /// Returns the number of its lines in the input. A line ends with LF, CRLF or CR.
+    pub fn lines(&self) -> u64 {
+        let ends = |at: &usize| match self.raw[*at] {
+            b'\n' => true,
+            b'\r' => self.raw.get(at + 1) != Some(&b'\n'),
+            _ => false,
+        };
+        1 + (0..self.raw.len()).filter(ends).count() as u64
+    }
+}
+
 /// Why the sink did not take a batch.
 #[derive(Debug)]
 pub enum Refused {

@@ -38,6 +38,7 @@ use sqluice_core::sqlite_error::{failed, is_of_values};
 
 use crate::encode::Coercion;
 use crate::options::OnConflict;
+use crate::reject::Rejected;
 use decode::{Decoded, Message};
 use statement::Statements;
 
@@ -97,7 +98,7 @@ pub struct Inserted {
     /// Rows that were left out, because of their keys or by a trigger.
     pub ignored: u64,
     /// Rows that went to `rejects`.
-    pub rejected: u64,
+    pub rejected: Rejected,
 }
 
 /// Takes the bad rows, in their order.
@@ -188,7 +189,7 @@ impl Inserting<'_, '_, '_> {
                     if let Some(rejects) = &mut self.rejects {
                         rejects(bad)?;
                     }
-                    self.inserted.rejected += 1;
+                    self.inserted.rejected.add(bad);
                 }
             }
             Message::End { input_bytes } => self.progress.advance(Amount { rows: 0, bytes: input_bytes }),

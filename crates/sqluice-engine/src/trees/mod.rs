@@ -75,6 +75,7 @@ pub(crate) use writer::page_numbers::{Appender, append_empty_leaf};
 
 use crate::encode::Coercion;
 use crate::options::OnConflict;
+use crate::reject::Rejected;
 
 /// A table and the source of its rows.
 pub struct Job<'a> {
@@ -129,7 +130,7 @@ pub struct WrittenTree {
 pub(crate) struct Written {
     pub(crate) tree: WrittenTree,
     /// The number of rows that went to the reject file.
-    pub(crate) rejected: u64,
+    pub(crate) rejected: Rejected,
     /// The number of rows that were left out because another row has the same key.
     pub(crate) ignored: u64,
     /// The number of inserted rows that changed or replaced another row, so that the table did not grow; `None`: the number was not

@@ -32,6 +32,8 @@ mod nested;
 mod part;
 
 use arrow_schema::DataType;
+use sqluice_core::error::{Result, Setting};
+use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::setters;
 
 pub use self::alone::{BadValue, OneColumn};
@@ -89,6 +91,26 @@ setters! { ArrowOptions:
     lossy(lossy: bool) = lossy;
     /// Sets how large the values of one row, a page, or a record batch may be.
     memory(memory: MemoryBound) = memory;
+}
+
+impl TakesSettings for ArrowOptions {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::Decimal => self.decimal = value.word(setting, &DecimalAs::WORDS)?,
+            Setting::Timestamp => self.timestamp = value.word(setting, &TimestampAs::WORDS)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+impl DecimalAs {
+    const WORDS: [(&str, DecimalAs); 3] =
+        [("auto", DecimalAs::Auto), ("text", DecimalAs::Text), ("real", DecimalAs::Real)];
+}
+
+impl TimestampAs {
+    const WORDS: [(&str, TimestampAs); 2] = [("iso", TimestampAs::Iso), ("unix", TimestampAs::Unix)];
 }
 
 impl ArrowOptions {

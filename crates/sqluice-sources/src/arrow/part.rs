@@ -86,7 +86,7 @@ impl ArrowRows {
                 done: 0,
                 overfull: false,
             };
-            let given = give(rows, &mut some, sink);
+            let given = give(rows, Vec::new(), &mut some, sink);
             let Slice { done, overfull, .. } = some;
             match given {
                 Ok(()) => (from, rows_max) = (from + rows, (rows_max * 2).min(ROWS_MAX)),

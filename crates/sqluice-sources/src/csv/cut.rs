@@ -8,7 +8,7 @@
 //!
 //! This runs under a lock, so it looks only at quotes, escapes, comments and line ends. It judges nothing, and need not: where
 //! a record ends does not depend on what is wrong within it (see [`naive`](super::naive)). An input that ends within quotes
-//! ends with a record. Only a record that is longer than allowed is cut off, just behind the limit, so that decoding the part notices it;
+//! has a quote that never closes: where that record ends, the slow parser says. Only a record that is longer than allowed is cut off, just behind the limit, so that decoding the part notices it;
 //! that part is the last.
 //!
 //! Invariant: a cut depends on the bytes and on `part_bytes`, never on how much a read returned.
@@ -16,13 +16,14 @@
 use std::io::Read;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use sqluice_core::error::Result;
 
 use super::delimiter::Delimiter;
 use super::dialect::{Dialect, Marks};
 use super::find::Finder;
-use super::naive::Limits;
+use super::naive::{Limits, Parser, Width};
 use super::scan::{Scan, ends_line};
 use crate::text::{Position, Text};
 
@@ -43,9 +44,16 @@ pub(super) struct Cut {
 /// See the module's description.
 pub(super) struct Cutter {
     text: Text,
+    dialect: Dialect,
     marks: Marks,
     delimiter: Delimiter,
     record_bytes_max: usize,
+    /// A record of these bytes is none.
+    skipped: Arc<[u8]>,
+    /// How many fields a record has of which none has text, and which is left out at the end of the input.
+    empty_fields: Option<usize>,
+    /// How many such records were left out.
+    left_out: u64,
     records: u64,
     /// Records beyond this are not looked at.
     records_max: u64,
@@ -61,9 +69,13 @@ impl Cutter {
     ) -> Cutter {
         Cutter {
             text: Text::new(input, file),
+            dialect,
             marks: dialect.marks(),
             delimiter: dialect.delimiter,
             record_bytes_max: limits.record_bytes_max,
+            skipped: Arc::default(),
+            empty_fields: None,
+            left_out: 0,
             records: 0,
             records_max: u64::MAX,
         }
@@ -110,6 +122,22 @@ impl Cutter {
         (self.records, self.records_max) = (records.start, records.end);
     }
 
+    /// From here on, a record of these bytes, those of the header, is none.
+    pub(super) fn skip(&mut self, header: Arc<[u8]>) {
+        self.skipped = header;
+    }
+
+    /// Leaves out records at the end of the input that are `fields` empty fields, as spreadsheets write them.
+    pub(super) fn leave_out_empty(&mut self, fields: usize) {
+        let whole = fields >= 2 && !self.delimiter.is_whitespace();
+        self.empty_fields = whole.then_some(fields);
+    }
+
+    /// How many records were left out at the end.
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
     /// Takes back the part that was handed out last.
     pub(super) fn put_back(&mut self, cut: Cut) {
         let Cut { mut data, at, first_record, .. } = cut;
@@ -120,11 +148,58 @@ impl Cutter {
     /// The next part, in a buffer that is no longer needed; `None` after the last. It may have no records, only empty lines
     /// and comments.
     pub(super) fn next(&mut self, buffer: Vec<u8>, part_bytes: usize) -> Result<Option<Cut>> {
+        let Some(fields) = self.empty_fields else { return self.next_part(buffer, part_bytes) };
+        let (mut buffer, mut bytes) = (buffer, part_bytes);
+        loop {
+            let Some(mut cut) = self.next_part(buffer, bytes)? else { return Ok(None) };
+            let begin = empty_from(&cut.data, &self.delimiter, fields);
+            let at_limit = self.records >= self.records_max;
+            if begin == cut.data.len() || at_limit || self.text.failed.is_some() {
+                return Ok(Some(cut));
+            }
+            let empty = Finder::new(&cut.data, begin, [b'\n', b'\r']);
+            let lines = empty.filter(|&at| ends_line(&cut.data, at)).count() as u64;
+            let of_line = |line: &&[u8]| !line.is_empty();
+            let records = cut.data[begin..].split(|byte| matches!(byte, b'\n' | b'\r')).filter(of_line);
+            let records = records.count() as u64;
+            if self.text.ended && self.text.rest.is_empty() {
+                self.left_out += records;
+                self.records -= records;
+                cut.records -= records;
+                cut.data.truncate(begin);
+                return Ok(Some(cut).filter(|cut| !cut.data.is_empty()));
+            }
+            if begin == 0 && cut.data.len() > self.record_bytes_max {
+                return Ok(Some(cut));
+            }
+            if begin == 0 {
+                // Whether something follows is in no part yet.
+                bytes = cut.data.len() + part_bytes;
+                self.put_back(cut);
+                buffer = Vec::new();
+                continue;
+            }
+            let mut rest = cut.data.split_off(begin);
+            self.text.at.byte -= rest.len() as u64;
+            self.text.at.line -= lines;
+            self.records -= records;
+            cut.records -= records;
+            rest.append(&mut self.text.rest);
+            self.text.rest = rest;
+            return Ok(Some(cut));
+        }
+    }
+
+    fn next_part(&mut self, buffer: Vec<u8>, part_bytes: usize) -> Result<Option<Cut>> {
         let mut data = buffer;
         data.clear();
         data.append(&mut self.text.rest);
-        let mut scan =
-            Scan::new(part_bytes, self.record_bytes_max, self.records_max.saturating_sub(self.records));
+        let mut scan = Scan::new(
+            part_bytes,
+            self.record_bytes_max,
+            self.records_max.saturating_sub(self.records),
+            Arc::clone(&self.skipped),
+        );
         if scan.records_max == 0 {
             return Ok(None);
         }
@@ -143,6 +218,10 @@ impl Cutter {
                     (self.text.ended, self.text.failed) = (true, None);
                     break;
                 }
+                None if self.text.ended && scan.is_quoted() && self.text.failed.is_none() => {
+                    let end = self.unclosed_record_end(&data, &scan);
+                    scan.leave_unclosed(&data, end);
+                }
                 None if self.text.ended => break,
                 None => {
                     // The first record is a part of its own: usually short, sometimes not.
@@ -155,6 +234,15 @@ impl Cutter {
         self.cut(data, &scan)
     }
 
+    /// Where the last record ends, of which a quote never closes.
+    fn unclosed_record_end(&self, data: &[u8], scan: &Scan) -> usize {
+        let limits = Limits { field_bytes_max: usize::MAX, record_bytes_max: usize::MAX };
+        let mut parser = Parser::new(&data[scan.record..], self.text.at, self.dialect, limits);
+        let end = parser.record(Width::First).map_or(data.len(), |record| scan.record + record.bytes.end);
+        debug_assert!(end <= data.len() && end > scan.record);
+        end
+    }
+
     fn cut(&mut self, mut data: Vec<u8>, scan: &Scan) -> Result<Option<Cut>> {
         let in_record = scan.record < data.len();
         if in_record && self.text.failed.is_some() {
@@ -164,7 +252,9 @@ impl Cutter {
         if data.is_empty() {
             return self.text.failed.take().map_or(Ok(None), Err);
         }
-        let last = scan.content() < data.len() && !self.marks.comment_at(&data, scan.content());
+        let last = scan.content() < data.len()
+            && !self.marks.comment_at(&data, scan.content())
+            && !scan.skips(&data[scan.record..]);
         let records = scan.records + u64::from(last);
         let (at, first_record) = (self.text.at, self.records);
         self.records += records;
@@ -172,4 +262,21 @@ impl Cutter {
         self.text.at.byte += data.len() as u64;
         Ok(Some(Cut { data, at, first_record, records }))
     }
+}
+
+/// Where the last records begin that are `fields` empty fields each; the end of `data` if there is none. Blank lines between them count.
+fn empty_from(data: &[u8], delimiter: &Delimiter, fields: usize) -> usize {
+    let empty = delimiter.as_bytes().repeat(fields - 1);
+    let (mut begin, mut end) = (data.len(), data.len());
+    while end > 0 {
+        let line_end = end - usize::from(matches!(data[end - 1], b'\n' | b'\r'));
+        let start = memchr::memrchr2(b'\n', b'\r', &data[..line_end]).map_or(0, |at| at + 1);
+        match &data[start..line_end] {
+            line if *line == *empty => begin = start,
+            b"" => {}
+            _ => break,
+        }
+        end = start;
+    }
+    begin
 }

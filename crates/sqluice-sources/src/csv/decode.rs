@@ -18,12 +18,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sqluice_core::batch::{Batch, Bitmap, Bytes, Column, Spans, Values};
 use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::source::columns::Filled;
-use sqluice_core::source::{BadRow, Part, Refused, Sink};
+use sqluice_core::source::{BadRow, Part, Refused, RefusedRow, Sink};
 
 use super::CsvOptions;
 use super::cut::Cut;
 use super::dialect::Marks;
+use super::doubt::{self, Doubts};
 use super::find::Finder;
+use super::header::RepeatedHeaders;
+use super::malformed::What;
 use super::naive::{Limits, Parser, Record};
 use super::nulls::NullTokens;
 use super::records::{Next, Read, Records, Scratch, Valid, unescape};
@@ -39,6 +42,14 @@ pub(super) struct Shared {
     pub(super) nulls: NullTokens,
     /// Rows that were taken although fields are missing.
     pub(super) padded: Arc<AtomicU64>,
+    /// Quoted fields that may be rows.
+    pub(super) doubts: Arc<Doubts>,
+    /// Records that repeat the header.
+    pub(super) repeated: Arc<RepeatedHeaders>,
+    /// The bytes of the header; empty: there is none.
+    pub(super) header_text: Arc<[u8]>,
+    /// A record with these bytes is no row.
+    pub(super) skips_header: bool,
     /// How many fields every record has.
     pub(super) fields: usize,
     pub(super) columns: Vec<Filled>,
@@ -86,6 +97,8 @@ impl CsvPart {
         let marks = self.shared.marks;
         let mut valid = Valid::new(self.input());
         let mut cursor = Cursor { byte: 0, line: self.cut.at.line };
+        let mut doubted = Cursor { byte: 0, line: self.cut.at.line };
+        let mut repeats = Cursor { byte: 0, line: self.cut.at.line };
         let mut from = 0;
         let mut records = 0;
         loop {
@@ -97,10 +110,17 @@ impl CsvPart {
                 limits: self.shared.limits,
                 missing: self.shared.nulls.missing(self.raw_bytes),
                 strict_quotes: self.shared.options.strict_quotes,
+                header: &self.shared.header_text,
+                skips_header: self.shared.skips_header,
             };
             let Read { rows, end, next } = reader.read(from, &mut valid, scratch);
+            let refused = self.doubts(rows, end, scratch, &mut doubted);
+            for &(start, _) in &scratch.repeated {
+                let line = repeats.advance(self.input(), start, self.cut.at).line;
+                self.shared.repeated.add(line, self.shared.skips_header);
+            }
             unescape(&mut self.cut.data, marks, scratch);
-            give(rows, &mut CsvRecords { part: self, scratch, cursor: &mut cursor }, sink)?;
+            give(rows, refused, &mut CsvRecords { part: self, scratch, cursor: &mut cursor }, sink)?;
             self.cut.data.truncate(self.raw_bytes);
             records += rows;
             from = match next {
@@ -114,6 +134,35 @@ impl CsvPart {
         }
         debug_assert_eq!(records as u64, self.cut.records, "cutting and decoding count alike");
         Ok(())
+    }
+
+    /// Reports the records with a quoted field that may be rows, or returns them if the user refuses such. The last of the `rows` records
+    /// ends at `end`.
+    fn doubts(&self, rows: usize, end: usize, scratch: &Scratch, cursor: &mut Cursor) -> Vec<RefusedRow> {
+        let Shared { options, fields, file, doubts, .. } = &*self.shared;
+        let mut of_lines: Vec<usize> = scratch.of_lines.iter().map(|slot| slot % scratch.stride).collect();
+        of_lines.dedup();
+        let mut refused = Vec::new();
+        for row in of_lines {
+            let start = scratch.starts[row] as usize;
+            let end = if row + 1 < rows { scratch.starts[row + 1] as usize } else { end };
+            if doubt::rows_in(&self.input()[start..end], options, *fields).is_none() {
+                continue;
+            }
+            let Some(record) = self.record(start, cursor) else { continue };
+            let text = &self.input()[record.bytes.clone()];
+            let Some(malformed) = doubt::doubt(&record, text, options, *fields) else { continue };
+            match malformed.what {
+                What::CouldBeRows { lines } if !options.strict_quotes => {
+                    doubts.add(malformed.at.place(file), lines);
+                }
+                _ => {
+                    let error = malformed.error(file, options, text, *fields);
+                    refused.push(RefusedRow { row, column: 0, error });
+                }
+            }
+        }
+        refused
     }
 
     fn input(&self) -> &[u8] {
@@ -157,14 +206,19 @@ impl CsvPart {
         cursor: &mut Cursor,
     ) -> BadRow {
         let record = self.record(scratch.starts[row] as usize, cursor);
-        let Some(Record { at, bytes, fields }) = record else { return BadRow { error, raw: Vec::new() } };
+        let Some(Record { at, bytes, fields, .. }) = record else { return BadRow { error, raw: Vec::new() } };
         // A column that the file does not have is blamed on the record.
         let field = match self.shared.columns.get(column) {
             Some(Filled::Field(field)) => fields.ok().and_then(|fields| Some(fields.get(*field)?.at)),
             _ => None,
         };
+        let raw = self.input()[bytes].to_vec();
+        // A doubt has its place.
+        if error.place().is_some() {
+            return BadRow { error, raw };
+        }
         let place = field.unwrap_or(at).place(&self.shared.file);
-        BadRow { error: error.at(place), raw: self.input()[bytes].to_vec() }
+        BadRow { error: error.at(place), raw }
     }
 
     /// Gives the malformed record that begins at `start` to the sink; where it ends.
@@ -175,7 +229,8 @@ impl CsvPart {
                 .at(cursor.advance(self.input(), start, self.cut.at).place(&self.shared.file))
                 .hint("this is a bug in sqluice: its two parsers disagree. Please report it with the file"));
         };
-        let error = malformed.error(&self.shared.file, &self.shared.options);
+        let Shared { file, options, fields, .. } = &*self.shared;
+        let error = malformed.error(file, options, &self.input()[bytes.clone()], *fields);
         if malformed.is_fatal() {
             return Err(error);
         }
@@ -188,6 +243,8 @@ impl CsvPart {
         let at = cursor.advance(self.input(), start, self.cut.at);
         let Shared { options, limits, fields, .. } = &*self.shared;
         let parser = Parser::new(&self.input()[start..], at, options.dialect, *limits);
+        let parser =
+            parser.with_skipped(if self.shared.skips_header { &self.shared.header_text } else { &[] });
         let mut record = parser.with_strict_quotes(options.strict_quotes).record(options.width(*fields))?;
         record.bytes = start + record.bytes.start..start + record.bytes.end;
         Some(record)

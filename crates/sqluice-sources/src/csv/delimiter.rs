@@ -40,8 +40,8 @@ impl Delimiter {
     pub(super) const PIPES: Delimiter = Delimiter::pair(b'|', b'|');
     /// `::`
     pub(super) const COLONS: Delimiter = Delimiter::pair(b':', b':');
-    /// A comma and a space.
-    pub(super) const COMMA_SPACE: Delimiter = Delimiter::pair(b',', b' ');
+    /// `:`
+    pub(super) const COLON: Delimiter = Delimiter::of(b':');
     /// One space.
     pub const SPACE: Delimiter = Delimiter::of(b' ');
     /// Spaces and tabs, as many as there are. Those at the start and the end of a line separate nothing.
@@ -59,6 +59,12 @@ impl Delimiter {
         let mut bytes = [0; DELIMITER_BYTES_MAX];
         (bytes[0], bytes[1]) = (first, second);
         Delimiter { bytes, len: 2, blanks: false }
+    }
+
+    /// This delimiter with other text before and after it, if that is not too long.
+    pub(super) fn within(&self, before: &[u8], after: &[u8]) -> Option<Delimiter> {
+        let text = [before, self.as_bytes(), after].concat();
+        str::from_utf8(&text).ok()?.parse().ok()
     }
 
     /// The delimiter as it stands in the file. Of [`Delimiter::WHITESPACE`] a space.

@@ -1,8 +1,12 @@
 //! What the fields are called.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+use sqluice_core::error::Message;
 
 use super::naive::Field;
+use super::sniff::is_number_or_missing;
 use crate::text::Position;
 
 /// A field whose name in the header could not be kept.
@@ -26,7 +30,69 @@ pub struct Header {
     pub(super) renamed: Vec<Renamed>,
 }
 
+/// The most lines that a note names.
+const LINES_MAX: usize = 3;
+
+/// The records that repeat the header.
+#[derive(Debug, Default)]
+pub struct RepeatedHeaders(Mutex<Repeated>);
+
+#[derive(Debug, Default)]
+struct Repeated {
+    records: u64,
+    /// The first lines that have one.
+    lines: Vec<u64>,
+    /// They are no rows.
+    skipped: bool,
+}
+
+impl RepeatedHeaders {
+    /// Forgets all of them.
+    pub fn clear(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Repeated::default();
+    }
+
+    pub(super) fn add(&self, line: u64, skipped: bool) {
+        let mut repeated = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        repeated.records += 1;
+        repeated.skipped = skipped;
+        repeated.lines.push(line);
+        repeated.lines.sort_unstable();
+        repeated.lines.truncate(LINES_MAX);
+    }
+
+    /// Returns the note about them, if there are any.
+    pub fn note(&self) -> Option<Message> {
+        let repeated = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines: Vec<String> = repeated.lines.iter().map(u64::to_string).collect();
+        let more = if repeated.records > repeated.lines.len() as u64 { ", ..." } else { "" };
+        let lines =
+            format!("line{} {}{more}", if repeated.records == 1 { "" } else { "s" }, lines.join(", "));
+        match (repeated.records, repeated.skipped) {
+            (0, _) => None,
+            (1, true) => Some(format!("{lines} repeats the header and is skipped").into()),
+            (records, true) => {
+                Some(format!("{records} lines repeat the header and are skipped: {lines}").into())
+            }
+            (1, false) => Some(format!("{lines} repeats the header, and is loaded as a row").into()),
+            (records, false) => {
+                Some(format!("{records} lines repeat the header, and are loaded as rows: {lines}").into())
+            }
+        }
+    }
+}
+
 impl Header {
+    /// Whether a record like it can be no row: a column has numbers, and another name. `numbers`: which columns have numbers.
+    pub(super) fn is_no_row(&self, numbers: &[bool]) -> bool {
+        let is_name = |(column, name): (usize, &String)| {
+            let renamed = self.renamed.iter().find(|renamed| renamed.index == column);
+            let name = renamed.map_or(name, |renamed| &renamed.from);
+            numbers.get(column) == Some(&true) && !is_number_or_missing(name.as_bytes())
+        };
+        self.names.iter().enumerate().any(is_name)
+    }
+
     /// The names that the first record gives.
     pub(super) fn of_names(record: Vec<Field>) -> Header {
         let at = record.iter().map(|field| field.at).collect();

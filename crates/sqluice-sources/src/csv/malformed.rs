@@ -7,6 +7,9 @@ use sqluice_format::limits::COLUMNS_MAX;
 
 use super::CsvOptions;
 use super::delimiter::Delimiter;
+use super::dialect::Dialect;
+use super::naive::Parser;
+use super::sniff::split;
 use crate::text::Position;
 
 /// The first thing that is wrong with a record.
@@ -23,10 +26,12 @@ pub(super) enum What {
     InvalidUtf8(u8),
     /// A NUL byte; at that byte.
     Nul,
-    /// Something other than a delimiter or a line end after a closing quote; at that character.
-    AfterQuote(char),
+    /// Something other than a delimiter or a line end after a closing quote, and where; at the opening quote.
+    AfterQuote { found: char, at: Position },
     /// A quote within an unquoted field, where that is not allowed; at that quote.
     QuoteInUnquoted,
+    /// A quoted field with so many lines that could be rows; at the opening quote. It is a fault only where the user says so.
+    CouldBeRows { lines: u64 },
     /// The input ends within quotes; at the opening quote.
     Unterminated,
     /// More fields than the first record; at the first that is too many.
@@ -48,10 +53,10 @@ impl Malformed {
         matches!(self.what, What::RecordTooLong { .. })
     }
 
-    /// For the user.
-    pub(super) fn error(&self, file: &Path, options: &CsvOptions) -> Error {
+    /// For the user: the fault of the record `text`, which should have `fields` fields.
+    pub(super) fn error(&self, file: &Path, options: &CsvOptions, text: &[u8], fields: usize) -> Error {
         let error = Error::input(self.message(options)).at(self.at.place(file));
-        match self.hint(options) {
+        match self.hint(options, text, fields) {
             _ if self.is_in_footer(options) => error.hint(message![
                 "this looks like a footer, not like a row; to leave it out: ",
                 Setting::Reject.to("FILE"),
@@ -72,10 +77,19 @@ impl Malformed {
         match self.what {
             What::InvalidUtf8(byte) => format!("this is not UTF-8: byte 0x{byte:02x}"),
             What::Nul => "a NUL byte, which is not text".to_owned(),
-            What::AfterQuote(found) => {
+            What::AfterQuote { found, at } => {
                 let delimiter = delimiter_in_words(options.dialect.delimiter);
+                let place = match at.line == self.at.line {
+                    true => format!("in column {}", at.column),
+                    false => format!("in line {}", at.line),
+                };
                 format!(
-                    "expected {delimiter} or the end of the line after the closing quote, found {found:?}"
+                    "the quoted field that begins here closes {place} before {found:?}, where {delimiter} or the end of the line should be"
+                )
+            }
+            What::CouldBeRows { lines } => {
+                format!(
+                    "the quoted field that begins here has {lines} lines, and each of them could be a row"
                 )
             }
             What::QuoteInUnquoted => "a quote inside a field that is not quoted".to_owned(),
@@ -103,8 +117,28 @@ impl Malformed {
         }
     }
 
-    fn hint(&self, options: &CsvOptions) -> Option<Message> {
+    fn hint(&self, options: &CsvOptions, text: &[u8], fields: usize) -> Option<Message> {
         let hint = match self.what {
+            What::AfterQuote { .. } | What::Unterminated if is_sound_as_text(options, text, fields) => {
+                message![
+                    Setting::Quote.to("none"),
+                    " takes quotes for characters like any other; ",
+                    Setting::Reject.to("FILE"),
+                    " writes such rows to a file and goes on"
+                ]
+            }
+            What::AfterQuote { .. } if is_sound_with_backslash(options, text, fields) => {
+                message![
+                    Setting::Escape.to("\\"),
+                    " takes the character after a backslash for itself, as a quote here"
+                ]
+            }
+            What::CouldBeRows { .. } => message![
+                Setting::Quote.to("none"),
+                " takes quotes for characters like any other; without ",
+                Setting::StrictQuotes,
+                " such a field is loaded, with a warning"
+            ],
             What::InvalidUtf8(_) => {
                 message![
                     "if the file is in another encoding, name it, for example: ",
@@ -114,7 +148,7 @@ impl Malformed {
             What::Nul => {
                 message!["is this a file of text? if it is UTF-16, say so: ", Setting::Encoding.to("utf-16")]
             }
-            What::AfterQuote(_) => {
+            What::AfterQuote { .. } => {
                 let quote = char::from(options.dialect.quote?);
                 format!("a quote inside a quoted field is written twice: {quote}{quote}").into()
             }
@@ -139,8 +173,8 @@ impl Malformed {
             What::Unterminated => {
                 message![
                     "is its closing quote missing? ",
-                    Setting::Quote.to("none"),
-                    " takes quotes for characters like any other"
+                    Setting::Reject.to("FILE"),
+                    " writes such rows to a file and goes on"
                 ]
             }
             What::TooFewFields { .. } => {
@@ -157,6 +191,32 @@ impl Malformed {
         };
         Some(hint)
     }
+}
+
+/// Whether each line of a record is a row where quotes are characters like any other, and no field of it seems to be quoted.
+fn is_sound_as_text(options: &CsvOptions, text: &[u8], fields: usize) -> bool {
+    let Some(quote) = options.dialect.quote.filter(|_| !options.has_quoted_fields) else { return false };
+    let dialect = Dialect { quote: None, escape: None, ..options.dialect };
+    let is_row = |line: &[u8]| {
+        split(line, dialect, fields).is_some_and(|values| {
+            let is_quoted =
+                |value: &[u8]| value.len() >= 2 && value.starts_with(&[quote]) && value.ends_with(&[quote]);
+            values.is_empty() || values.len() == fields && !values.iter().any(|field| is_quoted(&field.value))
+        })
+    };
+    text.split(|byte| matches!(byte, b'\n' | b'\r')).all(is_row)
+}
+
+/// Whether a record is sound where a backslash escapes.
+fn is_sound_with_backslash(options: &CsvOptions, text: &[u8], fields: usize) -> bool {
+    let Dialect { quote: Some(quote), escape: None, .. } = options.dialect else { return false };
+    let dialect = Dialect { escape: Some(b'\\'), ..options.dialect };
+    let at = Position { byte: 0, line: 1, column: 1 };
+    let mut records = Parser::new(text, at, dialect, options.limits());
+    dialect.check().is_ok()
+        && memchr::memmem::find(text, &[b'\\', quote]).is_some()
+        && records.record(options.width(fields)).is_some_and(|record| record.fields.is_ok())
+        && records.record(options.width(fields)).is_none()
 }
 
 fn delimiter_in_words(delimiter: Delimiter) -> String {

@@ -37,6 +37,7 @@ mod cut;
 mod decode;
 mod delimiter;
 mod dialect;
+mod doubt;
 mod find;
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -59,7 +60,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::progress::Amount;
@@ -73,9 +74,12 @@ use self::cut::Cutter;
 use self::decode::{CsvPart, Shared};
 pub use self::delimiter::{DELIMITER_BYTES_MAX, Delimiter};
 pub use self::dialect::Dialect;
+pub use self::doubt::Doubts;
 pub use self::header::Header;
 pub use self::header::Renamed;
+pub use self::header::RepeatedHeaders;
 pub use self::header::unique;
+use self::malformed::{Malformed, What};
 use self::naive::{Limits, Parser, Width};
 use self::nulls::NullTokens;
 pub use self::sniff::{Given, Preamble, Sniffed, sniff};
@@ -111,8 +115,15 @@ pub struct CsvOptions {
     pub empty_as_text: bool,
     /// Fields that are missing at the end of a record are NULL; otherwise such a record is malformed.
     pub pad: bool,
-    /// A quote within an unquoted field is malformed; otherwise it is a character like any other.
+    /// A quote within an unquoted field is malformed; otherwise it is a character like any other. So is a quoted field of several lines
+    /// that could be rows; otherwise it is a value, and one of the [`Doubts`].
     pub strict_quotes: bool,
+    /// The fields that are numbers in all records seen so far. A line with another value there is no row.
+    pub numbers: Vec<bool>,
+    /// Records at the end of the file whose fields are all empty are no rows.
+    pub leave_out_empty: bool,
+    /// Some fields of the file are surely quoted: a remedy that makes quotes text would spoil them.
+    pub has_quoted_fields: bool,
     /// Parts end with the first record at or after this many bytes. At most 16 MiB.
     pub part_bytes: usize,
     /// A longer value is malformed. At most [`FIELD_BYTES_MAX`].
@@ -134,6 +145,9 @@ impl Default for CsvOptions {
             empty_as_text: false,
             pad: false,
             strict_quotes: false,
+            numbers: Vec::new(),
+            leave_out_empty: false,
+            has_quoted_fields: false,
             part_bytes: PART_BYTES,
             field_bytes_max: FIELD_BYTES_MAX,
             record_bytes_max: RECORD_BYTES_MAX,
@@ -161,6 +175,12 @@ setters! { CsvOptions:
     pad(pad: bool) = pad;
     /// Treats a quote inside an unquoted field as malformed.
     strict_quotes(strict: bool) = strict;
+    /// Sets which fields are numbers, as far as that is known.
+    numbers(numbers: impl Into<Vec<bool>>) = numbers.into();
+    /// Leaves out records at the end of the file whose fields are all empty.
+    leave_out_empty(leave_out: bool) = leave_out;
+    /// States whether some fields are surely quoted.
+    has_quoted_fields(has_quoted_fields: bool) = has_quoted_fields;
     /// Sets the size from which on a part ends, in bytes: at most 16 MiB.
     part_bytes(bytes: usize) = bytes;
     /// Sets the size of the largest value, in bytes.
@@ -194,12 +214,19 @@ pub struct CsvReader {
     options: CsvOptions,
     cutter: Cutter,
     header: Header,
+    /// The header has a field that may be rows.
+    doubt: Option<Malformed>,
+    /// The bytes of the header; empty: there is none.
+    header_text: Arc<[u8]>,
 }
 
 /// A file whose rows can be read.
 pub struct CsvSource {
     shared: Arc<Shared>,
     cutter: Cutter,
+    doubt: Option<Malformed>,
+    /// Records at the end that are no rows.
+    left_out: Arc<AtomicU64>,
     part_bytes: usize,
     first_row: u64,
     handed_out: HandedOut,
@@ -215,6 +242,8 @@ impl CsvReader {
         let limits = options.limits();
         let mut cutter = Cutter::new(input, file.to_owned(), options.dialect, limits);
         cutter.skip_lines(options.skip_lines);
+        let mut doubt = None;
+        let mut header_text: Arc<[u8]> = Arc::default();
         let header = loop {
             // Parts of one byte are parts of one line.
             let Some(cut) = cutter.next(Vec::new(), 1)? else { return Err(no_record(file, &options)) };
@@ -227,14 +256,23 @@ impl CsvReader {
                 cutter.put_back(cut);
                 break Header::of_fields(fields, record.at);
             }
-            let fields = record.fields.map_err(|malformed| malformed.error(file, &options))?;
+            let text = &cut.data[record.bytes.clone()];
+            let width = record.fields.as_ref().map_or(0, Vec::len);
+            if options.header {
+                doubt = doubt::doubt(&record, text, &options, width);
+                header_text = text.into();
+            }
+            let fields = record.fields.map_err(|malformed| malformed.error(file, &options, text, width))?;
+            if let Some(doubt) = doubt.filter(|_| options.strict_quotes) {
+                return Err(doubt.error(file, &options, text, width));
+            }
             if options.header {
                 break Header::of_names(fields);
             }
             cutter.put_back(cut);
             break Header::of_row(&fields);
         };
-        Ok(CsvReader { file: file.to_owned(), options, cutter, header })
+        Ok(CsvReader { file: file.to_owned(), options, cutter, header, doubt, header_text })
     }
 
     /// The names of the fields: none is empty, no two are the same.
@@ -260,7 +298,14 @@ impl CsvReader {
     pub fn into_source(mut self, columns: Vec<ColumnFrom>, rows: Range<u64>) -> CsvSource {
         let fields = self.header.names.len();
         let first_row = rows.start;
+        let skips_header = self.header.is_no_row(&self.options.numbers);
+        if skips_header {
+            self.cutter.skip(Arc::clone(&self.header_text));
+        }
         self.cutter.number(rows);
+        if self.options.leave_out_empty {
+            self.cutter.leave_out_empty(fields);
+        }
         let options = self.options;
         let tokens = options.null_tokens.clone();
         let shared = Shared {
@@ -272,12 +317,18 @@ impl CsvReader {
             nulls: NullTokens::new(tokens, options.empty_as_text, options.dialect.quote)
                 .with_missing(options.pad),
             padded: Arc::default(),
+            doubts: Arc::default(),
+            repeated: Arc::default(),
+            header_text: self.header_text,
+            skips_header,
             pool: Pool::default(),
             options,
         };
         CsvSource {
             part_bytes: shared.options.part_bytes.clamp(1, 16 << 20),
             shared: Arc::new(shared),
+            doubt: self.doubt,
+            left_out: Arc::default(),
             cutter: self.cutter,
             first_row,
             handed_out: HandedOut::default(),
@@ -315,11 +366,44 @@ impl CsvSource {
         Arc::get_mut(&mut self.shared).expect("no part is handed out yet").padded = padded;
         self
     }
+
+    /// Adds the records that repeat the header to `repeated`.
+    ///
+    /// # Panics
+    /// When a part was handed out.
+    #[must_use]
+    pub fn with_repeated(mut self, repeated: Arc<RepeatedHeaders>) -> CsvSource {
+        Arc::get_mut(&mut self.shared).expect("no part is handed out yet").repeated = repeated;
+        self
+    }
+
+    /// Counts the empty records at the end of the file that are left out in `left_out`, once the source has no more parts.
+    #[must_use]
+    pub fn with_left_out(mut self, left_out: Arc<AtomicU64>) -> CsvSource {
+        self.left_out = left_out;
+        self
+    }
+
+    /// Adds the quoted fields that may be rows to `doubts`.
+    ///
+    /// # Panics
+    /// When a part was handed out.
+    #[must_use]
+    pub fn with_doubts(mut self, doubts: Arc<Doubts>) -> CsvSource {
+        let shared = Arc::get_mut(&mut self.shared).expect("no part is handed out yet");
+        if let Some(Malformed { at, what: What::CouldBeRows { lines } }) = self.doubt {
+            doubts.add(at.place(&shared.file), lines);
+        }
+        shared.doubts = doubts;
+        self
+    }
 }
 
 impl Source for CsvSource {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
-        let Some(cut) = self.cutter.next(self.shared.pool.data(), self.part_bytes)? else { return Ok(None) };
+        let cut = self.cutter.next(self.shared.pool.data(), self.part_bytes)?;
+        self.left_out.store(self.cutter.left_out(), Ordering::Relaxed);
+        let Some(cut) = cut else { return Ok(None) };
         let input_bytes = self.handed_out.next(self.cutter.at().byte);
         let raw_bytes = cut.data.len();
         Ok(Some(Box::new(CsvPart { shared: Arc::clone(&self.shared), cut, input_bytes, raw_bytes })))

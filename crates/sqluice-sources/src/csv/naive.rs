@@ -13,9 +13,13 @@
 //!               └──────── " ────────┘
 //! ```
 //!
-//! The grammar is total: whatever is wrong within a record, it goes on by these rules to the first line end outside quotes, or
-//! to the end of the input within them. So reading can go on after it. The one that can't be gone past is longer than
-//! allowed: its end is not looked for.
+//! The grammar is total: of any bytes it says where a record ends, so that reading can go on after whatever is wrong:
+//!
+//! * With text after a closing quote, a record ends with the line of that text, whatever other quotes the line has.
+//! * With a quote that never closes, a record ends with the line of that quote: no later line is lost because of it.
+//! * A record that repeats the header is none where that is asked for.
+//! * With anything else, it goes on by the rules above to the first line end outside quotes.
+//! * A record that is longer than allowed can't be gone past: its end is not looked for.
 //!
 //! It has two jobs. It is the oracle: rows and errors of the fast parser equal its own, for any input. And it finds
 //! the words and the place for whatever the fast parser stumbles over, which keeps both of that out of the fast one.
@@ -67,6 +71,8 @@ pub(super) struct Record {
     pub(super) bytes: Range<usize>,
     /// Its fields, or the first thing that is wrong with it.
     pub(super) fields: Result<Vec<Field>, Malformed>,
+    /// One of its quotes never closes.
+    pub(super) unclosed: bool,
 }
 
 impl Record {
@@ -83,6 +89,8 @@ enum State {
     Quoted,
     Escaped,
     QuoteInQuoted,
+    /// Behind text after a closing quote: only the end of the line counts.
+    Broken,
 }
 
 /// Reads records one after the other.
@@ -94,12 +102,14 @@ pub(super) struct Parser<'a> {
     dialect: Dialect,
     limits: Limits,
     strict_quotes: bool,
+    /// A record of these bytes is none; empty: there is no such record.
+    skipped: &'a [u8],
 }
 
 impl<'a> Parser<'a> {
     /// `input` begins at `at`, with a record (or a comment, or an empty line).
     pub(super) fn new(input: &'a [u8], at: Position, dialect: Dialect, limits: Limits) -> Parser<'a> {
-        Parser { input, read: 0, at, dialect, limits, strict_quotes: false }
+        Parser { input, read: 0, at, dialect, limits, strict_quotes: false, skipped: &[] }
     }
 
     /// A quote within an unquoted field is malformed, if so asked.
@@ -108,8 +118,24 @@ impl<'a> Parser<'a> {
         self
     }
 
+    /// A record of these bytes, those of the header, is none.
+    pub(super) fn with_skipped(mut self, skipped: &'a [u8]) -> Parser<'a> {
+        self.skipped = skipped;
+        self
+    }
+
     /// The next record; `None` after the last.
     pub(super) fn record(&mut self, width: Width) -> Option<Record> {
+        loop {
+            let record = self.any_record(width)?;
+            let is_skipped = !self.skipped.is_empty() && self.input[record.bytes.clone()] == *self.skipped;
+            if !is_skipped || record.is_fatal() {
+                return Some(record);
+            }
+        }
+    }
+
+    fn any_record(&mut self, width: Width) -> Option<Record> {
         let blanks = self.dialect.delimiter.is_whitespace();
         let (mut at, mut start);
         loop {
@@ -136,8 +162,8 @@ impl<'a> Parser<'a> {
                 _ => break,
             }
         }
-        let fields = Reading::new(self, width).fields(start);
-        let record = Record { at, bytes: start..self.read, fields };
+        let (fields, unclosed) = Reading::new(self, width).fields(start);
+        let record = Record { at, bytes: start..self.read, fields, unclosed };
         Some(self.too_long(at, start).unwrap_or(record))
     }
 
@@ -169,7 +195,7 @@ impl<'a> Parser<'a> {
         }
         self.read = self.input.len();
         let fields = Err(Malformed { at, what: What::RecordTooLong { bytes_max } });
-        Some(Record { at, bytes: start..start + bytes_max, fields })
+        Some(Record { at, bytes: start..start + bytes_max, fields, unclosed: false })
     }
 
     /// The character at the present place, if it is one.
@@ -202,22 +228,41 @@ struct Reading<'p, 'a> {
     field: Field,
     /// No other field follows.
     ended: bool,
-    /// The first.
+    /// The first fault.
+    fault: Option<Malformed>,
+    /// What was read when the present quoted field began.
+    before_quote: BeforeQuote,
+}
+
+/// What is gone back to if a quote never closes.
+#[derive(Clone, Copy)]
+struct BeforeQuote {
+    read: usize,
+    at: Position,
     fault: Option<Malformed>,
 }
 
 impl<'p, 'a> Reading<'p, 'a> {
     fn new(parser: &'p mut Parser<'a>, width: Width) -> Reading<'p, 'a> {
         let field = Field { value: Vec::new(), quoted: false, at: parser.at };
-        Reading { parser, width, state: State::Start, fields: Vec::new(), field, ended: false, fault: None }
+        let before_quote = BeforeQuote { read: parser.read, at: parser.at, fault: None };
+        Reading {
+            parser,
+            width,
+            state: State::Start,
+            fields: Vec::new(),
+            field,
+            ended: false,
+            fault: None,
+            before_quote,
+        }
     }
 
-    /// Reads to the end of the record, whose line begins at `start`.
-    fn fields(mut self, start: usize) -> Result<Vec<Field>, Malformed> {
+    /// Reads to the end of the record, whose line begins at `start`; also says whether a quote never closes.
+    fn fields(mut self, start: usize) -> (Result<Vec<Field>, Malformed>, bool) {
         while let Some(byte) = self.parser.peek() {
             let quoted = matches!(self.state, State::Quoted | State::Escaped);
-            let too_long = self.parser.read - start > self.parser.limits.record_bytes_max;
-            if too_long || !quoted && matches!(byte, b'\n' | b'\r') {
+            if self.is_too_long(start) || !quoted && matches!(byte, b'\n' | b'\r') {
                 break;
             }
             let character = self.parser.character();
@@ -227,8 +272,9 @@ impl<'p, 'a> Reading<'p, 'a> {
             let bytes = character.map_or(1, char::len_utf8);
             self.step(byte, bytes, character.unwrap_or(char::REPLACEMENT_CHARACTER));
         }
-        if matches!(self.state, State::Quoted | State::Escaped) {
-            self.fault(self.field.at, What::Unterminated);
+        let unclosed = matches!(self.state, State::Quoted | State::Escaped) && !self.is_too_long(start);
+        if unclosed {
+            self.leave_unclosed();
         }
         if !self.ended {
             self.end_field();
@@ -238,7 +284,21 @@ impl<'p, 'a> Reading<'p, 'a> {
         {
             self.fault(self.parser.at, What::TooFewFields { fields: self.fields.len(), expected });
         }
-        self.fault.map_or(Ok(self.fields), Err)
+        (self.fault.map_or(Ok(self.fields), Err), unclosed)
+    }
+
+    fn is_too_long(&self, start: usize) -> bool {
+        self.parser.read - start > self.parser.limits.record_bytes_max
+    }
+
+    /// Goes back to a quote that never closes, and ends the record with its line.
+    fn leave_unclosed(&mut self) {
+        let BeforeQuote { read, at, fault } = self.before_quote;
+        (self.parser.read, self.parser.at, self.fault) = (read, at, fault);
+        self.fault(at, What::Unterminated);
+        while self.parser.peek().is_some_and(|byte| !matches!(byte, b'\n' | b'\r')) {
+            self.parser.advance(self.parser.character().map_or(1, char::len_utf8));
+        }
     }
 
     /// Takes a character, which begins with `byte` and is `bytes` long.
@@ -258,6 +318,7 @@ impl<'p, 'a> Reading<'p, 'a> {
                 self.state = State::Quoted;
                 keep = true;
             }
+            State::Broken => {}
             _ if delimiter.bytes_at(&self.parser.input[self.parser.read..]) > 0 => {
                 self.delimiter();
                 return;
@@ -265,11 +326,16 @@ impl<'p, 'a> Reading<'p, 'a> {
             State::Start if Some(byte) == quote => {
                 self.state = State::Quoted;
                 self.field.quoted = true;
+                self.before_quote =
+                    BeforeQuote { read: self.parser.read, at: self.parser.at, fault: self.fault };
             }
-            before => {
-                if before == State::QuoteInQuoted {
-                    self.fault(self.parser.at, What::AfterQuote(character));
-                } else if self.parser.strict_quotes && Some(byte) == quote {
+            State::QuoteInQuoted => {
+                let what = What::AfterQuote { found: character, at: self.parser.at };
+                self.fault(self.field.at, what);
+                self.state = State::Broken;
+            }
+            State::Start | State::Unquoted => {
+                if self.parser.strict_quotes && Some(byte) == quote {
                     self.fault(self.parser.at, What::QuoteInUnquoted);
                 }
                 self.state = State::Unquoted;

@@ -36,6 +36,10 @@ pub(super) struct Scratch {
     pub(super) starts: Vec<u32>,
     /// Which of `spans` have doubled quotes or escapes.
     pub(super) escaped: Vec<usize>,
+    /// Which of `spans` have line ends: in order, with those of one record next to each other.
+    pub(super) of_lines: Vec<usize>,
+    /// Where records begin that repeat the header, and after how many rows.
+    pub(super) repeated: Vec<(usize, usize)>,
     /// Which rows had fewer fields than there are.
     pub(super) padded: Vec<usize>,
     /// A bitmap for every column of the table.
@@ -55,6 +59,8 @@ impl Scratch {
             spans: vec![Span::default(); stride * fields],
             starts: vec![0; rows_max],
             escaped: Vec::new(),
+            of_lines: Vec::new(),
+            repeated: Vec::new(),
             padded: Vec::new(),
             validity: vec![0; rows_max / 64 * columns],
             nulls: vec![false; columns],
@@ -74,6 +80,10 @@ pub(super) struct Records<'a> {
     pub(super) missing: Option<Span>,
     /// A quote within an unquoted field is malformed.
     pub(super) strict_quotes: bool,
+    /// The bytes of the header, or none.
+    pub(super) header: &'a [u8],
+    /// A record with the bytes of the header is none.
+    pub(super) skips_header: bool,
 }
 
 /// What came of it.
@@ -135,6 +145,8 @@ impl Records<'_> {
     /// Fills `scratch` from byte `from` on, where a record, a comment or an empty line begins.
     pub(super) fn read(&self, from: usize, valid: &mut Valid, scratch: &mut Scratch) -> Read {
         scratch.escaped.clear();
+        scratch.of_lines.clear();
+        scratch.repeated.clear();
         scratch.padded.clear();
         let Marks { delimiter, .. } = self.marks;
         let quote = self.marks.quote_needle();
@@ -152,6 +164,7 @@ impl Records<'_> {
         if let Next::Malformed = read.next {
             // What the malformed record left behind.
             scratch.escaped.retain(|slot| slot % scratch.stride < read.rows);
+            scratch.of_lines.retain(|slot| slot % scratch.stride < read.rows);
             scratch.padded.retain(|&row| row < read.rows);
         }
         read
@@ -241,7 +254,8 @@ impl Records<'_> {
                     }
                     continue;
                 }
-                let Some((end, dropped)) = closing_quote(data, &mut finder, self.marks) else {
+                let Some(Closing { at: end, dropped, lines }) = closing_quote(data, &mut finder, self.marks)
+                else {
                     break Next::Malformed;
                 };
                 if end - at - 1 - dropped > field_bytes_max {
@@ -250,6 +264,9 @@ impl Records<'_> {
                 let span = span(at + 1, end);
                 if dropped > 0 {
                     scratch.escaped.push(slot);
+                }
+                if lines {
+                    scratch.of_lines.push(slot);
                 }
                 at = end + 1;
                 byte = data.get(at).copied().unwrap_or(b'\n');
@@ -300,6 +317,18 @@ impl Records<'_> {
             if too_long || at > valid.until && !valid.reaches(data, record, at) {
                 break Next::Malformed;
             }
+            if at - record == self.header.len() && data[record..at] == *self.header {
+                scratch.repeated.push((record, rows));
+                if self.skips_header {
+                    // Of the slots that it has filled, those with escapes or line ends are forgotten.
+                    scratch.escaped.retain(|slot| slot % stride != rows);
+                    scratch.of_lines.retain(|slot| slot % stride != rows);
+                    record = start.min(data.len());
+                    (start, content) = (record, record);
+                    slot = rows;
+                    continue;
+                }
+            }
             scratch.starts[rows] = record as u32;
             rows += 1;
             record = start.min(data.len());
@@ -322,15 +351,21 @@ impl Records<'_> {
     }
 }
 
-/// The quote that ends the field whose opening quote the finder has just passed, and how many bytes before it only say
-/// that the next one stands for itself.
+/// The end of a quoted field.
+struct Closing {
+    /// Where the closing quote is.
+    at: usize,
+    /// How many bytes before it only say that the next one stands for itself.
+    dropped: usize,
+    /// Whether there are line ends before it.
+    lines: bool,
+}
+
+/// The quote that ends the field whose opening quote the finder has just passed.
 #[inline]
-fn closing_quote<const N: usize>(
-    data: &[u8],
-    finder: &mut Finder<'_, N>,
-    marks: Marks,
-) -> Option<(usize, usize)> {
+fn closing_quote<const N: usize>(data: &[u8], finder: &mut Finder<'_, N>, marks: Marks) -> Option<Closing> {
     let mut dropped = 0;
+    let mut lines = false;
     // What is before this is escaped.
     let mut from = 0;
     loop {
@@ -340,13 +375,15 @@ fn closing_quote<const N: usize>(
         }
         if data[at] == marks.quote {
             if data.get(at + 1) != Some(&marks.quote) {
-                return Some((at, dropped));
+                return Some(Closing { at, dropped, lines });
             }
             dropped += 1;
             finder.next();
         } else if N >= 5 && data[at] == marks.escape {
             dropped += 1;
             from = at + 2;
+        } else {
+            lines |= matches!(data[at], b'\n' | b'\r');
         }
     }
 }

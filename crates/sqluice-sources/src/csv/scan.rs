@@ -13,9 +13,13 @@
 //! What is before a quote does not say enough where a delimiter is wide: of `|||"` the first two are `||`, and the third begins a
 //! field. So there fields are followed, hit by hit, on a path of its own.
 //!
+//! A closing quote that text follows breaks the rest of its line: quotes mean nothing there. A quote that never closes is seen at the end
+//! of the input; looking goes on then behind the line of that quote ([`Scan::leave_unclosed`]).
+//!
 //! Invariant: all ways find the same, which is what [`naive`](super::naive) finds.
 
 use std::ops::ControlFlow::{self, Break, Continue};
+use std::sync::Arc;
 
 use super::delimiter::Delimiter;
 use super::dialect::Marks;
@@ -29,6 +33,8 @@ const HITS_MIN: u32 = 8;
 pub(super) struct Scan {
     part_bytes: usize,
     record_bytes_max: usize,
+    /// A record of these bytes is none; empty: there is no such record.
+    skipped: Arc<[u8]>,
     pub(super) records_max: u64,
     /// All before this is looked through.
     seen: usize,
@@ -40,6 +46,8 @@ pub(super) struct Scan {
     reopens: usize,
     /// One past the last escaped byte.
     escaped: usize,
+    /// Behind text after a closing quote: up to the end of the line, quotes mean nothing.
+    broken: bool,
     /// Ended records.
     pub(super) records: u64,
     /// Ended lines.
@@ -51,16 +59,23 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    pub(super) fn new(part_bytes: usize, record_bytes_max: usize, records_max: u64) -> Scan {
+    pub(super) fn new(
+        part_bytes: usize,
+        record_bytes_max: usize,
+        records_max: u64,
+        skipped: Arc<[u8]>,
+    ) -> Scan {
         Scan {
             part_bytes,
             record_bytes_max,
+            skipped,
             records_max,
             seen: 0,
             record: 0,
             quoted: false,
             reopens: usize::MAX,
             escaped: 0,
+            broken: false,
             records: 0,
             lines: 0,
             content: 0,
@@ -111,12 +126,14 @@ impl Scan {
                 if !self.quoted {
                     (self.content, self.field) = (self.record, self.record);
                 }
-            } else if comment || at < self.escaped {
+            } else if comment || self.broken || at < self.escaped {
                 // It means nothing here.
             } else if self.quoted {
                 if byte == marks.quote {
                     self.quoted = false;
                     self.reopens = at + 1;
+                    let next = data.get(at + 1).is_none_or(|&next| is_quote_or_line_end(next, marks));
+                    self.broken = !next && delimiter.bytes_at(&data[at + 1..]) == 0;
                 } else if byte == marks.escape {
                     self.escaped = at + 2;
                 }
@@ -195,13 +212,17 @@ impl Scan {
         marks: Marks,
         data: &[u8],
     ) -> ControlFlow<Option<usize>, bool> {
+        if self.broken {
+            return Continue(false);
+        }
         // Where there is no quote, none of the hits is what stands for it.
         let quotes = mask(block, [marks.quote]) & hits;
         let quoted = odd(quotes) << 1 ^ if self.quoted { u64::MAX } else { 0 };
         let opening = quotes & !quoted;
         let first = at == self.record || at == self.reopens || data[at - 1] == marks.delimiter;
-        let may_open = (mask(block, [marks.delimiter]) | hits) << 1 | u64::from(first);
-        if opening & !may_open != 0 {
+        let around = mask(block, [marks.delimiter]) | hits;
+        let may_open = around << 1 | u64::from(first);
+        if opening & !may_open != 0 || self.breaks(at, quotes & quoted, around, marks, data) {
             return Continue(false);
         }
         let mut line_ends = hits & !quotes;
@@ -218,6 +239,29 @@ impl Scan {
         Continue(true)
     }
 
+    /// Whether one of the closing quotes in a block at `at` has text after it; `around`: what may stand there.
+    fn breaks(&self, at: usize, closing: u64, around: u64, marks: Marks, data: &[u8]) -> bool {
+        if closing == 0 {
+            return false;
+        }
+        // What follows the last one may be in the next block.
+        let last = 63 - closing.leading_zeros();
+        let before_last = closing & !(1 << last);
+        before_last & !(around >> 1) != 0 || !may_follow(data, at + last as usize + 1, marks)
+    }
+
+    /// Goes on at `end`, a line end or the end of the input, as if the record ended there: a quote in it never closes.
+    pub(super) fn leave_unclosed(&mut self, data: &[u8], end: usize) {
+        let lines = Finder::new(&data[..end], 0, [b'\n', b'\r']).filter(|&at| ends_line(data, at));
+        self.lines = lines.count() as u64;
+        (self.seen, self.quoted, self.reopens, self.escaped) = (end, false, usize::MAX, 0);
+    }
+
+    /// Whether what was looked through ends within quotes.
+    pub(super) fn is_quoted(&self) -> bool {
+        self.quoted
+    }
+
     /// A needle, wherever it is.
     #[inline]
     fn hit<const N: usize>(&mut self, data: &[u8], at: usize, marks: Marks) -> ControlFlow<Option<usize>> {
@@ -228,10 +272,13 @@ impl Scan {
             }
         } else if data[at] != marks.quote {
             return self.line_end(data, at, self.quoted, comment);
-        } else if !comment && at >= self.escaped {
+        } else if !comment && !self.broken && at >= self.escaped {
             let opens =
                 at == self.reopens || at == self.record || data[at.saturating_sub(1)] == marks.delimiter;
-            self.reopens = if self.quoted { at + 1 } else { self.reopens };
+            if self.quoted {
+                self.reopens = at + 1;
+                self.broken = !may_follow(data, at + 1, marks);
+            }
             self.quoted = !self.quoted && opens;
         }
         Continue(())
@@ -251,16 +298,23 @@ impl Scan {
         if quoted {
             return Continue(());
         }
+        self.broken = false;
         if at - self.record > self.record_bytes_max {
             self.seen = at;
             return Break(None);
         }
-        self.records += u64::from(at > self.record && !comment);
+        self.records += u64::from(at > self.record && !comment && !self.skips(&data[self.record..at]));
         self.record = at + 1;
         if ends_line && (at + 1 >= self.part_bytes || self.records >= self.records_max) {
             return Break(Some(at + 1));
         }
         Continue(())
+    }
+
+    /// Whether a record is none: the header again.
+    #[inline]
+    pub(super) fn skips(&self, record: &[u8]) -> bool {
+        record.len() == self.skipped.len() && !record.is_empty() && *record == *self.skipped
     }
 
     /// Whether the current record is longer than allowed, and enough of it has been read to see that.
@@ -270,10 +324,20 @@ impl Scan {
     }
 }
 
-/// How many bytes at the end are not looked at before more is read: what a CR means depends on the next byte, and a long delimiter may
-/// have begun.
+/// Whether what is at `at`, behind a closing quote, may stand there where the delimiter is one byte.
+#[inline]
+fn may_follow(data: &[u8], at: usize, marks: Marks) -> bool {
+    data.get(at).is_none_or(|&next| next == marks.delimiter || is_quote_or_line_end(next, marks))
+}
+
+fn is_quote_or_line_end(byte: u8, marks: Marks) -> bool {
+    byte == marks.quote || matches!(byte, b'\n' | b'\r')
+}
+
+/// How many bytes at the end are not looked at before more is read: what a CR means depends on the next byte, and what a closing quote
+/// means on whether a delimiter follows.
 fn unseen(delimiter: &Delimiter, ended: bool) -> usize {
-    if ended { 0 } else { (delimiter.as_bytes().len() - 1).max(1) }
+    if ended { 0 } else { delimiter.as_bytes().len() }
 }
 
 /// What to look for where a delimiter is wide: its first byte, or all kinds of blanks, before the others.

@@ -13,6 +13,7 @@ use sqluice_core::source::chain::Counted;
 use sqluice_core::source::{BadRow, Refused, RefusedRow, Sink, Source};
 use sqluice_core::splitmix;
 
+use super::doubt::doubt;
 use super::header::Header;
 use super::naive::{Field, Parser, Record, Width};
 use super::{ColumnFrom, Constant, CsvOptions, CsvReader, Renamed};
@@ -178,7 +179,9 @@ pub(super) fn fill(outcome: &mut Outcome, input: &[u8], setup: &Setup) -> Result
             assert_eq!(source.rows_done(), outcome.taken.len() as u64);
         }
     }
-    if result.is_ok() && setup.rows.end == u64::MAX && input_bytes > 0 {
+    // What is left out at the end is in no part.
+    let all = setup.rows.end == u64::MAX && !setup.options.leave_out_empty;
+    if result.is_ok() && all && input_bytes > 0 {
         assert_eq!(input_bytes, whole_bytes);
     }
     result
@@ -236,11 +239,13 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     let (text, at) = start(input, options.skip_lines);
     let mut parser =
         Parser::new(text, at, options.dialect, options.limits()).with_strict_quotes(options.strict_quotes);
+    let header_text = header_text(input, &options);
     let mut next = |width| {
         let record = parser.record(width)?;
         // Where reading failed, nothing is known of a record without an end.
         let fatal = matches!(record.fields, Err(malformed) if malformed.is_fatal());
-        (fatal || setup.fails_at.is_none() || record.bytes.end < text.len()).then_some(record)
+        let ends = record.bytes.end < text.len() && !record.unclosed;
+        (fatal || setup.fails_at.is_none() || ends).then_some(record)
     };
     let in_file = Path::new("in.csv");
     let known = options.fields.filter(|_| !options.header);
@@ -257,7 +262,8 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
         (Ok(fields), _) if options.header => Header::of_names(fields.clone()),
         (Ok(fields), _) => Header::of_row(fields),
         (Err(malformed), _) => {
-            outcome.error = Some(reported(&malformed.error(in_file, &options)));
+            let record = &text[first.bytes.clone()];
+            outcome.error = Some(reported(&malformed.error(in_file, &options, record, 0)));
             return outcome;
         }
     };
@@ -265,7 +271,13 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     let width = options.width(outcome.header.len());
     let mut first = Some(first).filter(|_| !options.header);
     while !setup.rows.is_empty() {
-        let Some(record) = first.take().or_else(|| next(width)) else {
+        let mut next_row = || loop {
+            let record = next(width)?;
+            if header_text.is_empty() || text[record.bytes.clone()] != header_text {
+                return Some(record);
+            }
+        };
+        let Some(record) = first.take().or_else(&mut next_row) else {
             let broken = || reported(&Error::read(in_file, std::io::Error::other("broken")));
             outcome.error = setup.fails_at.map(|_| broken());
             break;
@@ -285,6 +297,20 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
         }
     }
     outcome
+}
+
+/// The bytes of the header, if a record like it is no row.
+fn header_text(input: &[u8], options: &CsvOptions) -> Vec<u8> {
+    let (text, at) = start(input, options.skip_lines);
+    let first = Parser::new(text, at, options.dialect, options.limits()).record(Width::First);
+    match first {
+        Some(Record { fields: Ok(fields), bytes, .. })
+            if options.header && Header::of_names(fields.clone()).is_no_row(&options.numbers) =>
+        {
+            text[bytes].to_vec()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Where the records begin: after a byte order mark and `skip_lines` lines.
@@ -313,16 +339,19 @@ pub(super) fn slow_row(
         let null = !field.quoted && (token || field.value.is_empty() && !options.empty_as_text);
         (!null).then(|| field.value.clone())
     };
-    let error = match (&record.fields, taste.blames(row, fields + 1)) {
-        (Ok(found), None) => {
+    let raw = &text[record.bytes.clone()];
+    let doubted = doubt(&record, raw, options, fields).filter(|_| options.strict_quotes);
+    let error = match (doubted, &record.fields, taste.blames(row, fields + 1)) {
+        (Some(doubted), ..) => doubted.error(file, options, raw, fields),
+        (None, Ok(found), None) => {
             let missing = std::iter::repeat_n(None, fields - found.len());
             return Ok(Taken::Row(found.iter().map(value).chain(missing).collect()));
         }
-        (Ok(fields), Some(column)) => {
+        (None, Ok(fields), Some(column)) => {
             let at = fields.get(column).map_or(record.at, |field| field.at);
             Error::input("refused").at(at.place(file))
         }
-        (Err(malformed), _) => malformed.error(file, options),
+        (None, Err(malformed), _) => malformed.error(file, options, raw, fields),
     };
     let fatal = matches!(record.fields, Err(malformed) if malformed.is_fatal());
     if fatal || !taste.bad_rows {

@@ -13,7 +13,10 @@ use super::opened::{Columns, Content, OpenRequest, Opened, SampledRows, WantedRo
 use super::sample::{SAMPLE_GROWTH, SampleFacts, changed, sample_reader};
 use super::{FileFormat, Format};
 use crate::convert::Conversion;
-use crate::csv::{COLUMNS_MAX, CsvOptions, CsvReader, Delimiter, Dialect, Given, Sniffed, sniff};
+use crate::csv::{
+    COLUMNS_MAX, CsvOptions, CsvReader, Delimiter, Dialect, Doubts, Given, RepeatedHeaders, Sniffed, sniff,
+    unique,
+};
 use crate::input::{InputFile, Sample};
 
 /// The settings of CSV.
@@ -56,11 +59,18 @@ impl Format for Csv {
         if let Some((message, hint)) = sniffed.refusal() {
             return Err(Error::input(message).at(Place::file(input.name())).hint(hint));
         }
+        let header = reader.header().to_vec();
         let columns = columns(&input, &reader, &options, &sniffed, request)?;
         let mut recognised = Recognised::new("csv");
         recognised.csv = Some(recognised_csv(&sniffed));
         let all_malformed = odd_header(&columns, &options, &sniffed, &input);
-        let content = CsvFile { names: columns.names.clone(), options, padded: Arc::default() };
+        let content = CsvFile {
+            header,
+            options,
+            padded: Arc::default(),
+            doubts: Arc::default(),
+            repeated: Arc::default(),
+        };
         let fields = (0..columns.names.len()).map(ColumnFrom::Field).collect();
         let rows = reader.into_source(fields, 0..request.rows_max);
         Ok(vec![Opened {
@@ -112,6 +122,7 @@ fn columns(
         notes.push(note.into());
     }
     if options.header {
+        notes.extend(trim(&mut names, request.named));
         let places = Some((0..names.len()).map(|field| reader.place_of(field)).collect());
         return Ok(Columns { names, places, notes });
     }
@@ -134,6 +145,27 @@ fn columns(
         None => {}
     }
     Ok(Columns { names, places: None, notes })
+}
+
+/// Removes the blanks around names, unless a setting names a column with them. Returns a note about it.
+fn trim(names: &mut Vec<String>, named: &[String]) -> Option<Message> {
+    let trimmed = names.iter().map(|name| match name.trim() {
+        "" => name.clone(),
+        _ if named.contains(name) => name.clone(),
+        trimmed => trimmed.to_owned(),
+    });
+    let (trimmed, _) = unique(trimmed.collect());
+    let changed: Vec<usize> = (0..names.len()).filter(|&column| trimmed[column] != names[column]).collect();
+    let first = *changed.first()?;
+    let others = match changed.len() - 1 {
+        0 => String::new(),
+        1 => ", and 1 more column".to_owned(),
+        more => format!(", and {more} more columns"),
+    };
+    let (from, to) = (&names[first], &trimmed[first]);
+    let note = format!("blanks around names are left out: {from:?} is called {to:?}{others}");
+    *names = trimmed;
+    Some(note.into())
 }
 
 /// Returns the recognised dialect, for the report.
@@ -209,6 +241,8 @@ fn csv_options(request: &OpenRequest<'_>, sniffed: &Sniffed) -> CsvOptions {
         .record_bytes_max(request.record_bytes_max)
         .part_bytes(request.part_bytes)
         .footer(sniffed.footer)
+        .numbers(sniffed.numbers.clone())
+        .has_quoted_fields(sniffed.has_quoted_fields)
 }
 
 /// Returns the number of fields of each record in a file without a header: the number that most records have. The number of columns that
@@ -264,11 +298,15 @@ fn preferred(path: &Path) -> Option<Delimiter> {
 
 /// The rows of a CSV file, once it is known how the file is written.
 struct CsvFile {
-    /// The names of the columns, for a file that changes while it is read.
-    names: Vec<String>,
+    /// The names in the header, for a file that changes while it is read.
+    header: Vec<String>,
     options: CsvOptions,
     /// The number of rows that were loaded although fields are missing.
     padded: Arc<AtomicU64>,
+    /// The quoted fields that may be rows.
+    doubts: Arc<Doubts>,
+    /// The records that repeat the header.
+    repeated: Arc<RepeatedHeaders>,
 }
 
 impl Content for CsvFile {
@@ -277,15 +315,18 @@ impl Content for CsvFile {
         let progress = (!opened.has_offsets_of_file()).then(|| opened.bytes_read.clone());
         let reader = CsvReader::new(opened.reader, input.name(), self.options.clone())?;
         let same = match self.options.header {
-            true => reader.header() == self.names,
-            false => reader.header().len() == self.names.len(),
+            true => reader.header() == self.header,
+            false => reader.header().len() == self.header.len(),
         };
         if !same {
             return Err(changed());
         }
         // An attempt before this one loaded nothing.
         self.padded.store(0, Ordering::Relaxed);
+        self.doubts.clear();
+        self.repeated.clear();
         let source = reader.into_source(wanted.map, wanted.rows).with_padded(Arc::clone(&self.padded));
+        let source = source.with_doubts(Arc::clone(&self.doubts)).with_repeated(Arc::clone(&self.repeated));
         Ok(Box::new(source.with_progress(progress, opened.bytes)))
     }
 
@@ -311,5 +352,13 @@ impl Content for CsvFile {
 
     fn padded(&self) -> u64 {
         self.padded.load(Ordering::Relaxed)
+    }
+
+    fn late_notes(&self) -> Vec<Message> {
+        self.repeated.note().into_iter().collect()
+    }
+
+    fn warning(&self) -> Option<Message> {
+        self.doubts.warning()
     }
 }

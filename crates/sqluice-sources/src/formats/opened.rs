@@ -149,6 +149,16 @@ pub trait Content: Send {
         0
     }
 
+    /// Returns notes about the last source, which are known only now that all of it is read.
+    fn late_notes(&self) -> Vec<Message> {
+        Vec::new()
+    }
+
+    /// Returns a warning about the rows of the last source, where their values may not be what they seem.
+    fn warning(&self) -> Option<Message> {
+        None
+    }
+
     /// Returns `true` if no row can bring a column that is not known.
     fn knows_all_columns(&self) -> bool {
         true

@@ -1,6 +1,7 @@
 //! Settings of formats.
 
-use sqluice_core::error::Setting;
+use sqluice_core::error::{Result, Setting};
+use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::setters;
 
 use super::FileFormat;
@@ -76,6 +77,30 @@ setters! { FormatOptions:
     records(path: impl Into<Option<RecordsPath>>) = path.into();
     /// Sets the encoding, instead of UTF-8 or what the byte order mark says.
     encoding(encoding: impl Into<Option<Encoding>>) = encoding.into();
+}
+
+impl TakesSettings for FormatOptions {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        let text = || value.to::<String>();
+        match setting {
+            Setting::Format => self.format = Some(text()?.parse()?),
+            Setting::Delimiter => self.delimiter = Some(text()?.parse()?),
+            Setting::Quote => self.quote = Some(value.to()?),
+            Setting::Escape => self.escape = Some(value.to()?),
+            Setting::Comment => self.comment = Some(value.to()?),
+            Setting::Header => self.header = Some(value.to()?),
+            Setting::NoHeader => self.header = Some(!value.to::<bool>()?),
+            Setting::SkipLines => self.skip_lines = Some(value.to()?),
+            Setting::Null => self.null = value.to()?,
+            Setting::EmptyAsText => self.empty_as_text = value.to()?,
+            Setting::Pad => self.pad = value.to()?,
+            Setting::StrictQuotes => self.strict_quotes = value.to()?,
+            Setting::Encoding => self.encoding = Some(text()?.parse()?),
+            Setting::Records => self.records = Some(RecordsPath::parse(&text()?)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
 }
 
 impl FormatOptions {

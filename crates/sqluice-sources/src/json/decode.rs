@@ -124,7 +124,7 @@ impl JsonPart {
             }
             if !shared.keys_only {
                 self.unescape(rows, scratch);
-                give(rows, &mut JsonRecords { part: self, scratch, cursor: &mut cursor }, sink)?;
+                give(rows, Vec::new(), &mut JsonRecords { part: self, scratch, cursor: &mut cursor }, sink)?;
                 self.cut.data.truncate(self.raw_bytes);
             }
             match bad {

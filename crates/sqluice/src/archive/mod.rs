@@ -35,6 +35,8 @@ mod unpack;
 mod walk;
 
 use serde::Serialize;
+use sqluice_core::error::Result;
+use sqluice_core::given::Value;
 use sqluice_format::limits;
 use sqluice_format::page::PageSize;
 
@@ -82,7 +84,16 @@ pub enum Compression {
     Deflate,
 }
 
+impl Compression {
+    const WORDS: [(&str, Compression); 2] = [("none", Compression::None), ("deflate", Compression::Deflate)];
+}
+
 impl Layout {
+    /// Reads the layout of a setting that says whether files are in a table `kv`.
+    fn given(value: &Value) -> Result<Layout> {
+        Ok(if value.to()? { Layout::Kv } else { Layout::Sqlar })
+    }
+
     /// The name of its table.
     pub fn table(self) -> &'static str {
         match self {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::progress::{Amount, Context};
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
@@ -68,6 +69,18 @@ pub struct PackReport {
     pub file_bytes: u64,
     /// What was left out without being excluded.
     pub skipped: Vec<Skipped>,
+}
+
+impl TakesSettings for Pack {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::Compress => self.compression = value.word(setting, &Compression::WORDS)?,
+            Setting::Kv => self.layout = Layout::given(value)?,
+            Setting::Include | Setting::Exclude => return self.selection.set(setting, value),
+            _ => return self.write.set(setting, value),
+        }
+        Ok(true)
+    }
 }
 
 setters! { Pack:

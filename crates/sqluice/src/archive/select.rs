@@ -7,6 +7,7 @@
 use glob::{MatchOptions, Pattern};
 
 use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::given::{TakesSettings, Value};
 
 /// What is taken of all names; by default all.
 #[derive(Clone, Debug, Default)]
@@ -34,9 +35,6 @@ impl Selection {
     /// # Errors
     /// When one is no pattern.
     pub fn new(include: &[String], exclude: &[String]) -> Result<Selection> {
-        let globs = |flag: Setting, patterns: &[String]| {
-            patterns.iter().map(|pattern| Glob::new(flag, pattern)).collect::<Result<Vec<_>>>()
-        };
         Ok(Selection {
             include: globs(Setting::Include, include)?,
             exclude: globs(Setting::Exclude, exclude)?,
@@ -62,6 +60,21 @@ impl Selection {
     pub(crate) fn has_includes(&self) -> bool {
         !self.include.is_empty()
     }
+}
+
+impl TakesSettings for Selection {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::Include => self.include = globs(setting, &value.to::<Vec<_>>()?)?,
+            Setting::Exclude => self.exclude = globs(setting, &value.to::<Vec<_>>()?)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+fn globs(flag: Setting, patterns: &[String]) -> Result<Vec<Glob>> {
+    patterns.iter().map(|pattern| Glob::new(flag, pattern)).collect()
 }
 
 fn any(globs: &[Glob], name: &[u8]) -> bool {

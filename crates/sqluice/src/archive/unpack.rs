@@ -18,7 +18,8 @@ use std::time::Instant;
 
 use rusqlite::Connection;
 use serde::Serialize;
-use sqluice_core::error::{Error, Result};
+use sqluice_core::error::{Error, Result, Setting};
+use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::progress::{Amount, Context};
 use sqluice_core::setters;
 use sqluice_engine::plan::path_as_text;
@@ -99,6 +100,20 @@ const RANGES_PER_THREAD: i128 = 64;
 
 /// Rows of a range at least.
 const RANGE_ROWS_MIN: i128 = 128;
+
+impl TakesSettings for Unpack {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::Kv => self.layout = Some(Layout::given(value)?),
+            Setting::Include | Setting::Exclude => return self.selection.set(setting, value),
+            Setting::Overwrite => self.overwrite = value.to()?,
+            Setting::Tree => self.tree = value.to()?,
+            Setting::Threads => self.threads = Some(value.to()?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
 
 setters! { Unpack:
     /// Sets the table to read; `None`: `sqlar` if it exists, otherwise `kv`.

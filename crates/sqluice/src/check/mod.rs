@@ -35,7 +35,8 @@ use connection::Keeps;
 use pages::{Bytes, Shared};
 use sqlite::{Held, Said};
 use sqluice_core::checksum::Checksum;
-use sqluice_core::error::{Error, Result};
+use sqluice_core::error::{Error, Result, Setting};
+use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::progress::{Amount, Context};
 use sqluice_core::setters;
 use sqluice_platform::positioned::Positioned;
@@ -97,6 +98,17 @@ const PROBLEMS_MAX: usize = 100;
 enum Phase {
     Read,
     Check,
+}
+
+impl TakesSettings for Check {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::Full => self.full = value.to()?,
+            Setting::Threads => self.threads = Some(value.to()?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
 }
 
 setters! { Check:

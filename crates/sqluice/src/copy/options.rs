@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
+use sqluice_core::error::{Result, Setting};
+use sqluice_core::given::{TakesSettings, Value};
+use sqluice_core::schema::Schema;
 use sqluice_core::setters;
-use sqluice_engine::options::WriteOptions;
+use sqluice_engine::options::{WriteOptions, given_page_size};
 use sqluice_format::database::Header;
 use sqluice_format::page::PageSize;
 
-use super::{Masking, Purpose};
+use super::{MaskFile, Masking, Purpose, read_key};
 
 /// A copy of a database.
 #[derive(Clone, Debug)]
@@ -138,6 +141,48 @@ impl fmt::Display for AutoVacuum {
             AutoVacuum::Full => "full",
             AutoVacuum::Incremental => "incremental",
         })
+    }
+}
+
+impl JournalMode {
+    const WORDS: [(&str, JournalMode); 2] = [("delete", JournalMode::Delete), ("wal", JournalMode::Wal)];
+}
+
+impl AutoVacuum {
+    const WORDS: [(&str, AutoVacuum); 3] =
+        [("none", AutoVacuum::None), ("full", AutoVacuum::Full), ("incremental", AutoVacuum::Incremental)];
+}
+
+impl TakesSettings for Copy {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::Purpose => self.purpose = Some(value.word(setting, &Purpose::WORDS)?),
+            Setting::Compact => self.compact = value.to()?,
+            Setting::PageSize => self.page_size = Some(given_page_size(value)?),
+            Setting::Table => self.tables = value.to()?,
+            Setting::ExcludeTable => self.exclude_tables = value.to()?,
+            Setting::NoIndexes => self.no_indexes = value.to()?,
+            Setting::Force => self.force = value.to()?,
+            Setting::NoVerify => self.no_verify = value.to()?,
+            Setting::BusyLimit => self.busy_limit = Some(value.to()?),
+            Setting::JournalMode => self.journal_mode = Some(value.word(setting, &JournalMode::WORDS)?),
+            Setting::AutoVacuum => self.auto_vacuum = Some(value.word(setting, &AutoVacuum::WORDS)?),
+            Setting::UserVersion => self.user_version = Some(value.to()?),
+            Setting::ApplicationId => self.application_id = Some(value.to()?),
+            Setting::InteriorFirst => self.interior_first = value.to()?,
+            Setting::Mask => self.mask = Some(Masking::new(MaskFile::new(Schema::given(value, "mask")?)?)?),
+            // The mask itself is set before: settings are in the order of their declarations.
+            Setting::KeyFile => {
+                let key = read_key(&value.to::<PathBuf>()?)?;
+                self.mask = self.mask.take().map(|masking| masking.key(key));
+            }
+            Setting::StrictMask => {
+                let strict = value.to()?;
+                self.mask = self.mask.take().map(|masking| masking.strict(strict));
+            }
+            _ => return self.write.set(setting, value),
+        }
+        Ok(true)
     }
 }
 

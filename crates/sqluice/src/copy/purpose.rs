@@ -50,15 +50,17 @@ pub struct ChosenSetting {
 }
 
 impl Purpose {
+    pub(super) const WORDS: [(&str, Purpose); 5] = [
+        ("http", Purpose::Http),
+        ("datasette", Purpose::Datasette),
+        ("turso", Purpose::Turso),
+        ("d1", Purpose::D1),
+        ("mobile", Purpose::Mobile),
+    ];
+
     /// Its name, as users write it.
     pub fn name(self) -> &'static str {
-        match self {
-            Purpose::Http => "http",
-            Purpose::Datasette => "datasette",
-            Purpose::Turso => "turso",
-            Purpose::D1 => "d1",
-            Purpose::Mobile => "mobile",
-        }
+        Purpose::WORDS[self as usize].0
     }
 }
 

@@ -21,6 +21,8 @@ mod run;
 #[cfg(feature = "parquet")]
 pub(crate) mod typed;
 
+#[cfg(feature = "parquet")]
+pub(crate) use options::given_mixed;
 pub use options::{Export, Target};
 pub use plan::{ExportPlan, PlannedFile};
 pub use report::{ExportReport, ExportedFile};

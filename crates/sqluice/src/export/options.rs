@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::setters;
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_writers::compression::Compression;
@@ -58,6 +59,30 @@ pub struct Export {
     pub threads: Option<usize>,
     /// How the database is read.
     pub read: ReadOptions,
+}
+
+impl TakesSettings for Export {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::Query => self.query = Some(value.to()?),
+            Setting::Columns => self.columns = Some(value.to()?),
+            Setting::Where => self.filter = Some(value.to()?),
+            Setting::Limit => self.limit = Some(value.to()?),
+            Setting::Format => self.format = Some(value.to::<String>()?.parse()?),
+            Setting::Overwrite => self.overwrite = value.to()?,
+            Setting::Mixed => self.mixed = given_mixed(value)?,
+            Setting::Dates => self.dates = value.to()?,
+            Setting::Threads => self.threads = Some(value.to()?),
+            _ => return self.read.set(setting, value),
+        }
+        Ok(true)
+    }
+}
+
+/// Reads what happens to values of another kind than their column has.
+pub(crate) fn given_mixed(value: &Value) -> Result<Mixed> {
+    let words = [("error", Mixed::Error), ("text", Mixed::Text), ("null", Mixed::Null)];
+    value.word(Setting::Mixed, &words)
 }
 
 setters! { Export:

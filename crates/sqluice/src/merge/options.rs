@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sqluice_core::error::{Result, Setting};
+use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::setters;
 use sqluice_engine::options::WriteOptions;
 
@@ -79,6 +81,31 @@ impl Merge {
             busy_limit: None,
             write: WriteOptions::default(),
         }
+    }
+}
+
+impl Orphans {
+    const WORDS: [(&str, Orphans); 2] = [("refuse", Orphans::Refuse), ("keep", Orphans::Keep)];
+}
+
+impl TakesSettings for Merge {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::KeepRowids => self.keep_rowids = value.to()?,
+            Setting::Renumber => self.renumber = value.to()?,
+            Setting::RewriteReferences => self.rewrite_references = value.to()?,
+            Setting::Reference => self.references = value.to()?,
+            Setting::NoReference => self.no_references = value.to()?,
+            Setting::Orphans => self.orphans = value.word(setting, &Orphans::WORDS)?,
+            Setting::AddColumns => self.add_columns = value.to()?,
+            Setting::SourceColumn => self.source_column = Some(value.to()?),
+            Setting::ExcludeTable => self.exclude_tables = value.to()?,
+            Setting::Compact => self.compact = value.to()?,
+            Setting::NoVerify => self.no_verify = value.to()?,
+            Setting::BusyLimit => self.busy_limit = Some(value.to()?),
+            _ => return self.write.set(setting, value),
+        }
+        Ok(true)
     }
 }
 

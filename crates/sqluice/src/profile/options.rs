@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use sqluice_core::error::Result;
+use sqluice_core::error::{Result, Setting};
+use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
 use sqluice_reader::snapshot::ReadOptions;
@@ -40,6 +41,20 @@ impl Profile {
             threads: None,
             read: ReadOptions::new(),
         }
+    }
+}
+
+impl TakesSettings for Profile {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::KeepCommon => self.keep_common = value.to()?,
+            Setting::NoValues => self.no_values = value.to()?,
+            Setting::Table => self.tables = value.to()?,
+            Setting::ExcludeTable => self.exclude_tables = value.to()?,
+            Setting::Threads => self.threads = Some(value.to()?),
+            _ => return self.read.set(setting, value),
+        }
+        Ok(true)
     }
 }
 

@@ -83,7 +83,7 @@ fn in_words_of_unix(said: String) -> String {
 /// What a message says in the words of Python or of the engine: parameters, and settings by their names there. The command's are flags.
 fn foreign_terms(said: &str) -> Vec<String> {
     let of_python = ["=True", "=False", "if_exists"].map(str::to_owned).into_iter();
-    let of_engine = Setting::ALL.iter().flat_map(|setting| {
+    let of_engine = Setting::all().flat_map(|setting| {
         let name = setting.name();
         [format!("`{name}`"), format!("`{name} = ")]
     });

@@ -38,7 +38,7 @@ impl Bad {
         let rejected =
             [format!("{HEADER}t.csv,{line},{column},{reason},").as_bytes(), self.record, b"\n"].concat();
         let done = load(&format!("{} --reject bad.csv", self.flags), self.schema, self.content).succeeds();
-        done.says("Loaded [..] into x.db: [..]\n1 row rejected, see bad.csv\n[..]")
+        done.says("Loaded [..] into x.db: [..]\n1 row[..] rejected, see bad.csv\n[..]")
             .file_is("bad.csv", rejected)
             .holds("SELECT * FROM t", self.rest);
     }
@@ -72,19 +72,19 @@ fn a_malformed_record_is_at_its_fault() {
     );
     malformed(
         b"a,b\n\"1\nx\"y,2\n3,4\n",
-        (3, 3),
-        "expected a comma or the end of the line after the closing quote, found 'y'",
+        (2, 1),
+        "the quoted field that begins here closes in line 3 before 'y', where a comma or the end of the line should be",
         "a quote inside a quoted field is written twice: \"\"",
         b"\"\"\"1\nx\"\"y,2\"",
         "3|4",
     );
     malformed(
-        b"a,b\n1,2\n3,\"4\n5,6\n",
+        b"a,b\n1,\"2\"\n3,\"4\n5,6\n",
         (3, 3),
         "the quoted field that begins here never ends",
-        "is its closing quote missing? --quote none takes quotes for characters like any other",
-        b"\"3,\"\"4\n5,6\n\"",
-        "1|2",
+        "is its closing quote missing? --reject FILE writes such rows to a file and goes on",
+        b"\"3,\"\"4\"",
+        "1|2\n5|6",
     );
     malformed(
         b"a,b\n1,x\0y\n3,4\n",
@@ -202,7 +202,7 @@ fn rows_may_be_in_any_order_of_their_rowids_and_a_repeated_one_ends_the_load_wha
 fn all_bad_rows_are_kept_in_the_order_of_the_files() {
     sqluice("load x.db a.csv b.csv --reject bad.csv --json")
         .file("a.csv", "n,m\n1\n2,3\n4,5,6\n")
-        .file("b.csv", "n\n7\n\"8\"x\n")
+        .file("b.csv", "n,m\n7,1\n\"8\",\"9\"x\n9,3\n")
         .succeeds()
         .says("")
         .file_is(
@@ -210,10 +210,10 @@ fn all_bad_rows_are_kept_in_the_order_of_the_files() {
             format!(
                 "{HEADER}a.csv,2,2,the record ends after field 1: the header has 2,1\n\
                  a.csv,4,5,field 3 of this record: the header has only 2,\"4,5,6\"\n\
-                 b.csv,3,4,\"expected a comma or the end of the line after the closing quote, found 'x'\",\"\"\"8\"\"x\"\n"
+                 b.csv,3,5,\"the quoted field that begins here closes in column 8 before 'x', where a comma or the end of the line should be\",\"\"\"8\"\",\"\"9\"\"x\"\n"
             ),
         )
-        .holds("SELECT n, m FROM a UNION ALL SELECT n, NULL FROM b", "2|3\n7|NULL");
+        .holds("SELECT n, m FROM a UNION ALL SELECT n, m FROM b", "2|3\n7|1\n9|3");
     let done =
         sqluice("load x.db a.csv --reject bad.csv --json").file("a.csv", "n,m\n1\n2,3\n4,5,6\n").succeeds();
     let report = done.ran.json();

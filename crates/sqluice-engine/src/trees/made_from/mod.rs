@@ -17,6 +17,7 @@ use self::copied::CopyTree;
 use self::rows::RowsTree;
 use self::sorted_runs::RunsTree;
 use self::united::UnionTree;
+use crate::reject::Rejected;
 use crate::trees::WrittenTree;
 use crate::trees::leaf_list::LeafList;
 
@@ -92,6 +93,6 @@ impl TreeCopy<'_> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BuiltTree {
     pub(crate) tree: WrittenTree,
-    pub(crate) rejected: u64,
+    pub(crate) rejected: Rejected,
     pub(crate) largest_rowid: Option<i64>,
 }

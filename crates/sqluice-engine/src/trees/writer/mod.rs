@@ -149,7 +149,7 @@ impl<'a, 'o> Writer<'a, 'o> {
     }
 
     fn reject(&mut self, bad: &BadRow) -> Result<()> {
-        self.current.rejected += 1;
+        self.current.rejected.add(bad);
         self.around.progress.advance(Amount { rows: 1, bytes: 0 });
         match &mut self.around.rejects {
             Some(rejects) => rejects.add(bad),

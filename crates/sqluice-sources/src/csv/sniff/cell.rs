@@ -47,6 +47,11 @@ pub(super) fn kind(value: &[u8]) -> CellKind {
     }
 }
 
+/// Whether a column of numbers may have this field.
+pub(in super::super) fn is_number_or_missing(value: &[u8]) -> bool {
+    matches!(kind(value), CellKind::Number | CellKind::Empty | CellKind::Missing)
+}
+
 /// What has the form of a number, a date and the like. What can't have it is seen before it is looked for: most fields are words.
 fn of_form(text: &[u8]) -> CellKind {
     let has = |byte: u8| memchr::memchr(byte, text).is_some();

@@ -23,8 +23,8 @@ const QUOTED_LINES_MAX: usize = 50;
 
 /// A field.
 #[derive(Clone, Debug)]
-pub(super) struct Field<'s> {
-    pub(super) value: Cow<'s, [u8]>,
+pub(in super::super) struct Field<'s> {
+    pub(in super::super) value: Cow<'s, [u8]>,
     pub(super) quoted: bool,
     kind: OnceCell<CellKind>,
 }
@@ -51,6 +51,12 @@ pub(super) struct Row<'s> {
 impl Row<'_> {
     pub(super) fn begins_as_comment(&self) -> bool {
         self.fields.first().is_some_and(|field| !field.quoted && field.value.starts_with(b"#"))
+    }
+
+    /// Whether its first field is a phrase, such as `Sales of May`.
+    pub(super) fn has_several_words(&self) -> bool {
+        let words = self.fields.first().map(|field| field.value.split(|&byte| byte == b' '));
+        words.is_none_or(|words| words.filter(|word| !word.is_empty()).count() >= 2)
     }
 
     /// Whether it might stand before a table: it has words, or is marked as a comment.
@@ -118,7 +124,9 @@ impl<'s> Records<'s> {
         };
         let bytes = self.read + record.bytes.start..self.read + record.bytes.end;
         let text = &self.sample[bytes.clone()];
-        let cut_off = !self.whole && bytes.end == self.sample.len();
+        let unclosed = record.unclosed;
+        let cut_off = !self.whole && (unclosed || bytes.end == self.sample.len());
+        let swallowed = if unclosed { &self.sample[bytes.start..] } else { text };
         let line = record.at.line;
         match record.fields.map_err(|malformed| malformed.what) {
             Ok(_) if cut_off => return false,
@@ -128,8 +136,8 @@ impl<'s> Records<'s> {
             }
             // That is so in any dialect.
             Err(What::InvalidUtf8(_) | What::Nul) => {}
-            Err(what) => {
-                if cut_off && (what != What::Unterminated || ends(text).count() < QUOTED_LINES_MAX) {
+            Err(_) => {
+                if cut_off && (!unclosed || ends(swallowed).count() < QUOTED_LINES_MAX) {
                     return false;
                 }
                 self.rows.push(Row { fields: Vec::new(), line });
@@ -153,7 +161,7 @@ impl<'s> Records<'s> {
 /// The fields of a line, none if it is blank or a comment; `None` if that takes more than finding delimiters.
 ///
 /// `usual`: how many they may be.
-fn split(text: &[u8], dialect: Dialect, usual: usize) -> Option<Vec<Field<'_>>> {
+pub(in super::super) fn split(text: &[u8], dialect: Dialect, usual: usize) -> Option<Vec<Field<'_>>> {
     let Dialect { delimiter, quote, escape, comment } = dialect;
     let blanks = delimiter.is_whitespace();
     let mut rest = if blanks { &text[delimiter.bytes_at(text)..] } else { text };

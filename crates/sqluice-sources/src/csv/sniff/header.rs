@@ -8,6 +8,9 @@
 //! Each column says what its first field is beside the others: of the same kind as they (a number, a date, an address), of the same
 //! shape as codes, one of few words that recur, or something else, which a name is. Numbers are names where they count something:
 //! years or a sequence over values that are none.
+//!
+//! Columns of numbers, dates and the like outvote those of text. Where all columns are text, the first record is the header, and that is
+//! said, unless it is also a later one or looks like one of the codes below it.
 
 use std::collections::HashSet;
 
@@ -32,7 +35,8 @@ pub(super) fn decide(first: &[Field<'_>], rest: &[&[Field<'_>]], columns: &[&str
         return Decision { header: true, close: false };
     }
     let score = score(first, rest);
-    Decision { header: score > 0.0, close: score.abs() < CLOSE && !rest.is_empty() }
+    let only_text = rest.iter().copied().flatten().chain(first).all(|field| !field.kind().is_typed());
+    Decision { header: score > 0.0, close: (score.abs() < CLOSE || only_text) && !rest.is_empty() }
 }
 
 /// Above zero: a header.
@@ -41,49 +45,78 @@ pub(super) fn score(first: &[Field<'_>], rest: &[&[Field<'_>]]) -> f64 {
     if rest.is_empty() {
         return if kinds.iter().any(|kind| kind.is_typed()) { -1.0 } else { 1.0 };
     }
+    let same = |row: &&[Field<'_>]| {
+        row.len() == first.len() && row.iter().zip(first).all(|(field, name)| field.value == name.value)
+    };
+    let others: Vec<&[Field<'_>]> = rest.iter().copied().filter(|row| !same(row)).collect();
+    let repeats = others.len() < rest.len();
+    let rest = &others[..];
     let counted = counted(first, &kinds, rest);
-    let columns =
-        (0..first.len()).map(|column| of_column(column, first, kinds[column], counted[column], rest));
+    let columns: Vec<Said> = (0..first.len())
+        .map(|column| of_column(column, first, kinds[column], counted[column], rest))
+        .collect();
+    let typed =
+        || columns.iter().filter_map(|said| if let Said::Typed(score) = said { Some(*score) } else { None });
+    let text = columns.iter().map(|said| if let Said::Text(score) = said { *score } else { 0.0 });
+    let all_for = typed().next().is_some() && typed().all(|score| score > 0.0);
+    let is_numbered = is_numbered(first);
+    let text_score = match text.sum::<f64>() {
+        score if all_for || is_numbered => score.max(0.0),
+        score => score,
+    };
     // Something must speak against it: a header that is taken for a row is seen at once.
-    let mut score = 0.3 + columns.sum::<f64>();
+    let mut score = 0.3 + typed().sum::<f64>() + text_score;
     let values: HashSet<&[u8]> = first.iter().map(|field| &field.value[..]).collect();
     if values.len() < first.iter().filter(|field| !field.value.is_empty()).count() {
         score -= 0.5;
     }
-    let same =
-        |row: &&&[Field<'_>]| row.iter().map(|field| &field.value).eq(first.iter().map(|field| &field.value));
-    if rest.iter().any(|row| same(&row)) {
+    // Over numbers it is a header that is repeated.
+    if repeats && !all_for {
         score -= 2.0;
     }
     score
 }
 
+/// What a column says for a header, or, below zero, against it.
+enum Said {
+    /// Its values, or the first, are numbers, dates and the like.
+    Typed(f64),
+    /// It is text, or empty.
+    Text(f64),
+}
+
 /// What a column says.
-fn of_column(column: usize, first: &[Field<'_>], top: CellKind, counted: bool, rest: &[&[Field<'_>]]) -> f64 {
+fn of_column(
+    column: usize,
+    first: &[Field<'_>],
+    top: CellKind,
+    counted: bool,
+    rest: &[&[Field<'_>]],
+) -> Said {
     let field = &first[column];
     let below: Vec<(&Field<'_>, CellKind)> =
         rest.iter().filter_map(|row| row.get(column)).map(|field| (field, field.kind())).collect();
     let filled: Vec<&(&Field<'_>, CellKind)> =
         below.iter().filter(|(_, kind)| !matches!(kind, CellKind::Empty | CellKind::Missing)).collect();
     if counted {
-        return 1.0;
+        return Said::Typed(1.0);
     }
     if top == CellKind::Empty {
         // The names of rows have no name in many files.
         let full = !below.is_empty() && filled.len() * 10 >= below.len() * 9;
-        return if column == 0 && first.len() > 1 {
+        return Said::Text(if column == 0 && first.len() > 1 {
             0.0
         } else if full {
             -1.0
         } else {
             -0.3
-        };
+        });
     }
     if top == CellKind::Missing {
-        return -0.7;
+        return Said::Typed(-0.7);
     }
     if filled.is_empty() {
-        return if top.is_typed() { -0.7 } else { 0.2 };
+        return if top.is_typed() { Said::Typed(-0.7) } else { Said::Text(0.2) };
     }
     let of = |wanted: CellKind| filled.iter().filter(|(_, kind)| *kind == wanted).count();
     let most = [
@@ -97,17 +130,31 @@ fn of_column(column: usize, first: &[Field<'_>], top: CellKind, counted: bool, r
     .into_iter()
     .find(|&kind| of(kind) * 5 >= filled.len() * 4);
     match most {
-        Some(kind) if kind == top => return if kind == CellKind::Truth { -1.5 } else { -2.5 },
-        Some(CellKind::Number) if top == CellKind::Amount => return -2.5,
-        Some(CellKind::Amount) if top == CellKind::Number => return -2.5,
-        Some(_) if top.is_typed() => return -1.5,
+        Some(kind) if kind == top => Said::Typed(if kind == CellKind::Truth { -1.5 } else { -2.5 }),
+        Some(CellKind::Number) if top == CellKind::Amount => Said::Typed(-2.5),
+        Some(CellKind::Amount) if top == CellKind::Number => Said::Typed(-2.5),
+        Some(_) if top.is_typed() => Said::Typed(-1.5),
         // One value may be the odd one itself.
-        Some(_) if filled.len() == 1 => return 0.8,
-        Some(_) => return 1.2,
-        None if top.is_typed() => return -1.0,
-        None => {}
+        Some(_) if filled.len() == 1 => Said::Typed(0.8),
+        Some(_) => Said::Typed(1.2),
+        None if top.is_typed() => Said::Typed(-1.0),
+        None => Said::Text(of_text(field, &filled)),
     }
-    of_text(field, &filled)
+}
+
+/// Whether the fields are one word with the numbers of their columns: `col1,col2,col3`.
+fn is_numbered(fields: &[Field<'_>]) -> bool {
+    let number = |field: &Field<'_>| {
+        let text = str::from_utf8(&field.value).ok()?;
+        let word = text.trim_end_matches(|character: char| character.is_ascii_digit());
+        Some((word.to_owned(), text[word.len()..].parse::<usize>().ok()?))
+    };
+    let numbered: Option<Vec<(String, usize)>> = fields.iter().map(number).collect();
+    numbered.is_some_and(|numbered| {
+        let Some((word, from)) = numbered.first() else { return false };
+        let counts = |(at, (other, number)): (usize, &(String, usize))| other == word && *number == from + at;
+        numbered.len() >= 2 && !word.is_empty() && *from <= 1 && numbered.iter().enumerate().all(counts)
+    })
 }
 
 /// What a column of text says whose first field is text, too.

@@ -6,7 +6,8 @@
 //!                       quote " ' and escape \
 //! ```
 //!
-//! * **Delimiter.** The one that explains most: how many records have the usual number of fields, how much these look like values
+//! * **Delimiter.** One that parts all lines alike wins over one for which a line must be no part of the table. Of such, the one that
+//!   explains most: how many records have the usual number of fields, how much these look like values
 //!   (a tab, `;`, `|` or a comma without a space speaks against that, as does a quote), and how many there are. A record that is odd
 //!   counts against it once, whatever it is: a quote that never ends takes only its line.
 //! * **Around the table** may be a line `sep=;`, titles and comments before it and a footer after it. What is before is skipped, and said;
@@ -14,7 +15,8 @@
 //! * **One column.** If no delimiter explains the file, it has one column; but if one is frequent, there may be several:
 //!   [`Sniffed::candidates`] then lists what they may be separated by, and the file is not loaded until the user names the delimiter.
 //!   Commas in sentences are neither: they vary in number, and a space follows.
-//! * **Quote and escape.** `"`, unless `'` stands around fields and explains more, or a column has it in all its records. `\` is the
+//! * **Quote and escape.** `"`; none, if a field with it is malformed, all records are regular without it, and it stands around no field.
+//!   It is `'` if that `'` stands around fields and explains more, or a column has it in all its records. `\` is the
 //!   escape where more records are sound with it. An apostrophe at the wrong place would otherwise cost text.
 //! * **Header.** All columns are heard (`header`). A close decision says so.
 //!
@@ -28,13 +30,16 @@ mod header;
 mod reading;
 mod sniffed;
 
+pub(super) use self::cell::is_number_or_missing;
+use self::field::Field;
+pub(super) use self::field::split;
 use self::reading::{Around, Reading};
 pub use self::sniffed::{Preamble, Sniffed};
 use super::delimiter::Delimiter;
 use super::dialect::Dialect;
 
 /// What may be between fields, the likeliest first, and how likely beside the first ones.
-const DELIMITERS: [(&str, f64); 13] = [
+const DELIMITERS: [(&str, f64); 12] = [
     (",", 1.0),
     ("\t", 1.0),
     (";", 1.0),
@@ -46,7 +51,6 @@ const DELIMITERS: [(&str, f64); 13] = [
     ("^", 0.9),
     ("~", 0.9),
     ("::", 0.9),
-    (", ", 0.9),
     ("whitespace", 0.5),
 ];
 
@@ -54,6 +58,12 @@ const DELIMITERS: [(&str, f64); 13] = [
 const READ_BYTES: usize = 64 << 10;
 const READ_LINES: usize = 400;
 const READ_RECORDS_MIN: usize = 8;
+
+/// How much better a delimiter must be for which the first line is no part of the table than one that parts all lines alike.
+const LOST_LINE: f64 = 8.0;
+
+/// Lines at the beginning of which one has the delimiter, however rare it is in later ones.
+const EARLY_LINES: usize = 5;
 
 /// What is known before the file is looked at.
 #[derive(Clone, Debug, Default)]
@@ -162,6 +172,13 @@ impl<'s> Sniffer<'s> {
             footer,
             records: rows.len() as u64,
             odd_records: (rows.len() - usual) as u64,
+            numbers: reading.numbers(reading.body.start + usize::from(header)),
+            has_quoted_fields: reading.has_quoted_fields(),
+            stray_quote: if self.given.quote.is_none() && reading.dialect.quote.is_none() {
+                reading.line_of_quote(b'"')
+            } else {
+                None
+            },
             candidates: chosen.candidates,
         }
     }
@@ -175,20 +192,22 @@ impl<'s> Sniffer<'s> {
         let mut readings: Vec<(Reading<'s>, f64)> = Vec::new();
         for (delimiter, prior) in self.candidates() {
             let reading = self.with_delimiter(delimiter);
+            let reading = self.with_touching(delimiter, &reading).unwrap_or(reading);
             // A delimiter that the name of the file speaks of needs less.
             let prior = if self.given.preferred == Some(delimiter) { 4.0 * prior } else { prior };
             let score = if self.is_plausible(&reading) { reading.score() * prior } else { 0.0 };
             readings.push((reading, score));
         }
-        // A space after each comma belongs to the delimiter, if that explains no less.
-        let usual = |of: Delimiter| {
-            readings
-                .iter()
-                .find(|(reading, score)| reading.dialect.delimiter == of && *score > 0.0)
-                .map(|(reading, _)| reading.usual())
+        // Another would make the first line a title, and lose it; so it must explain far more.
+        let regular = |(reading, score): &(Reading<'s>, f64)| {
+            let is_one = reading.is_regular() && !reading.dialect.delimiter.is_whitespace();
+            if is_one { *score } else { 0.0 }
         };
-        if usual(Delimiter::COMMA_SPACE).is_some_and(|usual_so| Some(usual_so) >= usual(Delimiter::COMMA)) {
-            readings.retain(|(reading, _)| reading.dialect.delimiter != Delimiter::COMMA);
+        let regular = readings.iter().map(regular).fold(0.0, f64::max);
+        for (reading, score) in &mut readings {
+            if reading.loses_first_line() && *score < LOST_LINE * regular {
+                *score = 0.0;
+            }
         }
         let best = (0..readings.len()).rev().max_by(|&a, &b| readings[a].1.total_cmp(&readings[b].1));
         match best {
@@ -196,8 +215,41 @@ impl<'s> Sniffer<'s> {
                 let best = readings.swap_remove(best).0;
                 self.finish(best, Vec::new())
             }
-            _ => self.one_column(readings.into_iter().map(|(reading, _)| reading).collect()),
+            _ => match self.by_colons() {
+                Some(reading) => self.finish(reading, Vec::new()),
+                None => self.one_column(readings.into_iter().map(|(reading, _)| reading).collect()),
+            },
         }
+    }
+
+    /// The sample read with a delimiter and what always touches it, such as `, ` or ` | `, if that explains no less than `plain`, the
+    /// reading with the delimiter alone.
+    fn with_touching(&self, delimiter: Delimiter, plain: &Reading<'s>) -> Option<Reading<'s>> {
+        if !matches!(delimiter, Delimiter::COMMA | Delimiter::SEMICOLON | Delimiter::PIPE | Delimiter::TAB) {
+            return None;
+        }
+        let count = |of: &Delimiter| memchr::memmem::find_iter(self.text, of.as_bytes()).count();
+        let all = count(&delimiter);
+        let pairs: [(&[u8], &[u8]); 4] = [(b" ", b" "), (b"", b" "), (b"", b"\t"), (b" ", b"")];
+        let touching = pairs.into_iter().filter_map(|(before, after)| delimiter.within(before, after));
+        let always = touching.filter(|wide| wide.as_bytes() != b"\t " && count(wide) * 10 >= all * 9);
+        let free = |wide: &Delimiter| wide.as_bytes().iter().all(|&byte| self.given.is_free(byte));
+        let mut readings = always.filter(free).map(|wide| self.with_delimiter(wide));
+        readings.find(|reading| self.is_plausible(reading) && reading.usual() >= plain.usual())
+    }
+
+    /// The sample with `:` between fields, if nothing else is: at least three fields in each record, which are neither times nor bytes in
+    /// hexadecimal.
+    fn by_colons(&self) -> Option<Reading<'s>> {
+        if !self.given.is_free(b':') {
+            return None;
+        }
+        let reading = self.with_delimiter(Delimiter::COLON);
+        let is_pair =
+            |field: &Field<'_>| field.value.len() <= 2 && field.value.iter().all(u8::is_ascii_hexdigit);
+        let values = reading.values(reading.body.start);
+        let of_pairs = values.iter().filter(|row| row.iter().skip(1).all(is_pair)).count();
+        (reading.width >= 3 && reading.is_regular() && of_pairs * 2 < values.len()).then_some(reading)
     }
 
     /// The delimiters that the sample has in some of its lines.
@@ -214,7 +266,10 @@ impl<'s> Sniffer<'s> {
             let preferred = self.given.preferred == Some(delimiter);
             let has_any =
                 delimiter.is_whitespace() || memchr::memmem::find(self.text, delimiter.as_bytes()).is_some();
-            let found = preferred || has_any && lines().filter(has).count() * 5 >= all && all > 0;
+            // Records may have many lines, of which one has it.
+            let early = || lines().take(EARLY_LINES).any(|line| has(&line));
+            let found =
+                preferred || has_any && all > 0 && (early() || lines().filter(has).count() * 5 >= all);
             (free && found).then_some((delimiter, *prior))
         };
         let mut candidates: Vec<(Delimiter, f64)> = DELIMITERS.iter().filter_map(frequent).collect();
@@ -222,9 +277,7 @@ impl<'s> Sniffer<'s> {
         let count = |of: Delimiter| memchr::memmem::find_iter(self.text, of.as_bytes()).count();
         let doubled = count(Delimiter::PIPES) * 2 * 10 >= count(Delimiter::PIPE) * 9;
         let wrong = if doubled { Delimiter::PIPE } else { Delimiter::PIPES };
-        let spaced = count(Delimiter::COMMA_SPACE) * 10 >= count(Delimiter::COMMA) * 9;
-        candidates
-            .retain(|(delimiter, _)| *delimiter != wrong && (spaced || *delimiter != Delimiter::COMMA_SPACE));
+        candidates.retain(|(delimiter, _)| *delimiter != wrong);
         candidates
     }
 
@@ -241,7 +294,7 @@ impl<'s> Sniffer<'s> {
                     && (self.aligned() >= 0.8 || reading.width >= 3 && reading.typed() >= 0.6)
             }
             Delimiter::COLONS => all_alike,
-            Delimiter::COMMA | Delimiter::COMMA_SPACE => !self.is_prose(reading),
+            _ if is_comma(reading) => !self.is_prose(reading),
             _ => true,
         }
     }
@@ -272,9 +325,7 @@ impl<'s> Sniffer<'s> {
             reading.parted() >= 0.5 || self.given.pad && first.is_some_and(|row| row.fields.len() >= 2)
         };
         let several = |reading: &&Reading<'_>| match reading.dialect.delimiter {
-            Delimiter::COMMA | Delimiter::COMMA_SPACE => {
-                parted(reading) && records(reading) >= 2 && !self.is_prose(reading)
-            }
+            _ if is_comma(reading) => parted(reading) && records(reading) >= 2 && !self.is_prose(reading),
             Delimiter::WHITESPACE => self.aligned() >= 0.8 && reading.parted() >= 0.8,
             Delimiter::COLONS => false,
             _ => parted(reading) && records(reading) >= 2,
@@ -284,9 +335,7 @@ impl<'s> Sniffer<'s> {
         if let ([only], true) = (&candidates[..], self.given.pad) {
             return self.finish(self.with_delimiter(*only), Vec::new());
         }
-        let prose = readings
-            .iter()
-            .any(|reading| reading.dialect.delimiter == Delimiter::COMMA && self.is_prose(reading));
+        let prose = readings.iter().any(|reading| is_comma(reading) && self.is_prose(reading));
         let delimiter =
             self.given.preferred.unwrap_or(if prose { Delimiter::NONE } else { Delimiter::COMMA });
         let delimiter = if self.given.is_free(delimiter.first()) { delimiter } else { Delimiter::NONE };
@@ -324,6 +373,12 @@ impl<'s> Sniffer<'s> {
             return with_quote(quote);
         }
         let double = with_quote(Some(b'"').filter(|&quote| free(quote)));
+        if double.has_faults() && given.escape.flatten().is_none() {
+            let text = read(None, None);
+            if text.is_regular() && !text.has_field_in(b'"') {
+                return text;
+            }
+        }
         if !free(b'\'') || !self.text.contains(&b'\'') {
             return double;
         }
@@ -359,6 +414,11 @@ struct Chosen<'s> {
     reading: Reading<'s>,
     candidates: Vec<Delimiter>,
     comments: u64,
+}
+
+/// Whether the delimiter is a comma, or one with a blank after it.
+fn is_comma(reading: &Reading<'_>) -> bool {
+    reading.dialect.delimiter.as_bytes().starts_with(b",")
 }
 
 /// The delimiter that a first line such as `sep=;` names.

@@ -121,10 +121,11 @@ impl<'s> Reading<'s> {
         if titles.len() > PREAMBLE_MAX || usual_after < 2 || !titles.iter().all(Row::is_title) {
             return leading;
         }
-        // With several fields it may be a header, and an odd one.
-        let one_field = titles.iter().all(|row| row.fields.len() <= 1);
+        // Of several words, or with something between it and the table. Otherwise it is a record that lacks fields.
+        let is_phrase = |row: &Row<'_>| row.fields.len() <= 1 && row.has_several_words();
+        let spaced = self.rows[first].line > self.rows[first - 1].line + 1;
         let headed = || header::score(&self.rows[first].fields, &self.values(first + 1)) > 0.0;
-        if one_field || headed() { first } else { leading }
+        if titles.iter().all(is_phrase) || spaced || headed() { first } else { leading }
     }
 
     fn is_usual(&self, row: usize) -> bool {
@@ -225,6 +226,65 @@ impl<'s> Reading<'s> {
         let clear = marked().filter(|row| row.fields.len() != self.width || spaced(row)).count();
         let all = marked().count();
         self.width >= 2 && clear > 0 && clear >= 2 * (all - clear) && all * 2 <= rows().count()
+    }
+
+    /// Whether some records are malformed.
+    pub(super) fn has_faults(&self) -> bool {
+        self.sound() < self.rows.len()
+    }
+
+    /// Whether each record has as many fields as all others.
+    pub(super) fn is_regular(&self) -> bool {
+        !self.rows.is_empty() && self.rows.iter().all(|row| row.fields.len() == self.width)
+    }
+
+    /// Whether the first line that is no comment is no record like the others, and no title for sure.
+    pub(super) fn loses_first_line(&self) -> bool {
+        let before = self.rows[..self.body.start].iter().filter(|row| !row.begins_as_comment());
+        let titles: Vec<&Row<'_>> = before.collect();
+        let Some(first) = self.rows.get(self.body.start) else { return false };
+        let spaced = titles.last().is_some_and(|title| first.line > title.line + 1);
+        let are_phrases = titles.iter().all(|row| row.has_several_words());
+        match titles.len() {
+            0 => first.fields.len() != self.width,
+            1 => !spaced || !are_phrases,
+            _ => !are_phrases,
+        }
+    }
+
+    /// Whether a field begins and ends with that quote.
+    pub(super) fn has_field_in(&self, quote: u8) -> bool {
+        let is_in = |text: &[u8]| text.len() >= 2 && text.starts_with(&[quote]) && text.ends_with(&[quote]);
+        self.rows.iter().flat_map(|row| &row.fields).any(|field| is_in(field.value.trim_ascii()))
+    }
+
+    /// The line of the first record that has that quote.
+    pub(super) fn line_of_quote(&self, quote: u8) -> Option<u64> {
+        let has = |row: &&Row<'_>| row.fields.iter().any(|field| field.value.starts_with(&[quote]));
+        self.rows.iter().find(has).map(|row| row.line)
+    }
+
+    pub(super) fn has_quoted_fields(&self) -> bool {
+        self.rows.iter().flat_map(|row| &row.fields).any(|field| field.quoted)
+    }
+
+    /// Which fields of the records from `from` on are numbers, as far as they are there.
+    pub(super) fn numbers(&self, from: usize) -> Vec<bool> {
+        // A header may be repeated.
+        let header =
+            from.checked_sub(1).filter(|row| self.body.contains(row)).map(|row| &self.rows[row].fields[..]);
+        let is_header = |row: &&[Field<'_>]| {
+            header.is_some_and(|header| {
+                row.iter().map(|field| &field.value).eq(header.iter().map(|field| &field.value))
+            })
+        };
+        let values: Vec<&[Field<'_>]> = self.values(from).into_iter().filter(|row| !is_header(row)).collect();
+        let are_numbers = |column: usize| {
+            let kinds = || values.iter().filter_map(|row| row.get(column)).map(Field::kind);
+            kinds().any(|kind| kind == CellKind::Number)
+                && kinds().all(|kind| matches!(kind, CellKind::Number | CellKind::Empty | CellKind::Missing))
+        };
+        (0..self.width).map(are_numbers).collect()
     }
 
     /// Records that are not malformed.

@@ -27,6 +27,12 @@ pub struct Sniffed {
     pub comments: u64,
     /// The line of the record at the end of the file that looks like a footer. It stays a record, which is bad if its number of fields is.
     pub footer: Option<u64>,
+    /// Which fields are numbers in all records of the sample that have them.
+    pub numbers: Vec<bool>,
+    /// Some fields of the sample are quoted.
+    pub has_quoted_fields: bool,
+    /// The line of a quote that is text, and for which all quotes are taken for text.
+    pub stray_quote: Option<u64>,
     /// Records of the sample.
     pub records: u64,
     /// Those that have another number of fields or are malformed.
@@ -95,6 +101,13 @@ impl Sniffed {
             notes.push(message![
                 "the first record is taken for a header, which is not sure; if it is a row: ",
                 Setting::NoHeader,
+            ]);
+        }
+        if let Some(line) = self.stray_quote {
+            notes.push(message![
+                format!("quotes are text, as the one in line {line} does not stand around a field; "),
+                Setting::Quote.to("\""),
+                " reads them as quotes",
             ]);
         }
         if let Some(line) = self.footer {

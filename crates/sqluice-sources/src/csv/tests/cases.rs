@@ -1,12 +1,14 @@
 //! Examples, one for each rule.
 
+use std::io::Cursor;
 use std::path::Path;
+use std::sync::Arc;
 
 use sqluice_core::batch::{Batch, ROWS_MAX, Value};
 use sqluice_core::error::{Error, ErrorKind};
 use sqluice_core::source::{Refused, Source};
 
-use super::super::{ColumnFrom, Constant, CsvOptions, CsvReader, Dialect};
+use super::super::{ColumnFrom, Constant, CsvOptions, CsvReader, Dialect, Doubts, RepeatedHeaders};
 use super::{Taken, fast, lenient, options, reader, shown, slow, source};
 
 /// Both parsers say this of `input`, for any size of parts: rows with fields separated by `|` and NULL as `~`.
@@ -178,9 +180,9 @@ fn lines_before_everything_are_skipped_and_counted() {
 fn other_characters_separate_and_quote() {
     let semicolons = dialect(b';', Some(b'\''), None, None);
     says_with(&semicolons, b"a;b\n1,5;'it''s; \n'\n\"x\";\n", &["1,5|it's; \n", "\"x\"|~"], None);
-    let error = "in.csv:2:4: expected a semicolon or the end of the line after the closing quote, found ','";
+    let error = "in.csv:2:1: the quoted field that begins here closes in column 4 before ',', where a semicolon or the end of the line should be";
     says_with(&semicolons, b"a;b\n'1',2\n", &[], Some(error));
-    let hint = fast(b"a\n'1'2\n", semicolons).error.unwrap().1.unwrap();
+    let hint = fast(b"a;b\n'1;x'2;3\n", semicolons).error.unwrap().1.unwrap();
     assert_eq!(hint, "a quote inside a quoted field is written twice: ''");
     let tabs = dialect(b'\t', None, None, None);
     says_with(&tabs, b"a\tb\n\"1\t\"\"\n", &["\"1|\"\""], None);
@@ -276,7 +278,7 @@ fn a_quote_inside_an_unquoted_field_is_malformed_on_request() {
     says_with(&strict, b"a,b\n1,\"x \"\"y\"\"\"\n2,x\"y\n", &["1|x \"y\""], error);
     says_with(&CsvOptions { pad: true, ..strict.clone() }, b"a,b\n1,2\n2,x\"y\n", &["1|2"], error);
     // The first fault is reported.
-    let after = "in.csv:2:4: expected a comma or the end of the line after the closing quote, found 'b'";
+    let after = "in.csv:2:1: the quoted field that begins here closes in column 4 before 'b', where a comma or the end of the line should be";
     says_with(&strict, b"a\n\"a\"b\"\n", &[], Some(after));
     let none = CsvOptions { strict_quotes: true, ..dialect(b',', None, None, None) };
     says_with(&none, b"a,b\n1,x\"y\n", &["1|x\"y"], None);
@@ -293,9 +295,14 @@ fn a_record_with_too_many_fields_is_an_error_at_the_first_of_them() {
 
 #[test]
 fn text_after_a_closing_quote_is_an_error() {
-    let error = "expected a comma or the end of the line after the closing quote, found";
-    says(b"a\n1\n\"2\"x\n", &["1"], Some(&format!("in.csv:3:4: {error} 'x'")));
-    says(b"a,b\n\"2\" ,3\n", &[], Some(&format!("in.csv:2:4: {error} ' '")));
+    let closes = |place: &str, found: char| {
+        format!(
+            "the quoted field that begins here closes in {place} before {found:?}, where a comma or the end of the line should be"
+        )
+    };
+    says(b"a\n1\n\"2\"x\n", &["1"], Some(&format!("in.csv:3:1: {}", closes("column 4", 'x'))));
+    says(b"a,b\n\"2\" ,3\n", &[], Some(&format!("in.csv:2:1: {}", closes("column 4", ' '))));
+    says(b"a,b\n1,\"2\n3\n4\"5\n", &[], Some(&format!("in.csv:2:3: {}", closes("line 4", '5'))));
 }
 
 #[test]
@@ -318,17 +325,32 @@ fn reading_goes_on_after_bad_records() {
 }
 
 #[test]
-fn a_record_with_text_after_a_quote_ends_where_the_line_does() {
-    let after = "expected a comma or the end of the line after the closing quote, found";
-    let first = format!(r#"["x"y""] in.csv:2:4: {after} 'y'"#);
-    let second = format!(r#"["x" ,"\nz"] in.csv:3:4: {after} ' '"#);
-    goes_on(b"a,b\n\"x\"y\"\"\n\"x\" ,\"\nz\"\n1,2", &[&first, &second, "1|2"]);
+fn a_record_with_text_after_a_quote_ends_where_the_line_of_that_text_does() {
+    let closes = |place: &str, found: char| {
+        format!(
+            "the quoted field that begins here closes in {place} before {found:?}, where a comma or the end of the line should be"
+        )
+    };
+    let first = format!(r#"["x"y""] in.csv:2:1: {}"#, closes("column 4", 'y'));
+    // The quote behind that text opens nothing.
+    let second = format!(r#"["x" ,"] in.csv:3:1: {}"#, closes("column 4", ' '));
+    goes_on(b"a,b\n\"x\"y\"\"\n\"x\" ,\"\nz,\"\n\"\n1,2", &[&first, &second, "z|\n", "1|2"]);
+    let third = format!(r#"[1,"x\ny\nz"w,"] in.csv:2:3: {}"#, closes("line 4", 'w'));
+    goes_on(b"a,b\n1,\"x\ny\nz\"w,\"\n5,6\n", &[&third, "5|6"]);
 }
 
 #[test]
-fn a_record_whose_quote_never_ends_is_all_the_rest() {
-    let bad = r#"[3,"4\n5,6\n] in.csv:3:3: the quoted field that begins here never ends"#;
-    goes_on(b"a,b\n1,2\n3,\"4\n5,6\n", &["1|2", bad]);
+fn a_record_whose_quote_never_closes_is_its_line() {
+    let never = "the quoted field that begins here never ends";
+    let bad = format!(r#"[3,"4] in.csv:3:3: {never}"#);
+    goes_on(b"a,b\n1,2\n3,\"4\n5,6\n", &["1|2", &bad, "5|6"]);
+    // The lines of a field that closes are no records.
+    let bad = format!(r#"["p\nq","4] in.csv:3:4: {never}"#);
+    goes_on(b"a,b\n\"p\nq\",\"4\n5,6", &[&bad, "5|6"]);
+    // What is wrong with later lines is theirs.
+    let utf8 = r"[\xff,6] in.csv:3:1: this is not UTF-8: byte 0xff";
+    let bad = format!(r#"[3,"4] in.csv:2:3: {never}"#);
+    goes_on(b"a,b\n3,\"4\n\xff,6\n7,8", &[&bad, utf8, "7|8"]);
 }
 
 #[test]
@@ -398,9 +420,9 @@ fn a_nul_byte_is_an_error() {
 #[test]
 fn lines_within_quotes_count_and_columns_are_characters() {
     let input = b"a,b\r\"\n\r\n\r\xf0\x9f\x9a\x80\",\"x\"y\n";
-    let error = "in.csv:5:7: expected a comma or the end of the line after the closing quote, found 'y'";
+    let error = "in.csv:5:4: the quoted field that begins here closes in column 7 before 'y', where a comma or the end of the line should be";
     says(input, &[], Some(error));
-    assert_eq!(fast(input, options(1)).error.unwrap().2.unwrap().byte, Some(18));
+    assert_eq!(fast(input, options(1)).error.unwrap().2.unwrap().byte, Some(15));
 }
 
 #[test]
@@ -547,4 +569,108 @@ fn a_table_with_thousands_of_columns_has_smaller_batches() {
     let (fast, slow) = (fast(&input, CsvOptions::default()), slow(&input, CsvOptions::default()));
     assert_eq!(fast.rows().len(), 300);
     assert!(fast == slow);
+}
+
+/// What a source says of quoted fields that may be rows, and of records that repeat the header.
+fn said(input: &[u8], options: CsvOptions) -> (Option<String>, Option<String>) {
+    let reader = CsvReader::new(Box::new(Cursor::new(input.to_vec())), Path::new("in.csv"), options).unwrap();
+    let fields = (0..reader.header().len()).map(ColumnFrom::Field).collect();
+    let (doubts, repeated) = (Arc::<Doubts>::default(), Arc::<RepeatedHeaders>::default());
+    let source = reader.into_source(fields, 0..u64::MAX).with_doubts(Arc::clone(&doubts));
+    let mut source = source.with_repeated(Arc::clone(&repeated));
+    while let Some(mut part) = source.next_part().unwrap() {
+        part.decode(&mut |_: &Batch<'_>| Ok(())).unwrap();
+    }
+    (doubts.warning().map(|warning| warning.to_string()), repeated.note().map(|note| note.to_string()))
+}
+
+fn warned(input: &[u8], options: CsvOptions) -> Option<String> {
+    said(input, options).0
+}
+
+#[test]
+fn a_record_that_repeats_the_header_over_numbers_is_skipped() {
+    let file = b"id,name\n1,x\nid,name\n2,\"y\nz\"\nid,name\n3,name\nid,name";
+    for part_bytes in [1, 9, 1 << 20] {
+        let options = CsvOptions { part_bytes, numbers: vec![true, false], ..CsvOptions::default() };
+        let outcome = fast(file, options.clone());
+        assert_eq!(outcome.taken.iter().map(line).collect::<Vec<_>>(), ["1|x", "2|y\nz", "3|name"]);
+        assert_eq!(outcome, slow(file, options.clone()));
+        let note = said(file, options).1.unwrap();
+        assert_eq!(note, "3 lines repeat the header and are skipped: lines 3, 6, 8");
+        // Where all is text, it may be a row.
+        let text = CsvOptions { part_bytes, ..CsvOptions::default() };
+        assert_eq!(fast(file, text.clone()).rows().len(), 6);
+        assert_eq!(
+            said(file, text).1.unwrap(),
+            "3 lines repeat the header, and are loaded as rows: lines 3, 6, 8"
+        );
+    }
+    // A number may be a name.
+    let years = CsvOptions { numbers: vec![true, true], ..CsvOptions::default() };
+    assert_eq!(fast(b"2019,2020\n1,2\n2019,2020\n", years.clone()).rows().len(), 2);
+    assert_eq!(
+        said(b"2019,2020\n1,2\n2019,2020\n", years).1.unwrap(),
+        "line 3 repeats the header, and is loaded as a row"
+    );
+}
+
+#[test]
+fn a_quoted_field_whose_lines_could_be_rows_is_doubted() {
+    let file = b"id,name,city\n1,Ann,Oslo\n2,\"Bob,Rome\n3,Cid,Bern\n\n5,Eve\",Wien\n6,Fay,Prag\n";
+    for part_bytes in [1, 1 << 20] {
+        let numbers = vec![true, false, false];
+        let options = CsvOptions { part_bytes, numbers, ..CsvOptions::default() };
+        let warning = warned(file, options.clone()).unwrap();
+        assert_eq!(
+            warning,
+            "in.csv:3:3: the quoted field that begins here has 3 lines, and each of them could be a row. It is loaded as one value; if the \
+             quote is text: `quote = none`"
+        );
+        assert_eq!(fast(file, options.clone()).rows().len(), 3);
+        let strict = CsvOptions { strict_quotes: true, ..options };
+        let outcome = fast(file, lenient(strict.clone()));
+        assert_eq!((outcome.rows().len(), outcome.taken.len()), (2, 3));
+        assert_eq!(
+            fast(file, strict).error().unwrap(),
+            "in.csv:3:3: the quoted field that begins here has 3 lines, and each of them could be a row"
+        );
+    }
+    let twice = [&file[..], b"7,\"x,y\n8,z\",w\n"].concat();
+    assert!(warned(&twice, CsvOptions::default()).unwrap().contains("row (1 more field is like it)."));
+    let header = b"id,\"name,city\n1,Ann,Oslo\n2,Bob\",x\n";
+    assert!(warned(header, CsvOptions::default()).unwrap().starts_with("in.csv:1:4: "));
+}
+
+#[test]
+fn a_quoted_field_of_lines_that_are_no_rows_is_not_doubted() {
+    let numbers = || CsvOptions { numbers: vec![true, false, false], ..CsvOptions::default() };
+    for file in [
+        &b"id,name,city\n1,\"Ann\nand Bob\",Oslo\n"[..],
+        b"id,name,city\n1,\"Ann,x\nBob,Cid,x\",Oslo\n",
+        // `and` is no number.
+        b"id,name,city\n1,\"Ann,Oslo\nand,Bob,Rome\",Oslo\n",
+        b"text\n\"a\nb\"\n",
+    ] {
+        assert_eq!(warned(file, numbers()), None);
+    }
+}
+
+#[test]
+fn a_remedy_for_a_quote_is_one_that_helps() {
+    let hint = |file: &[u8], options: CsvOptions| fast(file, options).error.unwrap().1.unwrap();
+    let text = "`quote = none` takes quotes for characters like any other; `reject = FILE` writes such rows to a file and goes on";
+    assert_eq!(hint(b"a,b\n1,\"Nick\" Smith\n", CsvOptions::default()), text);
+    assert_eq!(hint(b"a,b\n1,\"Nick\n2,Bob\n", CsvOptions::default()), text);
+    // Other fields are surely quoted.
+    let quoted = CsvOptions { has_quoted_fields: true, ..CsvOptions::default() };
+    let doubled = "a quote inside a quoted field is written twice: \"\"";
+    assert_eq!(hint(b"a,b\n1,\"Nick\" Smith\n", quoted.clone()), doubled);
+    let reject = "is its closing quote missing? `reject = FILE` writes such rows to a file and goes on";
+    assert_eq!(hint(b"a,b\n1,\"Nick\n2,Bob\n", quoted), reject);
+    // A delimiter is in the quoted text.
+    assert_eq!(hint(b"a,b\n1,\"Nick, x\" Smith\n", CsvOptions::default()), doubled);
+    assert_eq!(hint(b"a,b\n\"1\",\"Nick\n", CsvOptions::default()), reject);
+    let escape = "`escape = \\` takes the character after a backslash for itself, as a quote here";
+    assert_eq!(hint(b"a,b\n1,\"say \\\"hi, you\\\"\"\n", CsvOptions::default()), escape);
 }

@@ -199,6 +199,9 @@ fn any_options() -> impl Strategy<Value = CsvOptions> {
                 empty_as_text,
                 pad,
                 strict_quotes,
+                leave_out_empty: false,
+                numbers: if header { vec![true] } else { Vec::new() },
+                has_quoted_fields: pad,
                 part_bytes,
                 field_bytes_max,
                 record_bytes_max,
@@ -311,7 +314,7 @@ proptest! {
     }
 
     #[test]
-    fn after_a_bad_record_the_slow_parser_goes_on_where_csv_core_does(
+    fn after_a_record_whose_quotes_are_sound_the_slow_parser_goes_on_where_csv_core_does(
         rubble in rubble(), dialect in narrow(),
     ) {
         let input = translated([b"x\n", &rubble[..]].concat(), dialect);
@@ -319,14 +322,67 @@ proptest! {
             let slow = slow(&input, lenient(CsvOptions { dialect, ..CsvOptions::default() }));
             prop_assert!(slow.error.is_none());
             let csv_core = csv_core(&input, dialect);
-            prop_assert_eq!(slow.taken.len() + 1, csv_core.len());
-            for (slow, csv_core) in slow.taken.iter().zip(&csv_core[1..]) {
+            // Width alone changes nothing about where a record ends.
+            let has_quote = |raw: &[u8]| dialect.quote.is_some_and(|quote| raw.contains(&quote));
+            let of_quote = |taken: &Taken| matches!(taken, Taken::Bad { raw, .. } if has_quote(raw));
+            let broken = slow.taken.iter().position(of_quote);
+            if broken.is_none() {
+                prop_assert_eq!(slow.taken.len() + 1, csv_core.len());
+            }
+            let sound = &slow.taken[..broken.unwrap_or(slow.taken.len())];
+            for (slow, csv_core) in sound.iter().zip(&csv_core[1..]) {
                 if let Taken::Row(row) = slow {
                     let row: Vec<Vec<u8>> = row.iter().map(|value| value.clone().unwrap_or_default()).collect();
                     prop_assert_eq!(&row, csv_core);
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_quote_that_never_closes_costs_no_later_line(
+        before in 0..5usize, after in 0..40usize, part_bytes in part_bytes(), at_end: bool,
+    ) {
+        let mut input = b"id,name\n".to_vec();
+        (0..before).for_each(|row| input.extend_from_slice(format!("{row},\"a\nb\"\n").as_bytes()));
+        input.extend_from_slice(b"77,\"lost");
+        (0..after).for_each(|row| input.extend_from_slice(format!("\n{row},c").as_bytes()));
+        if at_end {
+            input.push(b'\n');
+        }
+        let outcome = fast(&input, lenient(CsvOptions { part_bytes, ..CsvOptions::default() }));
+        prop_assert_eq!(outcome.rows().len(), before + after);
+        let bad: Vec<&Taken> = outcome.taken.iter().filter(|taken| matches!(taken, Taken::Bad { .. })).collect();
+        let [Taken::Bad { raw, error }] = bad[..] else { panic!("{bad:?}") };
+        prop_assert_eq!(&raw[..], b"77,\"lost");
+        prop_assert_eq!(error.2.as_ref().and_then(|place| place.line), Some(2 * before as u64 + 2));
+    }
+
+    #[test]
+    fn records_that_repeat_the_header_are_skipped_alike(
+        lines in prop::collection::vec(select(vec!["a,b", "1,2", "\"a\",b", "a,b,c", "", "#", "1,\"a\na,b\"", "a,b\n", "\"a,b"]), 0..12),
+        part_bytes in part_bytes(), pad: bool, comment in prop::option::of(Just(b'#')), rows_max in 0..9u64,
+    ) {
+        let input = format!("a,b\n{}", lines.join("\n")).into_bytes();
+        let dialect = Dialect { comment, ..Dialect::default() };
+        let options = CsvOptions { dialect, part_bytes, pad, numbers: vec![true], ..CsvOptions::default() };
+        let setup = Setup { rows: 0..rows_max, ..lenient(options) };
+        prop_assert_eq!(fast(&input, setup.clone()), slow(&input, setup));
+    }
+
+    #[test]
+    fn empty_records_are_left_out_at_the_end_alone(
+        lines in prop::collection::vec(select(vec![",", ",", ",", "1,2", "", "\",\n,\",", ",,", "\"\",", "x,\"\n,\n\""]), 0..24),
+        line_end in select(vec!["\n", "\r\n", "\r"]), part_bytes in part_bytes(), at_end: bool,
+    ) {
+        let input = format!("a,b{line_end}{}{}", lines.join(line_end), if at_end { line_end } else { "" });
+        let options = CsvOptions { part_bytes, ..CsvOptions::default() };
+        let mut expected = slow(input.as_bytes(), lenient(options.clone()));
+        while expected.taken.last() == Some(&Taken::Row(vec![None, None])) {
+            expected.taken.pop();
+        }
+        let left_out = fast(input.as_bytes(), lenient(CsvOptions { leave_out_empty: true, ..options }));
+        prop_assert_eq!(left_out, expected);
     }
 
     #[test]

@@ -184,8 +184,8 @@ fn where_records_differ_most_decide() {
     // The header itself may be odd: all rows are bad then, which the load says.
     assert_eq!(sniffed(&format!("a|b|c\n{}", "1|2\n".repeat(30))).fields, 2);
     // A badly quoted record is one record.
-    assert_eq!(recognised_as("a;b\n\"x\"y;1\nz;2\n"), format!("semicolon, quote \", header {doubt}"));
-    let stray = sniffed("a;b;c\n\"x;1;2\ny;3;4\nz;5;6\nu;7;8\n");
+    assert_eq!(recognised_as("a;b\n\"x;\"y;1\nz;2\n"), format!("semicolon, quote \", header {doubt}"));
+    let stray = sniffed("a;b;c\n\"x;1;2\ny;3;4\n\"z\";5;6\nu;7;8\n");
     assert_eq!((stray.dialect.delimiter, stray.odd_records), (Delimiter::SEMICOLON, 1));
 }
 
@@ -517,4 +517,146 @@ fn records_that_lack_fields_are_not_odd_where_they_are_filled() {
     assert_eq!(sniff(b"1,2\n3,4\n5\n6,7,8\n", true, &pad).odd_records, 1);
     let prose = b"word\none\ntwo\nthree\n";
     assert_eq!(sniff(prose, true, &pad).fields, 1);
+}
+
+#[test]
+fn a_quote_is_text_where_all_records_are_regular_without_quotes() {
+    for file in [
+        "id,name,city\n1,Ann,Oslo\n2,\"Bob,Rome\n3,Cid,Bern\n",
+        "id\tname\n1\t\"Nick\" Smith\n2\tBob\n",
+        "size;n\n\"3/4;1\n\"1/2;2\n\"5/8;3\n",
+    ] {
+        let sniffed = sniffed(file);
+        assert_eq!((sniffed.dialect.quote, sniffed.odd_records, sniffed.header), (None, 0, true), "{file}");
+        assert!(sniffed.stray_quote.is_some());
+        let note = sniffed.notes()[0].to_string();
+        assert!(note.starts_with("quotes are text, as the one in line "), "{note}");
+    }
+    for file in [
+        // Well formed.
+        "id,name,city\n1,Ann,Oslo\n2,\"Bob,Rome\n3,Cid,Bern\n4,Dan\",Wien\n",
+        // A field is in quotes.
+        "id,name,city\n1,\"Ann\",Oslo\n2,\"Bob,Rome\n3,Cid,Bern\n",
+        // Not regular without quotes.
+        "id,name,city\n1,\"Ann, Lee\" x,Oslo\n3,Cid,Bern\n",
+    ] {
+        assert_eq!(sniffed(file).dialect.quote, Some(b'"'), "{file}");
+    }
+    let given = Given { quote: Some(Some(b'"')), ..Given::default() };
+    assert_eq!(sniff(b"id\tname\n1\t\"Nick\" Smith\n2\tBob\n", true, &given).dialect.quote, Some(b'"'));
+}
+
+#[test]
+fn columns_of_numbers_are_noted() {
+    assert_eq!(sniffed("id,name,n\n1,x,\n2,y,3.5\n3,z,NA\n").numbers, [true, false, true]);
+    assert_eq!(sniffed("1,x\n2,y\n").numbers, [true, false]);
+    assert!(sniffed("a,b\n1,\"x\"\n").has_quoted_fields && !sniffed("a,b\n1,x\n").has_quoted_fields);
+}
+
+#[test]
+fn a_delimiter_that_parts_all_lines_alike_wins_over_one_that_loses_the_first() {
+    for (file, delimiter) in [
+        ("id,coord\n0,0.5;0.25\n1,1.5;1.25\n", ","),
+        ("id,tags\n1,red;green;blue\n", ","),
+        ("id,tags\n1,red;green;blue\n2,red;green;grey\n", ","),
+        ("full name,tags\nann lee,red;green;blue\nbob ray,red;green;grey\n", ","),
+        ("a,a\n0,w\n0,w\n0,|w\n0,|w\n", ","),
+        ("id;list\n1;a|b|c\n2;d|e|f\n3;g|h|i\n", ";"),
+        ("id\tlist\n1\ta,b,c\n2\td,e,f\n3\tg,h,i\n", "\t"),
+    ] {
+        let sniffed = sniffed(file);
+        assert_eq!(
+            (sniffed.dialect.delimiter, sniffed.skip_lines),
+            (delimiter.parse().unwrap(), 0),
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn delimiters_are_counted_by_records_not_by_lines() {
+    let text = (0..9).map(|line| format!("line {line} of a text")).collect::<Vec<_>>().join("\n");
+    for delimiter in [";", ",", "\t", "|"] {
+        let rows: String = (0..40).map(|row| format!("{row}{delimiter}\"{text}\"\n")).collect();
+        let sniffed = sniffed(&format!("id{delimiter}text\n{rows}"));
+        assert_eq!(sniffed.dialect.delimiter, delimiter.parse().unwrap());
+        assert_eq!((sniffed.fields, sniffed.records, sniffed.odd_records), (2, 41, 0));
+    }
+}
+
+#[test]
+fn what_always_touches_a_delimiter_belongs_to_it() {
+    for (delimiter, first) in
+        [(",\t", ","), (";\t", ";"), (" ; ", ";"), (" | ", "|"), ("; ", ";"), (" , ", ",")]
+    {
+        let file = "id,name,price\n1,ann,3.5\n2,bob,7.25\n3,cid,1.5\n".replace(',', delimiter);
+        assert_eq!(sniffed(&file).dialect.delimiter, delimiter.parse().unwrap(), "{file:?}");
+        // Once is not always.
+        let plain = file.replacen(delimiter, first, 4);
+        assert_eq!(sniffed(&plain).dialect.delimiter, first.parse().unwrap(), "{plain:?}");
+    }
+    assert_eq!(sniffed("id;text\n1;a ; b\n2;c ; d\n").dialect.delimiter, Delimiter::SEMICOLON);
+}
+
+#[test]
+fn a_colon_separates_only_where_nothing_else_does() {
+    let passwd = "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\nann:x:1000:1000:Ann:/home/ann:/bin/sh\n";
+    assert_eq!(sniffed(passwd).dialect.delimiter, Delimiter::from(b':'));
+    for file in [
+        "10:20:30\n10:20:31\n10:20:32\n",
+        "time\n10:20:30\n10:20:31\n",
+        "00:1b:44:11:3a:b7\n00:1b:44:11:3a:b8\n",
+        "key:value\nx:y\n",
+        "a:b:c\nd:e\n",
+    ] {
+        assert_ne!(sniffed(file).dialect.delimiter, Delimiter::from(b':'), "{file}");
+    }
+    assert_eq!(sniffed("t,n\n10:20:30,1\n10:20:31,2\n").dialect.delimiter, Delimiter::COMMA);
+}
+
+#[test]
+fn typed_columns_outvote_codes() {
+    for file in [
+        "id,date,s1,s2\n1,2020-01-01,a1,a2\n",
+        "id,s1,s2,s3,s4\n1,a1,a2,a3,a4\n2,b1,b2,b3,b4\n3,c1,c2,c3,c4\n",
+        "when,k1,k2\n2020-01-01,x1,x2\n2020-01-02,y1,y2\n",
+        "col1,col2\nval1,abc\n",
+        "c0,c1,c2\nx7,y8,z9\nu1,v2,w3\n",
+    ] {
+        assert!(sniffed(file).header, "{file:?}");
+    }
+    for file in
+        ["a1,b2,1\nc3,d4,2\ne5,f6,3\n", "x7,y8,z9\nu1,v2,w3\nq4,r5,s6\n", "2020-01-01,k1\n2020-01-02,k2\n"]
+    {
+        assert!(!sniffed(file).header, "{file:?}");
+    }
+}
+
+#[test]
+fn the_first_of_records_that_are_all_text_is_a_header_which_is_said() {
+    for file in
+        ["color,fruit\nred,apple\ngreen,pear\n", "red,apple\ngreen,pear\nblue,red\n", "name\nann\nbob\n"]
+    {
+        let sniffed = sniffed(file);
+        assert!(sniffed.header && sniffed.header_is_close, "{file:?}");
+        assert!(sniffed.notes().iter().any(|note| note.to_string().contains("no_header")), "{file:?}");
+    }
+    assert!(!sniffed("red,apple\ngreen,pear\nred,apple\n").header);
+}
+
+#[test]
+fn a_first_record_that_lacks_fields_is_no_title() {
+    for file in ["ann\n1,2,3\n4,5,6\n", "x;y\n1;2;3\n4;5;6\n7;8;9\n"] {
+        assert_eq!(sniffed(file).skip_lines, 0, "{file:?}");
+    }
+    for file in ["sales\n\n1,2,3\n4,5,6\n", "sales\nid,n,m\n4,5,6\n7,8,9\n", "Sales of May\n1,2,3\n4,5,6\n"] {
+        assert_ne!(sniffed(file).skip_lines, 0, "{file:?}");
+    }
+}
+
+#[test]
+fn a_header_over_numbers_may_be_repeated() {
+    let sniffed = sniffed("id,name\n1,x\nid,name\n2,y\nid,name\n");
+    assert!(sniffed.header);
+    assert_eq!(sniffed.numbers, [true, false]);
 }

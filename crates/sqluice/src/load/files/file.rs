@@ -145,6 +145,8 @@ impl LoadFile {
     pub(crate) fn report(&self, table: &str) -> InputReport {
         let mut report = InputReport::new(self.name(), table, self.recognised.clone());
         (report.padded, report.notes) = (self.padded(), self.notes.clone());
+        report.notes.extend(self.content.late_notes());
+        report.warnings = self.content.warning().into_iter().collect();
         report
     }
 

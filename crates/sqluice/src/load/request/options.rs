@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use sqluice_core::error::{Result, Setting};
+use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
 use sqluice_engine::options::{Tuning, WriteOptions};
@@ -90,6 +92,45 @@ pub enum NameFrom {
     File,
     /// The name of the file and the folders below those that all files share: `2024_sales`.
     Path,
+}
+
+impl NameFrom {
+    const WORDS: [(&str, NameFrom); 2] = [("file", NameFrom::File), ("path", NameFrom::Path)];
+}
+
+impl TakesSettings for Load {
+    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
+        match setting {
+            Setting::Table => self.table = Some(value.to()?),
+            Setting::NameFrom => self.name_from = value.word(setting, &NameFrom::WORDS)?,
+            Setting::Schema => self.schema = Some(Schema::given(value, "schema")?),
+            Setting::Type => self.types = value.to()?,
+            Setting::Date => self.convert.extend(Convert::all(&value.to::<Vec<_>>()?, &[], &[], &[])),
+            Setting::Boolean => self.convert.extend(Convert::all(&[], &value.to::<Vec<_>>()?, &[], &[])),
+            Setting::DecimalComma => self.convert.extend(Convert::all(&[], &[], &value.to::<Vec<_>>()?, &[])),
+            Setting::Thousands => self.convert.extend(Convert::all(&[], &[], &[], &value.to::<Vec<_>>()?)),
+            Setting::Strict => self.strict = value.to()?,
+            Setting::Columns => self.columns = Some(value.to()?),
+            Setting::AddColumns => self.add_columns = value.to()?,
+            Setting::Limit => self.limit = Some(value.to()?),
+            Setting::Lossy => self.lossy = value.to()?,
+            Setting::Reject => self.reject = Some(value.to()?),
+            Setting::OverwriteReject => self.overwrite_reject = value.to()?,
+            Setting::MaxRejects => self.rejects_max = value.to()?,
+            Setting::SkipBadFiles => self.skip_bad_files = value.to()?,
+            Setting::PrimaryKey => self.primary_key = value.to()?,
+            Setting::Index => self.indexes = value.to()?,
+            Setting::Unique => self.uniques = value.to()?,
+            Setting::WithoutRowid => self.without_rowid = value.to()?,
+            #[cfg(feature = "parquet")]
+            Setting::Decimal | Setting::Timestamp => return self.arrow.set(setting, value),
+            // A build without the formats that have decimals and timestamps has nothing to set.
+            #[cfg(not(feature = "parquet"))]
+            Setting::Decimal | Setting::Timestamp => {}
+            _ => return Ok(self.format.set(setting, value)? || self.write.set(setting, value)?),
+        }
+        Ok(true)
+    }
 }
 
 impl Load {

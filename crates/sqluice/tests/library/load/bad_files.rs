@@ -54,7 +54,7 @@ const MIXED: [(&str, &str); 5] = [
     ("b.csv", ""),
     ("c.csv", "a,b\n1,2\n3\n4,5\n"),
     ("d.csv", "a,b\n7,8\n"),
-    ("e.csv", "a,b\n\"1,2\n"),
+    ("e.csv", "a,b\n\"1,2,3\n"),
 ];
 
 #[test]

@@ -215,8 +215,8 @@ fn a_header_that_is_longer_than_a_record_may_be_is_an_error() {
 #[test]
 fn a_first_record_that_is_malformed_is_an_error_with_its_place() {
     let csv = format!("a,\"b\"x\n{}", "1,2\n".repeat(1000));
-    let message = "t.csv:1:6: expected a comma or the end of the line after the closing quote, found 'x' \
-                   [a quote inside a quoted field is written twice: \"\"]";
+    let message = "t.csv:1:3: the quoted field that begins here closes in column 6 before 'x', where a comma or the end of the line \
+                   should be [a quote inside a quoted field is written twice: \"\"]";
     for sample_bytes in [3, 100, 1 << 20] {
         let with = |load: Load| load.format(plain()).tune(|tuning| tuning.sample_bytes = sample_bytes);
         fails(&csv, with, ErrorKind::Input, message);

@@ -406,7 +406,7 @@ fn an_upsert_needs_a_key_of_the_table() {
     assert_eq!(refused(&["b", "b"]), "rows are matched by b twice");
     let both = vec!["B".to_owned(), "c".to_owned()];
     let done = insert_ints(&database, &[1, 2], |how| Insert { upsert: both, ..how }).unwrap();
-    assert_eq!(done, Inserted { rows: 2, ignored: 0, rejected: 0 });
+    assert_eq!(done, Inserted { rows: 2, ignored: 0, rejected: Default::default() });
     let without =
         insert_ints(&database, &[1], |how| Insert { upsert: vec!["a".into()], columns: vec![1], ..how });
     assert_eq!(without.unwrap_err().message(), "rows are matched by a, and the input does not give it");
@@ -424,7 +424,7 @@ fn an_upsert_changes_the_existing_row() {
     database.0.execute_batch("INSERT INTO t VALUES (5, 'old', 'mine')").unwrap();
     let how = |how| Insert { upsert: vec!["a".into()], columns: vec![0, 1], ..how };
     let done = insert_ints(&database, &[4, 5, 4], how).unwrap();
-    assert_eq!(done, Inserted { rows: 3, ignored: 0, rejected: 0 });
+    assert_eq!(done, Inserted { rows: 3, ignored: 0, rejected: Default::default() });
     let all = "SELECT group_concat(a || ' ' || b || ' ' || c, ', ') FROM t";
     let all: String = database.0.query_row(all, [], |row| row.get(0)).unwrap();
     assert_eq!(all, "4 4 kept, 5 2 mine");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// A count of rows: digits with `_`, an exponent, or one of k, M, B, G, T (powers of a thousand).
-pub(crate) fn count(text: &str) -> Result<u64, String> {
+pub fn count(text: &str) -> Result<u64, String> {
     let scales = [("k", 1e3), ("m", 1e6), ("b", 1e9), ("g", 1e9), ("t", 1e12)];
     scaled(text, &scales)
         .ok_or_else(|| format!("{text:?} is not a count such as 1000, 1_000, 1e6, 10M or 1B"))
@@ -11,7 +11,7 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
 
 /// A size in bytes: a count, with KiB, MiB, GiB, TiB (powers of 1024) or kB, MB, GB, TB (powers of 1000). A bare K, M, G
 /// or T means the power of 1024.
-pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+pub fn bytes(text: &str) -> Result<u64, String> {
     let kib = 1024.0_f64;
     let scales = [
         ("kib", kib),
@@ -35,7 +35,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
 const SECONDS_MAX: f64 = 2_000_000.0;
 
 /// A time: seconds, or a number with one of ms, s, min, h.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let lower = text.trim().to_ascii_lowercase();
     let units = [("ms", 1e-3), ("min", 60.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
     let unit =

@@ -1,0 +1,202 @@
+//! Text as the value of a setting, by its kind.
+
+use std::path::PathBuf;
+
+use sqluice::error::Error;
+use sqluice::given::{RowCount, Value};
+use sqluice::options::PageSize;
+use sqluice::settings::{Kind, numbers};
+use sqluice::source::csv::Delimiter;
+
+use crate::terms::rendered;
+
+/// Parses one value of a flag.
+pub(super) fn value(kind: Kind, text: &str) -> Result<Value, String> {
+    Ok(match kind {
+        Kind::Switch | Kind::YesOrNo => Value::Switch(boolean_word(text)?),
+        Kind::Count => Value::Count(numbers::count(text)?),
+        Kind::Integer(least, most) => Value::Integer(integer(text, least, most)?),
+        Kind::Unsigned => Value::Count(number(text)?),
+        Kind::Real => Value::Real(number(text)?),
+        Kind::Bytes => Value::Count(numbers::bytes(text)?),
+        Kind::PageSize => Value::Count(page_size(text)?),
+        Kind::Duration => Value::Duration(numbers::duration(text)?),
+        Kind::Path | Kind::Statements => Value::Path(PathBuf::from(text)),
+        Kind::Character => Value::Character(role(text)?),
+        Kind::Delimiter => Value::Text(delimiter(text)?),
+        Kind::Texts | Kind::Names | Kind::Columns | Kind::Indexes => Value::Texts(vec![text.to_owned()]),
+        Kind::Types => Value::Pairs(vec![column_type(text)?]),
+        Kind::Dates => Value::Pairs(vec![date(text)?]),
+        Kind::Separators => Value::Pairs(vec![thousands(text)?]),
+        Kind::Booleans => Value::Booleans(vec![boolean(text)?]),
+        Kind::RowCounts => Value::RowCounts(vec![rows(text)?]),
+        Kind::Share => share(text).map(|(share, shares)| Value::Share(share, shares))?,
+        _ => Value::Text(text.to_owned()),
+    })
+}
+
+/// Parses a number of any type.
+fn number<T: std::str::FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
+    text.parse::<T>().map_err(|error| error.to_string())
+}
+
+fn integer(text: &str, least: i64, most: i64) -> Result<i64, String> {
+    match number(text)? {
+        integer if (least..=most).contains(&integer) => Ok(integer),
+        integer => Err(format!("{integer} is not in {least}..={most}")),
+    }
+}
+
+fn boolean_word(text: &str) -> Result<bool, String> {
+    text.parse().map_err(|_| format!("{text:?} is not true or false"))
+}
+
+fn page_size(text: &str) -> Result<u64, String> {
+    let bytes = numbers::bytes(text)?;
+    match u32::try_from(bytes).ok().and_then(PageSize::new) {
+        Some(_) => Ok(bytes),
+        None => Err("a page size is a power of two from 512 to 65536".to_owned()),
+    }
+}
+
+/// Parses one character of ASCII, or a name for one.
+fn character(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" | b"tab" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r' | 0) => Ok(*byte),
+        _ => Err(format!("{text:?} is not one character of ASCII, such as ; or \\t")),
+    }
+}
+
+/// Parses a character that has a role in CSV, or `none`.
+fn role(text: &str) -> Result<Option<u8>, String> {
+    match text {
+        "" | "none" => Ok(None),
+        _ => character(text).map(Some),
+    }
+}
+
+/// Returns the text of a delimiter if there is such a delimiter.
+fn delimiter(text: &str) -> Result<String, String> {
+    match text.parse::<Delimiter>() {
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => Err(rendered(Error::what(&error))),
+    }
+}
+
+fn column_type(text: &str) -> Result<(String, String), String> {
+    match text.rsplit_once('=') {
+        Some((column, declared)) if !column.is_empty() && !declared.trim().is_empty() => {
+            Ok((column.to_owned(), declared.trim().to_owned()))
+        }
+        _ => Err(format!("{text:?} is not COLUMN=TYPE, such as zip=TEXT")),
+    }
+}
+
+/// A column and a format, which begins before its first directive.
+fn date(text: &str) -> Result<(String, String), String> {
+    let directive = text.find('%').unwrap_or(text.len());
+    match text[..directive].rsplit_once('=') {
+        Some((column, before)) if !column.is_empty() => {
+            Ok((column.to_owned(), text[directive - before.len()..].to_owned()))
+        }
+        _ => Err(format!("{text:?} is not COLUMN=FORMAT, such as placed=%d.%m.%Y")),
+    }
+}
+
+fn boolean(text: &str) -> Result<(String, Option<(String, String)>), String> {
+    match text.rsplit_once('=').map(|(column, words)| (column, words.split_once('/'))) {
+        None if !text.is_empty() => Ok((text.to_owned(), None)),
+        Some((column, Some((yes, no)))) if !column.is_empty() => {
+            Ok((column.to_owned(), Some((yes.to_owned(), no.to_owned()))))
+        }
+        _ => Err(format!("{text:?} is not COLUMN or COLUMN=TRUE/FALSE, such as paid=ja/nein")),
+    }
+}
+
+fn thousands(text: &str) -> Result<(String, String), String> {
+    match text.rsplit_once('=') {
+        Some((column, separator)) if !column.is_empty() && !separator.is_empty() => {
+            Ok((column.to_owned(), separator.to_owned()))
+        }
+        _ => Err(format!("{text:?} is not COLUMN=CHAR, such as price=,")),
+    }
+}
+
+fn rows(text: &str) -> Result<RowCount, String> {
+    match text.rsplit_once('=') {
+        Some((table, rows)) => match rows.strip_suffix(['x', 'X']) {
+            Some(factor) => match factor.parse() {
+                Ok(factor) if (0.0..=1e9).contains(&factor) => {
+                    Ok(RowCount::PerParent(table.to_owned(), factor))
+                }
+                _ => Err("a factor is a number from 0 to 1e9, such as 3x or 0.5x".to_owned()),
+            },
+            None => Ok(RowCount::Count(Some(table.to_owned()), numbers::count(rows)?)),
+        },
+        None => Ok(RowCount::Count(None, numbers::count(text)?)),
+    }
+}
+
+fn share(text: &str) -> Result<(u64, u64), String> {
+    let share =
+        text.split_once('/').and_then(|(share, shares)| Some((share.parse().ok()?, shares.parse().ok()?)));
+    share.filter(|&(share, shares)| 1 <= share && share <= shares).ok_or("a share is such as 2/4".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_have_names_where_shells_make_them_hard_to_type() {
+        assert_eq!(character("\\t"), Ok(b'\t'));
+        assert_eq!(character("tab"), Ok(b'\t'));
+        assert_eq!(character(";"), Ok(b';'));
+        assert!(["", "||", "§", "\n", "\0"].into_iter().all(|text| character(text).is_err()));
+        assert_eq!((role(""), role("none"), role("'")), (Ok(None), Ok(None), Ok(Some(b'\''))));
+    }
+
+    #[test]
+    fn a_converted_column_is_named_before_what_its_text_is() {
+        let pair = |column: &str, what: &str| Ok((column.to_owned(), what.to_owned()));
+        assert_eq!(date("a=b=%Y=%m"), pair("a=b", "%Y=%m"));
+        assert_eq!(date("a=on %d"), pair("a", "on %d"));
+        assert_eq!(thousands("a=b=,"), pair("a=b", ","));
+        assert_eq!(boolean("a"), Ok(("a".to_owned(), None)));
+        let words = Some(("ja".to_owned(), "nein".to_owned()));
+        assert_eq!(boolean("a=b=ja/nein"), Ok(("a=b".to_owned(), words)));
+        assert!(["%d", "=%d", "", "a"].into_iter().all(|text| date(text).is_err()));
+        assert!(["a=b", "=ja/nein", ""].into_iter().all(|text| boolean(text).is_err()));
+        assert!(["a", "=,", "a="].into_iter().all(|text| thousands(text).is_err()));
+    }
+
+    #[test]
+    fn a_type_belongs_to_a_column_whose_name_may_hold_anything() {
+        assert_eq!(column_type("a=b=TEXT"), Ok(("a=b".to_owned(), "TEXT".to_owned())));
+        assert!(["a", "=TEXT", "a=", "a= "].into_iter().all(|text| column_type(text).is_err()));
+    }
+
+    #[test]
+    fn rows_may_name_a_table() {
+        assert_eq!(rows("1e3"), Ok(RowCount::Count(None, 1000)));
+        assert_eq!(rows("a=b=10k"), Ok(RowCount::Count(Some("a=b".to_owned()), 10_000)));
+        assert!(rows("a=").is_err());
+    }
+
+    #[test]
+    fn rows_may_follow_from_those_of_a_parent() {
+        assert_eq!(rows("a=2.5x"), Ok(RowCount::PerParent("a".to_owned(), 2.5)));
+        for wrong in ["3x", "a=x", "a=-1x", "a=NaNx", "a=infx"] {
+            assert!(rows(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn shares_count_from_one() {
+        assert_eq!(share("2/4"), Ok((2, 4)));
+        for wrong in ["0/4", "5/4", "2", "/", "1/0", "-1/4"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+}

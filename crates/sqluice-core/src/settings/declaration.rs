@@ -1,0 +1,145 @@
+//! The facts about a setting of a verb.
+
+use super::kind::Kind;
+
+/// The code that acts on a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taker {
+    /// The options of the verb.
+    Options,
+    /// The command and Python, each by its own code.
+    FrontEnds,
+    /// The command alone. Python has no such parameter.
+    Command,
+    /// The options of the verb. The command has no such flag.
+    Library,
+}
+
+/// A setting as a verb has it. In texts, `{temp_dir}` stands for the setting of that name.
+///
+/// ```
+/// use sqluice_core::settings::{Declaration, Kind};
+///
+/// const SKIP_LINES: Declaration = Declaration::new(Kind::Count, "N", "Skip N lines at the start").hidden();
+/// assert_eq!((SKIP_LINES.is_hidden, SKIP_LINES.default), (true, None));
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Declaration {
+    /// The kind of the value.
+    pub kind: Kind,
+    /// The placeholder for the value in help, such as `DIR`; empty for a switch.
+    pub value_name: &'static str,
+    /// The sentence for a short help.
+    pub help: &'static str,
+    /// The text for a long help; `None`: the sentence.
+    pub long_help: Option<&'static str>,
+    /// The value that an absent setting has, as text; `None`: there is no value, and the sentence may say `[default: ...]`.
+    pub default: Option<&'static str>,
+    /// The heading in help.
+    pub heading: Option<&'static str>,
+    /// `true` if a short help leaves the setting out.
+    pub is_hidden: bool,
+    /// `true` if help does not list the words of a choice.
+    pub hides_words: bool,
+    /// The letter of a short flag.
+    pub letter: Option<char>,
+    /// Another name of the flag.
+    pub alias: Option<&'static str>,
+    /// `true` if the setting must be given.
+    pub is_required: bool,
+    /// The settings and arguments that are refused beside this setting.
+    pub conflicts: &'static [&'static str],
+    /// The setting without which this one is refused.
+    pub requires: Option<&'static str>,
+    /// The code that acts on the setting.
+    pub taker: Taker,
+}
+
+impl Declaration {
+    /// Declares a setting with a kind, a placeholder for the value and a sentence.
+    pub const fn new(kind: Kind, value_name: &'static str, help: &'static str) -> Declaration {
+        Declaration {
+            kind,
+            value_name,
+            help,
+            long_help: None,
+            default: None,
+            heading: None,
+            is_hidden: false,
+            hides_words: false,
+            letter: None,
+            alias: None,
+            is_required: false,
+            conflicts: &[],
+            requires: None,
+            taker: Taker::Options,
+        }
+    }
+
+    /// Sets the text for a long help.
+    pub const fn long(mut self, text: &'static str) -> Declaration {
+        self.long_help = Some(text);
+        self
+    }
+
+    /// Sets the value that an absent setting has.
+    pub const fn default(mut self, value: &'static str) -> Declaration {
+        self.default = Some(value);
+        self
+    }
+
+    /// Sets the heading in help.
+    pub const fn below(mut self, heading: &'static str) -> Declaration {
+        self.heading = Some(heading);
+        self
+    }
+
+    /// Leaves the setting out of a short help.
+    pub const fn hidden(mut self) -> Declaration {
+        self.is_hidden = true;
+        self
+    }
+
+    /// Leaves the words of a choice out of help.
+    pub const fn hidden_words(mut self) -> Declaration {
+        self.hides_words = true;
+        self
+    }
+
+    /// Sets the letter of a short flag.
+    pub const fn letter(mut self, letter: char) -> Declaration {
+        self.letter = Some(letter);
+        self
+    }
+
+    /// Sets another name of the flag.
+    pub const fn alias(mut self, name: &'static str) -> Declaration {
+        self.alias = Some(name);
+        self
+    }
+
+    /// Requires the setting.
+    pub const fn required(mut self) -> Declaration {
+        self.is_required = true;
+        self
+    }
+
+    /// Refuses these settings and arguments beside this setting.
+    pub const fn conflicts(mut self, names: &'static [&'static str]) -> Declaration {
+        self.conflicts = names;
+        self
+    }
+
+    /// Refuses the setting without this other one.
+    pub const fn requires(mut self, name: &'static str) -> Declaration {
+        self.requires = Some(name);
+        self
+    }
+
+    /// Sets the code that acts on the setting.
+    pub const fn by(mut self, taker: Taker) -> Declaration {
+        self.taker = taker;
+        self
+    }
+}

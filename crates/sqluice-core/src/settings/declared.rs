@@ -1,0 +1,521 @@
+//! The list of all settings. A name after `=` introduces a setting; a later group that has the setting, too, declares it for other verbs. The
+//! order is that of help.
+
+use super::declaration::{Declaration, Taker};
+use super::kind::{Choice, Kind};
+
+/// Declares the settings, in groups that verbs take.
+macro_rules! settings {
+    ($($group:ident { $($setting:ident $(= $name:literal)?: $declaration:expr;)* })*) => {
+        /// Something that the user can set. The command calls it a flag, Python a parameter: each front end names it in its own
+        /// terms, so that no message speaks another's language.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Setting {
+            $($($(#[doc = concat!("The setting `", $name, "`.")] $setting,)?)*)*
+        }
+
+        /// All settings, each with its name.
+        const NAMES: &[(Setting, &str)] = &[$($($((Setting::$setting, $name),)?)*)*];
+
+        $(const $group: &[(Setting, Declaration)] = &[$((Setting::$setting, $declaration),)*];)*
+    };
+}
+
+const fn switch(help: &'static str) -> Declaration {
+    Declaration::new(Kind::Switch, "", help)
+}
+
+const fn of(kind: Kind, value_name: &'static str, help: &'static str) -> Declaration {
+    Declaration::new(kind, value_name, help)
+}
+
+const fn choice(value_name: &'static str, words: &'static [Choice], help: &'static str) -> Declaration {
+    Declaration::new(Kind::Choice(words), value_name, help)
+}
+
+const COMMAND: Taker = Taker::Command;
+const FRONT_ENDS: Taker = Taker::FrontEnds;
+const LIBRARY: Taker = Taker::Library;
+
+const TYPES: &str = "Columns and types";
+const EXISTING: &str = "Existing tables";
+const KEYS: &str = "Keys and indexes";
+const FILE_FORMAT: &str = "File format";
+const BAD_ROWS: &str = "Bad rows";
+const WRITING: &str = "Writing";
+const RESOURCES: &str = "Resources";
+const READING: &str = "Reading";
+
+// Settings of several verbs.
+const THREADS: Declaration =
+    of(Kind::Integer(1, 1024), "N", "Number of worker threads [default: one per core]").letter('j');
+const MEMORY: Declaration =
+    of(Kind::Bytes, "SIZE", "Memory for buffers, such as 512MiB").default("256MiB").below(RESOURCES).hidden();
+const BUSY_TIMEOUT: Declaration = of(
+    Kind::Duration,
+    "DURATION",
+    "How long to wait for a database that another program has locked: seconds, or such as 500ms or 2min",
+)
+.default("5")
+.hidden();
+const ASSUME_UNUSED: Declaration = switch("Replace a database by a rename even if others could have it open unseen [default: write its pages in one transaction then]")
+    .below(WRITING)
+    .hidden();
+const YES: Declaration =
+    switch("Replace an existing database without asking").letter('y').hidden().by(COMMAND);
+const DRY_RUN: Declaration = switch("Print the plan, and write nothing").by(COMMAND);
+const COMPACT: Declaration = switch("Pack all pages again: the smallest file, without bytes of deleted rows");
+const NO_VERIFY: Declaration = switch(
+    "Compare no index with its table, and no value with its column; pages and records are always verified",
+)
+.hidden();
+
+const fn temp_dir(help: &'static str) -> Declaration {
+    of(Kind::Path, "DIR", help).below(RESOURCES).hidden()
+}
+
+const fn busy_limit(help: &'static str) -> Declaration {
+    of(Kind::Duration, "DURATION", help).hidden()
+}
+
+settings! {
+    LOAD {
+        Table = "table": of(Kind::Name, "NAME", "Load all files into this table [default: one table per file]").letter('t');
+        Schema = "schema": of(Kind::Statements, "FILE.sql", "Take the tables and types from this file [default: recognised]")
+            .long("Declare the tables by the CREATE TABLE statements in this file, such as {dry_run} prints. Existing tables must be declared the same [default: the tables follow from the files]");
+        NameFrom = "name_from": choice("WHAT", &[
+            ("file", "The file: sales for 2024/sales.csv"),
+            ("path", "The file and its folders: 2024_sales"),
+        ], "Name tables after the file alone, or also after its folders, below the folder that all files share").default("file").hidden();
+        Limit = "limit": of(Kind::Count, "N", "Read at most N records of each table, including bad ones [default: all]").hidden();
+
+        Type = "types": of(Kind::Types, "COL=TYPE", "Declare the type of a column, such as zip=TEXT; repeatable")
+            .long("Declare the type of a column, such as zip=TEXT; repeatable [default: INTEGER, REAL or TEXT, whichever fits all values]")
+            .conflicts(&["schema"]).below(TYPES);
+        Columns = "columns": of(Kind::Columns, "A,B,...", "Load only these columns, in this order [default: all]")
+            .long("Load only these columns, in this order. With {no_header}, these are the names of the columns [default: all columns]").below(TYPES);
+        AddColumns = "add_columns": switch("Add columns that the table lacks, or that the first file of a new table lacks [default: such columns are an error]")
+            .alias("alter").below(TYPES).hidden();
+        Date = "date": of(Kind::Dates, "COL=FORMAT", "Read a column as dates in this format, such as 'placed=%d.%m.%Y'")
+            .long("Read a column as dates in this format, such as 'placed=%d.%m.%Y', and store ISO 8601 text, which SQLite's date functions read: 2024-01-31, with a time 2024-01-31 13:45:00, with a time zone 2024-01-31 12:45:00+00:00 in UTC. A value that does not match makes a bad row; repeatable [default: dates are stored as written]\n\nDirectives: {}")
+            .below(TYPES).hidden();
+        Boolean = "boolean": of(Kind::Booleans, "COL[=TRUE/FALSE]", "Read a column as booleans and store 1 and 0; repeatable")
+            .long("Read a column as booleans and store 1 and 0: true/false, t/f, yes/no, y/n, on/off or 1/0 in any case, or the two words that are given, as in 'paid=ja/nein'; repeatable [default: such words are stored as text]")
+            .below(TYPES).hidden();
+        DecimalComma = "decimal_comma": of(Kind::Names, "COL", "Read a column as numbers with a decimal comma, such as 3,14; repeatable [default: such numbers are stored as text]")
+            .below(TYPES).hidden();
+        Thousands = "thousands": of(Kind::Separators, "COL=CHAR", "Read a column as numbers with this character between groups of three digits; repeatable")
+            .long("Read a column as numbers with this character between groups of three digits: with 'price=,' 1,234,567 is 1234567; repeatable [default: such numbers are stored as text]")
+            .below(TYPES).hidden();
+        Strict = "strict": switch("Create STRICT tables [default: ordinary tables]").conflicts(&["schema"]).below(TYPES).hidden();
+        Lossy = "lossy": switch("Accept values that SQLite would round or overflow: integers beyond 64 bits and numbers beyond the range of floats [default: such a row is bad]")
+            .below(TYPES).hidden();
+        Decimal = "decimal": choice("WHAT", &[
+            ("auto", "Numbers if these hold all digits of the type (15, or 18 without a fraction); otherwise text"),
+            ("text", "Text, with all digits"),
+            ("real", "The nearest float"),
+        ], "Store decimals of Parquet, Arrow and Avro files as").default("auto").below(TYPES).hidden();
+        Timestamp = "timestamp": choice("WHAT", &[
+            ("iso", "ISO 8601 text"),
+            ("unix", "Integers: the time since 1970, in the unit of the column"),
+        ], "Store timestamps of Parquet, Arrow and Avro files as").default("iso").below(TYPES).hidden();
+    }
+
+    EXISTING_TABLES {
+        Append = "append": switch("Add the rows to an existing table")
+            .long("Add the rows to an existing table [default: an existing table is an error]")
+            .conflicts(&["overwrite", "replace_table", "upsert"]).below(EXISTING);
+        ReplaceTable = "replace_table": switch("Replace all rows of an existing table")
+            .long("Replace all rows of an existing table. Its columns, indexes and triggers stay. The old rows are deleted by DELETE, which fires triggers [default: an existing table is an error]")
+            .conflicts(&["overwrite", "upsert"]).below(EXISTING);
+        Upsert = "upsert": of(Kind::Columns, "A,B,...", "Update rows that have the same values in this key; insert the others")
+            .long("Update the existing rows that have the same values in these columns, which must be a key of the table, and insert the other rows. Columns that the file lacks are not changed [default: an existing table is an error]")
+            .conflicts(&["overwrite", "on_conflict"]).below(EXISTING);
+    }
+
+    KEYS_OF_FILES {
+        PrimaryKey = "primary_key": of(Kind::Columns, "A,B,...", "Make these columns the PRIMARY KEY")
+            .long("Make these columns the PRIMARY KEY. A single INTEGER column becomes the rowid, and SQLite numbers its NULLs; other key columns must not be NULL. With several tables, the key applies to each table that has all those columns [default: none]")
+            .alias("pk").conflicts(&["schema"]).below(KEYS);
+        Index = "index": of(Kind::Indexes, "COLUMNS", "Create an index, such as 'a, b DESC'; repeatable")
+            .long("Create an index, such as 'a, b DESC' or 'name COLLATE NOCASE'; repeatable. Put a column name that contains a comma between \". With several tables, the index applies to each table that has all those columns [default: none]")
+            .below(KEYS);
+        Unique = "unique": of(Kind::Indexes, "COLUMNS", "Create a unique index; repeatable [default: none]").conflicts(&["schema"]).below(KEYS).hidden();
+        WithoutRowid = "without_rowid": switch("Create WITHOUT ROWID tables, whose rows are kept in the order of the PRIMARY KEY [default: tables with rowids]")
+            .requires("primary_key").below(KEYS).hidden();
+    }
+
+    CONFLICTS {
+        OnConflict = "on_conflict": choice("WHAT", &[
+            ("abort", "End the load with an error"),
+            ("ignore", "Keep the first row"),
+            ("replace", "Keep the last row"),
+        ], "What to do with a row whose key exists already; ON CONFLICT clauses in the schema are not used [default: abort]")
+            .default("abort").below(KEYS).hidden();
+    }
+
+    FORMAT {
+        Format = "format": of(Kind::InputFormat, "FORMAT", "The format, such as csv or json [default: recognised]")
+            .long("The format of the files: {} [default: recognised by name and content]").letter('f').hidden_words().below(FILE_FORMAT);
+        Delimiter = "delimiter": of(Kind::Delimiter, "TEXT", "What separates fields: ';', tab, whitespace, none [default: recognised]")
+            .long("What separates fields: one or several characters, tab, whitespace (runs of blanks), or none for a single column [default: recognised]")
+            .letter('d').below(FILE_FORMAT);
+        Quote = "quote": of(Kind::Character, "CHAR", "The character around fields, or none [default: recognised: \" or ']").below(FILE_FORMAT).hidden();
+        Escape = "escape": of(Kind::Character, "CHAR", "The character that escapes the next one within quotes, or none [default: recognised: none or \\; a quote is doubled]")
+            .below(FILE_FORMAT).hidden();
+        Header = "header": of(Kind::YesOrNo, "", "The first record names the columns [default: recognised]").conflicts(&["no_header"]).below(FILE_FORMAT).hidden();
+        NoHeader = "no_header": switch("The first record is a row; the columns are named column1, column2, ... [default: recognised]").below(FILE_FORMAT).hidden();
+        SkipLines = "skip_lines": of(Kind::Count, "N", "Skip N lines at the start; 0 keeps all [default: recognised: lines before the table]").below(FILE_FORMAT).hidden();
+        Comment = "comment": of(Kind::Character, "CHAR", "Skip lines that begin with this character, or none [default: recognised: none or #]").below(FILE_FORMAT).hidden();
+        Null = "null": of(Kind::Texts, "TOKEN", "Read this unquoted text, such as NA, as NULL, in addition to the empty field; repeatable [default: none]").below(FILE_FORMAT).hidden();
+        EmptyAsText = "empty_as_text": switch("Read an unquoted empty field as empty text, not as NULL").below(FILE_FORMAT).hidden();
+        Encoding = "encoding": of(Kind::Text, "NAME", "The encoding of the files, such as windows-1252 or utf-16le [default: UTF-8, or what the byte order mark says]")
+            .letter('E').below(FILE_FORMAT).hidden();
+        Records = "records": of(Kind::Text, "PATH", "The path to the array of records in a JSON document, such as features or data.items [default: the whole document]")
+            .below(FILE_FORMAT).hidden();
+
+        Reject = "reject": of(Kind::Path, "FILE", "Write bad rows to this new CSV file and continue [default: stop]")
+            .long("Write bad rows to this new CSV file, with line and reason, and continue [default: the first bad row ends the load]").below(BAD_ROWS);
+        OverwriteReject = "overwrite_reject": switch("Replace the {reject} file if it exists [default: an existing file is an error]")
+            .requires("reject").below(BAD_ROWS).hidden();
+        MaxRejects = "max_rejects": of(Kind::Count, "N", "Stop if more rows than this are bad [default: no limit]").requires("reject").below(BAD_ROWS).hidden();
+        Pad = "pad": switch("Fill fields that are missing at the end of a record with NULL [default: such a row is bad]").below(BAD_ROWS).hidden();
+        StrictQuotes = "strict_quotes": switch("Treat a quote inside an unquoted field as an error [default: it is an ordinary character]").below(BAD_ROWS).hidden();
+        SkipBadFiles = "skip_bad_files": switch("Leave out files that cannot be loaded, list them at the end, and exit with 1 [default: they end the load]")
+            .below(BAD_ROWS).hidden();
+    }
+
+    // What all verbs have that fill tables.
+    WRITE {
+        Overwrite = "overwrite": switch("Replace an existing database; on a terminal, you are asked first")
+            .long("Replace an existing database as a whole. On a terminal, its tables are listed and you are asked first");
+        Yes = "yes": YES;
+        DryRun = "dry_run": DRY_RUN;
+    }
+
+    // What all verbs have that store rows of a schema.
+    CHECKED {
+        ForeignKeys = "foreign_keys": of(Kind::YesOrNo, "", "Refuse rows whose FOREIGN KEY refers to a missing row [default: yes in a new database, no in an existing one]")
+            .below(WRITING).hidden();
+        Analyze = "analyze": switch("Run ANALYZE at the end, so that SQLite can choose between indexes [default: not run]").below(WRITING).hidden();
+    }
+
+    FILE {
+        PageSize = "page_size": of(Kind::PageSize, "BYTES", "Page size of a new database in bytes: a power of two from 512 to 65536 [default: 4096]").below(WRITING).hidden();
+        BusyTimeout = "busy_timeout": BUSY_TIMEOUT.below(WRITING);
+        AssumeUnused = "assume_unused": ASSUME_UNUSED;
+        Threads = "threads": THREADS.below(RESOURCES).hidden();
+        Memory = "memory": MEMORY;
+        TempDir = "temp_dir": temp_dir("Folder for temporary files: data that exceeds {memory}, and piped input that is read twice [default: the folder of the database]");
+    }
+
+    REQUESTS {
+        Timeout = "timeout": of(Kind::Duration, "DURATION", "Give up when a server has sent nothing for this time, repeated requests included: seconds, or such as 500ms or 5min [default: 2min]")
+            .below("URLs").hidden();
+        Retries = "retries": of(Kind::Integer(0, 1_000_000), "N", "Send a request that fails for now again up to N times; a read goes on where it broke off [default: 20]")
+            .below("URLs").hidden();
+    }
+
+    ROWIDS {
+        FirstRowid = "first_rowid": of(Kind::Integer(i64::MIN, i64::MAX), "N", "The rowid of the first row of a new table").default("1").by(LIBRARY);
+    }
+
+    GENERATE {
+        Rows = "rows": of(Kind::RowCounts, "[TABLE=]N", "Number of rows: 1M for each table, orders=1M, or orders=3x per parent row; repeatable")
+            .long("Number of rows: for each table (1M), for one table (orders=1M), or for each row of the parent table (orders=3x), which the first FOREIGN KEY names; repeatable. Required for tables without a parent; others get 3x. For a preset, a single number is the row count of its main table, and the other tables follow")
+            .letter('n').by(FRONT_ENDS);
+        Preset = "preset": of(Kind::Text, "NAME", "Use a built-in schema: user, integers, kv, shop, events, or tpch with {scale}").by(FRONT_ENDS);
+        Scale = "scale": of(Kind::Real, "FACTOR", "The size of the preset tpch: 1 is 8.7 million rows and 1.3 GB").requires("preset")
+            .conflicts(&["rows", "seed", "append", "preview", "part"]).by(FRONT_ENDS);
+        Like = "like": of(Kind::Path, "DB", "Generate a database like this one: describes it first, as `sqluice profile` does").conflicts(&["preset", "append"]).by(FRONT_ENDS);
+        RowsScale = "rows_scale": of(Kind::Real, "FACTOR", "Multiply the row counts of the schema's comments, or of {like}").conflicts(&["preset", "append"]);
+        Seed = "seed": of(Kind::Unsigned, "N", "The seed: the same seed generates the same file").default("1");
+        Preview = "preview": of(Kind::Count, "N", "Print the first N rows of each table, and write nothing").by(COMMAND);
+        Append: switch("Add rows to existing tables, which the schema must declare the same [default: an existing table is an error]").conflicts(&["overwrite", "discard"]);
+        ReplaceTable: switch("Replace all rows of existing tables, which the schema must declare the same").by(LIBRARY);
+        Upsert: of(Kind::Columns, "A,B,...", "Refused: rows that are generated have no keys to find others by").by(LIBRARY);
+        Part = "part": of(Kind::Share, "I/N", "Generate only the I-th of N parts; all N parts together are the whole").conflicts(&["append"]).hidden().by(COMMAND);
+        Discard = "discard": switch("Benchmark mode: build all pages, write nothing to disk, and report their checksum").conflicts(&["overwrite"]).hidden().by(COMMAND);
+    }
+
+    PROFILE {
+        To = "to": of(Kind::Path, "FILE", "The file to write [default: standard output]").letter('o').by(COMMAND);
+        Overwrite: switch("Replace an existing file [default: an existing file is an error]").requires("to").by(COMMAND);
+        KeepCommon = "keep_common": of(Kind::Count, "N", "In how many rows a value must occur to be shown").default("20").below("Privacy");
+        NoValues = "no_values": switch("Show no values of the database").below("Privacy");
+        Table: of(Kind::Names, "TABLE", "Describe only this table or view; repeatable").below("Selection");
+        ExcludeTable = "exclude_table": of(Kind::Names, "TABLE", "Leave out this table or view; repeatable").below("Selection");
+        Threads: THREADS.below(READING).hidden();
+        BusyTimeout: BUSY_TIMEOUT.below(READING);
+        BusyLimit = "busy_limit": busy_limit("How long the commits of other programs may wait; after that, the run ends with an error [default: no limit]").below(READING);
+    }
+
+    INDEX {
+        DryRun: DRY_RUN;
+        BusyTimeout: BUSY_TIMEOUT.below(WRITING);
+        Threads: THREADS.below(RESOURCES).hidden();
+        Memory: MEMORY;
+        TempDir: temp_dir("Folder for temporary files: data that exceeds {memory} [default: the folder of the database]");
+    }
+
+    COPY {
+        Purpose = "purpose": choice("PURPOSE", &[
+            ("http", "For readers that fetch ranges over HTTP: packed pages of 4096 bytes, interior pages first"),
+            ("datasette", "For Datasette: packed pages, and a file for {inspect_file} beside the copy"),
+            ("turso", "For an import into Turso: pages of 4096 bytes, journal mode wal, no auto_vacuum"),
+            ("d1", "For an import into Cloudflare D1: a folder of SQL files within its limits"),
+            ("mobile", "For an app that ships the database: packed pages of 4096 bytes"),
+        ], "Choose settings for: http, datasette, turso, d1 or mobile")
+            .long("Choose the settings for a purpose, and report each. Settings that you give are kept if the purpose allows them").hidden_words();
+        Compact = "compact": COMPACT;
+        Table: of(Kind::Names, "TABLE", "Copy only this table or view, with its indexes and triggers; repeatable").below("Selection");
+        ExcludeTable: of(Kind::Names, "TABLE", "Leave out this table or view, with its indexes and triggers; repeatable").below("Selection");
+        NoIndexes = "no_indexes": switch("Leave out indexes that are not unique").below("Selection");
+        Force = "force": switch("Copy even if views, triggers or foreign keys refer to objects that are left out").below("Selection");
+        NoVerify = "no_verify": NO_VERIFY.below("Selection");
+        Mask = "mask": of(Kind::Statements, "FILE", "Give columns other values: a schema file whose gen: comments say which, and how")
+            .long("Give columns other values. FILE is a schema file with the tables and columns to mask, each with a comment such as -- gen: name() or -- gen: shape(): the functions below, or those of generate that name no rows and no other columns. Columns that refer to a masked key get its mask")
+            .below("Masks");
+        KeyFile = "key_file": of(Kind::Path, "FILE", "File of the secret key, at least 16 bytes: the same key gives the same values [default: a random key, which is forgotten]")
+            .requires("mask").below("Masks").hidden();
+        StrictMask = "strict_mask": switch("Refuse the copy if a column without a mask looks personal").requires("mask").below("Masks").hidden();
+        Preview: of(Kind::Count, "N", "Print the first N rows of each masked table with their new values, and write nothing").requires("mask").below("Masks").hidden().by(COMMAND);
+        PageSize: of(Kind::PageSize, "BYTES", "Page size of the copy in bytes: a power of two from 512 to 65536 [default: as in the source]").below("The new file");
+        JournalMode = "journal_mode": choice("MODE", &[
+            ("delete", "A rollback journal"),
+            ("wal", "A write-ahead log"),
+        ], "Journal mode of the copy [default: delete; unchanged if TARGET is SOURCE]").below("The new file").hidden();
+        AutoVacuum = "auto_vacuum": choice("MODE", &[
+            ("none", "Free pages stay in the file"),
+            ("full", "Every commit returns free pages to the file system"),
+            ("incremental", "PRAGMA incremental_vacuum returns free pages to the file system"),
+        ], "auto_vacuum mode of the copy; for full and incremental, SQLite writes the file [default: as in the source]").below("The new file").hidden();
+        UserVersion = "user_version": of(Kind::Integer(i32::MIN as i64, i32::MAX as i64), "N", "PRAGMA user_version of the copy [default: as in the source]").below("The new file").hidden();
+        ApplicationId = "application_id": of(Kind::Integer(i32::MIN as i64, i32::MAX as i64), "N", "PRAGMA application_id of the copy [default: as in the source]").below("The new file").hidden();
+        InteriorFirst = "interior_first": switch("Place all interior pages after the first page, for readers that fetch ranges; the source is read twice. Not possible with auto_vacuum")
+            .below("The new file").hidden();
+        Threads: THREADS.below(RESOURCES).hidden();
+        Memory: MEMORY;
+        TempDir: temp_dir("Folder for temporary files: data that exceeds {memory} [default: the folder of the new file]");
+        Overwrite: switch("Replace an existing database; on a terminal, you are asked first");
+        Yes: YES.below(WRITING);
+        BusyTimeout: BUSY_TIMEOUT.below(WRITING);
+        AssumeUnused: ASSUME_UNUSED;
+        BusyLimit: busy_limit("How long the commits of other programs may wait; after that, the copy ends with an error [default: no limit]").below(WRITING);
+        DryRun: DRY_RUN;
+    }
+
+    MERGE {
+        Compact: COMPACT;
+        OnConflict: choice("WHAT", &[
+            ("abort", "End the merge with an error"),
+            ("ignore", "Keep the first row"),
+            ("replace", "Keep the last row"),
+        ], "What to do with a row whose key another database has already [default: abort]").default("abort").below("Keys");
+        KeepRowids = "keep_rowids": switch("Keep rowids even if no column holds them; equal rowids are then repeated keys").below("Keys");
+        Renumber = "renumber": of(Kind::Names, "TABLE", "Renumber the INTEGER PRIMARY KEY of this table if databases share values; repeatable").below("Keys");
+        RewriteReferences = "rewrite_references": switch("Change foreign keys along with {renumber}").below("Keys");
+        Reference = "reference": of(Kind::Names, "COLUMN=KEY", "Declare a column that refers to a key without REFERENCES, such as visits.place_id=places.id; repeatable").below("Keys").hidden();
+        NoReference = "no_reference": of(Kind::Names, "COLUMN", "Declare that a column refers to no key, such as visits.place_id; repeatable").below("Keys").hidden();
+        Orphans = "orphans": choice("WHAT", &[
+            ("refuse", "End the merge with an error that counts them"),
+            ("keep", "Keep them; they refer to nothing"),
+        ], "Refuse or keep rows that refer to a row that {on_conflict} leaves out [default: refuse]").default("refuse").below("Keys");
+        AddColumns: switch("Add columns that a table lacks in some databases; their rows get the default").below("Tables");
+        SourceColumn = "source_column": of(Kind::Name, "NAME", "Add a column of this name to every table: the database that a row is from").below("Tables");
+        ExcludeTable: of(Kind::Names, "NAME", "Leave out this table, with its indexes and triggers; repeatable").below("Tables");
+        NoVerify: NO_VERIFY.below("Tables");
+        Threads: THREADS.below(RESOURCES).hidden();
+        Memory: MEMORY;
+        TempDir: temp_dir("Folder for temporary files: data that exceeds {memory} [default: the folder of the target]");
+        Overwrite: switch("Replace an existing target instead of adding to it; on a terminal, you are asked first");
+        Yes: YES.below(WRITING);
+        BusyTimeout: BUSY_TIMEOUT.below(WRITING);
+        AssumeUnused: ASSUME_UNUSED;
+        BusyLimit: busy_limit("How long the commits of other programs may wait; after that, the merge ends with an error [default: no limit]").below(WRITING);
+        Analyze: switch("Run ANALYZE at the end, so that SQLite can choose between indexes [default: the result has no statistics]").below(WRITING).hidden();
+        DryRun: DRY_RUN;
+    }
+
+    EXPORT {
+        To: of(Kind::Path, "FILE|FOLDER|-", "The file, a folder that gets one file per table, or - for standard output").letter('t').required().by(FRONT_ENDS);
+        Format: of(Kind::OutputFormat, "FORMAT", "The format, such as csv or parquet [default: by the file name]")
+            .long("The format: {} [default: by the extension of the file name; .gz and .zst after it compress]").letter('f').hidden_words();
+        Overwrite: switch("Replace existing files [default: an existing file is an error]");
+    }
+
+    ROWS {
+        Columns: of(Kind::Columns, "COLUMNS", "Export only these columns, in this order [default: all]").below("Rows");
+        Where = "where": of(Kind::Text, "SQL", "Export only rows that match this SQL condition").below("Rows");
+        Limit: of(Kind::Count, "N", "Export at most N rows of each table").below("Rows");
+    }
+
+    QUERY {
+        Query = "query": of(Kind::Text, "SQL", "Export the result of a SELECT").conflicts(&["tables", "columns", "where"]).below("Rows");
+    }
+
+    VALUES {
+        Mixed = "mixed": choice("HOW", &[
+            ("error", "End the export with an error"),
+            ("text", "Write the whole column as text"),
+            ("null", "Write NULL, and count such values"),
+        ], "How to write values that do not fit the type of their column or the format [default: error]").default("error").below("Values");
+        Dates = "dates": switch("In Parquet and Arrow files, write ISO text of columns declared DATE, DATETIME or TIMESTAMP as dates and timestamps").below("Values");
+        Threads: THREADS.below(READING).hidden();
+        BusyTimeout: BUSY_TIMEOUT.below(READING);
+        BusyLimit: busy_limit("How long the commits of other programs may wait; after that, the export ends with an error [default: no limit]").below(READING);
+    }
+
+    EXPORT_RUN {
+        DryRun: DRY_RUN;
+    }
+
+    CHECK {
+        Full = "full": switch("Also run SQLite's integrity_check");
+        Threads: of(Kind::Integer(1, 1024), "N", "Number of threads that read [default: one per core]").letter('j');
+    }
+
+    PACK {
+        Compress = "compress": choice("HOW", &[
+            ("none", "As they are"),
+            ("deflate", "As zlib streams, if these are smaller, as sqlite3 -A does"),
+        ], "Compress files: none or deflate").default("none").below("Files");
+        Kv = "kv": switch("Write a plain table kv (k, v), name and bytes, instead of an archive").below("Files");
+        Include = "include": of(Kind::Texts, "GLOB", "Pack only names that match; repeatable [default: everything]").below("Files");
+        Exclude = "exclude": of(Kind::Texts, "GLOB", "Leave out names that match, also included ones; repeatable [default: nothing]").below("Files");
+        Append: switch("Add to an existing table; a row with the same name is replaced").conflicts(&["overwrite", "replace_table"]).below(EXISTING);
+        ReplaceTable: switch("Replace all rows of an existing table").conflicts(&["overwrite"]).below(EXISTING);
+        Upsert: of(Kind::Columns, "A,B,...", "Refused: files have no keys but their names").by(LIBRARY);
+    }
+
+    UNPACK {
+        List = "list": switch("List the names, and restore nothing; -v and {json} add modes, sizes and times (UTC)").letter('l').conflicts(&["dir", "stdout"]).by(COMMAND);
+        Stdout = "stdout": of(Kind::Path, "NAME", "Write the file of this name to standard output, and restore nothing")
+            .conflicts(&["dir", "json", "include", "exclude"]).by(COMMAND);
+        Tree = "tree": switch("Put at most 100 entries into a folder: the integer key 1234 becomes 00/12/34, a name without / goes to the folder of its rowid")
+            .conflicts(&["list", "stdout"]);
+        Kv: switch("Read the table kv even if a table sqlar exists [default: sqlar, if it exists]");
+        Include: of(Kind::Texts, "GLOB", "Restore only names that match; repeatable [default: everything]");
+        Exclude: of(Kind::Texts, "GLOB", "Leave out names that match, also included ones; repeatable [default: nothing]");
+        Overwrite: switch("Replace existing files and links [default: refuse such rows]");
+        Threads: of(Kind::Integer(1, 1024), "N", "Number of threads [default: one per core]").letter('j');
+    }
+
+    ADVISE {
+        Dir = "dir": of(Kind::Path, "DIR", "The folder to measure in, on the disk to be measured").default(".").by(COMMAND);
+        Rows: of(Kind::Count, "N", "Rows of each table, which are kept in memory [default: as many as the time allows]").letter('n').by(COMMAND);
+    }
+}
+
+/// A verb: a command, and the function of Python that does the same. `write` and `read` are functions alone: their rows are those of a
+/// program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each is the verb of its name")]
+pub enum Verb {
+    Load,
+    Generate,
+    Profile,
+    Index,
+    Copy,
+    Merge,
+    Export,
+    Check,
+    Pack,
+    Unpack,
+    Advise,
+    Write,
+    Read,
+}
+
+impl Verb {
+    /// All verbs.
+    pub const ALL: &[Verb] = &[
+        Verb::Load,
+        Verb::Generate,
+        Verb::Profile,
+        Verb::Index,
+        Verb::Copy,
+        Verb::Merge,
+        Verb::Export,
+        Verb::Check,
+        Verb::Pack,
+        Verb::Unpack,
+        Verb::Advise,
+        Verb::Write,
+        Verb::Read,
+    ];
+
+    /// Returns the name of the command and of the function.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verb::Load => "load",
+            Verb::Generate => "generate",
+            Verb::Profile => "profile",
+            Verb::Index => "index",
+            Verb::Copy => "copy",
+            Verb::Merge => "merge",
+            Verb::Export => "export",
+            Verb::Check => "check",
+            Verb::Pack => "pack",
+            Verb::Unpack => "unpack",
+            Verb::Advise => "advise",
+            Verb::Write => "write",
+            Verb::Read => "read",
+        }
+    }
+
+    /// Returns the settings that the verb takes, in the order of help.
+    pub fn settings(self) -> impl Iterator<Item = &'static (Setting, Declaration)> {
+        let groups: &[&[_]] = match self {
+            Verb::Load => {
+                &[LOAD, EXISTING_TABLES, KEYS_OF_FILES, CONFLICTS, FORMAT, WRITE, CHECKED, FILE, REQUESTS]
+            }
+            Verb::Generate => &[GENERATE, WRITE, CHECKED, FILE, REQUESTS],
+            Verb::Profile => &[PROFILE, REQUESTS],
+            Verb::Index => &[INDEX],
+            Verb::Copy => &[COPY, REQUESTS],
+            Verb::Merge => &[MERGE, REQUESTS],
+            Verb::Export => &[EXPORT, ROWS, QUERY, VALUES, EXPORT_RUN, REQUESTS],
+            Verb::Check => &[CHECK],
+            Verb::Pack => &[PACK, WRITE, CHECKED, FILE, REQUESTS],
+            Verb::Unpack => &[UNPACK],
+            Verb::Advise => &[ADVISE],
+            Verb::Write => &[EXISTING_TABLES, CONFLICTS, ROWIDS, WRITE, CHECKED, FILE, REQUESTS],
+            Verb::Read => &[ROWS, VALUES, REQUESTS],
+        };
+        groups.iter().copied().flatten()
+    }
+
+    /// Returns the declaration of a setting of the verb.
+    pub fn declaration(self, setting: Setting) -> Option<&'static Declaration> {
+        self.settings().find(|(found, _)| *found == setting).map(|(_, declaration)| declaration)
+    }
+}
+
+impl Setting {
+    /// Returns all settings.
+    pub fn all() -> impl Iterator<Item = Setting> {
+        NAMES.iter().map(|(setting, _)| *setting)
+    }
+
+    /// Returns the name in Rust, such as `temp_dir`.
+    pub const fn name(self) -> &'static str {
+        NAMES[self as usize].1
+    }
+
+    /// Returns the setting with a value, such as `temp_dir` and `DIR`.
+    pub fn to(self, value: impl Into<String>) -> SettingValue {
+        SettingValue { setting: self, value: value.into() }
+    }
+}
+
+/// A setting with a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingValue {
+    /// The setting.
+    pub setting: Setting,
+    /// The value: a word in capitals where the user must find one.
+    pub value: String,
+}

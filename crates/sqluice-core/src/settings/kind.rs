@@ -1,0 +1,66 @@
+//! The kinds of values that settings have.
+
+/// A word that a setting takes, and a sentence about the word.
+pub type Choice = (&'static str, &'static str);
+
+/// The kind of a setting's value. The command parses text by the kind of a setting, and Python converts objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A setting that is on or off.
+    Switch,
+    /// A setting that is on, off or left to be decided. The flag of the command says yes.
+    YesOrNo,
+    /// A number of rows, lines or the like: `10M`.
+    Count,
+    /// An integer from the first bound to the second one.
+    Integer(i64, i64),
+    /// An integer of 64 bits without a sign.
+    Unsigned,
+    /// A number with a fraction.
+    Real,
+    /// A number of bytes: `512MiB`.
+    Bytes,
+    /// The bytes of a page: a power of two from 512 to 65536.
+    PageSize,
+    /// A time: `500ms`. In Python a number of seconds.
+    Duration,
+    /// A text.
+    Text,
+    /// A name that is not empty.
+    Name,
+    /// The path of a file or a folder.
+    Path,
+    /// The path of a file with SQL statements. In Python also the statements themselves.
+    Statements,
+    /// A character of ASCII, or `none`.
+    Character,
+    /// The text between fields.
+    Delimiter,
+    /// Texts, one for each use of the flag.
+    Texts,
+    /// Names that are not empty, one for each use of the flag.
+    Names,
+    /// Names of columns with commas between them.
+    Columns,
+    /// Indexes, each as its columns with commas between them.
+    Indexes,
+    /// Columns with their types: `zip=TEXT`.
+    Types,
+    /// Columns with the formats of their dates: `placed=%d.%m.%Y`.
+    Dates,
+    /// Columns of booleans, perhaps with the words for true and false: `paid=ja/nein`.
+    Booleans,
+    /// Columns with the character between groups of three digits: `price=.`.
+    Separators,
+    /// Row counts: `1M`, `orders=1M` or `orders=3x`.
+    RowCounts,
+    /// One of several shares: `2/4`.
+    Share,
+    /// One of several words.
+    Choice(&'static [Choice]),
+    /// The name of a format that is read.
+    InputFormat,
+    /// The name of a format that is written.
+    OutputFormat,
+}
