@@ -5,13 +5,12 @@ use std::fs;
 
 use libfuzzer_sys::fuzz_target;
 use sqluice::archive::Unpack;
-use sqluice::progress::{Cancel, Silent};
 
 fuzz_target!(|bytes: &[u8]| {
     let around = tempfile::tempdir().unwrap();
     let (archive, folder) = (around.path().join("x.db"), around.path().join("to"));
     fs::write(&archive, bytes).unwrap();
-    let _ = Unpack::new(&archive, &folder).run(&Silent, &Cancel::new());
+    let _ = Unpack::new(&archive, &folder).run();
     let mut names: Vec<_> = fs::read_dir(around.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.retain(|name| !name.to_string_lossy().starts_with("x.db") && name != "to");
     assert!(names.is_empty(), "beside the folder: {names:?}");

@@ -11,13 +11,13 @@ use sqluice::check::{Check, Unverified};
 use sqluice::copy::Copy;
 use sqluice::error::{Error, Result, Setting, message};
 use sqluice::export::Export;
-use sqluice::generate::{Extent, Generate, Preset};
+use sqluice::generate::{Generate, Preset};
 use sqluice::given::{Given, RowCount};
 use sqluice::index::Index;
 use sqluice::load::Load;
 use sqluice::merge::Merge;
 use sqluice::profile::Profile;
-use sqluice::progress::{Cancel, Progress};
+use sqluice::progress::Context;
 use sqluice::remote;
 use sqluice::report::Report;
 use sqluice::schema::Schema;
@@ -55,7 +55,7 @@ impl Noted {
 pub(crate) fn reported<T: Serialize + Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
-    work: impl FnOnce(&dyn Progress, &Cancel) -> Result<T> + Send,
+    work: impl FnOnce(&Context<'_>) -> Result<T> + Send,
 ) -> PyResult<String> {
     let report = run(py, Function::default(), progress, work)?;
     as_json(py, &report)
@@ -71,11 +71,10 @@ pub(crate) fn load(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let given = given(Verb::Load, arguments)?;
-    reported(py, progress, |progress, cancel| {
+    reported(py, progress, |context| {
         let mut load = Load::new(target, &files);
         given.hand_over(&mut [&mut load])?;
-        let prepared = load.prepare_watched(cancel, progress)?;
-        Ok(Noted::new(prepared.run(progress)?, Function::Load, Vec::new()))
+        Ok(Noted::new(load.run_with(context)?, Function::Load, Vec::new()))
     })
 }
 
@@ -90,13 +89,13 @@ pub(crate) fn generate(
 ) -> PyResult<String> {
     let schema = schema.map(statements).transpose()?;
     let given = given(Verb::Generate, arguments)?;
-    let report = run(py, Function::Generate, progress, |progress, cancel| {
+    let report = run(py, Function::Generate, progress, |context| {
         let rows = row_counts(&given);
         let (like, preset) = (given.get::<PathBuf>(Setting::Like), given.get::<String>(Setting::Preset));
         let (schema, rows) = match (schema, preset, like) {
             (None, None, Some(source)) => {
                 let threads: Option<usize> = given.get(Setting::Threads);
-                let described = Profile::new(source).threads(threads).run(progress, cancel)?;
+                let described = Profile::new(source).threads(threads).run_with(context)?;
                 (described.schema()?, rows)
             }
             (_, _, Some(_)) => {
@@ -113,9 +112,7 @@ pub(crate) fn generate(
                 }
                 let mut tpch = Tpch::without_target(scale).target(target);
                 given.hand_over(&mut [&mut tpch])?;
-                let prepared = tpch.prepare()?;
-                let report = prepared.run(progress, cancel)?;
-                return Ok(Noted::new(report, Function::Generate, Vec::new()));
+                return Ok(Noted::new(tpch.run_with(context)?, Function::Generate, Vec::new()));
             }
             _ if given.has(Setting::Scale) => {
                 return Err(Error::usage(message!["only the preset ", TPCH, " has a scale"])
@@ -137,11 +134,10 @@ pub(crate) fn generate(
                 ]));
             }
         };
-        let (mut generate, mut extent) = (Generate::without_target(schema).target(target), Extent::new());
-        given.hand_over(&mut [&mut extent, &mut generate])?;
+        let mut generate = Generate::without_target(schema).target(target);
+        given.hand_over(&mut [&mut generate])?;
         generate.rows = rows;
-        let prepared = generate.prepare_extent(&extent)?;
-        Ok(Noted::new(prepared.run(progress, cancel)?, Function::Generate, Vec::new()))
+        Ok(Noted::new(generate.run_with(context)?, Function::Generate, Vec::new()))
     })?;
     as_json(py, &report)
 }
@@ -178,10 +174,10 @@ pub(crate) fn index(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let given = given(Verb::Index, arguments)?;
-    reported(py, progress, |progress, cancel| {
+    reported(py, progress, |context| {
         let mut index = Index::new(target, statements);
         given.hand_over(&mut [&mut index])?;
-        index.run(progress, cancel)
+        index.run_with(context)
     })
 }
 
@@ -210,10 +206,10 @@ pub(crate) fn check(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let given = given(Verb::Check, arguments)?;
-    reported(py, progress, |progress, cancel| {
+    reported(py, progress, |context| {
         let mut check = Check::new(target).checksum(true);
         given.hand_over(&mut [&mut check])?;
-        let checked = check.run(progress, cancel)?;
+        let checked = check.run_with(context)?;
         Ok(CheckReport {
             sound: checked.is_sound(),
             rows: checked.rows(),
@@ -240,10 +236,10 @@ pub(crate) fn pack(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let given = given(Verb::Pack, arguments)?;
-    reported(py, progress, |progress, cancel| {
+    reported(py, progress, |context| {
         let mut pack = Pack::new(target, folder);
         given.hand_over(&mut [&mut pack])?;
-        pack.prepare(cancel)?.run(progress, cancel)
+        pack.run_with(context)
     })
 }
 
@@ -257,10 +253,10 @@ pub(crate) fn unpack(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let given = given(Verb::Unpack, arguments)?;
-    reported(py, progress, |progress, cancel| {
+    reported(py, progress, |context| {
         let mut unpack = Unpack::new(database, folder);
         given.hand_over(&mut [&mut unpack])?;
-        unpack.run(progress, cancel)
+        unpack.run_with(context)
     })
 }
 
@@ -274,11 +270,11 @@ pub(crate) fn export(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let given = given(Verb::Export, arguments)?;
-    let report = run(py, Function::Read, progress, |progress, cancel| {
+    let report = run(py, Function::Read, progress, |context| {
         let to: PathBuf = given.get(Setting::To).unwrap_or_default();
         let mut export = Export::new(source, to).tables(tables);
         given.hand_over(&mut [&mut export])?;
-        export.run(progress, cancel)
+        export.run_with(context)
     })?;
     as_json(py, &report)
 }
@@ -293,10 +289,10 @@ pub(crate) fn copy(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let given = given(Verb::Copy, arguments)?;
-    reported(py, progress, |progress, cancel| {
+    reported(py, progress, |context| {
         let mut copy = Copy::new(source, target);
         given.hand_over(&mut [&mut copy])?;
-        copy.run(progress, cancel)
+        copy.run_with(context)
     })
 }
 
@@ -308,10 +304,10 @@ pub(crate) fn expand(
     arguments: &Bound<'_, PyDict>,
 ) -> PyResult<Vec<OsString>> {
     let given = given(Verb::Merge, arguments)?;
-    let files = run(py, Function::default(), None, |_, cancel| {
+    let files = run(py, Function::default(), None, |context| {
         let mut merge = Merge::new(PathBuf::new(), patterns);
         given.hand_over(&mut [&mut merge])?;
-        remote::expand_within(&merge.sources, &merge.write.requests, cancel)
+        remote::expand_within(&merge.sources, &merge.write.requests, &context.cancel)
     })?;
     Ok(files.into_iter().map(PathBuf::into_os_string).collect())
 }
@@ -326,9 +322,9 @@ pub(crate) fn merge(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let given = given(Verb::Merge, arguments)?;
-    reported(py, progress, |progress, cancel| {
+    reported(py, progress, |context| {
         let mut merge = Merge::new(target, sources);
         given.hand_over(&mut [&mut merge])?;
-        merge.run(progress, cancel)
+        merge.run_with(context)
     })
 }

@@ -18,9 +18,7 @@ fn from_json(place: &str) -> Result<Place> {
 /// Counts the pages that the rows of a table take in a merge.
 #[pyfunction]
 pub(crate) fn count_pages(py: Python<'_>, source: PathBuf, table: &str, write: Options) -> PyResult<u32> {
-    run(py, Function::default(), None, |progress, cancel| {
-        Place::count(&source, table, &write.write()?, progress, cancel)
-    })
+    run(py, Function::default(), None, |context| Place::count(&source, table, &write.write()?, context))
 }
 
 /// Removes what runs that were killed have left beside a target.
@@ -50,8 +48,8 @@ pub(crate) fn places(
     pages: Vec<u32>,
     write: Options,
 ) -> PyResult<Option<String>> {
-    let places = run(py, Function::default(), None, |_, cancel| {
-        Merge::new(target, sources).write(write.write()?).places(table, &file, &pages, cancel)
+    let places = run(py, Function::default(), None, |context| {
+        Merge::new(target, sources).write(write.write()?).places(table, &file, &pages, context)
     })?;
     places.map(|places| as_json(py, &places)).transpose()
 }
@@ -59,9 +57,7 @@ pub(crate) fn places(
 /// Copies leaves to their place.
 #[pyfunction]
 pub(crate) fn place(py: Python<'_>, place: &str, list: PathBuf, write: Options) -> PyResult<()> {
-    run(py, Function::default(), None, |progress, cancel| {
-        from_json(place)?.write(&list, &write.write()?, progress, cancel)
-    })
+    run(py, Function::default(), None, |context| from_json(place)?.write(&list, &write.write()?, context))
 }
 
 /// Completes a merge whose leaves have been written.
@@ -74,9 +70,9 @@ pub(crate) fn merge_placed(
     write: Options,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    reported(py, progress, |progress, cancel| {
+    reported(py, progress, |context| {
         let placed = placed.into_iter().map(|(place, list)| Ok(Placed { place: from_json(&place)?, list }));
         let placed = placed.collect::<Result<Vec<_>>>()?;
-        Merge::new(target, sources).placed(placed).write(write.write()?).run(progress, cancel)
+        Merge::new(target, sources).placed(placed).write(write.write()?).run_with(context)
     })
 }

@@ -21,10 +21,10 @@ pub(crate) fn profile(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let given = given(Verb::Profile, arguments)?;
-    let report = run(py, Function::Read, progress, |progress, cancel| {
+    let report = run(py, Function::Read, progress, |context| {
         let mut profile = Profile::new(source);
         given.hand_over(&mut [&mut profile])?;
-        profile.run(progress, cancel)
+        profile.run_with(context)
     })?;
     as_json(py, &report)
 }

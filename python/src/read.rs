@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use sqluice::error::{Error, Result};
 use sqluice::given::Given;
-use sqluice::progress::Cancel;
+use sqluice::progress::Context;
 use sqluice::read::{Read, RecordBatches};
 use sqluice::settings::Verb;
 
@@ -59,9 +59,9 @@ impl Reading {
     #[new]
     fn new(py: Python<'_>, source: PathBuf, rows: Rows, arguments: &Bound<'_, PyDict>) -> PyResult<Reading> {
         let given = given(Verb::Read, arguments)?;
-        let read = run(py, Function::Read, None, |_, cancel| {
+        let read = run(py, Function::Read, None, |context| {
             let read = rows.read(source, &given)?;
-            read.check(cancel)?;
+            read.check(context)?;
             Ok(read)
         })?;
         Ok(Reading { read })
@@ -69,12 +69,12 @@ impl Reading {
 
     /// What other readings need to read parts of the same state with the same types.
     fn basis(&self, py: Python<'_>) -> PyResult<String> {
-        run(py, Function::Read, None, |_, cancel| self.read.find_basis(cancel))
+        run(py, Function::Read, None, |context| self.read.find_basis(context))
     }
 
     /// A capsule with a stream; `guard` lives as long as that.
     fn stream<'py>(&self, py: Python<'py>, guard: Py<PyAny>) -> PyResult<Bound<'py, PyCapsule>> {
-        let opened = py.detach(|| self.read.open(&Cancel::new()));
+        let opened = py.detach(|| self.read.open(&Context::default()));
         let batches = opened.map_err(|error| raised_by(py, &error, Function::Read))?;
         let stream = FFI_ArrowArrayStream::new(Box::new(Batches { batches, _guard: guard }));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")

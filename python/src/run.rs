@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{RecvTimeoutError, SendTimeoutError, Sender, bounded};
 use pyo3::prelude::*;
 use sqluice::error::Result;
-use sqluice::progress::{Amount, Cancel, Progress};
+use sqluice::progress::{Amount, Cancel, Context, Progress};
 
 use crate::errors::raised_by;
 use crate::source::Piece;
@@ -82,7 +82,7 @@ pub(crate) fn run<T: Send>(
     py: Python<'_>,
     function: Function,
     callback: Option<&Bound<'_, PyAny>>,
-    work: impl FnOnce(&dyn Progress, &Cancel) -> Result<T> + Send,
+    work: impl FnOnce(&Context<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
     run_fed(py, callback, None, work)?.map_err(|error| raised_by(py, &error, function))
 }
@@ -93,7 +93,7 @@ pub(crate) fn run_fed<T: Send>(
     py: Python<'_>,
     callback: Option<&Bound<'_, PyAny>>,
     feed: Option<(&mut dyn Feed, Sender<Piece>)>,
-    work: impl FnOnce(&dyn Progress, &Cancel) -> Result<T> + Send,
+    work: impl FnOnce(&Context<'_>) -> Result<T> + Send,
 ) -> PyResult<Result<T>> {
     let (watch, cancel) = (Watch::default(), Cancel::new());
     let (working, done) = bounded::<()>(0);
@@ -101,7 +101,7 @@ pub(crate) fn run_fed<T: Send>(
         let (watch, cancel) = (&watch, &cancel);
         let engine = scope.spawn(move || {
             let _working = working;
-            work(watch, cancel)
+            work(&Context::default().progress(watch).cancel(cancel))
         });
         let mut ticker = Ticker { watch, callback, last: Instant::now() };
         let attend = || -> PyResult<()> {

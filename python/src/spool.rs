@@ -338,16 +338,16 @@ pub(crate) fn write_spools(
     let options = write.write().map_err(|error| raised_by_write(py, &error))?;
     let mut in_any_order = false;
     loop {
-        let written = run_fed(py, progress, None, |progress, cancel| {
+        let written = run_fed(py, progress, None, |context| {
             let columns = tables.iter().map(|(args, spool)| Ok((args, spool.get().waiting().columns(args)?)));
             let columns = columns.collect::<Result<Vec<_>>>()?;
-            let prepared = wanted(&target, &options, columns, in_any_order)?.0.prepare()?;
+            let prepared = wanted(&target, &options, columns, in_any_order)?.0.prepare(context)?;
             let sources = tables
                 .iter()
                 .enumerate()
                 .map(|(index, (args, spool))| spool.get().waiting().source(args, &prepared, index));
             let sources = sources.collect::<Result<Vec<_>>>()?;
-            prepared.run(sources, progress, cancel)
+            prepared.run(sources, context)
         })?;
         match written {
             Ok(report) => {

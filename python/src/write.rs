@@ -11,6 +11,7 @@ use sqluice::affinity::Affinity;
 use sqluice::convert::{Conversion, ConvertedColumn, Converting};
 use sqluice::error::{Assumption, Error, Result, Setting, message};
 use sqluice::options::{IfExists, WriteOptions};
+use sqluice::progress::Context;
 use sqluice::report::Report;
 use sqluice::schema::index::{IndexOrigin, Indexed};
 use sqluice::schema::{Schema, Table};
@@ -339,7 +340,7 @@ impl Writing {
     fn prepared(&self, columns: Vec<(String, String)>) -> Result<(PreparedWrite, bool)> {
         let (write, is_new) =
             wanted(&self.target, &self.options, vec![(&self.table, columns)], self.in_any_order)?;
-        Ok((write.prepare()?, is_new[0]))
+        Ok((write.prepare(&Context::default())?, is_new[0]))
     }
 
     fn run(
@@ -352,9 +353,7 @@ impl Writing {
     ) -> PyResult<Result<Report>> {
         let (to, pieces) = bounded(PIECES_AHEAD);
         let source = source(pieces, &prepared);
-        run_fed(py, progress, Some((feed, to)), |progress, cancel| {
-            prepared.run(vec![source], progress, cancel)
-        })
+        run_fed(py, progress, Some((feed, to)), |context| prepared.run(vec![source], context))
     }
 
     fn ended(

@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::Context as _;
 use rusqlite::{Connection, Statement, params};
 use sqluice::batch::{Batch, Bytes, Column, ROWS_MAX, Spans, Values};
 use sqluice::insert::{self, Insert};
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice::rows::{self, Rows};
 use sqluice::schema::Schema;
 use sqluice::source::{Part, Sink, Source};
@@ -44,7 +44,7 @@ pub(crate) fn insert(file: &Path, rows: u64) -> anyhow::Result<()> {
     let schema = Schema::parse(USER.to_owned(), "user.sql".as_ref())?;
     let table = &schema.tables[0];
     let users = Box::new(Users(0..rows));
-    insert::insert(&db, table, users, &Insert::new(table), None, &Silent, &Cancel::new())?;
+    insert::insert(&db, table, users, &Insert::new(table), None, &Context::default())?;
     db.execute_batch("COMMIT")?;
     close(db, file)
 }

@@ -7,11 +7,11 @@ use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Context;
+use anyhow::Context as _;
 use clap::ColorChoice;
 use serde::Serialize;
 use sqluice::error::{Error, ErrorKind};
-use sqluice::progress::{Progress, Silent};
+use sqluice::progress::{Cancel, Context, Progress, Silent};
 
 use crate::Exit;
 use crate::args::Global;
@@ -75,6 +75,12 @@ impl Printer {
             ProgressDisplay::Lines => Box::new(Lines::default()),
             ProgressDisplay::Hidden => Box::new(Silent),
         }
+    }
+
+    /// Calls `work` with a context that shows the progress and that `cancel` stops. The progress disappears when `work` returns.
+    pub(crate) fn watched<T>(&self, cancel: &Cancel, work: impl FnOnce(&Context<'_>) -> T) -> T {
+        let progress = self.progress();
+        work(&Context::default().progress(&*progress).cancel(cancel))
     }
 
     /// What watches the engine while it writes data to standard output: a bar would mix with data on the same terminal.

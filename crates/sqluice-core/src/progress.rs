@@ -1,7 +1,8 @@
 //! How a run is watched and stopped. The library draws nothing; the caller may.
 
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
 
@@ -37,12 +38,72 @@ pub struct Silent;
 
 impl Progress for Silent {}
 
+/// What surrounds a run: the progress that watches it, and the flag that stops it. The default context is silent and is never cancelled.
+///
+/// ```
+/// use sqluice_core::progress::{Cancel, Context};
+///
+/// let cancel = Cancel::new();
+/// let context = Context::default().cancel(&cancel);
+/// cancel.cancel();
+/// assert!(context.cancel.check().is_err());
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Context<'c> {
+    /// The watcher of the run.
+    pub progress: &'c dyn Progress,
+    /// The flag that stops the run.
+    pub cancel: Cancel,
+}
+
+impl<'c> Context<'c> {
+    /// Sets the progress that watches the run.
+    #[must_use]
+    pub fn progress(mut self, progress: &'c dyn Progress) -> Context<'c> {
+        self.progress = progress;
+        self
+    }
+
+    /// Sets the flag that stops the run.
+    #[must_use]
+    pub fn cancel(mut self, cancel: &Cancel) -> Context<'c> {
+        self.cancel = cancel.clone();
+        self
+    }
+
+    /// Returns a context with the same progress and with a [child](Cancel::child) of the flag.
+    #[must_use]
+    pub fn child(&self) -> Context<'c> {
+        Context { progress: self.progress, cancel: self.cancel.child() }
+    }
+}
+
+impl Default for Context<'_> {
+    fn default() -> Self {
+        Context { progress: &Silent, cancel: Cancel::new() }
+    }
+}
+
+impl fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("cancel", &self.cancel).finish_non_exhaustive()
+    }
+}
+
 /// A flag that asks a run to stop; clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel {
     flag: Arc<AtomicBool>,
-    /// Stops this, too.
-    parent: Option<Arc<AtomicBool>>,
+    parent: Arc<OnceLock<Parent>>,
+}
+
+/// The flag that a child follows, until a later flag takes its place. The list grows and never changes, so that threads read it without a
+/// lock.
+#[derive(Debug)]
+struct Parent {
+    cancel: Cancel,
+    later: Box<OnceLock<Parent>>,
 }
 
 impl Cancel {
@@ -57,9 +118,23 @@ impl Cancel {
         self.flag.store(true, Ordering::Relaxed);
     }
 
-    /// A flag of its own that is also set when this one is: of this one itself, not of what that is a child of.
+    /// Returns a flag of its own that also counts as set while this flag does.
+    #[must_use]
     pub fn child(&self) -> Cancel {
-        Cancel { flag: Arc::default(), parent: Some(self.flag()) }
+        let child = Cancel::new();
+        child.follow(self);
+        child
+    }
+
+    /// Makes this flag, with all its clones, a child of `parent` instead of the flag that it followed before. `parent` must not follow this
+    /// flag.
+    pub fn follow(&self, parent: &Cancel) {
+        let mut link = &*self.parent;
+        let mut new = Parent { cancel: parent.clone(), later: Box::default() };
+        while let Err(rejected) = link.set(new) {
+            let Some(taken) = link.get() else { return };
+            (new, link) = (rejected, &taken.later);
+        }
     }
 
     /// Takes back what [`Cancel::cancel`] asked for.
@@ -72,16 +147,66 @@ impl Cancel {
         Arc::clone(&self.flag)
     }
 
-    /// An error once the flag is set.
+    /// Returns an error once the flag is set.
     ///
     /// # Errors
     /// When the run should stop.
     pub fn check(&self) -> Result<()> {
-        let set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
-        if set(&self.flag) || self.parent.as_deref().is_some_and(set) {
-            Err(Error::interrupted())
-        } else {
-            Ok(())
+        if self.is_set() { Err(Error::interrupted()) } else { Ok(()) }
+    }
+
+    fn is_set(&self) -> bool {
+        self.flag.load(Ordering::Relaxed) || self.followed().is_some_and(Cancel::is_set)
+    }
+
+    /// Returns the flag that this flag follows now.
+    fn followed(&self) -> Option<&Cancel> {
+        let mut last = None;
+        let mut link = &*self.parent;
+        while let Some(parent) = link.get() {
+            (last, link) = (Some(&parent.cancel), &parent.later);
         }
+        last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_counts_as_set_while_any_flag_above_it_is_set() {
+        let parent = Cancel::new();
+        let child = parent.child();
+        let grandchild = child.child();
+        assert!(grandchild.check().is_ok());
+        parent.cancel();
+        assert!(child.check().is_err() && grandchild.check().is_err());
+        parent.reset();
+        child.cancel();
+        assert!(parent.check().is_ok() && grandchild.check().is_err());
+    }
+
+    #[test]
+    fn a_flag_follows_the_last_parent_and_none_before() {
+        let parents = [Cancel::new(), Cancel::new(), Cancel::new()];
+        let child = parents[0].child();
+        let clone = child.clone();
+        for (index, parent) in parents.iter().enumerate() {
+            child.follow(parent);
+            for other in &parents {
+                other.cancel();
+                let is_followed = std::ptr::eq(other, &raw const parents[index]);
+                assert_eq!([&child, &clone].map(|flag| flag.check().is_err()), [is_followed; 2]);
+                other.reset();
+            }
+        }
+    }
+
+    #[test]
+    fn the_default_context_is_never_cancelled() {
+        let other = Context::default();
+        other.cancel.cancel();
+        assert!(Context::default().cancel.check().is_ok());
     }
 }

@@ -13,7 +13,7 @@ use rusqlite::types::{ToSqlOutput, Value};
 use rusqlite::{Connection, ToSql, params_from_iter};
 use sqluice_core::batch::{self, Batch, Bytes, ROWS_MAX, Spans, Values};
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::{Cancel, Silent};
+use sqluice_core::progress::Context;
 use sqluice_core::rows::{self, Rows};
 use sqluice_core::schema::Schema;
 use sqluice_core::source::{Part, Sink, Source};
@@ -196,7 +196,7 @@ fn by_source(connection: &Connection, users: &Users, change: impl FnOnce(Insert)
     let schema = Schema::parse(USER.to_owned(), Path::new("user.sql")).expect("a schema");
     let how = change(Insert { coercion: Coercion::All, ..Insert::new(&schema.tables[0]) });
     let source = Box::new(Parts { users, next: 0 });
-    insert(connection, &schema.tables[0], source, &how, None, &Silent, &Cancel::new()).expect("inserted");
+    insert(connection, &schema.tables[0], source, &how, None, &Context::default()).expect("inserted");
 }
 
 fn attached(connection: &Connection, folder: &Path) {

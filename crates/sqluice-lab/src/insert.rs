@@ -7,7 +7,7 @@ use std::thread;
 
 use rusqlite::{CachedStatement, Connection, Statement};
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice::rows::{self, Rows};
 use sqluice::schema::Schema;
 use sqluice::write::write_tables;
@@ -219,7 +219,7 @@ impl Insert {
 
     fn index_after(&self, file: &Path) -> Result {
         if let Some((When::AfterBySqluice, create)) = self.index {
-            sqluice::index::Index::new(file, [create]).run(&Silent, &Cancel::new())?;
+            sqluice::index::Index::new(file, [create]).run()?;
         }
         Ok(())
     }
@@ -286,7 +286,7 @@ impl Insert {
 pub(crate) fn pages(file: &Path, sql: &str, table: Table) -> Result {
     let schema = Schema::parse(sql.to_owned(), Path::new("lab.sql"))?;
     let source = Box::new(TableSource { table, next: 0 });
-    write_tables(Some(file), &schema, vec![source], &WriteOptions::default(), &Silent, &Cancel::new())?;
+    write_tables(Some(file), &schema, vec![source], &WriteOptions::default(), &Context::default())?;
     Ok(())
 }
 

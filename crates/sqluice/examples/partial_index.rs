@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use sqluice::generate::Generate;
-use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 
 const SCHEMA: &str = "CREATE TABLE user (
@@ -29,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let generate = Generate::new(target.clone(), Schema::parse(SCHEMA.to_owned(), Path::new("user.sql"))?)
         .rows(rows)
         .seed(1);
-    let report = generate.prepare()?.run(&Silent, &Cancel::new())?;
+    let report = generate.run()?;
     println!("{rows} users in {:.2} s, {} MB", report.seconds, report.bytes / 1_000_000);
     println!("{:44} {:>10} {:>8} {:>14}", "", "made in", "size", "a question");
     let connection = Connection::open(&target)?;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
 use sqluice_core::given::{TakesSettings, Value};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Context};
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::setters;
 use sqluice_engine::attempts::{self, Outcome};
@@ -47,6 +47,8 @@ pub struct Generate {
     pub rows: Vec<(Option<String>, u64)>,
     /// Makes the values differ; the same seed makes the same file.
     pub seed: u64,
+    /// How much is made, beyond plain numbers of rows.
+    pub extent: Extent,
     /// How to write.
     pub write: WriteOptions,
 }
@@ -72,7 +74,6 @@ const PER_PARENT: f64 = 3.0;
 pub struct PreparedGenerate {
     /// What is asked for.
     generate: Generate,
-    extent: Extent,
     plan: Plan,
     /// The first row of each table, counted from 0.
     first_rows: Vec<u64>,
@@ -89,6 +90,8 @@ setters! { Generate:
     target(target: impl Into<Option<PathBuf>>) = target.into();
     /// Sets the seed. The same seed makes the same file.
     seed(seed: u64) = seed;
+    /// Sets how much is made, beyond plain numbers of rows.
+    extent(extent: Extent) = extent;
     /// Sets how the database is written.
     write(options: WriteOptions) = options;
 }
@@ -107,17 +110,8 @@ impl TakesSettings for Generate {
     fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
         match setting {
             Setting::Seed => self.seed = value.to()?,
+            Setting::RowsScale => self.extent.scale = Some(value.to()?),
             _ => return self.write.set(setting, value),
-        }
-        Ok(true)
-    }
-}
-
-impl TakesSettings for Extent {
-    fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
-        match setting {
-            Setting::RowsScale => self.scale = Some(value.to()?),
-            _ => return Ok(false),
         }
         Ok(true)
     }
@@ -138,7 +132,14 @@ impl Generate {
 
     /// Builds all pages and writes none: for benchmarks.
     pub fn without_target(schema: Schema) -> Generate {
-        Generate { target: None, schema, rows: Vec::new(), seed: 0, write: WriteOptions::default() }
+        Generate {
+            target: None,
+            schema,
+            rows: Vec::new(),
+            seed: 0,
+            extent: Extent::default(),
+            write: WriteOptions::default(),
+        }
     }
 
     /// Sets the row count of each table that [`rows_of`](Generate::rows_of) does not name.
@@ -155,27 +156,48 @@ impl Generate {
         self
     }
 
+    /// Generates the rows, silently.
+    ///
+    /// # Errors
+    /// As [`Generate::prepare`] and [`PreparedGenerate::run`].
+    pub fn run(&self) -> Result<Report> {
+        self.run_with(&Context::default())
+    }
+
+    /// Generates the rows, watched and stopped by `context`.
+    ///
+    /// # Errors
+    /// As [`Generate::prepare`] and [`PreparedGenerate::run`].
+    pub fn run_with(&self, context: &Context<'_>) -> Result<Report> {
+        self.prepare(context)?.run(context)
+    }
+
     /// Understands the schema and decides what will be done. Nothing is written.
     ///
     /// # Errors
-    /// When a comment is malformed, a table is unknown, the row count of a table is missing, or existing tables are in the way.
-    pub fn prepare(&self) -> Result<PreparedGenerate> {
-        self.prepare_extent(&Extent::default())
+    /// When a comment is malformed, a table is unknown, the row count of a table is missing, or existing tables are in the way; when a share
+    /// does not exist, or should go into an existing database.
+    pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedGenerate> {
+        context.cancel.check()?;
+        let mut generate = self.for_its_share()?;
+        remote::connect(generate.target.as_deref(), &mut generate.write, &context.cancel)?;
+        generate.understand()
     }
 
-    /// [`Generate::prepare`] with an [`Extent`].
+    /// Returns the first rows of each table, at most `rows` each, as queries will return them. Writes nothing, and sends no request if the target is a URL.
     ///
     /// # Errors
-    /// As [`Generate::prepare`]; when the share does not exist, or should go into an existing database.
-    pub fn prepare_extent(&self, extent: &Extent) -> Result<PreparedGenerate> {
-        match extent.share {
-            Some(_) => self.share()?.prepare_as(extent),
-            None => self.prepare_as(extent),
-        }
+    /// As [`Generate::prepare`]; if a row can't be generated.
+    pub fn preview(&self, rows: u64, context: &Context<'_>) -> Result<Vec<Preview>> {
+        context.cancel.check()?;
+        self.for_its_share()?.understand()?.preview(rows)
     }
 
-    /// What it takes to make a share.
-    fn share(&self) -> Result<Generate> {
+    /// Returns a copy with the settings that a share needs, if only a share is generated.
+    fn for_its_share(&self) -> Result<Generate> {
+        if self.extent.share.is_none() {
+            return Ok(self.clone());
+        }
         if self.write.foreign_keys == Some(true) {
             return Err(Error::usage("rows of a share may refer to rows of other shares").hint(message![
                 "leave ",
@@ -190,19 +212,9 @@ impl Generate {
         Ok(self.clone().write(write))
     }
 
-    /// Connects to the store, if the target is a URL. Otherwise that is done when it is prepared, and can't be cancelled.
-    ///
-    /// # Errors
-    /// When it can't be reached.
-    pub fn connect(mut self, cancel: &Cancel) -> Result<Generate> {
-        remote::connect(self.target.as_deref(), &mut self.write, cancel)?;
-        Ok(self)
-    }
-
-    fn prepare_as(&self, extent: &Extent) -> Result<PreparedGenerate> {
-        if remote::is_unconnected(self.target.as_deref(), &self.write) {
-            return self.clone().connect(&Cancel::new())?.prepare_as(extent);
-        }
+    /// Understands the schema, after the target is connected.
+    fn understand(self) -> Result<PreparedGenerate> {
+        let extent = &self.extent;
         let target = self.target.as_deref().map(|target| Target::resolve(target, &self.write));
         let schema = &self.schema;
         let spec = Spec::new(schema)?;
@@ -252,8 +264,8 @@ impl Generate {
             table.refuse_more_rows(self.seed, &all)?;
         }
         attempts::note_destination(&schema, &mut plan);
-        let (generate, extent) = (self.clone(), extent.clone());
-        Ok(PreparedGenerate { generate, extent, plan, first_rows, all, schema, spec, rows, seed: self.seed })
+        let seed = self.seed;
+        Ok(PreparedGenerate { generate: self, plan, first_rows, all, schema, spec, rows, seed })
     }
 
     /// The schema of what is written, and how that is done.
@@ -425,35 +437,32 @@ impl PreparedGenerate {
         &self.spec
     }
 
-    /// The first rows of each table, `rows` of them at most, as they will be read. Nothing is written.
-    ///
-    /// # Errors
-    /// When a row can't be made.
-    pub fn preview(&self, rows: u64) -> Result<Vec<Preview>> {
+    /// Returns the first rows of each table, at most `rows` each.
+    fn preview(&self, rows: u64) -> Result<Vec<Preview>> {
         let counts: Vec<u64> = self.rows.iter().map(|all| rows.min(*all)).collect();
         preview::preview(&self.generate.schema, &self.spec, self.seed, &self.all, &self.first_rows, &counts)
     }
 
-    /// Does it.
+    /// Generates the rows, watched and stopped by `context`.
     ///
     /// # Errors
     /// When the database can't be written: it is absent, or as it was, then.
-    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
-        let mut again: Option<PreparedGenerate> = None;
+    pub fn run(self, context: &Context<'_>) -> Result<Report> {
+        let mut prepared = self;
         attempts::run(
-            &mut again,
-            |again| Outcome::of(again.as_ref().unwrap_or(self).attempt(progress, cancel)),
-            |again, refuted| {
+            &mut prepared,
+            |prepared| Outcome::of(prepared.attempt(context)),
+            |prepared, refuted| {
                 refuted.by_schema()?;
-                *again = Some(self.generate.prepare_as(&self.extent)?);
+                *prepared = prepared.generate.clone().understand()?;
                 Ok(())
             },
         )
     }
 
     /// Does what is planned, unless the database has another schema by now.
-    fn attempt(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
-        progress.phase("generate", Some(Amount { rows: self.rows.iter().sum(), bytes: 0 }));
+    fn attempt(&self, context: &Context<'_>) -> Result<Report> {
+        context.progress.phase("generate", Some(Amount { rows: self.rows.iter().sum(), bytes: 0 }));
         let rows = self.first_rows.iter().zip(&self.rows);
         let tables = self.schema.tables.iter().zip(&self.spec.tables).zip(rows);
         let jobs = tables.map(|((table, spec), (&first, &rows))| {
@@ -461,8 +470,7 @@ impl PreparedGenerate {
             Ok(Job { table, coercion: Coercion::All, source })
         });
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
-        attempts::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel.child())
-            .map_err(with_rows)
+        attempts::write(&self.plan, &self.schema, jobs, None, "generate", &context.child()).map_err(with_rows)
     }
 }
 

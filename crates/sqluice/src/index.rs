@@ -2,10 +2,9 @@
 //!
 //! ```no_run
 //! use sqluice::index::Index;
-//! use sqluice::progress::{Cancel, Silent};
 //!
 //! let index = Index::new("shop.db", ["CREATE INDEX orders_by_date ON orders (date)"]);
-//! let report = index.run(&Silent, &Cancel::new())?;
+//! let report = index.run()?;
 //! println!("{} entries in {:.1} s", report.indexes[0].entries, report.seconds);
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
@@ -20,13 +19,13 @@ use serde::Serialize;
 
 use sqluice_core::error::{Error, Result, Setting};
 use sqluice_core::given::{TakesSettings, Value};
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::Context;
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
 use sqluice_core::size::Bytes;
-use sqluice_engine::existing::declared::{Declared, declared};
-use sqluice_engine::existing::statement::{Statement, statements};
-use sqluice_engine::existing::{Existing, Transaction, index};
+use sqluice_engine::existing::indexes::declared::{Declared, declared};
+use sqluice_engine::existing::indexes::statement::{Statement, statements};
+use sqluice_engine::existing::{Existing, Transaction, indexes};
 use sqluice_engine::options::{OnConflict, WriteOptions, WritePath};
 use sqluice_engine::output::Target;
 use sqluice_engine::phases::Phases;
@@ -66,6 +65,28 @@ pub struct IndexPlan {
     pub indexes: Vec<PlannedIndex>,
     /// Indexes that exist, and whose statements say IF NOT EXISTS.
     pub existing: Vec<String>,
+}
+
+/// Indexes with their plan, which [`Index::prepare`] returns.
+#[derive(Clone, Debug)]
+pub struct PreparedIndex {
+    index: Index,
+    plan: IndexPlan,
+}
+
+impl PreparedIndex {
+    /// Returns the plan of the indexes.
+    pub fn plan(&self) -> &IndexPlan {
+        &self.plan
+    }
+
+    /// Makes the indexes in the database as it is by now, watched and stopped by `context`.
+    ///
+    /// # Errors
+    /// As [`Index::run_with`].
+    pub fn run(self, context: &Context<'_>) -> Result<Report> {
+        self.index.run_with(context)
+    }
 }
 
 /// What will be done with an index.
@@ -143,39 +164,53 @@ impl Index {
         }
     }
 
-    /// What [`Index::run`] would do now.
+    /// Looks at the database and plans its indexes. Nothing is written.
     ///
     /// # Errors
-    /// As [`Index::run`], except for errors that only the run finds.
-    pub fn plan(&self) -> Result<IndexPlan> {
-        let Prepared { existing, memory, statements } = self.prepare()?;
+    /// As [`Index::run_with`], except for errors that only the run finds.
+    pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedIndex> {
+        context.cancel.check()?;
+        let plan = self.plan()?;
+        Ok(PreparedIndex { index: self.clone(), plan })
+    }
+
+    fn plan(&self) -> Result<IndexPlan> {
+        let Opened { existing, memory, statements } = self.open()?;
         let schema = existing.schema()?;
         let obstacle = existing.obstacle()?;
         let (declared, made_before) = look(&existing, &schema, statements, obstacle.as_deref())?;
         Ok(self.plan_of(&existing, memory, &declared, &made_before))
     }
 
-    /// Makes them.
+    /// Makes the indexes, silently.
+    ///
+    /// # Errors
+    /// As [`Index::run_with`].
+    pub fn run(&self) -> Result<Report> {
+        self.run_with(&Context::default())
+    }
+
+    /// Makes the indexes, watched and stopped by `context`.
     ///
     /// # Errors
     /// When a statement is no CREATE INDEX or not understood, a name is taken, rows share a key that is to be unique, the database is
     /// in use, damaged, or can't be written. It is as it was, then.
-    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
+    pub fn run_with(&self, context: &Context<'_>) -> Result<Report> {
         let started = Instant::now();
-        let mut prepared = self.prepare()?;
-        progress.phase("lock", None);
-        let mut phases = Phases::new(progress, "lock");
-        let transaction = prepared.existing.begin(cancel)?;
+        let mut opened = self.open()?;
+        context.progress.phase("lock", None);
+        let mut phases = Phases::new(context.progress, "lock");
+        let transaction = opened.existing.begin(&context.cancel)?;
         let schema = transaction.existing().schema()?;
         let obstacle = transaction.obstacle()?;
         let (declared, made_before) =
-            look(transaction.existing(), &schema, prepared.statements, obstacle.as_deref())?;
+            look(transaction.existing(), &schema, opened.statements, obstacle.as_deref())?;
         let tables: Vec<&str> = declared.iter().map(|declared| declared.table.name.as_str()).collect();
         transaction.refuse_damaged(&tables)?;
-        let settings = self.settings(&transaction, prepared.memory)?;
+        let settings = self.settings(&transaction, opened.memory)?;
         let journal_mode_before = transaction.existing().journal_mode().to_owned();
         let pages_before = settings.page_count;
-        let made = index::make(&transaction, &declared, &settings, &mut phases)?;
+        let made = indexes::make(&transaction, &declared, &settings, &mut phases)?;
         let pages = transaction.page_count()?;
         phases.begin("commit", None);
         let indexes = declared.iter().zip(made).map(|(declared, made)| {
@@ -191,7 +226,7 @@ impl Index {
         Ok(Report {
             target: self.target.clone(),
             journal_mode_before,
-            journal_mode_after: prepared.existing.journal_mode().to_owned(),
+            journal_mode_after: opened.existing.journal_mode().to_owned(),
             pages_before,
             pages,
             page_bytes: settings.geometry.page_bytes(),
@@ -204,7 +239,7 @@ impl Index {
     }
 
     /// Checks the statements, and opens the database.
-    fn prepare(&self) -> Result<Prepared> {
+    fn open(&self) -> Result<Opened> {
         let statements = self.statements.iter().map(|sql| statements(sql));
         let statements: Vec<Statement> =
             statements.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
@@ -217,7 +252,7 @@ impl Index {
         let memory = Memory::divide(&self.write, true)?;
         let existing = Existing::open(&Target::resolve(&self.target, &self.write), self.busy_timeout)?;
         let existing = existing.with_pending_byte(self.write.tuning.pending_byte);
-        Ok(Prepared { existing, memory, statements })
+        Ok(Opened { existing, memory, statements })
     }
 
     fn settings(&self, transaction: &Transaction<'_>, memory: Memory) -> Result<Settings> {
@@ -264,7 +299,7 @@ impl Index {
 }
 
 /// An open database, and the statements for it.
-struct Prepared {
+struct Opened {
     existing: Existing,
     memory: Memory,
     statements: Vec<Statement>,

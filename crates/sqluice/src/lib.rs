@@ -11,14 +11,13 @@
 //!
 //! ```
 //! use sqluice::load::Load;
-//! use sqluice::progress::{Cancel, Silent};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let (db, csv) = (folder.path().join("shop.db"), folder.path().join("sales.csv"));
 //! std::fs::write(&csv, "id,item,price\n1,tea,2.50\n2,cake,3.75\n")?;
 //!
 //! let load = Load::new(&db, [&csv]).table("sales").primary_key(["id"]).indexes(["item"]);
-//! let report = load.prepare(&Cancel::new())?.run(&Silent)?;
+//! let report = load.run()?;
 //! assert_eq!(report.rows, 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -48,7 +47,6 @@
 //! ```
 //! use sqluice::batch::{Batch, Column, Values};
 //! use sqluice::error::Result;
-//! use sqluice::progress::{Cancel, Silent};
 //! use sqluice::schema::Schema;
 //! use sqluice::source::{Part, Sink, Source};
 //! use sqluice::write::{NamedRows, Write};
@@ -90,7 +88,7 @@
 //! let sql = "CREATE TABLE squares (number INTEGER PRIMARY KEY, square INTEGER)";
 //! let schema = Schema::parse(sql, "schema.sql".as_ref())?;
 //! let write = Write::new(&db, schema).rows([NamedRows::new("squares", ["number", "square"])]);
-//! let report = write.prepare()?.run(vec![Box::new(Squares { next: 0 })], &Silent, &Cancel::new())?;
+//! let report = write.run(vec![Box::new(Squares { next: 0 })])?;
 //! assert_eq!(report.rows, 50_000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -99,7 +97,6 @@
 //!
 //! ```
 //! use sqluice::generate::Generate;
-//! use sqluice::progress::{Cancel, Silent};
 //! use sqluice::schema::Schema;
 //!
 //! # let folder = tempfile::tempdir()?;
@@ -110,7 +107,7 @@
 //!     born INTEGER        -- gen: int(1940, 2010)
 //! )";
 //! let schema = Schema::parse(sql, "schema.sql".as_ref())?;
-//! let report = Generate::new(&db, schema).rows(10_000).seed(7).prepare()?.run(&Silent, &Cancel::new())?;
+//! let report = Generate::new(&db, schema).rows(10_000).seed(7).run()?;
 //! assert_eq!(report.rows, 10_000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -119,16 +116,15 @@
 //!
 //! ```
 //! use sqluice::index::Index;
-//! use sqluice::progress::{Cancel, Silent};
 //!
 //! # use sqluice::generate::Generate;
 //! # use sqluice::schema::Schema;
 //! # let folder = tempfile::tempdir()?;
 //! # let db = folder.path().join("people.db");
 //! # let schema = Schema::parse("CREATE TABLE people (born INT)", "schema.sql".as_ref())?;
-//! # Generate::new(&db, schema).rows(10_000).prepare()?.run(&Silent, &Cancel::new())?;
+//! # Generate::new(&db, schema).rows(10_000).run()?;
 //! let index = Index::new(&db, ["CREATE INDEX people_by_birth ON people (born)"]);
-//! let report = index.run(&Silent, &Cancel::new())?;
+//! let report = index.run()?;
 //! assert_eq!(report.indexes[0].entries, 10_000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -137,15 +133,14 @@
 //!
 //! ```
 //! use sqluice::copy::Copy;
-//! use sqluice::progress::{Cancel, Silent};
 //!
 //! # use sqluice::generate::Generate;
 //! # use sqluice::schema::Schema;
 //! # let folder = tempfile::tempdir()?;
 //! # let (db, backup) = (folder.path().join("people.db"), folder.path().join("backup.db"));
 //! # let schema = Schema::parse("CREATE TABLE people (born INT)", "schema.sql".as_ref())?;
-//! # Generate::new(&db, schema).rows(10_000).prepare()?.run(&Silent, &Cancel::new())?;
-//! let report = Copy::new(&db, &backup).compact(true).run(&Silent, &Cancel::new())?;
+//! # Generate::new(&db, schema).rows(10_000).run()?;
+//! let report = Copy::new(&db, &backup).compact(true).run()?;
 //! assert_eq!(report.rows, 10_000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -154,7 +149,6 @@
 //!
 //! ```
 //! use sqluice::merge::Merge;
-//! use sqluice::progress::{Cancel, Silent};
 //!
 //! # use sqluice::generate::Generate;
 //! # use sqluice::schema::Schema;
@@ -162,9 +156,9 @@
 //! # let [north, south, all] = ["north.db", "south.db", "all.db"].map(|name| folder.path().join(name));
 //! # for db in [&north, &south] {
 //! #     let schema = Schema::parse("CREATE TABLE people (born INT)", "schema.sql".as_ref())?;
-//! #     Generate::new(db, schema).rows(10_000).prepare()?.run(&Silent, &Cancel::new())?;
+//! #     Generate::new(db, schema).rows(10_000).run()?;
 //! # }
-//! let report = Merge::new(&all, [&north, &south]).run(&Silent, &Cancel::new())?;
+//! let report = Merge::new(&all, [&north, &south]).run()?;
 //! assert_eq!(report.rows, 20_000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -173,19 +167,53 @@
 //!
 //! ```
 //! use sqluice::check::Check;
-//! use sqluice::progress::{Cancel, Silent};
 //!
 //! # use sqluice::generate::Generate;
 //! # use sqluice::schema::Schema;
 //! # let folder = tempfile::tempdir()?;
 //! # let db = folder.path().join("people.db");
 //! # let schema = Schema::parse("CREATE TABLE people (born INT)", "schema.sql".as_ref())?;
-//! # Generate::new(&db, schema).rows(10_000).prepare()?.run(&Silent, &Cancel::new())?;
-//! let checked = Check::new(&db).threads(2).run(&Silent, &Cancel::new())?;
+//! # Generate::new(&db, schema).rows(10_000).run()?;
+//! let checked = Check::new(&db).threads(2).run()?;
 //! assert!(checked.is_sound(), "{:?}", checked.report.problems);
 //! assert_eq!(checked.rows(), 10_000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Verbs
+//!
+//! Each verb is a type ([`load::Load`], [`generate::Generate`], [`copy::Copy`], [`check::Check`], ...), and all of them are used in one way:
+//!
+//! - `Verb::new(...)`, methods that set options, and `run()`: runs silently, and returns a report
+//! - `run_with(&context)`: the same, with a [`Context`](progress::Context) that has a [`Progress`](progress::Progress) to watch the run and a
+//!   [`Cancel`](progress::Cancel) to stop it
+//! - `prepare(&context)`, for verbs that have a plan: looks at what exists, and writes nothing. The prepared verb has `plan()` and
+//!   `run(&context)`; each call is watched and stopped by the context that it is given
+//!
+//! ```
+//! use sqluice::copy::Copy;
+//! use sqluice::error::ErrorKind;
+//! use sqluice::progress::{Cancel, Context};
+//!
+//! # use sqluice::generate::Generate;
+//! # use sqluice::schema::Schema;
+//! # let folder = tempfile::tempdir()?;
+//! # let (db, backup) = (folder.path().join("people.db"), folder.path().join("backup.db"));
+//! # let schema = Schema::parse("CREATE TABLE people (born INT)", "schema.sql".as_ref())?;
+//! # Generate::new(&db, schema).rows(10_000).run()?;
+//! let cancel = Cancel::new();
+//! let prepared = Copy::new(&db, &backup).prepare(&Context::default())?;
+//! println!("{}", prepared.plan());
+//!
+//! // Another thread, or a handler of Ctrl-C, may do so during the run.
+//! cancel.cancel();
+//! let error = prepared.run(&Context::default().cancel(&cancel)).unwrap_err();
+//! assert_eq!(error.kind(), ErrorKind::Interrupted);
+//! assert!(!backup.exists());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Rows of the caller's own are the first argument of a run: `Write::run(sources)`, `WriteRows::run_with(rows, &context)`.
 //!
 //! # Features
 //!

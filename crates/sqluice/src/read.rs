@@ -1,10 +1,10 @@
 //! `read`: a table, a view or a query as Arrow record batches, made on all cores while they are taken.
 //!
 //! ```no_run
-//! use sqluice::progress::Cancel;
+//! use sqluice::progress::Context;
 //! use sqluice::read::Read;
 //!
-//! let batches = Read::table("shop.db", "orders").columns(vec!["id".to_owned(), "total".to_owned()]).open(&Cancel::new())?;
+//! let batches = Read::table("shop.db", "orders").columns(vec!["id".to_owned(), "total".to_owned()]).open(&Context::default())?;
 //! println!("{}", batches.schema());
 //! for batch in batches {
 //!     println!("{} rows", batch?.num_rows());
@@ -15,10 +15,10 @@
 //! Several processes read a table together, each one part of its pages, as long as nothing is committed to it:
 //!
 //! ```no_run
-//! # use sqluice::progress::Cancel;
+//! # use sqluice::progress::Context;
 //! # use sqluice::read::Read;
-//! let basis = Read::table("shop.db", "orders").find_basis(&Cancel::new())?;
-//! let third_of_seven = Read::table("shop.db", "orders").part((2, 7)).basis(basis).open(&Cancel::new())?;
+//! let basis = Read::table("shop.db", "orders").find_basis(&Context::default())?;
+//! let third_of_seven = Read::table("shop.db", "orders").part((2, 7)).basis(basis).open(&Context::default())?;
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
 //!
@@ -33,7 +33,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::given::{TakesSettings, Value};
-use sqluice_core::progress::{Cancel, Silent};
+use sqluice_core::progress::{Cancel, Context};
 use sqluice_core::setters;
 use sqluice_reader::Snapshot;
 use sqluice_reader::rows::{Rows, Selection};
@@ -153,12 +153,12 @@ impl Read {
     }
 
     /// Finds the rows without reading them, and the types of the columns as far as they are given.
-    fn rows(&self, cancel: &Cancel) -> Result<(Rows, Arc<Snapshot>, Option<Vec<ColumnType>>)> {
+    fn rows(&self, context: &Context<'_>) -> Result<(Rows, Arc<Snapshot>, Option<Vec<ColumnType>>)> {
         if self.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
         }
         let folder = std::env::temp_dir();
-        let snapshot = Arc::new(remote::snapshot(&self.source, &folder, &self.read, (&Silent, cancel))?);
+        let snapshot = Arc::new(remote::snapshot(&self.source, &folder, &self.read, context)?);
         let rows = match &self.what {
             What::Table(table) => {
                 let selection = Selection::default()
@@ -198,12 +198,12 @@ impl Read {
     ///
     /// # Errors
     /// As [`Read::check`].
-    pub fn find_basis(&self, cancel: &Cancel) -> Result<String> {
-        let cancel = cancel.child();
-        let (rows, snapshot, types) = self.rows(&cancel)?;
+    pub fn find_basis(&self, context: &Context<'_>) -> Result<String> {
+        let context = context.child();
+        let (rows, snapshot, types) = self.rows(&context)?;
         let types = match types {
             Some(types) => types,
-            None => self.typed(&rows, None, &cancel)?.types,
+            None => self.typed(&rows, None, &context.cancel)?.types,
         };
         let words: Vec<String> = types.iter().map(ColumnType::word).collect();
         Ok(format!("{} {}", snapshot.state()?, words.join(" ")))
@@ -213,20 +213,20 @@ impl Read {
     ///
     /// # Errors
     /// When the database can't be read, or has no such table or column; when SQLite does not accept the query.
-    pub fn check(&self, cancel: &Cancel) -> Result<()> {
-        self.rows(&cancel.child()).map(drop)
+    pub fn check(&self, context: &Context<'_>) -> Result<()> {
+        self.rows(&context.child()).map(drop)
     }
 
-    /// Begins to read. The database stays in its state until the batches are dropped.
+    /// Begins to read. The database stays in its state until the batches are dropped. The cancel of `context` also ends the reading of batches.
     ///
     /// # Errors
     /// As [`Read::check`].
-    pub fn open(&self, cancel: &Cancel) -> Result<RecordBatches> {
-        let cancel = cancel.child();
-        let (rows, _, types) = self.rows(&cancel)?;
-        let Typed { encoder, source, .. } = self.typed(&rows, types, &cancel)?;
+    pub fn open(&self, context: &Context<'_>) -> Result<RecordBatches> {
+        let context = context.child();
+        let (rows, _, types) = self.rows(&context)?;
+        let Typed { encoder, source, .. } = self.typed(&rows, types, &context.cancel)?;
         let schema = Arc::clone(encoder.schema());
-        let pieces = InOrder::start(source, encoder, self.cores(), &cancel);
+        let pieces = InOrder::start(source, encoder, self.cores(), &context.cancel);
         Ok(RecordBatches { schema, pieces, ready: VecDeque::new() })
     }
 

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sqluice_core::error::Result;
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::{Cancel, Context};
 use sqluice_core::remote;
 #[cfg(feature = "load")]
 use sqluice_core::remote::RemoteFile;
@@ -105,11 +105,11 @@ pub(crate) fn snapshot(
     name: &Path,
     folder: &Path,
     options: &ReadOptions,
-    (progress, cancel): (&dyn Progress, &Cancel),
+    context: &Context<'_>,
 ) -> Result<Snapshot> {
     match remote::is_url(name) {
-        false => Snapshot::begin(name, options, cancel),
-        true => cloud::snapshot(name, folder, options, (progress, cancel)),
+        false => Snapshot::begin(name, options, &context.cancel),
+        true => cloud::snapshot(name, folder, options, context),
     }
 }
 
@@ -122,7 +122,7 @@ mod cloud {
     use std::sync::Arc;
 
     use sqluice_core::error::{Error, Result};
-    use sqluice_core::progress::{Amount, Cancel, Progress};
+    use sqluice_core::progress::{Amount, Cancel, Context};
     use sqluice_core::remote::{RemoteFile, RequestLimits};
     use sqluice_engine::output::{Destination, NewObject, Output, Replacement, Scratch, TargetPath};
     use sqluice_reader::Snapshot;
@@ -154,27 +154,27 @@ mod cloud {
         url: &Path,
         folder: &Path,
         options: &ReadOptions,
-        (progress, cancel): (&dyn Progress, &Cancel),
+        context: &Context<'_>,
     ) -> Result<Snapshot> {
-        let object = Object::open(url, &options.requests, cancel)?;
+        let object = Object::open(url, &options.requests, &context.cancel)?;
         let name = object.name().to_owned();
-        progress.phase("fetch", object.bytes().map(|bytes| Amount { rows: 0, bytes }));
+        context.progress.phase("fetch", object.bytes().map(|bytes| Amount { rows: 0, bytes }));
         let mut file = Scratch::create(folder, &TargetPath::resolve(&name)?)?;
         let mut reader = object.stream()?;
         let mut block = vec![0; BLOCK_BYTES];
         let mut at = 0;
         loop {
-            cancel.check()?;
+            context.cancel.check()?;
             let bytes = reader.read(&mut block).map_err(|error| Error::from_read(&name, error))?;
             if bytes == 0 {
                 break;
             }
             file.write(at, &[&block[..bytes]])?;
             at += bytes as u64;
-            progress.advance(Amount { rows: 0, bytes: bytes as u64 });
+            context.progress.advance(Amount { rows: 0, bytes: bytes as u64 });
         }
         let path = file.path().to_owned();
-        Snapshot::begin_fetched(&name, &path, Box::new(file), options, cancel)
+        Snapshot::begin_fetched(&name, &path, Box::new(file), options, &context.cancel)
     }
 
     /// A name in a store, for a database.
@@ -244,7 +244,7 @@ mod cloud {
     use std::sync::Arc;
 
     use sqluice_core::error::Result;
-    use sqluice_core::progress::{Cancel, Progress};
+    use sqluice_core::progress::{Amount, Cancel, Context};
     #[cfg(feature = "load")]
     use sqluice_core::remote::RemoteFile;
     use sqluice_core::remote::{RequestLimits, not_supported};
@@ -266,12 +266,7 @@ mod cloud {
         Err(not_supported(url))
     }
 
-    pub(super) fn snapshot(
-        url: &Path,
-        _: &Path,
-        _: &ReadOptions,
-        _: (&dyn Progress, &Cancel),
-    ) -> Result<Snapshot> {
+    pub(super) fn snapshot(url: &Path, _: &Path, _: &ReadOptions, _: &Context<'_>) -> Result<Snapshot> {
         Err(not_supported(url))
     }
 }

@@ -4,10 +4,9 @@
 //! row by how the rows are made, so they are only checked if [`WriteOptions::foreign_keys`] asks for it.
 //!
 //! ```no_run
-//! use sqluice::progress::{Cancel, Silent};
 //! use sqluice::tpch::Tpch;
 //!
-//! let report = Tpch::new("tpch.db", 0.1).prepare()?.run(&Silent, &Cancel::new())?;
+//! let report = Tpch::new("tpch.db", 0.1).run()?;
 //! println!("{} rows", report.rows);
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
@@ -16,7 +15,7 @@ use std::path::PathBuf;
 
 use sqluice_core::error::{Error, Result, Setting};
 use sqluice_core::given::{TakesSettings, Value};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Context};
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
 use sqluice_engine::attempts::{self, Outcome};
@@ -80,23 +79,34 @@ impl Tpch {
         Tpch { target: None, scale, write: WriteOptions::default() }
     }
 
-    /// Connects to the store, if the target is a URL. Otherwise that is done when it is prepared, and can't be cancelled.
+    /// Generates the tables, silently.
     ///
     /// # Errors
-    /// When it can't be reached.
-    pub fn connect(mut self, cancel: &Cancel) -> Result<Tpch> {
-        remote::connect(self.target.as_deref(), &mut self.write, cancel)?;
-        Ok(self)
+    /// As [`Tpch::prepare`] and [`PreparedTpch::run`].
+    pub fn run(&self) -> Result<Report> {
+        self.run_with(&Context::default())
+    }
+
+    /// Generates the tables, watched and stopped by `context`.
+    ///
+    /// # Errors
+    /// As [`Tpch::prepare`] and [`PreparedTpch::run`].
+    pub fn run_with(&self, context: &Context<'_>) -> Result<Report> {
+        self.prepare(context)?.run(context)
     }
 
     /// Decides what will be done. Nothing is written.
     ///
     /// # Errors
     /// When the scale is out of range, or existing tables are in the way.
-    pub fn prepare(&self) -> Result<PreparedTpch> {
-        if remote::is_unconnected(self.target.as_deref(), &self.write) {
-            return self.clone().connect(&Cancel::new())?.prepare();
-        }
+    pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedTpch> {
+        context.cancel.check()?;
+        let mut tpch = self.clone();
+        remote::connect(tpch.target.as_deref(), &mut tpch.write, &context.cancel)?;
+        tpch.plan()
+    }
+
+    fn plan(self) -> Result<PreparedTpch> {
         let tables = TpchTable::all(self.scale)?;
         let options = &self.write;
         let target = self.target.as_deref().map(|target| Target::resolve(target, options));
@@ -113,7 +123,7 @@ impl Tpch {
         plan.estimated_bytes = Some(tables.iter().map(TpchTable::bytes_about).sum());
         plan.notes.push(format!("{} MiB of text are needed besides the memory", TEXT_BYTES >> 20).into());
         attempts::note_destination(&schema, &mut plan);
-        Ok(PreparedTpch { tpch: self.clone(), plan, schema })
+        Ok(PreparedTpch { tpch: self, plan, schema })
     }
 }
 
@@ -123,33 +133,33 @@ impl PreparedTpch {
         &self.plan
     }
 
-    /// Does it.
+    /// Generates the tables, watched and stopped by `context`.
     ///
     /// # Errors
     /// When the database can't be written: it is as it was, then.
-    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
-        let mut again: Option<PreparedTpch> = None;
+    pub fn run(self, context: &Context<'_>) -> Result<Report> {
+        let mut prepared = self;
         attempts::run(
-            &mut again,
-            |again| Outcome::of(again.as_ref().unwrap_or(self).attempt(progress, cancel)),
-            |again, refuted| {
+            &mut prepared,
+            |prepared| Outcome::of(prepared.attempt(context)),
+            |prepared, refuted| {
                 refuted.by_schema()?;
-                *again = Some(self.tpch.prepare()?);
+                *prepared = prepared.tpch.clone().plan()?;
                 Ok(())
             },
         )
     }
 
     /// Does what is planned, unless the database has another schema by now.
-    fn attempt(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
+    fn attempt(&self, context: &Context<'_>) -> Result<Report> {
         let tables = TpchTable::all(self.tpch.scale)?;
         let rows = tables.iter().map(TpchTable::rows_about).sum();
-        progress.phase("generate", Some(Amount { rows, bytes: 0 }));
+        context.progress.phase("generate", Some(Amount { rows, bytes: 0 }));
         let jobs = self.schema.tables.iter().zip(tables).map(|(table, source)| Job {
             table,
             coercion: Coercion::All,
             source: Box::new(source),
         });
-        attempts::write(&self.plan, &self.schema, jobs.collect(), None, "generate", progress, &cancel.child())
+        attempts::write(&self.plan, &self.schema, jobs.collect(), None, "generate", &context.child())
     }
 }

@@ -18,7 +18,7 @@ pub use named::{NamedRows, PreparedWrite, Write, moment_forms, table_of};
 pub use structs::{WriteRows, write_rows};
 
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Context};
 use sqluice_core::schema::Schema;
 use sqluice_core::source::Source;
 use sqluice_engine::attempts;
@@ -43,24 +43,25 @@ pub fn write_tables(
     schema: &Schema,
     sources: Vec<Box<dyn Source + '_>>,
     options: &WriteOptions,
-    progress: &dyn Progress,
-    cancel: &Cancel,
+    context: &Context<'_>,
 ) -> Result<Report> {
     let (tables, given) = (schema.tables.len(), sources.len());
     if tables != given {
         return Err(Error::usage(format!("{given} sources of rows for {tables} tables")));
     }
     let mut options = options.clone();
-    remote::connect(target, &mut options, cancel)?;
+    remote::connect(target, &mut options, &context.cancel)?;
     let target = target.map(|target| Target::resolve(target, &options));
     let (schema, plan) = plan_tables(schema, target.as_ref(), &options)?;
-    progress.phase("write", sources.iter().map(|source| source.total()).try_fold(Amount::default(), add));
+    context
+        .progress
+        .phase("write", sources.iter().map(|source| source.total()).try_fold(Amount::default(), add));
     let jobs = schema.tables.iter().zip(sources).map(|(table, source)| Job {
         table,
         coercion: Coercion::All,
         source,
     });
-    attempts::write(&plan, &schema, jobs.collect(), None, "write", progress, &cancel.child())
+    attempts::write(&plan, &schema, jobs.collect(), None, "write", &context.child())
 }
 
 /// The schema of what is written, and the plan. Nothing is known of the rows: those of existing tables are inserted by SQLite.

@@ -15,7 +15,7 @@ pub(super) fn run(args: &Advise, printer: &Printer, cancel: &Cancel) -> anyhow::
     let dir: PathBuf = args.flags.get(Setting::Dir).unwrap_or_default();
     let rows: Option<u64> = args.flags.get(Setting::Rows);
     let advise = sqluice_lab::advise::Advise::new(schema, &dir).rows(rows);
-    let advised = advise.run(&*printer.progress(), cancel)?;
+    let advised = printer.watched(cancel, |context| advise.run_with(context))?;
     if printer.is_json() {
         printer.json(&advised)?;
     } else {

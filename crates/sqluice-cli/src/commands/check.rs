@@ -32,12 +32,9 @@ struct Report<'a> {
 }
 
 pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
-    let checked = {
-        let progress = printer.progress();
-        let mut check = Check::new(args.db.clone()).checksum(true);
-        args.flags.hand_over(&mut [&mut check])?;
-        check.run(&*progress, cancel)?
-    };
+    let mut check = Check::new(args.db.clone()).checksum(true);
+    args.flags.hand_over(&mut [&mut check])?;
+    let checked = printer.watched(cancel, |context| check.run_with(context))?;
     let report = Report {
         sound: checked.is_sound(),
         checksum: checked.checksum.as_deref(),

@@ -2,10 +2,10 @@
 
 use sqluice::copy::{self, ChosenSetting, CopyReport, MaskPlan, Purpose};
 use sqluice::error::Setting;
-use sqluice::progress::Cancel;
+use sqluice::progress::{Cancel, Context};
 
 use super::generate::print_preview;
-use super::{print_phases, replaced};
+use super::{print_phases, print_planned, replaced};
 use crate::Exit;
 use crate::args::Copy;
 use crate::printer::Printer;
@@ -14,23 +14,18 @@ use crate::quantities::{counted, elapsed, grouped, listed, rate, size};
 pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let mut copy = copy::Copy::new(&args.source, &args.target);
     args.flags.hand_over(&mut [&mut copy])?;
+    let context = Context::default().cancel(cancel);
     if let Some(rows) = args.flags.get(Setting::Preview) {
-        return print_preview(&copy.preview(rows, cancel)?, printer);
+        return print_preview(&copy.preview(rows, &context)?, printer);
     }
-    let copy = copy.connect(cancel)?;
+    let copy = copy.connect(&context)?;
     if args.flags.has(Setting::DryRun) {
-        let plan = copy.plan(cancel)?;
-        if printer.is_json() {
-            printer.json(&plan)?;
-        } else {
-            printer.data(&plan.to_string())?;
-        }
-        return Ok(Exit::SUCCESS);
+        return print_planned(copy.prepare(&context)?.plan(), printer);
     }
     let is_file = !copy.is_in_place() && copy.purpose != Some(Purpose::D1);
     let wanted = Some(copy.wanted()).filter(|_| is_file);
     replaced::confirm(wanted, args.flags.has(Setting::Yes), [], printer, cancel)?;
-    let report = copy.run(&*printer.progress(), cancel)?;
+    let report = printer.watched(cancel, |context| copy.run_with(context))?;
     if printer.is_json() {
         printer.json(&report)?;
     } else {

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use sqluice::error::{Error, Setting};
 use sqluice::export::{self, ExportReport};
-use sqluice::progress::Cancel;
+use sqluice::progress::{Cancel, Context};
 
+use super::print_planned;
 use super::replaced::summarize_removed;
 use crate::Exit;
 use crate::args::Export;
@@ -27,16 +28,11 @@ pub(super) fn run(args: &Export, printer: &Printer, cancel: &Cancel) -> anyhow::
     export.tables.clone_from(&args.tables);
     args.flags.hand_over(&mut [&mut export])?;
     if is_dry {
-        let plan = export.plan(cancel)?;
-        if printer.is_json() {
-            printer.json(&plan)?;
-        } else {
-            printer.data(&plan.to_string())?;
-        }
-        return Ok(Exit::SUCCESS);
+        let prepared = export.prepare(&Context::default().cancel(cancel))?;
+        return print_planned(prepared.plan(), printer);
     }
     let progress = if to_stdout { printer.progress_beside_data() } else { printer.progress() };
-    let report = export.run(&*progress, cancel)?;
+    let report = export.run_with(&Context::default().progress(&*progress).cancel(cancel))?;
     drop(progress);
     if printer.is_json() {
         printer.json(&report)?;

@@ -7,7 +7,7 @@ use sqluice::error::{Error, Setting};
 use sqluice::generate::{self, Extent, Preview, PreviewValue};
 use sqluice::given::RowCount;
 use sqluice::profile::Profile;
-use sqluice::progress::Cancel;
+use sqluice::progress::{Cancel, Context};
 use sqluice::report::Report;
 use sqluice::schema::Schema;
 #[cfg(feature = "tpch")]
@@ -43,23 +43,19 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
         (None, Some(file)) => (Schema::read(&file)?, counts),
         (None, None) => (like(args, printer, cancel)?, counts),
     };
-    let preview: Option<u64> = args.flags.get(Setting::Preview);
     let mut generate = generate::Generate::without_target(schema).target(target);
-    let mut extent = Extent::new().share(args.flags.get::<(u64, u64)>(Setting::Part));
-    args.flags.hand_over(&mut [&mut extent, &mut generate])?;
-    if preview.is_none() {
-        generate = generate.connect(cancel)?;
-    }
     generate.rows = rows;
     let per_parent = given.iter().filter_map(|rows| match rows {
         RowCount::PerParent(table, factor) => Some((table.clone(), *factor)),
         RowCount::Count(..) => None,
     });
-    let extent = extent.per_parent(per_parent);
-    let prepared = generate.prepare_extent(&extent)?;
-    if let Some(rows) = preview {
-        return print_preview(&prepared.preview(rows)?, printer);
+    generate.extent = Extent::new().per_parent(per_parent).share(args.flags.get::<(u64, u64)>(Setting::Part));
+    args.flags.hand_over(&mut [&mut generate])?;
+    let context = Context::default().cancel(cancel);
+    if let Some(rows) = args.flags.get(Setting::Preview) {
+        return print_preview(&generate.preview(rows, &context)?, printer);
     }
+    let prepared = generate.prepare(&context)?;
     if args.flags.has(Setting::DryRun) {
         return print_plan(prepared.plan(), printer);
     }
@@ -67,7 +63,7 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
         printer.warn(&format!("warning: {note}"));
     }
     replaced::confirm(prepared.plan().wanted(), args.flags.has(Setting::Yes), [], printer, cancel)?;
-    let report = prepared.run(&*printer.progress(), cancel)?;
+    let report = printer.watched(cancel, |context| prepared.run(context))?;
     print_report(&report, printer)
 }
 
@@ -76,10 +72,8 @@ fn like(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<S
     let source: Option<PathBuf> = args.flags.get(Setting::Like);
     let source = source.ok_or_else(|| Error::usage("no schema is named"))?;
     let threads: Option<usize> = args.flags.get(Setting::Threads);
-    let report = {
-        let progress = printer.progress();
-        Profile::new(source).threads(threads).run(&*progress, cancel)?
-    };
+    let report =
+        printer.watched(cancel, |context| Profile::new(source).threads(threads).run_with(context))?;
     for note in &report.notes {
         printer.warn(&format!("warning: {note}"));
     }
@@ -110,13 +104,12 @@ fn tpch(
     })?;
     let mut tpch = Tpch::without_target(scale).target(target);
     args.flags.hand_over(&mut [&mut tpch])?;
-    let tpch = tpch.connect(cancel)?;
-    let prepared = tpch.prepare()?;
+    let prepared = tpch.prepare(&Context::default().cancel(cancel))?;
     if args.flags.has(Setting::DryRun) {
         return print_plan(prepared.plan(), printer);
     }
     replaced::confirm(prepared.plan().wanted(), args.flags.has(Setting::Yes), [], printer, cancel)?;
-    let report = prepared.run(&*printer.progress(), cancel)?;
+    let report = printer.watched(cancel, |context| prepared.run(context))?;
     print_report(&report, printer)
 }
 

@@ -3,10 +3,10 @@
 use sqluice::error::Setting;
 use sqluice::index::{self, Report};
 use sqluice::options::WritePath;
-use sqluice::progress::Cancel;
+use sqluice::progress::{Cancel, Context};
 use sqluice::report::IndexReport;
 
-use super::print_phases;
+use super::{print_phases, print_planned};
 use crate::Exit;
 use crate::args::Index;
 use crate::printer::Printer;
@@ -16,15 +16,10 @@ pub(super) fn run(args: &Index, printer: &Printer, cancel: &Cancel) -> anyhow::R
     let mut index = index::Index::new(&args.db, &args.sql);
     args.flags.hand_over(&mut [&mut index])?;
     if args.flags.has(Setting::DryRun) {
-        let plan = index.plan()?;
-        if printer.is_json() {
-            printer.json(&plan)?;
-        } else {
-            printer.data(&plan.to_string())?;
-        }
-        return Ok(Exit::SUCCESS);
+        let prepared = index.prepare(&Context::default().cancel(cancel))?;
+        return print_planned(prepared.plan(), printer);
     }
-    let report = index.run(&*printer.progress(), cancel)?;
+    let report = printer.watched(cancel, |context| index.run_with(context))?;
     if printer.is_json() {
         printer.json(&report)?;
     } else {

@@ -51,11 +51,8 @@ struct TreeReport {
 }
 
 pub(super) fn run(args: &args::Info, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
-    let checked = {
-        let progress = printer.progress();
-        let check = Check::new(args.db.clone());
-        check.run(&*progress, cancel)?
-    };
+    let check = Check::new(args.db.clone());
+    let checked = printer.watched(cancel, |context| check.run_with(context))?;
     let Some(report) = Report::new(&checked) else {
         let problem = checked.report.problems.first().map_or("it is empty".to_owned(), ToString::to_string);
         let message = format!("{} is not a SQLite database: {problem}", args.db.display());

@@ -29,9 +29,9 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     let mut load = load::Load::new(&args.db, &args.files);
     args.flags.hand_over(&mut [&mut load])?;
     let reject = load.reject.clone();
-    let mut prepared = load.prepare_watched(cancel, &*printer.progress())?;
+    let mut prepared = printer.watched(cancel, |context| load.prepare(context))?;
     if args.flags.has(Setting::DryRun) {
-        prepared.settle_types(&*printer.progress())?;
+        printer.watched(cancel, |context| prepared.settle_types(context))?;
         let plan = prepared.plan();
         if !printer.is_json() {
             let remarks =
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     }
     let files = args.files.iter().map(PathBuf::as_path);
     replaced::confirm(prepared.plan().wanted(), args.flags.has(Setting::Yes), files, printer, cancel)?;
-    let report = prepared.run(&*printer.progress())?;
+    let report = printer.watched(cancel, |context| prepared.run(context))?;
     if printer.is_json() {
         print_json(&report, printer)?;
     } else {

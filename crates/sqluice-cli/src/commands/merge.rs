@@ -4,11 +4,11 @@ use std::path::Path;
 
 use sqluice::error::Setting;
 use sqluice::merge::{self, MergeReport, MergedTable, Renumbered};
-use sqluice::progress::Cancel;
+use sqluice::progress::{Cancel, Context};
 use sqluice::remote;
 use sqluice::report::Replaced;
 
-use super::{print_phases, replaced};
+use super::{print_phases, print_planned, replaced};
 use crate::Exit;
 use crate::args::Merge;
 use crate::printer::Printer;
@@ -24,18 +24,13 @@ pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::R
     let mut merge = merge::Merge::new(&args.target, &args.sources);
     args.flags.hand_over(&mut [&mut merge])?;
     merge.sources = remote::expand_within(&merge.sources, &merge.write.requests, cancel)?;
-    let merge = merge.connect(cancel)?;
+    let context = Context::default().cancel(cancel);
+    let merge = merge.connect(&context)?;
     if args.flags.has(Setting::DryRun) {
-        let plan = merge.plan(cancel)?;
-        if printer.is_json() {
-            printer.json(&plan)?;
-        } else {
-            printer.data(&plan.to_string())?;
-        }
-        return Ok(Exit::SUCCESS);
+        return print_planned(merge.prepare(&context)?.plan(), printer);
     }
     replaced::confirm(Some(merge.wanted()), args.flags.has(Setting::Yes), [], printer, cancel)?;
-    let report = merge.run(&*printer.progress(), cancel)?;
+    let report = printer.watched(cancel, |context| merge.run_with(context))?;
     if printer.is_json() {
         printer.json(&report)?;
     } else {

@@ -20,6 +20,7 @@ mod profile;
 mod replaced;
 mod unpack;
 
+use std::fmt::Display;
 use std::path::Path;
 
 use serde::Serialize;
@@ -79,8 +80,13 @@ fn print_plan(plan: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
     plan.refuse()?;
     let mut plan = plan.in_terms(terms::flag);
     plan.look_at_replaced()?;
+    print_planned(&plan, printer)
+}
+
+/// Prints what a verb would do.
+fn print_planned(plan: &(impl Serialize + Display), printer: &Printer) -> anyhow::Result<Exit> {
     if printer.is_json() {
-        printer.json(&plan)?;
+        printer.json(plan)?;
     } else {
         printer.data(&plan.to_string())?;
     }

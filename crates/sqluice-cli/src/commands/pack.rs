@@ -2,7 +2,7 @@
 
 use sqluice::archive::{self, PackReport};
 use sqluice::error::Setting;
-use sqluice::progress::Cancel;
+use sqluice::progress::{Cancel, Context};
 
 use super::{print_details, print_done, print_plan, print_side_effects, refuse_page_size, replaced};
 use crate::Exit;
@@ -17,7 +17,7 @@ pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     refuse_page_size(&args.flags, Some(&args.db))?;
     let mut pack = archive::Pack::new(&args.db, &args.dir);
     args.flags.hand_over(&mut [&mut pack])?;
-    let prepared = pack.prepare(cancel)?;
+    let prepared = pack.prepare(&Context::default().cancel(cancel))?;
     for skipped in prepared.skipped().iter().take(SKIPPED_MAX) {
         printer.note(&format!("note: {} is left out: {}", skipped.name, skipped.why));
     }
@@ -28,7 +28,7 @@ pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         return print_plan(prepared.plan(), printer);
     }
     replaced::confirm(prepared.plan().wanted(), args.flags.has(Setting::Yes), [], printer, cancel)?;
-    let report = prepared.run(&*printer.progress(), cancel)?;
+    let report = printer.watched(cancel, |context| prepared.run(context))?;
     if printer.is_json() {
         printer.json(&report)?;
         return Ok(Exit::SUCCESS);

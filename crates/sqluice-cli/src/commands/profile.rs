@@ -19,10 +19,7 @@ pub(super) fn run(args: &Profile, printer: &Printer, cancel: &Cancel) -> anyhow:
     let file = to.as_deref().map(|path| WholeFile::create(path, overwrite)).transpose()?;
     let mut profile = profile::Profile::new(&args.source);
     args.flags.hand_over(&mut [&mut profile])?;
-    let report = {
-        let progress = printer.progress();
-        profile.run(&*progress, cancel)?
-    };
+    let report = printer.watched(cancel, |context| profile.run_with(context))?;
     if let Some(mut file) = file {
         file.write(report.text.as_bytes())?;
         file.finish()?;

@@ -28,7 +28,7 @@ pub(super) fn run(args: &Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::
     if let Some(name) = args.flags.get::<PathBuf>(Setting::Stdout) {
         return stdout(&unpack, &name);
     }
-    let report = unpack.run(&*printer.progress(), cancel)?;
+    let report = printer.watched(cancel, |context| unpack.run_with(context))?;
     if printer.is_json() {
         printer.json(&report)?;
     } else {

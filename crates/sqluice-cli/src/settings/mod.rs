@@ -107,10 +107,7 @@ mod tests {
         let schema = sqluice::schema::Schema::parse("CREATE TABLE t (a)", "schema".as_ref()).unwrap();
         match verb {
             Verb::Load => vec![Box::new(load::Load::new("db", ["a.csv"]))],
-            Verb::Generate => vec![
-                Box::new(generate::Generate::new("db", schema).seed(1)),
-                Box::new(generate::Extent::new()),
-            ],
+            Verb::Generate => vec![Box::new(generate::Generate::new("db", schema).seed(1))],
             Verb::Profile => vec![Box::new(profile::Profile::new("db"))],
             Verb::Index => vec![Box::new(index::Index::new("db", ["CREATE INDEX i ON t (a)"]))],
             Verb::Copy => vec![Box::new(copy::Copy::new("a", "b"))],

@@ -16,7 +16,7 @@ use std::time::Instant;
 use rusqlite::{Connection, OpenFlags};
 use sqluice_core::checksum::Checksum;
 use sqluice_core::error::{Assumption, Error, Result, Setting, message};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Cancel, Context};
 use sqluice_core::schema::Schema;
 use sqluice_core::schema::index::Index;
 use sqluice_core::schema::{self, Table};
@@ -32,7 +32,7 @@ use sqluice_reader::{Snapshot, StoredObject, StoredTree};
 
 use super::Outcome;
 use super::placed_leaves::{PlacedLeaves, PlacedRanges};
-use crate::existing::entries::{self, TreePosition};
+use crate::existing::indexes::entries::{self, TreePosition};
 use crate::options::{OnConflict, WriteOptions};
 use crate::output::{
     self, Created, Discard, Exclusive, Output, ReadBack, Replaced, Replacement, Target, Wanted,
@@ -228,16 +228,19 @@ pub struct CopiedTree {
 /// # Errors
 /// When a source can't be read or is damaged, or the target can't be written. An existing target is unchanged then, and a new target does
 /// not exist.
-pub fn copy(job: &CopyJob<'_>, progress: &dyn Progress, cancel: &Cancel) -> Result<Copied> {
+pub fn copy(job: &CopyJob<'_>, context: &Context<'_>) -> Result<Copied> {
     // The trees that are sorted.
     let is_sorted = |copied: &CopiedObject<'_>| matches!(copied.tree, TreeContent::Sorted(..));
     let mut sorts: Vec<bool> = job.objects.iter().map(is_sorted).collect();
     super::run(
         &mut sorts,
         |sorts| {
-            let attempted = attempt(job, sorts, progress, &cancel.child());
+            let attempted = attempt(job, sorts, &context.child());
             // Its own cancel is set once it has failed.
-            Outcome::of(attempted.map_err(|error| Verification::in_order(error, &job.all_verified(), cancel)))
+            Outcome::of(
+                attempted
+                    .map_err(|error| Verification::in_order(error, &job.all_verified(), &context.cancel)),
+            )
         },
         |_, refuted| match refuted.assumption {
             Assumption::EntryOrder => Ok(()),
@@ -246,16 +249,11 @@ pub fn copy(job: &CopyJob<'_>, progress: &dyn Progress, cancel: &Cancel) -> Resu
     )
 }
 
-fn attempt(
-    job: &CopyJob<'_>,
-    sorts: &mut [bool],
-    progress: &dyn Progress,
-    cancel: &Cancel,
-) -> Result<Copied> {
+fn attempt(job: &CopyJob<'_>, sorts: &mut [bool], context: &Context<'_>) -> Result<Copied> {
     let started = Instant::now();
     let total = Amount { rows: 0, bytes: job.source_bytes.0 };
-    progress.phase("copy", Some(total));
-    let mut phases = Phases::new(progress, "copy");
+    context.progress.phase("copy", Some(total));
+    let mut phases = Phases::new(context.progress, "copy");
     let geometry = job.header.geometry;
     let memory = Memory::divide(job.options, sorts.contains(&true))?;
     let settings = Settings {
@@ -277,8 +275,8 @@ fn attempt(
     }
     let folder = (job.auto_vacuum > 0 || job.finish.is_some()).then_some(&*settings.temp_dir);
     let Created { output: mut file, replaced, mut removed } =
-        output::create(&wanted, geometry, job.exclusive.as_ref(), folder, cancel)?;
-    let mut copying = Copying { job, header: job.header, settings: &settings, phases: &mut phases, cancel };
+        output::create(&wanted, geometry, job.exclusive.as_ref(), folder, &context.cancel)?;
+    let mut copying = Copying { job, header: job.header, settings: &settings, phases: &mut phases, context };
     if job.auto_vacuum > 0 || job.finish.is_some() {
         // SQLite reads it without a log beside it.
         copying.header = Header { write_version: 1, read_version: 1, ..job.header };
@@ -304,8 +302,7 @@ fn attempt(
                 copying.phases.begin("sqlite", None);
                 finish(&path)?;
                 with_versions(&path)?;
-                let ReadBack { page_count, checksum } =
-                    output::read_back(&path, geometry, copying.phases.progress(), cancel)?;
+                let ReadBack { page_count, checksum } = output::read_back(&path, geometry, context)?;
                 (trees, page_count, Some(checksum))
             }
             _ => (trees, page_count, Some(checksum)),
@@ -319,11 +316,11 @@ fn attempt(
         if let Some(finish) = job.finish {
             finish(scratch.path())?;
         }
-        let pages = vacuum_into(scratch.path(), to, job.auto_vacuum, cancel)?;
+        let pages = vacuum_into(scratch.path(), to, job.auto_vacuum, &context.cancel)?;
         with_versions(to)?;
         (trees, pages, None)
     };
-    cancel.check()?;
+    context.cancel.check()?;
     phases.begin("sync", None);
     let output = if job.auto_vacuum == 0 { file.describe() } else { "sqlite" };
     if let (Some(snapshot), false) = (job.replaced, names::OPEN_FILES_ARE_REPLACED) {
@@ -369,10 +366,10 @@ impl<'a> CopiedPiece<'a> {
         what: &'a str,
         target: Geometry,
         (compact, part_bytes): (bool, usize),
-        around: (&'a dyn Progress, &'a Cancel),
+        context: &'a Context<'a>,
     ) -> Result<Piece<'a>> {
         let CopiedPiece { snapshot, tree, changes, is_new, verified } = self;
-        let view = snapshot.view(around.0, around.1);
+        let view = snapshot.view(context.progress, &context.cancel);
         let scanned = snapshot.tree(tree.root_page, tree.kind);
         let scan = Scan::in_parts_of(&mut view.pages(), scanned, part_bytes);
         let failed = |error| match verified {
@@ -390,9 +387,9 @@ impl<'a> CopiedPiece<'a> {
         what: &'a str,
         target: Geometry,
         size: (bool, usize),
-        around: (&'a dyn Progress, &'a Cancel),
+        context: &'a Context<'a>,
     ) -> Result<Piece<'a>> {
-        let mut piece = self.piece(what, target, size, around)?;
+        let mut piece = self.piece(what, target, size, context)?;
         if let Some(verified) = self.verified {
             let claimed = piece.scan.claiming(verified.claims());
             piece.scan = claimed.map_err(|damage| verified.failed(&piece.view, damage.into()))?;
@@ -420,22 +417,21 @@ pub fn repeated_rows(
     trees: &[SharedTree<'_>],
     on_conflict: OnConflict,
     options: &WriteOptions,
-    (progress, cancel): (&dyn Progress, &Cancel),
+    context: &Context<'_>,
 ) -> Result<Vec<(u32, i64)>> {
     let memory = Memory::divide(options, true)?;
     let names: Vec<String> = trees.iter().map(|tree| tree.object.describe()).collect();
     let unions = trees.iter().zip(&names).map(|(SharedTree { object, pieces }, what)| {
         let size = (true, options.tuning.chunk_bytes / 2 / SAMPLES_OF_PART);
         let first = pieces.first().expect("a tree that is shared has pieces");
-        let read =
-            pieces.iter().map(|piece| piece.piece(what, first.snapshot.geometry(), size, (progress, cancel)));
+        let read = pieces.iter().map(|piece| piece.piece(what, first.snapshot.geometry(), size, context));
         let read = read.collect::<Result<Vec<_>>>()?;
         let order = first.tree.order.clone();
         let unique = unique_of(schema, object).map(|(_, index)| index.key_columns);
         UnionTree::new((what, first.tree.kind), read, order, unique, key_names(schema, object))
     });
     let unions = unions.collect::<Result<Vec<_>>>()?;
-    trees::repeated_rows(&unions, on_conflict, memory.threads, memory.sort_bytes, cancel)
+    trees::repeated_rows(&unions, on_conflict, memory.threads, memory.sort_bytes, &context.cancel)
 }
 
 /// All pages of a copy.
@@ -453,7 +449,7 @@ struct Copying<'c, 'p> {
     header: Header,
     settings: &'c Settings,
     phases: &'c mut Phases<'p>,
-    cancel: &'c Cancel,
+    context: &'c Context<'c>,
 }
 
 impl Copying<'_, '_> {
@@ -468,7 +464,7 @@ impl Copying<'_, '_> {
         let verifications = verification::of_trees(&self.job.all_verified());
         verifications.iter().for_each(|verification| verification.begin());
         let read = self.job.read_for_verification(sorts);
-        Verification::read(&read, self.settings.workers, self.cancel)?;
+        Verification::read(&read, self.settings.workers, &self.context.cancel)?;
         let written = self.write(sorts, first_singles, output)?;
         verifications.iter().try_for_each(|verification| verification.finish())?;
         Ok(written)
@@ -547,8 +543,7 @@ impl Copying<'_, '_> {
         appender: &mut Appender,
         output: &mut dyn Output,
     ) -> Result<Vec<CopiedTree>> {
-        let Copying { job, settings, cancel, .. } = *self;
-        let progress = self.phases.progress();
+        let Copying { job, settings, context, .. } = *self;
         let names: Vec<String> = group.iter().map(|&place| job.objects[place].object.describe()).collect();
         let part_bytes = settings.chunk_bytes / 2;
         let trees = group.iter().zip(&names).map(|(&place, what)| {
@@ -559,10 +554,9 @@ impl Copying<'_, '_> {
                 _ => part_bytes,
             };
             let size = (job.compact, part_bytes);
-            let around = (progress, cancel);
             let pieces = tree.pieces().iter().map(|piece| match tree {
-                TreeContent::United(_) => piece.piece(what, settings.geometry, size, around),
-                _ => piece.claiming(what, settings.geometry, size, around),
+                TreeContent::United(_) => piece.piece(what, settings.geometry, size, context),
+                _ => piece.claiming(what, settings.geometry, size, context),
             });
             let pieces = pieces.collect::<Result<Vec<_>>>()?;
             if let TreeContent::United(_) = tree {
@@ -575,7 +569,7 @@ impl Copying<'_, '_> {
             Ok(TreeCopy::Copied(CopyTree { keep: keep.as_deref(), ..tree }))
         });
         let trees = trees.collect::<Result<Vec<TreeCopy<'_>>>>()?;
-        let made = trees::write_copies(&trees, settings, appender, output, progress, cancel);
+        let made = trees::write_copies(&trees, settings, appender, output, context);
         for (&place, tree) in group.iter().zip(&trees) {
             sorts[place] |= tree.is_out_of_order();
         }
@@ -591,10 +585,9 @@ impl Copying<'_, '_> {
         appender: &mut Appender,
         output: &mut dyn Output,
     ) -> Result<WrittenTree> {
-        let Copying { job, settings, cancel, .. } = *self;
+        let Copying { job, settings, context, .. } = *self;
         let CopiedObject { object, tree, .. } = &job.objects[place];
         self.phases.begin(&format!("sort {}", object.name), None);
-        let progress = self.phases.progress();
         let order = match tree {
             TreeContent::Sorted(_, order) => Some(order.clone()),
             _ => tree.pieces().first().and_then(|first| first.tree.order.clone()),
@@ -612,14 +605,14 @@ impl Copying<'_, '_> {
                 page_count: snapshot.page_count(),
             };
             let entries = (&*object.name, fields.clone(), changes);
-            let view = snapshot.view(progress, cancel);
+            let view = snapshot.view(context.progress, &context.cancel);
             entries::of_index(view, entries, position, &sorter, settings.workers)?;
         }
         let ahead = Arc::new(Prefetch::new(settings.workers)?);
-        let sorted = sorter.sorted(share, settings.workers, &ahead, cancel)?;
+        let sorted = sorter.sorted(share, settings.workers, &ahead, &context.cancel)?;
         self.phases.begin(&format!("merge {}", object.name), Some(Amount { rows: sorted.items(), bytes: 0 }));
         let jobs = [IndexJob { sorted: &sorted, unique: unique_of(job.schema, object) }];
-        let made = trees::write_indexes(&jobs, settings, appender, output, progress, cancel)?;
+        let made = trees::write_indexes(&jobs, settings, appender, output, context)?;
         self.phases.begin("copy", None);
         Ok(made.into_iter().next().unwrap_or_default())
     }

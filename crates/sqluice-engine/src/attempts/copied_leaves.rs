@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use sqluice_core::checksum::Checksum;
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Context};
 use sqluice_reader::{Snapshot, StoredObject};
 
 use super::copied_database::CopiedPiece;
@@ -43,9 +43,9 @@ impl LeavesJob<'_> {
     ///
     /// # Errors
     /// When the source can't be read or is damaged.
-    pub fn count(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<u32> {
-        progress.phase("count pages", Some(Amount { rows: 0, bytes: self.snapshot.bytes() }));
-        let copied = self.copy(2, LeafList::discard(), &mut Discard, progress, cancel)?;
+    pub fn count(&self, context: &Context<'_>) -> Result<u32> {
+        context.progress.phase("count pages", Some(Amount { rows: 0, bytes: self.snapshot.bytes() }));
+        let copied = self.copy(2, LeafList::discard(), &mut Discard, context)?;
         u32::try_from(copied.pages()).map_err(|_| Error::input("a table has more pages than a database"))
     }
 
@@ -53,14 +53,14 @@ impl LeavesJob<'_> {
     ///
     /// # Errors
     /// When the source can't be read, is damaged or has another number of pages, or the file can't be written.
-    pub fn write(&self, range: &PageRange<'_>, progress: &dyn Progress, cancel: &Cancel) -> Result<()> {
-        progress.phase("place pages", Some(Amount { rows: 0, bytes: self.snapshot.bytes() }));
+    pub fn write(&self, range: &PageRange<'_>, context: &Context<'_>) -> Result<()> {
+        context.progress.phase("place pages", Some(Amount { rows: 0, bytes: self.snapshot.bytes() }));
         let geometry = self.snapshot.geometry();
         let last_page = geometry.nth_page(range.first_page, range.pages.saturating_sub(1));
         let bytes = geometry.offset(range.first_page)..geometry.offset(last_page + 1);
         let mut output = Box::new(SharedRange::open(range.file, geometry.page_bytes(), bytes)?);
         let list = LeafList::create(range.list)?;
-        let copied = self.copy(range.first_page, list, &mut *output, progress, cancel)?;
+        let copied = self.copy(range.first_page, list, &mut *output, context)?;
         if copied.pages() != u64::from(range.pages) {
             return Err(Error::input("the source has other pages than were counted"));
         }
@@ -81,8 +81,7 @@ impl LeavesJob<'_> {
         first_page: u32,
         list: LeafList,
         output: &mut dyn Output,
-        progress: &dyn Progress,
-        cancel: &Cancel,
+        context: &Context<'_>,
     ) -> Result<Copied> {
         let LeavesJob { snapshot, table, options } = *self;
         let geometry = snapshot.geometry();
@@ -103,14 +102,14 @@ impl LeavesJob<'_> {
         let verification = Verification::new(snapshot, Vec::new());
         let whole = CopiedPiece::of_source(&verification, table).expect("it has a tree");
         let size = (false, settings.chunk_bytes / 2);
-        let piece = whole.claiming(&what, geometry, size, (progress, cancel))?;
+        let piece = whole.claiming(&what, geometry, size, context)?;
         let tree = CopyTree {
             leaves: Some(Mutex::new(list)),
             ..CopyTree::new(&what, stored.kind, vec![piece], None, geometry)
         };
         let trees = [TreeCopy::Copied(tree)];
         let mut appender = Appender::after(first_page - 1, geometry, settings.chunk_bytes);
-        let made = trees::write_copies(&trees, &settings, &mut appender, output, progress, cancel)?;
+        let made = trees::write_copies(&trees, &settings, &mut appender, output, context)?;
         let [tree] = trees;
         let relocated = tree.relocated();
         let list = tree.into_leaf_list().expect("its leaves were listed");

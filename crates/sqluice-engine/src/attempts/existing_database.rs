@@ -15,7 +15,7 @@
 use std::time::Instant;
 
 use sqluice_core::error::{Assumption, Error, Result};
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::Context;
 use sqluice_core::schema::{Schema, Table, quoted};
 use sqluice_core::source::BadRow;
 
@@ -46,8 +46,7 @@ pub(crate) fn write(
     jobs: Vec<Job<'_>>,
     mut rejects: Option<RejectFile>,
     phase: &str,
-    progress: &dyn Progress,
-    cancel: &Cancel,
+    context: &Context<'_>,
 ) -> Result<Report> {
     let started = Instant::now();
     let (Some(target), Some(known)) = (&plan.target, &plan.existing) else {
@@ -61,8 +60,8 @@ pub(crate) fn write(
     for folder in plan.temp_dir.iter().chain([&path.folder]) {
         removed.extend(output::remove_stale(folder, &path.file_name));
     }
-    let mut phases = Phases::new(progress, phase);
-    let mut transaction = existing.begin(cancel)?;
+    let mut phases = Phases::new(context.progress, phase);
+    let mut transaction = existing.begin(&context.cancel)?;
     let journal_mode_before = transaction.existing().journal_mode().to_owned();
     refuse_changed(&transaction, known)?;
     let tables: Vec<&str> = schema.tables.iter().map(|table| table.name.as_str()).collect();
@@ -73,7 +72,7 @@ pub(crate) fn write(
         None => plan,
     };
     let mut attempt =
-        ExistingDatabaseAttempt { plan, schema, rejects: rejects.as_mut(), phases: &mut phases, cancel };
+        ExistingDatabaseAttempt { plan, schema, rejects: rejects.as_mut(), phases: &mut phases, context };
     let Outcome { tables, pages_written, output, .. } = attempt.write(&mut transaction, jobs)?;
     let pages = transaction.page_count()?;
     phases.begin("commit", None);
@@ -109,7 +108,7 @@ struct ExistingDatabaseAttempt<'r, 'p> {
     schema: &'r Schema,
     rejects: Option<&'r mut RejectFile>,
     phases: &'r mut Phases<'p>,
-    cancel: &'r Cancel,
+    context: &'r Context<'r>,
 }
 
 impl ExistingDatabaseAttempt<'_, '_> {
@@ -190,9 +189,8 @@ impl ExistingDatabaseAttempt<'_, '_> {
         let before = if replaces { self.counted(transaction, table)? } else { None };
         let mut add = self.rejects.as_deref_mut().map(|rejects| move |bad: &BadRow| rejects.add(bad));
         let rejects = add.as_mut().map(|add| add as &mut insert::Rejects<'_>);
-        let (progress, cancel) = (self.phases.progress(), self.cancel);
         let Inserted { rows, ignored, rejected } =
-            insert::insert(transaction.connection(), table, job.source, &how, rejects, progress, cancel)?;
+            insert::insert(transaction.connection(), table, job.source, &how, rejects, self.context)?;
         let root_page = transaction.root_page(&table.name)?;
         let tree = WrittenTree { root_page, entries: rows, ..WrittenTree::default() };
         let indexes = vec![None; table.indexes.len()];

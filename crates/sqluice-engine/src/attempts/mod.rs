@@ -20,7 +20,7 @@ pub mod placed_leaves;
 use std::path::Path;
 
 use sqluice_core::error::{Assumption, Error, Result};
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::{Cancel, Context};
 use sqluice_core::remote;
 use sqluice_core::schema::Schema;
 
@@ -162,15 +162,14 @@ pub fn write(
     jobs: Vec<Job<'_>>,
     rejects: Option<RejectFile>,
     phase: &str,
-    progress: &dyn Progress,
-    cancel: &Cancel,
+    context: &Context<'_>,
 ) -> Result<Report> {
     match plan.existing {
         // Whether it has room is known when what a killed run left is removed.
-        None => new_database::write(plan, schema, jobs, rejects, phase, progress, cancel),
+        None => new_database::write(plan, schema, jobs, rejects, phase, context),
         Some(_) => {
             plan.refuse()?;
-            existing_database::write(plan, schema, jobs, rejects, phase, progress, cancel)
+            existing_database::write(plan, schema, jobs, rejects, phase, context)
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use sqluice_core::checksum::Checksum;
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::{Cancel, Context};
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::source::project::Project;
 use sqluice_format::database::{Header, SchemaEntry, write_schema};
@@ -29,8 +29,7 @@ pub(crate) fn write(
     jobs: Vec<Job<'_>>,
     mut rejects: Option<RejectFile>,
     phase: &str,
-    progress: &dyn Progress,
-    cancel: &Cancel,
+    context: &Context<'_>,
 ) -> Result<Report> {
     let started = Instant::now();
     let work = Work { schema, plan };
@@ -39,7 +38,7 @@ pub(crate) fn write(
         Some(wanted) => {
             let folder = plan.temp_dir()?;
             let folder = work.is_needed().then_some(&*folder);
-            let created = output::create(&wanted, plan.geometry(), None, folder, cancel)?;
+            let created = output::create(&wanted, plan.geometry(), None, folder, &context.cancel)?;
             (replaced, removed) = (created.replaced, created.removed);
             created.output
         }
@@ -50,14 +49,15 @@ pub(crate) fn write(
     if let (Some(folder), Some(target)) = (&plan.temp_dir, &plan.target) {
         removed.extend(output::remove_stale(folder, &target.path()?.file_name));
     }
-    let mut phases = Phases::new(progress, phase);
-    let mut attempt = NewDatabaseAttempt { plan, rejects: rejects.as_mut(), phases: &mut phases, cancel };
+    let mut phases = Phases::new(context.progress, phase);
+    let mut attempt =
+        NewDatabaseAttempt { plan, rejects: rejects.as_mut(), phases: &mut phases, cancel: &context.cancel };
     let mut file = attempt.whole(schema, jobs, &mut *output)?;
     if let (true, Some(path)) = (work.is_needed(), output.path()) {
         ReadBack { page_count: file.page_count, checksum: file.checksum } =
-            output::read_back(path, plan.geometry(), progress, cancel)?;
+            output::read_back(path, plan.geometry(), context)?;
     }
-    cancel.check()?;
+    context.cancel.check()?;
     phases.begin("sync", None);
     let described = output.describe();
     let replacement = RejectFile::finish_around(rejects, || output.commit())?;
@@ -164,7 +164,8 @@ impl NewDatabaseAttempt<'_, '_> {
         if let (true, Some(path)) = (work.is_needed(), output.path()) {
             self.phases.time("sqlite");
             let staged = staging.as_ref().map(|staging| staging.file.path());
-            let stored = work.finish(path, staged, self.phases.progress(), cancel)?;
+            let context = Context::default().progress(self.phases.progress()).cancel(cancel);
+            let stored = work.finish(path, staged, &context)?;
             let staged = staging.as_ref().map_or(&[][..], |staging| &staging.tables);
             take_over(schema, plan, &mut file.tables, staged, &stored);
         }

@@ -15,6 +15,14 @@
 //!  commit    COMMIT
 //! ```
 //!
+//! The room has:
+//!
+//! * `look`: what a plan must know of the database, read before any lock is held
+//! * `transaction`: the transaction, and how raw pages become part of the database in it
+//! * `indexes`: new indexes of tables, and indexes that are built again because their table gets many rows
+//! * `write`: new tables and tables that grow; `edge` is the right edge of a table that grows
+//! * `trusted`, `verify`: trees are checked before they change, and again before COMMIT
+//!
 //! Invariant: until COMMIT nothing that was in the file is changed but through SQLite's journal. A killed run leaves the old
 //! content and at most a tail past the last page; the next run cuts it off.
 //!
@@ -22,19 +30,9 @@
 //! descriptor of a file drops all POSIX locks that the process has on it. So this crate opens the file in no other way while
 //! an [`Existing`] lives; other connections of the same process lose their locks when it ends.
 
-mod conditions;
-mod dbpage;
-pub mod declared;
 mod edge;
-pub(crate) mod entries;
-pub mod index;
+pub mod indexes;
 mod look;
-mod past_the_end;
-mod playback;
-mod probe_table;
-mod refill;
-pub mod statement;
-mod sub_journal;
 mod transaction;
 mod trusted;
 mod verify;
@@ -57,6 +55,7 @@ use sqluice_platform::rights;
 
 pub use look::look;
 pub use transaction::Transaction;
+use transaction::{obstacle, sub_journal};
 pub(crate) use write::Outcome;
 pub use write::write_into;
 
@@ -225,7 +224,7 @@ impl Existing {
     /// # Errors
     /// When SQLite can't read it.
     pub fn obstacle(&self) -> Result<Option<String>> {
-        self.waiting(&Cancel::new(), "look at", |_| conditions::of_kind(self))
+        self.waiting(&Cancel::new(), "look at", |_| obstacle::of_kind(self))
     }
 
     /// Whether SQLite itself enforces FOREIGN KEY as it stores rows. It does not, by default; in a transaction this changes nothing.

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::Context;
 use sqluice_core::schema::{Schema, Table, quoted};
 use sqluice_core::source::Source;
 
-use super::refill::{Clearing, OldIndexes};
+use super::indexes::refill::{Clearing, OldIndexes};
 use super::{Existing, Transaction, edge, verify};
 use crate::encode::Coercion;
 use crate::options::{Action, WriteOptions, WritePath};
@@ -276,7 +276,7 @@ pub fn write_into(
     sources: Vec<Box<dyn Source + '_>>,
     options: &WriteOptions,
     busy_timeout: Duration,
-    (progress, cancel): (&dyn Progress, &Cancel),
+    context: &Context<'_>,
 ) -> Result<Report> {
     let target = Target::resolve(target, options);
     let mut existing = Existing::open(&target, busy_timeout)?.with_pending_byte(options.tuning.pending_byte);
@@ -287,9 +287,9 @@ pub fn write_into(
         source,
     });
     let started = Instant::now();
-    let mut phases = Phases::new(progress, "write");
+    let mut phases = Phases::new(context.progress, "write");
     let page_bytes = existing.geometry().page_bytes();
-    let mut transaction = existing.begin(&cancel.child())?;
+    let mut transaction = existing.begin(&context.cancel.child())?;
     let outcome = transaction.write(&plan, schema, jobs.collect(), None, &mut phases)?;
     phases.begin("commit", None);
     transaction.commit()?;

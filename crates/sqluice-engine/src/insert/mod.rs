@@ -30,7 +30,7 @@ mod statement;
 
 use rusqlite::{Connection, Statement};
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Context, Progress};
 use sqluice_core::rows::{self, Cells, Rows};
 use sqluice_core::schema::Table;
 use sqluice_core::source::{BadRow, Source};
@@ -116,8 +116,7 @@ pub fn insert(
     source: Box<dyn Source + '_>,
     how: &Insert,
     rejects: Option<&mut Rejects<'_>>,
-    progress: &dyn Progress,
-    cancel: &Cancel,
+    context: &Context<'_>,
 ) -> Result<Inserted> {
     if connection.is_autocommit() {
         return Err(Error::usage("rows are inserted in a transaction, and none is open"));
@@ -139,10 +138,10 @@ pub fn insert(
         numbered: numbered.transpose()?,
         statements: &statements,
         rejects,
-        progress,
+        progress: context.progress,
         inserted: Inserted::default(),
     };
-    decode::each(source, table, how, keep_bad_rows, cancel, |message| inserting.take(message))?;
+    decode::each(source, table, how, keep_bad_rows, &context.cancel, |message| inserting.take(message))?;
     Ok(inserting.inserted)
 }
 

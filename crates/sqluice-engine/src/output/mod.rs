@@ -1,20 +1,18 @@
 //! The outputs of a run: files, objects and temporary files that pages are written to.
+//!
+//! * `target_path`, `target`: where a database goes, resolved once; what exists there, and whether there is room
+//! * `replace`: an old database gives way to a new one of the same name
+//! * `new`: a new database: beside its name until it is whole, in the place of its source, at a destination, or filled by several processes
+//! * `whole_file`, `whole_files`: files of any content, which get their names when they are whole
+//! * `leftover`, `scratch`: temporary files, and those that killed runs have left; `direct`: writes past the page cache
 
 mod direct;
-mod exclusive;
-mod finished;
-mod free_space;
 mod leftover;
-mod new_file;
-mod read_back;
+mod new;
 mod replace;
-mod replaced;
 mod scratch;
-mod shared;
 mod target;
 mod target_path;
-mod transfer;
-mod wanted;
 mod whole_file;
 mod whole_files;
 
@@ -24,20 +22,15 @@ use std::sync::Arc;
 
 pub use crate::destination::{Destination, NewObject, Output, Replacement};
 pub(crate) use direct::Direct;
-pub use exclusive::Exclusive;
-pub(crate) use finished::exists_at;
-pub(crate) use free_space::refuse_growth;
 pub(crate) use leftover::{create as create_temporary, remove_stale, rights_of_file};
-pub use new_file::NewFile;
-pub(crate) use read_back::{ReadBack, read_back};
-pub use replaced::{Replaced, ReplacedTable};
+pub use new::{Exclusive, NewFile, create_shared};
+pub(crate) use new::{ReadBack, SharedRange, exists_at, read_back};
+pub(crate) use replace::set_versions;
+pub use replace::{Replaced, ReplacedTable};
 pub use scratch::Scratch;
-pub(crate) use shared::SharedRange;
-pub use shared::create_shared;
-pub use target::Target;
+pub(crate) use target::refuse_growth;
+pub use target::{Target, Wanted};
 pub use target_path::TargetPath;
-pub(crate) use transfer::set_versions;
-pub use wanted::Wanted;
 pub use whole_file::WholeFile;
 pub use whole_files::WholeFiles;
 

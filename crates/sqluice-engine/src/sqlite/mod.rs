@@ -28,7 +28,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::{Cancel, Context, Progress};
 use sqluice_core::schema::token::{self, Token};
 use sqluice_core::schema::{Object, Schema, Table};
 
@@ -74,20 +74,19 @@ impl<'a> Work<'a> {
         &self,
         path: &Path,
         staging: Option<&Path>,
-        progress: &dyn Progress,
-        cancel: &Cancel,
+        context: &Context<'_>,
     ) -> Result<Vec<u64>> {
-        cancel.check()?;
+        context.cancel.check()?;
         // An absolute path is never taken for a URI.
         let path = std::path::absolute(path).map_err(|e| Error::read(path, e))?;
         let connection =
-            open(&path, self.plan, cancel).map_err(|error| failed(error, "open the new file"))?;
+            open(&path, self.plan, &context.cancel).map_err(|error| failed(error, "open the new file"))?;
         let sorting = SortingIn::folder(&connection, self.plan.temp_dir.as_deref().or(path.parent()));
-        let done = self.run(&connection, staging, progress);
+        let done = self.run(&connection, staging, context.progress);
         sorting.end(&connection);
         let stored = done?;
         connection.close().map_err(|(_, error)| failed(error, "close the new file"))?;
-        cancel.check()?;
+        context.cancel.check()?;
         refuse_siblings(&path)?;
         Ok(stored)
     }

@@ -1,7 +1,7 @@
 //! Writes copies of trees of other databases.
 
 use sqluice_core::error::Result;
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::Context;
 
 use super::made_from::{TreeCopy, Trees};
 use super::pass;
@@ -13,16 +13,16 @@ use crate::output::Output;
 /// Writes copies of trees, one after another. The root of each tree is written last.
 ///
 /// # Errors
-/// When a tree is damaged, or an index is out of order, or the pages can't be written. `cancel` is set then.
+/// When a tree is damaged, or an index is out of order, or the pages can't be written. The context's cancel is set then.
 pub(crate) fn write_copies(
     trees: &[TreeCopy<'_>],
     settings: &Settings,
     appender: &mut Appender,
     output: &mut dyn Output,
-    progress: &dyn Progress,
-    cancel: &Cancel,
+    context: &Context<'_>,
 ) -> Result<Vec<WrittenTree>> {
-    let mut around = PassContext { output, rejects: None, progress, cancel };
+    let mut around =
+        PassContext { output, rejects: None, progress: context.progress, cancel: &context.cancel };
     let made = pass::run(&Trees::Copy(trees), Vec::new(), settings, appender, &mut around)?;
     Ok(made.into_iter().map(|made| made.tree).collect())
 }

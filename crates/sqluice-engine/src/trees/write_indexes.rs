@@ -1,7 +1,7 @@
 //! Writes indexes of existing tables from sorted entries.
 
 use sqluice_core::error::Result;
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::Context;
 use sqluice_core::schema::Table;
 use sqluice_core::schema::index::Index;
 
@@ -26,14 +26,13 @@ pub(crate) struct IndexJob<'a> {
 /// Writes the trees of indexes, one after another. The root of each tree is written last.
 ///
 /// # Errors
-/// When rows share a unique key, or the pages can't be written. `cancel` is set then.
+/// When rows share a unique key, or the pages can't be written. The context's cancel is set then.
 pub(crate) fn write_indexes(
     jobs: &[IndexJob<'_>],
     settings: &Settings,
     appender: &mut Appender,
     output: &mut dyn Output,
-    progress: &dyn Progress,
-    cancel: &Cancel,
+    context: &Context<'_>,
 ) -> Result<Vec<WrittenTree>> {
     let nothing = Dropped::default();
     let trees = jobs.iter().map(|&IndexJob { sorted, unique }| {
@@ -44,7 +43,8 @@ pub(crate) fn write_indexes(
         });
         RunsTree { sorted, rowids: false, unique, dropped: &nothing, root_page: None }
     });
-    let mut around = PassContext { output, rejects: None, progress, cancel };
+    let mut around =
+        PassContext { output, rejects: None, progress: context.progress, cancel: &context.cancel };
     let made = pass::run(&Trees::Runs(trees.collect()), Vec::new(), settings, appender, &mut around)?;
     Ok(made.into_iter().map(|made| made.tree).collect())
 }

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use sqluice::error::{Error, Result, Setting, message};
-use sqluice::progress::{Amount, Cancel, Progress};
+use sqluice::progress::{Amount, Cancel, Context};
 use sqluice::schema::Schema;
 use sqluice::setters;
 use sqluice::size::Bytes;
@@ -98,11 +98,20 @@ impl Advise {
         Advise { schema, dir: dir.into(), rows: None, runs: 3, time: Duration::from_secs(45) }
     }
 
-    /// Measures, and says what to do.
+    /// Measures, and says what to do, silently.
     ///
     /// # Errors
-    /// When the schema is one that no rows can be made for, the folder can't be written to, or `cancel` is set.
-    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Advised> {
+    /// As [`Advise::run_with`].
+    pub fn run(&self) -> Result<Advised> {
+        self.run_with(&Context::default())
+    }
+
+    /// Measures, and says what to do, watched and stopped by `context`.
+    ///
+    /// # Errors
+    /// When the schema is one that no rows can be made for, the folder can't be written to, or the run is cancelled.
+    pub fn run_with(&self, context: &Context<'_>) -> Result<Advised> {
+        let Context { progress, cancel, .. } = context;
         let started = Instant::now();
         let folder =
             tempfile::Builder::new().prefix(".sqluice-advise-").tempdir_in(&self.dir).map_err(|error| {

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OpenFlags, types::Value};
 use sqluice::error::{Error, Result};
 use sqluice::generate::Generate;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::{Cancel, Context};
 use sqluice::schema::{Schema, Table};
 
 /// The seed of all rows.
@@ -159,7 +159,7 @@ pub(super) fn generate(
     // Each table has as many rows: what one names need not be there in another, and none of the ways looks.
     let write = write.foreign_keys(false);
     let generate = Generate::new(file, schema.clone()).rows(rows).seed(SEED).write(write);
-    generate.prepare()?.run(&Silent, cancel).map(|_| ())
+    generate.run_with(&Context::default().cancel(cancel)).map(|_| ())
 }
 
 /// A name as SQL has it.

@@ -7,7 +7,6 @@ use std::process::Command;
 use sqluice::batch::{Batch, Value};
 use sqluice::r#gen::Spec;
 use sqluice::generate::{Generate, Preset};
-use sqluice::progress::{Cancel, Silent};
 use sqluice::source::{Refused, Source};
 
 use crate::case::{Case, Digest, Experiment, Found, Ground, Result, RowHash, Took};
@@ -155,7 +154,7 @@ fn generate(rows: u64) -> Case {
     const SEED: u64 = 1;
     let make = move |file: &Path| -> Result {
         let generate = Generate::new(file.to_owned(), Preset::find("user")?.schema()?).rows(rows).seed(SEED);
-        generate.prepare()?.run(&Silent, &Cancel::new())?;
+        generate.run()?;
         Ok(())
     };
     let expected = move || {

@@ -7,7 +7,6 @@ use std::path::Path;
 use rusqlite::params;
 use sqluice::archive::Pack;
 use sqluice::blob_store::BlobStore;
-use sqluice::progress::{Cancel, Silent};
 
 use crate::case::{Case, Digest, Experiment, Ground, Result, Took};
 use crate::kv::{self, Blobs, From, Layout, MAPPED};
@@ -164,8 +163,7 @@ fn spaced(seconds: f64, bytes: u64, blobs: Blobs, digest: Digest) -> Took {
 }
 
 fn pack(file: &Path, folder: &Path) -> Result {
-    let cancel = Cancel::new();
-    Pack::new(file, folder).prepare(&cancel)?.run(&Silent, &cancel)?;
+    Pack::new(file, folder).run()?;
     Ok(())
 }
 

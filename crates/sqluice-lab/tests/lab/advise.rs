@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::{Cancel, Context};
 use sqluice::schema::Schema;
 use sqluice_lab::advise::{Advise, Advised};
 use sqluice_lab::record::Outcome;
@@ -29,7 +29,7 @@ fn advise(sql: &str, dir: &Path) -> Advise {
 
 fn advised(sql: &str) -> Advised {
     let dir = tempfile::tempdir().unwrap();
-    let advised = advise(sql, dir.path()).run(&Silent, &Cancel::new()).unwrap();
+    let advised = advise(sql, dir.path()).run().unwrap();
     assert_eq!(dir.path().read_dir().unwrap().count(), 0, "something was left");
     advised
 }
@@ -69,7 +69,7 @@ fn unsafe_pragmas_are_listed_with_what_they_give_up() {
 fn a_wrong_comment_is_reported_with_its_place_and_nothing_is_left() {
     let dir = tempfile::tempdir().unwrap();
     let wrong = advise("CREATE TABLE t (\n  a INTEGER -- gen: nothing(1)\n);", dir.path());
-    let error = wrong.run(&Silent, &Cancel::new()).unwrap_err();
+    let error = wrong.run().unwrap_err();
     assert_eq!(error.place().and_then(|place| place.line), Some(2), "{error}");
     assert_eq!(dir.path().read_dir().unwrap().count(), 0);
 }
@@ -79,7 +79,7 @@ fn who_cancels_gets_an_error_and_nothing_is_left() {
     let dir = tempfile::tempdir().unwrap();
     let cancel = Cancel::new();
     cancel.cancel();
-    let error = advise(EVERYTHING, dir.path()).run(&Silent, &cancel).unwrap_err();
+    let error = advise(EVERYTHING, dir.path()).run_with(&Context::default().cancel(&cancel)).unwrap_err();
     assert_eq!(error.kind(), sqluice::error::ErrorKind::Interrupted);
     assert_eq!(dir.path().read_dir().unwrap().count(), 0);
 }

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
-use sqluice_core::progress::{Cancel, Silent};
+use sqluice_core::progress::{Context, Silent};
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::columns::ColumnFrom;
 use sqluice_core::source::recognised::Recognised;
@@ -213,7 +213,7 @@ impl JsonFile {
     /// Reads a source for its keys, on `threads` threads.
     fn read_keys(&mut self, source: &mut JsonSource, threads: usize) -> Result<()> {
         let met = source.new_keys();
-        let (_, read) = infer::scan(source, &[], threads, &Cancel::new(), &Silent);
+        let (_, read) = infer::scan(source, &[], threads, &Context::default());
         self.keys.extend(met.all());
         read
     }

@@ -4,12 +4,12 @@
 
 use sqluice_core::batch::Batch;
 use sqluice_core::error::Result;
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Cancel, Context};
 use sqluice_core::source::{BadRow, Part, Refused, Sink, Source, scan};
 
 use super::{Evidence, see_all};
 
-/// The evidence of each of `columns`, over all rows of the source except malformed ones, which the load reports. `progress` is given the
+/// The evidence of each of `columns`, over all rows of the source except malformed ones, which the load reports. The progress is given the
 /// bytes of each part; the caller names the phase.
 ///
 /// What is known when the source can't be read any further is returned with the error.
@@ -17,17 +17,16 @@ pub fn scan(
     source: &mut dyn Source,
     columns: &[usize],
     threads: usize,
-    cancel: &Cancel,
-    progress: &dyn Progress,
+    context: &Context<'_>,
 ) -> (Vec<Evidence>, Result<()>) {
     let begin = || vec![Evidence::new(); columns.len()];
     let look = |evidence: &mut Vec<Evidence>, _: u64, part: &mut dyn Part| {
         let typed = part.is_typed();
-        part.decode(&mut Scanning { columns, cancel, evidence, typed })?;
-        progress.advance(Amount { rows: 0, bytes: part.input_bytes() });
+        part.decode(&mut Scanning { columns, cancel: &context.cancel, evidence, typed })?;
+        context.progress.advance(Amount { rows: 0, bytes: part.input_bytes() });
         Ok(())
     };
-    let (seen, read) = scan::scan(source, threads, cancel, begin, look);
+    let (seen, read) = scan::scan(source, threads, &context.cancel, begin, look);
     let mut all = begin();
     for evidence in seen {
         all.iter_mut().zip(evidence).for_each(|(all, evidence)| all.merge(evidence));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::given::{TakesSettings, Value};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Context};
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
 use sqluice_engine::attempts::{self, Outcome};
@@ -107,12 +107,28 @@ impl Pack {
         }
     }
 
+    /// Packs the folder, silently.
+    ///
+    /// # Errors
+    /// As [`Pack::prepare`] and [`PreparedPack::run`].
+    pub fn run(&self) -> Result<PackReport> {
+        self.run_with(&Context::default())
+    }
+
+    /// Packs the folder, watched and stopped by `context`.
+    ///
+    /// # Errors
+    /// As [`Pack::prepare`] and [`PreparedPack::run`].
+    pub fn run_with(&self, context: &Context<'_>) -> Result<PackReport> {
+        self.prepare(context)?.run(context)
+    }
+
     /// Walks the folder and decides what will be done. Nothing is written. Names and what is known of files stay in memory, about
     /// 100 bytes each.
     ///
     /// # Errors
     /// When something in the folder can't be read or is too large for a row, or what is at the target is in the way.
-    pub fn prepare(&self, cancel: &Cancel) -> Result<PreparedPack> {
+    pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedPack> {
         if (self.layout, self.compression) == (Layout::Kv, Compression::Deflate) {
             return Err(Error::usage("a kv table says of no value whether it is deflated").hint(message![
                 "leave ",
@@ -131,7 +147,8 @@ impl Pack {
         }
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = self.write.threads.unwrap_or_else(cores);
-        let list = List::new(&self.folder, &self.target, self.layout, &self.selection, threads, cancel)?;
+        let list =
+            List::new(&self.folder, &self.target, self.layout, &self.selection, threads, &context.cancel)?;
         self.plan(Arc::new(list))
     }
 
@@ -208,15 +225,15 @@ impl PreparedPack {
         &self.list.skipped
     }
 
-    /// Does it.
+    /// Packs the folder, watched and stopped by `context`.
     ///
     /// # Errors
     /// When a file can't be read any more or the database can't be written: it is as it was, or absent, then.
-    pub fn run(self, progress: &dyn Progress, cancel: &Cancel) -> Result<PackReport> {
+    pub fn run(self, context: &Context<'_>) -> Result<PackReport> {
         let mut prepared = self;
         let report = attempts::run(
             &mut prepared,
-            |prepared| Outcome::of(prepared.attempt(progress, cancel)),
+            |prepared| Outcome::of(prepared.attempt(context)),
             |prepared, refuted| {
                 refuted.by_schema()?;
                 *prepared = prepared.pack.plan(Arc::clone(&prepared.list))?;
@@ -226,17 +243,17 @@ impl PreparedPack {
         Ok(prepared.report(report))
     }
 
-    fn attempt(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
+    fn attempt(&self, context: &Context<'_>) -> Result<Report> {
         let Pack { layout, compression, .. } = self.pack;
         let total = Amount { rows: self.list.entries.len() as u64, bytes: self.list.bytes() };
-        progress.phase("pack", Some(total));
+        context.progress.phase("pack", Some(total));
         let source = |table| Job {
             table,
             coercion: Coercion::All,
             source: Box::new(Files::new(Arc::clone(&self.list), layout, compression, self.plan.geometry())),
         };
         let jobs = self.schema.tables.iter().map(source).collect();
-        attempts::write(&self.plan, &self.schema, jobs, None, "pack", progress, &cancel.child())
+        attempts::write(&self.plan, &self.schema, jobs, None, "pack", &context.child())
     }
 
     fn report(&self, report: Report) -> PackReport {

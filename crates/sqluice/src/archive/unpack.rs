@@ -20,7 +20,7 @@ use rusqlite::Connection;
 use serde::Serialize;
 use sqluice_core::error::{Error, Result, Setting};
 use sqluice_core::given::{TakesSettings, Value};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Context};
 use sqluice_core::setters;
 use sqluice_engine::plan::path_as_text;
 use sqluice_platform::tree::Folder;
@@ -142,17 +142,26 @@ impl Unpack {
         }
     }
 
-    /// Does it. Rows that are refused are in the report.
+    /// Unpacks the archive, silently. Refused rows are in the report.
+    ///
+    /// # Errors
+    /// As [`Unpack::run_with`].
+    pub fn run(&self) -> Result<UnpackReport> {
+        self.run_with(&Context::default())
+    }
+
+    /// Unpacks the archive, watched and stopped by `context`. Refused rows are in the report.
     ///
     /// # Errors
     /// When the database can't be read, or the disk is full: what was restored by then stays.
-    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<UnpackReport> {
+    pub fn run_with(&self, context: &Context<'_>) -> Result<UnpackReport> {
+        context.cancel.check()?;
         let started = Instant::now();
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = self.threads.unwrap_or_else(cores).max(1);
         let (archive, connections) = Archive::open(&self.database, self.layout, threads)?;
         let root = self.make_folder()?;
-        progress.phase("unpack", Some(Amount { rows: archive.rows, bytes: 0 }));
+        context.progress.phase("unpack", Some(Amount { rows: archive.rows, bytes: 0 }));
         let run = UnpackRun {
             unpack: self,
             archive: &archive,
@@ -160,8 +169,7 @@ impl Unpack {
             ranges: Mutex::new(Ranges::new(archive.rowids, threads)),
             // Two digits a step, and three at least, as kvtest has them.
             tree_steps: archive.rowids.map_or(3, |(_, last)| last.max(1).ilog(100) as usize + 1).max(3),
-            progress,
-            cancel: &cancel.child(),
+            context: &context.child(),
         };
         let mut connections = connections;
         let mut restored = run.all(&mut connections)?;
@@ -223,8 +231,7 @@ struct UnpackRun<'r> {
     root: &'r Folder,
     ranges: Mutex<Ranges>,
     tree_steps: usize,
-    progress: &'r dyn Progress,
-    cancel: &'r Cancel,
+    context: &'r Context<'r>,
 }
 
 /// What a thread has done, and what is left to the end.
@@ -321,15 +328,15 @@ impl UnpackRun<'_> {
         while let Some(range) = next() {
             let mut rows = 0;
             let read = self.archive.read(connection, range, |rowid, item| {
-                self.cancel.check()?;
+                self.context.cancel.check()?;
                 rows += 1;
                 thread.take(connection, rowid, item)
             });
             if let Err(error) = read {
-                self.cancel.cancel();
+                self.context.cancel.cancel();
                 return Err(error);
             }
-            self.progress.advance(Amount { rows, bytes: 0 });
+            self.context.progress.advance(Amount { rows, bytes: 0 });
         }
         Ok(thread.restored)
     }
@@ -340,7 +347,7 @@ impl UnpackRun<'_> {
         let mut links = std::mem::take(&mut restored.links);
         links.sort_unstable_by_key(|(rowid, ..)| *rowid);
         for (rowid, name, target, mtime) in links {
-            self.cancel.check()?;
+            self.context.cancel.check()?;
             let made = below.link(&name, &target, mtime);
             let made = self.explained(connection, &name, Kind::Link, made)?;
             restored.made_links += u64::from(restored.note(rowid, name.bytes(), made)?);
@@ -371,7 +378,7 @@ impl UnpackRun<'_> {
         let mut folders = std::mem::take(&mut restored.folders);
         folders.sort_unstable_by(|(_, one, _), (_, other, _)| other.cmp(one));
         for (rowid, name, about) in folders {
-            self.cancel.check()?;
+            self.context.cancel.check()?;
             let done = below.finish_folder(&name, about);
             restored.made_folders += u64::from(restored.note(rowid, name.bytes(), done)?);
         }

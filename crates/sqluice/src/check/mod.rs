@@ -37,7 +37,7 @@ use sqlite::{Held, Said};
 use sqluice_core::checksum::Checksum;
 use sqluice_core::error::{Error, Result, Setting};
 use sqluice_core::given::{TakesSettings, Value};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Context};
 use sqluice_core::setters;
 use sqluice_platform::positioned::Positioned;
 use sqluice_reader::connection::unreadable;
@@ -126,12 +126,20 @@ impl Check {
         Check { target: target.into(), full: false, checksum: false, threads: None }
     }
 
-    /// Looks.
+    /// Checks the database, silently.
+    ///
+    /// # Errors
+    /// As [`Check::run_with`].
+    pub fn run(&self) -> Result<Checked> {
+        self.run_with(&Context::default())
+    }
+
+    /// Checks the database, watched and stopped by `context`.
     ///
     /// # Errors
     /// When the file can't be read, or is in use in a way that does not let it be. Whatever is wrong with the database is
     /// in the result.
-    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Checked> {
+    pub fn run_with(&self, context: &Context<'_>) -> Result<Checked> {
         let started = Instant::now();
         let target = &self.target;
         if self.threads == Some(0) {
@@ -145,7 +153,7 @@ impl Check {
         }
         let descriptor = Descriptor::open(target).map_err(|e| Error::read(target, e))?;
         let keeps = if self.full { Keeps::Checks } else { Keeps::NoChecks };
-        let (connection, log, mut sqlite_problems) = match sqlite::hold(target, keeps, cancel)? {
+        let (connection, log, mut sqlite_problems) = match sqlite::hold(target, keeps, &context.cancel)? {
             Ok(Held { connection, log }) => (Some(connection), log, Vec::new()),
             Err(problem) => (None, None, vec![problem]),
         };
@@ -167,10 +175,10 @@ impl Check {
             }
         }
         let page_size = header.filter(|_| self.checksum).map(|header| header.geometry.page_size());
-        let shared = Shared::new((from, target), bytes, page_size, (progress, cancel));
+        let shared = Shared::new((from, target), bytes, page_size, context);
         let options = Options { tables: &tables, problems_max: PROBLEMS_MAX, ..Options::default() };
         let ((report, checksum), said) = self.beside(connection, || {
-            progress.phase(Phase::Check.name(), Some(Amount { rows: 0, bytes }));
+            context.progress.phase(Phase::Check.name(), Some(Amount { rows: 0, bytes }));
             self.read(&shared, &options)
         })?;
         let unverified = sqlite::left_unverified(found, said.as_ref());
@@ -221,12 +229,12 @@ impl Check {
         let page_bytes = header.geometry.page_bytes() as u64;
         if !unread.is_empty() {
             let bytes = unread.len() as u64 * page_bytes;
-            shared.progress.phase(Phase::Read.name(), Some(Amount { rows: 0, bytes }));
+            shared.context.progress.phase(Phase::Read.name(), Some(Amount { rows: 0, bytes }));
         }
         let mut page = vec![0; header.geometry.page_bytes()];
         for number in unread {
             pages.read_page(number, &mut page)?;
-            shared.progress.advance(Amount { rows: 0, bytes: page_bytes });
+            shared.context.progress.advance(Amount { rows: 0, bytes: page_bytes });
         }
         checksum.add_all(pages.checksum);
         Ok((report, Some(checksum.to_hex())))

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sqluice_core::checksum::{Checksum, PageHash};
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Context};
 use sqluice_format::check::ReadPage;
 use sqluice_format::page::{Geometry, PageSize};
 use sqluice_platform::positioned::Positioned;
@@ -34,8 +34,7 @@ pub(super) struct Shared<'a> {
     from: Bytes<'a>,
     pub(super) path: &'a Path,
     pub(super) file_bytes: u64,
-    pub(super) progress: &'a dyn Progress,
-    pub(super) cancel: &'a Cancel,
+    pub(super) context: &'a Context<'a>,
     /// A bit for each page that a checksum has; empty without a checksum.
     summed: Vec<AtomicU64>,
     /// A bit for each window whose bytes progress has counted: some windows are read again, and by several threads.
@@ -75,11 +74,11 @@ impl<'a> Shared<'a> {
         (from, path): (Bytes<'a>, &'a Path),
         file_bytes: u64,
         checksum: Option<PageSize>,
-        (progress, cancel): (&'a dyn Progress, &'a Cancel),
+        context: &'a Context<'a>,
     ) -> Shared<'a> {
         let pages = checksum.map_or(0, |size| file_bytes / size.bytes() as u64 + 1);
         let counted = bits(file_bytes.div_ceil(WINDOW_BYTES));
-        Shared { from, path, file_bytes, progress, cancel, summed: bits(pages), counted }
+        Shared { from, path, file_bytes, context, summed: bits(pages), counted }
     }
 
     /// A reader for one thread.
@@ -115,8 +114,8 @@ impl FilePages<'_> {
         let index = match found {
             Some(index) => index,
             None => {
-                let Shared { from, path, file_bytes, progress, cancel, counted, .. } = self.shared;
-                cancel.check()?;
+                let Shared { from, path, file_bytes, context, counted, .. } = self.shared;
+                context.cancel.check()?;
                 if self.windows.len() < WINDOWS {
                     self.windows.push(Window::default());
                 }
@@ -131,7 +130,7 @@ impl FilePages<'_> {
                     Bytes::Log(log) => log.read_at(bytes, start).map_err(|e| unreadable(path, e))?,
                 }
                 if set_bit(counted, start / WINDOW_BYTES) {
-                    progress.advance(Amount { rows: 0, bytes: bytes.len() as u64 });
+                    context.progress.advance(Amount { rows: 0, bytes: bytes.len() as u64 });
                 }
                 index
             }

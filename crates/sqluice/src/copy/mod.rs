@@ -2,9 +2,8 @@
 //!
 //! ```no_run
 //! use sqluice::copy::Copy;
-//! use sqluice::progress::{Cancel, Silent};
 //!
-//! let report = Copy::new("app.db", "backup.db").run(&Silent, &Cancel::new())?;
+//! let report = Copy::new("app.db", "backup.db").run()?;
 //! println!("{} to {} bytes", report.source_bytes, report.bytes);
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
@@ -37,7 +36,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sqluice_core::error::{DamagedTree, Error, Message, Result, Setting, message};
-use sqluice_core::progress::{Cancel, Progress, Silent};
+use sqluice_core::progress::{Cancel, Context};
 use sqluice_core::schema::Schema;
 use sqluice_core::schema::index::Index;
 use sqluice_engine::attempts::copied_database::{self, CopiedObject, CopiedPiece, CopyJob, TreeContent};
@@ -69,8 +68,15 @@ use crate::remote;
 use sqluice_generator::Preview;
 use sqluice_platform::identity::is_same;
 
+/// A copy with its plan, which [`Copy::prepare`] returns.
+#[derive(Clone, Debug)]
+pub struct PreparedCopy {
+    copy: Copy,
+    plan: CopyPlan,
+}
+
 /// What both the plan and the run begin with.
-struct Prepared {
+struct Opened {
     /// The copy with the settings of its purpose.
     settled: Settled,
     snapshot: Arc<Snapshot>,
@@ -87,7 +93,7 @@ struct Masked {
     plan: MaskPlan,
 }
 
-impl Prepared {
+impl Opened {
     /// Returns a message with the setting that leaves a damaged table or index out.
     fn without(&self, DamagedTree { is_index, name, table, .. }: &DamagedTree) -> Option<Message> {
         let is_it = |index: &&Index| index.name.eq_ignore_ascii_case(name);
@@ -101,93 +107,105 @@ impl Prepared {
 }
 
 impl Copy {
-    /// Connects to the store, if the target is a URL. The plan and the run do so otherwise.
+    /// Connects to the store if the target is a URL, for [`Copy::wanted`]. Otherwise the plan and the run connect.
     ///
     /// # Errors
-    /// When it can't be reached.
-    pub fn connect(mut self, cancel: &Cancel) -> Result<Copy> {
-        remote::connect(Some(&self.target), &mut self.write, cancel)?;
+    /// When the store can't be reached.
+    #[doc(hidden)]
+    pub fn connect(mut self, context: &Context<'_>) -> Result<Copy> {
+        remote::connect(Some(&self.target), &mut self.write, &context.cancel)?;
         Ok(self)
     }
 
-    /// What [`Copy::run`] would do now.
+    /// Looks at the source and plans the copy. Nothing is written.
     ///
     /// # Errors
-    /// As [`Copy::run`], except for errors that only the run finds.
-    pub fn plan(&self, cancel: &Cancel) -> Result<CopyPlan> {
-        if remote::is_unconnected(Some(&self.target), &self.write) {
-            return self.clone().connect(cancel)?.plan(cancel);
-        }
+    /// As [`Copy::run_with`], except for errors that only the run finds.
+    pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedCopy> {
+        context.cancel.check()?;
+        let copy = self.clone().connect(context)?;
+        let plan = copy.plan(context)?;
+        Ok(PreparedCopy { copy, plan })
+    }
+
+    fn plan(&self, context: &Context<'_>) -> Result<CopyPlan> {
         let settled = Settled::new(self)?;
         settled.copy.refuse_target(&settled.wanted)?;
         // Asked before the source is read: looking at its file would end its locks.
         let replacement = settled.copy.replacement(&settled.wanted)?;
-        let prepared = Copy::prepare(settled, None, &Silent, cancel)?;
-        let copy = &prepared.settled.copy;
-        let mode = copy.mode(prepared.snapshot.journal_mode() == "wal");
-        let header = copy.header(&prepared.snapshot, mode)?;
-        Ok(CopyPlan::new(&prepared, &header, mode, replacement))
+        let opened = Copy::open(settled, None, context)?;
+        let copy = &opened.settled.copy;
+        let mode = copy.mode(opened.snapshot.journal_mode() == "wal");
+        let header = copy.header(&opened.snapshot, mode)?;
+        Ok(CopyPlan::new(&opened, &header, mode, replacement))
     }
 
-    /// The first rows of each masked table, `rows` at most, with their new values. Without a file for the key these are others in each run.
+    /// Returns the first rows of each masked table, `rows` at most, with their new values. Without a file for the key these are others in each run.
     ///
     /// # Errors
-    /// As [`Copy::plan`].
-    pub fn preview(&self, rows: u64, cancel: &Cancel) -> Result<Vec<Preview>> {
-        let prepared = Copy::prepare(Settled::new(self)?, None, &Silent, cancel)?;
-        match &prepared.masked {
-            Some(masked) => mask::preview(&prepared, &masked.masks, rows, cancel),
+    /// As [`Copy::prepare`].
+    pub fn preview(&self, rows: u64, context: &Context<'_>) -> Result<Vec<Preview>> {
+        let opened = Copy::open(Settled::new(self)?, None, context)?;
+        match &opened.masked {
+            Some(masked) => mask::preview(&opened, &masked.masks, rows, &context.cancel),
             None => Err(Error::usage("only rows of a masked copy are shown")
                 .hint(message!["name a file of masks: ", Setting::Mask.to("FILE")])),
         }
     }
 
-    /// Copies.
+    /// Copies, silently.
+    ///
+    /// # Errors
+    /// As [`Copy::run_with`].
+    pub fn run(&self) -> Result<CopyReport> {
+        self.run_with(&Context::default())
+    }
+
+    /// Copies, watched and stopped by `context`.
     ///
     /// # Errors
     /// When the source can't be read or is damaged, what is left out breaks what stays, or the target exists or can't be written: it is as
     /// it was, or absent, then.
-    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<CopyReport> {
+    pub fn run_with(&self, context: &Context<'_>) -> Result<CopyReport> {
         if remote::is_unconnected(Some(&self.target), &self.write) {
-            return self.clone().connect(cancel)?.run(progress, cancel);
+            return self.clone().connect(context)?.run_with(context);
         }
         let settled = Settled::new(self)?;
         settled.copy.refuse_target(&settled.wanted)?;
-        progress.phase("lock", None);
+        context.progress.phase("lock", None);
         // Released when all of it is read, and so after the snapshot.
         let exclusive = match self.is_in_place() {
-            true => Some(Arc::new(Exclusive::take(&Target::resolve(&self.source, &self.write), cancel)?)),
+            true => {
+                Some(Arc::new(Exclusive::take(&Target::resolve(&self.source, &self.write), &context.cancel)?))
+            }
             false => None,
         };
         let is_wal = exclusive.as_ref().is_some_and(|exclusive| exclusive.is_wal());
-        let prepared = Copy::prepare(settled, exclusive.as_deref(), progress, cancel)?;
+        let opened = Copy::open(settled, exclusive.as_deref(), context)?;
         #[cfg(feature = "export")]
         if self.purpose == Some(Purpose::D1) {
-            return sql_pieces::write(&prepared, progress, cancel);
+            return sql_pieces::write(&opened, context);
         }
-        let report = prepared.settled.copy.write_file(&prepared, exclusive, is_wal, (progress, cancel))?;
-        drop(prepared);
+        let report = opened.settled.copy.write_file(&opened, exclusive, is_wal, context)?;
+        drop(opened);
         #[cfg(feature = "export")]
-        let report = report.finish(self, cancel)?;
+        let report = report.finish(self, &context.cancel)?;
         Ok(report)
     }
 
     /// Writes the new file.
     fn write_file(
         &self,
-        prepared: &Prepared,
+        opened: &Opened,
         exclusive: Option<Arc<Exclusive>>,
         is_wal: bool,
-        (progress, cancel): (&dyn Progress, &Cancel),
+        context: &Context<'_>,
     ) -> Result<CopyReport> {
-        let Prepared { snapshot, schema, objects, selection, masked, .. } = prepared;
+        let Opened { snapshot, schema, objects, selection, masked, .. } = opened;
         let header = self.header(snapshot, self.mode(is_wal))?;
         let verification = verification(snapshot, schema, self.no_verify)?;
         let made = match masked {
-            Some(Masked { masks, .. }) => {
-                let around = (progress, cancel);
-                Some(MaskedTables::make((self, prepared, masks), &header, around)?)
-            }
+            Some(Masked { masks, .. }) => Some(MaskedTables::make((self, opened, masks), &header, context)?),
             None => None,
         };
         let full_text = masked.as_ref().map_or(&[][..], |masked| &masked.full_text);
@@ -204,17 +222,17 @@ impl Copy {
             .iter()
             .filter(|object| selection.has(object) && !is_left_out(object))
             .map(|object| {
-                let tree = self.content(prepared, made.as_ref(), (&verification, object))?;
+                let tree = self.content(opened, made.as_ref(), (&verification, object))?;
                 Ok(CopiedObject { object, tree, keep: selection.keep(object, snapshot.header()) })
             })
             .collect::<Result<_>>()?;
-        let finish = |path: &Path| FullText::finish(full_text, snapshot, path, cancel);
+        let finish = |path: &Path| FullText::finish(full_text, snapshot, path, &context.cancel);
         let job = CopyJob {
             schema,
             objects: &copied,
             source_bytes: (snapshot.bytes(), snapshot.used_bytes()),
             header,
-            target: &prepared.settled.wanted.target,
+            target: &opened.settled.wanted.target,
             compact: self.compact || masked.is_some(),
             interior_first: self.interior_first,
             auto_vacuum: self.auto_vacuum_of(snapshot).number(),
@@ -224,9 +242,9 @@ impl Copy {
             finish: (!full_text.is_empty()).then_some(&finish),
             options: &self.write,
         };
-        let written = copied_database::copy(&job, progress, cancel);
-        let written = written.map_err(|error| with_remedy(error, |tree| prepared.without(tree)))?;
-        let report = CopyReport::new(prepared, &copied, &written, header.geometry);
+        let written = copied_database::copy(&job, context);
+        let written = written.map_err(|error| with_remedy(error, |tree| opened.without(tree)))?;
+        let report = CopyReport::new(opened, &copied, &written, header.geometry);
         Ok(match &made {
             Some(made) => report.after(&made.phases),
             None => report,
@@ -236,7 +254,7 @@ impl Copy {
     /// What the tree of an object is made of.
     fn content<'a>(
         &self,
-        Prepared { snapshot, schema, masked, .. }: &'a Prepared,
+        Opened { snapshot, schema, masked, .. }: &'a Opened,
         made: Option<&'a MaskedTables>,
         (verification, object): (&'a Verification<'a>, &'a StoredObject),
     ) -> Result<TreeContent<'a>> {
@@ -256,13 +274,8 @@ impl Copy {
         Ok(piece.map_or(TreeContent::None, |piece| TreeContent::Copied(vec![piece])))
     }
 
-    /// `exclusive` has the source, if the copy is to take its place.
-    fn prepare(
-        mut settled: Settled,
-        exclusive: Option<&Exclusive>,
-        progress: &dyn Progress,
-        cancel: &Cancel,
-    ) -> Result<Prepared> {
+    /// Opens the source. `exclusive` has the source, if the copy is to take its place.
+    fn open(mut settled: Settled, exclusive: Option<&Exclusive>, context: &Context<'_>) -> Result<Opened> {
         let this = settled.copy.clone();
         if this.write.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
@@ -278,20 +291,20 @@ impl Copy {
             Some(exclusive) => Snapshot::of_exclusive(&this.source, exclusive.connection(), &options)?,
             None => {
                 let folder = settled.wanted.target.temp_dir()?;
-                remote::snapshot(&this.source, &folder, &options, (progress, cancel))?
+                remote::snapshot(&this.source, &folder, &options, context)?
             }
         };
         settled.look_at(snapshot.header())?;
         this.refuse_interior_first(&snapshot)?;
-        let objects = snapshot.objects(cancel)?;
+        let objects = snapshot.objects(&context.cancel)?;
         let schema = snapshot.schema()?;
         let selection = Selection::new(&this, &snapshot, &schema, &objects)?;
         let snapshot = Arc::new(snapshot);
-        let mut prepared = Prepared { settled, snapshot, schema, objects, selection, masked: None };
+        let mut opened = Opened { settled, snapshot, schema, objects, selection, masked: None };
         if let Some(masking) = &this.mask {
-            prepared.masked = Some(Masked::new(masking, &prepared, cancel)?);
+            opened.masked = Some(Masked::new(masking, &opened, &context.cancel)?);
         }
-        Ok(prepared)
+        Ok(opened)
     }
 
     /// Refuses a target that exists and may not be replaced. To be called before the source is read: looking at a file that is read would
@@ -433,15 +446,30 @@ impl Copy {
     }
 }
 
+impl PreparedCopy {
+    /// Returns the plan of the copy.
+    pub fn plan(&self) -> &CopyPlan {
+        &self.plan
+    }
+
+    /// Copies the source as it is by now, watched and stopped by `context`.
+    ///
+    /// # Errors
+    /// As [`Copy::run_with`].
+    pub fn run(self, context: &Context<'_>) -> Result<CopyReport> {
+        self.copy.run_with(context)
+    }
+}
+
 impl Masked {
     /// Resolves masks, and looks for what they do not follow.
-    fn new(masking: &Masking, prepared: &Prepared, cancel: &Cancel) -> Result<Masked> {
-        let Prepared { snapshot, schema, objects, selection, .. } = prepared;
+    fn new(masking: &Masking, opened: &Opened, cancel: &Cancel) -> Result<Masked> {
+        let Opened { snapshot, schema, objects, selection, .. } = opened;
         refuse_old_descending(snapshot, schema)?;
         let masks = Masks::new(masking, snapshot, schema)?;
         let copied: Vec<&StoredObject> = objects.iter().filter(|object| selection.has(object)).collect();
         let full_text = FullText::all(&copied, &masks)?;
-        let plan = mask::look(prepared, masking, &masks, &full_text, cancel)?;
+        let plan = mask::look(opened, masking, &masks, &full_text, cancel)?;
         if let (true, [first, others @ ..]) = (masking.strict, &plan.warnings[..]) {
             let more = match others.len() {
                 0 => String::new(),

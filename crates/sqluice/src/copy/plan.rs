@@ -9,7 +9,7 @@ use sqluice_engine::output::Replacement;
 use sqluice_format::database::Header;
 use sqluice_reader::StoredObject;
 
-use super::{AutoVacuum, ChosenSetting, JournalMode, MaskPlan, Prepared, Purpose};
+use super::{AutoVacuum, ChosenSetting, JournalMode, MaskPlan, Opened, Purpose};
 
 /// What will be done.
 #[derive(Clone, Debug, Serialize)]
@@ -75,12 +75,12 @@ pub struct PlannedTree {
 
 impl CopyPlan {
     pub(super) fn new(
-        prepared: &Prepared,
+        opened: &Opened,
         header: &Header,
         mode: JournalMode,
         replacement: Option<Replacement>,
     ) -> CopyPlan {
-        let Prepared { settled, snapshot, schema, objects, selection, masked } = prepared;
+        let Opened { settled, snapshot, schema, objects, selection, masked } = opened;
         let copy = &settled.copy;
         let is_relocated = !copy.compact && masked.is_none() && header.geometry == snapshot.geometry();
         let by_leaves = if is_relocated { "full leaves as they are, others anew" } else { "all leaves anew" };

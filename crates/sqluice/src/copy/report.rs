@@ -13,7 +13,7 @@ use sqluice_engine::report::PhaseReport;
 use sqluice_format::page::Geometry;
 use sqluice_reader::StoredObject;
 
-use super::{ChosenSetting, MaskPlan, Prepared, Purpose};
+use super::{ChosenSetting, MaskPlan, Opened, Purpose};
 #[cfg(feature = "export")]
 use super::{Copy, inspect_file};
 
@@ -151,13 +151,13 @@ impl CopiedTable {
 impl CopyReport {
     /// The report of a copy as statements, before any is written.
     #[cfg(feature = "export")]
-    pub(super) fn of_statements(prepared: &Prepared) -> CopyReport {
-        CopyReport { output: "buffered", ..CopyReport::begun(prepared) }
+    pub(super) fn of_statements(opened: &Opened) -> CopyReport {
+        CopyReport { output: "buffered", ..CopyReport::begun(opened) }
     }
 
     /// What is known before anything is written.
-    fn begun(prepared: &Prepared) -> CopyReport {
-        let Prepared { settled, snapshot, objects, selection, .. } = prepared;
+    fn begun(opened: &Opened) -> CopyReport {
+        let Opened { settled, snapshot, objects, selection, .. } = opened;
         let copy = &settled.copy;
         let left_out = objects.iter().filter(|object| !selection.has(object));
         CopyReport {
@@ -188,7 +188,7 @@ impl CopyReport {
             purpose: copy.purpose,
             chosen: settled.chosen.clone(),
             files: Vec::new(),
-            mask: prepared.masked.as_ref().map(|masked| masked.plan.clone()),
+            mask: opened.masked.as_ref().map(|masked| masked.plan.clone()),
         }
     }
 
@@ -211,7 +211,7 @@ impl CopyReport {
     }
 
     pub(super) fn new(
-        prepared: &Prepared,
+        opened: &Opened,
         copied: &[CopiedObject<'_>],
         made: &Copied,
         geometry: Geometry,
@@ -228,7 +228,7 @@ impl CopyReport {
             replaced: made.replaced.clone(),
             replacement: made.replacement.clone(),
             removed: made.removed.clone(),
-            ..CopyReport::begun(prepared)
+            ..CopyReport::begun(opened)
         };
         for (CopiedObject { object, .. }, tree) in copied.iter().zip(&made.trees) {
             let Some(copied) = tree else {

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Cancel, Context};
 use sqluice_core::schema::token::terminated;
 use sqluice_core::schema::{Schema, Table, parents_first, quoted_text};
 use sqluice_engine::output::{WholeFile, WholeFiles, explained};
@@ -25,7 +25,7 @@ use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
 use sqluice_writers::in_order::InOrder;
 use sqluice_writers::sql::{SqlEncoder, SqlPiece};
 
-use super::Prepared;
+use super::Opened;
 use super::report::{CopiedTable, CopyReport};
 
 /// Bytes of a statement at most.
@@ -41,16 +41,16 @@ const FILE_BYTES_MAX: u64 = 100_000_000;
 const HEAD: &[u8] = b"PRAGMA defer_foreign_keys = TRUE;\n";
 
 /// Writes the files.
-pub(super) fn write(prepared: &Prepared, progress: &dyn Progress, cancel: &Cancel) -> Result<CopyReport> {
+pub(super) fn write(opened: &Opened, context: &Context<'_>) -> Result<CopyReport> {
     let started = Instant::now();
-    let Prepared { settled, snapshot, schema, objects, selection, .. } = prepared;
+    let Opened { settled, snapshot, schema, objects, selection, .. } = opened;
     let copy = &settled.copy;
     let kept: Vec<&StoredObject> = objects.iter().filter(|object| selection.has(object)).collect();
     refuse_unfit(&kept, schema)?;
     let folder = Folder::new(copy.target.clone(), copy.write.overwrite)?;
     let done = WholeFiles::new(folder.overwrite, 0);
-    let mut files = Files { folder: &folder, done, open: None, cancel };
-    progress.phase("copy", Some(Amount { rows: 0, bytes: snapshot.bytes() }));
+    let mut files = Files { folder: &folder, done, open: None, cancel: &context.cancel };
+    context.progress.phase("copy", Some(Amount { rows: 0, bytes: snapshot.bytes() }));
     let is_table = |object: &&&StoredObject| object.kind == "table" && !is_internal(object);
     let declared = kept.iter().filter(is_table).map(|object| {
         let table = schema.table(&object.name);
@@ -61,7 +61,7 @@ pub(super) fn write(prepared: &Prepared, progress: &dyn Progress, cancel: &Cance
     for table in &tables {
         files.statement(&table.sql)?;
     }
-    let mut report = CopyReport::of_statements(prepared);
+    let mut report = CopyReport::of_statements(opened);
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     report.threads = copy.write.threads.unwrap_or_else(cores);
     for table in &tables {
@@ -73,9 +73,9 @@ pub(super) fn write(prepared: &Prepared, progress: &dyn Progress, cancel: &Cance
         let wanted = Selection::default().columns(columns.clone());
         let rows = Rows::of_table(snapshot, schema, &table.name, &wanted)?;
         let encoder = SqlEncoder::new(&table.name, &columns, STATEMENT_BYTES_MAX);
-        let source = rows.source(PART_BYTES, cancel)?;
+        let source = rows.source(PART_BYTES, &context.cancel)?;
         let mut count = 0;
-        for piece in InOrder::start(source, encoder, report.threads, cancel) {
+        for piece in InOrder::start(source, encoder, report.threads, &context.cancel) {
             let SqlPiece { bytes, ends, rows, input_bytes } = piece?;
             let mut from = 0;
             for end in ends {
@@ -83,13 +83,13 @@ pub(super) fn write(prepared: &Prepared, progress: &dyn Progress, cancel: &Cance
                 from = end;
             }
             count += rows;
-            progress.advance(Amount { rows, bytes: input_bytes });
-            cancel.check()?;
+            context.progress.advance(Amount { rows, bytes: input_bytes });
+            context.cancel.check()?;
         }
         report.rows += count;
         report.tables.push(CopiedTable::of_statements(&table.name, count));
     }
-    for sql in sequences(prepared, &tables)? {
+    for sql in sequences(opened, &tables)? {
         files.statement(&sql)?;
     }
     for kind in ["index", "view", "trigger"] {
@@ -128,8 +128,8 @@ fn refuse_unfit(kept: &[&StoredObject], schema: &Schema) -> Result<()> {
 }
 
 /// What sets the largest rowids that AUTOINCREMENT tables have given.
-fn sequences(prepared: &Prepared, tables: &[&Table]) -> Result<Vec<String>> {
-    let largest = prepared.snapshot.sequences()?;
+fn sequences(opened: &Opened, tables: &[&Table]) -> Result<Vec<String>> {
+    let largest = opened.snapshot.sequences()?;
     let mut statements = Vec::new();
     for table in tables.iter().filter(|table| table.autoincrement) {
         let name = quoted_text(&table.name);

@@ -26,6 +26,7 @@ pub(crate) use options::given_mixed;
 pub use options::{Export, Target};
 pub use plan::{ExportPlan, PlannedFile};
 pub use report::{ExportReport, ExportedFile};
+pub use run::PreparedExport;
 pub use sqluice_reader::snapshot::ReadOptions;
 pub use sqluice_writers::formats::{self, OutputFormat};
 pub use sqluice_writers::unfit::Mixed;

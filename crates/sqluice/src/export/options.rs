@@ -24,10 +24,9 @@ pub enum Target {
 ///
 /// ```no_run
 /// use sqluice::export::Export;
-/// use sqluice::progress::{Cancel, Silent};
 ///
 /// let export = Export::new("shop.db", "orders.csv.gz").tables(["orders"]);
-/// let report = export.run(&Silent, &Cancel::new())?;
+/// let report = export.run()?;
 /// println!("{} rows", report.rows());
 /// # Ok::<(), sqluice::error::Error>(())
 /// ```

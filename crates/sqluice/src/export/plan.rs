@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::{Cancel, Progress, Silent};
+use sqluice_core::progress::Context;
 use sqluice_core::remote::without_secrets;
 use sqluice_core::schema::Schema;
 use sqluice_engine::output::WholeFile;
@@ -70,7 +70,7 @@ pub(super) struct Wanted {
 }
 
 /// A database that is open, and what is read of it.
-pub(super) struct Prepared {
+pub(super) struct Opened {
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) wanted: Vec<Wanted>,
     pub(super) threads: usize,
@@ -80,10 +80,10 @@ pub(super) struct Prepared {
 
 impl Export {
     /// Opens the database and finds out what is asked for.
-    pub(super) fn prepare(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Prepared> {
+    pub(super) fn open(&self, context: &Context<'_>) -> Result<Opened> {
         self.check()?;
         let folder = std::env::temp_dir();
-        let snapshot = remote::snapshot(&self.source, &folder, &self.read, (progress, cancel))?;
+        let snapshot = remote::snapshot(&self.source, &folder, &self.read, context)?;
         let snapshot = Arc::new(snapshot);
         let schema = snapshot.schema()?;
         let folder = self.folder(&schema);
@@ -125,7 +125,7 @@ impl Export {
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = self.threads.unwrap_or_else(cores);
         let new_folder = folder.filter(|folder| !folder.is_dir()).map(Path::to_owned);
-        Ok(Prepared { snapshot, wanted, threads, new_folder })
+        Ok(Opened { snapshot, wanted, threads, new_folder })
     }
 
     /// The folder that files go to; `None`: a single file.
@@ -186,12 +186,9 @@ impl Export {
         Ok(Wanted { rows, path, format, compression })
     }
 
-    /// What [`Export::run`] would do now.
-    ///
-    /// # Errors
-    /// As [`Export::run`], except for errors that only the run finds.
-    pub fn plan(&self, cancel: &Cancel) -> Result<ExportPlan> {
-        let prepared = self.prepare(&Silent, cancel)?;
+    /// Returns the plan of the export.
+    pub(super) fn plan(&self, context: &Context<'_>) -> Result<ExportPlan> {
+        let opened = self.open(context)?;
         let planned = |wanted: &Wanted| PlannedFile {
             table: self.query.is_none().then(|| wanted.rows.name().to_owned()),
             path: wanted.path.clone(),
@@ -203,12 +200,12 @@ impl Export {
             columns: wanted.rows.columns().iter().map(|column| column.name.clone()).collect(),
         };
         Ok(ExportPlan {
-            source: prepared.snapshot.name().to_owned(),
-            fetched: prepared.snapshot.is_fetched(),
-            journal_mode: prepared.snapshot.journal_mode().to_owned(),
-            lets_others_commit: prepared.snapshot.lets_others_commit(),
-            threads: prepared.threads,
-            files: prepared.wanted.iter().map(planned).collect(),
+            source: opened.snapshot.name().to_owned(),
+            fetched: opened.snapshot.is_fetched(),
+            journal_mode: opened.snapshot.journal_mode().to_owned(),
+            lets_others_commit: opened.snapshot.lets_others_commit(),
+            threads: opened.threads,
+            files: opened.wanted.iter().map(planned).collect(),
         })
     }
 }

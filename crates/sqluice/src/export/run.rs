@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Context};
 use sqluice_core::source::Source;
 use sqluice_engine::output::{WholeFiles, explained};
 use sqluice_reader::pages::DAMAGED_HINT;
@@ -22,40 +22,80 @@ use super::options::Export;
 use super::out::Out;
 #[cfg(feature = "parquet")]
 use super::out::OutWriter;
-use super::plan::Wanted;
+use super::plan::{ExportPlan, Wanted};
 use super::report::{ExportReport, ExportedFile};
 #[cfg(feature = "parquet")]
 use super::typed::{BATCH_BYTES, GROUP_BYTES, Typed, ValueOptions};
 
+/// An export with its plan, which [`Export::prepare`] returns.
+#[derive(Clone, Debug)]
+pub struct PreparedExport {
+    export: Export,
+    plan: ExportPlan,
+}
+
+impl PreparedExport {
+    /// Returns the plan of the export.
+    pub fn plan(&self) -> &ExportPlan {
+        &self.plan
+    }
+
+    /// Exports the database as it is by now, watched and stopped by `context`.
+    ///
+    /// # Errors
+    /// As [`Export::run_with`].
+    pub fn run(self, context: &Context<'_>) -> Result<ExportReport> {
+        self.export.run_with(context)
+    }
+}
+
 impl Export {
-    /// Does it.
+    /// Looks at the database and plans the export. Nothing is written.
+    ///
+    /// # Errors
+    /// As [`Export::run_with`], except for errors that only the run finds.
+    pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedExport> {
+        context.cancel.check()?;
+        let plan = self.plan(context)?;
+        Ok(PreparedExport { export: self.clone(), plan })
+    }
+
+    /// Exports, silently.
+    ///
+    /// # Errors
+    /// As [`Export::run_with`].
+    pub fn run(&self) -> Result<ExportReport> {
+        self.run_with(&Context::default())
+    }
+
+    /// Exports, watched and stopped by `context`.
     ///
     /// # Errors
     /// When the database can't be read, a value has no place in the format, or a file can't be written: no file appears, then. When some of
     /// several tables are damaged: the files of the others appear.
-    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<ExportReport> {
+    pub fn run_with(&self, context: &Context<'_>) -> Result<ExportReport> {
         let started = Instant::now();
-        let cancel = &cancel.child();
-        let prepared = self.prepare(progress, cancel)?;
-        let folder = prepared.new_folder.as_deref();
+        let context = &context.child();
+        let opened = self.open(context)?;
+        let folder = opened.new_folder.as_deref();
         if let Some(folder) = folder {
             std::fs::create_dir_all(folder).map_err(|error| {
                 let failure = Error::target(format!("cannot make the folder {}", folder.display()));
                 explained(failure.about(folder), error)
             })?;
         }
-        let mut whole = WholeFiles::new(self.overwrite, prepared.wanted.len());
+        let mut whole = WholeFiles::new(self.overwrite, opened.wanted.len());
         let mut files = Vec::new();
         let mut unreadable = Vec::new();
-        for wanted in &prepared.wanted {
-            let run = FileRun { export: self, threads: prepared.threads, progress, cancel };
+        for wanted in &opened.wanted {
+            let run = FileRun { export: self, threads: opened.threads, context };
             let written = Out::create(wanted.path.as_deref(), &mut whole)
                 .and_then(|out| run.write(wanted, out))
                 .and_then(|(file, out)| out.end(&mut whole).map(|()| file));
             match written {
                 Ok(file) => files.push(file),
                 // The other tables of a damaged database can be read.
-                Err(error) if prepared.wanted.len() > 1 && error.is_damaged() => {
+                Err(error) if opened.wanted.len() > 1 && error.is_damaged() => {
                     unreadable.push(error);
                 }
                 Err(error) => {
@@ -75,11 +115,11 @@ impl Export {
             return Err(error);
         }
         Ok(ExportReport {
-            source: prepared.snapshot.name().to_owned(),
-            fetched: prepared.snapshot.is_fetched(),
-            journal_mode: prepared.snapshot.journal_mode().to_owned(),
-            lets_others_commit: prepared.snapshot.lets_others_commit(),
-            threads: prepared.threads,
+            source: opened.snapshot.name().to_owned(),
+            fetched: opened.snapshot.is_fetched(),
+            journal_mode: opened.snapshot.journal_mode().to_owned(),
+            lets_others_commit: opened.snapshot.lets_others_commit(),
+            threads: opened.threads,
             seconds: started.elapsed().as_secs_f64(),
             files,
             removed,
@@ -102,8 +142,7 @@ fn unexported(mut unreadable: Vec<Error>, complete: usize) -> Option<Error> {
 struct FileRun<'r> {
     export: &'r Export,
     threads: usize,
-    progress: &'r dyn Progress,
-    cancel: &'r Cancel,
+    context: &'r Context<'r>,
 }
 
 impl FileRun<'_> {
@@ -135,13 +174,13 @@ impl FileRun<'_> {
     }
 
     fn begin(&self, wanted: &Wanted, source: &dyn Source) {
-        self.progress.phase(&format!("export {}", wanted.rows.name()), source.total());
+        self.context.progress.phase(&format!("export {}", wanted.rows.name()), source.total());
     }
 
     /// Notes what is done; whether more is wanted.
     fn goes_on(&self, out: &Out, rows: u64, bytes: u64) -> Result<bool> {
-        self.progress.advance(Amount { rows, bytes });
-        self.cancel.check()?;
+        self.context.progress.advance(Amount { rows, bytes });
+        self.context.cancel.check()?;
         Ok(!out.is_closed())
     }
 
@@ -155,11 +194,11 @@ impl FileRun<'_> {
     ) -> Result<(u64, Vec<String>)> {
         let (mixed, nulled) = (self.export.mixed, Arc::clone(nulled));
         let encoder = TextEncoder::new(format, names.to_vec(), wanted.compression, mixed, nulled);
-        let source = wanted.rows.source(PART_BYTES, self.cancel)?;
+        let source = wanted.rows.source(PART_BYTES, &self.context.cancel)?;
         self.begin(wanted, &*source);
         out.write(&encoder.head()?)?;
         let (separator, tail) = (encoder.separator()?, encoder.tail()?);
-        let mut pieces = InOrder::start(source, encoder, self.threads, self.cancel);
+        let mut pieces = InOrder::start(source, encoder, self.threads, &self.context.cancel);
         let mut all = 0;
         for piece in pieces.by_ref() {
             let TextPiece { bytes, rows, input_bytes } = piece?;
@@ -187,15 +226,22 @@ impl FileRun<'_> {
         nulled: &Arc<Nulled>,
         out: &mut Out,
     ) -> Result<(u64, Vec<String>)> {
-        let Typed { encoder, source, .. } =
-            Typed::open(&wanted.rows, names, self.values(), nulled, GROUP_BYTES, self.threads, self.cancel)?;
+        let Typed { encoder, source, .. } = Typed::open(
+            &wanted.rows,
+            names,
+            self.values(),
+            nulled,
+            GROUP_BYTES,
+            self.threads,
+            &self.context.cancel,
+        )?;
         self.begin(wanted, &*source);
         let mut writer = OutWriter { out, failed: None };
         let begun = ParquetFile::begin(&mut writer, encoder);
         let (mut file, encoder) = begun?;
         let mut all = 0;
         let mut written = Ok(());
-        for piece in InOrder::start(source, encoder, self.threads, self.cancel) {
+        for piece in InOrder::start(source, encoder, self.threads, &self.context.cancel) {
             let piece = piece?;
             let (rows, bytes) = (piece.rows, piece.input_bytes);
             all += rows;
@@ -203,8 +249,8 @@ impl FileRun<'_> {
             if written.is_err() {
                 break;
             }
-            self.progress.advance(Amount { rows, bytes });
-            self.cancel.check()?;
+            self.context.progress.advance(Amount { rows, bytes });
+            self.context.cancel.check()?;
         }
         let written = written.and_then(|()| file.finish());
         writer.explained(written)?;
@@ -219,20 +265,27 @@ impl FileRun<'_> {
         nulled: &Arc<Nulled>,
         out: &mut Out,
     ) -> Result<(u64, Vec<String>)> {
-        let Typed { encoder, source, .. } =
-            Typed::open(&wanted.rows, names, self.values(), nulled, BATCH_BYTES, self.threads, self.cancel)?;
+        let Typed { encoder, source, .. } = Typed::open(
+            &wanted.rows,
+            names,
+            self.values(),
+            nulled,
+            BATCH_BYTES,
+            self.threads,
+            &self.context.cancel,
+        )?;
         self.begin(wanted, &*source);
         let mut writer = OutWriter { out, failed: None };
         let schema = Arc::clone(encoder.schema());
         let mut all = 0;
         let written = (|| {
             let mut file = ArrowFile::begin(&mut writer, &schema)?;
-            for piece in InOrder::start(source, encoder, self.threads, self.cancel) {
+            for piece in InOrder::start(source, encoder, self.threads, &self.context.cancel) {
                 let ArrowPiece { batches, rows, input_bytes } = piece?;
                 batches.iter().try_for_each(|batch| file.write(batch))?;
                 all += rows;
-                self.progress.advance(Amount { rows, bytes: input_bytes });
-                self.cancel.check()?;
+                self.context.progress.advance(Amount { rows, bytes: input_bytes });
+                self.context.cancel.check()?;
             }
             file.finish()
         })();

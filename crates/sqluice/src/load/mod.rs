@@ -6,7 +6,7 @@
 //!  tables    which files fill which table, and the columns that each table needs
 //!  order     whether the rows come in the order of their rowids
 //!  plan      schema, write paths, and an estimate of the database's size
-//!  attempts  parts of all files become pages, until an attempt refutes no assumption of its plan
+//!  run       parts of all files become pages, until an attempt refutes no assumption of its plan
 //! ```
 //!
 //! Types are guessed from the first [`SAMPLE_BYTES`] of each file, which for most files is all. A wrong guess costs time, never
@@ -20,11 +20,11 @@
 //! Invariant: the first fault of the input is the one that is reported. So reading for types passes over what is bad: the load
 //! finds it.
 
-mod attempts;
 pub(crate) mod files;
 mod order;
 mod plan;
 pub(crate) mod request;
+mod run;
 mod tables;
 
 use std::time::Instant;
@@ -33,11 +33,11 @@ use files::{bad_files, open_all};
 pub use request::options::{Load, NameFrom, SAMPLE_BYTES};
 use request::{Request, shared_paths};
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::{Amount, Cancel, Progress, Silent};
+use sqluice_core::progress::{Amount, Cancel, Context};
 use sqluice_core::schema::Schema;
-use sqluice_engine::attempts as engine_attempts;
+use sqluice_engine::attempts;
 use sqluice_engine::plan::Plan;
-use sqluice_engine::report::{InputReport, PhaseReport, SkippedFile};
+use sqluice_engine::report::{InputReport, PhaseReport, Report, SkippedFile};
 pub use sqluice_sources::formats::{self, FileFormat, FormatOptions};
 use tables::table::LoadTable;
 
@@ -46,8 +46,7 @@ use crate::remote;
 /// A load that knows its input.
 pub struct PreparedLoad {
     load: Request,
-    cancel: Cancel,
-    /// A flag that is set with `cancel`, or by a failed attempt, and that ends the wait for a pipe.
+    /// A flag that is set by a failed attempt, or with the flag of the call that is running. It ends the wait for a pipe: open files hold it.
     stop: Cancel,
     tables: Vec<LoadTable>,
     schema: Schema,
@@ -77,32 +76,41 @@ impl Spent {
 }
 
 impl Load {
-    /// Samples the files and plans the load. Nothing is written. `cancel`, once set, ends the planning and later the run.
+    /// Loads the files, silently.
+    ///
+    /// # Errors
+    /// As [`Load::prepare`] and [`PreparedLoad::run`].
+    pub fn run(&self) -> Result<Report> {
+        self.run_with(&Context::default())
+    }
+
+    /// Loads the files, watched and stopped by `context`.
+    ///
+    /// # Errors
+    /// As [`Load::prepare`] and [`PreparedLoad::run`].
+    pub fn run_with(&self, context: &Context<'_>) -> Result<Report> {
+        self.prepare(context)?.run(context)
+    }
+
+    /// Samples the files and plans the load. Nothing is written. If sampling takes long, the number of sampled files is reported to the
+    /// progress of `context`, as rows of the phase `sample`.
     ///
     /// # Errors
     /// If something is in the way of the database, the database does not fit the disk, a file can't be read, or a file does not fit the
     /// schema.
-    pub fn prepare(self, cancel: &Cancel) -> Result<PreparedLoad> {
-        self.prepare_watched(cancel, &Silent)
-    }
-
-    /// Prepares the load as [`Load::prepare`] does. If sampling takes long, the number of sampled files is reported to `progress`, as rows
-    /// of the phase `sample`.
-    ///
-    /// # Errors
-    /// As [`Load::prepare`].
-    pub fn prepare_watched(mut self, cancel: &Cancel, progress: &dyn Progress) -> Result<PreparedLoad> {
+    pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedLoad> {
         let started = Instant::now();
         // Before a pipe loses anything.
-        request::check(&self)?;
-        remote::connect(Some(&self.target), &mut self.write, cancel)?;
-        let inputs = remote::expand_within(&self.files, &self.write.requests, cancel)?;
-        shared_paths::refuse_shared(&self, &inputs)?;
-        let load = Request::new(self, &inputs)?;
+        request::check(self)?;
+        let mut load = self.clone();
+        remote::connect(Some(&load.target), &mut load.write, &context.cancel)?;
+        let inputs = remote::expand_within(&load.files, &load.write.requests, &context.cancel)?;
+        shared_paths::refuse_shared(&load, &inputs)?;
+        let load = Request::new(load, &inputs)?;
         load.check_targets()?;
-        let stop = cancel.child();
+        let context = context.child();
         let mut spent = Spent::default();
-        let (mut files, mut bad) = open_all::open_all(&load, &inputs, &stop, progress)?;
+        let (mut files, mut bad) = open_all::open_all(&load, &inputs, &context)?;
         if load.skip_bad_files || !bad.is_empty() {
             let (good, with_bad_rows) = bad_files::with_bad_rows(&load, files);
             files = good;
@@ -115,11 +123,10 @@ impl Load {
         bad_files::in_order(&mut bad, &inputs);
         let skipped = bad_files::judge(&load, good, bad)?;
         let (schema, plan) = plan::plan(&load, &mut tables)?;
-        let cancel = cancel.clone();
-        let mut prepared =
-            PreparedLoad { load, cancel, stop, tables, schema, plan, skipped, unread: None, spent };
+        let stop = context.cancel;
+        let mut prepared = PreparedLoad { load, stop, tables, schema, plan, skipped, unread: None, spent };
         prepared.estimate();
-        engine_attempts::note_destination(&prepared.schema, &mut prepared.plan);
+        attempts::note_destination(&prepared.schema, &mut prepared.plan);
         prepared.plan.refuse()?;
         prepared.spent.phase("plan", planning);
         Ok(prepared)
@@ -135,6 +142,13 @@ impl PreparedLoad {
     /// Returns the plan of the load.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Returns the context of the call that is running, with the flag that open files hold. From now on, that flag follows the flag of this
+    /// call, instead of the flag that the call before had.
+    fn begin<'c>(&self, context: &Context<'c>) -> Context<'c> {
+        self.stop.follow(&context.cancel);
+        context.clone().cancel(&self.stop)
     }
 
     /// Plans again, for what is known now. The size of the database is not measured again.

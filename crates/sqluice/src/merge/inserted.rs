@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rusqlite::types::{ToSqlOutput, Value};
 use rusqlite::{Connection, ffi, params_from_iter};
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Context};
 use sqluice_core::schema::quoted;
 use sqluice_core::sqlite_error::failed;
 use sqluice_engine::options::OnConflict;
@@ -46,28 +46,28 @@ pub(super) fn insert(
     sources: &[Source],
     shared: &[Shared],
     tables: &[MergedTable<'_>],
-    (progress, cancel): (&dyn Progress, &Cancel),
+    context: &Context<'_>,
 ) -> Result<Option<InsertedTables>> {
     let is_inserted = |merged: &&MergedTable<'_>| matches!(merged.method, Method::Inserted(_));
     if !tables.iter().any(|merged| is_inserted(&merged)) {
         return Ok(None);
     }
-    progress.phase("insert", None);
+    context.progress.phase("insert", None);
     let file = target.scratch()?;
-    let connection = begin_temporary(file.path(), sources[0].snapshot.header(), cancel)?;
+    let connection = begin_temporary(file.path(), sources[0].snapshot.header(), &context.cancel)?;
     let mut left_out = vec![0; tables.len()];
     for (merged, left_out) in tables.iter().zip(&mut left_out).filter(|(merged, _)| is_inserted(merged)) {
-        let filling = Filling { merge, sources, shared, merged, connection: &connection, progress, cancel };
+        let filling = Filling { merge, sources, shared, merged, connection: &connection, context };
         *left_out = filling.fill()?;
     }
     let cannot = |error| failed(error, "write a temporary database");
     connection.execute_batch("COMMIT").map_err(cannot)?;
     connection.close().map_err(|(_, error)| cannot(error))?;
-    cancel.check()?;
+    context.cancel.check()?;
     let mut options = ReadOptions::new();
     options.pending_byte = Some(merge.write.tuning.pending_byte);
-    let snapshot = Snapshot::begin(file.path(), &options, cancel)?;
-    let objects = snapshot.objects(cancel)?;
+    let snapshot = Snapshot::begin(file.path(), &options, &context.cancel)?;
+    let objects = snapshot.objects(&context.cancel)?;
     let named = objects.iter().enumerate();
     let places = named.map(|(at, object)| ((object.kind == "trigger", object.name.to_ascii_lowercase()), at));
     let places = places.collect();
@@ -81,8 +81,7 @@ struct Filling<'f, 's> {
     shared: &'f [Shared],
     merged: &'f MergedTable<'s>,
     connection: &'f Connection,
-    progress: &'f dyn Progress,
-    cancel: &'f Cancel,
+    context: &'f Context<'f>,
 }
 
 impl Filling<'_, '_> {
@@ -131,7 +130,7 @@ impl Filling<'_, '_> {
 
     /// Inserts the rows of a source; returns how many it has.
     fn insert(&self, member: &Member) -> Result<u64> {
-        let Filling { merge, sources, merged, connection, progress, cancel, .. } = *self;
+        let Filling { merge, sources, merged, connection, context, .. } = *self;
         let source = &sources[member.source];
         let Some(table) = source.schema.table(&merged.table.name) else { return Ok(0) };
         let given = table.columns.iter().filter(|column| column.generated.is_none());
@@ -171,8 +170,8 @@ impl Filling<'_, '_> {
             })?;
             count += 1;
             if count % REPORTED_ROWS == 0 {
-                cancel.check()?;
-                progress.advance(Amount { rows: REPORTED_ROWS, bytes: 0 });
+                context.cancel.check()?;
+                context.progress.advance(Amount { rows: REPORTED_ROWS, bytes: 0 });
             }
         }
         Ok(count)

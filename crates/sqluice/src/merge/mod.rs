@@ -2,9 +2,8 @@
 //!
 //! ```no_run
 //! use sqluice::merge::Merge;
-//! use sqluice::progress::{Cancel, Silent};
 //!
-//! let report = Merge::new("all.db", ["shard1.db", "shard2.db"]).run(&Silent, &Cancel::new())?;
+//! let report = Merge::new("all.db", ["shard1.db", "shard2.db"]).run()?;
 //! println!("{} rows", report.rows);
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
@@ -34,7 +33,7 @@ mod virtual_tables;
 use std::time::Instant;
 
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::{Cancel, Progress, Silent};
+use sqluice_core::progress::Context;
 use sqluice_engine::output::{Exclusive, Replacement, Target, Wanted};
 use sqluice_engine::plan::Memory;
 use sqluice_engine::report::PhaseReport;
@@ -47,54 +46,89 @@ pub use report::{MergeReport, MergedIndex, MergedSource, MergedTable, OrphanedRo
 use crate::remote;
 use design::Design;
 
-impl Merge {
-    /// Connects to the store, if the target is a URL. The plan and the run do so otherwise.
+/// A merge with its plan, which [`Merge::prepare`] returns.
+#[derive(Clone, Debug)]
+pub struct PreparedMerge {
+    merge: Merge,
+    plan: MergePlan,
+}
+
+impl PreparedMerge {
+    /// Returns the plan of the merge.
+    pub fn plan(&self) -> &MergePlan {
+        &self.plan
+    }
+
+    /// Merges the sources as they are by now, watched and stopped by `context`.
     ///
     /// # Errors
-    /// When it can't be reached.
-    pub fn connect(mut self, cancel: &Cancel) -> Result<Merge> {
-        remote::connect(Some(&self.target), &mut self.write, cancel)?;
+    /// As [`Merge::run_with`].
+    pub fn run(self, context: &Context<'_>) -> Result<MergeReport> {
+        self.merge.run_with(context)
+    }
+}
+
+impl Merge {
+    /// Connects to the store if the target is a URL, for [`Merge::wanted`]. Otherwise the plan and the run connect.
+    ///
+    /// # Errors
+    /// When the store can't be reached.
+    #[doc(hidden)]
+    pub fn connect(mut self, context: &Context<'_>) -> Result<Merge> {
+        remote::connect(Some(&self.target), &mut self.write, &context.cancel)?;
         Ok(self)
     }
 
-    /// What [`Merge::run`] would do now.
+    /// Looks at the sources and plans the merge. Nothing is written.
     ///
     /// # Errors
-    /// As [`Merge::run`], except for errors that only the run finds.
-    pub fn plan(&self, cancel: &Cancel) -> Result<MergePlan> {
-        if remote::is_unconnected(Some(&self.target), &self.write) {
-            return self.clone().connect(cancel)?.plan(cancel);
-        }
+    /// As [`Merge::run_with`], except for errors that only the run finds.
+    pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedMerge> {
+        context.cancel.check()?;
+        let merge = self.clone().connect(context)?;
+        let plan = merge.plan(context)?;
+        Ok(PreparedMerge { merge, plan })
+    }
+
+    fn plan(&self, context: &Context<'_>) -> Result<MergePlan> {
         let wanted = self.wanted();
         self.refuse(&wanted)?;
         // Asked before the target is read: looking at its file would end its locks.
         let replacement = self.replacement(&wanted)?;
-        let sources = sources::open(self, &wanted.target, None, (&Silent, cancel))?;
+        let sources = sources::open(self, &wanted.target, None, context)?;
         let shared = sources::shared(&sources)?;
-        let design = Design::new(self, &sources, &shared, cancel)?;
+        let design = Design::new(self, &sources, &shared, &context.cancel)?;
         Ok(MergePlan { replacement, ..MergePlan::new(self, &sources, &shared, &design) })
     }
 
-    /// Merges.
+    /// Merges, silently.
+    ///
+    /// # Errors
+    /// As [`Merge::run_with`].
+    pub fn run(&self) -> Result<MergeReport> {
+        self.run_with(&Context::default())
+    }
+
+    /// Merges, watched and stopped by `context`.
     ///
     /// # Errors
     /// When a source can't be read or is damaged, objects of the same name differ, rows have the same key, or the target can't be
     /// written: it is as it was, or absent, then.
-    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<MergeReport> {
+    pub fn run_with(&self, context: &Context<'_>) -> Result<MergeReport> {
         if remote::is_unconnected(Some(&self.target), &self.write) {
-            return self.clone().connect(cancel)?.run(progress, cancel);
+            return self.clone().connect(context)?.run_with(context);
         }
         let wanted = self.wanted();
         self.refuse(&wanted)?;
         sources::named(self)?;
-        progress.phase("lock", None);
+        context.progress.phase("lock", None);
         let started = Instant::now();
         let keeps = self.keeps_target();
         // Looked at before it is locked: closing a file ends its locks.
-        let before = if keeps { wanted.replacing().recover_replaced(cancel)? } else { None };
+        let before = if keeps { wanted.replacing().recover_replaced(&context.cancel)? } else { None };
         // Released when all of it is read, and so after the snapshot.
-        let exclusive = keeps.then(|| Exclusive::take(&wanted.target, cancel)).transpose()?;
-        let mut report = run::run(self, &wanted.target, exclusive, progress, cancel)?;
+        let exclusive = keeps.then(|| Exclusive::take(&wanted.target, &context.cancel)).transpose()?;
+        let mut report = run::run(self, &wanted.target, exclusive, context)?;
         report.before = before;
         let seconds = started.elapsed().as_secs_f64();
         // What precedes the first page: locks, keys that are repeated, and rows that SQLite inserts.

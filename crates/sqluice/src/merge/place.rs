@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::{Cancel, Context};
 use sqluice_engine::attempts::copied_leaves::{LeavesJob, PageRange};
 use sqluice_engine::options::WriteOptions;
 use sqluice_reader::snapshot::ReadOptions;
@@ -42,14 +42,8 @@ impl Place {
     ///
     /// # Errors
     /// When the source can't be read or is damaged, or has no such table with rows.
-    pub fn count(
-        source: &Path,
-        table: &str,
-        options: &WriteOptions,
-        progress: &dyn Progress,
-        cancel: &Cancel,
-    ) -> Result<u32> {
-        with_table(source, table, options, cancel, |job| job.count(progress, cancel))
+    pub fn count(source: &Path, table: &str, options: &WriteOptions, context: &Context<'_>) -> Result<u32> {
+        with_table(source, table, options, &context.cancel, |job| job.count(context))
     }
 
     /// Copies the leaves to their place, and makes the list of them, a new file. Any process that sees the source and the file can do
@@ -58,16 +52,10 @@ impl Place {
     /// # Errors
     /// When the source can't be read, is damaged or has changed, or the file can't be written: also because the merge has been completed or
     /// given up meanwhile.
-    pub fn write(
-        &self,
-        list: &Path,
-        options: &WriteOptions,
-        progress: &dyn Progress,
-        cancel: &Cancel,
-    ) -> Result<()> {
+    pub fn write(&self, list: &Path, options: &WriteOptions, context: &Context<'_>) -> Result<()> {
         let Place { file, first_page, pages, .. } = self;
         let run = PageRange { file, first_page: *first_page, pages: *pages, list };
-        with_table(&self.source, &self.table, options, cancel, |job| job.write(&run, progress, cancel))
+        with_table(&self.source, &self.table, options, &context.cancel, |job| job.write(&run, context))
     }
 }
 

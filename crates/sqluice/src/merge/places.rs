@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::{Cancel, Silent};
+use sqluice_core::progress::Context;
 use sqluice_engine::options::OnConflict;
 use sqluice_engine::output::create_shared;
 
@@ -27,19 +27,19 @@ impl Merge {
     /// is the case if rowids of sources overlap, only one has rows, rows may be left out, or the file system has no locks.
     ///
     /// # Errors
-    /// As [`Merge::plan`], and when the file can't be made.
+    /// As [`Merge::prepare`], and when the file can't be made.
     pub fn places(
         &self,
         table: &str,
         file: &Path,
         pages: &[u32],
-        cancel: &Cancel,
+        context: &Context<'_>,
     ) -> Result<Option<Vec<Place>>> {
         let wanted = self.wanted();
         self.refuse(&wanted)?;
-        let sources = sources::open(self, &wanted.target, None, (&Silent, cancel))?;
+        let sources = sources::open(self, &wanted.target, None, context)?;
         let shared = sources::shared(&sources)?;
-        let design = Design::new(self, &sources, &shared, cancel)?;
+        let design = Design::new(self, &sources, &shared, &context.cancel)?;
         let merged = design.tables.iter().find(|merged| merged.table.name.eq_ignore_ascii_case(table));
         let Some(merged) = merged.filter(|merged| self.takes_places(merged, &sources, &design)) else {
             return Ok(None);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::Context;
 use sqluice_engine::attempts::copied_database::{
     self, CopiedObject, CopiedPiece, CopyJob, SharedTree, TreeContent, repeated_rows,
 };
@@ -36,13 +36,12 @@ pub(super) fn run(
     merge: &Merge,
     target: &Target,
     exclusive: Option<Exclusive>,
-    progress: &dyn Progress,
-    cancel: &Cancel,
+    context: &Context<'_>,
 ) -> Result<MergeReport> {
-    let sources = sources::open(merge, target, exclusive.as_ref(), (progress, cancel))?;
+    let sources = sources::open(merge, target, exclusive.as_ref(), context)?;
     let shared = sources::shared(&sources)?;
-    let design = Design::new(merge, &sources, &shared, cancel)?;
-    let inserted = inserted::insert((merge, target), &sources, &shared, &design.tables, (progress, cancel))?;
+    let design = Design::new(merge, &sources, &shared, &context.cancel)?;
+    let inserted = inserted::insert((merge, target), &sources, &shared, &design.tables, context)?;
     let lists = merge.lists(&sources, &design)?;
     let verifications = sources
         .iter()
@@ -57,10 +56,10 @@ pub(super) fn run(
         lists: &lists,
         verifications: &verifications,
     };
-    let left_out = run.left_out(progress, cancel)?;
+    let left_out = run.left_out(context)?;
     let orphans = match merge.write.on_conflict {
         OnConflict::Abort => Vec::new(),
-        OnConflict::Ignore | OnConflict::Replace => orphans::find(&run, &left_out, cancel)?,
+        OnConflict::Ignore | OnConflict::Replace => orphans::find(&run, &left_out, &context.cancel)?,
     };
     if merge.orphans == Orphans::Refuse && !orphans.is_empty() {
         return Err(orphans::refused(&orphans));
@@ -78,7 +77,7 @@ pub(super) fn run(
     let source_bytes = sources.iter().map(|source| source.snapshot.bytes()).sum();
     let used_bytes = sources.iter().map(|source| source.snapshot.used_bytes()).sum();
     let finish = |path: &std::path::Path| {
-        virtual_tables::finish(merge, &design.virtual_tables, &sources, path, cancel)
+        virtual_tables::finish(merge, &design.virtual_tables, &sources, path, &context.cancel)
     };
     let is_finished = virtual_tables::is_needed(merge, &design.virtual_tables);
     let options = merge.write.clone().on_conflict(OnConflict::Abort);
@@ -97,7 +96,7 @@ pub(super) fn run(
         finish: is_finished.then_some(&finish),
         options: &options,
     };
-    let made = copied_database::copy(&job, progress, cancel).map_err(|error| {
+    let made = copied_database::copy(&job, context).map_err(|error| {
         let error = crate::copy::with_remedy(error, |tree| without_table(&tree.table));
         with_remedy(merge, &design, error)
     })?;
@@ -160,7 +159,7 @@ impl<'r> Run<'r> {
     }
 
     /// The rows that are left out because of their keys.
-    fn left_out(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<LeftOut> {
+    fn left_out(&self, context: &Context<'_>) -> Result<LeftOut> {
         let Run { merge, sources, shared, design, .. } = *self;
         let mut left_out = LeftOut::new();
         if merge.write.on_conflict == OnConflict::Abort {
@@ -185,9 +184,9 @@ impl<'r> Run<'r> {
             if trees.is_empty() {
                 continue;
             }
-            progress.phase(&format!("keys of {}", merged.table.name), None);
+            context.progress.phase(&format!("keys of {}", merged.table.name), None);
             let on_conflict = merge.write.on_conflict;
-            let rows = repeated_rows(&schema, &trees, on_conflict, &merge.write, (progress, cancel))?;
+            let rows = repeated_rows(&schema, &trees, on_conflict, &merge.write, context)?;
             for (piece, rowid) in rows {
                 let source = merged.members[piece as usize].source;
                 left_out.entry((source, place)).or_default().push(rowid);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::{Cancel, Context};
 use sqluice_core::schema::Schema;
 use sqluice_core::size::grouped;
 use sqluice_engine::output::{Exclusive, Target};
@@ -71,7 +71,7 @@ pub(super) fn open(
     merge: &Merge,
     target: &Target,
     exclusive: Option<&Exclusive>,
-    (progress, cancel): (&dyn Progress, &Cancel),
+    context: &Context<'_>,
 ) -> Result<Vec<Source>> {
     let adds = merge.adds_to_target();
     let seen = named(merge)?;
@@ -88,9 +88,9 @@ pub(super) fn open(
             Some(exclusive) if adds && sources.is_empty() => {
                 Snapshot::of_exclusive(path, exclusive.connection(), &options)?
             }
-            _ => remote::snapshot(path, &folder, &options, (progress, cancel))?,
+            _ => remote::snapshot(path, &folder, &options, context)?,
         };
-        sources.push(Source::new(snapshot, cancel)?);
+        sources.push(Source::new(snapshot, &context.cancel)?);
     }
     Ok(sources)
 }

@@ -2,9 +2,8 @@
 //!
 //! ```no_run
 //! use sqluice::profile::Profile;
-//! use sqluice::progress::{Cancel, Silent};
 //!
-//! let report = Profile::new("shop.db").run(&Silent, &Cancel::new())?;
+//! let report = Profile::new("shop.db").run()?;
 //! std::fs::write("shop.sql", &report.text)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -43,7 +42,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::Context;
 use sqluice_core::schema::{Schema, Table, parents_first, quoted};
 use sqluice_core::similar;
 use sqluice_reader::Snapshot;
@@ -60,11 +59,19 @@ use scan::{TableFacts, Wanted};
 use schema_file::SchemaFile;
 
 impl Profile {
-    /// Reads the database and describes it.
+    /// Reads the database and describes it, silently.
+    ///
+    /// # Errors
+    /// As [`Profile::run_with`].
+    pub fn run(&self) -> Result<ProfileReport> {
+        self.run_with(&Context::default())
+    }
+
+    /// Reads the database and describes it, watched and stopped by `context`.
     ///
     /// # Errors
     /// When the database can't be read, or a table that is named does not exist.
-    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<ProfileReport> {
+    pub fn run_with(&self, context: &Context<'_>) -> Result<ProfileReport> {
         let started = Instant::now();
         if self.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
@@ -72,21 +79,21 @@ impl Profile {
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = self.threads.unwrap_or_else(cores);
         let folder = std::env::temp_dir();
-        let snapshot = Arc::new(remote::snapshot(&self.source, &folder, &self.read, (progress, cancel))?);
+        let snapshot = Arc::new(remote::snapshot(&self.source, &folder, &self.read, context)?);
         let schema = snapshot.schema()?;
         self.refuse_unknown(&snapshot, &schema)?;
-        let mut file = SchemaFile::new(&snapshot, &schema, |name| self.has(name), cancel)?;
+        let mut file = SchemaFile::new(&snapshot, &schema, |name| self.has(name), &context.cancel)?;
         let mut rows: Vec<Option<u64>> = vec![None; schema.tables.len()];
         for index in parents_first(&schema.tables.iter().collect::<Vec<_>>()) {
             let table = &schema.tables[index];
             if self.has(&table.name) {
-                let facts = read(&snapshot, &schema, table, threads, progress, cancel)?;
+                let facts = read(&snapshot, &schema, table, threads, context)?;
                 rows[index] = Some(facts.rows);
                 self.count_parents(&snapshot, &schema, table, &mut rows)?;
                 self.describe(World { schema: &schema, rows: &rows }, table, &facts, &mut file);
             }
         }
-        progress.phase("describe", None);
+        context.progress.phase("describe", None);
         let (text, notes) = file.finish(self.rules().common)?;
         let tables = schema.tables.iter().zip(&rows).filter_map(|(table, rows)| {
             let (name, rows) = (table.name.clone(), (*rows)?);
@@ -186,8 +193,7 @@ fn read(
     schema: &Schema,
     table: &Table,
     threads: usize,
-    progress: &dyn Progress,
-    cancel: &Cancel,
+    context: &Context<'_>,
 ) -> Result<TableFacts> {
     let read: Vec<usize> =
         (0..table.columns.len()).filter(|column| table.columns[*column].generated.is_none()).collect();
@@ -199,5 +205,5 @@ fn read(
     let groups =
         keys::counted_groups(table).iter().map(|group| group.iter().filter_map(place).collect()).collect();
     let wanted = Wanted { is_counted: read.iter().map(|column| !is_unique(column)).collect(), groups };
-    scan::scan(&rows, &wanted, threads, progress, cancel)
+    scan::scan(&rows, &wanted, threads, context)
 }

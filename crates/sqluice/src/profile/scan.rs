@@ -8,7 +8,7 @@
 
 use sqluice_core::batch::{Batch, Column, Value, Values};
 use sqluice_core::error::Result;
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Context};
 use sqluice_core::source::{BadText, Part, Refused, WithBadText, scan};
 use sqluice_reader::rows::{PART_BYTES, Rows};
 
@@ -182,11 +182,10 @@ pub(super) fn scan(
     rows: &Rows,
     wanted: &Wanted,
     threads: usize,
-    progress: &dyn Progress,
-    cancel: &Cancel,
+    context: &Context<'_>,
 ) -> Result<TableFacts> {
-    let mut source = rows.source(PART_BYTES, cancel)?;
-    progress.phase(&format!("profile {}", rows.name()), source.total());
+    let mut source = rows.source(PART_BYTES, &context.cancel)?;
+    context.progress.phase(&format!("profile {}", rows.name()), source.total());
     let begin = || (TableFacts::new(wanted), Vec::new());
     let look = |(facts, hashes): &mut (TableFacts, Vec<u64>), number: u64, part: &mut dyn Part| {
         let before = facts.rows;
@@ -195,10 +194,10 @@ pub(super) fn scan(
             Ok(())
         };
         part.decode(&mut WithBadText(BadText::Replace, take))?;
-        progress.advance(Amount { rows: facts.rows - before, bytes: part.input_bytes() });
+        context.progress.advance(Amount { rows: facts.rows - before, bytes: part.input_bytes() });
         Ok(())
     };
-    let (all, read) = scan::scan(&mut *source, threads, cancel, begin, look);
+    let (all, read) = scan::scan(&mut *source, threads, &context.cancel, begin, look);
     read?;
     let mut facts = TableFacts::new(wanted);
     all.into_iter().for_each(|(some, _)| facts.merge(some));

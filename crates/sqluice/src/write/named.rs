@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 
 use sqluice_core::error::{Assumption, Error, Result, Setting, message};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Context};
 use sqluice_core::remote::is_url;
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::setters;
@@ -146,17 +146,35 @@ impl Write {
         }
     }
 
+    /// Writes the rows of one source for each of [`Write::rows`], in their order, silently.
+    ///
+    /// # Errors
+    /// As [`Write::prepare`] and [`PreparedWrite::run`].
+    pub fn run(&self, sources: Vec<Box<dyn Source + '_>>) -> Result<Report> {
+        self.run_with(sources, &Context::default())
+    }
+
+    /// Writes the rows of one source for each of [`Write::rows`], in their order, watched and stopped by `context`.
+    ///
+    /// # Errors
+    /// As [`Write::prepare`] and [`PreparedWrite::run`].
+    pub fn run_with(&self, sources: Vec<Box<dyn Source + '_>>, context: &Context<'_>) -> Result<Report> {
+        self.prepare(context)?.run(sources, context)
+    }
+
     /// Decides what will be done. Nothing is written.
     ///
     /// # Errors
     /// When a table is unknown or in the way, columns do not fit, or the database can't be written.
-    pub fn prepare(&self) -> Result<PreparedWrite> {
-        if remote::is_unconnected(Some(&self.target), &self.options) {
-            let mut write = self.clone();
-            remote::connect(Some(&self.target), &mut write.options, &Cancel::new())?;
-            return write.prepare();
-        }
-        let Write { rows, options, .. } = self;
+    pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedWrite> {
+        context.cancel.check()?;
+        let mut write = self.clone();
+        remote::connect(Some(&write.target), &mut write.options, &context.cancel)?;
+        write.plan()
+    }
+
+    fn plan(self) -> Result<PreparedWrite> {
+        let Write { rows, options, .. } = &self;
         let target = Target::resolve(&self.target, options);
         let existing = attempts::look(Some(&target), options)?;
         let schema = match &existing {
@@ -179,7 +197,7 @@ impl Write {
             tables.push((index, filled));
         }
         plan.refuse()?;
-        Ok(PreparedWrite { write: self.clone(), plan, schema, tables })
+        Ok(PreparedWrite { write: self, plan, schema, tables })
     }
 
     /// The schema with the existing tables that get rows, without those that get none.
@@ -321,23 +339,18 @@ impl PreparedWrite {
         (&self.schema.tables[*table], filled)
     }
 
-    /// Does it, with a source for the rows of each table, in their order.
+    /// Writes the rows of one source for each table, in their order, watched and stopped by `context`.
     ///
     /// # Errors
     /// When a source fails, a value can't be stored, or the database can't be written: it is as it was, then.
-    pub fn run(
-        mut self,
-        mut sources: Vec<Box<dyn Source + '_>>,
-        progress: &dyn Progress,
-        cancel: &Cancel,
-    ) -> Result<Report> {
+    pub fn run(mut self, mut sources: Vec<Box<dyn Source + '_>>, context: &Context<'_>) -> Result<Report> {
         let (tables, given) = (self.tables.len(), sources.len());
         if tables != given {
             return Err(Error::usage(format!("{given} sources of rows for {tables} tables")));
         }
         let done = attempts::run(
             &mut self,
-            |prepared| Outcome::of(prepared.attempt(&mut sources, progress, cancel)),
+            |prepared| Outcome::of(prepared.attempt(&mut sources, context)),
             PreparedWrite::plan_again,
         );
         done.map_err(with_rows)
@@ -348,7 +361,7 @@ impl PreparedWrite {
         if refuted.assumption != Assumption::Schema {
             return Err(refuted.error);
         }
-        let again = self.write.prepare()?;
+        let again = self.write.clone().plan()?;
         let same = |rows| {
             let (before, now) = (self.filled(rows), again.filled(rows));
             before.0.sql == now.0.sql && before.1 == now.1
@@ -360,13 +373,10 @@ impl PreparedWrite {
         Ok(())
     }
 
-    fn attempt(
-        &self,
-        sources: &mut [Box<dyn Source + '_>],
-        progress: &dyn Progress,
-        cancel: &Cancel,
-    ) -> Result<Report> {
-        progress.phase("write", sources.iter().map(|source| source.total()).try_fold(Amount::default(), add));
+    fn attempt(&self, sources: &mut [Box<dyn Source + '_>], context: &Context<'_>) -> Result<Report> {
+        context
+            .progress
+            .phase("write", sources.iter().map(|source| source.total()).try_fold(Amount::default(), add));
         let coercion = if self.write.lossless { Coercion::Lossless } else { Coercion::All };
         let mut given: Vec<Option<Borrowed<'_, '_>>> = self.schema.tables.iter().map(|_| None).collect();
         for ((table, _), source) in self.tables.iter().zip(sources) {
@@ -380,7 +390,7 @@ impl PreparedWrite {
                 None => Box::new(NoRows) as Box<dyn Source + '_>,
             },
         });
-        attempts::write(&self.plan, &self.schema, jobs.collect(), None, "write", progress, &cancel.child())
+        attempts::write(&self.plan, &self.schema, jobs.collect(), None, "write", &context.child())
     }
 }
 

@@ -14,4 +14,6 @@ mod masked;
 mod merge;
 mod stores;
 mod support;
+#[cfg(feature = "export")]
+mod verbs;
 mod write;

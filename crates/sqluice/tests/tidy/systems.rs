@@ -69,7 +69,7 @@ fn a_planted_name_of_a_system_is_found() {
     }
     assert!(lines_of_a_system("use std::fs::File;\n").is_empty());
     let crates = repository().join("crates");
-    assert!(!may(&crates.join("sqluice-engine/src/output/new_file.rs")));
+    assert!(!may(&crates.join("sqluice-engine/src/output/new/new_file.rs")));
     assert!(may(&crates.join("sqluice-engine/src/output/tests/mod.rs")));
     assert!(may(&crates.join("sqluice-platform/src/linux/users.rs")));
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use sqluice_core::error::ErrorKind;
-use sqluice_core::progress::{Amount, Silent};
+use sqluice_core::progress::{Amount, Cancel, Context, Progress};
 use sqluice_testkit::cases;
 
 use super::*;
@@ -74,14 +74,14 @@ impl Waiting {
     }
 
     fn finish(&self) -> Result<()> {
-        self.finish_watched(&Silent, &Cancel::new()).map(drop)
+        self.finish_watched(&Context::default()).map(drop)
     }
 
     /// Does the work, and sees that nothing is left beside. How many rows the tables of SQLite's write path have.
-    fn finish_watched(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Vec<u64>> {
+    fn finish_watched(&self, context: &Context<'_>) -> Result<Vec<u64>> {
         let staging = Some(self.staging()).filter(|staging| staging.exists());
         let before = self.names();
-        let done = self.work().finish(&self.path(), staging.as_deref(), progress, cancel);
+        let done = self.work().finish(&self.path(), staging.as_deref(), context);
         assert_eq!(self.names(), before);
         done
     }
@@ -98,7 +98,7 @@ impl Waiting {
     }
 
     fn counted(&self) -> (Connection, Vec<u64>) {
-        let stored = self.finish_watched(&Silent, &Cancel::new());
+        let stored = self.finish_watched(&Context::default());
         let stored = stored.unwrap_or_else(|error| panic!("{error}: {:?}", error.hint_text()));
         let connection = Connection::open(self.path()).unwrap();
         assert_eq!(text(&connection, "PRAGMA integrity_check"), "ok");
@@ -276,7 +276,9 @@ fn a_run_that_is_stopped_in_any_phase_leaves_nothing_beside() {
     for phase in ["rows", "indexes", "constraints", "analyze"] {
         let waiting = Waiting::with(sql, &rows, WriteOptions { analyze: true, ..WriteOptions::default() });
         let cancel = Cancel::new();
-        let error = waiting.finish_watched(&StopIn { phase, cancel: cancel.clone() }, &cancel).unwrap_err();
+        let stop = StopIn { phase, cancel: cancel.clone() };
+        let context = Context::default().progress(&stop).cancel(&cancel);
+        let error = waiting.finish_watched(&context).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Interrupted, "{phase}: {error}");
     }
 }
@@ -293,6 +295,6 @@ fn a_name_that_looks_like_a_uri_is_a_name() {
     std::fs::create_dir(&folder).unwrap();
     let path = folder.join(name);
     std::fs::rename(waiting.path(), &path).unwrap();
-    let error = waiting.work().finish(&path, None, &Silent, &Cancel::new()).unwrap_err();
+    let error = waiting.work().finish(&path, None, &Context::default()).unwrap_err();
     assert!(error.message().contains("CHECK (a > 0) fails"), "{error}");
 }

@@ -13,7 +13,7 @@ fn stored_columns_are_computed_and_rowids_are_records() {
                 INSERT INTO staging.s (id, a) VALUES (NULL, '1'), (17, 1), (NULL, 1.0)";
     let progress = Phases::default();
     let waiting = Waiting::new(sql, rows);
-    waiting.finish_watched(&progress, &Cancel::new()).unwrap();
+    waiting.finish_watched(&Context::default().progress(&progress)).unwrap();
     assert_eq!(*progress.seen.lock().unwrap(), ["rows 2503", "indexes"]);
     assert_eq!(*progress.rows.lock().unwrap(), 2503);
     let connection = Connection::open(waiting.path()).unwrap();

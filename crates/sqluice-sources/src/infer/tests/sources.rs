@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use proptest::prelude::*;
 use sqluice_core::batch::{Batch, Bytes, Column, Span, Spans, Value, Values};
 use sqluice_core::error::{Error, ErrorKind, Result};
-use sqluice_core::progress::{Amount, Cancel, Progress, Silent};
+use sqluice_core::progress::{Amount, Cancel, Context, Progress};
 use sqluice_core::source::{BadRow, Part, Refused, RefusedRow, Sink, Source};
 
 use super::super::{Evidence, Inferred, Watch, Watched, scan};
@@ -110,7 +110,7 @@ proptest! {
         threads in 1..5usize,
     ) {
         let mut source = Rows(parts.clone().into());
-        let (evidence, scanned) = scan(&mut source, &[1, 0, 1], threads, &Cancel::new(), &Silent);
+        let (evidence, scanned) = scan(&mut source, &[1, 0, 1], threads, &Context::default());
         scanned.unwrap();
         let expected = of(parts.iter().flatten());
         prop_assert_eq!(evidence, [expected, Evidence::new(), expected]);
@@ -142,10 +142,9 @@ fn the_error_of_the_first_part_is_returned() {
     for threads in 1..6 {
         let parts: &[&[&str]] =
             &[&["1"], &["2"], &["3", "fault a"], &["fault b"], &["4"], &["fault c"], &["cut"]];
-        let error = scan(&mut Rows::new(parts), &[1], threads, &Cancel::new(), &Silent).1.unwrap_err();
+        let error = scan(&mut Rows::new(parts), &[1], threads, &Context::default()).1.unwrap_err();
         assert_eq!(error.message(), "fault a", "{threads} threads");
-        let error =
-            scan(&mut Rows::new(&[&["1"], &["cut"], &["2"]]), &[1], threads, &Cancel::new(), &Silent).1;
+        let error = scan(&mut Rows::new(&[&["1"], &["cut"], &["2"]]), &[1], threads, &Context::default()).1;
         assert_eq!(error.unwrap_err().message(), "cut");
     }
 }
@@ -160,12 +159,12 @@ fn a_scan_says_how_far_it_is_and_stops_when_asked() {
     }
     let noted = Noted(Mutex::new(Vec::new()));
     let source = Rows::new(&[&["1"], &[], &["2"]]);
-    scan(&mut source.clone(), &[1], 2, &Cancel::new(), &noted).1.unwrap();
+    scan(&mut source.clone(), &[1], 2, &Context::default().progress(&noted)).1.unwrap();
     assert_eq!(*noted.0.lock().unwrap(), [Amount { rows: 0, bytes: 10 }; 3]);
 
     let cancel = Cancel::new();
     cancel.cancel();
-    let stopped = scan(&mut source.clone(), &[1], 2, &cancel, &Silent).1.unwrap_err();
+    let stopped = scan(&mut source.clone(), &[1], 2, &Context::default().cancel(&cancel)).1.unwrap_err();
     assert_eq!(stopped.kind(), ErrorKind::Interrupted);
 }
 
@@ -245,7 +244,7 @@ fn a_value_that_is_refused_for_another_reason_breaks_nothing() {
 #[test]
 fn a_scan_leaves_bad_rows_out() {
     let mut source = Rows::new(&[&["1"], &["bad", "2"], &["1.5", "bad"]]);
-    let (evidence, scanned) = scan(&mut source, &[1], 2, &Cancel::new(), &Silent);
+    let (evidence, scanned) = scan(&mut source, &[1], 2, &Context::default());
     scanned.unwrap();
     assert_eq!(evidence[0].conclude(), Inferred::Real);
 }
@@ -254,7 +253,7 @@ fn a_scan_leaves_bad_rows_out() {
 fn a_scan_that_fails_reports_everything_before() {
     for threads in 1..4 {
         let mut source = Rows::new(&[&["1"], &["1.5", "2"], &["cut"], &["x"]]);
-        let (evidence, scanned) = scan(&mut source, &[1], threads, &Cancel::new(), &Silent);
+        let (evidence, scanned) = scan(&mut source, &[1], threads, &Context::default());
         assert_eq!(scanned.unwrap_err().message(), "cut");
         assert_eq!(evidence[0].conclude(), Inferred::Real);
     }

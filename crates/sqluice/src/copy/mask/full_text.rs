@@ -12,7 +12,7 @@ use std::path::Path;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::{Cancel, Silent};
+use sqluice_core::progress::{Cancel, Context};
 use sqluice_core::schema::quoted;
 use sqluice_core::sqlite_error::failed;
 use sqluice_reader::{Snapshot, StoredObject};
@@ -136,8 +136,8 @@ impl FullText {
         let listed = format!("{}, rowid", listed.join(", "));
         let places = vec!["?"; rowid + 1].join(", ");
         let is_converted = source.header().used_text_encoding() != 1;
-        let insertion =
-            Insertion { table: &self.name, masking: &masking, is_converted, progress: &Silent, cancel };
+        let context = Context::default().cancel(cancel);
+        let insertion = Insertion { table: &self.name, masking: &masking, is_converted, context: &context };
         let select = format!("SELECT {listed} FROM {name}");
         insertion.copy(&from, &select, to, &format!("INSERT INTO {name} ({listed}) VALUES ({places})"))
     }

@@ -4,7 +4,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Statement, params_from_iter};
 use sqluice_core::batch::{Batch, Column, Value, Values};
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Context};
 use sqluice_core::sqlite_error::{failed, said};
 use sqluice_format::check::spec::Constant;
 
@@ -20,8 +20,7 @@ pub(super) struct Insertion<'a> {
     pub(super) masking: &'a Masking,
     /// `true` if SQLite converts the texts that it reads, because the database stores UTF-16.
     pub(super) is_converted: bool,
-    pub(super) progress: &'a dyn Progress,
-    pub(super) cancel: &'a Cancel,
+    pub(super) context: &'a Context<'a>,
 }
 
 impl Insertion<'_> {
@@ -48,9 +47,9 @@ impl Insertion<'_> {
             }
             let count = old.first().map_or(0, Vec::len);
             if count > 0 && (is_last || count == BATCH) {
-                self.cancel.check()?;
+                self.context.cancel.check()?;
                 self.store(&old, count, &mut spaces, &mut insert)?;
-                self.progress.advance(Amount { rows: count as u64, bytes: 0 });
+                self.context.progress.advance(Amount { rows: count as u64, bytes: 0 });
                 old.iter_mut().for_each(Vec::clear);
             }
             if is_last {

@@ -11,7 +11,7 @@ use sqluice_core::source::Refused;
 use sqluice_reader::StoredObject;
 use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
 
-use super::super::Prepared;
+use super::super::Opened;
 use super::columns::{Masks, column_names, lower};
 use super::report::{CopiedLiteral, MaskPlan, MaskWarning, MaskedColumn, Remark};
 use super::{FullText, Masking};
@@ -44,7 +44,7 @@ struct Sample {
 /// # Errors
 /// When it can't be read.
 pub(in crate::copy) fn look(
-    prepared: &Prepared,
+    opened: &Opened,
     masking: &Masking,
     masks: &Masks,
     full_text: &[FullText],
@@ -56,7 +56,7 @@ pub(in crate::copy) fn look(
         rebuilt: full_text.iter().map(|table| table.name.clone()).collect(),
         ..MaskPlan::default()
     };
-    let Prepared { snapshot, objects, selection, .. } = prepared;
+    let Opened { snapshot, objects, selection, .. } = opened;
     let shadows = snapshot.shadow_tables()?;
     let copied = || objects.iter().filter(|object| selection.has(object));
     let is_read = |object: &&StoredObject| {
@@ -67,7 +67,7 @@ pub(in crate::copy) fn look(
             && (object.tree.is_some() || is_text)
     };
     for object in copied().filter(is_read) {
-        look_at_table(prepared, masks, &object.name, &mut plan, cancel)?;
+        look_at_table(opened, masks, &object.name, &mut plan, cancel)?;
     }
     for object in copied() {
         if is_sample(&object.name) {
@@ -83,7 +83,7 @@ pub(in crate::copy) fn look(
         if !values.is_empty() {
             plan.literals.push(CopiedLiteral { object: object.describe(), values });
         }
-        if object.kind == "trigger" && masks.has(&prepared.schema, &object.table) {
+        if object.kind == "trigger" && masks.has(&opened.schema, &object.table) {
             for table in written_by(sql) {
                 let what = format!(
                     "it writes to {table}, which keeps what it wrote of {} unless that is masked, too",
@@ -115,16 +115,16 @@ pub(in crate::copy) fn is_sample(name: &str) -> bool {
 }
 
 fn look_at_table(
-    prepared: &Prepared,
+    opened: &Opened,
     masks: &Masks,
     table: &str,
     plan: &mut MaskPlan,
     cancel: &Cancel,
 ) -> Result<()> {
-    let Prepared { snapshot, schema, .. } = prepared;
+    let Opened { snapshot, schema, .. } = opened;
     let names = column_names(&snapshot.connection(), table);
     let of_table = masks.of(schema, table).or_else(|| masks.virtual_tables.get(&table.to_ascii_lowercase()));
-    let samples = sample(prepared, table, &names, cancel)?;
+    let samples = sample(opened, table, &names, cancel)?;
     for (column, (name, sample)) in names.iter().zip(&samples).enumerate() {
         let is_masked = of_table.is_some_and(|masks| masks.has(column));
         let about = format!("{table}.{name}");
@@ -189,8 +189,8 @@ fn key_named(masks: &Masks, table: &str, column: &str) -> Option<String> {
 }
 
 /// The first rows of a table, by columns. A value that can't be read ends the sample: the copy may not need to read it.
-fn sample(prepared: &Prepared, table: &str, names: &[String], cancel: &Cancel) -> Result<Vec<Sample>> {
-    let Prepared { snapshot, schema, .. } = prepared;
+fn sample(opened: &Opened, table: &str, names: &[String], cancel: &Cancel) -> Result<Vec<Sample>> {
+    let Opened { snapshot, schema, .. } = opened;
     let mut samples: Vec<Sample> = names.iter().map(|_| Sample::default()).collect();
     let selection = Selection::default().limit(SAMPLE_ROWS);
     let Ok(rows) = Rows::of_table(snapshot, schema, table, &selection) else { return Ok(samples) };

@@ -46,17 +46,16 @@ const KEY_BYTES_MAX: u64 = 1 << 20;
 ///
 /// ```
 /// use sqluice::copy::{Copy, MaskFile, Masking};
-/// use sqluice::progress::{Cancel, Silent};
 /// use sqluice::schema::Schema;
 ///
 /// # use sqluice::generate::Generate;
 /// # let folder = tempfile::tempdir()?;
 /// # let [db, safe] = ["people.db", "safe.db"].map(|name| folder.path().join(name));
 /// # let schema = Schema::parse("CREATE TABLE people (id INTEGER PRIMARY KEY, email TEXT UNIQUE)", "schema.sql".as_ref())?;
-/// # Generate::new(&db, schema).rows(1000).prepare()?.run(&Silent, &Cancel::new())?;
+/// # Generate::new(&db, schema).rows(1000).run()?;
 /// let masks = Schema::parse("CREATE TABLE people (email -- gen: email()\n)", "mask.sql".as_ref())?;
 /// let masking = Masking::new(MaskFile::new(masks)?)?.strict(true);
-/// let report = Copy::new(&db, &safe).mask(masking).run(&Silent, &Cancel::new())?;
+/// let report = Copy::new(&db, &safe).mask(masking).run()?;
 /// assert_eq!(report.mask.unwrap().columns[0].mask, "email()");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

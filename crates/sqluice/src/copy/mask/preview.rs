@@ -7,18 +7,18 @@ use sqluice_core::source::Refused;
 use sqluice_generator::{Preview, PreviewValue};
 use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
 
-use super::super::Prepared;
+use super::super::Opened;
 use super::columns::Masks;
 use super::source::{Masking, Spaces};
 
 /// The first rows of each masked table, `count` at most, with their columns but for those that SQLite computes.
 pub(in crate::copy) fn preview(
-    prepared: &Prepared,
+    opened: &Opened,
     masks: &Masks,
     count: u64,
     cancel: &Cancel,
 ) -> Result<Vec<Preview>> {
-    let Prepared { snapshot, schema, .. } = prepared;
+    let Opened { snapshot, schema, .. } = opened;
     let mut previews = Vec::new();
     for (&number, masks) in &masks.tables {
         let table = &schema.tables[number];

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 use sqluice_core::error::{Error, Result, message};
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::Context;
 use sqluice_core::schema::{Generated, Table, quoted};
 use sqluice_core::sqlite_error::failed;
 use sqluice_engine::attempts;
@@ -28,7 +28,7 @@ use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
-use super::super::{Copy, Prepared, begin_temporary, of_application};
+use super::super::{Copy, Opened, begin_temporary, of_application};
 use super::columns::{Masks, TableMasks};
 use super::insert::Insertion;
 use super::source::{MaskedRows, Masking};
@@ -54,10 +54,10 @@ type Declared<'a> = (Table, &'a TableMasks);
 /// What making them takes.
 struct Making<'a> {
     copy: &'a Copy,
-    prepared: &'a Prepared,
+    opened: &'a Opened,
     masks: &'a Masks,
     header: &'a Header,
-    cancel: &'a Cancel,
+    context: &'a Context<'a>,
 }
 
 impl MaskedTables {
@@ -66,13 +66,13 @@ impl MaskedTables {
     /// # Errors
     /// When a row can't be read, or its new values can't be stored.
     pub(in crate::copy) fn make(
-        (copy, prepared, masks): (&Copy, &Prepared, &Masks),
+        (copy, opened, masks): (&Copy, &Opened, &Masks),
         header: &Header,
-        (progress, cancel): (&dyn Progress, &Cancel),
+        context: &Context<'_>,
     ) -> Result<MaskedTables> {
-        let making = Making { copy, prepared, masks, header, cancel };
-        progress.phase("mask", None);
-        let mut phases = Phases::new(progress, "mask");
+        let making = Making { copy, opened, masks, header, context };
+        context.progress.phase("mask", None);
+        let mut phases = Phases::new(context.progress, "mask");
         let (encoded, inserted) = making.divide();
         let mut files = Vec::new();
         if !encoded.is_empty() {
@@ -80,7 +80,7 @@ impl MaskedTables {
         }
         if !inserted.is_empty() {
             phases.begin("insert", None);
-            files.push(making.insert(&inserted, progress)?);
+            files.push(making.insert(&inserted)?);
         }
         Ok(MaskedTables { files, phases: phases.finish() })
     }
@@ -129,13 +129,13 @@ pub(in crate::copy) fn sequences(connection: &Connection) -> Result<Vec<(String,
 impl<'a> Making<'a> {
     /// The tables that are encoded, and those that SQLite inserts into; with the indexes that are copied.
     fn divide(&self) -> (Vec<Declared<'a>>, Vec<Declared<'a>>) {
-        let Making { prepared, masks, .. } = self;
+        let Making { opened, masks, .. } = self;
         let mut divided = (Vec::new(), Vec::new());
         for (&number, masks) in &masks.tables {
-            let declared = &prepared.schema.tables[number];
+            let declared = &opened.schema.tables[number];
             let is_kept = |name: &str| {
-                let found = prepared.objects.iter().find(|object| object.name.eq_ignore_ascii_case(name));
-                found.is_some_and(|object| prepared.selection.has(object))
+                let found = opened.objects.iter().find(|object| object.name.eq_ignore_ascii_case(name));
+                found.is_some_and(|object| opened.selection.has(object))
             };
             if !is_kept(&declared.name) {
                 continue;
@@ -155,21 +155,21 @@ impl<'a> Making<'a> {
     }
 
     fn target(&self) -> &Target {
-        &self.prepared.settled.wanted.target
+        &self.opened.settled.wanted.target
     }
 
     fn open(&self, file: Scratch) -> Result<Made> {
         let mut options = ReadOptions::new();
         options.pending_byte = Some(self.copy.write.tuning.pending_byte);
-        let snapshot = Snapshot::begin(file.path(), &options, self.cancel)?;
-        let objects = snapshot.objects(self.cancel)?;
+        let snapshot = Snapshot::begin(file.path(), &options, &self.context.cancel)?;
+        let objects = snapshot.objects(&self.context.cancel)?;
         Ok(Made { snapshot: Arc::new(snapshot), objects, _file: file })
     }
 
     /// Encodes tables.
     fn encode(&self, tables: &[Declared<'_>], phases: &mut Phases<'_>) -> Result<Made> {
-        let Making { copy, prepared, header, cancel, .. } = self;
-        let mut schema = prepared.schema.clone();
+        let Making { copy, opened, header, context, .. } = self;
+        let mut schema = opened.schema.clone();
         schema.others.clear();
         schema.tables = tables.iter().map(|(table, _)| with_rowids(table)).collect();
         let names: Vec<&String> = schema
@@ -199,14 +199,15 @@ impl<'a> Making<'a> {
             jobs.push(Job { table, coercion: Coercion::All, source });
         }
         let mut file = self.scratch()?;
-        let written = attempts::write_scratch(&plan, &schema, jobs, &mut file, phases, &cancel.child());
+        let written =
+            attempts::write_scratch(&plan, &schema, jobs, &mut file, phases, &context.cancel.child());
         written.map_err(explained)?;
         self.open(file)
     }
 
     /// The rows of a table, with their new values.
     fn rows(&self, table: &Table, masks: &TableMasks) -> Result<MaskedRows<'static>> {
-        let Making { prepared: Prepared { snapshot, schema, .. }, cancel, .. } = self;
+        let Making { opened: Opened { snapshot, schema, .. }, context, .. } = self;
         let rowid = rowid_column(table);
         let masking = Masking::new(masks, table, rowid.is_some());
         let names = masking.read.iter().map(|&column| match table.columns.get(column) {
@@ -218,14 +219,14 @@ impl<'a> Making<'a> {
         if !masking.shows_keys {
             rows = rows.with_secret_keys();
         }
-        Ok(MaskedRows { inner: rows.source(PART_BYTES, cancel)?, masking: Arc::new(masking) })
+        Ok(MaskedRows { inner: rows.source(PART_BYTES, &context.cancel)?, masking: Arc::new(masking) })
     }
 
     /// Has SQLite insert the rows of tables.
-    fn insert(&self, tables: &[Declared<'_>], progress: &dyn Progress) -> Result<Made> {
-        let Making { prepared, header, cancel, .. } = self;
+    fn insert(&self, tables: &[Declared<'_>]) -> Result<Made> {
+        let Making { opened, header, context, .. } = self;
         let file = self.scratch()?;
-        let connection = begin_temporary(file.path(), header, cancel)?;
+        let connection = begin_temporary(file.path(), header, &context.cancel)?;
         for (table, masks) in tables {
             let cannot =
                 |error| of_application(failed(error, &format!("make table {}", table.name)), &table.name);
@@ -243,9 +244,8 @@ impl<'a> Making<'a> {
             let places = vec!["?"; masking.read.len()].join(", ");
             let insert = format!("INSERT OR ABORT INTO {name} ({columns}) VALUES ({places})");
             let is_converted = header.text_encoding != UTF_8;
-            let insertion =
-                Insertion { table: &table.name, masking: &masking, is_converted, progress, cancel };
-            insertion.copy(&prepared.snapshot.connection(), &select, &connection, &insert)?;
+            let insertion = Insertion { table: &table.name, masking: &masking, is_converted, context };
+            insertion.copy(&opened.snapshot.connection(), &select, &connection, &insert)?;
             for index in table.indexes.iter().filter_map(|index| index.sql.as_deref()) {
                 connection.execute_batch(index).map_err(cannot)?;
             }
@@ -253,7 +253,7 @@ impl<'a> Making<'a> {
         let cannot = |error| failed(error, "write a temporary database");
         connection.execute_batch("COMMIT").map_err(cannot)?;
         connection.close().map_err(|(_, error)| cannot(error))?;
-        cancel.check()?;
+        context.cancel.check()?;
         self.open(file)
     }
 }

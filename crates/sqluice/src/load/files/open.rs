@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::{Cancel, Silent};
+use sqluice_core::progress::{Cancel, Context};
 use sqluice_core::remote::RemoteFile;
 use sqluice_engine::options::IfExists;
 use sqluice_format::database::MAGIC;
@@ -67,7 +67,7 @@ pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) 
         let mut options = ReadOptions::new();
         options.busy_timeout = load.write.busy_timeout;
         options.requests = load.write.requests;
-        remote::snapshot(path, &load.temp_folder()?, &options, (&Silent, cancel))
+        remote::snapshot(path, &load.temp_folder()?, &options, &Context::default().cancel(cancel))
     };
     let opened = format.open(
         input,

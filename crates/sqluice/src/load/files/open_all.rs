@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use sqluice_core::error::Result;
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Cancel, Context, Progress};
 use sqluice_core::remote::without_secrets;
 
 use super::bad_files::BadFile;
@@ -27,10 +27,10 @@ const REPORTED_AFTER: Duration = Duration::from_millis(200);
 pub(crate) fn open_all(
     load: &Request,
     paths: &[PathBuf],
-    cancel: &Cancel,
-    progress: &dyn Progress,
+    context: &Context<'_>,
 ) -> Result<(Vec<LoadFile>, Vec<BadFile>)> {
-    let watched = SampledFiles::new(progress, paths.len());
+    let cancel = &context.cancel;
+    let watched = SampledFiles::new(context.progress, paths.len());
     if load.table.is_some() && load.limit.is_some() {
         return open_in_turn(load, paths, cancel, &watched);
     }

@@ -1,6 +1,6 @@
 //! The estimated size of a database, measured by encoding the samples.
 
-use sqluice_core::progress::{Cancel, Silent};
+use sqluice_core::progress::{Cancel, Context};
 use sqluice_core::schema::Schema;
 use sqluice_core::source::Source;
 use sqluice_engine::attempts;
@@ -50,7 +50,9 @@ pub(crate) fn bytes(
         Some(_) => alone(schema, load)?,
     };
     let jobs = jobs(schema, sources, Coercion::All);
-    let report = attempts::write(&nowhere, schema, jobs, None, "load", &Silent, &stop.child()).ok()?;
+    let report =
+        attempts::write(&nowhere, schema, jobs, None, "load", &Context::default().cancel(&stop.child()))
+            .ok()?;
     let (mut more_pages, mut pages_beyond_roots, mut bytes) = (0, 0.0, 0.0);
     for (index, scale, text_bytes) in measured {
         let table = &report.tables[index];

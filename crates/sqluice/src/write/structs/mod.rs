@@ -20,11 +20,10 @@ mod source;
 use std::convert::Infallible;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde::Serialize;
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::{Cancel, Progress, Silent};
+use sqluice_core::progress::Context;
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
 use sqluice_core::source::Source;
@@ -121,10 +120,6 @@ pub struct WriteRows {
     pub about: Option<u64>,
     /// How to write.
     pub options: WriteOptions,
-    /// What the run is watched by.
-    pub progress: Arc<dyn Progress>,
-    /// What ends the run.
-    pub cancel: Cancel,
 }
 
 setters! { WriteRows:
@@ -154,10 +149,6 @@ setters! { WriteRows:
     about(rows: impl Into<Option<u64>>) = rows.into();
     /// Sets how the database is written.
     options(options: WriteOptions) = options;
-    /// Sets what the run is watched by.
-    progress(progress: Arc<dyn Progress>) = progress;
-    /// Sets what ends the run.
-    cancel(cancel: Cancel) = cancel;
 }
 
 impl WriteRows {
@@ -177,8 +168,6 @@ impl WriteRows {
             ascending: false,
             about: None,
             options: WriteOptions::default(),
-            progress: Arc::new(Silent),
-            cancel: Cancel::new(),
         }
     }
 
@@ -196,7 +185,7 @@ impl WriteRows {
         self
     }
 
-    /// Writes the rows. The iterator runs on one thread at a time; the rows are converted and encoded on all cores.
+    /// Writes the rows, silently. The iterator runs on one thread at a time; the rows are converted and encoded on all cores.
     ///
     /// # Errors
     /// As those of [`write_rows`].
@@ -205,21 +194,33 @@ impl WriteRows {
         T: Serialize + Send + 'static,
         I: IntoIterator<Item = T, IntoIter: Send>,
     {
-        self.try_run(rows.into_iter().map(Ok::<T, Infallible>))
+        self.run_with(rows, &Context::default())
+    }
+
+    /// Writes the rows as [`WriteRows::run`] does, watched and stopped by `context`.
+    ///
+    /// # Errors
+    /// As those of [`write_rows`].
+    pub fn run_with<T, I>(&self, rows: I, context: &Context<'_>) -> Result<Report>
+    where
+        T: Serialize + Send + 'static,
+        I: IntoIterator<Item = T, IntoIter: Send>,
+    {
+        self.try_run_with(rows.into_iter().map(Ok::<T, Infallible>), context)
     }
 
     /// Writes rows that may fail to arrive, such as those of a parser. The first that fails ends the run, and is the cause of its error.
     ///
     /// # Errors
     /// As those of [`write_rows`], and when a row fails.
-    pub fn try_run<T, E, I>(&self, rows: I) -> Result<Report>
+    pub fn try_run_with<T, E, I>(&self, rows: I, context: &Context<'_>) -> Result<Report>
     where
         T: Serialize + Send + 'static,
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
         I: IntoIterator<Item = std::result::Result<T, E>, IntoIter: Send>,
     {
         let (look, rest) = look(rows.into_iter(), &self.columns)?;
-        self.write(look, |target, look| Box::new(StructSource::new(target, look, rest)))
+        self.write(look, |target, look| Box::new(StructSource::new(target, look, rest)), context)
     }
 
     /// Writes rows that borrow what they hold. They are converted where the iterator runs, on one thread at a time; what follows uses
@@ -227,19 +228,20 @@ impl WriteRows {
     ///
     /// # Errors
     /// As those of [`write_rows`].
-    pub fn run_borrowing<T, I>(&self, rows: I) -> Result<Report>
+    pub fn run_borrowing_with<T, I>(&self, rows: I, context: &Context<'_>) -> Result<Report>
     where
         T: Serialize,
         I: IntoIterator<Item = T, IntoIter: Send>,
     {
         let (look, rest) = look(rows.into_iter().map(Ok::<T, Infallible>), &self.columns)?;
-        self.write(look, |target, look| Box::new(BorrowingSource::new(target, look, rest)))
+        self.write(look, |target, look| Box::new(BorrowingSource::new(target, look, rest)), context)
     }
 
     fn write<'i>(
         &self,
         look: Look,
         source: impl FnOnce(Target, Look) -> Box<dyn Source + 'i>,
+        context: &Context<'_>,
     ) -> Result<Report> {
         let existing = table_of(&self.target, &self.table, &self.options)?;
         let is_found = self.schema.is_none() && existing.is_none();
@@ -263,9 +265,9 @@ impl WriteRows {
             .in_any_order(!self.ascending)
             .about(self.about.or(look.about));
         let write = Write::new(&self.target, schema).rows([rows]).options(self.options.clone());
-        let prepared = write.prepare()?;
+        let prepared = write.prepare(context)?;
         let target = Target::new(&self.table, names, prepared.filled(0).1.to_vec(), watched);
-        prepared.run(vec![source(target, look)], &*self.progress, &self.cancel)
+        prepared.run(vec![source(target, look)], context)
     }
 
     /// The table that the rows need.

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use sqluice::check::{Check, Checked, UnverifiedKind};
-use sqluice::progress::{Cancel, Silent};
 
 use crate::support::files::integrity;
 
 fn full(path: &Path) -> Checked {
-    Check::new(path).full(true).run(&Silent, &Cancel::new()).unwrap()
+    Check::new(path).full(true).run().unwrap()
 }
 
 /// The database, its log and its journal, byte by byte.
@@ -225,7 +224,7 @@ fn a_hot_journal_is_reported_and_stays() {
     std::fs::copy(path("a.db-journal"), path("b.db-journal")).unwrap();
     let before = files(&path("b.db"));
     assert!(before[2].is_some());
-    let error = Check::new(path("b.db")).full(true).run(&Silent, &Cancel::new()).unwrap_err();
+    let error = Check::new(path("b.db")).full(true).run().unwrap_err();
     assert!(error.message().contains("has a journal of a transaction that was not finished"), "{error}");
     assert_eq!(files(&path("b.db")), before);
 }

@@ -8,7 +8,6 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use rusqlite::Connection;
 use sqluice::check::Check;
-use sqluice::progress::{Cancel, Silent};
 use sqluice_format::cell;
 use sqluice_format::database::Header;
 use sqluice_format::page::{Geometry, PageKind};
@@ -76,7 +75,7 @@ static SOUND: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 fn problems(path: &std::path::Path) -> String {
     let of = |threads| {
         let check = Check::new(path.to_owned()).threads(threads);
-        let checked = check.run(&Silent, &Cancel::new()).unwrap();
+        let checked = check.run().unwrap();
         let ours = checked.report.problems.iter().map(ToString::to_string);
         ours.chain(checked.sqlite_problems).map(|problem| problem + "\n").collect::<String>()
     };

@@ -7,7 +7,7 @@ use crate::support::{Random, cases};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice::check::{Check, Checked};
-use sqluice::progress::{Amount, Cancel, Progress, Silent};
+use sqluice::progress::{Amount, Context, Progress};
 
 /// The phases with their bytes, and what was done of each.
 #[derive(Default)]
@@ -38,7 +38,7 @@ fn progress_ends_at_the_size_of_the_file_however_often_pages_are_read() {
     for threads in [1, 4] {
         let watch = Watch::default();
         let check = Check::new(target.clone()).checksum(true).threads(threads);
-        check.run(&watch, &Cancel::new()).unwrap();
+        check.run_with(&Context::default().progress(&watch)).unwrap();
         let phases = watch.0.into_inner().unwrap();
         assert_eq!(phases.len(), 2, "{phases:?}");
         assert_eq!((phases[0].1, &*phases[0].0), (file_bytes, "check"));
@@ -232,7 +232,7 @@ impl Made {
 
 fn check(path: &std::path::Path, threads: usize) -> Checked {
     let check = Check::new(path.to_owned()).checksum(true).threads(threads);
-    check.run(&Silent, &Cancel::new()).unwrap()
+    check.run().unwrap()
 }
 
 proptest! {
@@ -341,7 +341,7 @@ fn a_collation_that_only_the_application_knows_leaves_the_order_to_it() {
 fn a_check_holds_a_read_transaction_until_it_is_done() {
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use sqluice::progress::{Amount, Progress};
+    use sqluice::progress::{Amount, Context, Progress};
 
     /// Tries to write whenever something has been read.
     struct Writes(std::path::PathBuf, AtomicBool);
@@ -362,7 +362,7 @@ fn a_check_holds_a_read_transaction_until_it_is_done() {
         drop(connection);
         let writes = Writes(path.clone(), AtomicBool::new(false));
         let check = Check::new(path).full(full).checksum(true).threads(1);
-        assert!(check.run(&writes, &Cancel::new()).unwrap().is_sound());
+        assert!(check.run_with(&Context::default().progress(&writes)).unwrap().is_sound());
         assert!(writes.1.into_inner());
     }
 }

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use sqluice::copy::{AutoVacuum, Copy, CopyReport, JournalMode};
 use sqluice::error::Result;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 
 use super::content::{content, integrity, open, pragma};
 
@@ -27,7 +27,7 @@ fn made(auto_vacuum: &str, journal_mode: &str) -> (tempfile::TempDir, PathBuf, P
 }
 
 fn run(copy: &Copy) -> Result<CopyReport> {
-    copy.run(&Silent, &Cancel::new())
+    copy.run()
 }
 
 fn modes(db: &Path) -> [String; 2] {
@@ -87,7 +87,7 @@ fn interior_pages_first_is_refused_whether_auto_vacuum_was_asked_for_or_is_that_
     ] {
         let (_folder, source, target) = made(mode, "delete");
         let copy = Copy::new(&source, &target).interior_first(true).auto_vacuum(asked);
-        for error in [run(&copy).unwrap_err(), copy.plan(&Cancel::new()).unwrap_err()] {
+        for error in [run(&copy).unwrap_err(), copy.prepare(&Context::default()).unwrap_err()] {
             assert!(error.to_string().contains(whose), "{error}");
             assert!(error.hint_text().unwrap().contains("auto_vacuum = none"), "{error:?}");
             assert!(!target.exists());

@@ -12,7 +12,7 @@ use sqluice::error::Setting;
 use sqluice::export::{Export, Mixed, formats};
 use sqluice::load::Load;
 use sqluice::merge::Merge;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::{Cancel, Context};
 use sqluice_testkit::effort::tries;
 use sqluice_testkit::sqlite::integrity;
 
@@ -133,7 +133,7 @@ fn damage(bytes: &mut [u8], rng: &mut Rng) {
 
 fn assert_sound(path: &Path, what: &str) {
     assert_eq!(integrity(&Connection::open(path).unwrap()), "ok", "{what}");
-    let checked = Check::new(path).run(&Silent, &Cancel::new()).unwrap();
+    let checked = Check::new(path).run().unwrap();
     assert!(checked.is_sound(), "{what}: {:?}", checked.report.problems);
 }
 
@@ -166,7 +166,7 @@ fn a_damaged_database_is_refused_or_all_that_sqlite_reads_of_it_is_in_a_sound_re
         };
         let expected = || read.as_ref().unwrap();
 
-        let copied = Copy::new(&damaged, path("copy.db")).run(&Silent, &Cancel::new());
+        let copied = Copy::new(&damaged, path("copy.db")).run();
         let is_copied = is_done("copy", copied.map(drop));
         if is_copied {
             assert_sound(&path("copy.db"), &what);
@@ -175,7 +175,7 @@ fn a_damaged_database_is_refused_or_all_that_sqlite_reads_of_it_is_in_a_sound_re
             assert!(!path("copy.db").exists());
         }
 
-        let merged = Merge::new(path("merged.db"), [&damaged, &other]).run(&Silent, &Cancel::new());
+        let merged = Merge::new(path("merged.db"), [&damaged, &other]).run();
         if is_done("merge", merged.map(drop)) {
             assert_sound(&path("merged.db"), &what);
             let count = rows(&path("merged.db")).unwrap().len();
@@ -183,14 +183,14 @@ fn a_damaged_database_is_refused_or_all_that_sqlite_reads_of_it_is_in_a_sound_re
         }
 
         let export = Export::new(&damaged, path("t.ndjson")).format(&formats::NDJSON).mixed(Mixed::Null);
-        if is_done("export", export.run(&Silent, &Cancel::new()).map(drop)) {
+        if is_done("export", export.run().map(drop)) {
             let text = std::fs::read(path("t.ndjson")).unwrap();
             let lines = text.iter().filter(|byte| **byte == b'\n').count();
             assert_eq!(lines, expected().len(), "{what}: export");
         }
 
-        let load = Load::new(path("loaded.db"), [&damaged]).prepare(&Cancel::new());
-        let loaded = load.and_then(|load| load.run(&Silent).map(drop));
+        let load = Load::new(path("loaded.db"), [&damaged]).prepare(&Context::default());
+        let loaded = load.and_then(|load| load.run(&Context::default()).map(drop));
         if is_done("load", loaded) {
             assert_sound(&path("loaded.db"), &what);
             assert_eq!(rows(&path("loaded.db")).unwrap().len(), expected().len(), "{what}: load");
@@ -237,26 +237,29 @@ fn an_index_that_lacks_rows_is_named_with_what_saves_the_rows() {
     });
     let cancel = Cancel::new();
     let copy = Copy::new(path("a.db"), path("copy.db"));
-    let error = copy.run(&Silent, &cancel).unwrap_err();
+    let error = copy.run_with(&Context::default().cancel(&cancel)).unwrap_err();
     assert!(error.message().contains("index ti has 500 entries for the 503 rows of table t"), "{error}");
     let settings: Vec<Setting> = error.remedy().unwrap().settings().collect();
     assert_eq!(settings, [Setting::NoIndexes, Setting::NoVerify]);
     assert!(!path("copy.db").exists());
     // The settings of the hint work.
-    copy.clone().no_indexes(true).run(&Silent, &cancel).unwrap();
+    copy.clone().no_indexes(true).run_with(&Context::default().cancel(&cancel)).unwrap();
     assert_eq!(rows(&path("copy.db")).unwrap().len(), 503);
-    Copy::new(path("a.db"), path("as_it_is.db")).no_verify(true).run(&Silent, &cancel).unwrap();
+    Copy::new(path("a.db"), path("as_it_is.db"))
+        .no_verify(true)
+        .run_with(&Context::default().cancel(&cancel))
+        .unwrap();
     assert_ne!(integrity(&Connection::open(path("as_it_is.db")).unwrap()), "ok");
 
     let merge = Merge::new(path("merged.db"), [path("a.db"), path("b.db")]).exclude_tables(["spare"]);
-    let error = merge.run(&Silent, &cancel).unwrap_err();
+    let error = merge.run_with(&Context::default().cancel(&cancel)).unwrap_err();
     assert!(error.message().contains("a.db is damaged: index ti has 500 entries"), "{error}");
     let settings: Vec<Setting> = error.remedy().unwrap().settings().collect();
     assert_eq!(settings, [Setting::ExcludeTable, Setting::NoVerify]);
-    merge.clone().exclude_tables(["spare", "t"]).run(&Silent, &cancel).unwrap();
+    merge.clone().exclude_tables(["spare", "t"]).run_with(&Context::default().cancel(&cancel)).unwrap();
     std::fs::remove_file(path("merged.db")).unwrap();
     Connection::open(path("a.db")).unwrap().execute_batch("REINDEX").unwrap();
-    merge.run(&Silent, &cancel).unwrap();
+    merge.run_with(&Context::default().cancel(&cancel)).unwrap();
     assert_sound(&path("merged.db"), "after REINDEX");
 }
 
@@ -278,15 +281,19 @@ fn a_record_with_a_damaged_header_is_named_and_its_table_can_be_left_out() {
     // The serial type of the text says two bytes less.
     patch(&path("a.db"), b"\x04\x00\x2d\x01a needle", b"\x04\x00\x29\x01a needle");
     let cancel = Cancel::new();
-    let error = Copy::new(path("a.db"), path("copy.db")).run(&Silent, &cancel).unwrap_err();
+    let error =
+        Copy::new(path("a.db"), path("copy.db")).run_with(&Context::default().cancel(&cancel)).unwrap_err();
     assert!(error.message().contains("table t, page"), "{error}");
     assert!(error.message().contains("row 77: it is not a record"), "{error}");
     assert_eq!(error.remedy().unwrap().settings().collect::<Vec<_>>(), [Setting::ExcludeTable]);
-    Copy::new(path("a.db"), path("copy.db")).exclude_tables(["t"]).run(&Silent, &cancel).unwrap();
+    Copy::new(path("a.db"), path("copy.db"))
+        .exclude_tables(["t"])
+        .run_with(&Context::default().cancel(&cancel))
+        .unwrap();
 
     // A folder export goes on with the other table.
     let export = Export::new(path("a.db"), path("folder")).format(&formats::CSV);
-    let error = export.run(&Silent, &cancel).unwrap_err();
+    let error = export.run_with(&Context::default().cancel(&cancel)).unwrap_err();
     assert!(error.message().starts_with("1 of 2 tables could not be exported"), "{error}");
     assert!(error.message().contains("rowid 77"), "{error}");
     let names: Vec<_> =
@@ -310,7 +317,7 @@ fn an_overflow_chain_that_runs_in_a_circle_or_into_another_is_damage() {
         bytes[(page - 1) * 512..][..4].copy_from_slice(&u32::to_be_bytes(next));
         std::fs::write(path("a.db"), bytes).unwrap();
         let errors = (0..2).map(|_| {
-            let copied = Copy::new(path("a.db"), path("copy.db")).run(&Silent, &Cancel::new());
+            let copied = Copy::new(path("a.db"), path("copy.db")).run();
             copied.map(drop).unwrap_err().message()
         });
         let errors: Vec<String> = errors.collect();
@@ -331,7 +338,7 @@ fn names_that_files_cannot_have_get_a_free_name() {
         )
         .unwrap();
     let export = Export::new(path("mail.db"), path("folder")).format(&formats::NDJSON);
-    let report = export.run(&Silent, &Cancel::new()).unwrap();
+    let report = export.run().unwrap();
     let files: Vec<(String, String)> = report
         .files
         .iter()

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use sqluice::copy::{Copy, CopyReport};
 use sqluice::error::Result;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::{Cancel, Context};
 
 use super::content::{content, integrity, open, pragma};
 
@@ -24,7 +24,7 @@ fn make(db: &Path, mode: &str) {
 }
 
 fn run(db: &Path) -> Result<CopyReport> {
-    Copy::new(db, db).run(&Silent, &Cancel::new())
+    Copy::new(db, db).run()
 }
 
 #[test]
@@ -56,7 +56,8 @@ fn a_database_in_use_stays_as_it_is() {
         let bytes = db.metadata().unwrap().len();
         let cancel = Cancel::new();
         let options = WriteOptions::new().busy_timeout(Duration::from_millis(50));
-        let error = Copy::new(&db, &db).write(options).run(&Silent, &cancel).unwrap_err();
+        let error =
+            Copy::new(&db, &db).write(options).run_with(&Context::default().cancel(&cancel)).unwrap_err();
         assert!(error.to_string().contains("in use"), "{error}");
         assert_eq!(db.metadata().unwrap().len(), bytes);
         other.execute_batch("COMMIT; INSERT INTO t VALUES (-1, 'still here')").unwrap();
@@ -72,7 +73,7 @@ fn a_link_to_the_source_is_the_source() {
     make(&db, "delete");
     sqluice_testkit::system::symlink(&db, &link);
     let before = content(&db);
-    Copy::new(&db, &link).run(&Silent, &Cancel::new()).unwrap();
+    Copy::new(&db, &link).run().unwrap();
     assert_eq!(content(&db), before);
     assert!(link.symlink_metadata().unwrap().is_symlink());
 }

@@ -7,7 +7,6 @@ use sqluice::copy::{Copy, MaskFile, Masking, Purpose};
 use sqluice::export::{Export, Mixed, formats};
 use sqluice::load::Load;
 use sqluice::profile::Profile;
-use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 
 /// A database with three rows, the text of the second of which is `ff fe`.
@@ -38,13 +37,13 @@ fn an_export_writes_null_for_invalid_text_if_it_is_asked_to_and_reads_other_colu
         for format in [&formats::NDJSON, &formats::CSV, &formats::PARQUET, &formats::ARROW] {
             let file = path(&format!("t.{}", format.extensions[0]));
             let export = Export::new(path("a.db"), &file).format(format);
-            let error = export.clone().run(&Silent, &Cancel::new()).unwrap_err();
+            let error = export.clone().run().unwrap_err();
             assert!(error.message().contains("not valid Unicode (table t, rowid 2, column name)"), "{error}");
-            let report = export.clone().mixed(Mixed::Null).run(&Silent, &Cancel::new()).unwrap();
+            let report = export.clone().mixed(Mixed::Null).run().unwrap();
             assert_eq!(report.rows(), 3);
             assert_eq!(report.files[0].nulled, [("name".to_owned(), 1)], "{encoding} {format:?}");
             let some = export.columns(["id".to_owned(), "age".to_owned()].to_vec()).overwrite(true);
-            assert_eq!(some.run(&Silent, &Cancel::new()).unwrap().rows(), 3);
+            assert_eq!(some.run().unwrap().rows(), 3);
         }
         let lines = std::fs::read_to_string(path("t.ndjson")).unwrap();
         assert_eq!(lines.lines().nth(1), Some("{\"id\":2,\"age\":40}"));
@@ -57,7 +56,7 @@ fn a_load_puts_rows_with_invalid_text_into_the_reject_file() {
     let path = |name: &str| folder.path().join(name);
     database(&path("a.db"), "UTF-8");
     let load = Load::new(path("new.db"), [path("a.db")]);
-    let run = |load: Load| load.prepare(&Cancel::new()).and_then(|load| load.run(&Silent));
+    let run = |load: Load| load.run();
     let error = run(load.clone()).unwrap_err();
     assert!(error.message().contains("not valid Unicode (table t, rowid 2, column name)"), "{error}");
     let report = run(load.reject(path("bad.csv"))).unwrap();
@@ -78,7 +77,7 @@ fn a_masked_copy_keeps_the_bytes_of_columns_without_a_mask() {
     let sql = "CREATE TABLE t (age INTEGER -- gen: int(1, 9)\n);";
     let mask = Schema::parse(sql, Path::new("mask.sql")).and_then(MaskFile::new).unwrap();
     let masking = Masking::new(mask).unwrap();
-    Copy::new(path("a.db"), path("b.db")).mask(masking).run(&Silent, &Cancel::new()).unwrap();
+    Copy::new(path("a.db"), path("b.db")).mask(masking).run().unwrap();
     let rows = hex(&path("b.db"));
     assert!(rows[1].starts_with("2 FFFE ") && rows[1] != "2 FFFE 40", "{rows:?}");
 }
@@ -89,9 +88,9 @@ fn a_profile_is_made_and_statements_for_d1_store_the_same_bytes() {
     let path = |name: &str| folder.path().join(name);
     for encoding in ["UTF-8", "UTF-16be"] {
         database(&path(encoding), encoding);
-        assert_eq!(Profile::new(path(encoding)).run(&Silent, &Cancel::new()).unwrap().rows, 3);
+        assert_eq!(Profile::new(path(encoding)).run().unwrap().rows, 3);
     }
-    Copy::new(path("UTF-8"), path("d1")).purpose(Purpose::D1).run(&Silent, &Cancel::new()).unwrap();
+    Copy::new(path("UTF-8"), path("d1")).purpose(Purpose::D1).run().unwrap();
     let connection = Connection::open(path("from_d1.db")).unwrap();
     connection.execute_batch(&std::fs::read_to_string(path("d1").join("0001.sql")).unwrap()).unwrap();
     assert_eq!(hex(&path("from_d1.db")), hex(&path("UTF-8")));
@@ -111,14 +110,14 @@ fn objects_of_an_application_are_left_out_of_a_profile_or_named_with_the_flag() 
     // As SQLite sees the schema of an application whose collation it lacks.
     let redeclare = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'NOCASE', 'german'); PRAGMA writable_schema = RESET;";
     connection.execute_batch(redeclare).unwrap();
-    let profiled = Profile::new(path("a.db")).run(&Silent, &Cancel::new()).unwrap();
+    let profiled = Profile::new(path("a.db")).run().unwrap();
     assert_eq!(profiled.notes, ["index by_name is left out: no such collation sequence: german"]);
     assert!(profiled.text.contains("CREATE TABLE t") && !profiled.text.contains("CREATE INDEX"));
     // A copy takes the index as it is.
-    Copy::new(path("a.db"), path("b.db")).run(&Silent, &Cancel::new()).unwrap();
+    Copy::new(path("a.db"), path("b.db")).run().unwrap();
     connection.execute_batch("CREATE TABLE u (name TEXT UNIQUE COLLATE NOCASE)").unwrap();
     connection.execute_batch(redeclare).unwrap();
-    let error = Profile::new(path("a.db")).run(&Silent, &Cancel::new()).unwrap_err();
+    let error = Profile::new(path("a.db")).run().unwrap_err();
     assert!(error.message().starts_with("table u of") && !error.message().contains("profile:"), "{error}");
-    Profile::new(path("a.db")).exclude_tables(["u"]).run(&Silent, &Cancel::new()).unwrap();
+    Profile::new(path("a.db")).exclude_tables(["u"]).run().unwrap();
 }

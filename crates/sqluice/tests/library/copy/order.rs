@@ -7,7 +7,7 @@ use rusqlite::config::DbConfig;
 use sqluice::copy::{Copy, CopyReport};
 use sqluice::error::Result;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 
 use super::content::{content, integrity};
 
@@ -20,7 +20,7 @@ fn made(sql: &str) -> (tempfile::TempDir, std::path::PathBuf, std::path::PathBuf
 }
 
 fn run(source: &Path, target: &Path) -> Result<CopyReport> {
-    Copy::new(source, target).run(&Silent, &Cancel::new())
+    Copy::new(source, target).run()
 }
 
 const ROWS: &str = "WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
@@ -51,13 +51,13 @@ fn memory_for_sorting_is_needed_only_where_something_is_sorted() {
     // Enough for the chunks of one thread.
     let write = WriteOptions::new().tune(|tuning| tuning.chunk_bytes = 1 << 20).memory_bytes(3 << 20);
     let copy = Copy::new(&source, &target).write(write);
-    let report = copy.run(&Silent, &Cancel::new()).unwrap();
+    let report = copy.run().unwrap();
     assert_eq!((report.threads, report.indexes[0].sorted), (1, false));
     std::fs::remove_file(&target).unwrap();
     let sql = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE INDEX i ON t (b)' WHERE name = 'i'";
     Connection::open(&source).unwrap().execute_batch(sql).unwrap();
-    copy.plan(&Cancel::new()).unwrap();
-    let error = copy.run(&Silent, &Cancel::new()).unwrap_err();
+    copy.prepare(&Context::default()).unwrap().plan();
+    let error = copy.run().unwrap_err();
     assert!(error.to_string().contains("too little to sort with: 4 MiB"), "{error}");
     assert!(!target.exists());
 }

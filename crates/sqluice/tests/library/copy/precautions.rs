@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use sqluice::copy::Copy;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Cancel;
 use sqluice_format::check::ReadPage;
 use sqluice_format::page::{Geometry, PageSize};
 use sqluice_format::record;
@@ -125,7 +125,7 @@ fn begin(db: &Path) -> Connection {
 /// Copies, and returns the versions below and above the middle of the rows.
 fn copied(db: &Path) -> [Vec<i64>; 2] {
     let target = db.with_file_name("copy.db");
-    Copy::new(db, &target).run(&Silent, &Cancel::new()).unwrap();
+    Copy::new(db, &target).run().unwrap();
     assert_eq!(integrity(&target), "ok");
     let connection = Connection::open(&target).unwrap();
     ["id <= 1000", "id > 1000"].map(|rows| {

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use sqluice::copy::{AutoVacuum, Copy, CopyReport, JournalMode, Purpose};
 use sqluice::error::Error;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice_format::page::PageSize;
 
 use super::content::{content, integrity, open, pragma, values};
@@ -18,7 +18,7 @@ use super::random::{has_interior_pages_first, make};
 const STATEMENT_BYTES_MAX: usize = 100_000;
 
 fn run(copy: &Copy) -> Result<CopyReport, Error> {
-    copy.run(&Silent, &Cancel::new())
+    copy.run()
 }
 
 /// A database of pages of 1024 bytes, in WAL mode, with auto_vacuum and deleted rows.
@@ -88,10 +88,11 @@ fn each_purpose_has_its_settings_and_reports_them() {
     ] {
         let target = folder.path().join(format!("{}.db", purpose.name()));
         let copy = Copy::new(&source, &target).purpose(purpose);
-        let plan = copy.plan(&Cancel::new()).unwrap();
+        let prepared = copy.prepare(&Context::default()).unwrap();
+        let plan = prepared.plan();
         let report = run(&copy).unwrap();
         assert_eq!(chosen(&report), settings, "{purpose:?}");
-        assert_eq!((plan.chosen, plan.purpose), (report.chosen.clone(), Some(purpose)));
+        assert_eq!((&plan.chosen, plan.purpose), (&report.chosen, Some(purpose)));
         let (page_bytes, journal_mode, auto_vacuum) = modes;
         assert_eq!(report.page_bytes, page_bytes);
         assert!(!target.with_extension("db-wal").exists());

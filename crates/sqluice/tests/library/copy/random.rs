@@ -7,7 +7,6 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice::copy::{AutoVacuum, Copy, CopyReport, JournalMode};
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
 use sqluice_format::page::PageSize;
 use sqluice_testkit::tables::make_table;
 
@@ -65,7 +64,7 @@ pub(crate) fn make(rng: &mut Rng, db: &Path) {
 }
 
 fn run(copy: &Copy) -> CopyReport {
-    copy.run(&Silent, &Cancel::new()).unwrap()
+    copy.run().unwrap()
 }
 
 fn options(threads: usize) -> WriteOptions {

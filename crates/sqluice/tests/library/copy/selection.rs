@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use sqluice::copy::{Copy, CopyReport};
 use sqluice::error::Result;
-use sqluice::progress::{Cancel, Silent};
 
 use super::content::{integrity, open};
 
@@ -34,7 +33,7 @@ fn shop() -> (tempfile::TempDir, PathBuf, PathBuf) {
 }
 
 fn run(copy: &Copy) -> Result<CopyReport> {
-    copy.run(&Silent, &Cancel::new())
+    copy.run()
 }
 
 fn names(db: &Path, sql: &str) -> Vec<String> {

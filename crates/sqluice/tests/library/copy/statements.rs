@@ -4,7 +4,6 @@ use fastrand::Rng;
 use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice::copy::{Copy, Purpose};
-use sqluice::progress::{Cancel, Silent};
 
 /// Runs all files as D1 does: a file is one script.
 fn import(folder: &std::path::Path) -> Connection {
@@ -87,7 +86,7 @@ proptest! {
         }
         connection.execute_batch("COMMIT").unwrap();
         let target = folder.path().join("sql");
-        Copy::new(&source, &target).purpose(Purpose::D1).run(&Silent, &Cancel::new()).unwrap();
+        Copy::new(&source, &target).purpose(Purpose::D1).run().unwrap();
         let (one, other) = (all(&connection), all(&import(&target)));
         prop_assert_eq!(one.0, other.0);
         prop_assert_eq!(one.1, other.1);

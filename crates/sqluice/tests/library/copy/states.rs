@@ -7,7 +7,6 @@ use std::time::Duration;
 use rusqlite::Connection;
 use sqluice::copy::Copy;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
 
 use super::content::integrity;
 use sqluice_testkit::effort::tries;
@@ -57,7 +56,7 @@ fn copy_while_written(mode: &str) {
             let before = commits.load(Ordering::Relaxed);
             // The first of two may have been committed before.
             wait_for("two commits", || commits.load(Ordering::Relaxed) >= before + 2);
-            let report = Copy::new(&db, &target).write(options.clone()).run(&Silent, &Cancel::new()).unwrap();
+            let report = Copy::new(&db, &target).write(options.clone()).run().unwrap();
             assert_eq!(integrity(&target), "ok");
             let copy = Connection::open(&target).unwrap();
             let sql = "SELECT min(version), max(version), count(*) FROM t";
@@ -87,14 +86,11 @@ fn a_copy_that_keeps_others_waiting_too_long_ends_without_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let (db, target) = (folder.path().join("a.db"), folder.path().join("copy.db"));
     make(&db, "delete");
-    let error = Copy::new(&db, &target).busy_limit(Duration::ZERO).run(&Silent, &Cancel::new()).unwrap_err();
+    let error = Copy::new(&db, &target).busy_limit(Duration::ZERO).run().unwrap_err();
     assert!(error.to_string().contains("others wait to write"), "{error}");
     assert!(!target.exists());
     make(&folder.path().join("wal.db"), "wal");
-    Copy::new(folder.path().join("wal.db"), &target)
-        .busy_limit(Duration::ZERO)
-        .run(&Silent, &Cancel::new())
-        .unwrap();
+    Copy::new(folder.path().join("wal.db"), &target).busy_limit(Duration::ZERO).run().unwrap();
 }
 
 #[test]
@@ -114,7 +110,7 @@ fn a_transaction_that_was_killed_is_rolled_back_and_not_copied() {
     }
     writer.execute_batch("ROLLBACK").unwrap();
     assert_ne!(std::fs::read(&db).unwrap(), std::fs::read(&hot).unwrap());
-    Copy::new(&hot, &target).run(&Silent, &Cancel::new()).unwrap();
+    Copy::new(&hot, &target).run().unwrap();
     let copy = Connection::open(&target).unwrap();
     assert_eq!(copy.query_row("SELECT max(version) FROM t", [], |row| row.get::<_, i64>(0)).unwrap(), 0);
     assert_eq!(integrity(&target), "ok");

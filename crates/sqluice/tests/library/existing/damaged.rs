@@ -18,7 +18,6 @@ use sqluice::error::Error;
 use sqluice::index::Index;
 use sqluice::load::Load;
 use sqluice::options::{IfExists, WriteOptions};
-use sqluice::progress::{Cancel, Silent};
 
 /// Tables that grow behind their last row, within their trees, and whose indexes are made anew.
 const TABLES: [&str; 4] = [
@@ -107,7 +106,7 @@ fn append(home: &Home, rows: &str) -> Result<(), Error> {
 
 fn index(path: &Path) -> Result<(), Error> {
     let index = Index::new(path, ["CREATE INDEX k ON t (b DESC)"]).busy_timeout(Duration::ZERO);
-    index.run(&Silent, &Cancel::new()).map(drop)
+    index.run().map(drop)
 }
 
 /// What was refused has changed nothing, what was done has lost nothing.

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use sqluice::error::{DuplicateRows, Error, ErrorKind};
 use sqluice::index::{Index, Report};
 use sqluice::options::WritePath;
-use sqluice::progress::{Amount, Cancel, Progress, Silent};
+use sqluice::progress::{Amount, Cancel, Context, Progress};
 
 /// A database with the table t: `rows` rows, its columns a (unique but for rows 5 and 900), b (text), c (7 different).
 fn database(home: &Home, rows: i64, before: &str) -> PathBuf {
@@ -29,7 +29,7 @@ fn database(home: &Home, rows: i64, before: &str) -> PathBuf {
 }
 
 fn index(path: &Path, sql: &[&str]) -> Result<Report, Error> {
-    Index::new(path, sql.iter().copied()).busy_timeout(Duration::ZERO).run(&Silent, &Cancel::new())
+    Index::new(path, sql.iter().copied()).busy_timeout(Duration::ZERO).run()
 }
 
 fn plan_of(connection: &Connection, sql: &str) -> String {
@@ -123,7 +123,8 @@ fn sqlite_makes_what_only_it_can() {
         "CREATE INDEX plain ON t (c)",
         "CREATE INDEX computed ON t (a + 1, b)",
     ];
-    let planned = Index::new(&path, sql).plan().unwrap();
+    let prepared = Index::new(&path, sql).prepare(&Context::default()).unwrap();
+    let planned = prepared.plan();
     let write_paths: Vec<(WritePath, &str)> =
         planned.indexes.iter().map(|index| (index.write_path, &*index.why)).collect();
     assert_eq!(
@@ -153,7 +154,8 @@ fn databases_that_take_no_pages_get_their_index_from_sqlite() {
     ] {
         let home = Home::new();
         let path = database(&home, 3000, before);
-        let planned = Index::new(&path, ["CREATE INDEX i ON t (b)"]).plan().unwrap();
+        let prepared = Index::new(&path, ["CREATE INDEX i ON t (b)"]).prepare(&Context::default()).unwrap();
+        let planned = prepared.plan();
         assert!(planned.indexes[0].why.contains(why), "{planned:?}");
         index(&path, &["CREATE INDEX i ON t (b)"]).unwrap();
         let connection = Connection::open(&path).unwrap();
@@ -201,7 +203,7 @@ fn a_run_that_is_stopped_leaves_nothing() {
         for phases in 1..20 {
             let cancel = Cancel::new();
             let stop = Stop(cancel.clone(), phases.into());
-            match Index::new(&path, sql).run(&stop, &cancel) {
+            match Index::new(&path, sql).run_with(&Context::default().progress(&stop).cancel(&cancel)) {
                 Err(error) => {
                     assert_eq!(error.kind(), ErrorKind::Interrupted, "{error:?}");
                     assert!(but_for_counters(&path) == before, "{mode}, phase {phases}");

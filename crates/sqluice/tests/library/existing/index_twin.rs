@@ -10,7 +10,6 @@ use rusqlite::Connection;
 use sqluice::error::Error;
 use sqluice::index::{Index, Report};
 use sqluice::options::{WriteOptions, WritePath};
-use sqluice::progress::{Cancel, Silent};
 
 /// What is indexed: all that a table may have, in any order and collation.
 const KEYS: [&str; 14] = [
@@ -38,7 +37,7 @@ fn index(path: &Path, statements: &[String], threads: usize, chunk_pages: usize)
         .threads(threads)
         .memory_bytes(16 << 20)
         .tune(|tuning| tuning.chunk_bytes = chunk_pages * page_bytes);
-    Index::new(path, statements).write(write).run(&Silent, &Cancel::new())
+    Index::new(path, statements).write(write).run()
 }
 
 proptest! {

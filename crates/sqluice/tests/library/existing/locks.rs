@@ -12,7 +12,7 @@ use rusqlite::{Connection, ffi};
 use sqluice::error::{Error, ErrorKind, Result};
 use sqluice::existing::write_into;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Progress, Silent};
+use sqluice::progress::{Cancel, Context};
 use sqluice::source::{Part, Source};
 use sqluice_testkit::sqlite::sqlite3;
 
@@ -113,8 +113,8 @@ fn a_reader_in_rollback_mode_is_waited_for_at_the_end_only() {
         watched += 1;
         Ok(())
     });
-    let around: (&dyn Progress, &Cancel) = (&Silent, &Cancel::new());
-    let error = write_into(&path, &schema(TABLE), sources, &options(), busy_timeout, around).unwrap_err();
+    let context = Context::default();
+    let error = write_into(&path, &schema(TABLE), sources, &options(), busy_timeout, &context).unwrap_err();
     assert!(started.elapsed() >= busy_timeout);
     assert_eq!(error.kind(), ErrorKind::Target);
     assert!(error.message().contains("is in use"), "{error}");
@@ -132,7 +132,7 @@ fn a_reader_in_rollback_mode_is_waited_for_at_the_end_only() {
         reader.execute_batch("COMMIT").unwrap();
     });
     let long = Duration::from_secs(60);
-    write_into(&path, &schema(TABLE), between(50, |_| Ok(())), &options(), long, around).unwrap();
+    write_into(&path, &schema(TABLE), between(50, |_| Ok(())), &options(), long, &context).unwrap();
     waiting.join().unwrap();
     assert_whole(&path, "delete");
 }
@@ -154,8 +154,8 @@ fn another_writer_is_waited_for_and_then_reported() {
             std::thread::sleep(Duration::from_millis(300));
             writer.execute_batch("COMMIT").unwrap();
         });
-        let (long, around) = (Duration::from_secs(60), (&Silent as _, &Cancel::new()));
-        write_into(&path, &schema(TABLE), between(50, |_| Ok(())), &options(), long, around).unwrap();
+        let (long, context) = (Duration::from_secs(60), Context::default());
+        write_into(&path, &schema(TABLE), between(50, |_| Ok(())), &options(), long, &context).unwrap();
         waiting.join().unwrap();
         assert_whole(&path, old.mode());
         let database = Connection::open(&path).unwrap();
@@ -218,8 +218,14 @@ fn a_run_that_fails_or_is_cancelled_leaves_nothing_behind() {
             rows[4999][1] = rows[7][1].clone();
             let sources: Vec<Box<dyn Source>> =
                 vec![Box::new(Between { source: source(&rows, 100), part: 0, before: fail })];
-            let written =
-                write_into(&path, &schema(unique), sources, &options(), Duration::ZERO, (&Silent, &cancel));
+            let written = write_into(
+                &path,
+                &schema(unique),
+                sources,
+                &options(),
+                Duration::ZERO,
+                &Context::default().cancel(&cancel),
+            );
             let error = written.unwrap_err();
             let interrupted = error.kind() == ErrorKind::Interrupted;
             assert_eq!(interrupted, fault == 1, "{error}");

@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use rusqlite::{Connection, params_from_iter};
 use sqluice::load::Load;
 use sqluice::options::{IfExists, OnConflict, WriteOptions};
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice::schema::Schema;
 use sqluice_format::page::PENDING_BYTE;
 use sqluice_testkit::effort::tries;
@@ -432,8 +432,8 @@ fn load(path: &Path, csv: &Path, old: &Old, new: &New) -> Result<String, String>
         .format(plain())
         .write(write)
         .tune(|tuning| tuning.part_bytes = 4096);
-    let prepared = load.prepare(&Cancel::new()).map_err(|error| error.without_hint())?;
-    let report = prepared.run(&Silent).map_err(|error| error.without_hint())?;
+    let prepared = load.prepare(&Context::default()).map_err(|error| error.without_hint())?;
+    let report = prepared.run(&Context::default()).map_err(|error| error.without_hint())?;
     let table = report.tables.iter().find(|table| ["added", "t"].contains(&&*table.name));
     Ok(table.map_or("nothing".to_owned(), |table| {
         let indexes: Vec<&str> = table.indexes.iter().map(|index| index.write_path.name()).collect();

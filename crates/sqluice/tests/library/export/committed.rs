@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use sqluice::export::{Export, ReadOptions, formats};
-use sqluice::progress::{Cancel, Silent};
 use sqluice_testkit::effort::tries;
 use sqluice_testkit::wait::wait_for;
 
@@ -92,7 +91,7 @@ fn all_files_have_one_committed_state_while_others_write() {
                 let to = folder.path().join("out");
                 let export =
                     Export::new(&db, &to).format(&formats::CSV).overwrite(true).threads(2).read(read);
-                let report = export.run(&Silent, &Cancel::new()).unwrap();
+                let report = export.run().unwrap();
                 assert_eq!(report.lets_others_commit, journal_mode == "WAL");
                 let mut all = states(&to.join("a.csv"));
                 all.extend(states(&to.join("b.csv")));
@@ -118,7 +117,7 @@ fn a_busy_limit_ends_a_long_export_only_where_others_cannot_commit() {
             Export::new(&db, folder.path().join("a.csv")).tables(["a"]),
             Export::new(&db, folder.path().join("q.csv")).query("SELECT * FROM a".to_owned()),
         ] {
-            let error = export.read(read).run(&Silent, &Cancel::new()).err();
+            let error = export.read(read).run().err();
             assert_eq!(error.is_some(), ends, "{journal_mode}: {error:?}");
             let message = error.map_or(String::new(), |error| error.to_string());
             assert!(!ends || message.contains("others wait to write"), "{message}");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use sqluice::export::{Export, ExportReport, Mixed, formats};
 use sqluice::load::Load;
-use sqluice::progress::{Amount, Cancel, Progress, Silent};
+use sqluice::progress::{Amount, Cancel, Context, Progress};
 use sqluice_testkit::names;
 use sqluice_testkit::tables::{Exact, by_sqlite};
 
@@ -40,11 +40,11 @@ impl Shop {
 }
 
 fn run(export: &Export) -> ExportReport {
-    export.run(&Silent, &Cancel::new()).unwrap()
+    export.run().unwrap()
 }
 
 fn refused(export: &Export) -> String {
-    export.run(&Silent, &Cancel::new()).unwrap_err().to_string()
+    export.run().unwrap_err().to_string()
 }
 
 const ITEMS: &str = "CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT, price REAL);
@@ -147,7 +147,7 @@ fn a_value_that_the_format_does_not_have_is_an_error_with_its_place_and_leaves_n
     assert_eq!(report.files[0].nulled, [("v".to_owned(), 1)]);
     assert_eq!(fs::read_to_string(shop.at("x.csv")).unwrap(), "id,v\n1,a\n2,b\n5,\n");
     run(&shop.export("w.arrow").tables(["w"]).mixed(Mixed::Text));
-    Load::new(shop.at("w.db"), [shop.at("w.arrow")]).prepare(&Cancel::new()).unwrap().run(&Silent).unwrap();
+    Load::new(shop.at("w.db"), [shop.at("w.arrow")]).run().unwrap();
     let texts = by_sqlite(&shop.at("w.db"), "SELECT v FROM w");
     assert_eq!(texts, [[Exact::Text(b"1".to_vec())], [Exact::Text(b"two".to_vec())]]);
 }
@@ -172,7 +172,7 @@ fn dates_are_dates_only_on_request() {
         let expected = if dates { ["Date32", "Timestamp(µs)"] } else { ["Utf8", "Utf8"] };
         assert_eq!(schema, expected);
         let table = file.file_stem().unwrap().to_str().unwrap().to_owned();
-        Load::new(&db, [&file]).prepare(&Cancel::new()).unwrap().run(&Silent).unwrap();
+        Load::new(&db, [&file]).run().unwrap();
         let found = by_sqlite(&db, &format!("SELECT type FROM pragma_table_info('{table}')"));
         assert_eq!(found, types.map(|name| vec![Exact::Text(name.as_bytes().to_vec())]));
         let day = by_sqlite(&db, &format!("SELECT d FROM \"{table}\""));
@@ -233,7 +233,7 @@ fn what_contradicts_itself_is_refused() {
         (shop.export("x.csv").filter("prise > 1".to_owned()), "prise"),
         (shop.export("x.csv").columns(Vec::new()), "no column"),
     ] {
-        let error = export.run(&Silent, &Cancel::new()).unwrap_err();
+        let error = export.run().unwrap_err();
         let cause = std::error::Error::source(&error).map_or(String::new(), ToString::to_string);
         assert!(format!("{error} {cause}").contains(message), "{message}: {error} {cause}");
     }
@@ -259,7 +259,9 @@ fn a_run_that_is_stopped_leaves_nothing() {
     let shop = Shop::new(sql);
     for to in ["x.csv", "x.parquet", "x.arrow"] {
         let cancel = Cancel::new();
-        let error = shop.export(to).run(&Stops(cancel.clone()), &cancel).unwrap_err();
+        let stops = Stops(cancel.clone());
+        let context = Context::default().progress(&stops).cancel(&cancel);
+        let error = shop.export(to).run_with(&context).unwrap_err();
         assert_eq!(error.kind(), sqluice::error::ErrorKind::Interrupted, "{to}: {error}");
         assert_eq!(names(shop.folder.path()), ["shop.db"]);
     }
@@ -274,7 +276,7 @@ fn tables_of_a_database_are_loaded_into_another() {
     let load = |to: &str, table: Option<&str>| {
         let mut load = Load::new(shop.at(to), [shop.db()]);
         load.table = table.map(str::to_owned);
-        load.prepare(&Cancel::new()).unwrap().run(&Silent).unwrap()
+        load.run().unwrap()
     };
     assert_eq!(load("all.db", None).rows, 5);
     for sql in ["SELECT * FROM a", "SELECT * FROM b"] {
@@ -284,7 +286,7 @@ fn tables_of_a_database_are_loaded_into_another() {
     assert_eq!(by_sqlite(&shop.at("view.db"), "SELECT * FROM v"), by_sqlite(&shop.db(), "SELECT * FROM v"));
     let mut unknown = Load::new(shop.at("no.db"), [shop.db()]);
     unknown.table = Some("c".to_owned());
-    let error = unknown.prepare(&Cancel::new()).err().unwrap();
+    let error = unknown.prepare(&Context::default()).err().unwrap();
     assert!(error.message().contains("has no table c"), "{error}");
 }
 
@@ -293,12 +295,12 @@ fn what_is_about_text_is_refused_for_a_database() {
     let shop = Shop::new(ITEMS);
     let mut delimited = Load::new(shop.at("x.db"), [shop.db()]);
     delimited.format = sqluice::load::FormatOptions::new().header(true);
-    let error = delimited.prepare(&Cancel::new()).err().unwrap().to_string();
+    let error = delimited.prepare(&Context::default()).err().unwrap().to_string();
     assert!(error.contains("is about CSV") && error.contains("is a database"), "{error}");
     let mut dated = Load::new(shop.at("x.db"), [shop.db()]);
     dated.convert =
         sqluice::convert::Convert::all(&[("name".to_owned(), "%Y-%m-%d".to_owned())], &[], &[], &[]);
-    let error = dated.prepare(&Cancel::new()).err().unwrap().to_string();
+    let error = dated.prepare(&Context::default()).err().unwrap().to_string();
     assert!(error.contains("is for text"), "{error}");
 }
 
@@ -316,7 +318,7 @@ fn more_tables_are_exported_than_the_process_may_have_files_open() {
         setrlimit(Resource::Nofile, Rlimit { current: Some(100), maximum: Some(100) }).unwrap();
         let target = folder.path().join("files");
         let export = Export::new(&source, &target).format(Some(&formats::CSV));
-        let report = export.run(&Silent, &Cancel::new()).unwrap();
+        let report = export.run().unwrap();
         assert_eq!(report.files.len(), 150);
         for number in 0..150 {
             let text = fs::read_to_string(target.join(format!("t{number}.csv"))).unwrap();
@@ -329,7 +331,7 @@ fn more_tables_are_exported_than_the_process_may_have_files_open() {
             .unwrap()
             .execute_batch("CREATE TABLE u (a); INSERT INTO u VALUES (x'ff')")
             .unwrap();
-        export.run(&Silent, &Cancel::new()).unwrap_err();
+        export.run().unwrap_err();
         assert!(!target.exists());
     });
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use rusqlite::Connection;
 use sqluice::error::Error;
-use sqluice::progress::Cancel;
+use sqluice::progress::{Cancel, Context};
 use sqluice::read::Read;
 use sqluice_reader::Snapshot;
 use sqluice_reader::snapshot::ReadOptions;
@@ -31,7 +31,7 @@ fn make(db: &Path, table: &str, journal_mode: &str, rows: u32) {
 }
 
 fn rows(read: &Read) -> Result<Vec<RecordBatch>, Error> {
-    read.open(&Cancel::new())?.collect()
+    read.open(&Context::default())?.collect()
 }
 
 /// The rows as text, one after another.
@@ -52,8 +52,8 @@ fn parts_one_after_another_are_the_table_with_its_types() {
             make(&db, table, "DELETE", count);
             let whole = Read::table(&db, "t").threads(1);
             let expected = rows(&whole).unwrap();
-            let schema = whole.open(&Cancel::new()).unwrap().schema().clone();
-            let basis = whole.find_basis(&Cancel::new()).unwrap();
+            let schema = whole.open(&Context::default()).unwrap().schema().clone();
+            let basis = whole.find_basis(&Context::default()).unwrap();
             for parts in [1, 2, 7, tries(50, 1000, 1000)] {
                 let mut found = Vec::new();
                 let mut filled = 0;
@@ -80,7 +80,7 @@ fn a_part_with_columns_has_these_columns_of_its_rows() {
     let db = folder.path().join("x.db");
     make(&db, TABLES[0], "DELETE", 3000);
     let whole = Read::table(&db, "t").columns(vec!["price".to_owned(), "id".to_owned()]).threads(2);
-    let basis = whole.find_basis(&Cancel::new()).unwrap();
+    let basis = whole.find_basis(&Context::default()).unwrap();
     let mut found = Vec::new();
     for part in 0..5 {
         found.extend(rows(&whole.clone().part((part, 5)).basis(basis.clone())).unwrap());
@@ -105,7 +105,7 @@ fn a_change_since_the_basis_was_taken_is_an_error_in_every_journal_mode() {
             "CREATE TABLE other (x)",
         ] {
             let whole = Read::table(&db, "t").threads(1);
-            let basis = whole.find_basis(&Cancel::new()).unwrap();
+            let basis = whole.find_basis(&Context::default()).unwrap();
             let part = whole.part((1, 3)).basis(basis);
             let before = shown(&rows(&part).unwrap());
             assert_eq!(shown(&rows(&part).unwrap()), before, "a reading changes nothing");

@@ -7,7 +7,6 @@ use proptest::prelude::*;
 use sqluice::error::Error;
 use sqluice::export::{Export, formats};
 use sqluice::load::{FormatOptions, Load};
-use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::{Schema, quoted};
 use sqluice::source::csv::Delimiter;
 use sqluice_testkit::tables::{Exact, by_sqlite, make_table};
@@ -77,7 +76,7 @@ proptest! {
         let file = folder.path().join(format!("rows.{}{packed}", format.extensions[0]));
         let names: Vec<String> = made.columns.iter().map(|(name, _)| name.clone()).collect();
         let export = Export::new(&old, &file).tables([&made.name]).columns(names.clone()).threads(rng.usize(1..4));
-        let exported = error(export.run(&Silent, &Cancel::new()));
+        let exported = error(export.run());
         let is_csv = matches!(format.name, "csv" | "tsv");
         let lone_null = is_csv && names.len() == 1 && made.rows.iter().any(|row| row[0] == Exact::Null);
         let unfit = made.rows.iter().flatten().any(is_unfit);
@@ -107,7 +106,7 @@ proptest! {
             described.delimiter = Some(Delimiter::COMMA);
         }
         let load = Load::new(&new, [&file]).table(&made.name).schema(Some(schema)).format(described);
-        load.prepare(&Cancel::new()).unwrap().run(&Silent).unwrap();
+        load.run().unwrap();
         let list: Vec<String> = names.iter().map(|name| quoted(name)).collect();
         same(&select(&new, &made.name, &list.join(", ")), &made.rows)?;
     }
@@ -122,7 +121,7 @@ proptest! {
         let names: Vec<String> = made.columns.iter().map(|(name, _)| name.clone()).collect();
         let mut load = Load::new(&new, [&old]).schema(Some(schema));
         load.columns = Some(names.clone());
-        let report = load.prepare(&Cancel::new()).unwrap().run(&Silent).unwrap();
+        let report = load.run().unwrap();
         prop_assert_eq!(report.rows, made.rows.len() as u64);
         let list: Vec<String> = names.iter().map(|name| quoted(name)).collect();
         same(&select(&new, &made.name, &list.join(", ")), &made.rows)?;

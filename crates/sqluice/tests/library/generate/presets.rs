@@ -1,11 +1,12 @@
 //! Presets: what SQLite says of the databases that they make.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::support::files::{Home, integrity, open};
 use rusqlite::Connection;
-use sqluice::generate::{Generate, PRESETS, Preset};
-use sqluice::progress::{Cancel, Silent};
+use sqluice::generate::{Extent, Generate, PRESETS, Preset};
+use sqluice::progress::Context;
+use sqluice::schema::Schema;
 
 type Rows = [(Option<&'static str>, u64)];
 
@@ -18,7 +19,7 @@ fn generate(name: &str, target: &Path, rows: &Rows, seed: u64) -> Generate {
 }
 
 fn make(name: &str, target: &Path, rows: &Rows, seed: u64) -> Connection {
-    generate(name, target, rows, seed).prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
+    generate(name, target, rows, seed).run().unwrap();
     open(target)
 }
 
@@ -150,6 +151,20 @@ fn rows_of_one_table_may_be_said_alone() {
 fn orders_without_customers_are_refused() {
     let home = Home::new();
     let nobody = generate("shop", &home.path("shop.db"), &[(None, 1000), (Some("customers"), 0)], 3);
-    let error = nobody.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap_err();
+    let error = nobody.run().unwrap_err();
     assert_eq!(error.without_hint(), "customers has no rows that others could refer to");
+}
+
+#[test]
+fn a_preview_sends_no_request_to_the_store_of_its_target() {
+    let sql = "CREATE TABLE t (id INTEGER PRIMARY KEY, a -- gen: int(1, 1000)\n)";
+    let schema = Schema::parse(sql, Path::new("schema.sql")).unwrap();
+    let generate = Generate::without_target(schema).rows(5).seed(3);
+    let preview = |generate: &Generate| generate.preview(3, &Context::default()).unwrap();
+    let without_target = preview(&generate);
+    assert_eq!(without_target[0].rows.len(), 3);
+    let of_url = generate.clone().target(PathBuf::from("s3://no-such-bucket/x.db"));
+    assert_eq!(preview(&of_url), without_target);
+    let of_url_in_shares = of_url.extent(Extent::new().share((1, 1)));
+    assert_eq!(preview(&of_url_in_shares), without_target);
 }

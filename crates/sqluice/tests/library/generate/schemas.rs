@@ -12,7 +12,7 @@ use crate::support::files::{Home, integrity, open};
 use rusqlite::Connection;
 use sqluice::generate::Generate;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice::schema::Schema;
 use sqluice_testkit::effort::tries;
 
@@ -25,11 +25,13 @@ fn assert_kept(sql: &str, rows: &[(Option<&str>, u64)], seed: u64) -> Connection
     let write = WriteOptions::new().threads(2).memory_bytes(32 << 20);
     let mut generate = Generate::new(&target, schema.clone()).seed(seed).write(write);
     generate.rows = rows.iter().map(|(table, rows)| (table.map(str::to_owned), *rows)).collect();
-    let prepared =
-        generate.prepare().unwrap_or_else(|error| panic!("{error}, {:?}\n{sql}", error.hint_text()));
-    assert!(prepared.spec().notes.is_empty(), "{:?}\n{}\n{sql}", prepared.spec().notes, prepared.spec());
-    let run = prepared.run(&Silent, &Cancel::new());
-    run.unwrap_or_else(|error| panic!("{error}, {:?}\n{}\n{sql}", error.hint_text(), prepared.spec()));
+    let prepared = generate
+        .prepare(&Context::default())
+        .unwrap_or_else(|error| panic!("{error}, {:?}\n{sql}", error.hint_text()));
+    let spec = prepared.spec().to_string();
+    assert!(prepared.spec().notes.is_empty(), "{:?}\n{spec}\n{sql}", prepared.spec().notes);
+    let run = prepared.run(&Context::default());
+    run.unwrap_or_else(|error| panic!("{error}, {:?}\n{spec}\n{sql}", error.hint_text()));
     let ours = open(&target);
     assert_eq!(integrity(&ours), "ok", "{sql}");
     let orphans: i64 =
@@ -47,8 +49,7 @@ fn assert_kept(sql: &str, rows: &[(Option<&str>, u64)], seed: u64) -> Connection
         let columns = given.map(|column| format!("\"{}\"", column.name)).collect::<Vec<_>>().join(", ");
         let name = &table.name;
         let insert = format!("INSERT INTO main.\"{name}\" ({columns}) SELECT {columns} FROM ours.\"{name}\"");
-        twin.execute_batch(&insert)
-            .unwrap_or_else(|error| panic!("{error}\n{insert}\n{}\n{sql}", prepared.spec()));
+        twin.execute_batch(&insert).unwrap_or_else(|error| panic!("{error}\n{insert}\n{spec}\n{sql}"));
         // Beyond what is kept: there is something to keep it, and values differ.
         let count: i64 =
             twin.query_row(&format!("SELECT count(*) FROM main.\"{name}\""), [], |row| row.get(0)).unwrap();

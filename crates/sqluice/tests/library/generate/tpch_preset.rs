@@ -8,7 +8,7 @@ use crate::support::files::{Home, assert_sound, integrity, open};
 use crate::support::twin::{assert_same_values, insert};
 use rusqlite::Connection;
 use sqluice::options::{IfExists, WriteOptions};
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice::report::Report;
 use sqluice::tpch::{Tpch, schema};
 use sqluice_format::page::PENDING_BYTE;
@@ -24,7 +24,7 @@ fn scale() -> f64 {
 fn make(target: &Path, scale: f64, threads: usize) -> Report {
     let write = WriteOptions::new().threads(threads);
     let tpch = Tpch::new(target.to_owned(), scale).write(write);
-    tpch.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap()
+    tpch.run().unwrap()
 }
 
 /// A file of CSV, and how many rows it has.
@@ -129,9 +129,13 @@ fn an_existing_database_gets_the_tables_once() {
     assert_eq!(count(&db, "SELECT count(*) FROM mine"), 1);
     assert_eq!(count(&db, "SELECT count(*) FROM lineitem"), 60_175);
     let again = Tpch::new(path.clone(), 0.01);
-    assert!(again.prepare().unwrap_err().message().contains("region"), "{:?}", again.prepare());
+    assert!(
+        again.prepare(&Context::default()).unwrap_err().message().contains("region"),
+        "{:?}",
+        again.prepare(&Context::default())
+    );
     let write = WriteOptions::new().if_exists(IfExists::Append);
-    assert!(again.write(write).prepare().is_err());
+    assert!(again.write(write).prepare(&Context::default()).is_err());
 }
 
 #[test]
@@ -140,8 +144,8 @@ fn the_estimate_is_near_the_size() {
     let path = home.path("tpch.db");
     let scale = scale().max(0.03);
     let tpch = Tpch::new(path.clone(), scale);
-    let prepared = tpch.prepare().unwrap();
+    let prepared = tpch.prepare(&Context::default()).unwrap();
     let estimated = prepared.plan().estimated_bytes.unwrap() as f64;
-    let bytes = prepared.run(&Silent, &Cancel::new()).unwrap().bytes as f64;
+    let bytes = prepared.run(&Context::default()).unwrap().bytes as f64;
     assert!((estimated / bytes - 1.0).abs() < 0.05, "{estimated} for {bytes}");
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice::error::{Error, ErrorKind};
 use sqluice::options::{OnConflict, WriteOptions};
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice::schema::Schema;
 use sqluice::write::write_tables;
 
@@ -20,7 +20,7 @@ fn ours(sql: &str, rows: &[Row], options: &WriteOptions, batch_rows: usize) -> R
     let path = home.path("x.db");
     let schema = Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap();
     let sources = vec![source(rows, batch_rows)];
-    let written = write_tables(Some(&path), &schema, sources, options, &Silent, &Cancel::new());
+    let written = write_tables(Some(&path), &schema, sources, options, &Context::default());
     if written.is_err() {
         assert_eq!(home.names(), [""; 0], "nothing is left behind");
     }

@@ -7,7 +7,6 @@ use crate::support::files::{Home, integrity, open};
 use rusqlite::Connection;
 use sqluice::generate::Generate;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 use sqluice_format::page::PageSize;
 
@@ -56,7 +55,7 @@ fn assert_full(page_bytes: u32, rows: u64) {
         .tune(|tuning| tuning.chunk_bytes = CHUNK_BYTES);
     let schema = Schema::parse(SQL.to_owned(), Path::new("x.sql")).unwrap();
     let generate = Generate::new(path.clone(), schema).rows(rows).seed(1).write(write);
-    let report = generate.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
+    let report = generate.run().unwrap();
     let database = open(&path);
     assert_eq!(integrity(&database), "ok");
     let ours = pages(&database);

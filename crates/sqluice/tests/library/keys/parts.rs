@@ -10,7 +10,6 @@ use crate::support::files::{Home, open};
 use sqluice::check::Check;
 use sqluice::generate::Generate;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 
 /// 130 MB: four parts.
@@ -31,13 +30,13 @@ fn a_part_ends_wherever_a_chunk_does() {
         let schema = Schema::parse(SQL.to_owned(), Path::new("x.sql")).unwrap();
         let write = WriteOptions::new().tune(|tuning| tuning.chunk_bytes = chunk_bytes);
         let generate = Generate::new(&target, schema).rows(ROWS.into()).seed(1).write(write);
-        generate.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
+        generate.run().unwrap();
         let sql = "SELECT count(*), count(DISTINCT k), sum(length(v)) / count(*) / 200000 FROM w";
         let found: rusqlite::Result<[u32; 3]> =
             open(&target).query_row(sql, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]));
         assert_eq!(found.unwrap(), [ROWS, ROWS, 5], "chunks of {chunk_bytes} bytes");
         let check = Check::new(target);
-        let checked = check.run(&Silent, &Cancel::new()).unwrap();
+        let checked = check.run().unwrap();
         assert!(checked.is_sound(), "chunks of {chunk_bytes} bytes: {:?}", checked.report.problems);
     }
 }

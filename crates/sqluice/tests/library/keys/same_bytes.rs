@@ -10,7 +10,6 @@ use sqluice::check::Check;
 use sqluice::error::Result;
 use sqluice::generate::Generate;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
 use sqluice::report::Report;
 use sqluice::schema::Schema;
 
@@ -83,13 +82,13 @@ fn a_database_that_spills_is_the_same_as_one_that_does_not() {
                 .memory_bytes(memory_bytes)
                 .tune(|tuning| tuning.chunk_bytes = CHUNK_BYTES as usize);
             let generate = Generate::new(path, schema.clone()).rows_of("a", 12_000).rows_of("b", 600);
-            generate.seed(1).write(write).prepare()?.run(&Silent, &Cancel::new())
+            generate.seed(1).write(write).run()
         });
     let home = Home::new();
     let target = home.path("x.db");
     std::fs::write(&target, bytes.expect("no two rows have the same key")).unwrap();
     let check = Check::new(target).full(true);
-    let checked = check.run(&Silent, &Cancel::new()).unwrap();
+    let checked = check.run().unwrap();
     assert!(checked.is_sound(), "{:?} {:?}", checked.report.problems, checked.sqlite_problems);
 }
 

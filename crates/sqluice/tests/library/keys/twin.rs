@@ -17,7 +17,6 @@ use rusqlite::Connection;
 use sqluice::check::Check;
 use sqluice::error::{Error, ErrorKind};
 use sqluice::options::OnConflict;
-use sqluice::progress::{Cancel, Silent};
 use sqluice_format::page::PENDING_BYTE;
 use sqluice_testkit::sqlite::sqlite3;
 
@@ -43,7 +42,7 @@ fn compare(case: &KeyCase) {
             );
             assert_sound(&std::fs::read(&path).unwrap(), PENDING_BYTE);
             let check = Check::new(path.clone()).threads(2);
-            let checked = check.run(&Silent, &Cancel::new()).unwrap();
+            let checked = check.run().unwrap();
             assert!(checked.is_sound(), "{:?}", checked.report.problems);
             assert_system_agrees(&path, &twin_path);
             let ours = open(&path);

@@ -13,7 +13,7 @@ use sqluice::convert::Convert;
 use sqluice::error::{ErrorKind, Result};
 use sqluice::load::{FormatOptions, Load};
 use sqluice::options::{IfExists, WriteOptions};
-use sqluice::progress::Cancel;
+use sqluice::progress::Context;
 use sqluice::report::Report;
 
 fn date(column: &str, format: &str) -> (String, Convert) {
@@ -105,7 +105,7 @@ fn the_plan_says_how_columns_are_converted() {
     let home = Home::new();
     let file = Way::Path.put(&home, "t.csv", CSV.as_bytes());
     let load = Load::new(home.path("x.db"), [file]).convert(all());
-    let plan = load.prepare(&Cancel::new()).unwrap().plan().to_string();
+    let plan = load.prepare(&Context::default()).unwrap().plan().to_string();
     assert!(plan.contains("--   column placed: date %d.%m.%Y\n--   column paid: boolean\n"), "{plan}");
 }
 

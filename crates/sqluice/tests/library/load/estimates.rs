@@ -8,14 +8,14 @@ use crate::support::files::Home;
 use crate::support::load::Way;
 use crate::support::tpch;
 use sqluice::load::Load;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 
 /// Checks that the estimate is within a tenth of the result.
 #[track_caller]
 fn assert_estimated(load: Load) {
-    let prepared = load.prepare(&Cancel::new()).unwrap();
+    let prepared = load.prepare(&Context::default()).unwrap();
     let estimated = prepared.plan().estimated_bytes.expect("the size of the input is known") as f64;
-    let bytes = prepared.run(&Silent).unwrap().bytes as f64;
+    let bytes = prepared.run(&Context::default()).unwrap().bytes as f64;
     assert!((estimated / bytes - 1.0).abs() < 0.1, "{estimated} instead of {bytes}");
 }
 
@@ -73,6 +73,6 @@ fn the_size_of_a_pipe_or_a_compressed_file_is_not_known() {
         let home = Home::new();
         let file = way.put(&home, "t.csv", "a,b\n1,2\n".repeat(1000).as_bytes());
         let load = Load::new(home.path("x.db"), [file]).tune(|tuning| tuning.sample_bytes = 100);
-        assert_eq!(load.prepare(&Cancel::new()).unwrap().plan().estimated_bytes, None);
+        assert_eq!(load.prepare(&Context::default()).unwrap().plan().estimated_bytes, None);
     }
 }

@@ -15,7 +15,7 @@ use sqluice::error::Error;
 use sqluice::generate::Generate;
 use sqluice::load::Load;
 use sqluice::options::{IfExists, OnConflict, WriteOptions, WritePath};
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice::report::Report;
 use sqluice::schema::Schema;
 
@@ -262,7 +262,7 @@ fn planned(sql: &str, csv: &str, with: impl FnOnce(Load) -> Load) -> (WritePath,
     fs::write(home.path("t.csv"), csv).unwrap();
     let load = Load::new(home.path("x.db"), [home.path("t.csv")]);
     let write = WriteOptions::new().if_exists(IfExists::Append);
-    let prepared = with(load.write(write)).prepare(&Cancel::new()).unwrap();
+    let prepared = with(load.write(write)).prepare(&Context::default()).unwrap();
     let table = &prepared.plan().tables[0];
     (table.write_path, table.why.clone())
 }
@@ -335,9 +335,9 @@ fn rows_that_turn_out_not_to_follow_the_last_go_by_sql() {
     fs::write(home.path("t.csv"), format!("a,b\n{csv}")).unwrap();
     let load = Load::new(home.path("x.db"), [home.path("t.csv")]);
     let write = WriteOptions::new().if_exists(IfExists::Append).tune(|tuning| tuning.sample_bytes = 50);
-    let prepared = load.write(write).prepare(&Cancel::new()).unwrap();
+    let prepared = load.write(write).prepare(&Context::default()).unwrap();
     assert_eq!(prepared.plan().tables[0].write_path, WritePath::Pages);
-    let report = prepared.run(&Silent).unwrap();
+    let report = prepared.run(&Context::default()).unwrap();
     assert_eq!((report.tables[0].write_path, report.rows), (WritePath::Insert, 1991));
     let connection = Connection::open(home.path("x.db")).unwrap();
     assert_eq!(integrity(&connection), "ok");
@@ -440,9 +440,9 @@ fn a_plan_that_was_made_for_another_schema_is_not_carried_out() {
     let database = Connection::open(home.path("x.db")).unwrap();
     database.execute_batch("CREATE TABLE u (a)").unwrap();
     fs::write(home.path("t.csv"), "a\n1\n").unwrap();
-    let prepared = Load::new(home.path("x.db"), [home.path("t.csv")]).prepare(&Cancel::new()).unwrap();
+    let prepared = Load::new(home.path("x.db"), [home.path("t.csv")]).prepare(&Context::default()).unwrap();
     database.execute_batch("CREATE TABLE t (a)").unwrap();
-    let error = prepared.run(&Silent).unwrap_err();
+    let error = prepared.run(&Context::default()).unwrap_err();
     assert!(error.message().ends_with("has changed since it was looked at"), "{error}");
     assert_eq!(error.hint_text().as_deref(), Some("run again"));
     assert_eq!(database.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0)), Ok(0));
@@ -461,12 +461,12 @@ fn what_others_change_elsewhere_is_planned_for_again() {
         let files = ["t.csv", "n.csv"].map(|name| home.path(name));
         let write = WriteOptions::new().if_exists(if_exists);
         let load = Load::new(home.path("x.db"), files).write(write).reject(home.path("bad.csv"));
-        let prepared = load.prepare(&Cancel::new()).unwrap();
+        let prepared = load.prepare(&Context::default()).unwrap();
         assert_eq!(prepared.plan().tables[0].write_path, WritePath::Pages);
         // Another table, and what makes the rows of this one SQLite's to store.
         let trigger = "CREATE TABLE log (x); CREATE TRIGGER g AFTER INSERT ON t BEGIN INSERT INTO log VALUES (new.a); END";
         database.execute_batch(trigger).unwrap();
-        let report = prepared.run(&Silent).unwrap();
+        let report = prepared.run(&Context::default()).unwrap();
         assert_eq!(
             (report.tables[0].write_path, report.tables[1].write_path),
             (WritePath::Insert, WritePath::Pages)
@@ -486,13 +486,13 @@ fn rows_that_are_made_up_are_planned_for_again_too() {
     let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b)".to_owned();
     let generate =
         Generate::new(home.path("x.db"), Schema::parse(sql, Path::new("x.sql")).unwrap()).rows(300).seed(7);
-    let prepared = generate.prepare().unwrap();
+    let [prepared, again] = [(); 2].map(|()| generate.prepare(&Context::default()).unwrap());
     database.execute_batch("CREATE TABLE v (a)").unwrap();
-    assert_eq!(prepared.run(&Silent, &Cancel::new()).unwrap().rows, 300);
+    assert_eq!(prepared.run(&Context::default()).unwrap().rows, 300);
     assert_eq!(database.query_row("SELECT count(*) FROM t", [], |row| row.get(0)), Ok(300));
     assert_eq!(integrity(&database), "ok");
     // Now its own table exists.
-    let error = prepared.run(&Silent, &Cancel::new()).unwrap_err();
+    let error = again.run(&Context::default()).unwrap_err();
     assert!(error.message().ends_with("already has a table t"), "{error}");
 }
 

@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use sqluice::error::{Error, ErrorKind, Result};
 use sqluice::load::Load;
 use sqluice::options::{OnConflict, WriteOptions};
-use sqluice::progress::Cancel;
+use sqluice::progress::Context;
 use sqluice::report::Report;
 
 fn put(home: &Home, files: &[(&str, &str)]) -> Vec<PathBuf> {
@@ -196,7 +196,7 @@ fn plan(csv: &str, sample_bytes: usize, with: impl FnOnce(Load) -> Load) -> (Str
     let load = with(
         key(&["id"])(Load::new(home.path("x.db"), files)).tune(|tuning| tuning.sample_bytes = sample_bytes),
     );
-    let prepared = load.prepare(&Cancel::new()).unwrap();
+    let prepared = load.prepare(&Context::default()).unwrap();
     let table = &prepared.plan().tables[0];
     (table.write_path.name().to_owned(), table.why.clone())
 }

@@ -11,7 +11,7 @@ use crate::support::load::{Way, feed, gzip, plain, run, schema, shown};
 use sqluice::error::{ErrorKind, Result};
 use sqluice::load::Load;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Progress, Silent};
+use sqluice::progress::{Context, Progress};
 
 /// Loads a file `t.csv`.
 fn load(home: &Home, csv: &str, with: impl FnOnce(Load) -> Load) -> Result<()> {
@@ -294,7 +294,7 @@ fn an_input_that_changes_while_it_is_read_is_an_error() {
         let mut load = Load::new(home.path("x.db"), [&file])
             .tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (20, 100));
         load.reject = reject;
-        load.prepare(&Cancel::new()).unwrap()
+        load.prepare(&Context::default()).unwrap()
     };
     let changed = |error: sqluice::error::Error| {
         assert_eq!(
@@ -307,19 +307,20 @@ fn an_input_that_changes_while_it_is_read_is_an_error() {
     for header in ["b,a\n", "a,b,c\n"] {
         let prepared = prepared(None);
         fs::write(&file, numbers.replacen("a,b\n", header, 1)).unwrap();
-        changed(prepared.run(&Silent).unwrap_err());
+        changed(prepared.run(&Context::default()).unwrap_err());
     }
     // The types are read from one text, and do not hold for the next.
     let mut prepared = prepared(Some(home.path("bad.csv")));
-    prepared.settle_types(&Silent).unwrap();
+    prepared.settle_types(&Context::default()).unwrap();
     fs::write(&file, numbers.replace("1,2", "x,2")).unwrap();
-    changed(prepared.run(&Silent).unwrap_err());
+    changed(prepared.run(&Context::default()).unwrap_err());
     // A guess is wrong, and then the file is another one.
     let prepared = {
         fs::write(&file, format!("{numbers}x,y\n")).unwrap();
         let load = Load::new(home.path("x.db"), [&file])
             .tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (20, 100));
-        load.prepare(&Cancel::new()).unwrap()
+        load.prepare(&Context::default()).unwrap()
     };
-    changed(prepared.run(&Changing(&file, "b,a\n1,2\n")).unwrap_err());
+    let changing = Changing(&file, "b,a\n1,2\n");
+    changed(prepared.run(&Context::default().progress(&changing)).unwrap_err());
 }

@@ -131,7 +131,7 @@ fn personal_columns_and_profiles_without_values_show_none() {
     assert!(!report.text.contains("Xylander") && !report.text.contains("Quarternook"), "{}", report.text);
     assert!(report.text.contains("person.last_name: a person's name, by its name"), "{}", report.text);
     let none = sqluice::profile::Profile::new(&original).no_values(true);
-    let none = none.run(&sqluice::progress::Silent, &sqluice::progress::Cancel::new()).unwrap();
+    let none = none.run().unwrap();
     assert!(!none.text.contains("open") && !none.text.contains("shut"), "{}", none.text);
 }
 

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use sqluice::generate::Generate;
 use sqluice::options::WriteOptions;
 use sqluice::profile::{Profile, ProfileReport};
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice::schema::{Column, Schema, Table, quoted};
 
 use crate::support::files::{Home, integrity, open};
@@ -24,7 +24,7 @@ pub(crate) struct Pair {
 
 /// The profile of a database.
 pub(crate) fn profile(database: &Path) -> ProfileReport {
-    Profile::new(database).threads(2).run(&Silent, &Cancel::new()).unwrap_or_else(|error| panic!("{error}"))
+    Profile::new(database).threads(2).run().unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Makes a database of a profile.
@@ -32,10 +32,10 @@ pub(crate) fn generate(profile: &ProfileReport, target: &Path) {
     let text = &profile.text;
     let schema = profile.schema().unwrap_or_else(|error| panic!("{error}\n{text}"));
     let write = WriteOptions::new().threads(2).memory_bytes(32 << 20);
-    let prepared = Generate::new(target, schema).seed(7).write(write).prepare();
+    let prepared = Generate::new(target, schema).seed(7).write(write).prepare(&Context::default());
     let prepared = prepared.unwrap_or_else(|error| panic!("{error}, {:?}\n{text}", error.hint_text()));
     assert!(prepared.spec().notes.is_empty(), "{:?}\n{text}", prepared.spec().notes);
-    let made = prepared.run(&Silent, &Cancel::new());
+    let made = prepared.run(&Context::default());
     made.unwrap_or_else(|error| panic!("{error}, {:?}\n{text}", error.hint_text()));
 }
 

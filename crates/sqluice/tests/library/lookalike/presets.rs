@@ -2,7 +2,6 @@
 
 use sqluice::generate::{Generate, Preset};
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
 use sqluice::tpch::Tpch;
 
 use super::compare::{Pair, generate, number, profile};
@@ -15,7 +14,7 @@ fn preset(name: &str, rows: u64) -> Home {
     let write = WriteOptions::new().threads(2).memory_bytes(32 << 20);
     let mut made = Generate::new(home.path("original.db"), preset.schema().unwrap()).seed(3).write(write);
     made.rows = preset.rows(&[(None, rows)]);
-    made.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
+    made.run().unwrap();
     home
 }
 
@@ -36,7 +35,7 @@ fn tpch_has_a_look_alike() {
     let home = Home::new();
     let write = WriteOptions::new().threads(2).memory_bytes(32 << 20);
     let tpch = Tpch::new(home.path("original.db"), 0.01).write(write);
-    tpch.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
+    tpch.run().unwrap();
     Pair::of(home).assert_alike();
 }
 
@@ -45,8 +44,7 @@ fn a_look_alike_may_be_larger() {
     let home = preset("shop", 500);
     let report = profile(&home.path("original.db"));
     let extent = sqluice::generate::Extent::new().scale(10.0);
-    let made = Generate::new(home.path("large.db"), report.schema().unwrap()).prepare_extent(&extent);
-    made.unwrap().run(&Silent, &Cancel::new()).unwrap();
+    Generate::new(home.path("large.db"), report.schema().unwrap()).extent(extent).run().unwrap();
     let [small, large] = ["original.db", "large.db"].map(|name| open(&home.path(name)));
     for table in ["customers", "orders", "items"] {
         let sql = format!("SELECT count(*) FROM {table}");
@@ -61,7 +59,7 @@ fn threads_change_neither_the_profile_nor_the_look_alike() {
     let original = home.path("original.db");
     let by = |threads: usize| {
         let made = sqluice::profile::Profile::new(&original).threads(threads);
-        made.run(&Silent, &Cancel::new()).unwrap().text
+        made.run().unwrap().text
     };
     assert_eq!(by(1), by(3));
     let [one, two] = ["one.db", "two.db"].map(|name| home.path(name));

@@ -8,7 +8,6 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::{Lab, masking};
-use sqluice::progress::{Cancel, Silent};
 use sqluice_testkit::effort::tries;
 
 /// Letters or bytes of a canary that are looked for: fewer would be met by chance.
@@ -220,8 +219,7 @@ fn no_byte_of_a_masked_copy_has_a_canary() {
         of_kinds[1] += usize::from(masks.contains("own"));
         let mut copy = lab.copy(masking(&masks)).interior_first(rng.u8(0..5) == 0);
         copy.auto_vacuum = copy.interior_first.then_some(sqluice::copy::AutoVacuum::None);
-        let report =
-            copy.run(&Silent, &Cancel::new()).unwrap_or_else(|error| panic!("seed {seed}: {error}: {masks}"));
+        let report = copy.run().unwrap_or_else(|error| panic!("seed {seed}: {error}: {masks}"));
         of_kinds[2] += usize::from(!report.mask.unwrap().dropped.is_empty());
         lab.assert_sound();
         let mut source = std::fs::read(&lab.source).unwrap();
@@ -250,6 +248,6 @@ fn a_copy_without_masks_would_have_them() {
     let mut canaries = Canaries::default();
     let lab = Lab::empty();
     plant(&mut rng, &lab.old(), &mut canaries);
-    sqluice::copy::Copy::new(&lab.source, lab.path("copy.db")).run(&Silent, &Cancel::new()).unwrap();
+    sqluice::copy::Copy::new(&lab.source, lab.path("copy.db")).run().unwrap();
     assert!(canaries.found(&std::fs::read(lab.path("copy.db")).unwrap()).len() > 10);
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use fastrand::Rng;
 use rusqlite::types::Value;
 use sqluice::copy::Copy;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice_testkit::tables::{Exact, by_sqlite, make_table};
 
 use super::{Lab, count, masking, texts};
@@ -194,13 +194,13 @@ fn a_copy_of_some_tables_is_masked_too_and_a_preview_writes_nothing() {
     );
     let masks = "CREATE TABLE t (a /* gen: shape() */)";
     let copy: Copy = lab.copy(masking(masks)).exclude_tables(["u"]).no_indexes(true);
-    let preview = copy.preview(1, &Cancel::new()).unwrap();
+    let preview = copy.preview(1, &Context::default()).unwrap();
     assert_eq!(
         (preview.len(), preview[0].rows.len(), &preview[0].columns[..]),
         (1, 1, &["a".to_owned(), "b".to_owned()][..])
     );
     assert!(!lab.path("copy.db").exists());
-    copy.run(&Silent, &Cancel::new()).unwrap();
+    copy.run().unwrap();
     lab.assert_sound();
     let first: Value = lab.new_one().query_row("SELECT a FROM t", [], |row| row.get(0)).unwrap();
     assert_eq!(

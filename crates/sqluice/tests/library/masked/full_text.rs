@@ -56,6 +56,6 @@ fn a_full_text_table_without_its_text_is_refused_unless_it_is_left_out() {
     let error = lab.try_mask(masks).unwrap_err();
     assert_eq!(error.message(), "full-text table words has the words of the source, and not their text");
     let copy = lab.copy(super::masking(masks)).exclude_tables(["words"]);
-    copy.run(&sqluice::progress::Silent, &sqluice::progress::Cancel::new()).unwrap();
+    copy.run().unwrap();
     lab.assert_sound();
 }

@@ -3,7 +3,6 @@
 use fastrand::Rng;
 
 use super::{Lab, count, masking_with, texts};
-use sqluice::progress::{Cancel, Silent};
 use sqluice_testkit::effort::tries;
 
 /// Tables that refer to each other, with keys of many kinds: statements, and masks for some of the columns.
@@ -164,7 +163,7 @@ fn the_same_key_gives_the_same_copy_whatever_the_threads_are_and_another_key_ano
         let mut copy = lab.copy(masking_with(masks, key));
         copy.target = lab.path(&format!("{key} {threads}.db"));
         copy.write.threads = Some(threads);
-        copy.run(&Silent, &Cancel::new()).unwrap();
+        copy.run().unwrap();
         std::fs::read(&copy.target).unwrap()
     };
     let first = made("a key of sixteen and more", 1);

@@ -1,7 +1,7 @@
 //! What masks do not follow is said.
 
 use super::{Lab, masking};
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 
 const SOURCE: &str = "CREATE TABLE customers (id INTEGER PRIMARY KEY, email TEXT, ref TEXT, extra TEXT, photo BLOB, pin TEXT,
       state TEXT DEFAULT 'Geheimrat' CHECK (state <> '0151-123456'));
@@ -15,7 +15,8 @@ const SOURCE: &str = "CREATE TABLE customers (id INTEGER PRIMARY KEY, email TEXT
 fn personal_columns_json_blobs_triggers_literals_and_small_formats_are_reported() {
     let lab = Lab::new(SOURCE);
     let copy = lab.copy(masking("CREATE TABLE customers (pin /* gen: shape() */)"));
-    let plan = copy.plan(&Cancel::new()).unwrap();
+    let prepared = copy.prepare(&Context::default()).unwrap();
+    let plan = prepared.plan();
     let mask = plan.mask.as_ref().unwrap();
     let warned: Vec<(&str, &str)> =
         mask.warnings.iter().map(|warning| (warning.column.as_str(), warning.by.as_str())).collect();
@@ -54,7 +55,7 @@ fn a_column_named_after_a_masked_key_is_reported_unless_it_follows_it() {
 fn a_strict_copy_refuses_personal_columns_unless_they_are_known() {
     let lab = Lab::new(SOURCE);
     let masks = "CREATE TABLE customers (pin /* gen: shape() */, email /* gen: email() */)";
-    let strict = |sql: &str| lab.copy(masking(sql).strict(true)).run(&Silent, &Cancel::new());
+    let strict = |sql: &str| lab.copy(masking(sql).strict(true)).run();
     let error = strict(masks).unwrap_err();
     assert_eq!(error.message(), "customers.ref has no mask and looks like an e-mail address, by its values");
     assert!(error.hint_text().unwrap().contains("keep()"));

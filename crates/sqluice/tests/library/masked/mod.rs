@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use sqluice::copy::{Copy, CopyReport, MaskFile, MaskKey, Masking};
 use sqluice::error::Error;
-use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 use tempfile::TempDir;
 
@@ -55,7 +54,7 @@ impl Lab {
     }
 
     fn try_mask(&self, sql: &str) -> Result<CopyReport, Error> {
-        self.copy(masking(sql)).run(&Silent, &Cancel::new())
+        self.copy(masking(sql)).run()
     }
 
     /// Makes a masked copy, and checks that it is a sound database.

@@ -2,7 +2,7 @@
 
 use super::{Lab, masking};
 use sqluice::copy::MaskFile;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice::schema::Schema;
 
 const SOURCE: &str = "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL, mail TEXT UNIQUE, age INT CHECK (age < 200),
@@ -135,13 +135,9 @@ fn a_masked_copy_neither_replaces_its_source_nor_is_statements() {
     let mut copy = lab.copy(masking(masks));
     copy.target = lab.source.clone();
     copy.write.overwrite = true;
-    let error = copy.run(&Silent, &Cancel::new()).unwrap_err();
+    let error = copy.run().unwrap_err();
     assert_eq!(error.message(), "a masked copy can't replace its source");
-    let error = lab
-        .copy(masking(masks))
-        .purpose(sqluice::copy::Purpose::D1)
-        .run(&Silent, &Cancel::new())
-        .unwrap_err();
+    let error = lab.copy(masking(masks)).purpose(sqluice::copy::Purpose::D1).run().unwrap_err();
     assert_eq!(error.message(), "statements for D1 can't be masked");
-    assert!(lab.copy(masking(masks)).preview(3, &Cancel::new()).is_ok());
+    assert!(lab.copy(masking(masks)).preview(3, &Context::default()).is_ok());
 }

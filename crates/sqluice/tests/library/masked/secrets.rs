@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use super::{Lab, count, masking_with, texts};
 use sqluice::copy::{MaskKey, read_key};
-use sqluice::progress::{Cancel, Silent};
 
 const MASKS: &str = "CREATE TABLE people (id, -- gen: permute()
   name,  -- gen: name()
@@ -33,7 +32,7 @@ fn a_dictionary_of_the_old_values_finds_nothing_without_the_key() {
         let mut copy = lab.copy(masking_with(MASKS, guess));
         copy.target = lab.path("guess.db");
         copy.write.overwrite = true;
-        copy.run(&Silent, &Cancel::new()).unwrap();
+        copy.run().unwrap();
         let (real, guessed) = (lab.new_one(), rusqlite::Connection::open(lab.path("guess.db")).unwrap());
         for column in ["id", "mail", "phone"] {
             let sql = format!("SELECT {column} FROM people");
@@ -69,7 +68,7 @@ fn a_random_key_makes_other_values_each_time_and_a_file_the_same() {
     let mails = |random: bool, name: &str| {
         let mut copy = lab.copy(masking_with(MASKS, "sixteen bytes and more").key(key(random)));
         copy.target = lab.path(name);
-        let report = copy.run(&Silent, &Cancel::new()).unwrap();
+        let report = copy.run().unwrap();
         assert_eq!(report.mask.unwrap().random_key, random);
         texts(&rusqlite::Connection::open(&copy.target).unwrap(), "SELECT mail FROM people")
     };

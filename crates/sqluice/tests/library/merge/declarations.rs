@@ -11,7 +11,7 @@ fn merged(one: &str, other: &str) -> Result<Vec<String>, String> {
         &format!("{other}; INSERT INTO t (id) VALUES (2)"),
     ]);
     let merge = made.merge().add_columns(true);
-    match merge.run(&sqluice::progress::Silent, &sqluice::progress::Cancel::new()) {
+    match merge.run() {
         Ok(report) => {
             assert_eq!(super::twin::integrity(&made.target), "ok");
             Ok(report.tables[0].notes.clone())

@@ -2,7 +2,6 @@
 
 use rusqlite::Connection;
 use sqluice::merge::Merge;
-use sqluice::progress::{Cancel, Silent};
 
 use super::twin::{integrity, open};
 
@@ -22,15 +21,14 @@ fn more_databases_are_merged_than_the_usual_limit_of_open_files_allows() {
             Connection::open(source).unwrap().execute_batch(&script).unwrap();
         }
         let target = folder.path().join("all.db");
-        let report = Merge::new(&target, &sources).run(&Silent, &Cancel::new()).unwrap();
+        let report = Merge::new(&target, &sources).run().unwrap();
         assert_eq!((report.rows, report.sources.len()), (150, 150));
         assert_eq!(integrity(&target), "ok");
         let sum: i64 = open(&target).query_row("SELECT sum(id) FROM t", [], |row| row.get(0)).unwrap();
         assert_eq!(sum, 149 * 150 / 2);
         // If the system does not allow more open files, the error says so.
         setrlimit(Resource::Nofile, Rlimit { current: Some(128), maximum: Some(128) }).unwrap();
-        let error =
-            Merge::new(folder.path().join("none.db"), &sources).run(&Silent, &Cancel::new()).unwrap_err();
+        let error = Merge::new(folder.path().join("none.db"), &sources).run().unwrap_err();
         assert!(error.to_string().contains("the system allows this process 128 files"), "{error}");
     });
 }

@@ -17,7 +17,6 @@ use std::path::PathBuf;
 use rusqlite::Connection;
 use sqluice::error::Result;
 use sqluice::merge::{Merge, MergeReport};
-use sqluice::progress::{Cancel, Silent};
 
 /// Databases in a folder of their own, each made by a script, and a name for the result.
 pub(crate) struct Made {
@@ -45,14 +44,14 @@ impl Made {
 
     /// Merges, and verifies that the result is sound.
     pub(crate) fn run(&self, merge: &Merge) -> Result<MergeReport> {
-        let report = merge.run(&Silent, &Cancel::new())?;
+        let report = merge.run()?;
         assert_eq!(twin::integrity(&self.target), "ok");
         Ok(report)
     }
 
     /// The message of a merge that is refused, and leaves nothing.
     pub(crate) fn refused(&self, merge: &Merge) -> String {
-        let error = merge.run(&Silent, &Cancel::new()).unwrap_err();
+        let error = merge.run().unwrap_err();
         assert!(!self.target.exists());
         format!("{error:#}")
     }

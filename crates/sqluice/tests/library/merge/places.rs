@@ -9,17 +9,13 @@ use rusqlite::Connection;
 use sqluice::error::Result;
 use sqluice::merge::{Merge, MergeReport, Place, Placed};
 use sqluice::options::{OnConflict, WriteOptions};
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice_platform::locks::{Lock, try_lock_shared};
 use sqluice_platform::positioned::Positioned;
 
 use super::Made;
 use super::twin::{content, integrity, open};
 use crate::support::files::{assert_sound, checksum};
-
-fn cancel() -> Cancel {
-    Cancel::new()
-}
 
 /// Small chunks, so that small trees have several parts.
 fn options() -> WriteOptions {
@@ -28,13 +24,13 @@ fn options() -> WriteOptions {
 
 /// The places of table `t`, if the merge can be made so.
 fn places(merge: &Merge, file: &Path) -> Result<Option<Vec<Place>>> {
-    let count = |source: &PathBuf| Place::count(source, "t", &merge.write, &Silent, &cancel());
+    let count = |source: &PathBuf| Place::count(source, "t", &merge.write, &Context::default());
     let pages = merge.sources.iter().map(count).collect::<Result<Vec<u32>>>()?;
-    merge.places("t", file, &pages, &cancel())
+    merge.places("t", file, &pages, &Context::default())
 }
 
 fn write(place: &Place, list: &Path) -> Result<()> {
-    place.write(list, &options(), &Silent, &cancel())
+    place.write(list, &options(), &Context::default())
 }
 
 /// Copies all leaves to their places.
@@ -48,7 +44,7 @@ fn write_all(places: Vec<Place>, folder: &Path) -> Vec<Placed> {
 }
 
 fn run(merge: &Merge) -> Result<MergeReport> {
-    merge.run(&Silent, &cancel())
+    merge.run()
 }
 
 /// A database of a set whose rowids are those of no other.
@@ -256,7 +252,7 @@ fn a_merge_that_can_t_take_leaves_as_they_are_has_no_places() {
         [overlapping.merge(), without_rowids.merge(), vacuumed.merge(), leaves_out, other_pages.merge()];
     for merge in merges {
         let file = merge.target.with_file_name("unfinished");
-        assert_eq!(merge.places("t", &file, &[1, 1], &cancel()).unwrap(), None);
+        assert_eq!(merge.places("t", &file, &[1, 1], &Context::default()).unwrap(), None);
         assert!(!file.exists());
     }
 }
@@ -266,11 +262,11 @@ fn a_source_with_other_pages_than_were_counted_is_refused() {
     let (made, file) = two();
     for wrong in [-1, 1] {
         let counted = made.sources.iter().map(|source| {
-            let pages = Place::count(source, "t", &options(), &Silent, &cancel()).unwrap();
+            let pages = Place::count(source, "t", &options(), &Context::default()).unwrap();
             pages.saturating_add_signed(wrong)
         });
         let counted: Vec<u32> = counted.collect();
-        let places = made.merge().places("t", &file, &counted, &cancel()).unwrap().unwrap();
+        let places = made.merge().places("t", &file, &counted, &Context::default()).unwrap().unwrap();
         let error = write(&places[0], &folder(&made).join(format!("list {wrong}"))).unwrap_err();
         assert!(error.to_string().contains("pages than were counted"), "{error}");
         fs::remove_file(&file).unwrap();

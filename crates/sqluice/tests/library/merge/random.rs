@@ -6,7 +6,7 @@ use fastrand::Rng;
 use proptest::prelude::*;
 use sqluice::merge::{Merge, MergeReport};
 use sqluice::options::{OnConflict, WriteOptions};
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 
 use super::twin::{content, insert_all, integrity, open, tables};
 use sqluice_testkit::config;
@@ -111,7 +111,7 @@ fn options(threads: usize) -> WriteOptions {
 }
 
 fn run(merge: &Merge) -> sqluice::error::Result<MergeReport> {
-    merge.run(&Silent, &Cancel::new())
+    merge.run()
 }
 
 proptest! {
@@ -148,14 +148,14 @@ proptest! {
         let merge = Merge::new(&target, rest).write(options(3).on_conflict(on_conflict));
         let again = Merge::new(folder.path().join("again.db"), &sources).write(options(1).on_conflict(on_conflict).memory_bytes(24 << 20));
         let twice = (!into_first).then(|| run(&again));
-        let plan = merge.plan(&Cancel::new());
+        let plan = merge.prepare(&Context::default());
         match (run(&merge), inserted) {
             (Ok(report), Ok(())) => {
                 let plan = plan.unwrap();
                 prop_assert_eq!(integrity(&target), "ok");
                 let (merged, expected) = (content(&open(&target)), content(&twin));
                 for (table, rows) in &expected {
-                    prop_assert_eq!(merged.get(table), Some(rows), "{}: {}", table, plan.clone());
+                    prop_assert_eq!(merged.get(table), Some(rows), "{}: {}", table, plan.plan());
                 }
                 let rows = expected.values().map(|rows| rows.len() as u64).sum::<u64>();
                 let of_tables = report.tables.iter().map(|table| table.rows).sum::<u64>();

@@ -8,7 +8,6 @@ use proptest::prelude::*;
 use sqluice::error::Error;
 use sqluice::merge::{Merge, Orphans};
 use sqluice::options::{OnConflict, WriteOptions};
-use sqluice::progress::{Cancel, Silent};
 
 use super::Made;
 use super::twin::{integrity, open};
@@ -35,7 +34,7 @@ fn hint(error: &Error) -> String {
 fn columns_that_seem_to_refer_to_new_numbers_must_be_decided() {
     let made = Made::by(&[&history("a", 300), &history("b", 300)]);
     let merge = made.merge().renumber(["places", "visits"]).rewrite_references(true);
-    let error = merge.run(&Silent, &Cancel::new()).unwrap_err();
+    let error = merge.run().unwrap_err();
     let message = error.to_string();
     assert!(message.contains("tables places, visits get new numbers"), "{message}");
     assert!(message.contains("visits.place_id (600 of 600 values are keys of places)"), "{message}");
@@ -149,7 +148,7 @@ fn rows_whose_parents_are_left_out_are_refused_or_counted() {
     ]);
     for on_conflict in [OnConflict::Ignore, OnConflict::Replace] {
         let merge = made.merge().write(WriteOptions::new().on_conflict(on_conflict));
-        let error = merge.run(&Silent, &Cancel::new()).unwrap_err();
+        let error = merge.run().unwrap_err();
         let lost = if on_conflict == OnConflict::Ignore { "2 rows" } else { "1 row" };
         let message = error.to_string();
         assert!(
@@ -356,7 +355,7 @@ proptest! {
         if rng.bool() {
             given.extend(named.iter().map(|(column, key)| format!("{column}={key}")));
         }
-        let mut made = merge.clone().references(&given).run(&Silent, &Cancel::new());
+        let mut made = merge.clone().references(&given).run();
         if let Err(error) = &made
             && error.to_string().contains("seem to refer")
         {
@@ -369,7 +368,7 @@ proptest! {
                 }
             }
             prop_assert!(given.len() > 1, "{}", text);
-            made = merge.clone().references(&given).run(&Silent, &Cancel::new());
+            made = merge.clone().references(&given).run();
         }
         let report = match made {
             Ok(report) => report,

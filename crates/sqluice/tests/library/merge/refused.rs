@@ -1,14 +1,13 @@
 //! Merges that can't be: nothing is written, and the message says why.
 
 use sqluice::merge::Merge;
-use sqluice::progress::{Cancel, Silent};
 
 use super::Made;
 
 #[test]
 fn sources_must_be_different_files_that_exist() {
     let made = Made::by(&["CREATE TABLE t (a)", "CREATE TABLE t (a)"]);
-    let message = |merge: Merge| merge.run(&Silent, &Cancel::new()).unwrap_err().to_string();
+    let message = |merge: Merge| merge.run().unwrap_err().to_string();
     let one = &made.sources[0];
     assert!(message(Merge::new(&made.target, [one, one])).contains("is named twice"));
     let same = message(Merge::new(one, [one]));
@@ -49,7 +48,7 @@ fn a_damaged_source_is_an_error_and_leaves_the_target_as_it_was() {
     }
     std::fs::write(&made.sources[1], bytes).unwrap();
     let before = std::fs::read(&made.sources[0]).unwrap();
-    let error = Merge::new(&made.sources[0], &made.sources[1..]).run(&Silent, &Cancel::new()).unwrap_err();
+    let error = Merge::new(&made.sources[0], &made.sources[1..]).run().unwrap_err();
     assert!(error.to_string().contains("2.db"), "{error}");
     assert_eq!(std::fs::read(&made.sources[0]).unwrap(), before);
     made.refused(&made.merge());

@@ -7,7 +7,6 @@ use std::time::Duration;
 use rusqlite::Connection;
 use sqluice::merge::Merge;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
 
 use super::twin::integrity;
 use sqluice_testkit::effort::tries;
@@ -59,7 +58,7 @@ fn merge_while_written(mode: &str) {
             // The first of two may have been committed before.
             wait_for("two commits", || commits.load(Ordering::Relaxed) >= before + 2);
             let merge = Merge::new(&target, [&db, &quiet]).write(options.clone());
-            let report = merge.run(&Silent, &Cancel::new()).unwrap();
+            let report = merge.run().unwrap();
             assert_eq!(integrity(&target), "ok");
             let merged = Connection::open(&target).unwrap();
             let sql = "SELECT min(version), max(version), count(*) FROM t WHERE id < 1000000";

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use sqluice::merge::Merge;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 
 use super::twin::{integrity, open};
 use super::{Made, twin};
@@ -145,7 +145,7 @@ fn other_objects_are_copied_and_a_view_must_be_the_same_everywhere() {
         .execute_batch("DROP VIEW v; CREATE VIEW v AS SELECT 2")
         .unwrap();
     let merge = made.merge().write(WriteOptions::new().overwrite(true));
-    let error = merge.run(&Silent, &Cancel::new()).unwrap_err().to_string();
+    let error = merge.run().unwrap_err().to_string();
     assert!(error.contains("view v is declared differently") && error.contains("SELECT 2"), "{error}");
 }
 
@@ -164,7 +164,7 @@ fn descending_indexes_of_an_old_format_are_sorted() {
         );
         connection.execute_batch(&script).unwrap();
     }
-    let report = Merge::new(&paths[2], &paths[..2]).run(&Silent, &Cancel::new()).unwrap();
+    let report = Merge::new(&paths[2], &paths[..2]).run().unwrap();
     let sorted: Vec<(&str, bool)> =
         report.indexes.iter().map(|index| (index.name.as_str(), index.sorted)).collect();
     assert_eq!(sorted, [("i", true), ("j1", true), ("j3001", false)]);
@@ -196,8 +196,8 @@ fn a_target_that_exists_is_the_first_source() {
     ]);
     let merge = Merge::new(&made.sources[0], &made.sources[1..]);
     assert!(merge.adds_to_target());
-    assert!(merge.plan(&Cancel::new()).unwrap().adds_to_target);
-    let report = merge.run(&Silent, &Cancel::new()).unwrap();
+    assert!(merge.prepare(&Context::default()).unwrap().plan().adds_to_target);
+    let report = merge.run().unwrap();
     assert_eq!(report.sources.len(), 2);
     assert_eq!(twin::content(&open(&made.sources[0]))["t"], ["1, 'x'", "2, 'y'"]);
     assert_eq!(integrity(&made.sources[0]), "ok");
@@ -208,17 +208,17 @@ fn a_target_that_exists_is_the_first_source() {
         .unwrap()
         .execute_batch(&format!("{script} INSERT INTO t VALUES (3, 'z');"))
         .unwrap();
-    analyzed.run(&Silent, &Cancel::new()).unwrap();
+    analyzed.run().unwrap();
     assert_eq!(integrity(&made.sources[0]), "ok");
     let mode: String = open(&made.sources[0]).query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
     assert!(!made.sources[0].with_file_name("all.db-wal").exists());
     // Again: now the rows of the second are in it.
-    let error = merge.run(&Silent, &Cancel::new()).unwrap_err().to_string();
+    let error = merge.run().unwrap_err().to_string();
     assert!(error.contains("t.a = 2") && error.contains("1.db") && error.contains("2.db"), "{error}");
     assert_eq!(twin::content(&open(&made.sources[0]))["t"].len(), 3);
     let user = open(&made.sources[0]);
     user.execute_batch("BEGIN; SELECT * FROM t").unwrap();
     let busy = merge.write(WriteOptions::new().busy_timeout(std::time::Duration::ZERO));
-    assert!(busy.run(&Silent, &Cancel::new()).is_err());
+    assert!(busy.run().is_err());
 }

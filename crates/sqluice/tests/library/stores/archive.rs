@@ -15,7 +15,7 @@ use sqluice::archive::{
 };
 use sqluice::error::Result;
 use sqluice::options::{IfExists, WriteOptions};
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::{Cancel, Context};
 use sqluice_testkit::sqlite::integrity_of;
 use sqluice_testkit::system::{fifo, symlink};
 
@@ -25,11 +25,11 @@ fn folder() -> tempfile::TempDir {
 }
 
 fn run(pack: &Pack) -> Result<PackReport> {
-    pack.prepare(&Cancel::new())?.run(&Silent, &Cancel::new())
+    pack.run()
 }
 
 fn unpack(database: &Path, folder: &Path) -> UnpackReport {
-    Unpack::new(database, folder).run(&Silent, &Cancel::new()).unwrap()
+    Unpack::new(database, folder).run().unwrap()
 }
 
 /// Small chunks: parts and pages have ends in small trees.
@@ -301,7 +301,7 @@ fn patterns_choose_what_is_packed_and_unpacked() {
         assert_eq!(names(read(&folder.join("packed"))), expected);
         run(&Pack::new(folder.join("y.db"), folder.join("from"))).unwrap();
         let all = Unpack::new(folder.join("y.db"), folder.join("unpacked")).selection(selection);
-        all.run(&Silent, &Cancel::new()).unwrap();
+        all.run().unwrap();
         assert_eq!(names(read(&folder.join("unpacked"))), expected);
         for name in ["packed", "unpacked"] {
             fs::remove_dir_all(folder.join(name)).unwrap();
@@ -333,7 +333,7 @@ fn an_existing_file_stays_unless_it_may_be_replaced() {
     assert!(report.refusals.iter().all(|refusal| refusal.why.contains("exists")));
     assert_eq!(fs::read(to.join("a")).unwrap(), b"old");
     assert_eq!(fs::read_link(to.join("l")).unwrap(), Path::new("../elsewhere"));
-    let report = Unpack::new(folder.join("x.db"), &to).overwrite(true).run(&Silent, &Cancel::new()).unwrap();
+    let report = Unpack::new(folder.join("x.db"), &to).overwrite(true).run().unwrap();
     assert_eq!(report.refused, 0, "{:?}", report.refusals);
     assert!(read(&to) == read(&folder.join("from")));
     assert_eq!(fs::read(folder.join("elsewhere")).unwrap(), b"old");
@@ -348,7 +348,7 @@ fn a_tree_of_numbers_has_at_most_100_entries_a_folder() {
         INSERT INTO kv SELECT x, CAST(x AS BLOB) FROM c";
     Connection::open(folder.join("x.db")).unwrap().execute_batch(sql).unwrap();
     let tree = |to: &str| Unpack::new(folder.join("x.db"), folder.join(to)).tree(true);
-    assert_eq!(tree("to").run(&Silent, &Cancel::new()).unwrap().files, 1234);
+    assert_eq!(tree("to").run().unwrap().files, 1234);
     assert_eq!(fs::read(folder.join("to/00/12/34")).unwrap(), b"1234");
     assert_eq!(fs::read(folder.join("to/00/00/01")).unwrap(), b"1");
     assert_eq!(fs::read_dir(folder.join("to/00/07")).unwrap().count(), 100);
@@ -360,7 +360,7 @@ fn a_tree_of_numbers_has_at_most_100_entries_a_folder() {
             "CREATE TABLE kv(k TEXT PRIMARY KEY, v); INSERT INTO kv VALUES ('name', 'x'), ('a/b', 'y')",
         )
         .unwrap();
-    let report = tree("names").run(&Silent, &Cancel::new()).unwrap();
+    let report = tree("names").run().unwrap();
     assert_eq!(fs::read(folder.join("names/00/00/name")).unwrap(), b"x");
     assert_eq!(report.refusals[0].name, "a/b");
 }
@@ -409,9 +409,9 @@ fn a_file_that_can_not_be_read_or_stored_is_named_and_then_there_is_no_database(
     assert!(refused.message().contains(&huge), "{refused}");
     fs::remove_file(from.join("huge")).unwrap();
     fs::write(from.join("gone"), "").unwrap();
-    let prepared = Pack::new(folder.join("x.db"), &from).prepare(&Cancel::new()).unwrap();
+    let prepared = Pack::new(folder.join("x.db"), &from).prepare(&Context::default()).unwrap();
     fs::remove_file(from.join("gone")).unwrap();
-    let refused = prepared.run(&Silent, &Cancel::new()).unwrap_err();
+    let refused = prepared.run(&Context::default()).unwrap_err();
     assert!(
         refused.message().contains("cannot read") && refused.message().contains(&shown("gone")),
         "{refused}"
@@ -438,20 +438,20 @@ fn what_grows_or_shrinks_or_becomes_a_fifo_while_it_is_read_is_stored_as_it_was_
         fs::write(from.join(name), content(10_000, 1)).unwrap();
     }
     let pack = Pack::new(folder.join("x.db"), &from);
-    let prepared = pack.prepare(&Cancel::new()).unwrap();
+    let prepared = pack.prepare(&Context::default()).unwrap();
     fs::write(from.join("grows"), content(200_000, 2)).unwrap();
     fs::write(from.join("shrinks"), "short").unwrap();
-    prepared.run(&Silent, &Cancel::new()).unwrap();
+    prepared.run(&Context::default()).unwrap();
     let db = Connection::open(folder.join("x.db")).unwrap();
     let sizes = "SELECT group_concat(name || sz || (sz = length(data)), ' ') FROM sqlar";
     let sizes: String = db.query_row(sizes, [], |row| row.get(0)).unwrap();
     assert_eq!(sizes, "grows2000001 shrinks51 stays100001");
     // wine makes no links.
     if cfg!(unix) {
-        let prepared = Pack::new(folder.join("y.db"), &from).prepare(&Cancel::new()).unwrap();
+        let prepared = Pack::new(folder.join("y.db"), &from).prepare(&Context::default()).unwrap();
         fs::remove_file(from.join("stays")).unwrap();
         symlink("grows", from.join("stays"));
-        let refused = prepared.run(&Silent, &Cancel::new()).unwrap_err();
+        let refused = prepared.run(&Context::default()).unwrap_err();
         assert!(refused.message().contains("from/stays has changed"), "{refused}");
     }
 }

@@ -11,7 +11,6 @@ use proptest::prelude::*;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 use sqluice::archive::{Unpack, UnpackReport};
-use sqluice::progress::{Cancel, Silent};
 use sqluice_testkit::system::symlink;
 
 const FILE: i64 = 0o100_644;
@@ -68,7 +67,7 @@ impl Place {
         let before = outside();
         let to = self.path().join("around/to");
         let unpack = Unpack::new(self.path().join("x.db"), to).overwrite(overwrite);
-        let report = unpack.run(&Silent, &Cancel::new()).unwrap();
+        let report = unpack.run().unwrap();
         assert!(outside() == before, "something was changed outside");
         report
     }
@@ -253,11 +252,8 @@ fn rights_of_owners_are_not_given() {
 #[test]
 fn a_view_or_a_broken_file_is_no_archive() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let unpack = |name: &str| {
-        Unpack::new(folder.path().join(name), folder.path().join("to"))
-            .run(&Silent, &Cancel::new())
-            .unwrap_err()
-    };
+    let unpack =
+        |name: &str| Unpack::new(folder.path().join(name), folder.path().join("to")).run().unwrap_err();
     let view =
         "CREATE VIEW sqlar AS SELECT '../x' AS name, 33188 AS mode, 0 AS mtime, 1 AS sz, x'00' AS data";
     Connection::open(folder.path().join("view.db")).unwrap().execute_batch(view).unwrap();

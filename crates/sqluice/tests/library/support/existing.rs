@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use sqluice::error::Result;
 use sqluice::existing::write_into;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice::report::Report;
 use sqluice::schema::Schema;
 use sqluice::source::Source;
@@ -91,7 +91,7 @@ pub(crate) fn add(
     sources: Vec<Box<dyn Source + '_>>,
     options: &WriteOptions,
 ) -> Result<Report> {
-    write_into(path, schema, sources, options, Duration::ZERO, (&Silent, &Cancel::new()))
+    write_into(path, schema, sources, options, Duration::ZERO, &Context::default())
 }
 
 pub(crate) fn schema(sql: &str) -> Schema {

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use rusqlite::{Connection, params_from_iter};
 use sqluice::error::Error;
 use sqluice::options::{OnConflict, WriteOptions};
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice::report::Report;
 use sqluice::schema::Schema;
 use sqluice::source::{NoRows, Source};
@@ -602,7 +602,7 @@ impl KeyCase {
     ) -> Result<Report, Error> {
         let schema = Schema::parse(self.sql(), Path::new("test.sql")).unwrap();
         let sources = rows.iter().map(|rows| source(rows, self.batch_rows)).collect();
-        write_tables(Some(path), &schema, sources, options, &Silent, &Cancel::new())
+        write_tables(Some(path), &schema, sources, options, &Context::default())
     }
 
     /// Fills a database as SQLite does.

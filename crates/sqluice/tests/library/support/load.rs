@@ -9,7 +9,6 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sqluice::error::Error;
 use sqluice::load::{FormatOptions, Load};
-use sqluice::progress::{Cancel, Silent};
 use sqluice::report::Report;
 use sqluice::schema::Schema;
 
@@ -71,7 +70,7 @@ pub(crate) fn schema(sql: &str) -> Schema {
 }
 
 pub(crate) fn run(load: Load) -> Result<Report, Error> {
-    load.prepare(&Cancel::new())?.run(&Silent)
+    load.run()
 }
 
 /// What a user sees of an error, its hint in brackets.

@@ -12,7 +12,6 @@ use std::path::Path;
 
 use rusqlite::{Connection, Row, params_from_iter};
 use sqluice::load::{FormatOptions, Load};
-use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 use sqluice_format::page::PENDING_BYTE;
 
@@ -44,7 +43,7 @@ fn load(file: &Path, target: &Path, rows: usize, schema: Option<Schema>, columns
     };
     let format = FormatOptions::new().empty_as_text(true);
     let load = Load::new(target, [file]).schema(schema).format(format).types(types);
-    let report = load.prepare(&Cancel::new()).unwrap().run(&Silent).unwrap();
+    let report = load.run().unwrap();
     assert_eq!(report.rows, rows as u64);
 }
 

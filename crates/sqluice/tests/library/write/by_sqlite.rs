@@ -12,7 +12,7 @@ use sqluice::error::{Error, ErrorKind};
 use sqluice::generate::Generate;
 use sqluice::load::Load;
 use sqluice::options::{OnConflict, WriteOptions, WritePath};
-use sqluice::progress::{Amount, Cancel, Progress, Silent};
+use sqluice::progress::{Amount, Cancel, Context, Progress};
 use sqluice::report::Report;
 use sqluice::schema::Schema;
 use sqluice::source::NoRows;
@@ -31,7 +31,7 @@ fn load(
     cancel: &Cancel,
 ) -> Result<Report, Error> {
     let load = Load::new(target, [file]).schema(parse(sql)).write(write);
-    load.prepare(cancel)?.run(&Silent)
+    load.run_with(&Context::default().cancel(cancel))
 }
 
 /// A folder with `t.csv`.
@@ -253,7 +253,7 @@ fn bad_rows_of_a_table_that_sqlite_fills_are_rejected() {
         let (home, file, target) = home_of("a,c\n1,x\n,y\n3,z\n");
         let write = WriteOptions::new().on_conflict(on_conflict);
         let load = Load::new(&target, [&file]).schema(parse(sql)).write(write).reject(home.path("bad.csv"));
-        let report = load.prepare(&Cancel::new()).unwrap().run(&Silent).unwrap();
+        let report = load.run().unwrap();
         let table = &report.tables[0];
         assert_eq!((report.rejected, table.rows, table.rejected, table.ignored), (1, 2, 1, 0));
         let bad = std::fs::read_to_string(home.path("bad.csv")).unwrap();
@@ -290,13 +290,13 @@ fn a_plan_says_what_sqlite_does() {
         "CREATE TABLE t (a INT, b INT AS (a + 1) STORED); CREATE TABLE u (a); CREATE INDEX i ON u (a + 1)";
     let schema = parse(sql);
     let load = Load::new(&target, [&file]).schema(schema);
-    let prepared = load.prepare(&Cancel::new()).unwrap();
+    let prepared = load.prepare(&Context::default()).unwrap();
     let tables = &prepared.plan().tables;
     assert_eq!(
         (tables[0].write_path, tables[1].write_path, tables[1].indexes[0].write_path),
         (WritePath::Sqlite, WritePath::Pages, WritePath::Sqlite)
     );
-    let report = prepared.run(&Silent).unwrap();
+    let report = prepared.run(&Context::default()).unwrap();
     assert_eq!((report.rows, report.tables[0].rows, report.tables[0].write_path), (1, 1, WritePath::Sqlite));
 }
 
@@ -310,7 +310,7 @@ fn generated_rows_go_through_sqlite_where_they_must_and_cannot_be_discarded() {
     let target = home.path("ours.db");
     let write = WriteOptions::default();
     let generate = Generate::new(target.clone(), schema).rows(5000).seed(1).write(write);
-    let report = generate.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
+    let report = generate.run().unwrap();
     assert_eq!(report.rows, 10_000);
     let ours = open(&target);
     assert_eq!(integrity(&ours), "ok");
@@ -320,7 +320,7 @@ fn generated_rows_go_through_sqlite_where_they_must_and_cannot_be_discarded() {
     );
     assert_eq!(home.names(), ["ours.db"]);
     let nowhere = generate.target(None);
-    let run = nowhere.prepare().and_then(|prepared| prepared.run(&Silent, &Cancel::new()));
+    let run = nowhere.run();
     assert!(run.unwrap_err().hint_text().is_some());
 }
 
@@ -336,7 +336,7 @@ fn the_bytes_do_not_depend_on_threads_or_memory() {
         let target = home.path("ours.db");
         let write = WriteOptions::new().threads(threads).memory_bytes(memory_bytes).analyze(true);
         let generate = Generate::new(target.clone(), schema.clone()).rows(20_000).seed(7).write(write);
-        generate.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
+        generate.run().unwrap();
         files.push(std::fs::read(target).unwrap());
     }
     assert!(files[0] == files[1]);
@@ -350,8 +350,7 @@ fn empty_tables_get_everything_that_is_declared() {
     let home = Home::new();
     let target = home.path("ours.db");
     let options = WriteOptions::new().analyze(true);
-    write_tables(Some(&target), &parse(sql), vec![Box::new(NoRows)], &options, &Silent, &Cancel::new())
-        .unwrap();
+    write_tables(Some(&target), &parse(sql), vec![Box::new(NoRows)], &options, &Context::default()).unwrap();
     let (ours, twin) = (open(&target), Connection::open_in_memory().unwrap());
     assert_eq!(integrity(&ours), "ok");
     twin.execute_batch(&format!("{sql}; ANALYZE")).unwrap();
@@ -384,7 +383,8 @@ fn a_load_that_is_stopped_while_sqlite_works_leaves_nothing() {
         let cancel = Cancel::new();
         let write = WriteOptions::new().analyze(true);
         let load = Load::new(&target, [&file]).schema(parse(sql)).write(write);
-        let error = load.prepare(&cancel).unwrap().run(&StopIn(phase, cancel.clone())).unwrap_err();
+        let stop = StopIn(phase, cancel.clone());
+        let error = load.run_with(&Context::default().progress(&stop).cancel(&cancel)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Interrupted, "{phase}: {error}");
         assert_eq!(home.names(), ["t.csv"]);
     }
@@ -405,8 +405,7 @@ fn a_table_that_is_named_like_one_of_a_virtual_table_is_the_users_if_the_schema_
             &schema,
             vec![Box::new(NoRows)],
             &WriteOptions::default(),
-            &Silent,
-            &Cancel::new(),
+            &Context::default(),
         )
         .unwrap();
         let (ours, twin) = (open(&target), Connection::open_in_memory().unwrap());

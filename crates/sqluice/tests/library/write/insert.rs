@@ -7,7 +7,7 @@ use sqluice::encode::Coercion;
 use sqluice::error::{Error, Result};
 use sqluice::insert::{Insert, Inserted, insert};
 use sqluice::options::OnConflict;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::{Cancel, Context};
 use sqluice::schema::{Schema, Table};
 
 use crate::support::rows::{Owned, OwnedBatch, OwnedColumn};
@@ -238,7 +238,7 @@ fn content(connection: &Connection) -> Vec<Vec<(String, Sql)>> {
 fn run(case: &Case, connection: &Connection, schema: &Schema) -> Result<Inserted> {
     let table = table(schema);
     let source = Box::new(case.source());
-    insert(connection, table, source, &case.how(table), None, &Silent, &Cancel::new())
+    insert(connection, table, source, &case.how(table), None, &Context::default())
 }
 
 proptest! {
@@ -309,7 +309,7 @@ fn insert_ints(
     });
     let batch = OwnedBatch { rows: ints.len(), columns: columns.collect() };
     let source = Box::new(InMemory::new(vec![batch], &[1]));
-    insert(connection, table, source, &change(Insert::new(table)), None, &Silent, &Cancel::new())
+    insert(connection, table, source, &change(Insert::new(table)), None, &Context::default())
 }
 
 fn told(error: &Error, expected: (String, Option<u64>, &str)) {
@@ -441,7 +441,7 @@ fn numbers_that_lose_something_are_refused() {
     let insert = |conversions| {
         let source = Box::new(InMemory::new(vec![OwnedBatch { rows: 2, columns: columns.clone() }], &[1]));
         let how = Insert { coercion: conversions, ..Insert::new(&schema.tables[0]) };
-        insert(&connection, &schema.tables[0], source, &how, None, &Silent, &Cancel::new())
+        insert(&connection, &schema.tables[0], source, &how, None, &Context::default())
     };
     let error = insert(Coercion::Lossless).unwrap_err();
     let expected =
@@ -466,6 +466,8 @@ fn who_asks_to_stop_is_heard() {
     let batch = OwnedBatch { rows: 1, columns: vec![OwnedColumn::ints(vec![1]), OwnedColumn::ints(vec![1])] };
     let source = Box::new(InMemory::new(vec![batch], &[1]));
     let how = Insert::new(&schema.tables[0]);
-    let error = insert(&connection, &schema.tables[0], source, &how, None, &Silent, &cancel).unwrap_err();
+    let error =
+        insert(&connection, &schema.tables[0], source, &how, None, &Context::default().cancel(&cancel))
+            .unwrap_err();
     assert_eq!(error.kind(), sqluice::error::ErrorKind::Interrupted);
 }

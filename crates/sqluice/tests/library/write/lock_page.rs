@@ -10,7 +10,7 @@ use crate::support::source::InMemory;
 use rusqlite::ffi;
 use sqluice::merge::{Merge, Place, Placed};
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice::report::Report;
 use sqluice::schema::Schema;
 use sqluice::source::Source;
@@ -72,7 +72,7 @@ fn write(path: Option<&Path>, page_bytes: u32, chunk_pages: u32, pending_byte: u
         WriteOptions::new().threads(2).page_size(PageSize::new(page_bytes).unwrap()).tune(|tuning| {
             (tuning.chunk_bytes, tuning.pending_byte) = ((page_bytes * chunk_pages) as usize, pending_byte)
         });
-    write_tables(path, &schema, sources, &options, &Silent, &Cancel::new()).unwrap()
+    write_tables(path, &schema, sources, &options, &Context::default()).unwrap()
 }
 
 #[test]
@@ -146,18 +146,19 @@ fn the_places_of_a_merge_leave_it_out() {
         let options = WriteOptions::new().threads(2).tune(|tuning| {
             (tuning.chunk_bytes, tuning.pending_byte) = (8 * page_bytes as usize, pending_byte);
         });
-        let count = |source: &PathBuf| Place::count(source, "t", &options, &Silent, &Cancel::new()).unwrap();
+        let count = |source: &PathBuf| Place::count(source, "t", &options, &Context::default()).unwrap();
         let pages: Vec<u32> = sources.iter().map(count).collect();
         let target = home.path("all.db");
         let merge = Merge::new(&target, &sources).write(options.clone());
-        let places = merge.places("t", &home.path("unfinished"), &pages, &Cancel::new()).unwrap().unwrap();
+        let places =
+            merge.places("t", &home.path("unfinished"), &pages, &Context::default()).unwrap().unwrap();
         let placed = places.into_iter().rev().zip(0..).map(|(place, number)| {
             let list = home.path(&format!("list {number}"));
-            place.write(&list, &options, &Silent, &Cancel::new()).unwrap();
+            place.write(&list, &options, &Context::default()).unwrap();
             Placed { place, list }
         });
         let merge = merge.placed(placed);
-        let report = merge.run(&Silent, &Cancel::new()).unwrap();
+        let report = merge.run().unwrap();
         let bytes = std::fs::read(&target).unwrap();
         assert_eq!(report.checksum, checksum_around(&bytes, pending_byte), "{lock_page}");
         assert_sound(&bytes, pending_byte);

@@ -8,7 +8,7 @@ use sqluice::batch::{Batch, Bytes, Column, Spans, Values};
 use sqluice::check::Check;
 use sqluice::error::Result;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice::schema::Schema;
 use sqluice::source::{Part, Sink, Source};
 use sqluice::write::write_tables;
@@ -60,12 +60,12 @@ fn a_file_of_over_1_gib_leaves_the_page_of_the_lock_byte_out() {
     let schema = Schema::parse("CREATE TABLE t (a, b)".to_owned(), Path::new("test.sql")).unwrap();
     let options = WriteOptions::default();
     let sources: Vec<Box<dyn Source>> = vec![Box::new(Blobs(0))];
-    let report = write_tables(Some(&path), &schema, sources, &options, &Silent, &Cancel::new()).unwrap();
+    let report = write_tables(Some(&path), &schema, sources, &options, &Context::default()).unwrap();
     assert!(report.bytes > u64::from(PENDING_BYTE) + (8 << 20), "{} bytes", report.bytes);
     assert_eq!(report.rows, ROWS);
 
     let check = Check::new(path.clone()).full(true).checksum(true);
-    let checked = check.run(&Silent, &Cancel::new()).unwrap();
+    let checked = check.run().unwrap();
     assert!(checked.is_sound(), "{:?} {:?}", checked.report.problems, checked.sqlite_problems);
     assert_eq!(checked.rows(), ROWS);
     assert_eq!(checked.checksum, Some(report.checksum));

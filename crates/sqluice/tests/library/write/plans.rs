@@ -7,7 +7,7 @@ use sqluice::error::{Error, ErrorKind};
 use sqluice::generate::Generate;
 use sqluice::options::{OnConflict, WriteOptions};
 use sqluice::plan::Plan;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice::schema::Schema;
 use sqluice::write::write_tables;
 
@@ -15,7 +15,7 @@ fn generate(sql: &str, rows: &[(Option<&str>, u64)], write: WriteOptions) -> Res
     let schema = Schema::parse(sql.to_owned(), Path::new("x.sql"))?;
     let mut generate = Generate::without_target(schema).seed(7).write(write);
     generate.rows = rows.iter().map(|(name, rows)| (name.map(str::to_owned), *rows)).collect();
-    Ok(generate.prepare()?.plan().clone())
+    Ok(generate.prepare(&Context::default())?.plan().clone())
 }
 
 fn refused(sql: &str) -> Error {
@@ -169,9 +169,9 @@ fn estimates_are_right_to_a_tenth() {
         let generate = Generate::without_target(Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap())
             .rows(rows)
             .seed(7);
-        let prepared = generate.prepare().unwrap();
+        let prepared = generate.prepare(&Context::default()).unwrap();
         let estimated = prepared.plan().estimated_bytes.unwrap() as f64;
-        let bytes = prepared.run(&Silent, &Cancel::new()).unwrap().bytes as f64;
+        let bytes = prepared.run(&Context::default()).unwrap().bytes as f64;
         assert!((0.9..1.1).contains(&(estimated / bytes)), "{sql}: {estimated} of {bytes}");
     }
 }
@@ -188,7 +188,7 @@ fn a_plan_replaces_an_existing_database_when_asked_to() {
         .rows(3)
         .seed(7)
         .write(WriteOptions::new().overwrite(overwrite));
-        generate.prepare().unwrap().plan().clone()
+        generate.prepare(&Context::default()).unwrap().plan().clone()
     };
     assert_eq!([false, true].map(|overwrite| plan(overwrite).replaces), [false, false]);
     std::fs::write(&path, "").unwrap();
@@ -208,7 +208,7 @@ fn nothing_is_written_for_a_plan_that_is_refused() {
     let schema = Schema::parse("CREATE TABLE t (a UNIQUE)".to_owned(), Path::new("x.sql")).unwrap();
     let write = |sources| {
         let options = WriteOptions::new().memory_bytes(1);
-        write_tables(Some(&path), &schema, sources, &options, &Silent, &Cancel::new()).unwrap_err()
+        write_tables(Some(&path), &schema, sources, &options, &Context::default()).unwrap_err()
     };
     assert_eq!(write(vec![Box::new(sqluice::source::NoRows)]).kind(), ErrorKind::Usage);
     assert_eq!(write(vec![]).message(), "0 sources of rows for 1 tables");
@@ -220,7 +220,7 @@ fn a_plan_notes_that_triggers_do_not_fire() {
     let sql = "CREATE TABLE t (a); CREATE TRIGGER later AFTER INSERT ON t BEGIN DELETE FROM t; END;";
     let generate =
         Generate::without_target(Schema::parse(sql.to_owned(), Path::new("s.sql")).unwrap()).rows(3).seed(1);
-    let plan = generate.prepare().unwrap().plan().to_string();
+    let plan = generate.prepare(&Context::default()).unwrap().plan().to_string();
     assert!(
         plan.contains("\n-- note     trigger later is made after the rows, and does not fire for them\n"),
         "{plan}"

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use sqluice::error::{Error, ErrorKind};
 use sqluice::load::Load;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice::schema::Schema;
 use sqluice::source::Source;
 use sqluice::write::write_tables;
@@ -27,7 +27,7 @@ fn load(sql: &str, csv: &str) -> Result<Vec<String>, Error> {
     let (file, target) = (home.path("t.csv"), home.path("x.db"));
     std::fs::write(&file, csv).unwrap();
     let load = Load::new(&target, [&file]).schema(schema(sql));
-    let result = load.prepare(&Cancel::new()).and_then(|load| load.run(&Silent));
+    let result = load.run();
     if result.is_err() {
         assert_eq!(home.names(), ["t.csv"], "nothing is left behind");
     }
@@ -154,7 +154,7 @@ fn write(target: Option<&PathBuf>, rowids: &[Option<i64>], cuts: &[usize]) -> Re
     let schema = schema("CREATE TABLE t (id INTEGER PRIMARY KEY)");
     let options = WriteOptions::new().threads(2);
     let target = target.map(PathBuf::as_path);
-    write_tables(target, &schema, vec![source], &options, &Silent, &Cancel::new()).map(drop)
+    write_tables(target, &schema, vec![source], &options, &Context::default()).map(drop)
 }
 
 #[test]

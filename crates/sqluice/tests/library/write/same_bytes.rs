@@ -12,7 +12,7 @@ use sqluice::check::Check;
 use sqluice::error::{ErrorKind, Result};
 use sqluice::generate::Generate;
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Amount, Cancel, Progress, Silent};
+use sqluice::progress::{Amount, Cancel, Context, Progress};
 use sqluice::report::Report;
 use sqluice::schema::Schema;
 use sqluice::source::{Part, Sink, Source};
@@ -32,7 +32,7 @@ fn options(threads: usize, chunk_bytes: usize) -> WriteOptions {
 /// Both ways to add up a file: ours, and that of `check`.
 fn checksums(path: &Path) -> [String; 2] {
     let check = Check::new(path.to_owned()).full(true).checksum(true);
-    let checked = check.run(&Silent, &Cancel::new()).unwrap();
+    let checked = check.run().unwrap();
     assert!(checked.is_sound(), "{:?} {:?}", checked.report.problems, checked.sqlite_problems);
     [checked.checksum.unwrap(), checksum(&std::fs::read(path).unwrap())]
 }
@@ -59,7 +59,7 @@ fn generated_files_are_the_same_with_any_number_of_threads() {
             let generate =
                 rows.into_iter().fold(generate, |generate, (table, rows)| generate.rows_of(table, rows));
             let write = options(threads, 200_000).memory_bytes(memory_bytes);
-            generate.seed(seed).write(write).prepare().unwrap().run(&Silent, &Cancel::new()).unwrap()
+            generate.seed(seed).write(write).run().unwrap()
         };
         let first = generate(Some("first.db"), 1, 256 << 20);
         for (table, (_, rows)) in first.tables.iter().zip(rows) {
@@ -125,7 +125,7 @@ proptest! {
                 options(threads, chunk_bytes).page_size(PageSize::new(1024).unwrap());
             let write = |target| {
                 let sources = sources(seed, &[]);
-                write_tables(target, &schema(TWO_TABLES), sources, &options, &Silent, &Cancel::new()).unwrap()
+                write_tables(target, &schema(TWO_TABLES), sources, &options, &Context::default()).unwrap()
             };
             let report = write(Some(&path));
             prop_assert_eq!(&write(None).checksum, &report.checksum);
@@ -152,7 +152,7 @@ proptest! {
             let path = home.path("x.db");
             let (sources, options) = (sources(seed, &bad), options(threads, 5000));
             let error =
-                write_tables(Some(&path), &schema(TWO_TABLES), sources, &options, &Silent, &Cancel::new())
+                write_tables(Some(&path), &schema(TWO_TABLES), sources, &options, &Context::default())
                     .unwrap_err();
             prop_assert_eq!(error.kind(), ErrorKind::Input);
             let message = error.without_hint();
@@ -210,8 +210,8 @@ fn a_run_that_is_cancelled_ends_at_once_and_leaves_nothing() {
         let sources: Vec<Box<dyn Source>> = vec![Box::new(Endless(0))];
         let options = options(threads, 4096);
         let schema = schema("CREATE TABLE t (a)");
-        let error =
-            write_tables(Some(&home.path("x.db")), &schema, sources, &options, &stop, &cancel).unwrap_err();
+        let context = Context::default().progress(&stop).cancel(&cancel);
+        let error = write_tables(Some(&home.path("x.db")), &schema, sources, &options, &context).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Interrupted);
         assert!(stop.1.into_inner() < 2000);
         assert_eq!(home.names(), Vec::<String>::new());
@@ -227,7 +227,7 @@ fn a_panic_in_a_source_ends_the_run_and_leaves_nothing() {
         let sources: Vec<Box<dyn Source>> = vec![Box::new(Endless(999_000))];
         let (schema, options) = (schema("CREATE TABLE t (a)"), options(threads, 4096));
         let run = std::panic::AssertUnwindSafe(|| {
-            write_tables(Some(&path), &schema, sources, &options, &Silent, &Cancel::new())
+            write_tables(Some(&path), &schema, sources, &options, &Context::default())
         });
         assert!(std::panic::catch_unwind(run).is_err());
         assert_eq!(home.names(), Vec::<String>::new());
@@ -252,8 +252,8 @@ fn an_input_that_cannot_be_cut_ends_the_run() {
     for threads in THREADS {
         let sources: Vec<Box<dyn Source>> = vec![Box::new(Breaks(0)), Box::new(Endless(0))];
         let schema = schema("CREATE TABLE t (a); CREATE TABLE u (a)");
-        let error = write_tables(None, &schema, sources, &options(threads, 4096), &Silent, &Cancel::new())
-            .unwrap_err();
+        let error =
+            write_tables(None, &schema, sources, &options(threads, 4096), &Context::default()).unwrap_err();
         assert_eq!(error.without_hint(), "cannot cut");
     }
 }

@@ -9,6 +9,7 @@ use rusqlite::{Connection, params};
 use serde::{Serialize, Serializer};
 use sqluice::error::Error;
 use sqluice::options::{IfExists, WriteOptions, WritePath};
+use sqluice::progress::Context;
 use sqluice::write::{WriteRows, write_rows};
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -153,7 +154,7 @@ proptest! {
         let home = tempfile::tempdir().unwrap();
         let [one, two, three] = ["one.db", "two.db", "three.db"].map(|name| home.path().join(name));
         let many: Vec<Row> = rows.iter().cycle().take(rows.len() * repeat).cloned().collect();
-        WriteRows::new(&one, "r").run_borrowing(&many).unwrap();
+        WriteRows::new(&one, "r").run_borrowing_with(&many, &Context::default()).unwrap();
         WriteRows::new(&two, "r").run(many.clone()).unwrap();
         WriteRows::new(&three, "r").options(WriteOptions::new().threads(1)).run(many).unwrap();
         let bytes = [one, two, three].map(|path| std::fs::read(path).unwrap());
@@ -341,7 +342,7 @@ fn a_row_that_does_not_arrive_ends_the_run() {
             true => Err(std::io::Error::other("the line broke")),
             false => Ok(Pair { id: row, name: "n" }),
         });
-        let error = WriteRows::new(&path, "p").try_run(rows).unwrap_err();
+        let error = WriteRows::new(&path, "p").try_run_with(rows, &Context::default()).unwrap_err();
         assert!(
             error.to_string().contains("the line broke") || {
                 let cause = std::error::Error::source(&error);

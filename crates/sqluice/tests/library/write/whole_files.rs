@@ -12,7 +12,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use rusqlite::{Connection, params_from_iter};
 use sqluice::options::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::Context;
 use sqluice::schema::Schema;
 use sqluice::source::{NoRows, Source};
 use sqluice::write::write_tables;
@@ -108,7 +108,7 @@ impl Case {
             .page_size(PageSize::new(self.page_bytes).unwrap())
             .tune(|tuning| tuning.chunk_bytes = self.chunk_bytes);
         let report =
-            write_tables(Some(path), &schema, sources.collect(), &options, &Silent, &Cancel::new()).unwrap();
+            write_tables(Some(path), &schema, sources.collect(), &options, &Context::default()).unwrap();
         let bytes = std::fs::read(path).unwrap();
         assert_eq!(report.bytes, bytes.len() as u64);
         assert_eq!(report.checksum, checksum(&bytes));
@@ -261,7 +261,7 @@ fn a_schema_of_several_pages_is_read_back_as_it_was() {
         let schema = Schema::parse(sql.clone(), Path::new("test.sql")).unwrap();
         let sources = schema.tables.iter().map(|_| Box::new(NoRows) as Box<dyn Source>).collect();
         let options = WriteOptions::new().page_size(PageSize::new(page_bytes).unwrap());
-        write_tables(Some(&path), &schema, sources, &options, &Silent, &Cancel::new()).unwrap();
+        write_tables(Some(&path), &schema, sources, &options, &Context::default()).unwrap();
         assert_sound(&std::fs::read(&path).unwrap(), PENDING_BYTE);
         let ours = open(&path);
         assert_eq!(integrity(&ours), "ok");

@@ -7,9 +7,9 @@ use rusqlite::Connection;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 
-use super::Replacement;
-use super::replace::{Locked, NewContent, Old};
-use super::{Target, TargetPath};
+use crate::output::Replacement;
+use crate::output::replace::{Locked, NewContent, Old};
+use crate::output::{Target, TargetPath};
 
 /// A database that this process alone uses. While this value exists, no other descriptor of the file may be closed: closing it would drop
 /// the locks.

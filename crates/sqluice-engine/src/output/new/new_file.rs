@@ -26,11 +26,12 @@ use sqluice_platform::durable;
 use sqluice_platform::names::{Folder, rename_to_new};
 use sqluice_platform::rights::Rights;
 
-use super::direct::Direct;
-use super::exclusive::Exclusive;
-use super::replace::{NewContent, Old};
-use super::wanted::{Wanted, exists};
-use super::{Output, Replaced, Replacement, TargetPath, explained, leftover, shared};
+use super::filled_by_processes;
+use super::in_place::Exclusive;
+use crate::output::direct::Direct;
+use crate::output::replace::{NewContent, Old};
+use crate::output::target::wanted::{Wanted, exists};
+use crate::output::{Output, Replaced, Replacement, TargetPath, explained, leftover};
 
 /// The time to wait for processes that still write to a shared file. The locks of a process that a network
 /// has cut off end sooner. The wait is scaled by [`waits`].
@@ -87,7 +88,7 @@ impl NewFile {
         let cannot_create = |error| cannot_create(&path.folder, error);
         let folder = Folder::open(&path.folder).map_err(cannot_create)?;
         let (file, temporary) = match &wanted.continues {
-            Some(path) => (shared::take(path, waits::scaled(WRITERS_WAIT))?, path.clone()),
+            Some(path) => (filled_by_processes::take(path, waits::scaled(WRITERS_WAIT))?, path.clone()),
             None => leftover::create(&path.folder, &path.file_name).map_err(cannot_create)?,
         };
         let direct = Direct::new(&file, page_bytes);

@@ -17,14 +17,14 @@ use std::sync::Arc;
 
 use rusqlite::OptionalExtension;
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::{Amount, Progress};
+use sqluice_core::progress::{Amount, Context, Progress};
 use sqluice_core::schema::index::{Index, Indexed};
 use sqluice_core::schema::{Table, quoted};
 use sqluice_core::sqlite_error::said;
 
-use super::Transaction;
 use super::declared::{Declared, Ours};
 use super::entries::{self, TreePosition};
+use crate::existing::Transaction;
 use crate::phases::Phases;
 use crate::sort::{Layout, Order, Prefetch, Sorted, Sorter, Spill};
 use crate::trees::{Appender, IndexJob, Settings, WrittenTree, write_indexes};
@@ -128,7 +128,8 @@ impl Making<'_, '_> {
         });
         let jobs: Vec<IndexJob<'_>> = jobs.collect();
         let (_, mut output) = transaction.past_the_end()?;
-        let trees = write_indexes(&jobs, settings, appender, &mut output, phases.progress(), &cancel)?;
+        let context = Context::default().progress(phases.progress()).cancel(&cancel);
+        let trees = write_indexes(&jobs, settings, appender, &mut output, &context)?;
         phases.begin("sync", None);
         *last = Some(output.finish()?);
         Ok(trees)
@@ -160,7 +161,11 @@ fn read(
 
 impl Transaction<'_> {
     /// The first pages of the file, for reading trees that this transaction does not change.
-    pub(super) fn view<'v>(&'v self, page_count: u32, progress: &'v dyn Progress) -> FileView<'v> {
+    pub(in crate::existing) fn view<'v>(
+        &'v self,
+        page_count: u32,
+        progress: &'v dyn Progress,
+    ) -> FileView<'v> {
         let existing = self.existing();
         let page_bytes = u64::from(page_count) * existing.geometry().page_bytes() as u64;
         // SQLite may know of pages that are not in the file yet.

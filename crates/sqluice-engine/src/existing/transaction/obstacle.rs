@@ -6,13 +6,14 @@ use sqluice_format::database::Header;
 
 use sqluice_reader::dbpage;
 
-use super::{Existing, playback};
+use super::playback;
+use crate::existing::Existing;
 
 /// The first record format with integers 0 and 1 that take no bytes, and with descending indexes.
 const SCHEMA_FORMAT: u32 = 4;
 
 /// What keeps pages away from this database, whatever its state is at the moment: a sentence for the plan.
-pub(super) fn of_kind(existing: &Existing) -> rusqlite::Result<Option<String>> {
+pub(in crate::existing) fn of_kind(existing: &Existing) -> rusqlite::Result<Option<String>> {
     let connection = &existing.connection;
     let auto_vacuum: i64 = connection.query_row("PRAGMA main.auto_vacuum", [], |row| row.get(0))?;
     let mode = existing.journal_mode();
@@ -42,7 +43,10 @@ pub(super) fn of_kind(existing: &Existing) -> rusqlite::Result<Option<String>> {
 }
 
 /// What keeps pages away from it as it is now, under the write lock; the tail past the last page is gone by then.
-pub(super) fn of_state(existing: &Existing, file_bytes: u64) -> rusqlite::Result<Option<String>> {
+pub(in crate::existing) fn of_state(
+    existing: &Existing,
+    file_bytes: u64,
+) -> rusqlite::Result<Option<String>> {
     let connection = &existing.connection;
     let page_1 = match dbpage::is_available(connection)? {
         true => dbpage::read(connection, 1)?,

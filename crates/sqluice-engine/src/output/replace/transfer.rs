@@ -16,7 +16,7 @@ use sqluice_core::sqlite_error::{failed, said};
 use sqluice_format::database::VERSIONS_AT;
 use sqluice_platform::positioned::Positioned;
 
-use super::explained;
+use crate::output::explained;
 
 /// The number of pages between two checks for cancellation.
 const STEP_PAGES: i32 = 1000;

@@ -6,10 +6,10 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::size::Bytes;
 use sqluice_platform::space;
 
-use super::Target;
+use crate::output::Target;
 
 /// Refuses a file of about `bytes` bytes if the disk of `folder` has too little free space. `hint` is the advice to the user.
-pub(super) fn refuse_too_little(name: &Path, folder: &Path, bytes: u64, hint: &str) -> Result<()> {
+pub(in crate::output) fn refuse_too_little(name: &Path, folder: &Path, bytes: u64, hint: &str) -> Result<()> {
     match free_bytes(folder) {
         Some(free) if !fits(bytes, free) => {
             let (bytes, free) = (Bytes(bytes), Bytes(free));

@@ -18,18 +18,18 @@ use sqluice_core::error::Result;
 use sqluice_core::progress::Progress;
 use sqluice_core::schema::Table;
 
-use super::Transaction;
 use super::entries::{self, TreePosition};
+use crate::existing::Transaction;
 use crate::sort::Sorter;
 use crate::trees::{Changes, OldEntries};
 
 /// Reads old indexes for the sorters of new ones.
-pub(super) struct OldIndexes<'t> {
-    pub(super) transaction: &'t Transaction<'t>,
+pub(in crate::existing) struct OldIndexes<'t> {
+    pub(in crate::existing) transaction: &'t Transaction<'t>,
     /// Pages of the database, before new ones are written.
-    pub(super) page_count: u32,
-    pub(super) threads: usize,
-    pub(super) progress: &'t dyn Progress,
+    pub(in crate::existing) page_count: u32,
+    pub(in crate::existing) threads: usize,
+    pub(in crate::existing) progress: &'t dyn Progress,
 }
 
 impl OldEntries for OldIndexes<'_> {
@@ -45,7 +45,7 @@ impl OldEntries for OldIndexes<'_> {
 
 /// Trees whose pages, but for their roots, will go to the freelist.
 #[derive(Debug)]
-pub(super) struct Clearing<'t> {
+pub(in crate::existing) struct Clearing<'t> {
     transaction: &'t Transaction<'t>,
     tables: Vec<String>,
 }
@@ -55,7 +55,10 @@ impl<'t> Clearing<'t> {
     ///
     /// # Errors
     /// When SQLite does not have it.
-    pub(super) fn prepare(transaction: &'t Transaction<'t>, roots: &[u32]) -> Result<Clearing<'t>> {
+    pub(in crate::existing) fn prepare(
+        transaction: &'t Transaction<'t>,
+        roots: &[u32],
+    ) -> Result<Clearing<'t>> {
         let names = roots.iter().map(|root| format!("sqluice old tree {root}"));
         let clearing = Clearing { transaction, tables: names.collect() };
         if roots.is_empty() {
@@ -90,7 +93,7 @@ impl<'t> Clearing<'t> {
     ///
     /// # Errors
     /// When SQLite can't, as when a tree is damaged.
-    pub(super) fn clear(self) -> Result<()> {
+    pub(in crate::existing) fn clear(self) -> Result<()> {
         let cleared = self
             .tables
             .iter()

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 
-use super::replace::Old;
-use super::{Replaced, Replacement, Target, TargetPath, explained, free_space};
+use super::free_space;
+use crate::output::replace::Old;
+use crate::output::{Replaced, Replacement, Target, TargetPath, explained};
 
 /// A new database that is wanted at a target.
 #[derive(Clone, Debug)]
@@ -35,7 +36,7 @@ impl Wanted {
         Wanted { replaces: true, ..self.clone() }
     }
 
-    /// Refuses an existing file or a full disk that [`NewFile::create`](super::NewFile::create) would refuse. Changes nothing, so it does
+    /// Refuses an existing file or a full disk that [`NewFile::create`](crate::output::NewFile::create) would refuse. Changes nothing, so it does
     /// not find out if another process uses a database that is to be replaced.
     ///
     /// # Errors
@@ -64,7 +65,7 @@ impl Wanted {
     /// Returns the content of the database that is replaced, after SQLite has recovered the database as any reader would.
     ///
     /// # Errors
-    /// The errors of [`NewFile::create`](super::NewFile::create) for the database that is replaced: it may be in use.
+    /// The errors of [`NewFile::create`](crate::output::NewFile::create) for the database that is replaced: it may be in use.
     pub fn recover_replaced(&self, cancel: &Cancel) -> Result<Option<Replaced>> {
         if let Some(destination) = self.target.destination() {
             return self.refuse_at_destination(&**destination);
@@ -91,7 +92,7 @@ impl Wanted {
     }
 
     /// Checks like [`Wanted::refuse`], and returns the old database that is to be replaced, if any.
-    pub(super) fn refuse_at(&self, target: &TargetPath) -> Result<Option<Old>> {
+    pub(in crate::output) fn refuse_at(&self, target: &TargetPath) -> Result<Option<Old>> {
         let (name, path) = (self.target.name(), target.path());
         let old = match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_dir() => {
@@ -115,7 +116,7 @@ impl Wanted {
     }
 
     /// Refuses a disk that has too little free space.
-    pub(super) fn refuse_too_little(&self, target: &TargetPath, replaces: bool) -> Result<()> {
+    pub(in crate::output) fn refuse_too_little(&self, target: &TargetPath, replaces: bool) -> Result<()> {
         let Some(bytes) = self.estimated_bytes else { return Ok(()) };
         let hint = match replaces {
             false => "free some space or choose another folder",
@@ -127,7 +128,7 @@ impl Wanted {
 
 /// Returns the error for a name that is taken. The name was free when the run began: another process has created the file since, and may
 /// need it.
-pub(super) fn exists(target: &Path) -> Error {
+pub(in crate::output) fn exists(target: &Path) -> Error {
     Error::target(format!("{} already exists", target.display()))
         .hint("another program made it meanwhile: move it away, or name another file")
 }

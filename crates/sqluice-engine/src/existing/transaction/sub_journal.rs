@@ -36,7 +36,7 @@ unsafe impl Sync for Base {}
 static BASE: OnceLock<Option<Base>> = OnceLock::new();
 
 /// The name of the file system; `None`: SQLite's default one is not its own, and may do something else with its files.
-pub(super) fn name() -> Option<&'static CStr> {
+pub(in crate::existing) fn name() -> Option<&'static CStr> {
     BASE.get_or_init(register).as_ref().map(|_| NAME)
 }
 

@@ -15,7 +15,7 @@ mod settle_types;
 use std::time::Instant;
 
 use sqluice_core::error::{Assumption, Error, ErrorKind, Result};
-use sqluice_core::progress::Progress;
+use sqluice_core::progress::Context;
 use sqluice_core::source::Source;
 use sqluice_engine::attempts::{self, Outcome, Refuted};
 use sqluice_engine::encode::Coercion;
@@ -35,30 +35,31 @@ use crate::load::tables::table::LoadTable;
 use sqluice_sources::formats::changed;
 
 impl PreparedLoad {
-    /// Loads everything.
+    /// Loads everything, watched and stopped by `context`.
     ///
     /// # Errors
     /// If the input is bad or the database can't be written. The database is then as it was before, or absent.
-    pub fn run(mut self, progress: &dyn Progress) -> Result<Report> {
+    pub fn run(mut self, context: &Context<'_>) -> Result<Report> {
+        let context = &self.begin(context);
         self.load.check_targets()?;
         self.refuse_bad_files()?;
         let (began, before) = (Instant::now(), self.spent.seconds);
-        if self.keep_streams(progress)? {
+        if self.keep_streams(context)? {
             self.spent.phase("copy", began);
         }
         // A second attempt would reject the same rows again.
         if self.load.reject.is_some() {
-            self.settle_again(progress)?;
+            self.settle_again(context)?;
         }
         let attempt = |load: &mut PreparedLoad| {
             let started = Instant::now();
-            let outcome = load.attempt(progress)?;
+            let outcome = load.attempt(context)?;
             if let Outcome::Refuted(_) = outcome {
                 load.spent.phase("abandoned load", started);
             }
             Ok(outcome)
         };
-        let report = attempts::run(&mut self, attempt, |load, refuted| load.assume_less(refuted, progress))?;
+        let report = attempts::run(&mut self, attempt, |load, refuted| load.assume_less(refuted, context))?;
         Ok(self.completed(report, before + began.elapsed().as_secs_f64()))
     }
 
@@ -76,30 +77,30 @@ impl PreparedLoad {
     }
 
     /// Prepares the next attempt, without what the last one refuted.
-    fn assume_less(&mut self, Refuted { assumption, error }: Refuted, progress: &dyn Progress) -> Result<()> {
+    fn assume_less(&mut self, Refuted { assumption, error }: Refuted, context: &Context<'_>) -> Result<()> {
         match assumption {
             // The values were of other types when they were read for these.
             Assumption::Types if self.tables.iter().all(LoadTable::is_settled) => {
                 Err(self.unread.take().unwrap_or_else(changed))
             }
-            Assumption::Types => self.settle_again(progress),
+            Assumption::Types => self.settle_again(context),
             Assumption::RowOrder => self.sort_more(),
-            Assumption::SoundFiles => self.leave_out(error),
-            Assumption::Schema => self.look_again(error),
+            Assumption::SoundFiles => self.leave_out(error, context),
+            Assumption::Schema => self.look_again(error, context),
             Assumption::EntryOrder => Err(error),
         }
     }
 
     /// Settles the types. An error of reading is only kept, as the load meets the same error again or finds an earlier fault.
-    fn settle_again(&mut self, progress: &dyn Progress) -> Result<()> {
-        self.unread = self.settle_timed(progress)?.err();
-        self.cancel.check()
+    fn settle_again(&mut self, context: &Context<'_>) -> Result<()> {
+        self.unread = self.settle_timed(context)?.err();
+        context.cancel.check()
     }
 
     /// Loads everything, unless an assumption of the plan does not hold.
-    fn attempt(&mut self, progress: &dyn Progress) -> Result<Outcome> {
-        progress.phase("load", self.total(|_| true));
-        let PreparedLoad { load, cancel, stop, tables, schema, plan, .. } = self;
+    fn attempt(&mut self, context: &Context<'_>) -> Result<Outcome> {
+        context.progress.phase("load", self.total(|_| true));
+        let PreparedLoad { load, tables, schema, plan, .. } = self;
         let coercion = if load.lossy { Coercion::All } else { Coercion::Lossless };
         let mut sources: Vec<Option<Box<dyn Source + '_>>> = schema.tables.iter().map(|_| None).collect();
         let mut watches = Vec::new();
@@ -121,11 +122,11 @@ impl PreparedLoad {
             None => None,
         };
         let jobs = jobs(schema, sources, coercion);
-        let written = attempts::write(plan, schema, jobs, rejects, "load", progress, stop);
-        stop.reset();
+        let written = attempts::write(plan, schema, jobs, rejects, "load", context);
+        context.cancel.reset();
         let error = match written {
             Ok(report) => return Ok(Outcome::Done(Box::new(report))),
-            Err(error) if cancel.check().is_err() => return Err(error),
+            Err(error) if context.cancel.check().is_err() => return Err(error),
             Err(error) => error,
         };
         let new_types = watches.iter().any(Watch::broken) || tables.iter().any(LoadTable::met_new_name);
@@ -138,7 +139,7 @@ impl PreparedLoad {
         };
         match refuted {
             Some(assumption) => Ok(Outcome::refuted(assumption, error)),
-            None => Err(duplicate_rows::located(error, load, tables, schema, progress, stop)),
+            None => Err(duplicate_rows::located(error, load, tables, schema, context)),
         }
     }
 
@@ -156,8 +157,8 @@ impl PreparedLoad {
     }
 
     /// Leaves out the file that an error is about.
-    fn leave_out(&mut self, error: Error) -> Result<()> {
-        self.cancel.check()?;
+    fn leave_out(&mut self, error: Error, context: &Context<'_>) -> Result<()> {
+        context.cancel.check()?;
         let PreparedLoad { load, tables, skipped, .. } = self;
         let Some(name) = error.place().map(|place| place.file.clone()) else { return Err(error) };
         let files: usize = tables.iter().map(|table| table.files.len()).sum();
@@ -175,8 +176,8 @@ impl PreparedLoad {
     ///
     /// # Errors
     /// Returns `changed` if the tables of this load are declared differently now.
-    fn look_again(&mut self, changed: Error) -> Result<()> {
-        self.cancel.check()?;
+    fn look_again(&mut self, changed: Error, context: &Context<'_>) -> Result<()> {
+        context.cancel.check()?;
         let now = attempts::look(Some(&self.load.to), &self.load.write)?;
         let before = std::mem::replace(&mut self.load.existing, now);
         for table in &self.tables {
@@ -207,7 +208,7 @@ impl PreparedLoad {
     /// table, all tables are loaded again.
     ///
     /// Returns `true` if any file was copied.
-    pub(crate) fn keep_streams(&mut self, progress: &dyn Progress) -> Result<bool> {
+    pub(crate) fn keep_streams(&mut self, context: &Context<'_>) -> Result<bool> {
         let mut copied = false;
         let is_sure = |table: &LoadTable| table.is_settled() && !table.order.is_guess();
         if !self.load.skip_bad_files && self.tables.iter().all(is_sure) {
@@ -215,8 +216,8 @@ impl PreparedLoad {
         }
         let files = self.tables.iter_mut().flat_map(|table| &mut table.files);
         for file in files.filter(|file| !file.can_reopen()) {
-            progress.phase("copy", None);
-            file.keep(&self.load.temp_folder()?, progress)?;
+            context.progress.phase("copy", None);
+            file.keep(&self.load.temp_folder()?, context.progress)?;
             copied = true;
         }
         Ok(copied)

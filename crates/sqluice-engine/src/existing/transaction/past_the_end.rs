@@ -30,7 +30,7 @@ impl<'f> PastTheEnd<'f> {
     ///
     /// # Errors
     /// When the disk says no.
-    pub(super) fn finish(mut self) -> Result<Vec<u8>> {
+    pub(in crate::existing) fn finish(mut self) -> Result<Vec<u8>> {
         let synced = durable::sync_content(self.file);
         synced.map_err(|error| cannot_write(self.name, error))?;
         Ok(std::mem::take(&mut self.last))

@@ -1,4 +1,5 @@
-//! A database that is replaced by a new one of the same name.
+//! A database that is replaced by a new one of the same name. `replacement_report` is its content, for the report; `transfer` lets SQLite write
+//! the new pages into the old file.
 //!
 //! ```text
 //!  before the work                              when the new file is whole and synced
@@ -33,6 +34,9 @@
 //! * A process that opened the old file just before the rename waits for the lock. It finds that file in a rollback mode: in
 //!   WAL mode it would write to the log of the new one. SQLite refuses its writes (`SQLITE_READONLY_DBMOVED`).
 
+mod replacement_report;
+mod transfer;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -53,9 +57,11 @@ use sqluice_platform::rights::{self, Rights};
 use sqluice_platform::users::{self, Unseen, User, Users};
 
 use super::target_path::TargetPath;
-use super::transfer::{Into, ROLLBACK, transfer};
 use super::{Replacement, explained};
 use crate::options::WriteOptions;
+pub use replacement_report::{Replaced, ReplacedTable};
+pub(crate) use transfer::set_versions;
+use transfer::{Into, ROLLBACK, transfer};
 
 /// The sidecar files of a database.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];

@@ -15,7 +15,7 @@
 use sqluice_core::affinity::{Rowid, to_rowid};
 use sqluice_core::batch::Batch;
 use sqluice_core::error::{Duplicate, DuplicateRows, Error, Place, Result, Setting, message};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Context};
 use sqluice_core::schema::index::Indexed;
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::source::columns::ColumnFrom;
@@ -31,8 +31,7 @@ pub(crate) fn located(
     load: &Request,
     tables: &mut [LoadTable],
     schema: &Schema,
-    progress: &dyn Progress,
-    cancel: &Cancel,
+    context: &Context<'_>,
 ) -> Error {
     let duplicate = error.take_duplicate();
     let wanted = match (&duplicate, error.record()) {
@@ -41,7 +40,7 @@ pub(crate) fn located(
         _ => return error,
     };
     let table = tables.iter_mut().find(|table| table.name().eq_ignore_ascii_case(wanted.table()));
-    let found = table.map(|table| find(&wanted, load, table, schema, progress, cancel));
+    let found = table.map(|table| find(&wanted, load, table, schema, context));
     let found = found.and_then(Result::ok).unwrap_or_default();
     match (duplicate, &found[..]) {
         (Some(duplicate), [first, second]) => error
@@ -112,8 +111,7 @@ fn find(
     load: &Request,
     table: &mut LoadTable,
     schema: &Schema,
-    progress: &dyn Progress,
-    cancel: &Cancel,
+    context: &Context<'_>,
 ) -> Result<Vec<Found>> {
     if !table.files.iter().all(|file| file.can_reopen()) {
         return Ok(Vec::new());
@@ -128,17 +126,17 @@ fn find(
     };
     let rows = wanted.rows();
     let mut finder = Finder { wanted, column, next: 0, refused: None, found: Vec::new() };
-    progress.phase("find", table.bytes().map(|bytes| Amount { rows: 0, bytes }));
+    context.progress.phase("find", table.bytes().map(|bytes| Amount { rows: 0, bytes }));
     let mut source = table.source(load, schema)?;
     // Where a part ends is known when the next one begins.
     let mut before: Option<Box<dyn Part>> = None;
     while finder.found.len() < rows {
-        cancel.check()?;
+        context.cancel.check()?;
         let part = source.next_part()?;
         let end = part.as_ref().map_or(u64::MAX, |part| part.first_row());
         if let Some(mut before) = before {
             finder.look_into(&mut *before, end)?;
-            progress.advance(Amount { rows: 0, bytes: before.input_bytes() });
+            context.progress.advance(Amount { rows: 0, bytes: before.input_bytes() });
         }
         if part.is_none() {
             break;
@@ -268,7 +266,6 @@ impl Sink for Finder {
 mod tests {
     use super::*;
     use crate::load::{Load, PreparedLoad};
-    use sqluice_core::progress::Silent;
     use std::fs;
 
     /// Returns the error about two rows of table `t` with the same key, with the places of these rows. The table has these files.
@@ -286,9 +283,9 @@ mod tests {
         });
         let load = Load::new(folder.path().join("x.db"), paths.collect::<Vec<_>>());
         let load = load.table("t").tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (16, 8));
-        let mut prepared = with(load).prepare(&Cancel::new()).unwrap();
+        let mut prepared = with(load).prepare(&Context::default()).unwrap();
         let PreparedLoad { load, tables, schema, stop, .. } = &mut prepared;
-        let error = located(error, load, tables, schema, &Silent, stop);
+        let error = located(error, load, tables, schema, &Context::default().cancel(stop));
         assert_eq!(error.hint_text(), None, "hints are of those who find what is wrong");
         let before = format!("{}{}", folder.path().display(), std::path::MAIN_SEPARATOR);
         error.without_hint().replace(&before, "")
@@ -361,7 +358,7 @@ mod tests {
     fn an_error_about_something_else_stays_as_it_is() {
         let load = Request::of_new(Load::new("x.db", ["t.csv"]));
         let schema = Schema::parse(String::new(), std::path::Path::new("x.sql")).unwrap();
-        let error = located(Error::input("else"), &load, &mut [], &schema, &Silent, &Cancel::new());
+        let error = located(Error::input("else"), &load, &mut [], &schema, &Context::default());
         assert_eq!((error.without_hint().as_str(), error.hint_text()), ("else", None));
     }
 }

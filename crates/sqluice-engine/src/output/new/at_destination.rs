@@ -17,7 +17,7 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 use sqluice_platform::positioned::Positioned;
 
-use super::{Destination, NewObject, Output, Replaced, Replacement, Scratch, TargetPath, Wanted};
+use crate::output::{Destination, NewObject, Output, Replaced, Replacement, Scratch, TargetPath, Wanted};
 
 /// The number of bytes of a finished file that are read at once.
 const READ_BYTES: usize = 4 << 20;
@@ -34,7 +34,10 @@ impl Wanted {
     }
 
     /// Refuses a name that is taken, or a database that `destination` can't take. Returns the object that is replaced, if any.
-    pub(super) fn refuse_at_destination(&self, destination: &dyn Destination) -> Result<Option<Replaced>> {
+    pub(in crate::output) fn refuse_at_destination(
+        &self,
+        destination: &dyn Destination,
+    ) -> Result<Option<Replaced>> {
         let old = destination.old_bytes();
         if old.is_some() && !self.replaces {
             return Err(exists_at(destination));
@@ -48,7 +51,7 @@ impl Wanted {
     }
 
     /// Begins the database at `destination`. With `folder`, SQLite finishes the pages in a file in the folder first.
-    pub(super) fn create_at(
+    pub(in crate::output) fn create_at(
         &self,
         destination: &Arc<dyn Destination>,
         lock_page: Range<u64>,

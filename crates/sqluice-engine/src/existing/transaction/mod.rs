@@ -1,4 +1,11 @@
-//! The one transaction that changes the database.
+//! The one transaction that changes the database, and the ways of pages into it.
+//!
+//! * `obstacle`: the reason why pages can't be written into a database directly
+//! * `past_the_end`: pages that are written past the end of the file
+//! * `playback`: pages that SQLite takes over, through a savepoint that is rolled back; `sub_journal`: the file that SQLite rolls back from
+//! * `dbpage`: a tail that SQLite cuts off
+//!
+//! The rules of the transaction:
 //!
 //! * Raw pages and SQLite share the file, but never the same page at the same time: SQLite has those up to the count that it
 //!   knows, and must not be asked for more between [`Transaction::past_the_end`] and [`Transaction::publish`].
@@ -10,6 +17,12 @@
 //!   what such a reader writes later would be malformed. So such a tail is cut by SQLite: it commits page 1 as it is, with the size
 //!   that is right, and a reader that began before can no longer write.
 
+mod dbpage;
+pub(super) mod obstacle;
+mod past_the_end;
+mod playback;
+pub(super) mod sub_journal;
+
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -18,8 +31,8 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::quoted;
 
-use super::past_the_end::PastTheEnd;
-use super::{Existing, WAIT, conditions, dbpage, is_busy, playback};
+use super::{Existing, WAIT, is_busy};
+use past_the_end::PastTheEnd;
 
 /// VDBE instructions between two looks at whether the run is cancelled.
 const CANCEL_STEPS: i32 = 1000;
@@ -109,7 +122,7 @@ impl<'e> Transaction<'e> {
         self.file_bytes = metadata.map_err(|error| self.cannot_cut(error))?.len();
         self.log_tells_size = log_pages.is_some_and(|pages| pages > 0);
         self.checkpointed = !wal || log_pages.is_some();
-        let of_kind = conditions::of_kind(self.existing).map_err(|error| self.failed(error, "look at"))?;
+        let of_kind = obstacle::of_kind(self.existing).map_err(|error| self.failed(error, "look at"))?;
         if !self.checkpointed || of_kind.is_some() {
             return Ok(true);
         }
@@ -180,10 +193,10 @@ impl<'e> Transaction<'e> {
             let why = "another process reads what is in its log only, so that the log can't be copied into the file";
             return Ok(Some(why.to_owned()));
         }
-        let of_kind = conditions::of_kind(self.existing).map_err(|error| self.failed(error, "look at"))?;
+        let of_kind = obstacle::of_kind(self.existing).map_err(|error| self.failed(error, "look at"))?;
         match of_kind {
             Some(why) => Ok(Some(why)),
-            None => conditions::of_state(self.existing, self.file_bytes)
+            None => obstacle::of_state(self.existing, self.file_bytes)
                 .map_err(|error| self.failed(error, "look at")),
         }
     }

@@ -12,7 +12,7 @@ use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry};
 
 use sqluice_core::checksum::{self, Checksum};
 use sqluice_core::error::{Error, Result};
-use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::progress::{Amount, Context};
 
 /// The number of bytes that are read at once.
 const READ_BYTES: usize = 1 << 20;
@@ -30,16 +30,11 @@ pub(crate) struct ReadBack {
 ///
 /// # Errors
 /// When the file can't be read, or its size is not the size that its header states.
-pub(crate) fn read_back(
-    path: &Path,
-    geometry: Geometry,
-    progress: &dyn Progress,
-    cancel: &Cancel,
-) -> Result<ReadBack> {
+pub(crate) fn read_back(path: &Path, geometry: Geometry, context: &Context<'_>) -> Result<ReadBack> {
     let cannot_read = |error| Error::target("cannot read the new file back").because(error);
     let file = File::open(path).map_err(cannot_read)?;
     let bytes = file.metadata().map_err(cannot_read)?.len();
-    progress.phase("read", Some(Amount { rows: 0, bytes }));
+    context.progress.phase("read", Some(Amount { rows: 0, bytes }));
     let mut reader = BufReader::with_capacity(READ_BYTES, file);
     let mut first = [0; DATABASE_HEADER_BYTES];
     reader.read_exact(&mut first).map_err(cannot_read)?;
@@ -55,9 +50,9 @@ pub(crate) fn read_back(
     let mut reader = first.chain(reader);
     let checksum = checksum::of_pages(geometry, page_count, |number, page| {
         if number % 256 == 1 {
-            cancel.check()?;
+            context.cancel.check()?;
         }
-        progress.advance(Amount { rows: 0, bytes: page.len() as u64 });
+        context.progress.advance(Amount { rows: 0, bytes: page.len() as u64 });
         // The page before is the lock-byte page, which is never asked for.
         if number.checked_sub(1) == Some(geometry.lock_page()) {
             reader.read_exact(page).map_err(cannot_read)?;
@@ -74,7 +69,7 @@ mod tests {
 
     use super::*;
     use sqluice_core::checksum::PageHash;
-    use sqluice_core::progress::Silent;
+    use sqluice_core::progress::Cancel;
 
     #[test]
     fn a_file_is_read_back_page_by_page_without_the_lock_byte_page() {
@@ -95,13 +90,13 @@ mod tests {
                     expected.add(number, PageHash::of(page));
                 }
             }
-            let read = read_back(&path, geometry, &Silent, &Cancel::new()).unwrap();
+            let read = read_back(&path, geometry, &Context::default()).unwrap();
             assert_eq!((read.checksum, read.page_count as usize), (expected, bytes.len() / 512));
         }
         let cancel = Cancel::new();
         cancel.cancel();
-        assert!(read_back(&path, geometry, &Silent, &cancel).is_err());
+        assert!(read_back(&path, geometry, &Context::default().cancel(&cancel)).is_err());
         std::fs::write(&path, &bytes[..bytes.len() - 512]).unwrap();
-        assert!(read_back(&path, geometry, &Silent, &Cancel::new()).is_err());
+        assert!(read_back(&path, geometry, &Context::default()).is_err());
     }
 }

@@ -21,7 +21,7 @@ use sqluice_core::sqlite_error::said;
 use sqluice_format::page::{CELL_POINTER_BYTES, PageKind};
 use sqluice_platform::positioned::Positioned;
 
-use super::target_path::TargetPath;
+use crate::output::target_path::TargetPath;
 use sqluice_core::database_path::immutable_uri;
 
 /// The largest number of rows of a table that is counted. The row counts of larger tables are estimated.
@@ -69,7 +69,7 @@ impl Replaced {
     }
 
     /// Reads the database at `target`.
-    pub(super) fn read(target: &TargetPath) -> Replaced {
+    pub(in crate::output) fn read(target: &TargetPath) -> Replaced {
         let path = target.path();
         let mut replaced =
             Replaced { bytes: fs::metadata(&path).map_or(0, |about| about.len()), ..Replaced::default() };

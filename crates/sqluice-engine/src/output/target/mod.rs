@@ -1,5 +1,5 @@
 //! The target of a run: the file or object that the database is written to. A target is resolved once, at the start; all later steps take
-//! the value.
+//! the value. `wanted` is a new database at a target, and checks what exists there; `free_space` checks the room of the disk.
 //!
 //! ```text
 //!  as the user named it          resolved
@@ -7,8 +7,14 @@
 //!  s3://bucket/x.db              a destination: an object, whose pages are uploaded
 //! ```
 
+mod free_space;
+pub(super) mod wanted;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+pub(crate) use free_space::refuse_growth;
+pub use wanted::Wanted;
 
 use sqluice_core::error::Result;
 

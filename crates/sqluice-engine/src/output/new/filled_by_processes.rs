@@ -24,9 +24,9 @@ use sqluice_core::error::{Error, Result};
 use sqluice_platform::durable;
 use sqluice_platform::locks::{Lock, try_lock, try_lock_shared};
 
-use super::direct::Direct;
-use super::leftover::is_still_at;
-use super::{Output, Replacement, explained};
+use crate::output::direct::Direct;
+use crate::output::leftover::is_still_at;
+use crate::output::{Output, Replacement, explained};
 
 /// The time until the lock is tried again.
 const AGAIN: Duration = Duration::from_millis(50);
