@@ -56,7 +56,9 @@ impl Function {
         match setting {
             // The types of columns are a part of the schema there.
             Setting::Type if self == Function::Write => {
-                return Some(value.map_or("`schema`".to_owned(), |column| format!("schema={}", typed(column))));
+                return Some(
+                    value.map_or("`schema`".to_owned(), |column| format!("schema={}", typed(column))),
+                );
             }
             // `read` takes the number of a part.
             Setting::Part if self == Function::Read => {

@@ -353,7 +353,6 @@ fn ninety_nine_of_a_hundred_unambiguous_files_are_recognised() {
         "{} of {cases} files are not recognised, {quiet} of them without a word; {kinds:?}",
         wrong.len()
     );
-    println!("{summary}\n{shown}");
     // What was recognised is in the report in any case; a doubt about it, too, in all but one file of a thousand.
     assert!(wrong.len() as u64 * 100 <= cases && quiet * 1000 <= cases, "{summary}\n{shown}");
 }

@@ -234,9 +234,5 @@ fn every_record_of_a_messy_file_is_loaded_or_something_is_said() {
         }
     }
     let shown = wrong.iter().take(5).cloned().collect::<Vec<_>>().join("\n");
-    println!(
-        "{} of {sound} files without stray quotes are not read rightly and without a doubt",
-        wrong.len()
-    );
     assert!(wrong.len() * 100 <= sound, "{} of {sound}\n{shown}", wrong.len());
 }
