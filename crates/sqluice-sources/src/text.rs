@@ -65,16 +65,17 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// `file` is named in messages. A byte order mark is skipped here.
+    /// `file` is named in messages. A byte order mark is skipped here, also one that was written twice.
     pub(super) fn new(input: Box<dyn Read + Send>, file: PathBuf) -> Text {
         let at = Position { byte: 0, line: 1, column: 1 };
         let mut text = Text { input, file, rest: Vec::new(), at, ended: false, failed: None };
         let mark = b"\xef\xbb\xbf";
         let mut start = Vec::new();
         text.read(&mut start, mark.len());
-        if start == mark {
+        while start == mark {
             start.clear();
-            text.at.byte = mark.len() as u64;
+            text.at.byte += mark.len() as u64;
+            text.read(&mut start, mark.len());
         }
         text.rest = start;
         text

@@ -152,7 +152,7 @@ impl Cutter {
         let (mut buffer, mut bytes) = (buffer, part_bytes);
         loop {
             let Some(mut cut) = self.next_part(buffer, bytes)? else { return Ok(None) };
-            let begin = empty_from(&cut.data, &self.delimiter, fields);
+            let begin = empty_from(&cut.data, &self.delimiter, self.marks, fields);
             let at_limit = self.records >= self.records_max;
             if begin == cut.data.len() || at_limit || self.text.failed.is_some() {
                 return Ok(Some(cut));
@@ -265,13 +265,14 @@ impl Cutter {
 }
 
 /// Where the last records begin that are `fields` empty fields each; the end of `data` if there is none. Blank lines between them count.
-fn empty_from(data: &[u8], delimiter: &Delimiter, fields: usize) -> usize {
+fn empty_from(data: &[u8], delimiter: &Delimiter, marks: Marks, fields: usize) -> usize {
     let empty = delimiter.as_bytes().repeat(fields - 1);
     let (mut begin, mut end) = (data.len(), data.len());
     while end > 0 {
         let line_end = end - usize::from(matches!(data[end - 1], b'\n' | b'\r'));
         let start = memchr::memrchr2(b'\n', b'\r', &data[..line_end]).map_or(0, |at| at + 1);
         match &data[start..line_end] {
+            _ if marks.escapes_unquoted && ends_in_escape(&data[..start], marks.escape) => break,
             line if *line == *empty => begin = start,
             b"" => {}
             _ => break,
@@ -279,4 +280,11 @@ fn empty_from(data: &[u8], delimiter: &Delimiter, fields: usize) -> usize {
         end = start;
     }
     begin
+}
+
+/// Returns `true` if the line end at the end of some text is escaped.
+fn ends_in_escape(text: &[u8], escape: u8) -> bool {
+    let line = text.strip_suffix(b"\n").unwrap_or(text);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    line.iter().rev().take_while(|&&byte| byte == escape).count() % 2 == 1
 }

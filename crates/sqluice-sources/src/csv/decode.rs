@@ -81,9 +81,10 @@ impl Part for CsvPart {
 
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let shared = Arc::clone(&self.shared);
+        let spans = shared.fields + usize::from(shared.options.trailing_delimiter.is_some());
         shared
             .pool
-            .with(|| Scratch::new(shared.fields, shared.columns.len()), |scratch| self.batches(scratch, sink))
+            .with(|| Scratch::new(spans, shared.columns.len()), |scratch| self.batches(scratch, sink))
     }
 }
 
@@ -111,6 +112,7 @@ impl CsvPart {
                 limits: self.shared.limits,
                 missing: self.shared.nulls.missing(self.raw_bytes),
                 strict_quotes: self.shared.options.strict_quotes,
+                trailing_delimiter: self.shared.options.trailing_delimiter.is_some(),
                 header: &self.shared.header_text,
                 skips_header: self.shared.skips_header,
             };
@@ -120,7 +122,7 @@ impl CsvPart {
                 let line = repeats.advance(self.input(), start, self.cut.at).line;
                 self.shared.repeated.add(line, self.shared.skips_header);
             }
-            unescape(&mut self.cut.data, marks, scratch);
+            unescape(&mut self.cut.data, marks, self.shared.options.trim, scratch);
             if self.shared.options.trim {
                 self.trim(rows, scratch);
             }
@@ -143,7 +145,7 @@ impl CsvPart {
     /// Removes the blanks around the unquoted fields of some rows.
     fn trim(&self, rows: usize, scratch: &mut Scratch) {
         let input = self.input();
-        for spans in scratch.spans.chunks_mut(scratch.stride) {
+        for spans in scratch.spans.chunks_mut(scratch.stride).take(self.shared.fields) {
             for span in &mut spans[..rows] {
                 let (start, len) = (span.start as usize, span.len as usize);
                 let is_quoted =
@@ -272,7 +274,10 @@ impl CsvPart {
         let parser = Parser::new(&self.input()[start..], at, options.dialect, *limits);
         let parser =
             parser.with_skipped(if self.shared.skips_header { &self.shared.header_text } else { &[] });
-        let mut record = parser.with_strict_quotes(options.strict_quotes).record(options.width(*fields))?;
+        let parser = parser
+            .with_strict_quotes(options.strict_quotes)
+            .with_trailing_delimiter(options.trailing_delimiter.is_some());
+        let mut record = { parser }.record(options.width(*fields))?;
         record.bytes = start + record.bytes.start..start + record.bytes.end;
         Some(record)
     }

@@ -73,6 +73,7 @@ impl Format for Csv {
             doubts: Arc::default(),
             repeated: Arc::default(),
             left_out: Arc::default(),
+            padding: Arc::default(),
         };
         let fields = (0..columns.names.len()).map(ColumnFrom::Field).collect();
         let rows = reader.into_source(fields, 0..request.rows_max);
@@ -242,6 +243,7 @@ fn csv_options(request: &OpenRequest<'_>, sniffed: &Sniffed) -> CsvOptions {
         .leave_out_empty(!options.keep_empty_rows && request.declared.is_empty())
         .empty_as_text(options.empty_as_text)
         .pad(options.pad)
+        .trailing_delimiter(sniffed.trailing_delimiter)
         .strict_quotes(options.strict_quotes)
         .record_bytes_max(request.record_bytes_max)
         .part_bytes(request.part_bytes)
@@ -314,6 +316,8 @@ struct CsvFile {
     repeated: Arc<RepeatedHeaders>,
     /// The number of empty records at the end that were left out.
     left_out: Arc<AtomicU64>,
+    /// The number of bytes of padding at the end of the file.
+    padding: Arc<AtomicU64>,
 }
 
 impl Content for CsvFile {
@@ -333,6 +337,7 @@ impl Content for CsvFile {
         self.doubts.clear();
         self.repeated.clear();
         self.left_out.store(0, Ordering::Relaxed);
+        self.padding = reader.padding();
         let source = reader.into_source(wanted.map, wanted.rows).with_padded(Arc::clone(&self.padded));
         let source = source.with_doubts(Arc::clone(&self.doubts)).with_repeated(Arc::clone(&self.repeated));
         let source = source.with_left_out(Arc::clone(&self.left_out));
@@ -370,7 +375,14 @@ impl Content for CsvFile {
             rows => Some(format!("the last {rows} rows are empty and are left out; ")),
         };
         let left_out = left_out.map(|what| message![what, Setting::KeepEmptyRows, " loads such rows"]);
-        self.repeated.note().into_iter().chain(left_out).collect()
+        let padding = match self.padding.load(Ordering::Relaxed) {
+            0 => None,
+            1 => Some("the last byte of the file is padding (NUL or Ctrl-Z), and is left out".to_owned()),
+            bytes => {
+                Some(format!("the last {bytes} bytes of the file are padding (NUL or Ctrl-Z), and are left out"))
+            }
+        };
+        self.repeated.note().into_iter().chain(left_out).chain(padding.map(Message::from)).collect()
     }
 
     fn warning(&self) -> Option<Message> {

@@ -10,6 +10,7 @@
 
 use std::collections::HashMap;
 
+use super::super::TrailingDelimiter;
 use super::super::dialect::Dialect;
 use super::cell::CellKind;
 use super::field::{Field, Row, rows};
@@ -110,6 +111,9 @@ impl<'s> Reading<'s> {
                 return leading - 1;
             }
         }
+        if self.trailing_delimiter(leading).is_some() {
+            return leading;
+        }
         let first = (leading..self.rows.len()).find(|&row| self.is_usual(row)).unwrap_or(leading);
         let titles = &self.rows[leading..first];
         // What is malformed and nothing else is a fault, and no title.
@@ -126,6 +130,26 @@ impl<'s> Reading<'s> {
         let spaced = self.rows[first].line > self.rows[first - 1].line + 1;
         let headed = || header::score(&self.rows[first].fields, &self.values(first + 1)) > 0.0;
         if titles.iter().all(is_phrase) || spaced || headed() { first } else { leading }
+    }
+
+    /// Which records from `first` on, the header, end with a delimiter that separates nothing: all but the header, whose last field is always
+    /// empty, or the header alone.
+    pub(super) fn trailing_delimiter(&self, first: usize) -> Option<TrailingDelimiter> {
+        let header = &self.rows.get(first)?.fields;
+        let rest = &self.rows[first + 1..];
+        let usual = || rest.iter().filter(|row| row.fields.len() == self.width);
+        let is_empty = |field: &Field<'_>| field.value.is_empty() && !field.quoted;
+        let ends_empty = |fields: &[Field<'_>]| fields.last().is_some_and(is_empty);
+        if usual().count() * 10 < rest.len() * 9 || rest.is_empty() || self.width < 2 {
+            return None;
+        }
+        let is_named = !header.is_empty() && !header[..header.len() - 1].iter().any(is_empty);
+        if header.len() + 1 == self.width && is_named && !ends_empty(header) {
+            let all = usual().all(|row| ends_empty(&row.fields));
+            return all.then_some(TrailingDelimiter::Rows);
+        }
+        let header_alone = header.len() == self.width + 1 && is_named && ends_empty(header);
+        header_alone.then_some(TrailingDelimiter::Header)
     }
 
     fn is_usual(&self, row: usize) -> bool {

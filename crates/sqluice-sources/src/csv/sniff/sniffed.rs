@@ -2,6 +2,7 @@
 
 use sqluice_core::error::{Message, Setting, message};
 
+use super::super::TrailingDelimiter;
 use super::super::delimiter::Delimiter;
 use super::super::dialect::Dialect;
 
@@ -31,6 +32,12 @@ pub struct Sniffed {
     pub numbers: Vec<bool>,
     /// Some fields of the sample are quoted.
     pub has_quoted_fields: bool,
+    /// Which records end with a delimiter that separates nothing.
+    pub trailing_delimiter: Option<TrailingDelimiter>,
+    /// The number of byte order marks at the start.
+    pub marks: usize,
+    /// The escape that was recognised to work outside of quotes, too.
+    pub recognised_escape: Option<u8>,
     /// The line of a quote that is text, and for which all quotes are taken for text.
     pub stray_quote: Option<u64>,
     /// Records of the sample.
@@ -101,6 +108,27 @@ impl Sniffed {
             notes.push(message![
                 "the first record is taken for a header, which is not sure; if it is a row: ",
                 Setting::NoHeader,
+            ]);
+        }
+        if self.marks > 1 {
+            notes.push(format!("the file begins with {} byte order marks, which are skipped", self.marks).into());
+        }
+        match self.trailing_delimiter {
+            Some(TrailingDelimiter::Rows) => notes.push(
+                "the rows end with a delimiter that the header does not have; it separates nothing".into(),
+            ),
+            Some(TrailingDelimiter::Header) => notes.push(
+                "the header ends with a delimiter that the rows do not have; it separates nothing".into(),
+            ),
+            None => {}
+        }
+        if let Some(escape) = self.recognised_escape.map(char::from) {
+            notes.push(message![
+                format!(
+                    "{escape} makes the next character text, outside of quotes, too, and {escape}N is NULL; "
+                ),
+                Setting::Escape.to("none"),
+                " reads it as text",
             ]);
         }
         if let Some(line) = self.stray_quote {

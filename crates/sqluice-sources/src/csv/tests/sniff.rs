@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use super::super::{Delimiter, Given, Sniffed, sniff};
+use super::super::{Delimiter, Given, Sniffed, TrailingDelimiter, sniff};
 
 const DELIMITERS: [char; 4] = [',', '\t', ';', '|'];
 
@@ -659,4 +659,60 @@ fn a_header_over_numbers_may_be_repeated() {
     let sniffed = sniffed("id,name\n1,x\nid,name\n2,y\nid,name\n");
     assert!(sniffed.header);
     assert_eq!(sniffed.numbers, [true, false]);
+}
+
+#[test]
+fn an_escape_outside_of_quotes_is_recognised_where_records_are_regular_only_so() {
+    let row = |at: usize| format!("{at}\tname {at}\tOslo\\\tNorway\t\\N\n");
+    let file: String = ["id\tname\tplace\tnote\n".to_owned()].into_iter().chain((0..9).map(row)).collect();
+    let recognised = sniffed(&file);
+    assert_eq!((recognised.dialect.unquoted_escape(), recognised.fields), (Some(b'\\'), 4));
+    assert_eq!(
+        recognised.notes()[0].to_string(),
+        "\\ makes the next character text, outside of quotes, too, and \\N is NULL; `escape = none` reads it as text"
+    );
+    // Paths that end with a backslash are text, and so is the mark of NULL where nothing is escaped.
+    for file in ["id,path,n\n1,C:\\,5\n2,D:\\,6\n3,E:\\x\\,7\n", "id,name\n1,\\N\n2,ann\n3,\\N\n"] {
+        assert_eq!(sniffed(file).dialect.escape, None, "{file}");
+    }
+}
+
+#[test]
+fn a_given_escape_works_outside_of_quotes_where_it_would_mean_nothing_else() {
+    let given = || Given { escape: Some(Some(b'\\')), ..Given::default() };
+    let escape = |file: &str, given| sniff(file.as_bytes(), true, &given).dialect.unquoted_escape();
+    let plain = "id,name\n1,\\N\n2,ann\n";
+    assert_eq!(escape(plain, given()), Some(b'\\'));
+    assert_eq!(escape(plain, Given { quote: Some(None), ..given() }), Some(b'\\'));
+    // With quotes, sound files mean what they always meant.
+    assert_eq!(escape(plain, Given { quote: Some(Some(b'"')), ..given() }), None);
+    assert_eq!(escape("id,name\n1,\"a\\\"\"\n2,\\N\n", given()), None);
+    let both = "id,name\n1,\"a\\\"\"\n2,x\\,y\n3,\\N\n";
+    assert_eq!(escape(both, Given { quote: Some(Some(b'"')), ..given() }), Some(b'\\'));
+    assert_eq!(escape(both, Given { escape: Some(None), ..Given::default() }), None);
+}
+
+#[test]
+fn delimiters_at_the_ends_of_rows_or_of_the_header_alone_are_recognised() {
+    let of = |file: &str| {
+        let sniffed = sniffed(file);
+        (sniffed.trailing_delimiter, sniffed.fields, sniffed.skip_lines, sniffed.certain)
+    };
+    for file in ["id,name\n1,Ann,\n2,Bob,\n", "name,city\nAnn,Oslo,\nBob,Rome,\nCid,Bern,\n", "id,n\n1,x,\n"]
+    {
+        assert_eq!(of(file), (Some(TrailingDelimiter::Rows), 2, 0, true), "{file}");
+    }
+    assert_eq!(of("id,name,\n1,Ann\n2,Bob\n3,Cid\n"), (Some(TrailingDelimiter::Header), 2, 0, true));
+    // A text in the last field, or a name for it: no delimiter without a field.
+    for file in ["id,name\n1,Ann,x\n2,Bob,\n3,Cid,\n", "id,name,\n1,Ann,\n2,Bob,\n"] {
+        assert_eq!(of(file).0, None, "{file}");
+    }
+    let notes = |file: &str| sniffed(file).notes().iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(
+        notes("\u{feff}\u{feff}id,name\n1,Ann,\n2,Bob,\n\u{1a}"),
+        [
+            "the file begins with 2 byte order marks, which are skipped",
+            "the rows end with a delimiter that the header does not have; it separates nothing",
+        ]
+    );
 }
