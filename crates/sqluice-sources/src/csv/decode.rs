@@ -82,9 +82,7 @@ impl Part for CsvPart {
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         let spans = shared.fields + usize::from(shared.options.trailing_delimiter.is_some());
-        shared
-            .pool
-            .with(|| Scratch::new(spans, shared.columns.len()), |scratch| self.batches(scratch, sink))
+        shared.pool.with(|| Scratch::new(spans, shared.columns.len()), |scratch| self.batches(scratch, sink))
     }
 }
 

@@ -10,7 +10,7 @@ use super::delimiter::Delimiter;
 use super::dialect::Dialect;
 use super::naive::Parser;
 use super::sniff::split;
-use crate::text::Position;
+use crate::text::{Position, encoding_hint};
 
 /// The first thing that is wrong with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,14 +139,22 @@ impl Malformed {
                 Setting::StrictQuotes,
                 " such a field is loaded, with a warning"
             ],
-            What::InvalidUtf8(_) => {
-                message![
-                    "if the file is in another encoding, name it, for example: ",
-                    Setting::Encoding.to("windows-1252")
-                ]
-            }
+            What::InvalidUtf8(_) => encoding_hint(text),
             What::Nul => {
-                message!["is this a file of text? if it is UTF-16, say so: ", Setting::Encoding.to("utf-16")]
+                // Of ASCII every other byte is NUL.
+                let is_wide = memchr::memchr_iter(0, text).count() * 3 > text.len();
+                let encoding = if self.at.byte % 2 == 0 { "utf-16be" } else { "utf-16le" };
+                match is_wide {
+                    true => message![
+                        "is this a file of text? if it is UTF-16, say so: ",
+                        Setting::Encoding.to(encoding)
+                    ],
+                    false => message![
+                        "is this a file of text? ",
+                        Setting::Reject.to("FILE"),
+                        " writes such rows to a file and goes on"
+                    ],
+                }
             }
             What::AfterQuote { .. } => {
                 let quote = char::from(options.dialect.quote?);

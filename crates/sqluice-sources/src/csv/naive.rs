@@ -376,8 +376,7 @@ impl<'p, 'a> Reading<'p, 'a> {
                 if Some(byte) == quote && (self.state == State::Start || self.opens_after_blanks()) =>
             {
                 self.state = State::Quoted;
-                self.field =
-                    Field { value: Vec::new(), quoted: true, escaped: false, at: self.parser.at };
+                self.field = Field { value: Vec::new(), quoted: true, escaped: false, at: self.parser.at };
                 self.before_quote =
                     BeforeQuote { read: self.parser.read, at: self.parser.at, fault: self.fault };
             }
@@ -411,7 +410,8 @@ impl<'p, 'a> Reading<'p, 'a> {
     fn opens_after_blanks(&self) -> bool {
         let Dialect { delimiter, quote, .. } = self.parser.dialect;
         let escape = self.parser.dialect.own_escape();
-        let (before, rest) = self.parser.input[self.field_start..].split_at(self.parser.read - self.field_start);
+        let (before, rest) =
+            self.parser.input[self.field_start..].split_at(self.parser.read - self.field_start);
         if !before.iter().all(|&byte| is_blank(byte)) {
             return false;
         }
@@ -454,8 +454,7 @@ impl<'p, 'a> Reading<'p, 'a> {
             Width::First => false,
         };
         // Blanks at the end of a line separate nothing.
-        let separates_nothing =
-            delimiter.is_whitespace() || self.parser.trailing_delimiter && is_complete;
+        let separates_nothing = delimiter.is_whitespace() || self.parser.trailing_delimiter && is_complete;
         self.ended = separates_nothing && matches!(self.parser.peek(), None | Some(b'\n' | b'\r'));
         match self.ended {
             true => self.state = State::Start,

@@ -333,8 +333,7 @@ impl Records<'_> {
                 }
                 continue;
             }
-            if slot < complete_len
-                && !self.pad(&mut spans[..complete_len], slot, stride, &mut scratch.padded)
+            if slot < complete_len && !self.pad(&mut spans[..complete_len], slot, stride, &mut scratch.padded)
             {
                 break Next::Malformed;
             }

@@ -306,9 +306,9 @@ impl Scan {
     #[cold]
     fn follows_blanks(&self, data: &[u8], at: usize, marks: Marks) -> bool {
         let is_text = |&byte: &u8| byte == marks.delimiter || !is_blank(byte);
-        let start = data[self.record..at].iter().rposition(is_text).map_or(self.record, |at| self.record + at + 1);
-        start < at
-            && (start == self.record || start > self.escaped && data[start - 1] == marks.delimiter)
+        let start =
+            data[self.record..at].iter().rposition(is_text).map_or(self.record, |at| self.record + at + 1);
+        start < at && (start == self.record || start > self.escaped && data[start - 1] == marks.delimiter)
     }
 
     /// Opens a field whose quote at `at` follows blanks, if it closes in its line.

@@ -145,8 +145,7 @@ pub(super) fn fast(input: &[u8], setup: impl Into<Setup>) -> Outcome {
 }
 
 pub(super) fn fill(outcome: &mut Outcome, input: &[u8], setup: &Setup) -> Result<()> {
-    let (whole, whole_bytes) =
-        (Cursor::new(input.to_vec()), padding(input).unwrap_or(input.len()) as u64);
+    let (whole, whole_bytes) = (Cursor::new(input.to_vec()), padding(input).unwrap_or(input.len()) as u64);
     let input: Box<dyn Read + Send> = match setup.fails_at {
         Some(at) => Box::new(Drip(whole.take(at as u64).chain(Broken), 0)),
         None => Box::new(Drip(whole, 0)),

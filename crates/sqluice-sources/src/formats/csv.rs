@@ -58,9 +58,7 @@ impl Format for Csv {
             ..given(request)
         };
         let Sampled { facts, sniffed, options, reader } = Sampled::new(&mut input, request, &given)?;
-        if let Some((message, hint)) = sniffed.refusal() {
-            return Err(Error::input(message).at(Place::file(input.name())).hint(hint));
-        }
+        refuse(&sniffed, &input)?;
         let header = reader.header().to_vec();
         let columns = columns(&input, &reader, &options, &sniffed, request)?;
         let mut recognised = Recognised::new("csv");
@@ -204,6 +202,9 @@ impl Sampled {
         loop {
             let sample = input.sample(sample_bytes)?;
             let sniffed = sniff(&sample.text, sample.whole, given);
+            if sniffed.record_separators {
+                refuse(&sniffed, input)?;
+            }
             let options = csv_options(request, &sniffed);
             // With room for a byte order mark, and one more to see that the record goes on.
             let sample_bytes_max = options.record_bytes_max.saturating_add(4);
@@ -221,6 +222,14 @@ impl Sampled {
                 reader => return Ok(Sampled { facts, sniffed, options, reader: reader? }),
             }
         }
+    }
+}
+
+/// Ends the load of a file whose delimiter or line ends are not recognised.
+fn refuse(sniffed: &Sniffed, input: &InputFile) -> Result<()> {
+    match sniffed.refusal() {
+        Some((message, hint)) => Err(Error::input(message).at(Place::file(input.name())).hint(hint)),
+        None => Ok(()),
     }
 }
 
@@ -378,9 +387,9 @@ impl Content for CsvFile {
         let padding = match self.padding.load(Ordering::Relaxed) {
             0 => None,
             1 => Some("the last byte of the file is padding (NUL or Ctrl-Z), and is left out".to_owned()),
-            bytes => {
-                Some(format!("the last {bytes} bytes of the file are padding (NUL or Ctrl-Z), and are left out"))
-            }
+            bytes => Some(format!(
+                "the last {bytes} bytes of the file are padding (NUL or Ctrl-Z), and are left out"
+            )),
         };
         self.repeated.note().into_iter().chain(left_out).chain(padding.map(Message::from)).collect()
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use sqluice_core::error::{Error, Result};
 
 use super::compression::Compression;
-use super::encoding::{Encoding, MARK_BYTES_MAX};
+use super::encoding::{self, Encoding};
 use super::foreign::{self, HEAD_BYTES, MAGIC_BYTES_MAX};
 use super::peek::Peek;
 use super::transcode::Transcode;
@@ -41,7 +41,7 @@ impl<'a> Decoded<'a> {
         {
             return Err(foreign.error(name));
         }
-        let (encoding, mark_bytes) = Encoding::of_text(asked, input.peek(MARK_BYTES_MAX));
+        let (encoding, mark_bytes) = Encoding::of_text(asked, input.peek(encoding::HEAD_BYTES));
         input.skip(mark_bytes);
         let byte = compression.is_none().then_some(mark_bytes as u64);
         let reader: Box<dyn Read + Send + 'a> = match encoding {

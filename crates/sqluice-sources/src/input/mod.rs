@@ -46,7 +46,7 @@ use sqluice_core::progress::Cancel;
 use sqluice_core::setters;
 
 pub use self::compression::Compression;
-pub use self::encoding::Encoding;
+pub use self::encoding::{Encoding, likely as likely_encoding};
 pub use self::file::{InputFile, Sample};
 pub use self::names::{expand, refuse_stdin_twice, stem, stem_with_folders};
 #[cfg(feature = "parquet")]

@@ -290,7 +290,8 @@ mod tests {
         (delimiter(), comment).prop_flat_map(|(delimiter, comment)| {
             let ended = (line(delimiter), select(vec!["\n", "\r\n", "\r"]))
                 .prop_map(|(line, end)| [&line[..], end.as_bytes()].concat());
-            let dialect = Dialect { delimiter, quote: Some(b'"'), escape: None, comment, ..Dialect::default() };
+            let dialect =
+                Dialect { delimiter, quote: Some(b'"'), escape: None, comment, ..Dialect::default() };
             (prop::collection::vec(ended, 0..12).prop_map(|lines| lines.concat()), Just(dialect))
         })
     }

@@ -132,6 +132,8 @@ fn sniff_text(sample: &[u8], whole: bool, given: &Given<'_>) -> Sniffed {
 /// A sample, without the lines that are skipped.
 struct Sniffer<'s> {
     text: &'s [u8],
+    /// Lines of front matter before `text`.
+    front_matter: usize,
     /// Lines before `text`.
     skipped: u64,
     whole: bool,
@@ -144,12 +146,15 @@ impl<'s> Sniffer<'s> {
     fn new(sample: &'s [u8], whole: bool, given: &'s Given<'s>) -> Sniffer<'s> {
         let mut skipped = given.skip_lines.unwrap_or(0);
         let mut text = &sample[lines_bytes(sample, skipped)..];
+        let front_matter = if given.skip_lines.is_none() { front_matter_lines(text) } else { 0 };
+        text = &text[lines_bytes(text, front_matter)..];
+        skipped += front_matter;
         let named = if given.skip_lines.is_none() { named_delimiter(text) } else { None };
         if named.is_some() {
             text = &text[lines_bytes(text, 1)..];
             skipped += 1;
         }
-        Sniffer { text, skipped: skipped as u64, whole, given, named }
+        Sniffer { text, front_matter, skipped: skipped as u64, whole, given, named }
     }
 
     fn sniff(&self) -> Sniffed {
@@ -174,10 +179,14 @@ impl<'s> Sniffer<'s> {
                 || self.given.pad && (1..width).contains(&fields)
         };
         let usual = rows.iter().filter(|row| is_usual(row.fields.len())).count();
-        let preamble = (preamble_lines > 0 || self.named.is_some()).then(|| Preamble {
-            lines: preamble_lines + u64::from(self.named.is_some()),
+        let lines = preamble_lines + u64::from(self.named.is_some()) + self.front_matter as u64;
+        let preamble = (lines > 0).then(|| Preamble {
+            lines,
             names_delimiter: self.named.is_some(),
-            first: first_line(self.text, preamble_lines),
+            first: match self.front_matter {
+                0 => first_line(self.text, preamble_lines),
+                _ => FRONT_MATTER.to_owned(),
+            },
         });
         let footer = reading.rows.get(reading.body.end).map(|row| row.line);
         Sniffed {
@@ -188,6 +197,8 @@ impl<'s> Sniffer<'s> {
             fields: rows.first().map_or(0, |_| width),
             trailing_delimiter,
             marks: 0,
+            units: reading.units(reading.body.start).filter(|_| header),
+            record_separators: has_record_separators(self.text),
             skip_lines: self.skipped + preamble_lines,
             preamble,
             comments: chosen.comments,
@@ -479,6 +490,39 @@ struct Chosen<'s> {
 /// Whether the delimiter is a comma, or one with a blank after it.
 fn is_comma(reading: &Reading<'_>) -> bool {
     reading.dialect.delimiter.as_bytes().starts_with(b",")
+}
+
+/// What front matter begins and ends with.
+const FRONT_MATTER: &str = "---";
+
+/// The most lines of front matter.
+const FRONT_MATTER_LINES_MAX: usize = 200;
+
+/// The number of lines of front matter that a text begins with: `---`, lines such as `key: value`, and `---`.
+fn front_matter_lines(text: &[u8]) -> usize {
+    let mut lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end);
+    let is_mark = |line: &[u8]| line == FRONT_MATTER.as_bytes();
+    let belongs = |line: &[u8]| {
+        line.is_empty()
+            || line.starts_with(b"#")
+            || line.starts_with(b" ")
+            || line.starts_with(b"- ")
+            || line.ends_with(b":")
+            || memchr::memmem::find(line, b": ").is_some()
+    };
+    if !lines.next().is_some_and(is_mark) {
+        return 0;
+    }
+    let between =
+        lines.clone().take(FRONT_MATTER_LINES_MAX).take_while(|line| !is_mark(line) && belongs(line));
+    let between = between.count();
+    if lines.nth(between).is_some_and(is_mark) { between + 2 } else { 0 }
+}
+
+/// Returns `true` if records end with the separator of ASCII, 0x1e, and not with line ends.
+fn has_record_separators(text: &[u8]) -> bool {
+    let separators = memchr::memchr_iter(0x1e, text).count();
+    separators >= 2 && separators > memchr::memchr2_iter(b'\n', b'\r', text).count()
 }
 
 /// The delimiter that a first line such as `sep=;` names.

@@ -36,6 +36,10 @@ pub struct Sniffed {
     pub trailing_delimiter: Option<TrailingDelimiter>,
     /// The number of byte order marks at the start.
     pub marks: usize,
+    /// The line of the record below the header that seems to have units, and the first unit. It stays a record.
+    pub units: Option<(u64, String)>,
+    /// Records end with the separator of ASCII, 0x1e. Such a file can't be loaded.
+    pub record_separators: bool,
     /// The escape that was recognised to work outside of quotes, too.
     pub recognised_escape: Option<u8>,
     /// The line of a quote that is text, and for which all quotes are taken for text.
@@ -111,7 +115,9 @@ impl Sniffed {
             ]);
         }
         if self.marks > 1 {
-            notes.push(format!("the file begins with {} byte order marks, which are skipped", self.marks).into());
+            notes.push(
+                format!("the file begins with {} byte order marks, which are skipped", self.marks).into(),
+            );
         }
         match self.trailing_delimiter {
             Some(TrailingDelimiter::Rows) => notes.push(
@@ -138,14 +144,24 @@ impl Sniffed {
                 " reads them as quotes",
             ]);
         }
+        if let Some((line, unit)) = &self.units {
+            notes.push(
+                format!("line {line}, below the header, seems to have units, such as {unit:?}, and is loaded as a row")
+                    .into(),
+            );
+        }
         if let Some(line) = self.footer {
             notes.push(format!("line {line}, at the end of the file, looks like a footer").into());
         }
         notes
     }
 
-    /// What ends a load of a file that may have several columns.
+    /// What ends a load of a file that may have several columns, or whose records are no lines.
     pub fn refusal(&self) -> Option<(Message, Message)> {
+        if self.record_separators {
+            let hint = "make lines of them, and load that: tr '\\n\\036' ' \\n' < FILE > LINES.csv";
+            return Some(("records end with the byte 0x1e, not with line ends".into(), hint.into()));
+        }
         let first = self.candidates.first()?;
         let words: Vec<String> = self.candidates.iter().map(Delimiter::words).collect();
         let message =

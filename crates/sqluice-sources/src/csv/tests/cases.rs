@@ -680,15 +680,9 @@ fn a_remedy_for_a_quote_is_one_that_helps() {
 #[test]
 fn without_a_quote_the_escape_works_everywhere_as_mysql_and_postgresql_write_it() {
     let options = dialect(b'\t', None, Some(b'\\'), None);
-    let file = b"a\tb\n1\\\t2\t\"x\ny\\\nz\t\\N\n\\\\N\t\\N \n\\t\\n\\r\\b\\f\\v\\Z\t\\x\\\"\n\\\r\nc\td\n3\t4\\";
-    let rows = [
-        "1\t2|\"x",
-        "y\nz|~",
-        "\\N|N ",
-        "\t\n\r\u{8}\u{c}\u{b}\u{1a}|x\"",
-        "\r\nc|d",
-        "3|4\\",
-    ];
+    let file =
+        b"a\tb\n1\\\t2\t\"x\ny\\\nz\t\\N\n\\\\N\t\\N \n\\t\\n\\r\\b\\f\\v\\Z\t\\x\\\"\n\\\r\nc\td\n3\t4\\";
+    let rows = ["1\t2|\"x", "y\nz|~", "\\N|N ", "\t\n\r\u{8}\u{c}\u{b}\u{1a}|x\"", "\r\nc|d", "3|4\\"];
     says_with(&options, file, &rows, None);
     let nul = fast(b"a\tb\n\\0\t1\n", options.clone());
     assert_eq!(nul.rows()[0][0].as_deref(), Some(&b"\0"[..]));
@@ -744,8 +738,7 @@ fn a_delimiter_behind_the_last_field_of_a_row_separates_nothing() {
 
 #[test]
 fn a_delimiter_behind_the_last_name_of_the_header_separates_nothing() {
-    let header =
-        CsvOptions { trailing_delimiter: Some(TrailingDelimiter::Header), ..CsvOptions::default() };
+    let header = CsvOptions { trailing_delimiter: Some(TrailingDelimiter::Header), ..CsvOptions::default() };
     says_with(&header, b"a,b,\n1,2\n3,\n", &["1|2", "3|~"], None);
     assert_eq!(fast(b"a,b,\n1,2\n", header.clone()).header, ["a", "b"]);
     // The header again is no row.

@@ -199,8 +199,7 @@ fn any_options() -> impl Strategy<Value = CsvOptions> {
     let skip = prop_oneof![3 => Just(0u64), 1 => 0..4u64];
     let fields = prop_oneof![2 => Just(None), 1 => (1..5usize).prop_map(Some)];
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    let trailing =
-        select(vec![None, None, Some(TrailingDelimiter::Rows), Some(TrailingDelimiter::Header)]);
+    let trailing = select(vec![None, None, Some(TrailingDelimiter::Rows), Some(TrailingDelimiter::Header)]);
     (part_bytes(), flags, limit(), limit(), tokens, skip, (fields, trailing)).prop_map(
         |(part_bytes, flags, field_bytes_max, record_bytes_max, tokens, skip_lines, (fields, trailing))| {
             let (header, empty_as_text, pad, strict_quotes) = flags;

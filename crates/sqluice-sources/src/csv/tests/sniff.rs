@@ -716,3 +716,52 @@ fn delimiters_at_the_ends_of_rows_or_of_the_header_alone_are_recognised() {
         ]
     );
 }
+
+#[test]
+fn front_matter_and_titles_as_wide_as_the_table_are_skipped() {
+    for (file, lines) in [
+        ("---\ntitle: Sales, of May\ntags:\n  - a\n---\nid,name\n1,Ann\n2,Bob\n", 5),
+        ("Sales 2024,,\nid,name,price\n1,Ann,3.5\n2,Bob,4\n", 1),
+        ("Sales,2024\nid,name\n1,Ann\n2,Bob\n", 1),
+        ("Sales,2024\nid,name,price\n1,Ann,3.5\n2,Bob,4\n", 1),
+        ("Sales of May,,\nin Oslo,,\n,,\nid,name,price\n1,Ann,3.5\n", 3),
+        ("name,2019,2020\nann,1,2\nbob,3,4\n", 0),
+        ("id,mass\n,kg\n1,5.5\n2,6\n", 0),
+        ("---,x\n1,2\n3,4\n", 0),
+    ] {
+        let sniffed = sniffed(file);
+        assert_eq!((sniffed.skip_lines, sniffed.header), (lines, true), "{file}");
+    }
+}
+
+#[test]
+fn comments_may_be_more_than_records() {
+    let file: String = (0..9)
+        .map(|row| format!("# checked by Ann, Bob and Cid\n# on day {row}\n{row},x,{row}.5\n"))
+        .collect();
+    let sniffed = sniffed(&format!("id,name,price\n{file}"));
+    assert_eq!((sniffed.dialect.comment, sniffed.fields, sniffed.certain), (Some(b'#'), 3, true));
+}
+
+#[test]
+fn a_row_of_units_is_noted_and_stays_a_row() {
+    let note = |file: &str| {
+        sniffed(file).notes().iter().map(ToString::to_string).find(|note| note.contains("units"))
+    };
+    let said = "line 2, below the header, seems to have units, such as \"kg\", and is loaded as a row";
+    assert_eq!(note("id,mass\n,kg\n1,5.5\n").as_deref(), Some(said));
+    assert_eq!(note("id,mass,speed\n-,kg,m/s\n1,5.5,3\n2,,4\n").as_deref(), Some(said));
+    for file in ["id,name\n,ann\n1,bob\n", "id,mass\n1,5.5\n2,kg\n", "id,mass\n1,kg\n2,5.5\n"] {
+        assert_eq!(note(file), None, "{file}");
+    }
+}
+
+#[test]
+fn records_that_end_with_the_separator_of_ascii_are_refused_with_what_makes_lines_of_them() {
+    let file = "id\u{1f}name\u{1e}1\u{1f}Ann\u{1e}2\u{1f}Bob\u{1e}";
+    let (message, hint) = sniffed(file).refusal().unwrap();
+    assert_eq!(message.to_string(), "records end with the byte 0x1e, not with line ends");
+    assert!(hint.to_string().contains(r"tr '\n\036' ' \n'"));
+    // What the hint makes of it.
+    assert_eq!(recognised_as(&file.replace('\u{1e}', "\n")), "delimiter \\x1f, quote \", header");
+}
