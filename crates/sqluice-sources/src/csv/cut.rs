@@ -16,13 +16,13 @@
 use std::io::Read;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use sqluice_core::error::Result;
 
 use super::delimiter::Delimiter;
 use super::dialect::{Dialect, Marks};
 use super::find::Finder;
+use super::header::Repeats;
 use super::naive::{Limits, Parser, Width};
 use super::scan::{Scan, ends_line};
 use crate::text::{Position, Text};
@@ -48,8 +48,7 @@ pub(super) struct Cutter {
     marks: Marks,
     delimiter: Delimiter,
     record_bytes_max: usize,
-    /// A record of these bytes is none.
-    skipped: Arc<[u8]>,
+    repeats: Repeats,
     /// How many fields a record has of which none has text, and which is left out at the end of the input.
     empty_fields: Option<usize>,
     /// How many such records were left out.
@@ -73,7 +72,7 @@ impl Cutter {
             marks: dialect.marks(),
             delimiter: dialect.delimiter,
             record_bytes_max: limits.record_bytes_max,
-            skipped: Arc::default(),
+            repeats: Repeats::default(),
             empty_fields: None,
             left_out: 0,
             records: 0,
@@ -122,9 +121,9 @@ impl Cutter {
         (self.records, self.records_max) = (records.start, records.end);
     }
 
-    /// From here on, a record of these bytes, those of the header, is none.
-    pub(super) fn skip(&mut self, header: Arc<[u8]>) {
-        self.skipped = header;
+    /// From here on, some records that repeat the header are none.
+    pub(super) fn skip(&mut self, repeats: Repeats) {
+        self.repeats = repeats;
     }
 
     /// Leaves out records at the end of the input that are `fields` empty fields, as spreadsheets write them.
@@ -198,7 +197,8 @@ impl Cutter {
             part_bytes,
             self.record_bytes_max,
             self.records_max.saturating_sub(self.records),
-            Arc::clone(&self.skipped),
+            self.repeats.clone(),
+            self.text.at.byte,
         );
         if scan.records_max == 0 {
             return Ok(None);
@@ -254,7 +254,7 @@ impl Cutter {
         }
         let last = scan.content() < data.len()
             && !self.marks.comment_at(&data, scan.content())
-            && !scan.skips(&data[scan.record..]);
+            && !scan.skips(&data, scan.record..data.len());
         let records = scan.records + u64::from(last);
         let (at, first_record) = (self.text.at, self.records);
         self.records += records;

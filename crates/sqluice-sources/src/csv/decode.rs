@@ -26,7 +26,7 @@ use super::delimiter::is_blank;
 use super::dialect::Marks;
 use super::doubt::{self, Doubts};
 use super::find::Finder;
-use super::header::RepeatedHeaders;
+use super::header::{RepeatedHeaders, Repeats};
 use super::malformed::What;
 use super::naive::{Limits, Parser, Record};
 use super::nulls::NullTokens;
@@ -47,10 +47,8 @@ pub(super) struct Shared {
     pub(super) doubts: Arc<Doubts>,
     /// Records that repeat the header.
     pub(super) repeated: Arc<RepeatedHeaders>,
-    /// The bytes of the header; empty: there is none.
-    pub(super) header_text: Arc<[u8]>,
-    /// A record with these bytes is no row.
-    pub(super) skips_header: bool,
+    /// Which records repeat the header, and which of these are no rows.
+    pub(super) repeats: Repeats,
     /// How many fields every record has.
     pub(super) fields: usize,
     pub(super) columns: Vec<Filled>,
@@ -111,14 +109,14 @@ impl CsvPart {
                 missing: self.shared.nulls.missing(self.raw_bytes),
                 strict_quotes: self.shared.options.strict_quotes,
                 trailing_delimiter: self.shared.options.trailing_delimiter.is_some(),
-                header: &self.shared.header_text,
-                skips_header: self.shared.skips_header,
+                repeats: &self.shared.repeats,
+                byte: self.cut.at.byte,
             };
             let Read { rows, end, next } = reader.read(from, &mut valid, scratch);
             let refused = self.doubts(rows, end, scratch, &mut doubted);
-            for &(start, _) in &scratch.repeated {
+            for &(start, skipped) in &scratch.repeated {
                 let line = repeats.advance(self.input(), start, self.cut.at).line;
-                self.shared.repeated.add(line, self.shared.skips_header);
+                self.shared.repeated.add(line, skipped);
             }
             unescape(&mut self.cut.data, marks, self.shared.options.trim, scratch);
             if self.shared.options.trim {
@@ -270,9 +268,8 @@ impl CsvPart {
         let at = cursor.advance(self.input(), start, self.cut.at);
         let Shared { options, limits, fields, .. } = &*self.shared;
         let parser = Parser::new(&self.input()[start..], at, options.dialect, *limits);
-        let parser =
-            parser.with_skipped(if self.shared.skips_header { &self.shared.header_text } else { &[] });
         let parser = parser
+            .with_repeats(&self.shared.repeats)
             .with_strict_quotes(options.strict_quotes)
             .with_trailing_delimiter(options.trailing_delimiter.is_some());
         let mut record = { parser }.record(options.width(*fields))?;

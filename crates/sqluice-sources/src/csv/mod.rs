@@ -81,12 +81,14 @@ pub use self::doubt::Doubts;
 pub use self::header::Header;
 pub use self::header::Renamed;
 pub use self::header::RepeatedHeaders;
+use self::header::Repeats;
 pub use self::header::unique;
 use self::malformed::{Malformed, What};
 use self::naive::{Field, Limits, Parser, Width};
 use self::nulls::NullTokens;
 use self::padding::Unpadded;
 pub use self::sniff::{Given, Preamble, Sniffed, sniff};
+use crate::input::MemberStarts;
 use crate::text::{HandedOut, Pool};
 pub use sqluice_core::source::PART_BYTES;
 pub use sqluice_core::source::columns::{ColumnFrom, Constant};
@@ -253,6 +255,7 @@ pub struct CsvReader {
     header_text: Arc<[u8]>,
     /// Bytes of padding at the end of the file.
     padding: Arc<AtomicU64>,
+    member_starts: MemberStarts,
 }
 
 /// A file whose rows can be read.
@@ -309,7 +312,17 @@ impl CsvReader {
             cutter.put_back(cut);
             break Header::of_row(&fields);
         };
-        Ok(CsvReader { file: file.to_owned(), options, cutter, header, doubt, header_text, padding })
+        let member_starts = MemberStarts::default();
+        Ok(CsvReader {
+            file: file.to_owned(),
+            options,
+            cutter,
+            header,
+            doubt,
+            header_text,
+            padding,
+            member_starts,
+        })
     }
 
     /// The names of the fields: none is empty, no two are the same.
@@ -327,6 +340,13 @@ impl CsvReader {
         &self.header.renamed
     }
 
+    /// States where the compressed files begin that the input consists of: a record there that repeats the header is no row.
+    #[must_use]
+    pub fn with_member_starts(mut self, starts: MemberStarts) -> CsvReader {
+        self.member_starts = starts;
+        self
+    }
+
     /// The number of bytes at the end of the file that are padding and no text, once all of it is read.
     pub fn padding(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.padding)
@@ -340,10 +360,16 @@ impl CsvReader {
     pub fn into_source(mut self, columns: Vec<ColumnFrom>, rows: Range<u64>) -> CsvSource {
         let fields = self.header.names.len();
         let first_row = rows.start;
-        let skips_header = self.header.is_no_row(&self.options.numbers);
-        if skips_header {
-            self.cutter.skip(Arc::clone(&self.header_text));
-        }
+        let (header, mark_bytes) = (self.header_text, 3);
+        let repeats = Repeats {
+            everywhere: self.header.is_no_row(&self.options.numbers),
+            marked: header.first().copied() != self.options.dialect.quote
+                && header.len() + mark_bytes <= self.options.field_bytes_max
+                && header.len() + mark_bytes <= self.options.record_bytes_max,
+            starts: self.member_starts,
+            header,
+        };
+        self.cutter.skip(repeats.clone());
         self.cutter.number(rows);
         if self.options.leave_out_empty {
             self.cutter.leave_out_empty(fields);
@@ -362,8 +388,7 @@ impl CsvReader {
             padded: Arc::default(),
             doubts: Arc::default(),
             repeated: Arc::default(),
-            header_text: self.header_text,
-            skips_header,
+            repeats,
             pool: Pool::default(),
             options,
         };

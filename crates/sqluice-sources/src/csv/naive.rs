@@ -34,6 +34,7 @@ use sqluice_format::limits::COLUMNS_MAX;
 
 use super::delimiter::is_blank;
 use super::dialect::{Dialect, meaning};
+use super::header::Repeats;
 use super::malformed::{Malformed, What};
 use crate::text::Position;
 
@@ -112,8 +113,8 @@ pub(super) struct Parser<'a> {
     strict_quotes: bool,
     /// A delimiter behind the last field of a record separates nothing.
     trailing_delimiter: bool,
-    /// A record of these bytes is none; empty: there is no such record.
-    skipped: &'a [u8],
+    /// Which records repeat the header and are none.
+    repeats: Option<&'a Repeats>,
 }
 
 impl<'a> Parser<'a> {
@@ -127,7 +128,7 @@ impl<'a> Parser<'a> {
             limits,
             strict_quotes: false,
             trailing_delimiter: false,
-            skipped: &[],
+            repeats: None,
         }
     }
 
@@ -143,9 +144,9 @@ impl<'a> Parser<'a> {
         self
     }
 
-    /// A record of these bytes, those of the header, is none.
-    pub(super) fn with_skipped(mut self, skipped: &'a [u8]) -> Parser<'a> {
-        self.skipped = skipped;
+    /// Some records that repeat the header are none.
+    pub(super) fn with_repeats(mut self, repeats: &'a Repeats) -> Parser<'a> {
+        self.repeats = Some(repeats);
         self
     }
 
@@ -153,8 +154,9 @@ impl<'a> Parser<'a> {
     pub(super) fn record(&mut self, width: Width) -> Option<Record> {
         loop {
             let record = self.any_record(width)?;
-            let is_skipped = !self.skipped.is_empty() && self.input[record.bytes.clone()] == *self.skipped;
-            if !is_skipped || record.is_fatal() {
+            let text = &self.input[record.bytes.clone()];
+            let is_skipped = self.repeats.and_then(|repeats| repeats.skips(text, record.at.byte));
+            if is_skipped != Some(true) || record.is_fatal() {
                 return Some(record);
             }
         }

@@ -17,6 +17,7 @@ use sqluice_core::batch::{ROWS_MAX, Span};
 use super::delimiter::{Delimiter, is_blank};
 use super::dialect::{Marks, meaning};
 use super::find::Finder;
+use super::header::Repeats;
 use super::naive::Limits;
 use super::scan::{are_blanks, closes_in_line, is_escaped, wide_needles};
 use crate::text::valid_utf8;
@@ -38,8 +39,8 @@ pub(super) struct Scratch {
     pub(super) escaped: Vec<usize>,
     /// Which of `spans` have line ends: in order, with those of one record next to each other.
     pub(super) of_lines: Vec<usize>,
-    /// Where records begin that repeat the header, and after how many rows.
-    pub(super) repeated: Vec<(usize, usize)>,
+    /// Where records begin that repeat the header, and whether they are no rows.
+    pub(super) repeated: Vec<(usize, bool)>,
     /// Which rows had fewer fields than there are.
     pub(super) padded: Vec<usize>,
     /// A bitmap for every column of the table.
@@ -82,10 +83,10 @@ pub(super) struct Records<'a> {
     pub(super) strict_quotes: bool,
     /// A delimiter behind the last field of a record separates nothing.
     pub(super) trailing_delimiter: bool,
-    /// The bytes of the header, or none.
-    pub(super) header: &'a [u8],
-    /// A record with the bytes of the header is none.
-    pub(super) skips_header: bool,
+    /// Which records repeat the header, and which of these are none.
+    pub(super) repeats: &'a Repeats,
+    /// Where in the input the part begins.
+    pub(super) byte: u64,
 }
 
 /// What came of it.
@@ -344,9 +345,9 @@ impl Records<'_> {
             if too_long || at > valid.until && !valid.reaches(data, record, at) {
                 break Next::Malformed;
             }
-            if at - record == self.header.len() && data[record..at] == *self.header {
-                scratch.repeated.push((record, rows));
-                if self.skips_header {
+            if let Some(skips) = self.repeats.skips(&data[record..at], self.byte + record as u64) {
+                scratch.repeated.push((record, skips));
+                if skips {
                     // Of the slots that it has filled, those with escapes or line ends are forgotten.
                     scratch.escaped.retain(|slot| slot % stride != rows);
                     scratch.of_lines.retain(|slot| slot % stride != rows);

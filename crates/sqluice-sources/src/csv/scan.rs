@@ -19,11 +19,12 @@
 //! Invariant: all ways find the same, which is what [`naive`](super::naive) finds.
 
 use std::ops::ControlFlow::{self, Break, Continue};
-use std::sync::Arc;
+use std::ops::Range;
 
 use super::delimiter::{Delimiter, is_blank};
 use super::dialect::Marks;
 use super::find::{BLOCKS, Finder, short};
+use super::header::Repeats;
 use crate::needles::{Masks, mask, masks};
 
 /// From this number of hits in a block on, it pays to look at all of them at once.
@@ -33,8 +34,9 @@ const HITS_MIN: u32 = 8;
 pub(super) struct Scan {
     part_bytes: usize,
     record_bytes_max: usize,
-    /// A record of these bytes is none; empty: there is no such record.
-    skipped: Arc<[u8]>,
+    repeats: Repeats,
+    /// Where in the input the part begins.
+    byte: u64,
     pub(super) records_max: u64,
     /// All before this is looked through.
     seen: usize,
@@ -65,12 +67,14 @@ impl Scan {
         part_bytes: usize,
         record_bytes_max: usize,
         records_max: u64,
-        skipped: Arc<[u8]>,
+        repeats: Repeats,
+        byte: u64,
     ) -> Scan {
         Scan {
             part_bytes,
             record_bytes_max,
-            skipped,
+            repeats,
+            byte,
             records_max,
             seen: 0,
             record: 0,
@@ -349,7 +353,7 @@ impl Scan {
             self.seen = at;
             return Break(None);
         }
-        self.records += u64::from(at > self.record && !comment && !self.skips(&data[self.record..at]));
+        self.records += u64::from(at > self.record && !comment && !self.skips(data, self.record..at));
         self.record = at + 1;
         if ends_line && (at + 1 >= self.part_bytes || self.records >= self.records_max) {
             return Break(Some(at + 1));
@@ -359,8 +363,9 @@ impl Scan {
 
     /// Whether a record is none: the header again.
     #[inline]
-    pub(super) fn skips(&self, record: &[u8]) -> bool {
-        record.len() == self.skipped.len() && !record.is_empty() && *record == *self.skipped
+    pub(super) fn skips(&self, data: &[u8], record: Range<usize>) -> bool {
+        let byte = self.byte + record.start as u64;
+        self.repeats.skips(&data[record], byte) == Some(true)
     }
 
     /// Whether the current record is longer than allowed, and enough of it has been read to see that.

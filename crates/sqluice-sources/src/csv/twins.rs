@@ -276,7 +276,12 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     while !setup.rows.is_empty() {
         let mut next_row = || loop {
             let record = next(width)?;
-            if header_text.is_empty() || text[record.bytes.clone()] != header_text {
+            let (record_text, mark) = (&text[record.bytes.clone()], &b"\xef\xbb\xbf"[..]);
+            let (header, is_no_row) = (&header_text.0[..], header_text.1);
+            let quoted = header.first().copied() == options.dialect.quote;
+            let fits = header.len() + 3 <= options.field_bytes_max.min(options.record_bytes_max);
+            let marked = !quoted && fits && *record_text == [mark, header].concat();
+            if header.is_empty() || !(is_no_row && record_text == header || marked) {
                 return Some(record);
             }
         };
@@ -302,18 +307,16 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     outcome
 }
 
-/// The bytes of the header, if a record like it is no row.
-fn header_text(input: &[u8], options: &CsvOptions) -> Vec<u8> {
+/// The bytes of the header, and whether a record like it is no row.
+fn header_text(input: &[u8], options: &CsvOptions) -> (Vec<u8>, bool) {
     let (text, at) = start(input, options.skip_lines);
     let first = Parser::new(text, at, options.dialect, options.limits()).record(Width::First);
     match first {
-        Some(Record { fields: Ok(fields), bytes, .. })
-            if options.header
-                && Header::of_names(options.without_trailing(fields.clone())).is_no_row(&options.numbers) =>
-        {
-            text[bytes].to_vec()
+        Some(Record { fields: Ok(fields), bytes, .. }) if options.header => {
+            let header = Header::of_names(options.without_trailing(fields));
+            (text[bytes].to_vec(), header.is_no_row(&options.numbers))
         }
-        _ => Vec::new(),
+        _ => (Vec::new(), false),
     }
 }
 

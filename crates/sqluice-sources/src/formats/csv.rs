@@ -347,6 +347,7 @@ impl Content for CsvFile {
         self.repeated.clear();
         self.left_out.store(0, Ordering::Relaxed);
         self.padding = reader.padding();
+        let reader = reader.with_member_starts(opened.member_starts);
         let source = reader.into_source(wanted.map, wanted.rows).with_padded(Arc::clone(&self.padded));
         let source = source.with_doubts(Arc::clone(&self.doubts)).with_repeated(Arc::clone(&self.repeated));
         let source = source.with_left_out(Arc::clone(&self.left_out));
@@ -391,7 +392,7 @@ impl Content for CsvFile {
                 "the last {bytes} bytes of the file are padding (NUL or Ctrl-Z), and are left out"
             )),
         };
-        self.repeated.note().into_iter().chain(left_out).chain(padding.map(Message::from)).collect()
+        self.repeated.notes().into_iter().chain(left_out).chain(padding.map(Message::from)).collect()
     }
 
     fn warning(&self) -> Option<Message> {

@@ -11,6 +11,8 @@ use sqluice_core::source::{Refused, Source};
 use super::super::{
     ColumnFrom, Constant, CsvOptions, CsvReader, Dialect, Doubts, RepeatedHeaders, TrailingDelimiter,
 };
+use crate::input::MemberStarts;
+
 use super::{Taken, fast, lenient, options, reader, shown, slow, source};
 
 /// Both parsers say this of `input`, for any size of parts: rows with fields separated by `|` and NULL as `~`.
@@ -583,7 +585,7 @@ fn said(input: &[u8], options: CsvOptions) -> (Option<String>, Option<String>) {
     while let Some(mut part) = source.next_part().unwrap() {
         part.decode(&mut |_: &Batch<'_>| Ok(())).unwrap();
     }
-    (doubts.warning().map(|warning| warning.to_string()), repeated.note().map(|note| note.to_string()))
+    (doubts.warning().map(|warning| warning.to_string()), repeated.notes().first().map(ToString::to_string))
 }
 
 fn warned(input: &[u8], options: CsvOptions) -> Option<String> {
@@ -775,4 +777,33 @@ fn blanks_before_a_quote_are_no_text_if_it_closes_in_its_line_before_a_delimiter
     says_with(&wide, b"a||b\n \"x||\"|| \"y\"|\n", &["x||| \"y\"|"], None);
     let tab = dialect(b'\t', Some(b'"'), Some(b'\\'), None);
     says_with(&tab, b"a\tb\n \"x\\\"\ty\"\t \"z\\\"\n", &["x\"\ty| \"z\\\""], None);
+}
+
+#[test]
+fn a_record_that_repeats_the_header_where_a_file_begins_is_no_row() {
+    let file = b"name,city\nann,oslo\nname,city\nbob,rome\nname,city\n";
+    for part_bytes in [1, 12, 1 << 20] {
+        let starts = MemberStarts::default();
+        starts.add(19);
+        let reader = reader(file, options(part_bytes)).unwrap().with_member_starts(starts);
+        let fields = (0..2).map(ColumnFrom::Field).collect();
+        let repeated = Arc::<RepeatedHeaders>::default();
+        let mut source = reader.into_source(fields, 0..u64::MAX).with_repeated(Arc::clone(&repeated));
+        let mut rows = 0;
+        while let Some(mut part) = source.next_part().unwrap() {
+            let mut count = |batch: &Batch<'_>| {
+                rows += batch.rows;
+                Ok(())
+            };
+            part.decode(&mut count).unwrap();
+        }
+        assert_eq!(rows, 3);
+        let notes: Vec<String> = repeated.notes().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            notes,
+            ["line 3 repeats the header and is skipped", "line 5 repeats the header, and is loaded as a row"]
+        );
+    }
+    // A byte order mark says that a file begins.
+    says("name,city\nann,oslo\n\u{feff}name,city\nbob,rome\n".as_bytes(), &["ann|oslo", "bob|rome"], None);
 }
