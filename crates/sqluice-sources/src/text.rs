@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sqluice_core::error::{Error, Place};
+use sqluice_core::error::{Error, Message, Place, Setting, message};
 use sqluice_core::progress::Amount;
+
+use crate::input::likely_encoding;
 
 /// A place in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,16 +67,17 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// `file` is named in messages. A byte order mark is skipped here.
+    /// `file` is named in messages. A byte order mark is skipped here, also one that was written twice.
     pub(super) fn new(input: Box<dyn Read + Send>, file: PathBuf) -> Text {
         let at = Position { byte: 0, line: 1, column: 1 };
         let mut text = Text { input, file, rest: Vec::new(), at, ended: false, failed: None };
         let mark = b"\xef\xbb\xbf";
         let mut start = Vec::new();
         text.read(&mut start, mark.len());
-        if start == mark {
+        while start == mark {
             start.clear();
-            text.at.byte = mark.len() as u64;
+            text.at.byte += mark.len() as u64;
+            text.read(&mut start, mark.len());
         }
         text.rest = start;
         text
@@ -96,6 +99,16 @@ impl Text {
 /// How many bytes are UTF-8, from the first on.
 pub(super) fn valid_utf8(data: &[u8]) -> usize {
     simdutf8::compat::from_utf8(data).map_or_else(|error| error.valid_up_to(), |_| data.len())
+}
+
+/// The hint for a record that is no UTF-8: an encoding is named only if the record makes sense in it.
+pub(super) fn encoding_hint(text: &[u8]) -> Message {
+    match likely_encoding(text) {
+        Some(name) => {
+            message!["if the file is in another encoding, name it, for example: ", Setting::Encoding.to(name)]
+        }
+        None => message!["if the file is in another encoding, name it: ", Setting::Encoding.to("NAME")],
+    }
 }
 
 /// How much of the input is in parts that were handed out, in bytes of the file as it lies there, which may be compressed.

@@ -162,7 +162,7 @@ settings! {
             .long("What separates fields: one or several characters, tab, whitespace (runs of blanks), or none for a single column [default: recognised]")
             .letter('d').below(FILE_FORMAT);
         Quote = "quote": of(Kind::Character, "CHAR", "The character around fields, or none [default: recognised: \" or ']").below(FILE_FORMAT).hidden();
-        Escape = "escape": of(Kind::Character, "CHAR", "The character that escapes the next one within quotes, or none [default: recognised: none or \\; a quote is doubled]")
+        Escape = "escape": of(Kind::Character, "CHAR", "The character that escapes the next one within quotes, and anywhere in files without quotes, or none [default: recognised: none or \\; a quote is doubled]")
             .below(FILE_FORMAT).hidden();
         Header = "header": of(Kind::YesOrNo, "", "The first record names the columns [default: recognised]").conflicts(&["no_header"]).below(FILE_FORMAT).hidden();
         NoHeader = "no_header": switch("The first record is a row; the columns are named column1, column2, ... [default: recognised]").below(FILE_FORMAT).hidden();

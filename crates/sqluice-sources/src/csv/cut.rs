@@ -16,13 +16,13 @@
 use std::io::Read;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use sqluice_core::error::Result;
 
 use super::delimiter::Delimiter;
 use super::dialect::{Dialect, Marks};
 use super::find::Finder;
+use super::header::Repeats;
 use super::naive::{Limits, Parser, Width};
 use super::scan::{Scan, ends_line};
 use crate::text::{Position, Text};
@@ -48,8 +48,7 @@ pub(super) struct Cutter {
     marks: Marks,
     delimiter: Delimiter,
     record_bytes_max: usize,
-    /// A record of these bytes is none.
-    skipped: Arc<[u8]>,
+    repeats: Repeats,
     /// How many fields a record has of which none has text, and which is left out at the end of the input.
     empty_fields: Option<usize>,
     /// How many such records were left out.
@@ -73,7 +72,7 @@ impl Cutter {
             marks: dialect.marks(),
             delimiter: dialect.delimiter,
             record_bytes_max: limits.record_bytes_max,
-            skipped: Arc::default(),
+            repeats: Repeats::default(),
             empty_fields: None,
             left_out: 0,
             records: 0,
@@ -122,9 +121,9 @@ impl Cutter {
         (self.records, self.records_max) = (records.start, records.end);
     }
 
-    /// From here on, a record of these bytes, those of the header, is none.
-    pub(super) fn skip(&mut self, header: Arc<[u8]>) {
-        self.skipped = header;
+    /// From here on, some records that repeat the header are none.
+    pub(super) fn skip(&mut self, repeats: Repeats) {
+        self.repeats = repeats;
     }
 
     /// Leaves out records at the end of the input that are `fields` empty fields, as spreadsheets write them.
@@ -152,7 +151,7 @@ impl Cutter {
         let (mut buffer, mut bytes) = (buffer, part_bytes);
         loop {
             let Some(mut cut) = self.next_part(buffer, bytes)? else { return Ok(None) };
-            let begin = empty_from(&cut.data, &self.delimiter, fields);
+            let begin = empty_from(&cut.data, &self.delimiter, self.marks, fields);
             let at_limit = self.records >= self.records_max;
             if begin == cut.data.len() || at_limit || self.text.failed.is_some() {
                 return Ok(Some(cut));
@@ -198,7 +197,8 @@ impl Cutter {
             part_bytes,
             self.record_bytes_max,
             self.records_max.saturating_sub(self.records),
-            Arc::clone(&self.skipped),
+            self.repeats.clone(),
+            self.text.at.byte,
         );
         if scan.records_max == 0 {
             return Ok(None);
@@ -254,7 +254,7 @@ impl Cutter {
         }
         let last = scan.content() < data.len()
             && !self.marks.comment_at(&data, scan.content())
-            && !scan.skips(&data[scan.record..]);
+            && !scan.skips(&data, scan.record..data.len());
         let records = scan.records + u64::from(last);
         let (at, first_record) = (self.text.at, self.records);
         self.records += records;
@@ -265,13 +265,14 @@ impl Cutter {
 }
 
 /// Where the last records begin that are `fields` empty fields each; the end of `data` if there is none. Blank lines between them count.
-fn empty_from(data: &[u8], delimiter: &Delimiter, fields: usize) -> usize {
+fn empty_from(data: &[u8], delimiter: &Delimiter, marks: Marks, fields: usize) -> usize {
     let empty = delimiter.as_bytes().repeat(fields - 1);
     let (mut begin, mut end) = (data.len(), data.len());
     while end > 0 {
         let line_end = end - usize::from(matches!(data[end - 1], b'\n' | b'\r'));
         let start = memchr::memrchr2(b'\n', b'\r', &data[..line_end]).map_or(0, |at| at + 1);
         match &data[start..line_end] {
+            _ if marks.escapes_unquoted && ends_in_escape(&data[..start], marks.escape) => break,
             line if *line == *empty => begin = start,
             b"" => {}
             _ => break,
@@ -279,4 +280,11 @@ fn empty_from(data: &[u8], delimiter: &Delimiter, fields: usize) -> usize {
         end = start;
     }
     begin
+}
+
+/// Returns `true` if the line end at the end of some text is escaped.
+fn ends_in_escape(text: &[u8], escape: u8) -> bool {
+    let line = text.strip_suffix(b"\n").unwrap_or(text);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    line.iter().rev().take_while(|&&byte| byte == escape).count() % 2 == 1
 }

@@ -25,9 +25,9 @@ use super::cut::Cut;
 use super::delimiter::is_blank;
 use super::dialect::Marks;
 use super::doubt::{self, Doubts, Usual};
+use super::fault::What;
 use super::find::Finder;
-use super::header::RepeatedHeaders;
-use super::malformed::What;
+use super::header::{RepeatedHeaders, Repeats};
 use super::naive::{Limits, Parser, Record};
 use super::nulls::NullTokens;
 use super::records::{Next, Read, Records, Scratch, Valid, unescape};
@@ -47,10 +47,8 @@ pub(super) struct Shared {
     pub(super) doubts: Arc<Doubts>,
     /// Records that repeat the header.
     pub(super) repeated: Arc<RepeatedHeaders>,
-    /// The bytes of the header; empty: there is none.
-    pub(super) header_text: Arc<[u8]>,
-    /// A record with these bytes is no row.
-    pub(super) skips_header: bool,
+    /// Which records repeat the header, and which of these are no rows.
+    pub(super) repeats: Repeats,
     /// How many fields every record has.
     pub(super) fields: usize,
     pub(super) columns: Vec<Filled>,
@@ -81,9 +79,8 @@ impl Part for CsvPart {
 
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let shared = Arc::clone(&self.shared);
-        shared
-            .pool
-            .with(|| Scratch::new(shared.fields, shared.columns.len()), |scratch| self.batches(scratch, sink))
+        let spans = shared.fields + usize::from(shared.options.trailing_delimiter.is_some());
+        shared.pool.with(|| Scratch::new(spans, shared.columns.len()), |scratch| self.batches(scratch, sink))
     }
 }
 
@@ -111,16 +108,17 @@ impl CsvPart {
                 limits: self.shared.limits,
                 missing: self.shared.nulls.missing(self.raw_bytes),
                 strict_quotes: self.shared.options.strict_quotes,
-                header: &self.shared.header_text,
-                skips_header: self.shared.skips_header,
+                trailing_delimiter: self.shared.options.trailing_delimiter.is_some(),
+                repeats: &self.shared.repeats,
+                byte: self.cut.at.byte,
             };
             let Read { rows, end, next } = reader.read(from, &mut valid, scratch);
             let refused = self.doubts(rows, end, scratch, &mut doubted);
-            for &(start, _) in &scratch.repeated {
+            for &(start, skipped) in &scratch.repeated {
                 let line = repeats.advance(self.input(), start, self.cut.at).line;
-                self.shared.repeated.add(line, self.shared.skips_header);
+                self.shared.repeated.add(line, skipped);
             }
-            unescape(&mut self.cut.data, marks, scratch);
+            unescape(&mut self.cut.data, marks, self.shared.options.trim, scratch);
             if self.shared.options.trim {
                 self.trim(rows, scratch);
             }
@@ -143,7 +141,7 @@ impl CsvPart {
     /// Removes the blanks around the unquoted fields of some rows.
     fn trim(&self, rows: usize, scratch: &mut Scratch) {
         let input = self.input();
-        for spans in scratch.spans.chunks_mut(scratch.stride) {
+        for spans in scratch.spans.chunks_mut(scratch.stride).take(self.shared.fields) {
             for span in &mut spans[..rows] {
                 let (start, len) = (span.start as usize, span.len as usize);
                 let is_quoted =
@@ -166,8 +164,8 @@ impl CsvPart {
     /// Reports the records with a quoted field that may be rows, or returns them if the user refuses such. The last of the `rows` records
     /// ends at `end`.
     fn doubts(&self, rows: usize, end: usize, scratch: &Scratch, cursor: &mut Cursor) -> Vec<RefusedRow> {
-        let Shared { options, fields, file, doubts, header_text, .. } = &*self.shared;
-        let usual = Usual { fields: *fields, header: header_text };
+        let Shared { options, fields, file, doubts, repeats, .. } = &*self.shared;
+        let usual = Usual { fields: *fields, header: &repeats.header };
         let mut refused = Vec::new();
         let mut last = None;
         for &slot in &scratch.of_lines {
@@ -278,9 +276,11 @@ impl CsvPart {
         let at = cursor.advance(self.input(), start, self.cut.at);
         let Shared { options, limits, fields, .. } = &*self.shared;
         let parser = Parser::new(&self.input()[start..], at, options.dialect, *limits);
-        let parser =
-            parser.with_skipped(if self.shared.skips_header { &self.shared.header_text } else { &[] });
-        let mut record = parser.with_strict_quotes(options.strict_quotes).record(options.width(*fields))?;
+        let parser = parser
+            .with_repeats(&self.shared.repeats)
+            .with_strict_quotes(options.strict_quotes)
+            .with_trailing_delimiter(options.trailing_delimiter.is_some());
+        let mut record = { parser }.record(options.width(*fields))?;
         record.bytes = start + record.bytes.start..start + record.bytes.end;
         Some(record)
     }

@@ -16,13 +16,21 @@ pub struct Dialect {
     pub quote: Option<u8>,
     /// Within quotes, the next character stands for itself. The quote itself counts as no escape: quotes are always doubled.
     pub escape: Option<u8>,
+    /// `true` if the escape works outside of quotes, too, as MySQL and PostgreSQL write it: see [`meaning`]. Without a quote it always does.
+    pub escapes_unquoted: bool,
     /// A line that begins with it, where a record might begin, is a comment.
     pub comment: Option<u8>,
 }
 
 impl Default for Dialect {
     fn default() -> Dialect {
-        Dialect { delimiter: Delimiter::COMMA, quote: Some(b'"'), escape: None, comment: None }
+        Dialect {
+            delimiter: Delimiter::COMMA,
+            quote: Some(b'"'),
+            escape: None,
+            escapes_unquoted: false,
+            comment: None,
+        }
     }
 }
 
@@ -31,8 +39,10 @@ setters! { Dialect:
     delimiter(delimiter: impl Into<Delimiter>) = delimiter.into();
     /// Sets the quote around fields; `None`: fields are never quoted.
     quote(quote: impl Into<Option<u8>>) = quote.into();
-    /// Sets the character that escapes the next one within quotes.
+    /// Sets the character that escapes the next one within quotes, or anywhere if there is no quote.
     escape(escape: impl Into<Option<u8>>) = escape.into();
+    /// States whether the escape works outside of quotes, too.
+    escapes_unquoted(escapes_unquoted: bool) = escapes_unquoted;
     /// Sets the character that starts a comment line.
     comment(comment: impl Into<Option<u8>>) = comment.into();
 }
@@ -75,12 +85,6 @@ impl Dialect {
                 return Err(Error::usage(message).hint(format!("name another {role} character")));
             }
         }
-        if self.quote.is_none() && self.own_escape().is_some() {
-            return Err(Error::usage(
-                "an escape character has a meaning within quotes only, and no quote is set",
-            )
-            .hint("name a quote character, or no escape character"));
-        }
         Ok(())
     }
 
@@ -89,8 +93,18 @@ impl Dialect {
     }
 
     /// The escape character, if it is not the quote.
-    fn own_escape(&self) -> Option<u8> {
+    pub(super) fn own_escape(&self) -> Option<u8> {
         self.escape.filter(|_| self.escape != self.quote)
+    }
+
+    /// The escape character, if it works outside of quotes.
+    pub(super) fn unquoted_escape(&self) -> Option<u8> {
+        self.own_escape().filter(|_| self.escapes_unquoted || self.quote.is_none())
+    }
+
+    /// The unquoted field that is NULL because of its escape, if there is such a field: `\N`.
+    pub(super) fn null_mark(&self) -> Option<[u8; 2]> {
+        self.unquoted_escape().map(|escape| [escape, b'N'])
     }
 
     /// As the parsers use it.
@@ -99,6 +113,7 @@ impl Dialect {
             delimiter: self.delimiter.first(),
             quote: self.quote.unwrap_or(NO_BYTE),
             escape: self.own_escape().unwrap_or(NO_BYTE),
+            escapes_unquoted: self.unquoted_escape().is_some(),
             comment: self.comment,
         }
     }
@@ -114,7 +129,24 @@ pub(super) struct Marks {
     pub(super) delimiter: u8,
     pub(super) quote: u8,
     pub(super) escape: u8,
+    pub(super) escapes_unquoted: bool,
     pub(super) comment: Option<u8>,
+}
+
+/// Returns the character that a letter behind the escape stands for, where the escape works outside of quotes. Any other character stands
+/// for itself. MySQL writes `\0` and `\Z`, PostgreSQL the others.
+pub(super) fn meaning(escaped: u8) -> Option<u8> {
+    match escaped {
+        b't' => Some(b'\t'),
+        b'n' => Some(b'\n'),
+        b'r' => Some(b'\r'),
+        b'b' => Some(0x08),
+        b'f' => Some(0x0c),
+        b'v' => Some(0x0b),
+        b'0' => Some(0),
+        b'Z' => Some(0x1a),
+        _ => None,
+    }
 }
 
 impl Marks {
@@ -183,8 +215,12 @@ mod tests {
     }
 
     #[test]
-    fn an_escape_needs_a_quote() {
-        let message = "an escape character has a meaning within quotes only, and no quote is set";
-        refused(Dialect { quote: None, escape: Some(b'\\'), ..Dialect::default() }, message);
+    fn an_escape_works_outside_of_quotes_without_a_quote_or_on_request() {
+        let both = Dialect { escape: Some(b'\\'), ..Dialect::default() };
+        assert_eq!(both.unquoted_escape(), None);
+        assert_eq!(Dialect { escapes_unquoted: true, ..both }.unquoted_escape(), Some(b'\\'));
+        let alone = Dialect { quote: None, ..both };
+        alone.check().unwrap();
+        assert_eq!(alone.unquoted_escape(), Some(b'\\'));
     }
 }

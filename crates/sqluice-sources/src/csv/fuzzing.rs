@@ -13,6 +13,7 @@ pub fn fast_equals_slow(bytes: &[u8]) {
     let mut dialect =
         Dialect { delimiter: delimiters[usize::from(how & 7)].parse().unwrap(), ..Dialect::default() };
     (dialect.escape, dialect.comment) = ((how & 8 > 0).then_some(b'\\'), (how & 16 > 0).then_some(b'#'));
+    dialect.escapes_unquoted = refuses & 8 > 0;
     if dialect.check().is_err() {
         return;
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with a CSV file, where, and the messages for it.
+//! The messages for what is wrong with a record.
 
 use std::path::Path;
 
@@ -8,51 +8,12 @@ use sqluice_format::limits::COLUMNS_MAX;
 use super::CsvOptions;
 use super::delimiter::Delimiter;
 use super::dialect::Dialect;
+use super::fault::{Malformed, What};
 use super::naive::Parser;
 use super::sniff::split;
-use crate::text::Position;
-
-/// The first thing that is wrong with a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Malformed {
-    pub(super) at: Position,
-    pub(super) what: What,
-}
-
-/// What is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
-    /// A byte that can't be part of UTF-8; at that byte.
-    InvalidUtf8(u8),
-    /// A NUL byte; at that byte.
-    Nul,
-    /// Something other than a delimiter or a line end after a closing quote, and where; at the opening quote.
-    AfterQuote { found: char, at: Position },
-    /// A quote within an unquoted field, where that is not allowed; at that quote.
-    QuoteInUnquoted,
-    /// A quoted field with so many lines that could be rows; at the opening quote. It is a fault only where the user says so.
-    CouldBeRows { lines: u64 },
-    /// The input ends within quotes; at the opening quote.
-    Unterminated,
-    /// More fields than the first record; at the first that is too many.
-    TooManyFields { expected: usize },
-    /// Fewer fields than the first record; at the end of the record.
-    TooFewFields { fields: usize, expected: usize },
-    /// More fields than a table has columns; at the first that is too many.
-    TooManyColumns,
-    /// A value of more bytes than allowed; at its field.
-    FieldTooLong { bytes_max: usize },
-    /// A record (or comment) of more bytes than allowed; at its first character. It can't be gone past, as its end is not
-    /// looked for.
-    RecordTooLong { bytes_max: usize },
-}
+use crate::text::{Position, encoding_hint};
 
 impl Malformed {
-    /// Whether nothing after it can be read.
-    pub(super) fn is_fatal(&self) -> bool {
-        matches!(self.what, What::RecordTooLong { .. })
-    }
-
     /// For the user: the fault of the record `text`, which should have `fields` fields.
     pub(super) fn error(&self, file: &Path, options: &CsvOptions, text: &[u8], fields: usize) -> Error {
         let error = Error::input(self.message(options)).at(self.at.place(file));
@@ -139,14 +100,22 @@ impl Malformed {
                 Setting::StrictQuotes,
                 " such a field is loaded, with a warning"
             ],
-            What::InvalidUtf8(_) => {
-                message![
-                    "if the file is in another encoding, name it, for example: ",
-                    Setting::Encoding.to("windows-1252")
-                ]
-            }
+            What::InvalidUtf8(_) => encoding_hint(text),
             What::Nul => {
-                message!["is this a file of text? if it is UTF-16, say so: ", Setting::Encoding.to("utf-16")]
+                // Of ASCII every other byte is NUL.
+                let is_wide = memchr::memchr_iter(0, text).count() * 3 > text.len();
+                let encoding = if self.at.byte % 2 == 0 { "utf-16be" } else { "utf-16le" };
+                match is_wide {
+                    true => message![
+                        "is this a file of text? if it is UTF-16, say so: ",
+                        Setting::Encoding.to(encoding)
+                    ],
+                    false => message![
+                        "is this a file of text? ",
+                        Setting::Reject.to("FILE"),
+                        " writes such rows to a file and goes on"
+                    ],
+                }
             }
             What::AfterQuote { .. } => {
                 let quote = char::from(options.dialect.quote?);

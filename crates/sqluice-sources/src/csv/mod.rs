@@ -18,7 +18,9 @@
 //! * A field that begins with a quote goes on to the closing quote; a quote in it is written twice, or behind the escape
 //!   character, which makes any character stand for itself. A quote anywhere else is a character like any other, as it is in
 //!   csv-core, Python, DuckDB and the shell of SQLite: the value is kept as it is, except with [`CsvOptions::strict_quotes`]. ([`Dialect`] names the characters.)
-//! * Text is UTF-8; a byte order mark is skipped.
+//! * Where the escape works outside of quotes ([`Dialect::escapes_unquoted`]), it also makes delimiters and line ends text, `\t`, `\n` and other letters
+//!   are control characters in quotes and outside of them, and an unquoted `\N` alone is NULL. That is what MySQL (`SELECT ... INTO OUTFILE`) and PostgreSQL (`COPY`) write.
+//! * Text is UTF-8; a byte order mark is skipped, also where it stands twice. NUL bytes and Ctrl-Z at the end of the file are no text ([`padding`]).
 //! * An unquoted field is NULL if it is one of [`CsvOptions::null_tokens`], or empty (except with
 //!   [`CsvOptions::empty_as_text`]). A quoted one never is.
 //!
@@ -38,6 +40,7 @@ mod decode;
 mod delimiter;
 mod dialect;
 mod doubt;
+mod fault;
 mod find;
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -47,6 +50,7 @@ mod header;
 mod malformed;
 mod naive;
 mod nulls;
+mod padding;
 mod records;
 mod scan;
 mod sniff;
@@ -75,14 +79,17 @@ use self::decode::{CsvPart, Shared};
 pub use self::delimiter::{DELIMITER_BYTES_MAX, Delimiter};
 pub use self::dialect::Dialect;
 pub use self::doubt::Doubts;
+use self::fault::{Malformed, What};
 pub use self::header::Header;
 pub use self::header::Renamed;
 pub use self::header::RepeatedHeaders;
+use self::header::Repeats;
 pub use self::header::unique;
-use self::malformed::{Malformed, What};
-use self::naive::{Limits, Parser, Width};
+use self::naive::{Field, Limits, Parser, Width};
 use self::nulls::NullTokens;
+use self::padding::Unpadded;
 pub use self::sniff::{Given, Preamble, Sniffed, sniff};
+use crate::input::MemberStarts;
 use crate::text::{HandedOut, Pool};
 pub use sqluice_core::source::PART_BYTES;
 pub use sqluice_core::source::columns::{ColumnFrom, Constant};
@@ -94,6 +101,15 @@ pub const FIELD_BYTES_MAX: usize = limits::LENGTH_MAX;
 /// The longest record, in bytes: one that holds the longest value, even if that is quotes alone, each doubled. A part with its
 /// unescaped text stays below 4 GiB, which spans can address.
 pub const RECORD_BYTES_MAX: usize = 2_100_000_000;
+
+/// Which records end with a delimiter that separates nothing: the others have as many fields without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrailingDelimiter {
+    /// All but the header.
+    Rows,
+    /// The header alone.
+    Header,
+}
 
 /// How a file is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,6 +133,9 @@ pub struct CsvOptions {
     pub empty_as_text: bool,
     /// Fields that are missing at the end of a record are NULL; otherwise such a record is malformed.
     pub pad: bool,
+    /// Which records end with a delimiter that separates nothing; `None`: no records. In all records after the header such a delimiter is
+    /// allowed then, if the record has all its fields.
+    pub trailing_delimiter: Option<TrailingDelimiter>,
     /// A quote within an unquoted field is malformed; otherwise it is a character like any other. So is a quoted field of several lines
     /// that could be rows; otherwise it is a value, and one of the [`Doubts`].
     pub strict_quotes: bool,
@@ -147,6 +166,7 @@ impl Default for CsvOptions {
             trim: false,
             empty_as_text: false,
             pad: false,
+            trailing_delimiter: None,
             strict_quotes: false,
             numbers: Vec::new(),
             leave_out_empty: false,
@@ -178,6 +198,8 @@ setters! { CsvOptions:
     empty_as_text(empty_as_text: bool) = empty_as_text;
     /// Fills fields that are missing at the end of a record with NULL.
     pad(pad: bool) = pad;
+    /// Sets which records end with a delimiter that separates nothing.
+    trailing_delimiter(records: impl Into<Option<TrailingDelimiter>>) = records.into();
     /// Treats a quote inside an unquoted field as malformed.
     strict_quotes(strict: bool) = strict;
     /// Sets which fields are numbers, as far as that is known.
@@ -207,6 +229,15 @@ impl CsvOptions {
         }
     }
 
+    /// The fields of a header without the one behind its trailing delimiter.
+    fn without_trailing(&self, mut fields: Vec<Field>) -> Vec<Field> {
+        let is_trailing = |last: &mut Field| last.value.is_empty() && !last.quoted;
+        if self.trailing_delimiter == Some(TrailingDelimiter::Header) && fields.len() >= 2 {
+            fields.pop_if(is_trailing);
+        }
+        fields
+    }
+
     /// How many fields a record after the first may have.
     fn width(&self, fields: usize) -> Width {
         if self.pad { Width::AtMost(fields) } else { Width::Same(fields) }
@@ -223,6 +254,9 @@ pub struct CsvReader {
     doubt: Option<Malformed>,
     /// The bytes of the header; empty: there is none.
     header_text: Arc<[u8]>,
+    /// Bytes of padding at the end of the file.
+    padding: Arc<AtomicU64>,
+    member_starts: MemberStarts,
 }
 
 /// A file whose rows can be read.
@@ -245,6 +279,8 @@ impl CsvReader {
     pub fn new(input: Box<dyn Read + Send>, file: &Path, options: CsvOptions) -> Result<CsvReader> {
         options.dialect.check()?;
         let limits = options.limits();
+        let padding = Arc::default();
+        let input = Box::new(Unpadded::new(input, Arc::clone(&padding)));
         let mut cutter = Cutter::new(input, file.to_owned(), options.dialect, limits);
         cutter.skip_lines(options.skip_lines);
         let mut doubt = None;
@@ -272,12 +308,22 @@ impl CsvReader {
                 return Err(doubt.error(file, &options, text, width));
             }
             if options.header {
-                break Header::of_names(fields);
+                break Header::of_names(options.without_trailing(fields));
             }
             cutter.put_back(cut);
             break Header::of_row(&fields);
         };
-        Ok(CsvReader { file: file.to_owned(), options, cutter, header, doubt, header_text })
+        let member_starts = MemberStarts::default();
+        Ok(CsvReader {
+            file: file.to_owned(),
+            options,
+            cutter,
+            header,
+            doubt,
+            header_text,
+            padding,
+            member_starts,
+        })
     }
 
     /// The names of the fields: none is empty, no two are the same.
@@ -295,6 +341,18 @@ impl CsvReader {
         &self.header.renamed
     }
 
+    /// States where the compressed files begin that the input consists of: a record there that repeats the header is no row.
+    #[must_use]
+    pub fn with_member_starts(mut self, starts: MemberStarts) -> CsvReader {
+        self.member_starts = starts;
+        self
+    }
+
+    /// The number of bytes at the end of the file that are padding and no text, once all of it is read.
+    pub fn padding(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.padding)
+    }
+
     /// Goes on to the rows, which have a column for each of `columns`. They are numbered from `rows.start` on, the number of rows before
     /// this file. At `rows.end` reading stops: nothing after that is looked at. Bad rows count.
     ///
@@ -303,16 +361,23 @@ impl CsvReader {
     pub fn into_source(mut self, columns: Vec<ColumnFrom>, rows: Range<u64>) -> CsvSource {
         let fields = self.header.names.len();
         let first_row = rows.start;
-        let skips_header = self.header.is_no_row(&self.options.numbers);
-        if skips_header {
-            self.cutter.skip(Arc::clone(&self.header_text));
-        }
+        let (header, mark_bytes) = (self.header_text, 3);
+        let repeats = Repeats {
+            everywhere: self.header.is_no_row(&self.options.numbers),
+            marked: header.first().copied() != self.options.dialect.quote
+                && header.len() + mark_bytes <= self.options.field_bytes_max
+                && header.len() + mark_bytes <= self.options.record_bytes_max,
+            starts: self.member_starts,
+            header,
+        };
+        self.cutter.skip(repeats.clone());
         self.cutter.number(rows);
         if self.options.leave_out_empty {
             self.cutter.leave_out_empty(fields);
         }
         let options = self.options;
-        let tokens = options.null_tokens.clone();
+        let mark = options.dialect.null_mark().map(Vec::from);
+        let tokens = options.null_tokens.iter().cloned().chain(mark).collect();
         let shared = Shared {
             columns: Filled::all(columns, fields),
             file: self.file,
@@ -324,8 +389,7 @@ impl CsvReader {
             padded: Arc::default(),
             doubts: Arc::default(),
             repeated: Arc::default(),
-            header_text: self.header_text,
-            skips_header,
+            repeats,
             pool: Pool::default(),
             options,
         };

@@ -13,6 +13,10 @@
 //!               └──────── " ────────┘
 //! ```
 //!
+//! A quote after blanks at the start of a field opens it, too, if it closes in its line, before a delimiter or the line end.
+//!
+//! Where the escape works outside of quotes, it leads from Start and Unquoted to Unquoted, past the character behind it.
+//!
 //! The grammar is total: of any bytes it says where a record ends, so that reading can go on after whatever is wrong:
 //!
 //! * With text after a closing quote, a record ends with the line of that text, whatever other quotes the line has.
@@ -29,8 +33,9 @@ use std::ops::Range;
 use sqluice_format::limits::COLUMNS_MAX;
 
 use super::delimiter::is_blank;
-use super::dialect::Dialect;
-use super::malformed::{Malformed, What};
+use super::dialect::{Dialect, meaning};
+use super::fault::{Malformed, What};
+use super::header::Repeats;
 use crate::text::Position;
 
 /// How long things may be, in bytes.
@@ -58,6 +63,8 @@ pub(super) enum Width {
 pub(super) struct Field {
     pub(super) value: Vec<u8>,
     pub(super) quoted: bool,
+    /// It is not quoted, and an escape changed its value.
+    pub(super) escaped: bool,
     /// Its first character or opening quote.
     pub(super) at: Position,
 }
@@ -88,6 +95,8 @@ enum State {
     Unquoted,
     Quoted,
     Escaped,
+    /// Behind an escape outside of quotes.
+    EscapedUnquoted,
     QuoteInQuoted,
     /// Behind text after a closing quote: only the end of the line counts.
     Broken,
@@ -102,14 +111,25 @@ pub(super) struct Parser<'a> {
     dialect: Dialect,
     limits: Limits,
     strict_quotes: bool,
-    /// A record of these bytes is none; empty: there is no such record.
-    skipped: &'a [u8],
+    /// A delimiter behind the last field of a record separates nothing.
+    trailing_delimiter: bool,
+    /// Which records repeat the header and are none.
+    repeats: Option<&'a Repeats>,
 }
 
 impl<'a> Parser<'a> {
     /// `input` begins at `at`, with a record (or a comment, or an empty line).
     pub(super) fn new(input: &'a [u8], at: Position, dialect: Dialect, limits: Limits) -> Parser<'a> {
-        Parser { input, read: 0, at, dialect, limits, strict_quotes: false, skipped: &[] }
+        Parser {
+            input,
+            read: 0,
+            at,
+            dialect,
+            limits,
+            strict_quotes: false,
+            trailing_delimiter: false,
+            repeats: None,
+        }
     }
 
     /// A quote within an unquoted field is malformed, if so asked.
@@ -118,9 +138,15 @@ impl<'a> Parser<'a> {
         self
     }
 
-    /// A record of these bytes, those of the header, is none.
-    pub(super) fn with_skipped(mut self, skipped: &'a [u8]) -> Parser<'a> {
-        self.skipped = skipped;
+    /// A delimiter behind the last field of a record separates nothing, if so asked.
+    pub(super) fn with_trailing_delimiter(mut self, trailing_delimiter: bool) -> Parser<'a> {
+        self.trailing_delimiter = trailing_delimiter;
+        self
+    }
+
+    /// Some records that repeat the header are none.
+    pub(super) fn with_repeats(mut self, repeats: &'a Repeats) -> Parser<'a> {
+        self.repeats = Some(repeats);
         self
     }
 
@@ -128,8 +154,9 @@ impl<'a> Parser<'a> {
     pub(super) fn record(&mut self, width: Width) -> Option<Record> {
         loop {
             let record = self.any_record(width)?;
-            let is_skipped = !self.skipped.is_empty() && self.input[record.bytes.clone()] == *self.skipped;
-            if !is_skipped || record.is_fatal() {
+            let text = &self.input[record.bytes.clone()];
+            let is_skipped = self.repeats.and_then(|repeats| repeats.skips(text, record.at.byte));
+            if is_skipped != Some(true) || record.is_fatal() {
                 return Some(record);
             }
         }
@@ -226,6 +253,8 @@ struct Reading<'p, 'a> {
     fields: Vec<Field>,
     /// The present field.
     field: Field,
+    /// Where the present field begins in the input.
+    field_start: usize,
     /// No other field follows.
     ended: bool,
     /// The first fault.
@@ -244,7 +273,8 @@ struct BeforeQuote {
 
 impl<'p, 'a> Reading<'p, 'a> {
     fn new(parser: &'p mut Parser<'a>, width: Width) -> Reading<'p, 'a> {
-        let field = Field { value: Vec::new(), quoted: false, at: parser.at };
+        let field = Field { value: Vec::new(), quoted: false, escaped: false, at: parser.at };
+        let field_start = parser.read;
         let before_quote = BeforeQuote { read: parser.read, at: parser.at, fault: None };
         Reading {
             parser,
@@ -252,6 +282,7 @@ impl<'p, 'a> Reading<'p, 'a> {
             state: State::Start,
             fields: Vec::new(),
             field,
+            field_start,
             ended: false,
             fault: None,
             before_quote,
@@ -261,7 +292,7 @@ impl<'p, 'a> Reading<'p, 'a> {
     /// Reads to the end of the record, whose line begins at `start`; also says whether a quote never closes.
     fn fields(mut self, start: usize) -> (Result<Vec<Field>, Malformed>, bool) {
         while let Some(byte) = self.parser.peek() {
-            let quoted = matches!(self.state, State::Quoted | State::Escaped);
+            let quoted = matches!(self.state, State::Quoted | State::Escaped | State::EscapedUnquoted);
             if self.is_too_long(start) || !quoted && matches!(byte, b'\n' | b'\r') {
                 break;
             }
@@ -275,6 +306,12 @@ impl<'p, 'a> Reading<'p, 'a> {
         let unclosed = matches!(self.state, State::Quoted | State::Escaped) && !self.is_too_long(start);
         if unclosed {
             self.leave_unclosed();
+        }
+        if let (State::EscapedUnquoted, Some(escape), None) =
+            (self.state, self.parser.dialect.unquoted_escape(), self.parser.peek())
+        {
+            // It escapes nothing.
+            self.keep(&[escape]);
         }
         if !self.ended {
             self.end_field();
@@ -304,7 +341,9 @@ impl<'p, 'a> Reading<'p, 'a> {
     /// Takes a character, which begins with `byte` and is `bytes` long.
     fn step(&mut self, byte: u8, bytes: usize, character: char) {
         let Dialect { delimiter, quote, escape, .. } = self.parser.dialect;
+        let unquoted_escape = self.parser.dialect.unquoted_escape();
         let mut keep = false;
+        let mut meant = None;
         match self.state {
             // The quote is tested first: as its own escape it means the same.
             State::Quoted if Some(byte) == quote => self.state = State::QuoteInQuoted,
@@ -313,19 +352,33 @@ impl<'p, 'a> Reading<'p, 'a> {
             State::Escaped => {
                 self.state = State::Quoted;
                 keep = true;
+                meant = unquoted_escape.and_then(|_| meaning(byte));
+            }
+            State::EscapedUnquoted => {
+                // A line end of two characters is escaped as one.
+                let crlf = byte == b'\r' && self.parser.input.get(self.parser.read + 1) == Some(&b'\n');
+                self.state = if crlf { State::EscapedUnquoted } else { State::Unquoted };
+                keep = true;
+                meant = meaning(byte);
             }
             State::QuoteInQuoted if Some(byte) == quote => {
                 self.state = State::Quoted;
                 keep = true;
             }
             State::Broken => {}
+            State::Start | State::Unquoted if Some(byte) == unquoted_escape => {
+                self.state = State::EscapedUnquoted;
+                self.field.escaped = true;
+            }
             _ if delimiter.bytes_at(&self.parser.input[self.parser.read..]) > 0 => {
                 self.delimiter();
                 return;
             }
-            State::Start if Some(byte) == quote => {
+            State::Start | State::Unquoted
+                if Some(byte) == quote && (self.state == State::Start || self.opens_after_blanks()) =>
+            {
                 self.state = State::Quoted;
-                self.field.quoted = true;
+                self.field = Field { value: Vec::new(), quoted: true, escaped: false, at: self.parser.at };
                 self.before_quote =
                     BeforeQuote { read: self.parser.read, at: self.parser.at, fault: self.fault };
             }
@@ -344,13 +397,50 @@ impl<'p, 'a> Reading<'p, 'a> {
         }
         if keep {
             let read = self.parser.read;
-            self.field.value.extend_from_slice(&self.parser.input[read..read + bytes]);
-            let bytes_max = self.parser.limits.field_bytes_max;
-            if self.field.value.len() > bytes_max {
-                self.fault(self.field.at, What::FieldTooLong { bytes_max });
+            match meant {
+                Some(meant) => self.keep(&[meant]),
+                None => {
+                    let input = self.parser.input;
+                    self.keep(&input[read..read + bytes]);
+                }
             }
         }
         self.parser.advance(bytes);
+    }
+
+    /// Returns `true` if the quote that is next begins the field after blanks: it closes in its line, before a delimiter or the line end.
+    fn opens_after_blanks(&self) -> bool {
+        let Dialect { delimiter, quote, .. } = self.parser.dialect;
+        let escape = self.parser.dialect.own_escape();
+        let (before, rest) =
+            self.parser.input[self.field_start..].split_at(self.parser.read - self.field_start);
+        if !before.iter().all(|&byte| is_blank(byte)) {
+            return false;
+        }
+        let is_line_end = |at: usize| rest.get(at).is_none_or(|byte| matches!(byte, b'\n' | b'\r'));
+        let mut at = 1;
+        loop {
+            if is_line_end(at) {
+                return false;
+            }
+            let is_quote = |at: usize| rest.get(at).copied() == quote;
+            at += match rest[at] {
+                _ if is_quote(at) && is_quote(at + 1) => 2,
+                _ if is_quote(at) => return is_line_end(at + 1) || delimiter.bytes_at(&rest[at + 1..]) > 0,
+                byte if Some(byte) == escape && is_line_end(at + 1) => return false,
+                byte if Some(byte) == escape => 2,
+                _ => 1,
+            };
+        }
+    }
+
+    /// Appends to the value of the present field.
+    fn keep(&mut self, text: &[u8]) {
+        self.field.value.extend_from_slice(text);
+        let bytes_max = self.parser.limits.field_bytes_max;
+        if self.field.value.len() > bytes_max {
+            self.fault(self.field.at, What::FieldTooLong { bytes_max });
+        }
     }
 
     /// Goes past a delimiter.
@@ -361,8 +451,13 @@ impl<'p, 'a> Reading<'p, 'a> {
         while self.parser.read < end {
             self.parser.advance(self.parser.character().map_or(1, char::len_utf8));
         }
+        let is_complete = match self.width {
+            Width::Same(expected) | Width::AtMost(expected) => self.fields.len() == expected,
+            Width::First => false,
+        };
         // Blanks at the end of a line separate nothing.
-        self.ended = delimiter.is_whitespace() && matches!(self.parser.peek(), None | Some(b'\n' | b'\r'));
+        let separates_nothing = delimiter.is_whitespace() || self.parser.trailing_delimiter && is_complete;
+        self.ended = separates_nothing && matches!(self.parser.peek(), None | Some(b'\n' | b'\r'));
         match self.ended {
             true => self.state = State::Start,
             false => self.begin_field(),
@@ -372,6 +467,7 @@ impl<'p, 'a> Reading<'p, 'a> {
     fn begin_field(&mut self) {
         self.state = State::Start;
         self.field.at = self.parser.at;
+        self.field_start = self.parser.read;
         match self.width {
             Width::Same(expected) | Width::AtMost(expected) if self.fields.len() >= expected => {
                 self.fault(self.parser.at, What::TooManyFields { expected });
@@ -384,7 +480,12 @@ impl<'p, 'a> Reading<'p, 'a> {
     }
 
     fn end_field(&mut self) {
-        let next = Field { value: Vec::new(), quoted: false, at: self.parser.at };
+        let text = &self.parser.input[self.field_start..self.parser.read];
+        if self.parser.dialect.null_mark().is_some_and(|mark| text == mark) {
+            // It stays what it is: only then it is NULL.
+            (self.field.value, self.field.escaped) = (text.to_vec(), false);
+        }
+        let next = Field { value: Vec::new(), quoted: false, escaped: false, at: self.parser.at };
         self.fields.push(std::mem::replace(&mut self.field, next));
     }
 

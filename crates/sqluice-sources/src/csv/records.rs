@@ -14,11 +14,12 @@
 
 use sqluice_core::batch::{ROWS_MAX, Span};
 
-use super::delimiter::Delimiter;
-use super::dialect::Marks;
+use super::delimiter::{Delimiter, is_blank};
+use super::dialect::{Marks, meaning};
 use super::find::Finder;
+use super::header::Repeats;
 use super::naive::Limits;
-use super::scan::wide_needles;
+use super::scan::{are_blanks, closes_in_line, is_escaped, wide_needles};
 use crate::text::valid_utf8;
 
 /// The spans of a batch need no more than this, in bytes.
@@ -38,8 +39,8 @@ pub(super) struct Scratch {
     pub(super) escaped: Vec<usize>,
     /// Which of `spans` have line ends: in order, with those of one record next to each other.
     pub(super) of_lines: Vec<usize>,
-    /// Where records begin that repeat the header, and after how many rows.
-    pub(super) repeated: Vec<(usize, usize)>,
+    /// Where records begin that repeat the header, and whether they are no rows.
+    pub(super) repeated: Vec<(usize, bool)>,
     /// Which rows had fewer fields than there are.
     pub(super) padded: Vec<usize>,
     /// A bitmap for every column of the table.
@@ -80,10 +81,12 @@ pub(super) struct Records<'a> {
     pub(super) missing: Option<Span>,
     /// A quote within an unquoted field is malformed.
     pub(super) strict_quotes: bool,
-    /// The bytes of the header, or none.
-    pub(super) header: &'a [u8],
-    /// A record with the bytes of the header is none.
-    pub(super) skips_header: bool,
+    /// A delimiter behind the last field of a record separates nothing.
+    pub(super) trailing_delimiter: bool,
+    /// Which records repeat the header, and which of these are none.
+    pub(super) repeats: &'a Repeats,
+    /// Where in the input the part begins.
+    pub(super) byte: u64,
 }
 
 /// What came of it.
@@ -180,9 +183,12 @@ impl Records<'_> {
         scratch: &mut Scratch,
     ) -> Read {
         let data = self.data;
-        let Marks { quote, escape, .. } = self.marks;
+        let Marks { quote, escape, escapes_unquoted, .. } = self.marks;
         let stride = scratch.stride;
-        let spans_len = self.fields * stride;
+        // A delimiter that may separate nothing is followed by a field that must be empty.
+        let extra = self.trailing_delimiter && !B::BLANKS;
+        let complete_len = self.fields * stride;
+        let spans_len = complete_len + if extra { stride } else { 0 };
         let spans = &mut scratch.spans[..spans_len];
         // Fields that another follows.
         let delimited_len = spans_len - stride;
@@ -198,6 +204,8 @@ impl Records<'_> {
         let mut content = from;
         // The present field's place in `spans`.
         let mut slot = 0;
+        // One past the last byte that is escaped outside of quotes, and the escapes of the present field.
+        let (mut escaped, mut escapes) = (0, 0);
         let next = 'records: loop {
             if !B::WIDE && N < 5 && field_bytes_max == usize::MAX {
                 // Most fields: what is below does the same.
@@ -220,18 +228,30 @@ impl Records<'_> {
             if B::WIDE && at < start {
                 continue;
             }
+            let begin = if B::BLANKS { content } else { record };
+            let comment = N >= 5 && start == begin && self.marks.comment_at(data, begin);
+            if N >= 5 && escapes_unquoted && !comment && at < data.len() {
+                if is_escaped(data, at, escaped) {
+                    continue;
+                }
+                if byte == escape {
+                    escaped = at + 2;
+                    // The last byte of the input escapes nothing.
+                    escapes += usize::from(at + 1 < data.len());
+                    continue;
+                }
+            }
             let mut delimiter = between.bytes(data, at, byte);
             if B::WIDE && delimiter == 0 && byte != quote && !matches!(byte, b'\n' | b'\r') {
                 continue;
             }
-            let begin = if B::BLANKS { content } else { record };
             if B::BLANKS && at == begin && delimiter > 0 {
                 content = at + delimiter;
                 start = content;
                 continue;
             }
             if N >= 5 {
-                if start == begin && self.marks.comment_at(data, begin) {
+                if comment {
                     if !matches!(byte, b'\n' | b'\r') {
                         continue;
                     }
@@ -247,7 +267,7 @@ impl Records<'_> {
                 }
             }
             let span = if byte == quote {
-                if at != start {
+                if at != start && !self.opens_after_blanks(start, at) {
                     // A quote within an unquoted field is a character like any other.
                     if self.strict_quotes {
                         break Next::Malformed;
@@ -291,8 +311,12 @@ impl Records<'_> {
                 }
                 Span::default()
             } else {
-                if at - start > field_bytes_max {
+                if at - start - escapes > field_bytes_max {
                     break Next::Malformed;
+                }
+                if N >= 5 && escapes > 0 {
+                    scratch.escaped.push(slot);
+                    escapes = 0;
                 }
                 span(start, at)
             };
@@ -310,16 +334,20 @@ impl Records<'_> {
                 }
                 continue;
             }
-            if slot < spans_len && !self.pad(spans, slot, stride, &mut scratch.padded) {
+            if slot < complete_len && !self.pad(&mut spans[..complete_len], slot, stride, &mut scratch.padded)
+            {
+                break Next::Malformed;
+            }
+            if extra && slot >= spans_len && span != Span::default() {
                 break Next::Malformed;
             }
             let too_long = at - record > self.limits.record_bytes_max;
             if too_long || at > valid.until && !valid.reaches(data, record, at) {
                 break Next::Malformed;
             }
-            if at - record == self.header.len() && data[record..at] == *self.header {
-                scratch.repeated.push((record, rows));
-                if self.skips_header {
+            if let Some(skips) = self.repeats.skips(&data[record..at], self.byte + record as u64) {
+                scratch.repeated.push((record, skips));
+                if skips {
                     // Of the slots that it has filled, those with escapes or line ends are forgotten.
                     scratch.escaped.retain(|slot| slot % stride != rows);
                     scratch.of_lines.retain(|slot| slot % stride != rows);
@@ -339,6 +367,13 @@ impl Records<'_> {
             }
         };
         Read { rows, end: record, next }
+    }
+
+    /// Returns `true` if the quote at `at` begins the field from `start` on, as only blanks precede it, and it closes in its line.
+    #[cold]
+    fn opens_after_blanks(&self, start: usize, at: usize) -> bool {
+        are_blanks(&self.data[start..at])
+            && closes_in_line(self.data, at, &self.delimiter, self.marks, true) == Some(true)
     }
 
     /// Fills the fields from `slot` on, which the record does not have; whether that is asked for.
@@ -394,21 +429,46 @@ fn span(start: usize, end: usize) -> Span {
     Span { start: start as u32, len: (end - start) as u32 }
 }
 
-/// Appends to `data` what fields with doubled quotes or escapes stand for, and points their spans there.
-pub(super) fn unescape(data: &mut Vec<u8>, marks: Marks, scratch: &mut Scratch) {
+/// Appends to `data` what fields with doubled quotes or escapes stand for, and points their spans there. With `trim`, blanks around unquoted
+/// fields are left out.
+pub(super) fn unescape(data: &mut Vec<u8>, marks: Marks, trim: bool, scratch: &mut Scratch) {
     for &slot in &scratch.escaped {
         let Span { start, len } = scratch.spans[slot];
         let (mut from, end) = (start as usize, (start + len) as usize);
+        let is_quoted = from > 0 && data[from - 1] == marks.quote;
+        if !is_quoted && data[from..end] == [marks.escape, b'N'] {
+            // It is NULL.
+            continue;
+        }
+        let quote = if is_quoted { marks.quote } else { marks.escape };
         let mut search = from;
-        let begin = data.len();
+        let mut begin = data.len();
         // Without an escape, that is a byte that no UTF-8 has.
-        while let Some(mark) = memchr::memchr2(marks.quote, marks.escape, &data[search..end]) {
-            data.extend_from_within(from..search + mark);
-            from = search + mark + 1;
-            // The character stands for itself.
-            search = from + 1;
+        while let Some(mark) = memchr::memchr2(quote, marks.escape, &data[search..end]) {
+            let at = search + mark;
+            if at + 1 == end {
+                // The last byte of the input.
+                break;
+            }
+            data.extend_from_within(from..at);
+            let is_escape = marks.escapes_unquoted && data[at] == marks.escape;
+            match meaning(data[at + 1]).filter(|_| is_escape) {
+                Some(meant) => {
+                    data.push(meant);
+                    from = at + 2;
+                }
+                // The character stands for itself.
+                None => from = at + 1,
+            }
+            search = at + 2;
         }
         data.extend_from_within(from..end);
+        if trim && !is_quoted {
+            while data.last().is_some_and(|&last| is_blank(last)) && data.len() > begin {
+                data.pop();
+            }
+            begin += data[begin..].iter().take_while(|&&byte| is_blank(byte)).count();
+        }
         scratch.spans[slot] = span(begin, data.len());
     }
 }

@@ -19,11 +19,12 @@
 //! Invariant: all ways find the same, which is what [`naive`](super::naive) finds.
 
 use std::ops::ControlFlow::{self, Break, Continue};
-use std::sync::Arc;
+use std::ops::Range;
 
-use super::delimiter::Delimiter;
+use super::delimiter::{Delimiter, is_blank};
 use super::dialect::Marks;
 use super::find::{BLOCKS, Finder, short};
+use super::header::Repeats;
 use crate::needles::{Masks, mask, masks};
 
 /// From this number of hits in a block on, it pays to look at all of them at once.
@@ -33,13 +34,16 @@ const HITS_MIN: u32 = 8;
 pub(super) struct Scan {
     part_bytes: usize,
     record_bytes_max: usize,
-    /// A record of these bytes is none; empty: there is no such record.
-    skipped: Arc<[u8]>,
+    repeats: Repeats,
+    /// Where in the input the part begins.
+    byte: u64,
     pub(super) records_max: u64,
     /// All before this is looked through.
     seen: usize,
     /// Where the present record begins.
     pub(super) record: usize,
+    /// All of the input was read.
+    ended: bool,
     /// Within quotes.
     quoted: bool,
     /// One past the last closing quote: another quote here means that it was none.
@@ -63,15 +67,18 @@ impl Scan {
         part_bytes: usize,
         record_bytes_max: usize,
         records_max: u64,
-        skipped: Arc<[u8]>,
+        repeats: Repeats,
+        byte: u64,
     ) -> Scan {
         Scan {
             part_bytes,
             record_bytes_max,
-            skipped,
+            repeats,
+            byte,
             records_max,
             seen: 0,
             record: 0,
+            ended: false,
             quoted: false,
             reopens: usize::MAX,
             escaped: 0,
@@ -91,6 +98,7 @@ impl Scan {
         data: &[u8],
         ended: bool,
     ) -> Option<usize> {
+        self.ended = ended;
         let end = data.len().saturating_sub(unseen(delimiter, ended));
         let quote = marks.quote_needle();
         let ran = if delimiter.is_wide() {
@@ -122,8 +130,9 @@ impl Scan {
             let byte = data[at];
             let comment = marks.comment_at(data, self.content());
             if matches!(byte, b'\n' | b'\r') {
-                self.line_end(data, at, self.quoted, comment || at == self.content())?;
-                if !self.quoted {
+                let is_text = self.quoted || marks.escapes_unquoted && is_escaped(data, at, self.escaped);
+                self.line_end(data, at, is_text, comment || at == self.content())?;
+                if !is_text {
                     (self.content, self.field) = (self.record, self.record);
                 }
             } else if comment || self.broken || at < self.escaped {
@@ -137,8 +146,13 @@ impl Scan {
                 } else if byte == marks.escape {
                     self.escaped = at + 2;
                 }
+            } else if byte == marks.escape && marks.escapes_unquoted {
+                self.escaped = at + 2;
             } else if byte == marks.quote {
                 self.quoted = at == self.reopens || at == self.field;
+                if !self.quoted && at > self.field && are_blanks(&data[self.field..at]) {
+                    self.open_after_blanks(data, at, delimiter, marks)?;
+                }
             } else if at >= self.field {
                 let bytes = delimiter.bytes_at(&data[at..]);
                 if bytes > 0 {
@@ -267,19 +281,55 @@ impl Scan {
     fn hit<const N: usize>(&mut self, data: &[u8], at: usize, marks: Marks) -> ControlFlow<Option<usize>> {
         let comment = N == 4 && marks.comment_at(data, self.record);
         if N == 4 && data[at] == marks.escape {
-            if self.quoted && at >= self.escaped {
+            let escapes = self.quoted || marks.escapes_unquoted && !comment && !self.broken;
+            if escapes && at >= self.escaped {
                 self.escaped = at + 2;
             }
         } else if data[at] != marks.quote {
-            return self.line_end(data, at, self.quoted, comment);
+            let is_text =
+                self.quoted || N == 4 && marks.escapes_unquoted && is_escaped(data, at, self.escaped);
+            return self.line_end(data, at, is_text, comment);
         } else if !comment && !self.broken && at >= self.escaped {
-            let opens =
-                at == self.reopens || at == self.record || data[at.saturating_sub(1)] == marks.delimiter;
+            // A delimiter that is escaped begins no field.
+            let follows = || at > self.escaped && data[at.saturating_sub(1)] == marks.delimiter;
+            let opens = at == self.reopens || at == self.record || follows();
             if self.quoted {
                 self.reopens = at + 1;
                 self.broken = !may_follow(data, at + 1, marks);
+                self.quoted = false;
+            } else if opens {
+                self.quoted = true;
+            } else if is_blank(data[at - 1]) && self.follows_blanks(data, at, marks) {
+                self.open_after_blanks(data, at, &Delimiter::from(marks.delimiter), marks)?;
             }
-            self.quoted = !self.quoted && opens;
+        }
+        Continue(())
+    }
+
+    /// Returns `true` if there are only blanks between the start of a field and `at`, where the delimiter is one byte.
+    #[cold]
+    fn follows_blanks(&self, data: &[u8], at: usize, marks: Marks) -> bool {
+        let is_text = |&byte: &u8| byte == marks.delimiter || !is_blank(byte);
+        let start =
+            data[self.record..at].iter().rposition(is_text).map_or(self.record, |at| self.record + at + 1);
+        start < at && (start == self.record || start > self.escaped && data[start - 1] == marks.delimiter)
+    }
+
+    /// Opens a field whose quote at `at` follows blanks, if it closes in its line.
+    #[cold]
+    fn open_after_blanks(
+        &mut self,
+        data: &[u8],
+        at: usize,
+        delimiter: &Delimiter,
+        marks: Marks,
+    ) -> ControlFlow<Option<usize>> {
+        match closes_in_line(data, at, delimiter, marks, self.ended) {
+            Some(closes) => self.quoted = closes,
+            None => {
+                self.seen = at;
+                return Break(None);
+            }
         }
         Continue(())
     }
@@ -303,7 +353,7 @@ impl Scan {
             self.seen = at;
             return Break(None);
         }
-        self.records += u64::from(at > self.record && !comment && !self.skips(&data[self.record..at]));
+        self.records += u64::from(at > self.record && !comment && !self.skips(data, self.record..at));
         self.record = at + 1;
         if ends_line && (at + 1 >= self.part_bytes || self.records >= self.records_max) {
             return Break(Some(at + 1));
@@ -313,8 +363,9 @@ impl Scan {
 
     /// Whether a record is none: the header again.
     #[inline]
-    pub(super) fn skips(&self, record: &[u8]) -> bool {
-        record.len() == self.skipped.len() && !record.is_empty() && *record == *self.skipped
+    pub(super) fn skips(&self, data: &[u8], record: Range<usize>) -> bool {
+        let byte = self.byte + record.start as u64;
+        self.repeats.skips(&data[record], byte) == Some(true)
     }
 
     /// Whether the current record is longer than allowed, and enough of it has been read to see that.
@@ -324,10 +375,59 @@ impl Scan {
     }
 }
 
+/// Returns `true` if the quote at `at` closes in its line, before a delimiter or the line end; `None` if `data` ends before that is known.
+/// `ended`: nothing follows `data`. After blanks, such a quote begins a field.
+#[cold]
+pub(super) fn closes_in_line(
+    data: &[u8],
+    at: usize,
+    delimiter: &Delimiter,
+    marks: Marks,
+    ended: bool,
+) -> Option<bool> {
+    let is_line_end = |byte: u8| matches!(byte, b'\n' | b'\r');
+    let mut finder = Finder::new(data, at + 1, [marks.quote, b'\n', b'\r', marks.escape_needle()]);
+    let mut from = 0;
+    for at in &mut finder {
+        let byte = data[at];
+        if at < from && !is_line_end(byte) {
+            continue;
+        }
+        if is_line_end(byte) {
+            return Some(false);
+        }
+        if byte == marks.escape {
+            from = at + 2;
+            continue;
+        }
+        match data.get(at + 1) {
+            Some(&next) if next == marks.quote => from = at + 2,
+            Some(&next) if is_line_end(next) => return Some(true),
+            None if ended => return Some(true),
+            None => return None,
+            Some(_) if data.len() - at <= delimiter.as_bytes().len() && !ended => return None,
+            Some(_) => return Some(delimiter.bytes_at(&data[at + 1..]) > 0),
+        }
+    }
+    if ended { Some(false) } else { None }
+}
+
+/// Returns `true` if bytes are blanks, and some.
+pub(super) fn are_blanks(text: &[u8]) -> bool {
+    !text.is_empty() && text.iter().all(|&byte| is_blank(byte))
+}
+
 /// Whether what is at `at`, behind a closing quote, may stand there where the delimiter is one byte.
 #[inline]
 fn may_follow(data: &[u8], at: usize, marks: Marks) -> bool {
     data.get(at).is_none_or(|&next| next == marks.delimiter || is_quote_or_line_end(next, marks))
+}
+
+/// Returns `true` if the line end at `at`, outside of quotes, is text because an escape precedes it; `escaped`: one past the last escaped
+/// byte. A CRLF is escaped as a whole.
+#[inline]
+pub(super) fn is_escaped(data: &[u8], at: usize, escaped: usize) -> bool {
+    at < escaped || at == escaped && at >= 2 && data[at - 1..=at] == *b"\r\n"
 }
 
 fn is_quote_or_line_end(byte: u8, marks: Marks) -> bool {

@@ -16,6 +16,7 @@ use sqluice_core::splitmix;
 use super::doubt::{Usual, doubt};
 use super::header::Header;
 use super::naive::{Field, Parser, Record, Width};
+use super::padding::padding;
 use super::{ColumnFrom, Constant, CsvOptions, CsvReader, Renamed};
 use crate::text::Position;
 
@@ -144,7 +145,7 @@ pub(super) fn fast(input: &[u8], setup: impl Into<Setup>) -> Outcome {
 }
 
 pub(super) fn fill(outcome: &mut Outcome, input: &[u8], setup: &Setup) -> Result<()> {
-    let (whole, whole_bytes) = (Cursor::new(input.to_vec()), input.len() as u64);
+    let (whole, whole_bytes) = (Cursor::new(input.to_vec()), padding(input).unwrap_or(input.len()) as u64);
     let input: Box<dyn Read + Send> = match setup.fails_at {
         Some(at) => Box::new(Drip(whole.take(at as u64).chain(Broken), 0)),
         None => Box::new(Drip(whole, 0)),
@@ -234,11 +235,13 @@ impl Sink for Taking<'_> {
 pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     let mut setup = setup.into();
     let mut outcome = Outcome::default();
-    let input = &input[..setup.fails_at.unwrap_or(input.len()).min(input.len())];
+    let end = setup.fails_at.unwrap_or_else(|| padding(input).unwrap_or(input.len()));
+    let input = &input[..end.min(input.len())];
     let options = setup.options.clone();
     let (text, at) = start(input, options.skip_lines);
-    let mut parser =
-        Parser::new(text, at, options.dialect, options.limits()).with_strict_quotes(options.strict_quotes);
+    let mut parser = Parser::new(text, at, options.dialect, options.limits())
+        .with_strict_quotes(options.strict_quotes)
+        .with_trailing_delimiter(options.trailing_delimiter.is_some());
     let (header_text, skips_header) = header_text(input, &options);
     let mut next = |width| {
         let record = parser.record(width)?;
@@ -259,7 +262,7 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     let header = match (&first.fields, known) {
         // Whatever is wrong with it, it is a row.
         (_, Some(fields)) if !first.is_fatal() => Header::of_fields(fields, first.at),
-        (Ok(fields), _) if options.header => Header::of_names(fields.clone()),
+        (Ok(fields), _) if options.header => Header::of_names(options.without_trailing(fields.clone())),
         (Ok(fields), _) => Header::of_row(fields),
         (Err(malformed), _) => {
             let record = &text[first.bytes.clone()];
@@ -273,7 +276,12 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     while !setup.rows.is_empty() {
         let mut next_row = || loop {
             let record = next(width)?;
-            if !skips_header || text[record.bytes.clone()] != header_text {
+            let (record_text, mark) = (&text[record.bytes.clone()], &b"\xef\xbb\xbf"[..]);
+            let header = &header_text[..];
+            let quoted = header.first().copied() == options.dialect.quote;
+            let fits = header.len() + 3 <= options.field_bytes_max.min(options.record_bytes_max);
+            let marked = !quoted && fits && *record_text == [mark, header].concat();
+            if header.is_empty() || !(skips_header && record_text == header || marked) {
                 return Some(record);
             }
         };
@@ -305,15 +313,19 @@ fn header_text(input: &[u8], options: &CsvOptions) -> (Vec<u8>, bool) {
     let first = Parser::new(text, at, options.dialect, options.limits()).record(Width::First);
     match first {
         Some(Record { fields: Ok(fields), bytes, .. }) if options.header => {
-            (text[bytes].to_vec(), Header::of_names(fields).is_no_row(&options.numbers))
+            let header = Header::of_names(options.without_trailing(fields));
+            (text[bytes].to_vec(), header.is_no_row(&options.numbers))
         }
         _ => (Vec::new(), false),
     }
 }
 
-/// Where the records begin: after a byte order mark and `skip_lines` lines.
+/// Where the records begin: after byte order marks and `skip_lines` lines.
 pub(super) fn start(input: &[u8], skip_lines: u64) -> (&[u8], Position) {
-    let mut at = if input.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let mut at = 0;
+    while input[at..].starts_with(b"\xef\xbb\xbf") {
+        at += 3;
+    }
     let mut line = 1;
     while line <= skip_lines && at < input.len() {
         let ends = input[at] == b'\n' || input[at] == b'\r' && input.get(at + 1) != Some(&b'\n');
@@ -342,7 +354,9 @@ pub(super) fn slow_row(
             (false, text) => text,
         };
         let token = options.null_tokens.iter().any(|token| token == text);
-        let null = !field.quoted && (token || text.is_empty() && !options.empty_as_text);
+        let mark = options.dialect.null_mark().is_some_and(|mark| text == mark);
+        let is_plain = !field.quoted && !field.escaped;
+        let null = is_plain && (token || mark || text.is_empty() && !options.empty_as_text);
         (!null).then(|| text.to_vec())
     };
     let raw = &text[record.bytes.clone()];

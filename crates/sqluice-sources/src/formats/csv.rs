@@ -58,9 +58,7 @@ impl Format for Csv {
             ..given(request)
         };
         let Sampled { facts, sniffed, options, reader } = Sampled::new(&mut input, request, &given)?;
-        if let Some((message, hint)) = sniffed.refusal() {
-            return Err(Error::input(message).at(Place::file(input.name())).hint(hint));
-        }
+        refuse(&sniffed, &input)?;
         let header = reader.header().to_vec();
         let columns = columns(&input, &reader, &options, &sniffed, request)?;
         let mut recognised = Recognised::new("csv");
@@ -73,6 +71,7 @@ impl Format for Csv {
             doubts: Arc::default(),
             repeated: Arc::default(),
             left_out: Arc::default(),
+            padding: Arc::default(),
         };
         let fields = (0..columns.names.len()).map(ColumnFrom::Field).collect();
         let rows = reader.into_source(fields, 0..request.rows_max);
@@ -205,6 +204,9 @@ impl Sampled {
         loop {
             let sample = input.sample(sample_bytes)?;
             let sniffed = sniff(&sample.text, sample.whole, given);
+            if sniffed.record_separators {
+                refuse(&sniffed, input)?;
+            }
             let options = csv_options(request, &sniffed);
             // With room for a byte order mark, and one more to see that the record goes on.
             let sample_bytes_max = options.record_bytes_max.saturating_add(4);
@@ -222,6 +224,14 @@ impl Sampled {
                 reader => return Ok(Sampled { facts, sniffed, options, reader: reader? }),
             }
         }
+    }
+}
+
+/// Ends the load of a file whose delimiter or line ends are not recognised.
+fn refuse(sniffed: &Sniffed, input: &InputFile) -> Result<()> {
+    match sniffed.refusal() {
+        Some((message, hint)) => Err(Error::input(message).at(Place::file(input.name())).hint(hint)),
+        None => Ok(()),
     }
 }
 
@@ -244,6 +254,7 @@ fn csv_options(request: &OpenRequest<'_>, sniffed: &Sniffed) -> CsvOptions {
         .leave_out_empty(!options.keep_empty_rows && request.declared.is_empty())
         .empty_as_text(options.empty_as_text)
         .pad(options.pad)
+        .trailing_delimiter(sniffed.trailing_delimiter)
         .strict_quotes(options.strict_quotes)
         .record_bytes_max(request.record_bytes_max)
         .part_bytes(request.part_bytes)
@@ -316,6 +327,8 @@ struct CsvFile {
     repeated: Arc<RepeatedHeaders>,
     /// The number of empty records at the end that were left out.
     left_out: Arc<AtomicU64>,
+    /// The number of bytes of padding at the end of the file.
+    padding: Arc<AtomicU64>,
 }
 
 impl Content for CsvFile {
@@ -335,6 +348,8 @@ impl Content for CsvFile {
         self.doubts.clear();
         self.repeated.clear();
         self.left_out.store(0, Ordering::Relaxed);
+        self.padding = reader.padding();
+        let reader = reader.with_member_starts(opened.member_starts);
         let source = reader.into_source(wanted.map, wanted.rows).with_padded(Arc::clone(&self.padded));
         let source = source.with_doubts(Arc::clone(&self.doubts)).with_repeated(Arc::clone(&self.repeated));
         let source = source.with_left_out(Arc::clone(&self.left_out));
@@ -372,7 +387,14 @@ impl Content for CsvFile {
             rows => Some(format!("the last {rows} rows are empty and are left out; ")),
         };
         let left_out = left_out.map(|what| message![what, Setting::KeepEmptyRows, " loads such rows"]);
-        self.repeated.note().into_iter().chain(left_out).collect()
+        let padding = match self.padding.load(Ordering::Relaxed) {
+            0 => None,
+            1 => Some("the last byte of the file is padding (NUL or Ctrl-Z), and is left out".to_owned()),
+            bytes => Some(format!(
+                "the last {bytes} bytes of the file are padding (NUL or Ctrl-Z), and are left out"
+            )),
+        };
+        self.repeated.notes().into_iter().chain(left_out).chain(padding.map(Message::from)).collect()
     }
 
     fn warning(&self) -> Option<Message> {

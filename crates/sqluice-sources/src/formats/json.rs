@@ -86,6 +86,34 @@ impl Format for Json {
     }
 }
 
+/// Returns `true` if a file that is called a table begins with JSON: its first record is an object, and what follows may be another, or it
+/// is an array whose first element is an object. Returns `None` if only a longer beginning decides.
+pub(super) fn begins_with_objects(start: &Start<'_>) -> Option<bool> {
+    let head = start.head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start.head).trim_ascii_start();
+    let unless_more = start.whole.then_some(false);
+    let text = match head {
+        [b'[', rest @ ..] => rest.trim_ascii_start(),
+        _ => head,
+    };
+    match text.first() {
+        Some(b'{') => {}
+        Some(_) => return Some(false),
+        None => return unless_more,
+    }
+    let mut objects = serde_json::Deserializer::from_slice(text).into_iter::<serde_json::Map<_, _>>();
+    match objects.next() {
+        Some(Ok::<serde_json::Map<String, serde_json::Value>, _>(_)) => {}
+        Some(Err(error)) if error.is_eof() => return unless_more,
+        _ => return Some(false),
+    }
+    let rest = &text[objects.byte_offset()..];
+    match (rest.trim_ascii_start().first(), head.first()) {
+        (None, _) => start.whole.then_some(true),
+        (Some(next), Some(b'[')) => Some(matches!(next, b',' | b']')),
+        (Some(next), _) => Some(*next == b'{'),
+    }
+}
+
 /// Samples a JSON file, and reads all of it where the request names columns that the sample does not have.
 fn open(
     layout: Layout,

@@ -27,7 +27,7 @@ pub struct FormatOptions {
     pub delimiter: Option<Delimiter>,
     /// The quote around fields; `Some(None)`: fields are never quoted.
     pub quote: Option<Option<u8>>,
-    /// The character that escapes the next one within quotes; `Some(None)`: no character does.
+    /// The character that escapes the next one within quotes, and anywhere in files without quotes; `Some(None)`: no character does.
     pub escape: Option<Option<u8>>,
     /// The character that begins a comment line, which is skipped; `Some(None)`: no line is a comment.
     pub comment: Option<Option<u8>>,
@@ -62,7 +62,7 @@ setters! { FormatOptions:
     delimiter(delimiter: impl Into<Delimiter>) = Some(delimiter.into());
     /// Sets the quote around fields; `None`: fields are never quoted.
     quote(quote: impl Into<Option<u8>>) = Some(quote.into());
-    /// Sets the character that escapes the next one within quotes; `None`: no character does.
+    /// Sets the character that escapes the next one within quotes, and anywhere in files without quotes; `None`: no character does.
     escape(escape: impl Into<Option<u8>>) = Some(escape.into());
     /// Sets the character that starts a comment line; `None`: no line is a comment.
     comment(comment: impl Into<Option<u8>>) = Some(comment.into());

@@ -5,7 +5,7 @@
 //!  SQLite format 3          a database, whatever its name is
 //!  PAR1, ARROW1             Parquet, Arrow IPC, whatever the name is
 //!  <html>, <?xml            an error, whatever the name is (`input::foreign`)
-//!  x.csv  x.tsv  x.txt      CSV, whatever it begins with
+//!  x.csv  x.tsv  x.txt      CSV, unless its first record is an object of JSON, or of an array of objects
 //!  x.json  x.ndjson         JSON: an array if it begins with [, else objects, one a line or one after another
 //!  anything else            JSON if it begins as a record of it does: {" or {} or [{, else CSV
 //! ```
@@ -16,10 +16,11 @@ use sqluice_core::error::Result;
 use sqluice_platform::positioned::Positioned;
 use sqluice_reader::descriptor::Descriptor;
 
-use super::json::JSON_ARRAY;
+use super::json::{JSON_ARRAY, begins_with_objects};
 use super::sample::SAMPLE_GROWTH;
-use super::{ALL, CSV, FileFormat, FormatOptions, SQLITE, Start};
-use crate::input::{InputFile, foreign};
+use super::{ALL, CSV, FileFormat, FormatOptions, JSON, SQLITE, Start};
+use crate::input::InputFile;
+use crate::input::foreign::{self, Foreign};
 
 /// The number of bytes of a file that are read first.
 const HEAD_BYTES: usize = 4096;
@@ -58,7 +59,7 @@ fn of_input(
         let sample = input.sample(bytes)?;
         if bytes == HEAD_BYTES
             && options.format.is_none()
-            && let Some(foreign) = foreign::of_text(&sample.text)
+            && let Some(foreign) = foreign_of(&sample.text, path)
         {
             return Err(foreign.error(input.name()));
         }
@@ -70,6 +71,11 @@ fn of_input(
         }
         bytes = bytes.saturating_mul(SAMPLE_GROWTH).min(bytes_max.max(HEAD_BYTES));
     }
+}
+
+/// Returns the format of a file that is not read here.
+fn foreign_of(head: &[u8], path: &Path) -> Option<Foreign> {
+    foreign::of_text(head).or_else(|| foreign::of_extension(&extension(path)?, head))
 }
 
 /// Returns the format of a file that begins with `start`; `None`: only a longer beginning decides.
@@ -89,6 +95,10 @@ fn of_start(start: &Start<'_>, path: &Path) -> Option<&'static FileFormat> {
         // A database begins with its signature.
         .filter(|format| **format != SQLITE);
     let format = match named {
+        // What the user says of CSV makes it CSV.
+        Some(format) if *format == CSV && start.options.given().next().is_none() => {
+            layout(if begins_with_objects(start)? { &JSON } else { format }, start)
+        }
         Some(format) => layout(format, start),
         None => of_content(start),
     }?;
@@ -138,8 +148,8 @@ fn extension(path: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::NDJSON;
     use super::super::json::JSON_OBJECTS;
-    use super::super::{JSON, NDJSON};
     use super::*;
 
     fn of(head: &str, whole: bool, name: &str, options: &FormatOptions) -> Option<&'static FileFormat> {
@@ -151,7 +161,15 @@ mod tests {
     fn name_and_first_bytes_say_the_format() {
         let [lines, array, objects] = [&NDJSON, &JSON_ARRAY, &JSON_OBJECTS];
         for (name, head, expected) in [
-            ("x.csv", "{\"a\":1}", &CSV),
+            ("x.csv", "{\"a\":1}", lines),
+            ("x.csv", "{\"a\":1}\n{\"a\":2}\n", lines),
+            ("x.txt", "\u{feff}[\n{\"a\":1},\n{\"a\":2}]", array),
+            ("x.tsv.gz", "[{\"a\": {}}]", array),
+            ("x.csv", "{\n\"a\": 1}\n{", objects),
+            ("x.csv", "{\"a\":1},b\n", &CSV),
+            ("x.csv", "{\"a\":1}\nb\n", &CSV),
+            ("x.csv", "[1,2]\n[{\"a\":1}]", &CSV),
+            ("x.csv", "{a},b", &CSV),
             ("x.csv.gz", "[{", &CSV),
             ("x.json", "{}", lines),
             ("x.JSON.zst", " [1", array),
@@ -193,6 +211,9 @@ mod tests {
             " \n {  }  ",
             " \n a,b\n1,2\n",
             "[a],b\n",
+            "{\"a\": 1},2\n",
+            "{\"a\": 1}\n b\n",
+            "[{\"a\": 1}, 2]\n",
         ] {
             let json = FormatOptions::new().format(&JSON);
             let unsaid = FormatOptions::new();

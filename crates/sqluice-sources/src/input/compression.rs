@@ -12,6 +12,7 @@
 use std::fmt;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::bufread::GzDecoder;
 use sqluice_core::error::{Error, Place};
@@ -21,6 +22,22 @@ use super::peek::Peek;
 
 /// How much compressed data is read at once.
 const RAW_BYTES: usize = 128 << 10;
+
+/// Where the members of a gzip file begin in the text, but for the first. They are known once the text before them is read.
+#[derive(Clone, Debug, Default)]
+pub struct MemberStarts(Arc<Mutex<Vec<u64>>>);
+
+impl MemberStarts {
+    /// Adds the byte at which a member begins: after all others.
+    pub(crate) fn add(&self, byte: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(byte);
+    }
+
+    /// Returns `true` if a member begins at a byte.
+    pub(crate) fn contains(&self, byte: u64) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).binary_search(&byte).is_ok()
+    }
+}
 
 /// What an input is compressed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,11 +69,18 @@ impl Compression {
     }
 
     /// Decompresses `input`, which messages call `name`.
-    pub(super) fn decompress<'a>(self, input: Peek<'a>, name: &Path) -> io::Result<Decompress<'a>> {
+    /// Adds to `starts` where members begin that follow the first.
+    pub(super) fn decompress<'a>(
+        self,
+        input: Peek<'a>,
+        name: &Path,
+        starts: MemberStarts,
+    ) -> io::Result<Decompress<'a>> {
         let input = BufReader::with_capacity(RAW_BYTES, input);
         let inner: Box<dyn Read + Send + 'a> = match self {
             Compression::Gzip => {
-                Box::new(Gzip { member: Some(GzDecoder::new(input)), name: name.to_owned() })
+                let member = Some(GzDecoder::new(input));
+                Box::new(Gzip { member, name: name.to_owned(), given: 0, starts })
             }
             Compression::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(input)?),
         };
@@ -110,6 +134,9 @@ struct Gzip<R> {
     /// `None` after the last.
     member: Option<GzDecoder<R>>,
     name: PathBuf,
+    /// Bytes that were decompressed.
+    given: u64,
+    starts: MemberStarts,
 }
 
 impl<R: BufRead> Gzip<R> {
@@ -118,6 +145,7 @@ impl<R: BufRead> Gzip<R> {
         match input.fill_buf()?.first() {
             None => Ok(()),
             Some(0x1f) => {
+                self.starts.add(self.given);
                 self.member = Some(GzDecoder::new(input));
                 Ok(())
             }
@@ -152,6 +180,7 @@ impl<R: BufRead> Read for Gzip<R> {
             match member.read(buffer)? {
                 0 => self.next(member.into_inner())?,
                 bytes => {
+                    self.given += bytes as u64;
                     self.member = Some(member);
                     return Ok(bytes);
                 }

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use sqluice_core::error::{Error, Result};
 
-use super::compression::Compression;
-use super::encoding::{Encoding, MARK_BYTES_MAX};
+use super::compression::{Compression, MemberStarts};
+use super::encoding::{self, Encoding};
 use super::foreign::{self, HEAD_BYTES, MAGIC_BYTES_MAX};
 use super::peek::Peek;
 use super::transcode::Transcode;
@@ -16,6 +16,8 @@ pub(super) struct Decoded<'a> {
     pub(super) reader: Box<dyn Read + Send + 'a>,
     pub(super) compression: Option<Compression>,
     pub(super) encoding: Option<Encoding>,
+    /// Where members of the compressed data begin, if the text is in UTF-8.
+    pub(super) member_starts: MemberStarts,
 }
 
 impl<'a> Decoded<'a> {
@@ -31,23 +33,26 @@ impl<'a> Decoded<'a> {
     ) -> Result<Decoded<'a>> {
         let unreadable = |error| Error::from_read(name, error);
         let mut input = Peek::new(raw);
+        let member_starts = MemberStarts::default();
         let compression = Compression::of_data(input.peek(MAGIC_BYTES_MAX));
         input.failed_at_once().map_err(unreadable)?;
         if let Some(compression) = compression {
-            input = Peek::new(Box::new(compression.decompress(input, name).map_err(unreadable)?));
+            let decompressed = compression.decompress(input, name, member_starts.clone());
+            input = Peek::new(Box::new(decompressed.map_err(unreadable)?));
         }
         if foreign::is_likely(input.peek(MAGIC_BYTES_MAX))
             && let Some(foreign) = foreign::of_bytes(input.peek(HEAD_BYTES))
         {
             return Err(foreign.error(name));
         }
-        let (encoding, mark_bytes) = Encoding::of_text(asked, input.peek(MARK_BYTES_MAX));
+        let (encoding, mark_bytes) = Encoding::of_text(asked, input.peek(encoding::HEAD_BYTES));
         input.skip(mark_bytes);
         let byte = compression.is_none().then_some(mark_bytes as u64);
         let reader: Box<dyn Read + Send + 'a> = match encoding {
             Some(encoding) => Box::new(Transcode::new(input, name.to_owned(), encoding, byte)),
             None => Box::new(input),
         };
-        Ok(Decoded { reader, compression, encoding })
+        let member_starts = if encoding.is_none() { member_starts } else { MemberStarts::default() };
+        Ok(Decoded { reader, compression, encoding, member_starts })
     }
 }

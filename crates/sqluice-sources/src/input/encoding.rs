@@ -3,12 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
-use encoding_rs::{Decoder, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs::{Decoder, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use sqluice_core::error::{Error, Result};
 
+/// The number of bytes that show the encoding of text without a mark.
+pub(super) const HEAD_BYTES: usize = 10;
+
 /// The longest mark, in bytes, that says how to decode. (That of UTF-8 says nothing new; the parsers skip it.)
-pub(super) const MARK_BYTES_MAX: usize = 2;
+const MARK_BYTES_MAX: usize = 2;
 
 /// An encoding of the [WHATWG standard](https://encoding.spec.whatwg.org/#names-and-labels), made from one of its labels:
 /// `"latin1".parse()`.
@@ -33,6 +36,10 @@ impl Encoding {
             [0xfe, 0xff, ..] => Some(UTF_16BE),
             _ => None,
         };
+        if marked.is_none() && asked.is_none_or(|asked| asked.order_by_mark) {
+            let encoding = utf_16_of(head).or(asked.map(|_| UTF_16LE));
+            return (encoding.map(|encoding| Encoding { encoding, order_by_mark: false }), 0);
+        }
         let encoding = match asked {
             Some(asked) if asked.order_by_mark => marked.or(Some(UTF_16LE)),
             Some(asked) => Some(asked.encoding),
@@ -47,6 +54,35 @@ impl Encoding {
     pub(super) fn decoder(&self) -> Decoder {
         self.encoding.new_decoder_without_bom_handling()
     }
+}
+
+/// The UTF-16 of text without a mark, whose first characters are ASCII.
+fn utf_16_of(head: &[u8]) -> Option<&'static encoding_rs::Encoding> {
+    let is_ascii = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n');
+    let units = head.as_chunks::<2>().0;
+    let all = |is: fn(&[u8; 2]) -> (u8, u8)| {
+        units.iter().map(is).all(|(character, zero)| zero == 0 && is_ascii(character))
+    };
+    if units.len() < 2 {
+        None
+    } else if all(|&[low, high]| (low, high)) {
+        Some(UTF_16LE)
+    } else if all(|&[high, low]| (low, high)) {
+        Some(UTF_16BE)
+    } else {
+        None
+    }
+}
+
+/// Returns the name of an encoding in which text that is no UTF-8 makes sense, for a hint.
+pub fn likely(text: &[u8]) -> Option<&'static str> {
+    const SIGNS: &str = "€–—‘’“”„…°§«»©®²³´·¿¡ºª\u{a0}";
+    let (decoded, _) = WINDOWS_1252.decode_without_bom_handling(text);
+    let is_likely = |character: char| character.is_alphabetic() || SIGNS.contains(character);
+    // Texts of Western Europe have no longer runs of such letters; those in other encodings do.
+    let runs = decoded.split(|character: char| character.is_ascii());
+    let all = runs.clone().all(|run| run.chars().count() <= 2 && run.chars().all(is_likely));
+    all.then_some("windows-1252")
 }
 
 impl fmt::Display for Encoding {

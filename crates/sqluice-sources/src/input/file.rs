@@ -214,9 +214,10 @@ impl InputFile {
     /// When it can't be read, or is compressed in a way that is not read here.
     pub fn open(&mut self) -> Result<Input> {
         let Bytes { reader, bytes, bytes_read } = self.take_bytes()?;
-        let Decoded { reader, compression, encoding } =
+        let Decoded { reader, compression, encoding, member_starts } =
             Decoded::new(reader, &self.name, self.options.encoding)?;
-        let mut input = Input { name: self.name.clone(), reader, bytes, bytes_read, compression, encoding };
+        let name = self.name.clone();
+        let mut input = Input { name, reader, bytes, bytes_read, compression, encoding, member_starts };
         if !input.has_offsets_of_file() {
             let ahead = Ahead::start(input.reader, BLOCK_BYTES, self.options.cancel.clone());
             input.reader = Box::new(ahead.map_err(|error| Error::read(&self.name, error))?);

@@ -35,6 +35,11 @@ const SHEET: &str = "save the sheet as CSV in a spreadsheet program, and load th
 const ARCHIVE: &str = "extract it, and load the files in it";
 const PICTURE: &str = "a picture has no rows: is it the right file?";
 
+const UTF_32: Foreign = Foreign {
+    name: "text in UTF-32",
+    remedy: "convert it, and load that: iconv -f UTF-32 -t UTF-8 FILE > CONVERTED",
+};
+
 /// Formats with a signature, and what they begin with.
 const SIGNATURES: &[(&[u8], Foreign)] = &[
     (
@@ -66,7 +71,7 @@ const SIGNATURES: &[(&[u8], Foreign)] = &[
         b"\x1f\x9d",
         Foreign { name: "data of compress (.Z)", remedy: "decompress it first, for example with gzip -dk" },
     ),
-    (b"\xff\x06\0\0sNaPpY", Foreign { name: "Snappy data", remedy: "decompress it first" }),
+    (b"\xff\x06\0\0sNaPpY", SNAPPY),
     (
         b"FEA1",
         Foreign {
@@ -83,6 +88,8 @@ const SIGNATURES: &[(&[u8], Foreign)] = &[
         b"\0\x01\0\0Standard ",
         Foreign { name: "a Microsoft Access database", remedy: "export its tables as CSV, and load these" },
     ),
+    (b"\xff\xfe\0\0", UTF_32),
+    (b"\0\0\xfe\xff", UTF_32),
     (b"\x89PNG\r\n\x1a\n", Foreign { name: "a PNG picture", remedy: PICTURE }),
     (b"\xff\xd8\xff", Foreign { name: "a JPEG picture", remedy: PICTURE }),
     (b"GIF87a", Foreign { name: "a GIF picture", remedy: PICTURE }),
@@ -95,7 +102,11 @@ pub(super) fn is_likely(magic: &[u8]) -> bool {
     let begins = |(signature, _): &(&[u8], Foreign)| {
         magic.starts_with(&signature[..signature.len().min(MAGIC_BYTES_MAX)])
     };
-    of_bytes(magic).is_some() || of_short_signature(magic).is_some() || SIGNATURES.iter().any(begins)
+    of_bytes(magic).is_some()
+        || of_short_signature(magic).is_some()
+        || of_encoding(magic).is_some()
+        || !magic.is_ascii() && str::from_utf8(magic).is_err()
+        || SIGNATURES.iter().any(begins)
 }
 
 /// The format of a file that begins with these bytes, if it has a signature; [`HEAD_BYTES`] of them are enough.
@@ -113,7 +124,8 @@ pub(super) fn of_bytes(head: &[u8]) -> Option<Foreign> {
         });
     }
     let found = SIGNATURES.iter().find(|(signature, _)| head.starts_with(signature));
-    found.map(|(_, foreign)| *foreign).or_else(|| of_short_signature(head).filter(|_| is_binary(head)))
+    let short = || of_short_signature(head).filter(|_| is_binary(head));
+    found.map(|(_, foreign)| *foreign).or_else(short).or_else(|| of_encoding(head))
 }
 
 /// Returns the format with a signature that text may begin with, too.
@@ -122,9 +134,73 @@ fn of_short_signature(head: &[u8]) -> Option<Foreign> {
         [b'O', b'R', b'C', ..] => {
             Some(Foreign { name: "an ORC file", remedy: "write it as Parquet, and load that" })
         }
-        [0x78, 0x01 | 0x9c | 0xda, ..] => Some(Foreign { name: "zlib data", remedy: "decompress it first" }),
+        [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..] => Some(ZLIB),
+        _ if is_dbase(head) => Some(Foreign {
+            name: "a dBase table (.dbf)",
+            remedy: "open it in a spreadsheet program, save it as CSV, and load that",
+        }),
         _ => None,
     }
+}
+
+const ZLIB: Foreign = Foreign { name: "zlib data", remedy: "decompress it first" };
+const SNAPPY: Foreign = Foreign { name: "Snappy data", remedy: "decompress it first" };
+
+/// Returns `true` if bytes are the header of a dBase table: its version, the date of its last change, and the size of its header.
+fn is_dbase(head: &[u8]) -> bool {
+    let &[version, _, month, day, _, _, _, _, low, high, ..] = head else { return false };
+    let header_bytes = usize::from(u16::from_le_bytes([low, high]));
+    // A field has 32 bytes; Visual FoxPro adds the name of the database.
+    let is_header = |bytes: usize| bytes >= 65 && bytes % 32 <= 1;
+    let is_version = matches!(
+        version,
+        0x02..=0x05 | 0x30..=0x32 | 0x43 | 0x63 | 0x7b | 0x83 | 0x87 | 0x8b | 0x8c | 0x8e | 0xcb | 0xf5 | 0xfb
+    );
+    let is_date = (1..=12).contains(&month) && (1..=31).contains(&day);
+    is_version && is_date && (is_header(header_bytes) || header_bytes.checked_sub(263).is_some_and(is_header))
+}
+
+/// Returns the encoding of text that no reader here decodes, by its first bytes.
+fn of_encoding(head: &[u8]) -> Option<Foreign> {
+    let is_ascii = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n');
+    let is_unit = |unit: &[u8; 4]| {
+        matches!(unit, [low, 0, 0, 0] if is_ascii(*low)) || matches!(unit, [0, 0, 0, low] if is_ascii(*low))
+    };
+    if let Some([first, second]) = head.as_chunks::<4>().0.first_chunk()
+        && is_unit(first)
+        && is_unit(second)
+        && (first[0] == 0) == (second[0] == 0)
+    {
+        return Some(UTF_32);
+    }
+    // Letters and digits, and what stands between them.
+    let is_word = |byte: u8| matches!(byte, 0x81..=0x89 | 0x91..=0x99 | 0xa2..=0xa9 | 0xc1..=0xc9 | 0xd1..=0xd9 | 0xe2..=0xe9 | 0xf0..=0xf9);
+    let is_between = |byte: u8| {
+        matches!(
+            byte,
+            0x05 | 0x0d | 0x15 | 0x25 | 0x40 | 0x4b | 0x4f | 0x5e | 0x60 | 0x61 | 0x6b | 0x6d | 0x7f
+        )
+    };
+    let start = &head[..head.len().min(MAGIC_BYTES_MAX)];
+    let is_ebcdic = start.len() >= 4
+        && start.iter().all(|&byte| is_word(byte) || is_between(byte))
+        && start.iter().filter(|&&byte| is_word(byte)).count() * 2 >= start.len()
+        && head.iter().any(|&byte| is_between(byte))
+        && !head.iter().any(|byte| matches!(byte, b' ' | b',' | b'\n'));
+    is_ebcdic.then_some(Foreign {
+        name: "text in EBCDIC",
+        remedy: "convert it, and load that: iconv -f IBM037 -t UTF-8 FILE > CONVERTED",
+    })
+}
+
+/// Returns the format of binary data that begins with these bytes and has no signature, by the extension of its file.
+pub fn of_extension(extension: &str, head: &[u8]) -> Option<Foreign> {
+    let foreign = match extension {
+        "zlib" | "zz" => ZLIB,
+        "sz" | "snappy" => SNAPPY,
+        _ => return None,
+    };
+    is_binary(head).then_some(foreign)
 }
 
 /// Returns `true` if bytes have control characters that no text has.
@@ -206,6 +282,14 @@ mod tests {
             (b"\xfd7zXZ\0\0\x04", "xz data"),
             (b"ORC\x0a\x0b\x01\0", "an ORC file"),
             (b"\x78\x9c\x4b\x04\0", "zlib data"),
+            (b"\x78\x5e\x4b\x04\0", "zlib data"),
+            (b"\x03\x7c\x05\x1f\x02\0\0\0\x61\0\x20\0", "a dBase table (.dbf)"),
+            (b"\x30\x7c\x05\x1f\x02\0\0\0\x68\x01\x20\0", "a dBase table (.dbf)"),
+            (b"\xff\xfe\0\0a\0\0\0", "text in UTF-32"),
+            (b"a\0\0\0,\0\0\0b\0\0\0", "text in UTF-32"),
+            (b"\0\0\0a\0\0\0,\0\0\0b", "text in UTF-32"),
+            // id,name and 1,ann
+            (b"\x89\x84\x6b\x95\x81\x94\x85\x25\xf1\x6b\x81\x95\x95\x25", "text in EBCDIC"),
             (b"\xff\x06\0\0sNaPpY\x01", "Snappy data"),
             (b"SQLite format 3\0\x10\0", "a SQLite database in a stream or in compressed data"),
             (b"\n <!DOCTYPE html><html>", "an HTML page"),

@@ -45,8 +45,8 @@ use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
 use sqluice_core::setters;
 
-pub use self::compression::Compression;
-pub use self::encoding::Encoding;
+pub use self::compression::{Compression, MemberStarts};
+pub use self::encoding::{Encoding, likely as likely_encoding};
 pub use self::file::{InputFile, Sample};
 pub use self::names::{expand, refuse_stdin_twice, stem, stem_with_folders};
 #[cfg(feature = "parquet")]
@@ -94,6 +94,8 @@ pub struct Input {
     pub compression: Option<Compression>,
     /// What it was transcoded from.
     pub encoding: Option<Encoding>,
+    /// Where members of the compressed data begin in the text, as far as it is read.
+    pub member_starts: MemberStarts,
 }
 
 impl Input {

@@ -2,6 +2,8 @@
 
 use sqluice_core::error::{Error, Message, Setting, message};
 
+use crate::text::encoding_hint;
+
 /// The first thing that is wrong with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
@@ -99,12 +101,7 @@ impl Fault {
             What::Unterminated => {
                 "is its closing quote missing? a record is one line, unless the file is an array"
             }
-            What::InvalidUtf8 => {
-                return Some(message![
-                    "if the file is in another encoding, name it, for example: ",
-                    Setting::Encoding.to("windows-1252")
-                ]);
-            }
+            What::InvalidUtf8 => return Some(encoding_hint(record)),
             What::ValueTooLong => return None,
             What::RecordTooLong { .. } => {
                 return Some(message!["if the record is that long, give more memory: ", Setting::Memory]);

@@ -10,7 +10,7 @@ use sqluice_format::limits::COLUMNS_MAX;
 
 use super::super::delimiter::{Delimiter, is_blank};
 use super::super::dialect::Dialect;
-use super::super::malformed::What;
+use super::super::fault::What;
 use super::super::naive::{self, Limits, Parser, Width};
 use super::cell::{CellKind, kind};
 use crate::text::Position;
@@ -162,15 +162,25 @@ impl<'s> Records<'s> {
 ///
 /// `usual`: how many they may be.
 pub(in super::super) fn split(text: &[u8], dialect: Dialect, usual: usize) -> Option<Vec<Field<'_>>> {
-    let Dialect { delimiter, quote, escape, comment } = dialect;
+    let Dialect { delimiter, quote, escape, comment, .. } = dialect;
     let blanks = delimiter.is_whitespace();
     let mut rest = if blanks { &text[delimiter.bytes_at(text)..] } else { text };
     let mut fields = Vec::with_capacity(usual);
     if rest.is_empty() || rest.first().copied() == comment {
         return Some(fields);
     }
+    if dialect.unquoted_escape().is_some_and(|escape| memchr::memchr(escape, rest).is_some()) {
+        return None;
+    }
     loop {
         let quoted = quote.is_some() && rest.first().copied() == quote;
+        if quote.is_some() && rest.first().is_some_and(|&first| is_blank(first)) {
+            let text = &rest[rest.iter().take_while(|&&byte| is_blank(byte)).count()..];
+            // Whether it opens, the slow parser says.
+            if text.first().copied() == quote {
+                return None;
+            }
+        }
         let end = if quoted {
             let close = memchr::memchr(quote?, &rest[1..])? + 1;
             let value = &rest[1..close];
@@ -280,7 +290,8 @@ mod tests {
         (delimiter(), comment).prop_flat_map(|(delimiter, comment)| {
             let ended = (line(delimiter), select(vec!["\n", "\r\n", "\r"]))
                 .prop_map(|(line, end)| [&line[..], end.as_bytes()].concat());
-            let dialect = Dialect { delimiter, quote: Some(b'"'), escape: None, comment };
+            let dialect =
+                Dialect { delimiter, quote: Some(b'"'), escape: None, comment, ..Dialect::default() };
             (prop::collection::vec(ended, 0..12).prop_map(|lines| lines.concat()), Just(dialect))
         })
     }
@@ -307,7 +318,7 @@ mod tests {
 
     #[test]
     fn what_the_end_of_the_sample_cuts_off_is_left_out() {
-        let dialect = Dialect { delimiter: Delimiter::COMMA, quote: Some(b'"'), escape: None, comment: None };
+        let dialect = Dialect::default();
         for (text, whole, expected) in [
             ("a,b\n1,2", false, 1),
             ("a,b\n1,2", true, 2),

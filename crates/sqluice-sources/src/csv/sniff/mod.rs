@@ -17,7 +17,7 @@
 //!   Commas in sentences are neither: they vary in number, and a space follows.
 //! * **Quote and escape.** `"`; none, if a field with it is malformed, all records are regular without it, and it stands around no field.
 //!   It is `'` if that `'` stands around fields and explains more, or a column has it in all its records. `\` is the
-//!   escape where more records are sound with it. An apostrophe at the wrong place would otherwise cost text.
+//!   escape where more records are sound with it, and works outside of quotes, too, if nearly all records are regular only so. An apostrophe at the wrong place would otherwise cost text.
 //! * **Header.** All columns are heard (`header`). A close decision says so.
 //!
 //! Whatever the user gave is not guessed. Empty lines are no records; what a sample cuts off is not counted.
@@ -35,8 +35,10 @@ use self::field::Field;
 pub(super) use self::field::split;
 use self::reading::{Around, Reading};
 pub use self::sniffed::{Preamble, Sniffed};
+use super::TrailingDelimiter;
 use super::delimiter::Delimiter;
 use super::dialect::Dialect;
+use super::padding::padding;
 
 /// What may be between fields, the likeliest first, and how likely beside the first ones.
 const DELIMITERS: [(&str, f64); 12] = [
@@ -106,7 +108,17 @@ impl Given<'_> {
 /// Looks at the beginning of a file, decoded; `whole`: it is all of the file.
 pub fn sniff(sample: &[u8], whole: bool, given: &Given<'_>) -> Sniffed {
     // As the reader does.
-    let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
+    let mut text = sample;
+    while let Some(rest) = text.strip_prefix(b"\xef\xbb\xbf") {
+        text = rest;
+    }
+    let marks = (sample.len() - text.len()) / 3;
+    let end = padding(text).filter(|_| whole).unwrap_or(text.len());
+    Sniffed { marks, ..sniff_text(&text[..end], whole, given) }
+}
+
+/// Looks at the beginning of a file without byte order marks and padding.
+fn sniff_text(sample: &[u8], whole: bool, given: &Given<'_>) -> Sniffed {
     let lines = READ_LINES.saturating_add(given.skip_lines.unwrap_or(0));
     let part = lines_bytes(&sample[..sample.len().min(READ_BYTES)], lines);
     let sniffed = Sniffer::new(&sample[..part], whole && part == sample.len(), given).sniff();
@@ -120,6 +132,8 @@ pub fn sniff(sample: &[u8], whole: bool, given: &Given<'_>) -> Sniffed {
 /// A sample, without the lines that are skipped.
 struct Sniffer<'s> {
     text: &'s [u8],
+    /// Lines of front matter before `text`.
+    front_matter: usize,
     /// Lines before `text`.
     skipped: u64,
     whole: bool,
@@ -132,12 +146,15 @@ impl<'s> Sniffer<'s> {
     fn new(sample: &'s [u8], whole: bool, given: &'s Given<'s>) -> Sniffer<'s> {
         let mut skipped = given.skip_lines.unwrap_or(0);
         let mut text = &sample[lines_bytes(sample, skipped)..];
+        let front_matter = if given.skip_lines.is_none() { front_matter_lines(text) } else { 0 };
+        text = &text[lines_bytes(text, front_matter)..];
+        skipped += front_matter;
         let named = if given.skip_lines.is_none() { named_delimiter(text) } else { None };
         if named.is_some() {
             text = &text[lines_bytes(text, 1)..];
             skipped += 1;
         }
-        Sniffer { text, skipped: skipped as u64, whole, given, named }
+        Sniffer { text, front_matter, skipped: skipped as u64, whole, given, named }
     }
 
     fn sniff(&self) -> Sniffed {
@@ -150,14 +167,26 @@ impl<'s> Sniffer<'s> {
         let values = reading.values(reading.body.start + 1);
         let decided = rows.first().map(|first| header::decide(&first.fields, &values, self.given.columns));
         let header = self.given.header.unwrap_or(decided.is_none_or(|decided| decided.header));
+        let trailing_delimiter = reading.trailing_delimiter(reading.body.start).filter(|_| header);
+        let width = match trailing_delimiter {
+            Some(TrailingDelimiter::Rows) => reading.width - 1,
+            _ => reading.width,
+        };
         // What is malformed has none.
-        let is_usual =
-            |fields: usize| fields == reading.width || self.given.pad && (1..reading.width).contains(&fields);
+        let is_usual = |fields: usize| {
+            fields == width
+                || trailing_delimiter.is_some() && fields == width + 1
+                || self.given.pad && (1..width).contains(&fields)
+        };
         let usual = rows.iter().filter(|row| is_usual(row.fields.len())).count();
-        let preamble = (preamble_lines > 0 || self.named.is_some()).then(|| Preamble {
-            lines: preamble_lines + u64::from(self.named.is_some()),
+        let lines = preamble_lines + u64::from(self.named.is_some()) + self.front_matter as u64;
+        let preamble = (lines > 0).then(|| Preamble {
+            lines,
             names_delimiter: self.named.is_some(),
-            first: first_line(self.text, preamble_lines),
+            first: match self.front_matter {
+                0 => first_line(self.text, preamble_lines),
+                _ => FRONT_MATTER.to_owned(),
+            },
         });
         let footer = reading.rows.get(reading.body.end).map(|row| row.line);
         Sniffed {
@@ -165,7 +194,11 @@ impl<'s> Sniffer<'s> {
             header,
             header_is_close: self.given.header.is_none() && decided.is_some_and(|decided| decided.close),
             certain: usual == rows.len(),
-            fields: rows.first().map_or(0, |_| reading.width),
+            fields: rows.first().map_or(0, |_| width),
+            trailing_delimiter,
+            marks: 0,
+            units: reading.units(reading.body.start).filter(|_| header),
+            record_separators: has_record_separators(self.text),
             skip_lines: self.skipped + preamble_lines,
             preamble,
             comments: chosen.comments,
@@ -174,6 +207,9 @@ impl<'s> Sniffer<'s> {
             odd_records: (rows.len() - usual) as u64,
             numbers: reading.numbers(reading.body.start + usize::from(header)),
             has_quoted_fields: reading.has_quoted_fields(),
+            recognised_escape: reading.dialect.unquoted_escape().filter(|_| {
+                self.given.escape.is_none() || reading.dialect.quote.is_some() && self.given.quote.is_some()
+            }),
             stray_quote: if self.given.quote.is_none() && reading.dialect.quote.is_none() {
                 reading.line_of_quote(b'"')
             } else {
@@ -353,9 +389,44 @@ impl<'s> Sniffer<'s> {
 
     /// The sample with a delimiter, and the quote and escape that go best with it.
     fn with_delimiter(&self, delimiter: Delimiter) -> Reading<'s> {
+        let reading = self.with_quotes(delimiter);
+        self.with_unquoted_escape(&reading).unwrap_or(reading)
+    }
+
+    /// The sample with an escape that works outside of quotes, too, as MySQL and PostgreSQL write it, if nearly all records are regular
+    /// only so. If the user gave the escape, it is enough that more records are, or that the escape would mean nothing without quotes.
+    fn with_unquoted_escape(&self, plain: &Reading<'s>) -> Option<Reading<'s>> {
+        let Dialect { delimiter, quote, .. } = plain.dialect;
+        let escape = match self.given.escape {
+            Some(given) => given?,
+            None => Some(b'\\').filter(|&byte| self.given.is_free(byte))?,
+        };
+        if delimiter.as_bytes().contains(&escape) || plain.dialect.unquoted_escape().is_some() {
+            return None;
+        }
+        let is_given = self.given.escape.is_some();
+        let idle = is_given && self.given.quote.is_none() && !plain.has_quoted_fields();
+        let has = |next: u8| memchr::memmem::find(self.text, &[escape, next]).is_some();
+        let parts = [delimiter.first(), b'\n', b'\r', b'"'].into_iter().any(has);
+        if !parts && !(idle && self.text.contains(&escape)) {
+            return None;
+        }
+        let quotes = [Some(quote), Some(None).filter(|_| self.given.quote.is_none())].into_iter().flatten();
+        let readings = quotes.map(|quote| {
+            self.read(Dialect { quote, escape: Some(escape), escapes_unquoted: true, ..plain.dialect })
+        });
+        let best = readings.max_by_key(|reading| (reading.usual(), reading.dialect.quote.is_some()))?;
+        let explains_more = best.usual() > plain.usual() && best.explained() > plain.explained();
+        let is_idle = idle && best.usual() >= plain.usual();
+        (is_idle || explains_more && (is_given || best.explained() >= 0.95)).then_some(best)
+    }
+
+    /// The sample with a delimiter, and the quote and the escape within quotes that go best with it.
+    fn with_quotes(&self, delimiter: Delimiter) -> Reading<'s> {
         let given = self.given;
         let comment = given.comment.flatten();
-        let read = |quote, escape| self.read(Dialect { delimiter, quote, escape, comment });
+        let read =
+            |quote, escape| self.read(Dialect { delimiter, quote, escape, comment, ..Dialect::default() });
         let free = |byte: u8| {
             !delimiter.as_bytes().contains(&byte) && (given.is_free(byte) || given.quote == Some(Some(byte)))
         };
@@ -423,6 +494,39 @@ struct Chosen<'s> {
 /// Whether the delimiter is a comma, or one with a blank after it.
 fn is_comma(reading: &Reading<'_>) -> bool {
     reading.dialect.delimiter.as_bytes().starts_with(b",")
+}
+
+/// What front matter begins and ends with.
+const FRONT_MATTER: &str = "---";
+
+/// The most lines of front matter.
+const FRONT_MATTER_LINES_MAX: usize = 200;
+
+/// The number of lines of front matter that a text begins with: `---`, lines such as `key: value`, and `---`.
+fn front_matter_lines(text: &[u8]) -> usize {
+    let mut lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end);
+    let is_mark = |line: &[u8]| line == FRONT_MATTER.as_bytes();
+    let belongs = |line: &[u8]| {
+        line.is_empty()
+            || line.starts_with(b"#")
+            || line.starts_with(b" ")
+            || line.starts_with(b"- ")
+            || line.ends_with(b":")
+            || memchr::memmem::find(line, b": ").is_some()
+    };
+    if !lines.next().is_some_and(is_mark) {
+        return 0;
+    }
+    let between =
+        lines.clone().take(FRONT_MATTER_LINES_MAX).take_while(|line| !is_mark(line) && belongs(line));
+    let between = between.count();
+    if lines.nth(between).is_some_and(is_mark) { between + 2 } else { 0 }
+}
+
+/// Returns `true` if records end with the separator of ASCII, 0x1e, and not with line ends.
+fn has_record_separators(text: &[u8]) -> bool {
+    let separators = memchr::memchr_iter(0x1e, text).count();
+    separators >= 2 && separators > memchr::memchr2_iter(b'\n', b'\r', text).count()
 }
 
 /// The delimiter that a first line such as `sep=;` names.

@@ -10,6 +10,7 @@
 
 use std::collections::HashMap;
 
+use super::super::TrailingDelimiter;
 use super::super::dialect::Dialect;
 use super::cell::CellKind;
 use super::field::{Field, Row, rows};
@@ -18,6 +19,9 @@ use super::header;
 /// Lines before a table, and records after it, at most.
 const PREAMBLE_MAX: usize = 40;
 const FOOTER_MAX: usize = 3;
+
+/// The longest unit, such as `kg` or `m/s`, in bytes.
+const UNIT_BYTES_MAX: usize = 16;
 
 /// Records whose fields are looked at: for the header, and for how well a dialect fits.
 const LOOKED_AT_MAX: usize = 100;
@@ -64,8 +68,16 @@ impl<'s> Reading<'s> {
 
     /// The width of most records, of several the larger one; only records of one field make it 1.
     fn usual_width(&self) -> usize {
+        let of_several = |row: &&Row<'_>| row.fields.len() >= 2;
+        // There may be more comments than records.
+        let unmarked = self.rows.iter().filter(|row| !row.begins_as_comment());
+        let all_marked = unmarked.clone().filter(of_several).count() < 2;
+        let counted: Vec<&Row<'_>> = match all_marked {
+            true => self.rows.iter().filter(of_several).collect(),
+            false => unmarked.filter(of_several).collect(),
+        };
         let mut counts: HashMap<usize, usize> = HashMap::new();
-        for row in self.rows.iter().filter(|row| row.fields.len() >= 2) {
+        for row in counted {
             *counts.entry(row.fields.len()).or_default() += 1;
         }
         counts.into_iter().max_by_key(|&(width, count)| (count, width)).map_or(1, |(width, _)| width)
@@ -77,7 +89,7 @@ impl<'s> Reading<'s> {
             let leading = self.rows.iter().take_while(|row| row.begins_as_comment()).count();
             return if around.comments && leading < rows { leading..rows } else { 0..rows };
         }
-        let start = self.start(around);
+        let start = self.after_titles(self.start(around), around);
         let mut end = rows;
         while around.footer && end > start + 2 && rows - end < FOOTER_MAX && !self.is_usual(end - 1) {
             end -= 1;
@@ -110,6 +122,9 @@ impl<'s> Reading<'s> {
                 return leading - 1;
             }
         }
+        if self.trailing_delimiter(leading).is_some() {
+            return leading;
+        }
         let first = (leading..self.rows.len()).find(|&row| self.is_usual(row)).unwrap_or(leading);
         let titles = &self.rows[leading..first];
         // What is malformed and nothing else is a fault, and no title.
@@ -126,6 +141,82 @@ impl<'s> Reading<'s> {
         let spaced = self.rows[first].line > self.rows[first - 1].line + 1;
         let headed = || header::score(&self.rows[first].fields, &self.values(first + 1)) > 0.0;
         if titles.iter().all(is_phrase) || spaced || headed() { first } else { leading }
+    }
+
+    /// Goes past titles that have as many fields as the records, such as `Sales 2024,,`: they lack names, or have numbers, and the record
+    /// below has names over numbers.
+    fn after_titles(&self, mut start: usize, around: Around) -> usize {
+        let is_name = |field: &Field<'_>| field.kind() == CellKind::Text;
+        let is_empty = |field: &Field<'_>| field.kind() == CellKind::Empty;
+        let are_names = |row: usize| self.is_usual(row) && self.rows[row].fields.iter().all(is_name);
+        let is_title = |row: usize| {
+            let fields = &self.rows[row].fields;
+            self.is_usual(row) && fields.first().is_some_and(is_name) && !fields.iter().all(is_name)
+        };
+        let from = start;
+        while around.titles && start - from < PREAMBLE_MAX && start + 2 < self.rows.len() && is_title(start) {
+            let continues = |&row: &usize| is_title(row) || self.rows[row].fields.iter().all(is_empty);
+            let titles = (start + 1..self.rows.len()).take_while(continues).count();
+            let header = start + 1 + titles;
+            let is_header = header + 1 < self.rows.len() && are_names(header) && self.is_over_numbers(header);
+            if !is_header {
+                break;
+            }
+            start = header;
+        }
+        start
+    }
+
+    /// Returns `true` if a record has words where all records below it have numbers.
+    fn is_over_numbers(&self, row: usize) -> bool {
+        let below: Vec<&[Field<'_>]> = self.rows[row + 1..]
+            .iter()
+            .filter(|row| row.fields.len() == self.width)
+            .take(LOOKED_AT_MAX)
+            .map(|row| &row.fields[..])
+            .collect();
+        let is_over = |(column, field): (usize, &Field<'_>)| {
+            let are = |kind: CellKind| below.iter().filter(|row| row[column].kind() == kind).count();
+            let numbers = are(CellKind::Number);
+            field.kind() == CellKind::Text
+                && numbers > 0
+                && numbers + are(CellKind::Empty) + are(CellKind::Missing) == below.len()
+        };
+        self.rows[row].fields.iter().enumerate().any(is_over)
+    }
+
+    /// The line and the first unit of the record below the header, at `header`, if it seems to have the units of columns of numbers.
+    pub(super) fn units(&self, header: usize) -> Option<(u64, String)> {
+        let row = self.rows.get(header + 1).filter(|row| row.fields.len() == self.width)?;
+        let is_short = |field: &Field<'_>| match field.kind() {
+            CellKind::Text => field.value.len() <= UNIT_BYTES_MAX,
+            kind => kind == CellKind::Empty || kind == CellKind::Missing,
+        };
+        if !row.fields.iter().all(is_short) || !self.is_over_numbers(header + 1) {
+            return None;
+        }
+        let unit = row.fields.iter().find(|field| field.kind() == CellKind::Text)?;
+        Some((row.line, String::from_utf8_lossy(&unit.value).into_owned()))
+    }
+
+    /// Which records from `first` on, the header, end with a delimiter that separates nothing: all but the header, whose last field is always
+    /// empty, or the header alone.
+    pub(super) fn trailing_delimiter(&self, first: usize) -> Option<TrailingDelimiter> {
+        let header = &self.rows.get(first)?.fields;
+        let rest = &self.rows[first + 1..];
+        let usual = || rest.iter().filter(|row| row.fields.len() == self.width);
+        let is_empty = |field: &Field<'_>| field.value.is_empty() && !field.quoted;
+        let ends_empty = |fields: &[Field<'_>]| fields.last().is_some_and(is_empty);
+        if usual().count() * 10 < rest.len() * 9 || rest.is_empty() || self.width < 2 {
+            return None;
+        }
+        let is_named = !header.is_empty() && !header[..header.len() - 1].iter().any(is_empty);
+        if header.len() + 1 == self.width && is_named && !ends_empty(header) {
+            let all = usual().all(|row| ends_empty(&row.fields));
+            return all.then_some(TrailingDelimiter::Rows);
+        }
+        let header_alone = header.len() == self.width + 1 && is_named && ends_empty(header);
+        header_alone.then_some(TrailingDelimiter::Header)
     }
 
     fn is_usual(&self, row: usize) -> bool {
@@ -225,7 +316,11 @@ impl<'s> Reading<'s> {
         let spaced = |row: &&Row<'_>| row.fields.first().is_some_and(|field| field.value.starts_with(b"# "));
         let clear = marked().filter(|row| row.fields.len() != self.width || spaced(row)).count();
         let all = marked().count();
-        self.width >= 2 && clear > 0 && clear >= 2 * (all - clear) && all * 2 <= rows().count()
+        // If they are more than the records, all of these must be alike.
+        let are_few = || all * 2 <= rows().count();
+        let is_usual = |row: &Row<'_>| row.begins_as_comment() || row.fields.len() == self.width;
+        let are_clear = || clear == all && all < rows().count() && rows().all(is_usual);
+        self.width >= 2 && clear > 0 && clear >= 2 * (all - clear) && (are_few() || are_clear())
     }
 
     /// Whether some records are malformed.

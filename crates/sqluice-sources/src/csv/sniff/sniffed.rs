@@ -2,6 +2,7 @@
 
 use sqluice_core::error::{Message, Setting, message};
 
+use super::super::TrailingDelimiter;
 use super::super::delimiter::Delimiter;
 use super::super::dialect::Dialect;
 
@@ -31,6 +32,16 @@ pub struct Sniffed {
     pub numbers: Vec<bool>,
     /// Some fields of the sample are quoted.
     pub has_quoted_fields: bool,
+    /// Which records end with a delimiter that separates nothing.
+    pub trailing_delimiter: Option<TrailingDelimiter>,
+    /// The number of byte order marks at the start.
+    pub marks: usize,
+    /// The line of the record below the header that seems to have units, and the first unit. It stays a record.
+    pub units: Option<(u64, String)>,
+    /// Records end with the separator of ASCII, 0x1e. Such a file can't be loaded.
+    pub record_separators: bool,
+    /// The escape that was recognised to work outside of quotes, too.
+    pub recognised_escape: Option<u8>,
     /// The line of a quote that is text, and for which all quotes are taken for text.
     pub stray_quote: Option<u64>,
     /// Records of the sample.
@@ -103,6 +114,29 @@ impl Sniffed {
                 Setting::NoHeader,
             ]);
         }
+        if self.marks > 1 {
+            notes.push(
+                format!("the file begins with {} byte order marks, which are skipped", self.marks).into(),
+            );
+        }
+        match self.trailing_delimiter {
+            Some(TrailingDelimiter::Rows) => notes.push(
+                "the rows end with a delimiter that the header does not have; it separates nothing".into(),
+            ),
+            Some(TrailingDelimiter::Header) => notes.push(
+                "the header ends with a delimiter that the rows do not have; it separates nothing".into(),
+            ),
+            None => {}
+        }
+        if let Some(escape) = self.recognised_escape.map(char::from) {
+            notes.push(message![
+                format!(
+                    "{escape} makes the next character text, outside of quotes, too, and {escape}N is NULL; "
+                ),
+                Setting::Escape.to("none"),
+                " reads it as text",
+            ]);
+        }
         if let Some(line) = self.stray_quote {
             notes.push(message![
                 format!("quotes are text, as the one in line {line} does not stand around a field; "),
@@ -110,14 +144,24 @@ impl Sniffed {
                 " reads them as quotes",
             ]);
         }
+        if let Some((line, unit)) = &self.units {
+            notes.push(
+                format!("line {line}, below the header, seems to have units, such as {unit:?}, and is loaded as a row")
+                    .into(),
+            );
+        }
         if let Some(line) = self.footer {
             notes.push(format!("line {line}, at the end of the file, looks like a footer").into());
         }
         notes
     }
 
-    /// What ends a load of a file that may have several columns.
+    /// What ends a load of a file that may have several columns, or whose records are no lines.
     pub fn refusal(&self) -> Option<(Message, Message)> {
+        if self.record_separators {
+            let hint = "make lines of them, and load that: tr '\\n\\036' ' \\n' < FILE > LINES.csv";
+            return Some(("records end with the byte 0x1e, not with line ends".into(), hint.into()));
+        }
         let first = self.candidates.first()?;
         let words: Vec<String> = self.candidates.iter().map(Delimiter::words).collect();
         let message =

@@ -8,7 +8,11 @@ use sqluice_core::batch::{Batch, ROWS_MAX, Value};
 use sqluice_core::error::{Error, ErrorKind};
 use sqluice_core::source::{Refused, Source};
 
-use super::super::{ColumnFrom, Constant, CsvOptions, CsvReader, Dialect, Doubts, RepeatedHeaders};
+use super::super::{
+    ColumnFrom, Constant, CsvOptions, CsvReader, Dialect, Doubts, RepeatedHeaders, TrailingDelimiter,
+};
+use crate::input::MemberStarts;
+
 use super::{Taken, fast, lenient, options, reader, shown, slow, source};
 
 /// Both parsers say this of `input`, for any size of parts: rows with fields separated by `|` and NULL as `~`.
@@ -55,7 +59,7 @@ fn line(taken: &Taken) -> String {
 
 fn dialect(delimiter: u8, quote: Option<u8>, escape: Option<u8>, comment: Option<u8>) -> CsvOptions {
     CsvOptions {
-        dialect: Dialect { delimiter: delimiter.into(), quote, escape, comment },
+        dialect: Dialect { delimiter: delimiter.into(), quote, escape, comment, ..Dialect::default() },
         ..CsvOptions::default()
     }
 }
@@ -581,7 +585,7 @@ fn said(input: &[u8], options: CsvOptions) -> (Option<String>, Option<String>) {
     while let Some(mut part) = source.next_part().unwrap() {
         part.decode(&mut |_: &Batch<'_>| Ok(())).unwrap();
     }
-    (doubts.warning().map(|warning| warning.to_string()), repeated.note().map(|note| note.to_string()))
+    (doubts.warning().map(|warning| warning.to_string()), repeated.notes().first().map(ToString::to_string))
 }
 
 fn warned(input: &[u8], options: CsvOptions) -> Option<String> {
@@ -673,4 +677,133 @@ fn a_remedy_for_a_quote_is_one_that_helps() {
     assert_eq!(hint(b"a,b\n\"1\",\"Nick\n", CsvOptions::default()), reject);
     let escape = "`escape = \\` takes the character after a backslash for itself, as a quote here";
     assert_eq!(hint(b"a,b\n1,\"say \\\"hi, you\\\"\"\n", CsvOptions::default()), escape);
+}
+
+#[test]
+fn without_a_quote_the_escape_works_everywhere_as_mysql_and_postgresql_write_it() {
+    let options = dialect(b'\t', None, Some(b'\\'), None);
+    let file =
+        b"a\tb\n1\\\t2\t\"x\ny\\\nz\t\\N\n\\\\N\t\\N \n\\t\\n\\r\\b\\f\\v\\Z\t\\x\\\"\n\\\r\nc\td\n3\t4\\";
+    let rows = ["1\t2|\"x", "y\nz|~", "\\N|N ", "\t\n\r\u{8}\u{c}\u{b}\u{1a}|x\"", "\r\nc|d", "3|4\\"];
+    says_with(&options, file, &rows, None);
+    let nul = fast(b"a\tb\n\\0\t1\n", options.clone());
+    assert_eq!(nul.rows()[0][0].as_deref(), Some(&b"\0"[..]));
+    // Empty text is no NULL then, but the mark is.
+    let options = CsvOptions { empty_as_text: true, ..options };
+    says_with(&options, b"a\tb\n\\N\t\n", &["~|"], None);
+}
+
+#[test]
+fn with_a_quote_the_escape_works_outside_of_quotes_on_request() {
+    let within = dialect(b',', Some(b'"'), Some(b'\\'), None);
+    says_with(&within, b"a,b\n\\N,\"x\\\"\\t\"\nC:\\,y\n", &["\\N|x\"t", "C:\\|y"], None);
+    let dialect = Dialect { escapes_unquoted: true, ..within.dialect };
+    let both = CsvOptions { dialect, ..within };
+    says_with(
+        &both,
+        b"a,b\n\\N,\"x\\\"\\t\"\n1\\,\"2,\\\"y\"\n\"\\N\",z\\\nw\n",
+        &["~|x\"\t", "1,\"2|\"y\"", "N|z\nw"],
+        None,
+    );
+}
+
+#[test]
+fn an_escaped_line_end_before_delimiters_alone_is_no_empty_row() {
+    let options = CsvOptions { leave_out_empty: true, ..dialect(b',', None, Some(b'\\'), None) };
+    for part_bytes in [1, 5, 1 << 20] {
+        let options = CsvOptions { part_bytes, ..options.clone() };
+        let taken = |file: &[u8]| fast(file, options.clone()).taken.iter().map(line).collect::<Vec<_>>();
+        assert_eq!(taken(b"a,b\n1,2\nx\\\n,\n,\n"), ["1|2", "x\n|~"]);
+        assert_eq!(taken(b"a,b\n1,2\nx,\\\\\n,\n"), ["1|2", "x|\\"]);
+    }
+}
+
+#[test]
+fn a_delimiter_behind_the_last_field_of_a_row_separates_nothing() {
+    let rows = CsvOptions {
+        trailing_delimiter: Some(TrailingDelimiter::Rows),
+        numbers: vec![true],
+        ..CsvOptions::default()
+    };
+    says_with(&rows, b"a,b\n1,2,\n3,\"x\ny\",\r\na,b\n5,,\n6,7\n", &["1|2", "3|x\ny", "5|~", "6|7"], None);
+    let error = "in.csv:2:5: field 3 of this record: the header has only 2";
+    for text in ["1,2,x\n", "1,2,\"\"\n", "1,2,,\n"] {
+        says_with(&rows, &[b"a,b\n", text.as_bytes()].concat(), &[], Some(error));
+    }
+    says_with(
+        &rows,
+        b"a,b\n1,2,\n3",
+        &["1|2"],
+        Some("in.csv:3:2: the record ends after field 1: the header has 2"),
+    );
+}
+
+#[test]
+fn a_delimiter_behind_the_last_name_of_the_header_separates_nothing() {
+    let header = CsvOptions { trailing_delimiter: Some(TrailingDelimiter::Header), ..CsvOptions::default() };
+    says_with(&header, b"a,b,\n1,2\n3,\n", &["1|2", "3|~"], None);
+    assert_eq!(fast(b"a,b,\n1,2\n", header.clone()).header, ["a", "b"]);
+    // The header again is no row.
+    let header = CsvOptions { numbers: vec![true], ..header };
+    says_with(&header, b"a,b,\n1,2\na,b,\n3,4\n", &["1|2", "3|4"], None);
+}
+
+#[test]
+fn byte_order_marks_at_the_start_and_padding_at_the_end_are_no_text() {
+    let mark = b"\xef\xbb\xbf";
+    says(&[&mark[..], mark, b"\"a\",b\n1,2\n"].concat(), &["1|2"], None);
+    assert_eq!(fast(&[&mark[..], mark, b"a,b\n"].concat(), options(1)).header, ["a", "b"]);
+    for padding in [&b"\x1a"[..], b"\n\x1a", b"\n\x1a\r\n", b"\0", b"\n\0\0\0\0\0", b"\x1a\0\n\x1a"] {
+        says(&[b"a,b\n1,2", padding].concat(), &["1|2"], None);
+    }
+    says(b"a,b\n1,2\x1a\n3,4", &["1|2\x1a", "3|4"], None);
+    says(b"a,b\n1,2\0\n3,4", &[], Some("in.csv:2:4: a NUL byte, which is not text"));
+}
+
+#[test]
+fn blanks_before_a_quote_are_no_text_if_it_closes_in_its_line_before_a_delimiter() {
+    says(b"a,b\n1, \"ann\"\n \"x,\"\"y\",\t \"z,\"\r\n  \"\", \"5\"", &["1|ann", "x,\"y|z,", "|5"], None);
+    says(
+        b"a,b\n1, \"Nick\" Smith\n2, \"x\n3, x \"y\"\n4,x\"\n",
+        &["1| \"Nick\" Smith", "2| \"x", "3| x \"y\"", "4|x\""],
+        None,
+    );
+    let header = fast(b"\"id\", \"first, last\"\n1,2\n", options(1)).header;
+    assert_eq!(header, ["id", "first, last"]);
+    let wide = CsvOptions {
+        dialect: Dialect { delimiter: "||".parse().unwrap(), ..Dialect::default() },
+        ..CsvOptions::default()
+    };
+    says_with(&wide, b"a||b\n \"x||\"|| \"y\"|\n", &["x||| \"y\"|"], None);
+    let tab = dialect(b'\t', Some(b'"'), Some(b'\\'), None);
+    says_with(&tab, b"a\tb\n \"x\\\"\ty\"\t \"z\\\"\n", &["x\"\ty| \"z\\\""], None);
+}
+
+#[test]
+fn a_record_that_repeats_the_header_where_a_file_begins_is_no_row() {
+    let file = b"name,city\nann,oslo\nname,city\nbob,rome\nname,city\n";
+    for part_bytes in [1, 12, 1 << 20] {
+        let starts = MemberStarts::default();
+        starts.add(19);
+        let reader = reader(file, options(part_bytes)).unwrap().with_member_starts(starts);
+        let fields = (0..2).map(ColumnFrom::Field).collect();
+        let repeated = Arc::<RepeatedHeaders>::default();
+        let mut source = reader.into_source(fields, 0..u64::MAX).with_repeated(Arc::clone(&repeated));
+        let mut rows = 0;
+        while let Some(mut part) = source.next_part().unwrap() {
+            let mut count = |batch: &Batch<'_>| {
+                rows += batch.rows;
+                Ok(())
+            };
+            part.decode(&mut count).unwrap();
+        }
+        assert_eq!(rows, 3);
+        let notes: Vec<String> = repeated.notes().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            notes,
+            ["line 3 repeats the header and is skipped", "line 5 repeats the header, and is loaded as a row"]
+        );
+    }
+    // A byte order mark says that a file begins.
+    says("name,city\nann,oslo\n\u{feff}name,city\nbob,rome\n".as_bytes(), &["ann|oslo", "bob|rome"], None);
 }

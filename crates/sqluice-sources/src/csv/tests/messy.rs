@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sqluice_core::batch::{Batch, Value};
-use sqluice_core::error::Result;
+use sqluice_core::error::{Message, Result};
 use sqluice_core::source::{BadRow, Refused, Sink, Source};
 use sqluice_core::splitmix::SplitMix64;
 use sqluice_testkit::effort::tries;
@@ -207,11 +207,9 @@ fn load(text: &str) -> Loaded {
             break;
         }
     }
-    let kept = |note: String| note.contains("loaded as");
+    let kept = |note: &Message| note.to_string().contains("loaded as");
     // That a file has no header is always said.
-    loaded.doubted = !sniffed.header
-        || doubts.warning().is_some()
-        || repeated.note().is_some_and(|note| kept(note.to_string()));
+    loaded.doubted = !sniffed.header || doubts.warning().is_some() || repeated.notes().iter().any(kept);
     loaded
 }
 

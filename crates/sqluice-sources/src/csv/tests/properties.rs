@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::super::{CsvOptions, Dialect};
+use super::super::padding::padding;
+use super::super::{CsvOptions, Dialect, TrailingDelimiter};
 use super::{Setup, Taken, Taste, as_csv_core, csv_core, fast, lenient, slow};
 
 /// Dialects that make sense.
@@ -12,23 +13,31 @@ fn dialect(delimiters: impl Strategy<Value = &'static str>) -> impl Strategy<Val
     let escape = prop_oneof![2 => Just(None), 2 => Just(Some(b'\\')), 1 => of(b"\"'")];
     let quote = prop_oneof![3 => Just(Some(b'"')), 1 => Just(Some(b'\'')), 1 => Just(None)];
     let comment = prop_oneof![2 => Just(None), 1 => of(b"#%")];
-    let custom = (delimiters, quote, escape, comment).prop_filter_map("no dialect", |all| {
-        let (delimiter, quote, escape, comment) = all;
-        let dialect = Dialect { delimiter: delimiter.parse().unwrap(), quote, escape, comment };
+    let custom = (delimiters, quote, escape, comment, any::<bool>()).prop_filter_map("no dialect", |all| {
+        let (delimiter, quote, escape, comment, escapes_unquoted) = all;
+        let dialect =
+            Dialect { delimiter: delimiter.parse().unwrap(), quote, escape, comment, escapes_unquoted };
         dialect.check().is_ok().then_some(dialect)
     });
     prop_oneof![1 => Just(Dialect::default()), 2 => custom]
 }
 
-/// Dialects that csv-core can read, too.
+/// Dialects that csv-core can read, too: an escape of csv-core works within quotes alone.
 fn narrow() -> impl Strategy<Value = Dialect> {
+    any_narrow().prop_map(|dialect| {
+        let escape = dialect.escape.filter(|_| dialect.quote.is_some());
+        Dialect { escape, escapes_unquoted: false, ..dialect }
+    })
+}
+
+fn any_narrow() -> impl Strategy<Value = Dialect> {
     dialect(select(vec![",", "\t", ";", "|", " "]))
 }
 
 /// Dialects whose delimiters are anything.
 fn any_dialect() -> impl Strategy<Value = Dialect> {
     let wide = select(vec!["||", "aba", ", ", "¦", "\t\t", "::", "🚀é", "whitespace", "none"]);
-    prop_oneof![narrow(), dialect(wide)]
+    prop_oneof![any_narrow(), dialect(wide)]
 }
 
 /// Text that is made of the characters of the plainest dialect, in another.
@@ -65,6 +74,9 @@ fn rubble() -> impl Strategy<Value = Vec<u8>> {
         b"\\",
         b"\\",
         b"\\\"",
+        b"\\N",
+        b"\\t",
+        b"N",
         b"|",
         b"|",
         b":",
@@ -78,6 +90,7 @@ fn rubble() -> impl Strategy<Value = Vec<u8>> {
         b"#",
         b"\n#",
         b"\0",
+        b"\x1a",
         b"\xc3\xa9",
         b"\xe2\x82\xac",
         b"\xf0\x9f\x9a\x80",
@@ -186,8 +199,9 @@ fn any_options() -> impl Strategy<Value = CsvOptions> {
     let skip = prop_oneof![3 => Just(0u64), 1 => 0..4u64];
     let fields = prop_oneof![2 => Just(None), 1 => (1..5usize).prop_map(Some)];
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (part_bytes(), flags, limit(), limit(), tokens, skip, fields).prop_map(
-        |(part_bytes, flags, field_bytes_max, record_bytes_max, tokens, skip_lines, fields)| {
+    let trailing = select(vec![None, None, Some(TrailingDelimiter::Rows), Some(TrailingDelimiter::Header)]);
+    (part_bytes(), flags, limit(), limit(), tokens, skip, (fields, trailing)).prop_map(
+        |(part_bytes, flags, field_bytes_max, record_bytes_max, tokens, skip_lines, (fields, trailing))| {
             let (header, empty_as_text, pad, strict_quotes) = flags;
             CsvOptions {
                 dialect: Dialect::default(),
@@ -198,6 +212,7 @@ fn any_options() -> impl Strategy<Value = CsvOptions> {
                 null_tokens: tokens.into_iter().map(<[u8]>::to_vec).collect(),
                 empty_as_text,
                 pad,
+                trailing_delimiter: trailing,
                 strict_quotes,
                 leave_out_empty: false,
                 trim: pad != header,
@@ -236,10 +251,13 @@ fn of_dialect(setup: Setup, dialect: Dialect) -> Setup {
     Setup { options: CsvOptions { dialect, ..setup.options }, ..setup }
 }
 
-/// csv-core goes on with a comment after a CR that no LF follows.
-fn comments_end_with_lf(input: &[u8], dialect: Dialect) -> bool {
+/// csv-core goes on with a comment after a CR that no LF follows. To csv-core blanks before a quote are text, as is padding.
+fn is_of_csv_core(input: &[u8], dialect: Dialect) -> bool {
     let cr = |(at, &byte): (usize, &u8)| byte == b'\r' && input.get(at + 1) != Some(&b'\n');
-    dialect.comment.is_none() || !input.iter().enumerate().any(cr)
+    let spaced = |pair: &[u8]| matches!(pair[0], b' ' | b'\t') && Some(pair[1]) == dialect.quote;
+    (dialect.comment.is_none() || !input.iter().enumerate().any(cr))
+        && !input.windows(2).any(spaced)
+        && padding(input).is_none()
 }
 
 proptest! {
@@ -311,7 +329,7 @@ proptest! {
     fn whatever_the_slow_parser_takes_is_what_csv_core_reads(rubble in rubble(), dialect in narrow()) {
         let input = translated([b"x\n", &rubble[..]].concat(), dialect);
         let slow = slow(&input, CsvOptions { dialect, ..CsvOptions::default() });
-        if slow.error.is_none() && comments_end_with_lf(&input, dialect) {
+        if slow.error.is_none() && is_of_csv_core(&input, dialect) {
             prop_assert_eq!(as_csv_core(&slow, true), csv_core(&input, dialect));
         }
     }
@@ -321,7 +339,7 @@ proptest! {
         rubble in rubble(), dialect in narrow(),
     ) {
         let input = translated([b"x\n", &rubble[..]].concat(), dialect);
-        if comments_end_with_lf(&input, dialect) {
+        if is_of_csv_core(&input, dialect) {
             let slow = slow(&input, lenient(CsvOptions { dialect, ..CsvOptions::default() }));
             prop_assert!(slow.error.is_none());
             let csv_core = csv_core(&input, dialect);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use super::super::{Delimiter, Given, Sniffed, sniff};
+use super::super::{Delimiter, Given, Sniffed, TrailingDelimiter, sniff};
 
 const DELIMITERS: [char; 4] = [',', '\t', ';', '|'];
 
@@ -600,7 +600,7 @@ fn what_always_touches_a_delimiter_belongs_to_it() {
 
 #[test]
 fn a_colon_separates_only_where_nothing_else_does() {
-    let passwd = "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\nann:x:1000:1000:Ann:/home/ann:/bin/sh\n";
+    let passwd = "root:x:0:0:root:/:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\nann:x:1000:1000:Ann:/srv/ann:/bin/sh\n";
     assert_eq!(sniffed(passwd).dialect.delimiter, Delimiter::from(b':'));
     for file in [
         "10:20:30\n10:20:31\n10:20:32\n",
@@ -659,4 +659,109 @@ fn a_header_over_numbers_may_be_repeated() {
     let sniffed = sniffed("id,name\n1,x\nid,name\n2,y\nid,name\n");
     assert!(sniffed.header);
     assert_eq!(sniffed.numbers, [true, false]);
+}
+
+#[test]
+fn an_escape_outside_of_quotes_is_recognised_where_records_are_regular_only_so() {
+    let row = |at: usize| format!("{at}\tname {at}\tOslo\\\tNorway\t\\N\n");
+    let file: String = ["id\tname\tplace\tnote\n".to_owned()].into_iter().chain((0..9).map(row)).collect();
+    let recognised = sniffed(&file);
+    assert_eq!((recognised.dialect.unquoted_escape(), recognised.fields), (Some(b'\\'), 4));
+    assert_eq!(
+        recognised.notes()[0].to_string(),
+        "\\ makes the next character text, outside of quotes, too, and \\N is NULL; `escape = none` reads it as text"
+    );
+    // Paths that end with a backslash are text, and so is the mark of NULL where nothing is escaped.
+    for file in ["id,path,n\n1,C:\\,5\n2,D:\\,6\n3,E:\\x\\,7\n", "id,name\n1,\\N\n2,ann\n3,\\N\n"] {
+        assert_eq!(sniffed(file).dialect.escape, None, "{file}");
+    }
+}
+
+#[test]
+fn a_given_escape_works_outside_of_quotes_where_it_would_mean_nothing_else() {
+    let given = || Given { escape: Some(Some(b'\\')), ..Given::default() };
+    let escape = |file: &str, given| sniff(file.as_bytes(), true, &given).dialect.unquoted_escape();
+    let plain = "id,name\n1,\\N\n2,ann\n";
+    assert_eq!(escape(plain, given()), Some(b'\\'));
+    assert_eq!(escape(plain, Given { quote: Some(None), ..given() }), Some(b'\\'));
+    // With quotes, sound files mean what they always meant.
+    assert_eq!(escape(plain, Given { quote: Some(Some(b'"')), ..given() }), None);
+    assert_eq!(escape("id,name\n1,\"a\\\"\"\n2,\\N\n", given()), None);
+    let both = "id,name\n1,\"a\\\"\"\n2,x\\,y\n3,\\N\n";
+    assert_eq!(escape(both, Given { quote: Some(Some(b'"')), ..given() }), Some(b'\\'));
+    assert_eq!(escape(both, Given { escape: Some(None), ..Given::default() }), None);
+}
+
+#[test]
+fn delimiters_at_the_ends_of_rows_or_of_the_header_alone_are_recognised() {
+    let of = |file: &str| {
+        let sniffed = sniffed(file);
+        (sniffed.trailing_delimiter, sniffed.fields, sniffed.skip_lines, sniffed.certain)
+    };
+    for file in ["id,name\n1,Ann,\n2,Bob,\n", "name,city\nAnn,Oslo,\nBob,Rome,\nCid,Bern,\n", "id,n\n1,x,\n"]
+    {
+        assert_eq!(of(file), (Some(TrailingDelimiter::Rows), 2, 0, true), "{file}");
+    }
+    assert_eq!(of("id,name,\n1,Ann\n2,Bob\n3,Cid\n"), (Some(TrailingDelimiter::Header), 2, 0, true));
+    // A text in the last field, or a name for it: no delimiter without a field.
+    for file in ["id,name\n1,Ann,x\n2,Bob,\n3,Cid,\n", "id,name,\n1,Ann,\n2,Bob,\n"] {
+        assert_eq!(of(file).0, None, "{file}");
+    }
+    let notes = |file: &str| sniffed(file).notes().iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(
+        notes("\u{feff}\u{feff}id,name\n1,Ann,\n2,Bob,\n\u{1a}"),
+        [
+            "the file begins with 2 byte order marks, which are skipped",
+            "the rows end with a delimiter that the header does not have; it separates nothing",
+        ]
+    );
+}
+
+#[test]
+fn front_matter_and_titles_as_wide_as_the_table_are_skipped() {
+    for (file, lines) in [
+        ("---\ntitle: Sales, of May\ntags:\n  - a\n---\nid,name\n1,Ann\n2,Bob\n", 5),
+        ("Sales 2024,,\nid,name,price\n1,Ann,3.5\n2,Bob,4\n", 1),
+        ("Sales,2024\nid,name\n1,Ann\n2,Bob\n", 1),
+        ("Sales,2024\nid,name,price\n1,Ann,3.5\n2,Bob,4\n", 1),
+        ("Sales of May,,\nin Oslo,,\n,,\nid,name,price\n1,Ann,3.5\n", 3),
+        ("name,2019,2020\nann,1,2\nbob,3,4\n", 0),
+        ("id,mass\n,kg\n1,5.5\n2,6\n", 0),
+        ("---,x\n1,2\n3,4\n", 0),
+    ] {
+        let sniffed = sniffed(file);
+        assert_eq!((sniffed.skip_lines, sniffed.header), (lines, true), "{file}");
+    }
+}
+
+#[test]
+fn comments_may_be_more_than_records() {
+    let file: String = (0..9)
+        .map(|row| format!("# checked by Ann, Bob and Cid\n# on day {row}\n{row},x,{row}.5\n"))
+        .collect();
+    let sniffed = sniffed(&format!("id,name,price\n{file}"));
+    assert_eq!((sniffed.dialect.comment, sniffed.fields, sniffed.certain), (Some(b'#'), 3, true));
+}
+
+#[test]
+fn a_row_of_units_is_noted_and_stays_a_row() {
+    let note = |file: &str| {
+        sniffed(file).notes().iter().map(ToString::to_string).find(|note| note.contains("units"))
+    };
+    let said = "line 2, below the header, seems to have units, such as \"kg\", and is loaded as a row";
+    assert_eq!(note("id,mass\n,kg\n1,5.5\n").as_deref(), Some(said));
+    assert_eq!(note("id,mass,speed\n-,kg,m/s\n1,5.5,3\n2,,4\n").as_deref(), Some(said));
+    for file in ["id,name\n,ann\n1,bob\n", "id,mass\n1,5.5\n2,kg\n", "id,mass\n1,kg\n2,5.5\n"] {
+        assert_eq!(note(file), None, "{file}");
+    }
+}
+
+#[test]
+fn records_that_end_with_the_separator_of_ascii_are_refused_with_what_makes_lines_of_them() {
+    let file = "id\u{1f}name\u{1e}1\u{1f}Ann\u{1e}2\u{1f}Bob\u{1e}";
+    let (message, hint) = sniffed(file).refusal().unwrap();
+    assert_eq!(message.to_string(), "records end with the byte 0x1e, not with line ends");
+    assert!(hint.to_string().contains(r"tr '\n\036' ' \n'"));
+    // What the hint makes of it.
+    assert_eq!(recognised_as(&file.replace('\u{1e}', "\n")), "delimiter \\x1f, quote \", header");
 }
