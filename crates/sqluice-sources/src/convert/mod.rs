@@ -18,6 +18,7 @@
 mod boolean;
 mod date;
 mod number;
+mod reading;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use boolean::Words;
 pub use date::DIRECTIVES;
 use date::DateFormat;
 use number::Marks;
+pub use reading::Reading;
 pub use source::{ConvertedColumn, Converting};
 use sqluice_core::batch::Value;
 use sqluice_core::batch::describe;

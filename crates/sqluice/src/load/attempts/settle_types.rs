@@ -1,13 +1,15 @@
 //! Types that no sample can decide: all files are read once, for the names of their columns and for the values of the columns in doubt.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
-use sqluice_core::error::Result;
+use sqluice_core::error::{Place, Result};
 use sqluice_core::progress::Progress;
-use sqluice_sources::infer;
+use sqluice_core::source::Source;
+use sqluice_sources::infer::{self, Found, Inferred, Scanned};
 
 use crate::load::PreparedLoad;
-use crate::load::files::bad_files;
+use crate::load::files::{bad_files, refusing};
 use crate::load::tables::existing;
 use crate::load::tables::table::LoadTable;
 
@@ -77,11 +79,42 @@ impl PreparedLoad {
         stop.check()?;
         let table = &mut tables[index];
         let columns = table.columns_in_doubt(schema);
-        let (evidence, read) = {
+        let (scanned, read) = {
             let mut source = table.types_source(&columns, load, schema)?;
             infer::scan(&mut *source, &columns, plan.threads, stop, progress)
         };
-        table.settle(&evidence);
+        let places = {
+            let mut source = table.types_source(&columns, load, schema)?;
+            places(&mut *source, &columns, &scanned)
+        };
+        table.settle(scanned.into_iter().zip(places).collect());
         read
     }
+}
+
+/// Returns the places of the values that notes may show about the columns that have turned out to be TEXT. The parts before these values are
+/// read again, but not decoded.
+fn places(
+    source: &mut dyn Source,
+    columns: &[usize],
+    scanned: &[Scanned],
+) -> Vec<Vec<(Found, Option<Place>)>> {
+    let shown = |scanned: &Scanned| match scanned.evidence.conclude() {
+        Inferred::Text => scanned.kinds.shown().into_iter().map(|found| (found.clone(), None)).collect(),
+        _ => Vec::new(),
+    };
+    let mut places: Vec<Vec<(Found, Option<Place>)>> = scanned.iter().map(shown).collect();
+    let parts: BTreeSet<u64> = places.iter().flatten().map(|(found, _)| found.part).collect();
+    for index in 0..parts.last().map_or(0, |last| last + 1) {
+        let Ok(Some(mut part)) = source.next_part() else { break };
+        if !parts.contains(&index) {
+            continue;
+        }
+        for (column, places) in columns.iter().zip(&mut places) {
+            for (found, place) in places.iter_mut().filter(|(found, _)| found.part == index) {
+                *place = refusing::place_in(&mut *part, found.row, *column);
+            }
+        }
+    }
+    places
 }

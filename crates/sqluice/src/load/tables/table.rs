@@ -12,7 +12,7 @@ use sqluice_engine::plan::ExpectedRows;
 use sqluice_engine::report::InputReport;
 use sqluice_sources::convert::Conversion;
 use sqluice_sources::csv::COLUMNS_MAX;
-use sqluice_sources::infer::{Evidence, Inferred, Watched};
+use sqluice_sources::infer::{Evidence, Found, Inferred, Kinds, Scanned, Watched};
 
 use crate::load::files::bad_files::BadFile;
 use crate::load::files::default_value;
@@ -52,6 +52,10 @@ struct MadeColumn {
     /// `true` if the values are numbers, however they are written.
     is_number: bool,
     evidence: Evidence,
+    /// The kinds of all values, once all were read for the type.
+    kinds: Option<Kinds>,
+    /// The places of the values among them that notes may show.
+    places: Vec<(Found, Option<Place>)>,
 }
 
 impl MadeColumn {
@@ -170,6 +174,8 @@ impl LoadTable {
                             .map(|(_, declared)| declared.clone())
                             .or(file.type_of(field).map(str::to_owned)),
                         evidence: file.evidence[field],
+                        kinds: None,
+                        places: Vec::new(),
                     });
                 }
             }
@@ -381,11 +387,20 @@ impl LoadTable {
         watched.collect()
     }
 
-    /// Takes the evidence of all values for the columns in doubt.
-    pub(crate) fn settle(&mut self, evidence: &[Evidence]) {
+    /// Takes the facts that all values show about the columns in doubt, each with the places of the values that notes may show.
+    pub(crate) fn settle(&mut self, scanned: Vec<(Scanned, Vec<(Found, Option<Place>)>)>) {
         let made = self.made.iter_mut().filter(|made| made.is_in_doubt());
-        made.zip(evidence).for_each(|(made, evidence)| made.evidence = *evidence);
+        for (made, (Scanned { evidence, kinds }, places)) in made.zip(scanned) {
+            made.evidence = evidence;
+            (made.kinds, made.places) = (Some(kinds), places);
+        }
         self.settled = true;
+    }
+
+    /// Returns the kinds of all values of a column, if all were read for the type, and the places of some of these values.
+    pub(crate) fn kinds_of_all(&self, name: &str) -> Option<(&Kinds, &[(Found, Option<Place>)])> {
+        let made = self.made.iter().find(|made| made.name.eq_ignore_ascii_case(name))?;
+        Some((made.kinds.as_ref()?, &made.places))
     }
 
     /// Returns the type of a column, if the type follows from the values.
