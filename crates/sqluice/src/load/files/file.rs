@@ -37,7 +37,7 @@ pub(crate) struct LoadFile {
     pub(crate) places: Option<Vec<Place>>,
     /// The evidence for the type of each column: the file's declaration, or the rows of the sample that are loaded.
     pub(crate) evidence: Vec<Evidence>,
-    /// The kinds of each field's values in the sample. Rows are those of the sample's parts.
+    /// The kinds of each field's values in the sample, which counts as one part.
     pub(crate) kinds: Vec<Kinds>,
     /// The places of values of the sample that were looked for, each with its field.
     places_of_values: Vec<(usize, Found, Option<Place>)>,
@@ -301,10 +301,7 @@ impl LoadFile {
         let map = (0..self.names.len()).map(ColumnFrom::Field).collect();
         let as_text = vec![false; self.names.len()];
         let mut source = self.sample_source(map, &as_text, u64::MAX).ok()?;
-        for _ in 0..found.part {
-            source.next_part().ok()??;
-        }
-        refusing::place_in(&mut *source.next_part().ok()??, found.row, field)
+        refusing::place_in_source(&mut *source, found.row, field)
     }
 
     /// Returns `true` if no row can bring a column that is not known.
@@ -339,7 +336,6 @@ impl LoadFile {
             evidence: vec![Evidence::new(); self.names.len()],
             kinds: vec![Kinds::default(); self.names.len()],
             rowids: self.rowid_field(load).map(|field| (field, Ascending::default())),
-            next: (0, 0),
             rows: 0,
             bad_rows: 0,
             typed: false,
@@ -351,7 +347,6 @@ impl LoadFile {
                 observer.first_fault.get_or_insert(error);
                 break;
             }
-            observer.next = (observer.next.0 + 1, 0);
         }
         let Observer { evidence, kinds, rowids, rows, first_fault, .. } = observer;
         self.all_bad = rows > 0 && observer.bad_rows == rows;
@@ -414,8 +409,6 @@ struct Observer {
     evidence: Vec<Evidence>,
     rowids: Option<(usize, Ascending)>,
     kinds: Vec<Kinds>,
-    /// The number of the part, and its next row.
-    next: (u64, u64),
     rows: u64,
     bad_rows: u64,
     typed: bool,
@@ -426,7 +419,7 @@ impl Sink for Observer {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
         let columns = self.evidence.iter_mut().zip(&mut self.kinds).zip(&batch.columns);
         columns.for_each(|((evidence, kinds), column)| {
-            kinds.see(evidence, column, batch.rows, self.typed, self.next);
+            kinds.see(evidence, column, batch.rows, self.typed, (0, self.rows));
         });
         if let Some((field, ascending)) = &mut self.rowids
             && let Some(column) = batch.columns.get(*field)
@@ -434,14 +427,12 @@ impl Sink for Observer {
             ascending.see(column, batch.rows);
         }
         self.rows += batch.rows as u64;
-        self.next.1 += batch.rows as u64;
         Ok(())
     }
 
     fn bad_row(&mut self, bad: BadRow) -> Result<()> {
         self.first_fault.get_or_insert(bad.error);
         self.rows += 1;
-        self.next.1 += 1;
         self.bad_rows += 1;
         Ok(())
     }

@@ -12,7 +12,7 @@ use sqluice_sources::infer::{Found, Inferred, Kinds};
 use crate::load::files::file::LoadFile;
 use crate::load::request::Request;
 use crate::load::request::type_names;
-use crate::load::tables::table::LoadTable;
+use crate::load::tables::table::{LoadTable, Places};
 
 /// A column just misses a numeric type if at most one of this many values is no number.
 const ONE_OF: u64 = 5;
@@ -46,7 +46,7 @@ pub(crate) fn report(table: &mut LoadTable, load: &Request, declared: &Table, re
 struct Values<'t> {
     kinds: Kinds,
     /// The places of values, if all values were read.
-    places: Option<Vec<(Found, Option<Place>)>>,
+    places: Option<Places>,
     files: &'t mut [LoadFile],
     /// The field of each file, if the file has the column.
     fields: &'t [Option<usize>],
@@ -55,7 +55,7 @@ struct Values<'t> {
 impl<'t> Values<'t> {
     fn of(table: &'t mut LoadTable, name: &str, fields: &'t [Option<usize>]) -> Values<'t> {
         if let Some((kinds, places)) = table.kinds_of_all(name) {
-            let (kinds, places) = (kinds.clone(), Some(places.to_vec()));
+            let (kinds, places) = (kinds.clone(), Some(places.clone()));
             return Values { kinds, places, files: &mut table.files, fields };
         }
         let mut kinds = Kinds::default();
@@ -120,7 +120,8 @@ fn just_missed(values: &mut Values<'_>, column: &str) -> Option<MissedType> {
     };
     // Without the NULL markers nothing is wrong.
     let is_settled = others == 0 && reading.is_none() && kinds.concluded().is_some();
-    if is_settled || kinds.given_up || kinds.has_codes || all == 0 || others * ONE_OF > all {
+    let is_rare = reading.is_none() && kinds.numbers < (ONE_OF - 1) * others.max(1);
+    if is_settled || is_rare || kinds.given_up || kinds.has_codes || all == 0 || others * ONE_OF > all {
         return None;
     }
     let found = match reading {

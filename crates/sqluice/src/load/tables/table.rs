@@ -43,6 +43,9 @@ pub(crate) struct LoadTable {
     pub(crate) overlaps: bool,
 }
 
+/// Values, each with its place if that was found.
+pub(crate) type Places = Vec<(Found, Option<Place>)>;
+
 /// A column that is made for the files.
 struct MadeColumn {
     name: String,
@@ -55,7 +58,7 @@ struct MadeColumn {
     /// The kinds of all values, once all were read for the type.
     kinds: Option<Kinds>,
     /// The places of the values among them that notes may show.
-    places: Vec<(Found, Option<Place>)>,
+    places: Places,
 }
 
 impl MadeColumn {
@@ -125,14 +128,6 @@ impl LoadTable {
                 None => self.files.push(file),
             }
         }
-        let columns = self.made.len() + declared.map_or(0, |table| table.columns.len());
-        if columns > COLUMNS_MAX {
-            let message = format!(
-                "table {} would have {columns} columns, and a table of SQLite has at most {COLUMNS_MAX}",
-                self.name
-            );
-            return Err(Error::input(message).hint(message![Setting::Columns, " names those to load"]));
-        }
         if let (Some(order), None) = (&load.columns, declared) {
             let place =
                 |made: &MadeColumn| order.iter().position(|name| name.eq_ignore_ascii_case(&made.name));
@@ -154,6 +149,15 @@ impl LoadTable {
             && let Some((field, _)) = wanted().find(|(_, name)| !makes(name))
         {
             return Err(self.unknown_column(declared, file, field));
+        }
+        let new = wanted().filter(|(_, name)| !makes(name)).count();
+        let columns = self.made.len() + new + declared.map_or(0, |table| table.columns.len());
+        if columns > COLUMNS_MAX {
+            let message = format!(
+                "table {} would have {columns} columns, and a table of SQLite has at most {COLUMNS_MAX}",
+                self.name
+            );
+            return Err(Error::input(message).hint(message![Setting::Columns, " names those to load"]));
         }
         for (field, name) in wanted() {
             match self.made.iter_mut().find(|made| made.name.eq_ignore_ascii_case(name)) {
@@ -388,7 +392,7 @@ impl LoadTable {
     }
 
     /// Takes the facts that all values show about the columns in doubt, each with the places of the values that notes may show.
-    pub(crate) fn settle(&mut self, scanned: Vec<(Scanned, Vec<(Found, Option<Place>)>)>) {
+    pub(crate) fn settle(&mut self, scanned: Vec<(Scanned, Places)>) {
         let made = self.made.iter_mut().filter(|made| made.is_in_doubt());
         for (made, (Scanned { evidence, kinds }, places)) in made.zip(scanned) {
             made.evidence = evidence;
@@ -398,7 +402,7 @@ impl LoadTable {
     }
 
     /// Returns the kinds of all values of a column, if all were read for the type, and the places of some of these values.
-    pub(crate) fn kinds_of_all(&self, name: &str) -> Option<(&Kinds, &[(Found, Option<Place>)])> {
+    pub(crate) fn kinds_of_all(&self, name: &str) -> Option<(&Kinds, &Places)> {
         let made = self.made.iter().find(|made| made.name.eq_ignore_ascii_case(name))?;
         Some((made.kinds.as_ref()?, &made.places))
     }
