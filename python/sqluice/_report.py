@@ -52,6 +52,28 @@ class MissedType:
     """Values that were counted: those that decided on the types first."""
     others: int
     """Those among them that are no numbers."""
+    read_by: tuple[tuple[str, ...], ...] = ()
+    """The parameters that read the others as numbers, each with its value: `("thousands", "price=,")`."""
+
+
+@dataclass(frozen=True, slots=True)
+class NullMarkers:
+    """Texts that other programs write for NULL, and that a column keeps."""
+
+    tokens: tuple[str, ...]
+    """The most frequent of these texts, such as `NA`."""
+    readable: bool
+    """Whether `null=[...]` reads these texts as NULL. JSON has a NULL of its own."""
+    type: str | None
+    """The number type of the column without these texts, if all other values are numbers."""
+    value: str
+    """The first of these texts."""
+    file: str | None
+    line: int | None
+    nulls: int
+    """The number of values that are such a text."""
+    values: int
+    """The number of values, these texts included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +94,7 @@ class ColumnReport:
     type: str
     conversion: str | None
     """How its text is converted, if that was asked for: `date %d.%m.%Y`."""
+    nulls: NullMarkers | None
     missed: MissedType | None
     changed: ChangedText | None
 

@@ -37,8 +37,12 @@ pub(crate) fn in_flags(text: &str) -> String {
 pub(crate) fn flag(setting: Setting, value: Option<&str>) -> String {
     let name = flag_name(setting);
     match value {
-        // The shell keeps the quotes around a name.
-        Some(value) if value.contains('"') => format!("--{name} '{}'", value.replace('\'', "'\\''")),
+        // The shell changes these characters.
+        Some(value)
+            if value.contains(['"', '\\', '#', '?', '(', ')', '<', '>', '\'']) || value.ends_with(' ') =>
+        {
+            format!("--{name} '{}'", value.replace('\'', "'\\''"))
+        }
         Some(value) => format!("--{name} {value}"),
         None => format!("--{name}"),
     }

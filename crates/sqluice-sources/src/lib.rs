@@ -4,7 +4,7 @@
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
 //! * `input`: files and pipes as UTF-8 text, decompressed
-//! * `infer`: the types that values have; `convert`: text of other forms as dates, booleans and numbers
+//! * `convert`: text of other forms as dates, booleans and numbers; `infer`: the types that values have
 //! * `needles`: bytes that matter, found as bits; `text`: what sources of text share; `give`: rows to the sink, refused ones one by one
 //! * `csv`, `json`, `arrow`, `parquet`, `tpch`: the parsers of each format
 //! * `formats`: the formats of files that can be loaded

@@ -1,7 +1,7 @@
 //! The columns of loaded tables, in words.
 
 use sqluice::error::Setting;
-use sqluice::plan::{ColumnReport, MissedType};
+use sqluice::plan::{ColumnReport, MissedType, NullMarkers};
 use sqluice::report::TableReport;
 
 use crate::printer::Printer;
@@ -54,6 +54,7 @@ pub(super) fn remarks(table: &str, columns: &[ColumnReport]) -> Vec<String> {
     let mut remarks = Vec::new();
     let mut near_types: Vec<(&str, Vec<(&str, &MissedType)>)> = Vec::new();
     for column in columns {
+        remarks.extend(column.nulls.as_ref().map(|nulls| keeps_nulls(table, &column.name, nulls)));
         match &column.missed {
             // All values are numbers: columns of the same kind share a remark.
             Some(missed) if missed.others == 0 => {
@@ -64,7 +65,7 @@ pub(super) fn remarks(table: &str, columns: &[ColumnReport]) -> Vec<String> {
                 });
                 near_types[place].1.push((&column.name, missed));
             }
-            Some(missed) => remarks.push(has_other_values(table, &column.name, missed)),
+            Some(missed) => remarks.push(has_other_values(table, column, missed)),
             None => {}
         }
         if let Some(changed) = &column.changed {
@@ -96,19 +97,58 @@ fn would_read_otherwise(table: &str, near: &str, columns: &[(&str, &MissedType)]
 }
 
 /// A column of numbers but for some values.
-fn has_other_values(table: &str, column: &str, missed: &MissedType) -> String {
-    let MissedType { near, value, values, others, .. } = missed;
+fn has_other_values(table: &str, column: &ColumnReport, missed: &MissedType) -> String {
+    let MissedType { near, value, values, others, read_by, .. } = missed;
+    let name = &column.name;
     let place = place(missed.file.as_deref(), missed.line);
+    let (a_number, numbers) = match read_by.is_empty() {
+        true => ("a number", "numbers"),
+        false => ("a plain number", "plain numbers"),
+    };
     let why = match others {
-        1 => format!("{value:?}{place} is not a number, the only one of {} values", grouped(*values)),
+        1 => format!("{value:?}{place} is not {a_number}, the only one of {} values", grouped(*values)),
         _ => format!(
-            "{} of {} values are not numbers, such as {value:?}{place}",
+            "{} of {} values are not {numbers}, such as {value:?}{place}",
             grouped(*others),
             grouped(*values)
         ),
     };
-    let flag = terms::flag(Setting::Type, Some(&format!("{column}={near}")));
-    format!("note: {table}.{column} is TEXT, not {near}: {why}; {flag} makes it {near}")
+    let nulls = column.nulls.iter().flat_map(null_flags);
+    let read_by = read_by.iter().filter_map(|(setting, value)| {
+        let setting = Setting::all().find(|known| known.name() == *setting)?;
+        Some(terms::flag(setting, Some(value)))
+    });
+    let mut flags: Vec<String> = nulls.chain(read_by).collect();
+    let does = match missed.read_by.is_empty() {
+        true => {
+            flags.push(terms::flag(Setting::Type, Some(&format!("{name}={near}"))));
+            format!("makes it {near}")
+        }
+        false => "reads them".to_owned(),
+    };
+    format!("note: {table}.{name} is TEXT, not {near}: {why}; {} {does}", flags.join(" "))
+}
+
+/// A column that keeps texts which other programs write for NULL.
+fn keeps_nulls(table: &str, column: &str, nulls: &NullMarkers) -> String {
+    let place = place(nulls.file.as_deref(), nulls.line);
+    let is_text = nulls.near.map_or(String::new(), |near| format!(" is TEXT, not {near}, and"));
+    let (count, values) = (grouped(nulls.nulls), grouped(nulls.values));
+    let which = match nulls.nulls {
+        1 => format!("{:?}{place}, one of {values} values", nulls.value),
+        _ => format!("{:?}{place} and the like, {count} of {values} values", nulls.value),
+    };
+    let remedy = match nulls.readable {
+        true => format!("{} reads NULL", null_flags(nulls).join(" ")),
+        false => "null without quotes is NULL".to_owned(),
+    };
+    format!("note: {table}.{column}{is_text} keeps {which}, as text; {remedy}")
+}
+
+/// Returns the flags that read the texts of a column as NULL.
+fn null_flags(nulls: &NullMarkers) -> Vec<String> {
+    let tokens = nulls.tokens.iter().filter(|_| nulls.readable);
+    tokens.map(|token| terms::flag(Setting::Null, Some(token))).collect()
 }
 
 fn place(file: Option<&std::path::Path>, line: Option<u64>) -> String {

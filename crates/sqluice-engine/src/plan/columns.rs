@@ -18,14 +18,41 @@ pub struct ColumnReport {
     pub declared_type: String,
     /// How its text is converted, if the user asked for that: `date %d.%m.%Y`.
     pub conversion: Option<String>,
+    /// The texts that other programs write for NULL, if the column keeps such texts among numbers or dates.
+    pub nulls: Option<NullMarkers>,
     /// The type of numbers that it just missed, if its type follows from its values and nearly all of these are numbers.
     pub missed: Option<MissedType>,
     /// A value that the declared type changes.
     pub changed: Option<ChangedText>,
 }
 
-/// Why a column is TEXT although nearly all of its values are numbers. Counts are those of the values that decided on the types
-/// first: the sample of a large file.
+/// Texts that other programs write for NULL, and that a column keeps. The counts are those of the values that were read for the types: the
+/// sample of a large file, or all values if the sample did not decide.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct NullMarkers {
+    /// The most frequent of these texts, such as `NA`.
+    pub tokens: Vec<String>,
+    /// `true` if the setting `null` reads these texts as NULL. JSON has a NULL of its own.
+    pub readable: bool,
+    /// The number type of the column without these texts, if all other values are numbers.
+    #[serde(rename = "type")]
+    pub near: Option<&'static str>,
+    /// The first of these texts.
+    pub value: String,
+    /// The file that has it.
+    #[serde(serialize_with = "path_as_text")]
+    pub file: Option<PathBuf>,
+    /// Its line, counted from 1.
+    pub line: Option<u64>,
+    /// The number of values that are such a text.
+    pub nulls: u64,
+    /// The number of values, these texts included.
+    pub values: u64,
+}
+
+/// Why a column is TEXT although nearly all of its values are numbers. The counts are those of the values that were read for the types: the
+/// sample of a large file, or all values if the sample did not decide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct MissedType {
@@ -44,6 +71,8 @@ pub struct MissedType {
     /// Those among them that are no numbers. If empty, the value that decided is a number, but is not what a float prints
     /// as: `1.10` beside `1.9`.
     pub others: u64,
+    /// The settings that read the others as numbers, each with its value: `thousands`, `price=,`.
+    pub read_by: Vec<(&'static str, String)>,
 }
 
 /// Text that a declared type makes another text of: `01234` becomes 1234.
@@ -64,7 +93,23 @@ pub struct ChangedText {
 impl MissedType {
     /// The type that was missed, and the first value that decided.
     pub fn new(near: &'static str, value: impl Into<String>) -> MissedType {
-        MissedType { near, value: value.into(), file: None, line: None, values: 0, others: 0 }
+        MissedType {
+            near,
+            value: value.into(),
+            file: None,
+            line: None,
+            values: 0,
+            others: 0,
+            read_by: Vec::new(),
+        }
+    }
+}
+
+impl NullMarkers {
+    /// The texts, and the first value that is one of them.
+    pub fn new(tokens: Vec<String>, value: impl Into<String>) -> NullMarkers {
+        let (value, file, line) = (value.into(), None, None);
+        NullMarkers { tokens, readable: false, near: None, value, file, line, nulls: 0, values: 0 }
     }
 }
 
@@ -82,6 +127,7 @@ impl ColumnReport {
             name: column.name.clone(),
             declared_type: column.declared_type.clone(),
             conversion: None,
+            nulls: None,
             missed: None,
             changed: None,
         });

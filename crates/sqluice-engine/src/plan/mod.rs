@@ -14,7 +14,7 @@ use sqluice_core::schema::{Column, Generated, Schema, Table};
 use sqluice_core::size::Mebibytes;
 use sqluice_format::page::{Geometry, PageSize};
 
-pub use columns::{ChangedText, ColumnReport, MissedType};
+pub use columns::{ChangedText, ColumnReport, MissedType, NullMarkers};
 pub use existing::ExpectedRows;
 
 use crate::options::{

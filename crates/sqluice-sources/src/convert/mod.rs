@@ -19,6 +19,7 @@ mod boolean;
 mod date;
 mod form;
 mod number;
+mod reading;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ pub use date::DIRECTIVES;
 use date::DateFormat;
 pub use form::MomentForm;
 use number::Marks;
+pub use reading::Reading;
 pub use source::{ConvertedColumn, Converting};
 use sqluice_core::batch::Value;
 use sqluice_core::batch::describe;

@@ -6,7 +6,7 @@
 //!
 //!           the fewest digits that read as the float   1.0 2.55 1e-05 52.55889892578125   Python
 //!                                                      1 2.55 1e-7                        JavaScript
-//!           15 digits, 6 digits, ...                   100000 1e+05 0.333333333333333     R, C: %.15g, %g
+//!           17 digits, 15 digits, 6 digits, ...        100000 1e+05 0.10000000000000001   R, C: %.17g, %.15g, %g
 //!           a fixed number of decimals                 17.00 24.50                        C: %.2f
 //!           a fixed number before an exponent          1.70e+01 2.45e+01                  C: %.2e
 //!
@@ -251,6 +251,30 @@ impl Evidence {
         }
     }
 
+    /// Returns `true` if the values are numbers that the shortest digits of what a numeric type stores give back.
+    pub(super) fn reads_back(&self) -> bool {
+        match self.conclude() {
+            Inferred::Integer => true,
+            Inferred::Real => self.printers.has(Printer::Shortest),
+            Inferred::Text => false,
+        }
+    }
+
+    /// Returns `true` if a value is a whole number without a point.
+    pub(super) fn has_bare(&self) -> bool {
+        self.flags & BARE != 0
+    }
+
+    /// Returns `true` if a value has a point or an exponent.
+    pub(super) fn has_pointed(&self) -> bool {
+        self.flags & (WITH_POINT | WITH_EXPONENT) != 0
+    }
+
+    /// Returns `true` if the values are integers, and no float holds one of them.
+    pub(super) fn has_unheld(&self) -> bool {
+        self.conclude() == Inferred::Integer && !self.printers.has(Printer::Shortest)
+    }
+
     /// Whether no value has a point, and some would need one to be taken for floats.
     fn may_be_codes(&self) -> bool {
         let has = |exponent| exponent != u16::MAX;
@@ -333,6 +357,14 @@ impl Evidence {
         };
         let styles = if self.exponent_min < bare_min { Styles::PLUS } else { Styles::ALL };
         !self.styles.and(styles).is_empty()
+    }
+
+    /// Adds the first `rows` values of a column. `typed` is `true` if the source knows which values are numbers and which are text.
+    pub(super) fn see_batch(&mut self, column: &Column<'_>, rows: usize, typed: bool) {
+        match typed {
+            true => self.see_typed(column, rows),
+            false => self.see(column, rows),
+        }
     }
 
     /// The texts among the first `rows` values of a column; values that have a type already say nothing.

@@ -7,6 +7,7 @@
 //! ```
 //!
 //! * [`Evidence`] is what is known of a column: it holds the rules.
+//! * [`Kinds`] are the reasons why a column is TEXT, for notes.
 //! * [`Watch`] looks at the rows beside a load that goes by a guess, and stops it once that is wrong.
 //! * [`scan`] looks at all rows before anything is loaded.
 //!
@@ -14,6 +15,7 @@
 //! are seen.
 
 mod evidence;
+mod kinds;
 mod printers;
 mod scan;
 mod short;
@@ -23,7 +25,8 @@ mod watch;
 mod written;
 
 pub use evidence::{Evidence, Inferred};
-pub use scan::scan;
+pub use kinds::{Found, Kinds};
+pub use scan::{Scanned, scan};
 pub use watch::{Watch, Watched};
 
 use sqluice_core::batch::Batch;
@@ -32,9 +35,6 @@ use sqluice_core::batch::Batch;
 /// ([`Part::is_typed`](sqluice_core::source::Part::is_typed)).
 fn see_all(evidence: &mut [Evidence], columns: &[usize], batch: &Batch<'_>, typed: bool) {
     for (evidence, &column) in evidence.iter_mut().zip(columns) {
-        match typed {
-            true => evidence.see_typed(&batch.columns[column], batch.rows),
-            false => evidence.see(&batch.columns[column], batch.rows),
-        }
+        evidence.see_batch(&batch.columns[column], batch.rows, typed);
     }
 }

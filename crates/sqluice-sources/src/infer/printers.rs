@@ -3,7 +3,8 @@
 /// How the digits of a float are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Printer {
-    /// The fewest that read as the float: Python, JavaScript, Java, Rust and others. Below 15 digits also `%.15g`, `%g`.
+    /// The fewest that read as the float: Python, JavaScript, Java, Rust and others. At most 17, without zeros at the end: `%.17g`,
+    /// `%.15g`, `%g`, R, and floats of 32 bits as they are in 64.
     Shortest,
     /// Fifteen at most, but all of a whole number: R.
     Fifteen,

@@ -7,10 +7,19 @@ use sqluice_core::error::Result;
 use sqluice_core::progress::{Amount, Cancel, Context};
 use sqluice_core::source::{BadRow, Part, Refused, Sink, Source, scan};
 
-use super::{Evidence, see_all};
+use super::{Evidence, Kinds};
 
-/// The evidence of each of `columns`, over all rows of the source except malformed ones, which the load reports. The progress is given the
-/// bytes of each part; the caller names the phase.
+/// The facts about a column that all of its values show.
+#[derive(Clone, Debug)]
+pub struct Scanned {
+    /// The evidence of all values.
+    pub evidence: Evidence,
+    /// The kinds of the values. Parts and rows are those of the scanned source.
+    pub kinds: Kinds,
+}
+
+/// Returns the facts about each of `columns`, over all rows of the source except malformed ones, which the load reports. The progress is
+/// given the bytes of each part; the caller names the phase.
 ///
 /// What is known when the source can't be read any further is returned with the error.
 pub fn scan(
@@ -18,18 +27,21 @@ pub fn scan(
     columns: &[usize],
     threads: usize,
     context: &Context<'_>,
-) -> (Vec<Evidence>, Result<()>) {
-    let begin = || vec![Evidence::new(); columns.len()];
-    let look = |evidence: &mut Vec<Evidence>, _: u64, part: &mut dyn Part| {
+) -> (Vec<Scanned>, Result<()>) {
+    let begin = || vec![Scanned { evidence: Evidence::new(), kinds: Kinds::exact() }; columns.len()];
+    let look = |scanned: &mut Vec<Scanned>, index: u64, part: &mut dyn Part| {
         let typed = part.is_typed();
-        part.decode(&mut Scanning { columns, cancel: &context.cancel, evidence, typed })?;
+        part.decode(&mut Scanning { columns, cancel: &context.cancel, scanned, typed, next: (index, 0) })?;
         context.progress.advance(Amount { rows: 0, bytes: part.input_bytes() });
         Ok(())
     };
     let (seen, read) = scan::scan(source, threads, &context.cancel, begin, look);
     let mut all = begin();
-    for evidence in seen {
-        all.iter_mut().zip(evidence).for_each(|(all, evidence)| all.merge(evidence));
+    for seen in seen {
+        for (all, scanned) in all.iter_mut().zip(seen) {
+            all.evidence.merge(scanned.evidence);
+            all.kinds.merge(&scanned.kinds);
+        }
     }
     (all, read)
 }
@@ -38,18 +50,24 @@ pub fn scan(
 struct Scanning<'a> {
     columns: &'a [usize],
     cancel: &'a Cancel,
-    evidence: &'a mut [Evidence],
+    scanned: &'a mut [Scanned],
     typed: bool,
+    /// The number of the part, and its next row.
+    next: (u64, u64),
 }
 
 impl Sink for Scanning<'_> {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
         self.cancel.check()?;
-        see_all(self.evidence, self.columns, batch, self.typed);
+        for (Scanned { evidence, kinds }, &column) in self.scanned.iter_mut().zip(self.columns) {
+            kinds.see(evidence, &batch.columns[column], batch.rows, self.typed, self.next);
+        }
+        self.next.1 += batch.rows as u64;
         Ok(())
     }
 
     fn bad_row(&mut self, _: BadRow) -> Result<()> {
+        self.next.1 += 1;
         self.cancel.check()
     }
 }

@@ -16,6 +16,12 @@ use sqluice_format::value::Value;
 /// Significant digits that every float keeps.
 const DIGITS_MAX: usize = 15;
 
+/// Significant digits that tell every float from its neighbours.
+const FLOAT_DIGITS_MAX: usize = 17;
+
+/// Digits behind the point that the exact decimal of a float has at most, with an exponent.
+const EXACT_DIGITS_MAX: usize = 770;
+
 /// Decimals with which SQLite's arithmetic, 96 bits of a power of ten, can't but round as it should.
 const DECIMALS_PROVEN: usize = 17;
 
@@ -140,17 +146,43 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// Whether its digits are the fewest that read as `real`.
+    /// Returns `true` if its digits are the fewest that read as `real`, or at most 17 that `real` has, without zeros at their end.
     fn is_shortest(&self, real: f64) -> bool {
-        let Some(Notation { digits, exponent }) = self.notation() else { return real == 0.0 };
-        if digits > 17 {
+        let Some(notation) = self.notation() else { return real == 0.0 };
+        if notation.digits > FLOAT_DIGITS_MAX {
             return false;
         }
         let mut printed = Short::default();
-        if write!(printed, "{real:e}").is_err() {
-            return false;
+        let is_fewest = write!(printed, "{real:e}").is_ok() && self.has_digits(notation, printed.text());
+        is_fewest || (notation.digits > DIGITS_MAX && self.is_rounded(notation, real))
+    }
+
+    /// Returns `true` if `real` rounded to as many digits is printed so. Halfway between two decimals, printers take either.
+    #[cold]
+    fn is_rounded(&self, notation: Notation, real: f64) -> bool {
+        if self.has_digits(notation, &format!("{real:.*e}", notation.digits - 1)) {
+            return true;
         }
-        let Some((mantissa, power)) = printed.text().split_once('e') else { return false };
+        let exact = format!("{real:.*e}", EXACT_DIGITS_MAX);
+        let Some((mantissa, power)) = exact.split_once('e') else { return false };
+        // The digits, with a point behind the first and a sign before it.
+        let end = usize::from(real < 0.0) + notation.digits + 1;
+        let (kept, rest) = mantissa.split_at(end.min(mantissa.len()));
+        let is_halfway = rest.trim_end_matches('0') == "5";
+        let up = || {
+            let digits: String = kept.chars().filter(char::is_ascii_digit).collect();
+            digits.parse().map_or_else(|_| String::new(), |digits: u64| (digits + 1).to_string())
+        };
+        let written = self.digits().skip_while(|&digit| digit == b'0').take(notation.digits);
+        let down = kept.bytes().filter(u8::is_ascii_digit);
+        is_halfway
+            && power.parse() == Ok(notation.exponent)
+            && (written.clone().eq(down) || written.eq(up().bytes()))
+    }
+
+    /// Returns `true` if a float that is printed with an exponent has these digits.
+    fn has_digits(&self, Notation { digits, exponent }: Notation, printed: &str) -> bool {
+        let Some((mantissa, power)) = printed.split_once('e') else { return false };
         let printed = mantissa.bytes().filter(u8::is_ascii_digit);
         power.parse() == Ok(exponent)
             && printed.eq(self.digits().skip_while(|&digit| digit == b'0').take(digits))

@@ -155,7 +155,7 @@ fn integers_are_canonical_and_fit_64_bits() {
 
 #[test]
 fn floats_are_real_as_any_common_printer_writes_them() {
-    let reals: [&[&str]; 24] = [
+    let reals: [&[&str]; 30] = [
         &["17.00", "24.50"],
         &["3", "1.5"],
         &["3.0", "1.5"],
@@ -180,11 +180,19 @@ fn floats_are_real_as_any_common_printer_writes_them() {
         &["1000000000000000", "0.1"],
         &["0.10000000000000000555", "0.50000000000000000000"],
         &["9007199254740994", "0.5"],
+        // Up to 17 digits, of which not all are needed.
+        &["12.5", "27.200000760000002"],
+        &["0.10000000000000001", "0.5", "17", "1e-05"],
+        &["0.33333333333333331", "100", "1e+17"],
+        // A float of 32 bits, halfway between two decimals of 17 digits.
+        &["130.10000610351562", "0.1"],
+        &["130.10000610351563", "0.1"],
+        &["-130.10000610351563", "0.1"],
     ];
     for values in reals {
         assert_eq!(conclude(values), Inferred::Real, "{values:?}");
     }
-    let texts: [&[&str]; 26] = [
+    let texts: [&[&str]; 29] = [
         &["1.9", "1.10"],
         &["17", "24.50"],
         &["0", "0.0"],
@@ -211,6 +219,9 @@ fn floats_are_real_as_any_common_printer_writes_them() {
         &["12345678901234567890"],
         &["100000000000000000000"],
         &["1.2.3"],
+        &["27.200000760000003", "12.5"],
+        &["130.10000610351564", "0.1"],
+        &["27.200000760000002", "1.10"],
     ];
     let tiny = |zeros: usize| format!("0.{}1", "0".repeat(zeros));
     assert_eq!(conclude(&[&tiny(299)]), Inferred::Real);

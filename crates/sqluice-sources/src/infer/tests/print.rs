@@ -40,6 +40,8 @@ pub(super) const C: Style = Style { letter: 'e', plus: true, width: 2 };
 pub(super) enum Print {
     /// At most this number of significant digits, without trailing zeros; 17: as many as needed.
     Digits(usize, Point, Exponents, Style),
+    /// This number of significant digits, without trailing zeros: `%.17g`.
+    Rounded(usize, Point, Exponents, Style),
     /// As R.
     R,
     /// `%.Nf`
@@ -51,9 +53,14 @@ pub(super) enum Print {
 impl Print {
     pub(super) fn print(self, real: f64) -> String {
         match self {
-            Print::Digits(digits, point, exponents, style) => {
-                let limited = format!("{real:.*e}", digits - 1).parse().unwrap();
-                let (sign, digits, power) = digits_of(if digits < 17 { limited } else { real });
+            Print::Digits(digits, point, exponents, style) if digits < 17 => {
+                Print::Rounded(digits, point, exponents, style).print(real)
+            }
+            Print::Digits(_, point, exponents, style) | Print::Rounded(_, point, exponents, style) => {
+                let (sign, digits, power) = match self {
+                    Print::Rounded(digits, ..) => digits_of_text(real, &format!("{real:.*e}", digits - 1)),
+                    _ => digits_of(real),
+                };
                 let with_exponent = match exponents {
                     Exponents::Beyond(low, high) => real != 0.0 && (power < low || power >= high),
                     Exponents::Shorter => is_shorter_with_exponent(&digits, power),
@@ -85,9 +92,16 @@ impl Print {
 
 /// The sign, the fewest digits that read as the float, and the power of ten of the first.
 fn digits_of(real: f64) -> (String, String, i32) {
-    let text = format!("{real:e}");
+    digits_of_text(real, &format!("{real:e}"))
+}
+
+fn digits_of_text(real: f64, text: &str) -> (String, String, i32) {
     let (mantissa, power) = text.split_once('e').unwrap();
-    let digits = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let digits = match digits.trim_end_matches('0') {
+        "" => "0".to_owned(),
+        digits => digits.to_owned(),
+    };
     (if real.is_sign_negative() { "-" } else { "" }.to_owned(), digits, power.parse().unwrap())
 }
 
@@ -143,6 +157,8 @@ pub(super) fn printer() -> impl Strategy<Value = Print> {
             Print::Digits(15, Point::Always, Exponents::Beyond(-4, 15), C),
         ]),
         2 => (2..=15usize).prop_map(|n| Print::Digits(n, Point::Bare, Exponents::Beyond(-4, n as i32), C)),
+        2 => (16..=17usize).prop_map(|n| Print::Rounded(n, Point::Bare, Exponents::Beyond(-4, n as i32), C)),
+        1 => Just(Print::Rounded(17, Point::Bare, Exponents::Shorter, C)),
         2 => (0..25usize).prop_map(Print::Decimals),
         1 => (1..20usize).prop_map(|decimals| Print::Scientific(decimals, C)),
         1 => (1..20usize).prop_map(|decimals| Print::Scientific(decimals, Style { letter: 'E', ..C })),
@@ -169,6 +185,15 @@ pub(super) fn stored(text: &str) -> Option<f64> {
 pub(super) fn has_printer(values: &[String]) -> bool {
     let reals: Vec<f64> = values.iter().map(|text| stored(text).unwrap()).collect();
     let prints = |print: Print| values.iter().zip(&reals).all(|(text, real)| print.print(*real) == *text);
+    // Each value with as many digits as it has.
+    let prints_as_long = |point, exponents, style| {
+        values.iter().zip(&reals).all(|(text, real)| {
+            let mantissa = text.split(['e', 'E']).next().unwrap();
+            let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+            let count = digits.trim_start_matches('0').trim_end_matches('0').len().max(1);
+            count <= 17 && Print::Rounded(count, point, exponents, style).print(*real) == *text
+        })
+    };
     let parts: Vec<(&str, &str)> =
         values.iter().map(|text| text.split_once(['e', 'E']).unwrap_or((text, ""))).collect();
     let powers: Vec<i32> = parts.iter().filter_map(|(_, power)| power.parse().ok()).collect();
@@ -189,8 +214,9 @@ pub(super) fn has_printer(values: &[String]) -> bool {
         [Point::Bare, Point::Whole, Point::Always].into_iter().any(|point| {
             let bare_min = if point == Point::Always { 7 } else { 16 };
             (style.plus || high >= bare_min)
-                && prints(Print::Digits(17, point, Exponents::Beyond(low, high), style))
-        }) || (style == C && prints(Print::Digits(17, Point::Bare, Exponents::Shorter, style)))
+                && (prints(Print::Digits(17, point, Exponents::Beyond(low, high), style))
+                    || prints_as_long(point, Exponents::Beyond(low, high), style))
+        }) || (style == C && prints_as_long(Point::Bare, Exponents::Shorter, style))
             || (decimals > 0 && prints(Print::Scientific(decimals, style)))
     })
 }

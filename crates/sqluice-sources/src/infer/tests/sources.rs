@@ -110,8 +110,9 @@ proptest! {
         threads in 1..5usize,
     ) {
         let mut source = Rows(parts.clone().into());
-        let (evidence, scanned) = scan(&mut source, &[1, 0, 1], threads, &Context::default());
-        scanned.unwrap();
+        let (columns, read) = scan(&mut source, &[1, 0, 1], threads, &Context::default());
+        read.unwrap();
+        let evidence: Vec<Evidence> = columns.iter().map(|column| column.evidence).collect();
         let expected = of(parts.iter().flatten());
         prop_assert_eq!(evidence, [expected, Evidence::new(), expected]);
     }
@@ -244,17 +245,17 @@ fn a_value_that_is_refused_for_another_reason_breaks_nothing() {
 #[test]
 fn a_scan_leaves_bad_rows_out() {
     let mut source = Rows::new(&[&["1"], &["bad", "2"], &["1.5", "bad"]]);
-    let (evidence, scanned) = scan(&mut source, &[1], 2, &Context::default());
-    scanned.unwrap();
-    assert_eq!(evidence[0].conclude(), Inferred::Real);
+    let (columns, read) = scan(&mut source, &[1], 2, &Context::default());
+    read.unwrap();
+    assert_eq!(columns[0].evidence.conclude(), Inferred::Real);
 }
 
 #[test]
 fn a_scan_that_fails_reports_everything_before() {
     for threads in 1..4 {
         let mut source = Rows::new(&[&["1"], &["1.5", "2"], &["cut"], &["x"]]);
-        let (evidence, scanned) = scan(&mut source, &[1], threads, &Context::default());
-        assert_eq!(scanned.unwrap_err().message(), "cut");
-        assert_eq!(evidence[0].conclude(), Inferred::Real);
+        let (columns, read) = scan(&mut source, &[1], threads, &Context::default());
+        assert_eq!(read.unwrap_err().message(), "cut");
+        assert_eq!(columns[0].evidence.conclude(), Inferred::Real);
     }
 }

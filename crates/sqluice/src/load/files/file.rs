@@ -15,14 +15,14 @@ use sqluice_engine::reject::Tally;
 use sqluice_engine::report::{InputReport, Recognised};
 use sqluice_sources::convert::{Conversion, ConvertedColumn, Converting, MomentForm};
 use sqluice_sources::formats::{Columns, Content, Opened, SampledRows, WantedRows};
-use sqluice_sources::infer::{Evidence, Inferred};
+use sqluice_sources::infer::{Evidence, Found, Inferred, Kinds};
 use sqluice_sources::input::InputFile;
 
 use super::conversions::FieldConversions;
 use super::default_value;
+use super::refusing;
 use super::rowid_order::Ascending;
 use super::tally::Tallied;
-use super::text_causes::Miss;
 use crate::load::request::Request;
 
 /// A file and what its sample shows.
@@ -37,8 +37,10 @@ pub(crate) struct LoadFile {
     pub(crate) places: Option<Vec<Place>>,
     /// The evidence for the type of each column: the file's declaration, or the rows of the sample that are loaded.
     pub(crate) evidence: Vec<Evidence>,
-    /// The values of each field that keep the field from a numeric type.
-    pub(crate) misses: Vec<Miss>,
+    /// The kinds of each field's values in the sample, which counts as one part.
+    pub(crate) kinds: Vec<Kinds>,
+    /// The places of values of the sample that were looked for, each with its field.
+    places_of_values: Vec<(usize, Found, Option<Place>)>,
     /// The type that the file declares for each column, if any.
     pub(crate) types: Vec<Option<&'static str>>,
     /// `true` for each column of timestamps.
@@ -104,7 +106,8 @@ impl LoadFile {
             names: columns.names,
             places: columns.places,
             evidence: evidence.collect(),
-            misses: Vec::new(),
+            kinds: Vec::new(),
+            places_of_values: Vec::new(),
             types,
             moments,
             conversions: FieldConversions::default(),
@@ -213,7 +216,7 @@ impl LoadFile {
             }
             false => None,
         };
-        field.filter(|&field| field < self.misses.len())
+        field.filter(|&field| field < self.kinds.len())
     }
 
     /// Returns `true` if the file can be read more than once.
@@ -313,6 +316,24 @@ impl LoadFile {
         Ok(Converting::over(source, converted))
     }
 
+    /// Returns the place of a value of the sample, which is read again for it.
+    pub(crate) fn place_of_value(&mut self, field: usize, found: &Found) -> Option<Place> {
+        let known = self.places_of_values.iter().find(|(of, value, _)| *of == field && value == found);
+        if let Some((_, _, place)) = known {
+            return place.clone();
+        }
+        let place = self.find_place(field, found);
+        self.places_of_values.push((field, found.clone(), place.clone()));
+        place
+    }
+
+    fn find_place(&mut self, field: usize, found: &Found) -> Option<Place> {
+        let map = (0..self.names.len()).map(ColumnFrom::Field).collect();
+        let as_text = vec![false; self.names.len()];
+        let mut source = self.sample_source(map, &as_text, u64::MAX).ok()?;
+        refusing::place_in_source(&mut *source, found.row, field)
+    }
+
     /// Returns `true` if no row can bring a column that is not known.
     pub(crate) fn has_all_names(&self) -> bool {
         self.content.knows_all_columns()
@@ -343,7 +364,7 @@ impl LoadFile {
         let mut source = Converting::over(source, self.conversions.converted(&all));
         let mut observer = Observer {
             evidence: vec![Evidence::new(); self.names.len()],
-            misses: vec![Miss::default(); self.names.len()],
+            kinds: vec![Kinds::default(); self.names.len()],
             rowids: self.rowid_field(load).map(|field| (field, Ascending::default())),
             rows: 0,
             bad_rows: 0,
@@ -357,11 +378,12 @@ impl LoadFile {
                 break;
             }
         }
-        let Observer { evidence, misses, rowids, rows, first_fault, .. } = observer;
+        let Observer { evidence, kinds, rowids, rows, first_fault, .. } = observer;
         self.all_bad = rows > 0 && observer.bad_rows == rows;
         (self.evidence, self.rowids, self.sample_rows, self.first_fault) =
             (evidence, rowids, rows, first_fault);
-        self.misses = misses;
+        self.kinds = kinds;
+        self.places_of_values.clear();
         self.seen |= self.sample_rows >= rows_max;
         Ok(())
     }
@@ -416,7 +438,7 @@ impl LoadFile {
 struct Observer {
     evidence: Vec<Evidence>,
     rowids: Option<(usize, Ascending)>,
-    misses: Vec<Miss>,
+    kinds: Vec<Kinds>,
     rows: u64,
     bad_rows: u64,
     typed: bool,
@@ -425,9 +447,9 @@ struct Observer {
 
 impl Sink for Observer {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
-        let columns = self.evidence.iter_mut().zip(&mut self.misses).zip(&batch.columns);
-        columns.for_each(|((evidence, miss), column)| {
-            miss.see(evidence, column, batch.rows, self.typed, self.rows);
+        let columns = self.evidence.iter_mut().zip(&mut self.kinds).zip(&batch.columns);
+        columns.for_each(|((evidence, kinds), column)| {
+            kinds.see(evidence, column, batch.rows, self.typed, (0, self.rows));
         });
         if let Some((field, ascending)) = &mut self.rowids
             && let Some(column) = batch.columns.get(*field)

@@ -2,7 +2,8 @@
 //!
 //! Modules, from the bottom up:
 //!
-//! * `conversions`, `text_causes`, `rowid_order`, `default_value`: what is known of columns; `tally`: how many rows have been read
+//! * `conversions`, `rowid_order`, `default_value`: what is known of columns; `tally`: how many rows have been read
+//! * `refusing`: the place of a value
 //! * [`file`]: one file; `open`, `open_all`: how it is opened; `bad_files`: those that can't be loaded
 
 pub(crate) mod bad_files;
@@ -11,6 +12,6 @@ pub(crate) mod default_value;
 pub(crate) mod file;
 mod open;
 pub(crate) mod open_all;
+pub(crate) mod refusing;
 pub(crate) mod rowid_order;
 mod tally;
-pub(crate) mod text_causes;

@@ -1,131 +1,155 @@
-//! Reports columns that just missed a type, and numbers that a declared type changes, with file and line.
+//! Reports columns that just missed a type, NULL markers that are kept as text, and numbers that a declared type changes, with file and line.
+//!
+//! The samples of the files decide, and all values of a column if these were read for its type: so the rest of a file costs nothing.
 
 use sqluice_core::affinity::{Affinity, text_to_number};
 use sqluice_core::batch::Value;
-use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::error::Place;
 use sqluice_core::schema::Table;
-use sqluice_core::source::columns::ColumnFrom;
-use sqluice_core::source::{BadRow, Refused, Sink};
-use sqluice_engine::plan::{ChangedText, ColumnReport, MissedType};
-use sqluice_sources::infer::Inferred;
+use sqluice_engine::plan::{ChangedText, ColumnReport, MissedType, NullMarkers};
+use sqluice_sources::infer::{Found, Inferred, Kinds};
 
 use crate::load::files::file::LoadFile;
-use crate::load::files::text_causes::ONE_OF;
 use crate::load::request::Request;
 use crate::load::request::type_names;
-use crate::load::tables::table::LoadTable;
+use crate::load::tables::table::{LoadTable, Places};
 
-/// Adds to `reports`, one for each column of a table, the numeric type that the column just missed, or the first value that the declared
-/// type changes.
+/// A column just misses a numeric type if at most one of this many values is no number.
+const ONE_OF: u64 = 5;
+
+/// Adds to `reports`, one for each column of a table, the numeric type that the column just missed, the NULL markers that it keeps, or the
+/// first value that the declared type changes.
 pub(crate) fn report(table: &mut LoadTable, load: &Request, declared: &Table, reports: &mut [ColumnReport]) {
     let taking = declared.columns.iter().filter(|column| column.generated.is_none());
     let places: Vec<&str> = taking.map(|column| column.name.as_str()).collect();
     for (column, report) in declared.columns.iter().zip(reports) {
         let (is_made, inferred) = (table.makes(&column.name), table.inferred_type(&column.name));
+        let is_text = inferred == Some(Inferred::Text);
+        if inferred.is_some() && !is_text {
+            continue;
+        }
         let place = places.iter().position(|name| *name == column.name);
         let fields: Vec<Option<usize>> =
             table.files.iter().map(|file| file.field_of(load, &column.name, place)).collect();
-        let mut fields = table.files.iter_mut().zip(fields).filter_map(|(file, field)| Some((file, field?)));
-        if inferred == Some(Inferred::Text) {
-            report.missed = just_missed(fields);
+        let mut values = Values::of(table, &column.name, &fields);
+        report.nulls = nulls(&mut values, is_text);
+        if is_text {
+            report.missed = just_missed(&mut values, &column.name);
         } else if !is_made && column.affinity.is_numeric() {
             let is_number = type_names::means_number(&column.declared_type);
-            report.changed =
-                fields.find_map(|(file, field)| changed(file, field, column.affinity, is_number));
+            report.changed = changed(&mut values, column.affinity, is_number);
         }
     }
 }
 
-/// Returns the numeric type that a text column with these files and fields just missed, if nearly all of its values are numbers.
-fn just_missed<'f>(fields: impl Iterator<Item = (&'f mut LoadFile, usize)>) -> Option<MissedType> {
-    let mut missed: Option<MissedType> = None;
-    let (mut values, mut others) = (0, 0);
-    for (file, field) in fields {
-        let miss = &file.misses[field];
-        (values, others) = (values + miss.numbers + miss.others, others + miss.others);
-        if missed.is_some() || miss.just_missed().is_none() {
-            continue;
-        }
-        locate(file, field);
-        let miss = &file.misses[field];
-        missed = miss.just_missed().map(|found| {
-            let mut missed = MissedType::new(miss.near().name(), &found.value);
-            (missed.file, missed.line) = (Some(file.input.name().to_owned()), found.line());
-            missed
-        });
-    }
-    missed.filter(|_| values >= ONE_OF * others).map(|mut missed| {
-        (missed.values, missed.others) = (values, others);
-        missed
-    })
+/// The values of a column that were read for its type.
+struct Values<'t> {
+    kinds: Kinds,
+    /// The places of values, if all values were read.
+    places: Option<Places>,
+    files: &'t mut [LoadFile],
+    /// The field of each file, if the file has the column.
+    fields: &'t [Option<usize>],
 }
 
-/// Returns the first value of a field that a declared type of `affinity` changes.
-fn changed(
-    file: &mut LoadFile,
-    field: usize,
-    affinity: Affinity,
-    is_number_type: bool,
-) -> Option<ChangedText> {
-    file.misses[field].changed(is_number_type)?;
-    locate(file, field);
-    let found = file.misses[field].changed(is_number_type)?;
+impl<'t> Values<'t> {
+    fn of(table: &'t mut LoadTable, name: &str, fields: &'t [Option<usize>]) -> Values<'t> {
+        if let Some((kinds, places)) = table.kinds_of_all(name) {
+            let (kinds, places) = (kinds.clone(), Some(places.clone()));
+            return Values { kinds, places, files: &mut table.files, fields };
+        }
+        let mut kinds = Kinds::default();
+        for (file, field) in table.files.iter().zip(fields) {
+            if let Some(field) = *field {
+                kinds.follow(&file.kinds[field]);
+            }
+        }
+        Values { kinds, places: None, files: &mut table.files, fields }
+    }
+
+    /// Returns the place of a value.
+    fn place(&mut self, found: &Found) -> Option<Place> {
+        if let Some(places) = &self.places {
+            return places.iter().find(|(value, _)| value == found).and_then(|(_, place)| place.clone());
+        }
+        let mut found = found.clone();
+        for (file, field) in self.files.iter_mut().zip(self.fields) {
+            let Some(field) = *field else { continue };
+            let parts = file.kinds[field].parts();
+            if found.part < parts {
+                let place = file.place_of_value(field, &found);
+                return place.or_else(|| Some(Place::file(file.input.name())));
+            }
+            found.part -= parts;
+        }
+        None
+    }
+}
+
+/// Returns the NULL markers that a column keeps, if its other values are numbers or dates, or if a marker has no other meaning.
+fn nulls(values: &mut Values<'_>, is_inferred: bool) -> Option<NullMarkers> {
+    let kinds = &values.kinds;
+    let known = kinds.numbers.max(kinds.dates).max(kinds.numbers + kinds.noted);
+    let is_of_numbers = !kinds.given_up && known > 0 && known * ONE_OF >= kinds.values() * (ONE_OF - 1);
+    if !is_of_numbers && !kinds.has_sure_marker() {
+        return None;
+    }
+    let (tokens, found) = kinds.markers()?;
+    let found = found.clone();
+    let mut nulls = NullMarkers::new(tokens.into_iter().map(str::to_owned).collect(), &found.value);
+    let all_numbers = kinds.numbers > 0 && kinds.numbers == kinds.values() && !kinds.given_up;
+    nulls.near = (all_numbers && is_inferred).then(|| kinds.concluded()).flatten().map(Inferred::name);
+    nulls.readable = !kinds.typed;
+    (nulls.nulls, nulls.values) = (kinds.nulls(), kinds.nulls() + kinds.values());
+    if let Some(place) = values.place(&found) {
+        (nulls.file, nulls.line) = (Some(place.file), place.line);
+    }
+    Some(nulls)
+}
+
+/// Returns the numeric type that a text column just missed, if nearly all of its values are numbers, or if a setting reads those that are
+/// not.
+fn just_missed(values: &mut Values<'_>, column: &str) -> Option<MissedType> {
+    let kinds = &values.kinds;
+    let all = kinds.values();
+    let (others, reading) = match kinds.reading() {
+        Some((reading, found)) if kinds.noted > kinds.others + kinds.dates => {
+            (kinds.others + kinds.dates, Some((reading, found)))
+        }
+        _ => (all - kinds.numbers, None),
+    };
+    // Without the NULL markers nothing is wrong.
+    let is_settled = others == 0 && reading.is_none() && kinds.concluded().is_some();
+    let is_rare = reading.is_none() && kinds.numbers < (ONE_OF - 1) * others.max(1);
+    if is_settled || is_rare || kinds.given_up || kinds.has_codes || all == 0 || others * ONE_OF > all {
+        return None;
+    }
+    let found = match reading {
+        Some((_, found)) => found.clone(),
+        None => kinds.first_cause()?.clone(),
+    };
+    let mut missed = MissedType::new(kinds.near().name(), &found.value);
+    (missed.values, missed.others) = (all, all - kinds.numbers);
+    for setting in reading.into_iter().flat_map(|(reading, _)| reading.settings(column)) {
+        missed.read_by.push((setting.setting.name(), setting.value));
+    }
+    if let Some(place) = values.place(&found) {
+        (missed.file, missed.line) = (Some(place.file), place.line);
+    }
+    Some(missed)
+}
+
+/// Returns the first value that a declared type of `affinity` changes.
+fn changed(values: &mut Values<'_>, affinity: Affinity, is_number_type: bool) -> Option<ChangedText> {
+    let found = values.kinds.changed(is_number_type)?.clone();
     let becomes = match text_to_number(found.value.as_bytes(), affinity) {
         Value::Int(int) => int.to_string(),
         Value::Real(real) => real.to_string(),
         _ => return None,
     };
-    let file = Some(file.input.name().to_owned());
     let mut changed = ChangedText::new(&found.value, becomes);
-    (changed.file, changed.line) = (file, found.line());
+    if let Some(place) = values.place(&found) {
+        (changed.file, changed.line) = (Some(place.file), place.line);
+    }
     Some(changed)
-}
-
-/// Finds the places of the values of a field that are reported, unless the places are known.
-fn locate(file: &mut LoadFile, field: usize) {
-    let found = file.misses[field].found();
-    let rows: Vec<u64> = found.filter(|found| found.place.is_none()).map(|found| found.row).collect();
-    for row in rows {
-        let place = place_of(file, row, field);
-        for found in file.misses[field].found().filter(|found| found.row == row) {
-            found.place.clone_from(&place);
-        }
-    }
-}
-
-/// Returns the place of a value: the place of the error that refuses the value.
-fn place_of(file: &mut LoadFile, row: u64, field: usize) -> Option<Place> {
-    let map = (0..file.names.len()).map(ColumnFrom::Field).collect();
-    let as_text = vec![false; file.names.len()];
-    let mut source = file.sample_source(map, &as_text, u64::MAX).ok()?;
-    let mut refusing = Refusing { row, field, next: 0 };
-    while let Ok(Some(mut part)) = source.next_part() {
-        if let Err(error) = part.decode(&mut refusing) {
-            return error.place().cloned();
-        }
-    }
-    None
-}
-
-/// A sink that refuses one value.
-struct Refusing {
-    row: u64,
-    field: usize,
-    next: u64,
-}
-
-impl Sink for Refusing {
-    fn rows(&mut self, batch: &sqluice_core::batch::Batch<'_>) -> Result<(), Refused> {
-        let first = self.next;
-        self.next += batch.rows as u64;
-        if self.row >= self.next {
-            return Ok(());
-        }
-        Err(Refused::Stop { at: Some(((self.row - first) as usize, self.field)), error: Error::input("") })
-    }
-
-    fn bad_row(&mut self, _: BadRow) -> Result<()> {
-        self.next += 1;
-        Ok(())
-    }
 }

@@ -1,15 +1,17 @@
 //! Types that no sample can decide: all files are read once, for the names of their columns and for the values of the columns in doubt.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
-use sqluice_core::error::Result;
+use sqluice_core::error::{Place, Result};
 use sqluice_core::progress::Context;
-use sqluice_sources::infer;
+use sqluice_core::source::Source;
+use sqluice_sources::infer::{self, Found, Inferred, Scanned};
 
 use crate::load::PreparedLoad;
-use crate::load::files::bad_files;
+use crate::load::files::{bad_files, refusing};
 use crate::load::tables::existing;
-use crate::load::tables::table::LoadTable;
+use crate::load::tables::table::{LoadTable, Places};
 
 impl PreparedLoad {
     /// Makes the types final, by reading everything whose types are only guessed so far.
@@ -77,11 +79,53 @@ impl PreparedLoad {
         context.cancel.check()?;
         let table = &mut tables[index];
         let columns = table.columns_in_doubt(schema);
-        let (evidence, read) = {
+        let (scanned, read) = {
             let mut source = table.types_source(&columns, load, schema)?;
             infer::scan(&mut *source, &columns, plan.threads, context)
         };
-        table.settle(&evidence);
+        let mut places: Vec<Places> = scanned.iter().map(shown).collect();
+        let mut sought = sought(&columns, &mut places);
+        while !sought.is_empty() {
+            find_places(&mut *table.types_source(&columns, load, schema)?, &mut sought);
+        }
+        table.settle(scanned.into_iter().zip(places).collect());
         read
+    }
+}
+
+/// Returns the values that notes may show about a column that has turned out to be TEXT.
+fn shown(Scanned { evidence, kinds }: &Scanned) -> Places {
+    match evidence.conclude() {
+        Inferred::Text => kinds.shown().into_iter().map(|found| (found.clone(), None)).collect(),
+        Inferred::Integer | Inferred::Real => Vec::new(),
+    }
+}
+
+/// A value whose place is sought, with its column and the place to fill in.
+type Sought<'p> = (&'p Found, usize, &'p mut Option<Place>);
+
+/// Returns the values whose places are sought, by part.
+fn sought<'p>(columns: &[usize], places: &'p mut [Places]) -> BTreeMap<u64, Vec<Sought<'p>>> {
+    let mut sought: BTreeMap<u64, Vec<Sought<'_>>> = BTreeMap::new();
+    for (column, places) in columns.iter().zip(places) {
+        for (found, place) in places {
+            sought.entry(found.part).or_default().push((found, *column, place));
+        }
+    }
+    sought
+}
+
+/// Finds the place of one of the values in each part, and takes the value out of `sought`: a part is decoded only once. Other parts are read
+/// again, but not decoded.
+fn find_places(source: &mut dyn Source, sought: &mut BTreeMap<u64, Vec<Sought<'_>>>) {
+    for index in 0..sought.last_key_value().map_or(0, |(last, _)| last + 1) {
+        let part = source.next_part();
+        let Some(values) = sought.get_mut(&index) else { continue };
+        if let (Some((found, column, place)), Ok(Some(mut part))) = (values.pop(), part) {
+            *place = refusing::place_in(&mut *part, found.row, column);
+        }
+        if values.is_empty() {
+            sought.remove(&index);
+        }
     }
 }

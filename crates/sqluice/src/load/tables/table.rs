@@ -12,7 +12,7 @@ use sqluice_engine::plan::ExpectedRows;
 use sqluice_engine::report::InputReport;
 use sqluice_sources::convert::Conversion;
 use sqluice_sources::csv::COLUMNS_MAX;
-use sqluice_sources::infer::{Evidence, Inferred, Watched};
+use sqluice_sources::infer::{Evidence, Found, Inferred, Kinds, Scanned, Watched};
 
 use crate::load::files::bad_files::BadFile;
 use crate::load::files::default_value;
@@ -43,6 +43,9 @@ pub(crate) struct LoadTable {
     pub(crate) overlaps: bool,
 }
 
+/// Values, each with its place if that was found.
+pub(crate) type Places = Vec<(Found, Option<Place>)>;
+
 /// A column that is made for the files.
 struct MadeColumn {
     name: String,
@@ -52,6 +55,10 @@ struct MadeColumn {
     /// `true` if the values are numbers, however they are written.
     is_number: bool,
     evidence: Evidence,
+    /// The kinds of all values, once all were read for the type.
+    kinds: Option<Kinds>,
+    /// The places of the values among them that notes may show.
+    places: Places,
 }
 
 impl MadeColumn {
@@ -121,14 +128,6 @@ impl LoadTable {
                 None => self.files.push(file),
             }
         }
-        let columns = self.made.len() + declared.map_or(0, |table| table.columns.len());
-        if columns > COLUMNS_MAX {
-            let message = format!(
-                "table {} would have {columns} columns, and a table of SQLite has at most {COLUMNS_MAX}",
-                self.name
-            );
-            return Err(Error::input(message).hint(message![Setting::Columns, " names those to load"]));
-        }
         if let (Some(order), None) = (&load.columns, declared) {
             let place =
                 |made: &MadeColumn| order.iter().position(|name| name.eq_ignore_ascii_case(&made.name));
@@ -150,6 +149,15 @@ impl LoadTable {
             && let Some((field, _)) = wanted().find(|(_, name)| !makes(name))
         {
             return Err(self.unknown_column(declared, file, field));
+        }
+        let new = wanted().filter(|(_, name)| !makes(name)).count();
+        let columns = self.made.len() + new + declared.map_or(0, |table| table.columns.len());
+        if columns > COLUMNS_MAX {
+            let message = format!(
+                "table {} would have {columns} columns, and a table of SQLite has at most {COLUMNS_MAX}",
+                self.name
+            );
+            return Err(Error::input(message).hint(message![Setting::Columns, " names those to load"]));
         }
         for (field, name) in wanted() {
             match self.made.iter_mut().find(|made| made.name.eq_ignore_ascii_case(name)) {
@@ -174,6 +182,8 @@ impl LoadTable {
                             .map(|(_, declared)| declared.clone())
                             .or(file.type_of(field).map(str::to_owned)),
                         evidence: file.evidence[field],
+                        kinds: None,
+                        places: Vec::new(),
                     });
                 }
             }
@@ -385,11 +395,20 @@ impl LoadTable {
         watched.collect()
     }
 
-    /// Takes the evidence of all values for the columns in doubt.
-    pub(crate) fn settle(&mut self, evidence: &[Evidence]) {
+    /// Takes the facts that all values show about the columns in doubt, each with the places of the values that notes may show.
+    pub(crate) fn settle(&mut self, scanned: Vec<(Scanned, Places)>) {
         let made = self.made.iter_mut().filter(|made| made.is_in_doubt());
-        made.zip(evidence).for_each(|(made, evidence)| made.evidence = *evidence);
+        for (made, (Scanned { evidence, kinds }, places)) in made.zip(scanned) {
+            made.evidence = evidence;
+            (made.kinds, made.places) = (Some(kinds), places);
+        }
         self.settled = true;
+    }
+
+    /// Returns the kinds of all values of a column, if all were read for the type, and the places of some of these values.
+    pub(crate) fn kinds_of_all(&self, name: &str) -> Option<(&Kinds, &Places)> {
+        let made = self.made.iter().find(|made| made.name.eq_ignore_ascii_case(name))?;
+        Some((made.kinds.as_ref()?, &made.places))
     }
 
     /// Returns the type of a column, if the type follows from the values.

@@ -130,7 +130,7 @@ fn a_file_whose_rows_prove_bad_after_the_sample_is_left_out_too() {
         let report = run(load).unwrap();
         let why = "late.csv: line 1002: field 3 of this record: the header has only 2";
         assert_eq!(skipped(&report, &home), [why]);
-        assert_eq!(report.rows, 2);
+        assert_eq!(rows(&home, "t").len(), 2);
         assert_eq!(rows(&home, if table.is_some() { "t" } else { "z" }).last().unwrap(), "3|4");
     }
 }
@@ -149,6 +149,21 @@ fn a_file_with_other_columns_than_its_table_is_left_out() {
     let report = run(load.skip_bad_files(true)).unwrap();
     assert_eq!(report.skipped.len(), 2);
     assert_eq!(rows(&home, "t"), ["1|2", "NULL|9"]);
+}
+
+#[test]
+fn a_file_whose_columns_are_too_many_for_its_table_is_left_out() {
+    let home = Home::new();
+    let wide = |prefix: &str| {
+        let names: Vec<String> = (0..1500).map(|column| format!("{prefix}{column}")).collect();
+        format!("{}\n{}\n", names.join(","), vec!["1"; 1500].join(","))
+    };
+    let paths = put(&home, &[("a.csv", &wide("a")), ("b.csv", &wide("b")), ("c.csv", "a7\n5\n")]);
+    let load = Load::new(home.path("x.db"), paths).table("t").add_columns(true).skip_bad_files(true);
+    let report = run(load).unwrap();
+    let why = "b.csv: table t would have 3000 columns, and a table of SQLite has at most 2000";
+    assert_eq!(skipped(&report, &home), [why]);
+    assert_eq!(rows(&home, "t").len(), 2);
 }
 
 #[test]

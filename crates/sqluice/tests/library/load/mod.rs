@@ -16,4 +16,5 @@ mod memory;
 mod ourairports;
 mod rejects;
 mod requests;
+mod type_reasons;
 mod types;

@@ -1,0 +1,447 @@
+//! The kinds of the values of a column: the reasons why the column is no column of numbers.
+//!
+//! ```text
+//!  12  1.5  1e5      a number       those that a numeric type would not give back are marked: 1.10  007
+//!  NA  \N  -         a NULL marker  as other programs write NULL
+//!  1,234  3,14       a number in another notation, which a setting reads
+//!  2024-01-31        a date
+//!  unknown           another value
+//! ```
+//!
+//! Each kind is counted, and its first value is kept with its position.
+//!
+//! Invariant: `merge` is commutative and associative, so the counts and the first values do not depend on threads. (A column that is
+//! given up is the exception; only the samples of files give columns up, and one thread reads a sample.)
+
+use sqluice_core::affinity::{Affinity, text_to_number};
+use sqluice_core::batch::{Column, Values};
+use sqluice_format::value::Value;
+
+use super::{Evidence, Inferred};
+use crate::convert::Reading;
+
+/// The number of other values after which a column is given up, if these values also outnumber the rest.
+const OTHERS_MIN: u64 = 16;
+
+/// The number of dates, or of numbers in another notation, after which a sample's values are assumed to be of that kind.
+const ASSUMED_MIN: u64 = 256;
+
+/// The largest number of bytes of a value that is kept.
+const KEPT_BYTES: usize = 60;
+
+/// The largest number of different NULL markers that are kept.
+const MARKERS_MAX: usize = 4;
+
+/// The marker of NULL that has no other meaning: MySQL and PostgreSQL write it.
+const SURE_MARKER: &[u8] = b"\\N";
+
+/// Texts, in any case, that other programs write for NULL.
+const MARKERS: [&[u8]; 17] = [
+    SURE_MARKER,
+    b"-",
+    b".",
+    b"?",
+    b"--",
+    b"NA",
+    b"N/A",
+    b"#N/A",
+    b"<NA>",
+    b"n.a.",
+    b"NaN",
+    b"NaT",
+    b"NIL",
+    b"NULL",
+    b"<NULL>",
+    b"(NULL)",
+    b"None",
+];
+
+/// The largest number of bytes of a marker.
+const MARKER_BYTES_MAX: usize = 6;
+
+/// A value that is kept, with its position: the number of its part, and its row in the part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The part of the source, counted from 0.
+    pub part: u64,
+    /// The row of the part, counted from 0. Bad rows count.
+    pub row: u64,
+    /// The text of the value; a long one is cut off.
+    pub value: String,
+}
+
+/// The kinds of values of which the first is kept.
+#[derive(Clone, Copy)]
+enum First {
+    Other,
+    Marker,
+    Noted,
+    /// A number whose text is not what the shortest printers print: `1.10`.
+    Odd,
+    /// An integer that no float holds.
+    Unheld,
+    /// A whole number without a point.
+    Bare,
+    /// A number with a point or an exponent.
+    Pointed,
+    /// A number that a numeric type would not give back.
+    Changed,
+}
+
+impl First {
+    const COUNT: usize = First::Changed as usize + 1;
+}
+
+/// The kinds of the values of a column; see the module's description.
+#[derive(Clone, Debug, Default)]
+pub struct Kinds {
+    /// The number of values that SQLite takes for numbers.
+    pub numbers: u64,
+    /// The number of dates.
+    pub dates: u64,
+    /// The number of values of no other kind.
+    pub others: u64,
+    /// The number of values that are numbers in another notation.
+    pub noted: u64,
+    /// `true` if the column is text by far, and its values are no longer counted.
+    pub given_up: bool,
+    /// `true` if the column has codes: numbers that begin with a zero or a plus.
+    pub has_codes: bool,
+    /// The values of `noted` that each notation reads.
+    readings: [u64; Reading::ALL.len()],
+    /// The NULL markers, and the number of values of each.
+    markers: Vec<(String, u64)>,
+    /// The evidence of the numbers that a numeric type would give back.
+    near: Evidence,
+    /// The first value of each kind, in the order of [`First`].
+    firsts: [Option<Found>; First::COUNT],
+    /// `true` if the source knows which values are numbers and which are text.
+    pub typed: bool,
+    is_exact: bool,
+    /// The number of parts.
+    parts: u64,
+}
+
+impl Kinds {
+    /// Returns the kinds of no value. All values will be counted, however many of them are text.
+    pub fn exact() -> Kinds {
+        Kinds { is_exact: true, ..Kinds::default() }
+    }
+
+    /// Adds the first `rows` values of a column, and adds them to `evidence`. The first of them is in row `first_row` of a part.
+    pub fn see(
+        &mut self,
+        evidence: &mut Evidence,
+        column: &Column<'_>,
+        rows: usize,
+        typed: bool,
+        (part, first_row): (u64, u64),
+    ) {
+        self.typed |= typed;
+        self.parts = part + 1;
+        if self.given_up {
+            evidence.see_batch(column, rows, typed);
+            if !typed {
+                self.see_sure_markers(column, rows, (part, first_row));
+            }
+            return;
+        }
+        let mut batch = Evidence::new();
+        batch.see_batch(column, rows, typed);
+        evidence.merge(batch);
+        let is_new = (self.first(First::Bare).is_none() && batch.has_bare())
+            || (self.first(First::Pointed).is_none() && batch.has_pointed())
+            || (self.first(First::Odd).is_none() && !batch.reads_back())
+            || (self.first(First::Unheld).is_none() && batch.has_unheld());
+        if batch.is_empty() || (!is_new && batch.conclude() != Inferred::Text) {
+            self.near.merge(batch);
+            self.numbers += present(column, rows);
+            return;
+        }
+        for row in 0..rows {
+            let value = column.get(row);
+            match value {
+                Value::Null => {}
+                Value::Text(text) if self.assumes(text) => {}
+                _ => self.add(value, typed, (part, first_row + row as u64)),
+            }
+            let kept = self.numbers.max(self.dates + self.noted);
+            if self.others > OTHERS_MIN && self.others > kept && !self.is_exact {
+                self.given_up = true;
+                return;
+            }
+        }
+    }
+
+    /// Counts a value as one of those before, if all of many are dates or numbers in another notation, and this one may be. Only samples are
+    /// so counted.
+    fn assumes(&mut self, text: &[u8]) -> bool {
+        let is_like = text.len() > MARKER_BYTES_MAX && text[0].is_ascii_digit();
+        if self.is_exact || !is_like || self.others > 0 || self.dates.max(self.noted) < ASSUMED_MIN {
+            return false;
+        }
+        if self.dates > self.noted {
+            self.dates += 1;
+        } else {
+            let (noted, read) = (self.noted, &mut self.readings);
+            read.iter_mut().filter(|count| **count == noted).for_each(|count| *count += 1);
+            self.noted += 1;
+        }
+        true
+    }
+
+    fn see_sure_markers(&mut self, column: &Column<'_>, rows: usize, (part, first_row): (u64, u64)) {
+        for row in 0..rows {
+            if let Value::Text(text) = column.get(row)
+                && text == SURE_MARKER
+            {
+                self.add_marker(text, (part, first_row + row as u64));
+            }
+        }
+    }
+
+    fn add(&mut self, value: Value<'_>, typed: bool, at: (u64, u64)) {
+        let text = match value {
+            Value::Text(text) => text,
+            _ => b"",
+        };
+        let is_number = match value {
+            Value::Text(text) => !matches!(text_to_number(text, Affinity::Numeric), Value::Text(_)),
+            Value::Blob(_) => false,
+            _ => true,
+        };
+        if is_number {
+            self.numbers += 1;
+            let mut alone = Evidence::new();
+            alone.add_value(value, typed);
+            if alone.conclude() == Inferred::Text {
+                self.has_codes |= is_code(text);
+                self.keep(First::Changed, value, at);
+            } else {
+                self.near.merge(alone);
+            }
+            let form = match () {
+                () if !alone.reads_back() => First::Odd,
+                () if alone.has_unheld() => First::Unheld,
+                () if alone.has_pointed() => First::Pointed,
+                () => First::Bare,
+            };
+            self.keep(form, value, at);
+        } else if is_marker(text) {
+            self.add_marker(text, at);
+        } else if is_date(text) {
+            self.dates += 1;
+        } else {
+            let read = Reading::ALL.map(|reading| !typed && reading.reads(text));
+            for (count, read) in self.readings.iter_mut().zip(read) {
+                *count += u64::from(read);
+            }
+            if read.contains(&true) {
+                self.noted += 1;
+                self.keep(First::Noted, value, at);
+            } else {
+                self.others += 1;
+                self.keep(First::Other, value, at);
+            }
+        }
+    }
+
+    fn add_marker(&mut self, text: &[u8], at: (u64, u64)) {
+        self.keep(First::Marker, Value::Text(text), at);
+        let marker = String::from_utf8_lossy(text);
+        self.count_marker(&marker, 1);
+    }
+
+    fn count_marker(&mut self, marker: &str, count: u64) {
+        match self.markers.iter_mut().find(|(known, _)| known == marker) {
+            Some((_, known)) => *known += count,
+            None => self.markers.push((marker.to_owned(), count)),
+        }
+    }
+
+    /// Adds the kinds of other values of the same column.
+    pub fn merge(&mut self, other: &Kinds) {
+        self.numbers += other.numbers;
+        self.dates += other.dates;
+        self.others += other.others;
+        self.noted += other.noted;
+        self.given_up |= other.given_up;
+        self.typed |= other.typed;
+        self.has_codes |= other.has_codes;
+        self.readings.iter_mut().zip(other.readings).for_each(|(count, more)| *count += more);
+        other.markers.iter().for_each(|(marker, count)| self.count_marker(marker, *count));
+        self.near.merge(other.near);
+        for (first, more) in self.firsts.iter_mut().zip(&other.firsts) {
+            let is_earlier = match (&*first, more) {
+                (Some(known), Some(more)) => more.position() < known.position(),
+                (None, Some(_)) => true,
+                (_, None) => false,
+            };
+            if is_earlier {
+                first.clone_from(more);
+            }
+        }
+    }
+
+    /// Adds the kinds of the values that follow: their parts are numbered on from those of these kinds.
+    pub fn follow(&mut self, next: &Kinds) {
+        let mut next = next.clone();
+        next.firsts.iter_mut().flatten().for_each(|found| found.part += self.parts);
+        self.merge(&next);
+        self.parts += next.parts;
+    }
+
+    /// Returns the number of parts that the values are in, up to the last part with a value that was counted.
+    pub fn parts(&self) -> u64 {
+        self.parts
+    }
+
+    /// Returns the numeric type that all numbers have, if there is one.
+    pub fn concluded(&self) -> Option<Inferred> {
+        let is_number = self.first(First::Changed).is_none() && self.near.conclude() != Inferred::Text;
+        is_number.then(|| self.near.conclude())
+    }
+
+    /// Returns the number of values that are neither NULL nor a NULL marker.
+    pub fn values(&self) -> u64 {
+        self.numbers + self.dates + self.others + self.noted
+    }
+
+    /// Returns the number of NULL markers.
+    pub fn nulls(&self) -> u64 {
+        self.markers.iter().map(|(_, count)| count).sum()
+    }
+
+    /// Returns the most frequent NULL markers, and the first value that is one.
+    pub fn markers(&self) -> Option<(Vec<&str>, &Found)> {
+        let mut markers: Vec<&(String, u64)> = self.markers.iter().collect();
+        markers.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+        let names = markers.into_iter().take(MARKERS_MAX).map(|(marker, _)| marker.as_str()).collect();
+        Some((names, self.first(First::Marker)?))
+    }
+
+    /// Returns `true` if the column has a NULL marker that has no other meaning.
+    pub fn has_sure_marker(&self) -> bool {
+        self.markers.iter().any(|(marker, _)| marker.as_bytes() == SURE_MARKER)
+    }
+
+    /// Returns the notation that reads all values that are numbers in another notation, and the first of these values.
+    pub fn reading(&self) -> Option<(Reading, &Found)> {
+        let readings = Reading::ALL.into_iter().zip(self.readings);
+        // With a decimal comma, 1.5 is refused. Numbers of a telephone have blanks, too, and none of them has three digits.
+        let fits = |reading: Reading| match reading {
+            Reading::Blanks => self.numbers > 0,
+            _ => !(reading.has_decimal_comma() && self.first(First::Pointed).is_some()),
+        };
+        let (reading, _) =
+            readings.into_iter().find(|(reading, count)| *count == self.noted && fits(*reading))?;
+        Some((reading, self.first(First::Noted)?))
+    }
+
+    /// Returns the first value that is no number, or if there is none, the first number that a numeric type would not give back, or
+    /// that is written otherwise than those before.
+    pub fn first_cause(&self) -> Option<&Found> {
+        let [bare, pointed] = [First::Bare, First::Pointed].map(|form| self.first(form));
+        let later = bare.zip(pointed).map(|(bare, pointed)| match bare.position() < pointed.position() {
+            true => pointed,
+            false => bare,
+        });
+        let mut causes = [First::Other, First::Noted, First::Odd, First::Unheld].into_iter();
+        causes.find_map(|cause| self.first(cause)).or(later)
+    }
+
+    fn first(&self, first: First) -> Option<&Found> {
+        self.firsts[first as usize].as_ref()
+    }
+
+    fn keep(&mut self, first: First, value: Value<'_>, at: (u64, u64)) {
+        self.firsts[first as usize].get_or_insert_with(|| Found::new(value, at));
+    }
+
+    /// Returns the values that notes may show.
+    pub fn shown(&self) -> Vec<&Found> {
+        let marker = self.markers().map(|(_, found)| found);
+        let reading = self.reading().map(|(_, found)| found);
+        let mut shown: Vec<&Found> = self.first_cause().into_iter().chain(marker).chain(reading).collect();
+        shown.sort_by_key(|found| found.position());
+        shown.dedup();
+        shown
+    }
+
+    /// Returns the first number whose text a numeric type would not give back. If the user declares a numeric type, only codes count:
+    /// other changes are the purpose of such a type.
+    pub fn changed(&self, is_number_type: bool) -> Option<&Found> {
+        self.first(First::Changed).filter(|found| !is_number_type || is_code(found.value.as_bytes()))
+    }
+
+    /// Returns the numeric type that the numbers come near to.
+    pub fn near(&self) -> Inferred {
+        match (self.near.conclude(), self.first(First::Changed).is_some()) {
+            (Inferred::Integer, false) => Inferred::Integer,
+            _ => Inferred::Real,
+        }
+    }
+}
+
+impl Found {
+    fn new(value: Value<'_>, (part, row): (u64, u64)) -> Found {
+        let text = match value {
+            Value::Text(text) => String::from_utf8_lossy(text).into_owned(),
+            Value::Int(int) => int.to_string(),
+            Value::Real(real) => real.to_string(),
+            Value::Null | Value::Blob(_) => String::new(),
+        };
+        let value = match text.len() {
+            0..=KEPT_BYTES => text,
+            _ => format!("{}...", &text[..text.floor_char_boundary(KEPT_BYTES)]),
+        };
+        Found { part, row, value }
+    }
+
+    const fn position(&self) -> (u64, u64) {
+        (self.part, self.row)
+    }
+}
+
+/// Returns `true` if other programs write the text for NULL.
+fn is_marker(text: &[u8]) -> bool {
+    (1..=MARKER_BYTES_MAX).contains(&text.len())
+        && MARKERS.iter().any(|marker| marker.eq_ignore_ascii_case(text) && (text != b"\\n"))
+}
+
+/// Returns `true` if a number is written as only codes are: `007`, `+49`.
+fn is_code(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    matches!(digits, [b'+', ..] | [b'0', b'0'..=b'9', ..])
+}
+
+/// Returns `true` if a text looks like a date, with or without a time: `2024-01-31`, `31.1.2024`, `31-Jan-24 12:30`.
+fn is_date(text: &[u8]) -> bool {
+    let end = text.iter().position(|byte| matches!(byte, b' ' | b'T')).unwrap_or(text.len());
+    let (date, time) = text.split_at(end);
+    let Some(&mark) = date.iter().find(|byte| matches!(byte, b'-' | b'/' | b'.')) else { return false };
+    let mut parts = date.split(|byte| *byte == mark);
+    let (Some(first), Some(second), Some(third), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return false;
+    };
+    let digits =
+        |part: &[u8], lens: &[usize]| lens.contains(&part.len()) && part.iter().all(u8::is_ascii_digit);
+    let month = digits(second, &[1, 2]) || second.len() >= 3 && second.iter().all(u8::is_ascii_alphabetic);
+    let ends =
+        digits(first, &[4]) && digits(third, &[1, 2]) || digits(first, &[1, 2]) && digits(third, &[2, 4]);
+    month && ends && (time.is_empty() || time.get(1).is_some_and(u8::is_ascii_digit))
+}
+
+/// Returns the number of values that are not NULL.
+fn present(column: &Column<'_>, rows: usize) -> u64 {
+    match (column.values, column.validity) {
+        (Values::Null, _) => 0,
+        (Values::Any(_), _) => {
+            (0..rows).filter(|row| !matches!(column.get(*row), Value::Null)).count() as u64
+        }
+        (_, None) => rows as u64,
+        (_, Some(validity)) => (0..rows).filter(|row| validity.get(*row)).count() as u64,
+    }
+}

@@ -1,0 +1,44 @@
+//! The place of a value in its file: the place of the error that refuses the value.
+
+use sqluice_core::batch::Batch;
+use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::source::{BadRow, Part, Refused, Sink, Source};
+
+/// Returns the place of a value by its row in the part, and by its column.
+pub(crate) fn place_in(part: &mut dyn Part, row: u64, column: usize) -> Option<Place> {
+    part.decode(&mut Refusing { row, column, next: 0 }).err()?.place().cloned()
+}
+
+/// Returns the place of a value by its row in the source, and by its column.
+pub(crate) fn place_in_source(source: &mut dyn Source, row: u64, column: usize) -> Option<Place> {
+    let mut refusing = Refusing { row, column, next: 0 };
+    while let Ok(Some(mut part)) = source.next_part() {
+        if let Err(error) = part.decode(&mut refusing) {
+            return error.place().cloned();
+        }
+    }
+    None
+}
+
+/// A sink that refuses one value.
+struct Refusing {
+    row: u64,
+    column: usize,
+    next: u64,
+}
+
+impl Sink for Refusing {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        let first = self.next;
+        self.next += batch.rows as u64;
+        if self.row >= self.next {
+            return Ok(());
+        }
+        Err(Refused::Stop { at: Some(((self.row - first) as usize, self.column)), error: Error::input("") })
+    }
+
+    fn bad_row(&mut self, _: BadRow) -> Result<()> {
+        self.next += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! The reasons for a column to be TEXT: the value that decides, its place, and the setting that helps, wherever the value stands.
+
+#![cfg(feature = "load")]
+
+use std::path::PathBuf;
+
+use sqluice::load::Load;
+use sqluice::plan::ColumnReport;
+
+use crate::support::files::Home;
+use crate::support::load::{Way, run};
+
+/// Returns the report about the column `v` after a load of these files.
+fn column(home: &Home, files: Vec<PathBuf>) -> ColumnReport {
+    let report = run(Load::new(home.path("x.db"), files).table("t")).unwrap();
+    let columns = &report.tables[0].columns;
+    columns.iter().find(|column| column.name == "v").unwrap().clone()
+}
+
+/// Returns files of about `bytes` bytes whose values are numbers, but for one value in row `at` of the last file.
+fn files(home: &Home, format: &str, count: usize, bytes: usize, at: f64, value: &str) -> (Vec<PathBuf>, u64) {
+    let rows = bytes / count / 24;
+    let at = ((rows - 1) as f64 * at) as usize;
+    let mut paths = Vec::new();
+    for file in 0..count {
+        let mut text = String::from(if format == "csv" { "id,v\n" } else { "" });
+        for row in 0..rows {
+            let number = format!("{}.{}", 1000 + row % 9000, 1 + row % 9);
+            let is_value = file + 1 == count && row == at;
+            text += &match (format, is_value) {
+                ("csv", false) => format!("{row:0>12},{number}\n"),
+                ("csv", true) => format!("{row:0>12},{value}\n"),
+                (_, false) => format!("{{\"id\":{row},\"v\":{number}}}\n"),
+                (_, true) => format!("{{\"id\":{row},\"v\":\"{value}\"}}\n"),
+            };
+        }
+        paths.push(Way::Path.put(home, &format!("{count}_{bytes}_{file}.{format}"), text.as_bytes()));
+    }
+    (paths, at as u64 + if format == "csv" { 2 } else { 1 })
+}
+
+#[test]
+fn the_only_value_that_is_no_number_is_reported_wherever_it_stands() {
+    for bytes in [1000, 100_000, 5_000_000] {
+        for format in ["csv", "ndjson"] {
+            for count in [1, 2] {
+                for at in [0.0, 0.5, 1.0] {
+                    let home = Home::new();
+                    let (paths, line) = files(&home, format, count, bytes, at, "unknown");
+                    let case = format!("{format}, {count} files of {bytes} bytes in all, at {at}");
+                    let column = column(&home, paths.clone());
+                    assert_eq!(column.declared_type, "TEXT", "{case}");
+                    let missed = column.missed.unwrap_or_else(|| panic!("{case}"));
+                    assert_eq!((missed.near, missed.value.as_str()), ("REAL", "unknown"), "{case}");
+                    assert_eq!((missed.file.as_ref(), missed.line), (paths.last(), Some(line)), "{case}");
+                    assert_eq!(missed.others, 1, "{case}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_number_in_another_form_is_reported_wherever_it_stands() {
+    for bytes in [1000, 5_000_000] {
+        for count in [1, 2] {
+            let home = Home::new();
+            let (paths, line) = files(&home, "csv", count, bytes, 1.0, "1.10");
+            let missed = column(&home, paths.clone()).missed.unwrap();
+            assert_eq!((missed.value.as_str(), missed.line, missed.others), ("1.10", Some(line), 0));
+            assert_eq!(missed.file.as_ref(), paths.last());
+        }
+    }
+}
+
+#[test]
+fn null_markers_are_reported_with_their_place_and_without_a_type_that_keeps_them() {
+    for marker in ["\\N", "NULL", "NA", "N/A", "-", "#N/A", "n/a"] {
+        for bytes in [1000, 5_000_000] {
+            let home = Home::new();
+            let (paths, line) = files(&home, "csv", 1, bytes, 1.0, marker);
+            let column = column(&home, paths);
+            let nulls = column.nulls.unwrap_or_else(|| panic!("{marker} in {bytes} bytes"));
+            assert_eq!((&nulls.tokens[..], nulls.line), (&[marker.to_owned()][..], Some(line)));
+            assert_eq!((nulls.near, nulls.nulls, nulls.readable), (Some("REAL"), 1, true), "{marker}");
+            assert_eq!(column.missed, None, "{marker}");
+        }
+    }
+}
+
+#[test]
+fn null_markers_count_at_any_share_in_numbers_and_dates_and_one_of_them_in_any_text() {
+    let of = |values: &[&str]| {
+        let home = Home::new();
+        let text: String = values.iter().map(|value| format!("1,{value}\n")).collect();
+        let path = Way::Path.put(&home, "t.csv", format!("id,v\n{text}").as_bytes());
+        column(&home, vec![path]).nulls.map(|nulls| (nulls.tokens.join(" "), nulls.nulls))
+    };
+    let found = |tokens: &str, count| Some((tokens.to_owned(), count));
+    assert_eq!(of(&["NA", "NA", "NA", "NA", "5"]), found("NA", 4));
+    assert_eq!(of(&["5", "-", "NA", "NA", "6.5"]), found("NA -", 3));
+    assert_eq!(of(&["2024-01-31", "NULL", "2024-02-01"]), found("NULL", 1));
+    assert_eq!(of(&["31.1.2024 12:30", "-", "1.2.2024 08:00"]), found("-", 1));
+    assert_eq!(of(&["Rome", "\\N", "Oslo"]), found("\\N", 1));
+    assert_eq!(of(&["Rome", "NA", "Oslo"]), None);
+    assert_eq!(of(&["A-1", "-", "A-2"]), None);
+    let many = ["Rome"; 100];
+    assert_eq!(of(&[&many[..], &["\\N"]].concat()), found("\\N", 1));
+}
+
+#[test]
+fn numbers_in_another_notation_are_reported_with_the_settings_that_read_them() {
+    let of = |values: &[&str]| {
+        let home = Home::new();
+        let text: String = values.iter().map(|value| format!("1;{value}\n")).collect();
+        let path = Way::Path.put(&home, "t.csv", format!("id;v\n{text}").as_bytes());
+        let missed = column(&home, vec![path]).missed;
+        missed.map_or(String::new(), |missed| {
+            let settings = missed.read_by.iter().map(|(setting, value)| format!("{setting} {value}"));
+            settings.collect::<Vec<_>>().join(", ")
+        })
+    };
+    assert_eq!(of(&["1,234", "12", "1,234,567.5"]), "thousands v=,");
+    assert_eq!(of(&["3,14", "2,5", "17"]), "decimal_comma v");
+    assert_eq!(of(&["1.234,50", "2,5", "1.234.567,00"]), "decimal_comma v, thousands v=.");
+    assert_eq!(of(&["1'234", "950", "12'345.5"]), "thousands v='");
+    assert_eq!(of(&["555 123 456", "555 123 457"]), "", "telephone numbers");
+    assert_eq!(of(&["1.2.3", "1.2.4"]), "", "versions");
+}
