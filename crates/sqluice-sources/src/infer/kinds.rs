@@ -13,6 +13,8 @@
 //! Invariant: `merge` is commutative and associative, so the counts and the first values do not depend on threads. (A column that is
 //! given up is the exception; only the samples of files give columns up, and one thread reads a sample.)
 
+use std::ops::Range;
+
 use sqluice_core::affinity::{Affinity, text_to_number};
 use sqluice_core::batch::{Column, Values};
 use sqluice_format::value::Value;
@@ -118,6 +120,8 @@ pub struct Kinds {
     /// `true` if the source knows which values are numbers and which are text.
     pub typed: bool,
     is_exact: bool,
+    /// `true` if a batch was searched for a form in vain.
+    lacks_form: bool,
     /// The number of parts.
     parts: u64,
 }
@@ -142,20 +146,17 @@ impl Kinds {
         if self.given_up {
             evidence.see_batch(column, rows, typed);
             if !typed {
-                self.see_sure_markers(column, rows, (part, first_row));
+                self.see_sure_markers(column, 0..rows, (part, first_row));
             }
             return;
         }
         let mut batch = Evidence::new();
         batch.see_batch(column, rows, typed);
         evidence.merge(batch);
-        let is_new = (self.first(First::Bare).is_none() && batch.has_bare())
-            || (self.first(First::Pointed).is_none() && batch.has_pointed())
-            || (self.first(First::Odd).is_none() && !batch.reads_back())
-            || (self.first(First::Unheld).is_none() && batch.has_unheld());
-        if batch.is_empty() || (!is_new && batch.conclude() != Inferred::Text) {
+        if batch.is_empty() || batch.conclude() != Inferred::Text {
             self.near.merge(batch);
             self.numbers += present(column, rows);
+            self.find_forms(&batch, column, rows, typed, (part, first_row));
             return;
         }
         for row in 0..rows {
@@ -168,9 +169,43 @@ impl Kinds {
             let kept = self.numbers.max(self.dates + self.noted);
             if self.others > OTHERS_MIN && self.others > kept && !self.is_exact {
                 self.given_up = true;
-                return;
+                return self.see_sure_markers(column, row + 1..rows, (part, first_row));
             }
         }
+    }
+
+    /// Keeps the first number of each form that a batch of numbers has, and that no batch before has had.
+    fn find_forms(
+        &mut self,
+        batch: &Evidence,
+        column: &Column<'_>,
+        rows: usize,
+        typed: bool,
+        (part, first_row): (u64, u64),
+    ) {
+        let forms = [
+            (First::Bare, batch.has_bare() && !batch.has_unheld()),
+            (First::Pointed, batch.has_pointed()),
+            (First::Unheld, batch.has_unheld()),
+            (First::Odd, !batch.is_empty() && !batch.reads_back()),
+        ];
+        let missing =
+            |kinds: &Kinds| forms.iter().filter(|(form, has)| *has && kinds.first(*form).is_none()).count();
+        let mut left = if self.lacks_form { 0 } else { missing(self) };
+        for row in 0..rows {
+            if left == 0 {
+                return;
+            }
+            let value = column.get(row);
+            let mut alone = Evidence::new();
+            alone.add_value(value, typed);
+            if !alone.is_empty() {
+                self.keep(form(&alone), value, (part, first_row + row as u64));
+                left = missing(self);
+            }
+        }
+        // One search in vain is enough for a sample.
+        self.lacks_form = left > 0 && !self.is_exact;
     }
 
     /// Counts a value as one of those before, if all of many are dates or numbers in another notation, and this one may be. Only samples are
@@ -190,8 +225,8 @@ impl Kinds {
         true
     }
 
-    fn see_sure_markers(&mut self, column: &Column<'_>, rows: usize, (part, first_row): (u64, u64)) {
-        for row in 0..rows {
+    fn see_sure_markers(&mut self, column: &Column<'_>, rows: Range<usize>, (part, first_row): (u64, u64)) {
+        for row in rows {
             if let Value::Text(text) = column.get(row)
                 && text == SURE_MARKER
             {
@@ -220,13 +255,7 @@ impl Kinds {
             } else {
                 self.near.merge(alone);
             }
-            let form = match () {
-                () if !alone.reads_back() => First::Odd,
-                () if alone.has_unheld() => First::Unheld,
-                () if alone.has_pointed() => First::Pointed,
-                () => First::Bare,
-            };
-            self.keep(form, value, at);
+            self.keep(form(&alone), value, at);
         } else if is_marker(text) {
             self.add_marker(text, at);
         } else if is_date(text) {
@@ -400,6 +429,16 @@ impl Found {
 
     const fn position(&self) -> (u64, u64) {
         (self.part, self.row)
+    }
+}
+
+/// Returns the form of a number.
+fn form(alone: &Evidence) -> First {
+    match () {
+        () if !alone.reads_back() => First::Odd,
+        () if alone.has_unheld() => First::Unheld,
+        () if alone.has_pointed() => First::Pointed,
+        () => First::Bare,
     }
 }
 

@@ -244,11 +244,21 @@ fn a_type_of_another_system_is_what_it_means_there() {
 }
 
 #[test]
+fn a_null_marker_in_a_column_of_numbers_is_reported_with_the_flag_that_reads_null() {
+    let csv = "price,day\n1.5,2024-01-31\n2,\\N\nn/a,2024-02-01\n3.25,2024-02-02\n4,2024-02-03\n";
+    load("t.csv").file("t.csv", csv).succeeds().says(
+        "Loaded 5 rows[..]\nt: price TEXT, day TEXT\n\
+         note: t.price is TEXT, not REAL, and keeps \"n/a\" (t.csv:4), one of 5 values, as text; --null n/a reads NULL\n\
+         note: t.day keeps \"\\\\N\" (t.csv:3), one of 5 values, as text; --null '\\N' reads NULL",
+    );
+}
+
+#[test]
 fn a_column_that_just_missed_to_be_of_numbers_is_reported_with_the_deciding_value() {
     let said = "Loaded 5 rows[..]\nt: price TEXT, v TEXT, zip TEXT\n\
-                note: t.price is TEXT, not REAL: \"n/a\" (t.csv:4) is not a number, the only one of 5 values; --type price=REAL makes it REAL\n\
+                note: t.price is TEXT, not REAL: \"unknown\" (t.csv:4) is not a number, the only one of 5 values; --type price=REAL makes it REAL\n\
                 note: t.v is TEXT, not REAL: as numbers, not all values would read as they are written, such as \"1.10\" (t.csv:3); --type v=REAL makes it REAL";
-    let csv = "price,v,zip\n1.5,1.9,01234\n2,1.10,12345\nn/a,1.2,23456\n3.25,1.3,34567\n4,1.4,45678\n";
+    let csv = "price,v,zip\n1.5,1.9,01234\n2,1.10,12345\nunknown,1.2,23456\n3.25,1.3,34567\n4,1.4,45678\n";
     load("t.csv").file("t.csv", csv).succeeds().says(said);
     let two = "v,w\n1.9,1.5\n1.10,2.5\n1.2,2.50\n1.3,3.5\n1.4,4.5\n";
     load("t.csv").file("t.csv", two).succeeds().says(
@@ -259,7 +269,10 @@ fn a_column_that_just_missed_to_be_of_numbers_is_reported_with_the_deciding_valu
     let report = load("t.csv --json").file("t.csv", csv).succeeds().ran.json();
     let columns = &report["tables"][0]["columns"];
     assert_eq!((&columns[0]["type"], &columns[0]["missed"]["type"]), (&"TEXT".into(), &"REAL".into()));
-    assert_eq!((&columns[0]["missed"]["value"], &columns[0]["missed"]["line"]), (&"n/a".into(), &4.into()));
+    assert_eq!(
+        (&columns[0]["missed"]["value"], &columns[0]["missed"]["line"]),
+        (&"unknown".into(), &4.into())
+    );
     assert!(columns[2]["missed"].is_null(), "postcodes are no numbers that were missed");
 }
 

@@ -128,7 +128,11 @@ fn just_missed(values: &mut Values<'_>, column: &str) -> Option<MissedType> {
         Some((_, found)) => found.clone(),
         None => kinds.first_cause()?.clone(),
     };
-    let mut missed = MissedType::new(kinds.near().name(), &found.value);
+    let near = match reading {
+        Some((reading, _)) if reading.has_decimal_comma() => Inferred::Real,
+        _ => kinds.near(),
+    };
+    let mut missed = MissedType::new(near.name(), &found.value);
     (missed.values, missed.others) = (all, all - kinds.numbers);
     for setting in reading.into_iter().flat_map(|(reading, _)| reading.settings(column)) {
         missed.read_by.push((setting.setting.name(), setting.value));
