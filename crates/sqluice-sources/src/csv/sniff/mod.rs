@@ -412,7 +412,9 @@ impl<'s> Sniffer<'s> {
             self.read(Dialect { quote, escape: Some(escape), escapes_unquoted: true, ..plain.dialect })
         });
         let best = readings.max_by_key(|reading| (reading.usual(), reading.dialect.quote.is_some()))?;
-        let explains_more = best.usual() > plain.usual() && best.explained() > plain.explained();
+        // What looks like a footer counts, too.
+        let odd = |reading: &Reading<'_>| reading.rows.len() - reading.usual();
+        let explains_more = best.usual() > plain.usual() && odd(&best) < odd(plain);
         let is_idle = idle && best.usual() >= plain.usual();
         (is_idle || explains_more && (is_given || best.explained() >= 0.95)).then_some(best)
     }

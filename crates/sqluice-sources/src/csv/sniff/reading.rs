@@ -199,8 +199,8 @@ impl<'s> Reading<'s> {
         Some((row.line, String::from_utf8_lossy(&unit.value).into_owned()))
     }
 
-    /// Which records from `first` on, the header, end with a delimiter that separates nothing: all but the header, whose last field is always
-    /// empty, or the header alone.
+    /// Which records from `first` on, the header, end with a delimiter that separates nothing: all but the header, whose last field is nearly
+    /// always empty, or the header alone.
     pub(super) fn trailing_delimiter(&self, first: usize) -> Option<TrailingDelimiter> {
         let header = &self.rows.get(first)?.fields;
         let rest = &self.rows[first + 1..];
@@ -212,8 +212,9 @@ impl<'s> Reading<'s> {
         }
         let is_named = !header.is_empty() && !header[..header.len() - 1].iter().any(is_empty);
         if header.len() + 1 == self.width && is_named && !ends_empty(header) {
-            let all = usual().all(|row| ends_empty(&row.fields));
-            return all.then_some(TrailingDelimiter::Rows);
+            // A text there makes a bad row.
+            let empty = usual().filter(|row| ends_empty(&row.fields)).count();
+            return (empty * 3 >= usual().count() * 2).then_some(TrailingDelimiter::Rows);
         }
         let header_alone = header.len() == self.width + 1 && is_named && ends_empty(header);
         header_alone.then_some(TrailingDelimiter::Header)
