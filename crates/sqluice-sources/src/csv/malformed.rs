@@ -143,7 +143,7 @@ impl Malformed {
             What::Nul => {
                 // Of ASCII every other byte is NUL.
                 let is_wide = memchr::memchr_iter(0, text).count() * 3 > text.len();
-                let encoding = if self.at.byte % 2 == 0 { "utf-16be" } else { "utf-16le" };
+                let encoding = if self.at.byte.is_multiple_of(2) { "utf-16be" } else { "utf-16le" };
                 match is_wide {
                     true => message![
                         "is this a file of text? if it is UTF-16, say so: ",

@@ -403,8 +403,9 @@ impl<'s> Sniffer<'s> {
         let is_given = self.given.escape.is_some();
         let idle = is_given && self.given.quote.is_none() && !plain.has_quoted_fields();
         let has = |next: u8| memchr::memmem::find(self.text, &[escape, next]).is_some();
-        let parts = [delimiter.first(), b'\n', b'\r', b'"'].into_iter().any(has);
-        if !parts && !(idle && self.text.contains(&escape)) {
+        let matters = [delimiter.first(), b'\n', b'\r', b'"'].into_iter().any(has)
+            || idle && self.text.contains(&escape);
+        if !matters {
             return None;
         }
         let quotes = [Some(quote), Some(None).filter(|_| self.given.quote.is_none())].into_iter().flatten();

@@ -336,8 +336,9 @@ impl<'s> Reading<'s> {
 
     /// Whether the first line that is no comment is no record like the others, and no title for sure.
     pub(super) fn loses_first_line(&self) -> bool {
-        let before = self.rows[..self.body.start].iter().filter(|row| !row.begins_as_comment());
-        let titles: Vec<&Row<'_>> = before.collect();
+        // Titles that are as wide as the table are sure.
+        let may_be_record = |row: &&Row<'_>| !row.begins_as_comment() && row.fields.len() != self.width;
+        let titles: Vec<&Row<'_>> = self.rows[..self.body.start].iter().filter(may_be_record).collect();
         let Some(first) = self.rows.get(self.body.start) else { return false };
         let spaced = titles.last().is_some_and(|title| first.line > title.line + 1);
         let are_phrases = titles.iter().all(|row| row.has_several_words());

@@ -733,6 +733,7 @@ fn front_matter_and_titles_as_wide_as_the_table_are_skipped() {
     ] {
         let sniffed = sniffed(file);
         assert_eq!((sniffed.skip_lines, sniffed.header), (lines, true), "{file}");
+        assert_eq!(sniffed.candidates, [], "{file}");
     }
 }
 
