@@ -365,7 +365,7 @@ impl<'s> Reading<'s> {
         self.rows.iter().flat_map(|row| &row.fields).any(|field| field.quoted)
     }
 
-    /// Which fields of the records from `from` on are numbers, as far as they are there.
+    /// Which fields of the records from `from` on are numbers, in all records that have them.
     pub(super) fn numbers(&self, from: usize) -> Vec<bool> {
         // A header may be repeated.
         let header =

@@ -600,7 +600,7 @@ fn what_always_touches_a_delimiter_belongs_to_it() {
 
 #[test]
 fn a_colon_separates_only_where_nothing_else_does() {
-    let passwd = "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\nann:x:1000:1000:Ann:/home/ann:/bin/sh\n";
+    let passwd = "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\nann:x:1000:1000:Ann:/srv/ann:/bin/sh\n";
     assert_eq!(sniffed(passwd).dialect.delimiter, Delimiter::from(b':'));
     for file in [
         "10:20:30\n10:20:31\n10:20:32\n",
