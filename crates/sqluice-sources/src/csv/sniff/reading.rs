@@ -192,7 +192,8 @@ impl<'s> Reading<'s> {
             CellKind::Text => field.value.len() <= UNIT_BYTES_MAX,
             kind => kind == CellKind::Empty || kind == CellKind::Missing,
         };
-        if !row.fields.iter().all(is_short) || !self.is_over_numbers(header + 1) {
+        // In one column it is any text.
+        if self.width < 2 || !row.fields.iter().all(is_short) || !self.is_over_numbers(header + 1) {
             return None;
         }
         let unit = row.fields.iter().find(|field| field.kind() == CellKind::Text)?;
