@@ -22,8 +22,8 @@ use sqluice_core::error::Result;
 use super::delimiter::Delimiter;
 use super::dialect::{Dialect, Marks};
 use super::find::Finder;
-use super::header::Repeats;
 use super::naive::{Limits, Parser, Width};
+use super::repeats::Repeats;
 use super::scan::{Scan, ends_line};
 use crate::text::{Position, Text};
 
@@ -264,7 +264,7 @@ impl Cutter {
     }
 }
 
-/// Where the last records begin that are `fields` empty fields each; the end of `data` if there is none. Blank lines between them count.
+/// Where the last records begin that are `fields` empty fields each; the end of `data` if no record is. Blank lines between them count.
 fn empty_from(data: &[u8], delimiter: &Delimiter, marks: Marks, fields: usize) -> usize {
     let empty = delimiter.as_bytes().repeat(fields - 1);
     let (mut begin, mut end) = (data.len(), data.len());

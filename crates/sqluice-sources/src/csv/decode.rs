@@ -25,12 +25,12 @@ use super::cut::Cut;
 use super::delimiter::is_blank;
 use super::dialect::Marks;
 use super::doubt::{self, Doubts, Usual};
-use super::fault::What;
 use super::find::Finder;
-use super::header::{RepeatedHeaders, Repeats};
+use super::malformed::What;
 use super::naive::{Limits, Parser, Record};
 use super::nulls::NullTokens;
 use super::records::{Next, Read, Records, Scratch, Valid, unescape};
+use super::repeats::{RepeatedHeaders, Repeats};
 use crate::give::{GivenRows, give};
 use crate::text::{Pool, Position};
 

@@ -19,7 +19,7 @@ use sqluice_core::error::{Message, Place, Setting, message};
 
 use super::CsvOptions;
 use super::dialect::Dialect;
-use super::fault::{Malformed, What};
+use super::malformed::{Malformed, What};
 use super::naive::Record;
 use super::sniff::{is_number_or_missing, split};
 

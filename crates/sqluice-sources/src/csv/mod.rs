@@ -33,14 +33,13 @@
 //! Invariant: rows, bad rows and the first error equal those of the slow twin (`naive`), for any input and any size of parts.
 //!
 //! For those who change it: a rule of the grammar is in four places: `naive` (by which the rest is tested), `scan` (quotes,
-//! escapes, comments and line ends), `records` (all of it, but only to notice what is wrong), `malformed` (the words for it).
+//! escapes, comments and line ends), `records` (all of it, but only to notice what is wrong), `malformed` (what is wrong) and `messages` (the words for it).
 
 mod cut;
 mod decode;
 mod delimiter;
 mod dialect;
 mod doubt;
-mod fault;
 mod find;
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -48,10 +47,12 @@ mod find;
 pub mod fuzzing;
 mod header;
 mod malformed;
+mod messages;
 mod naive;
 mod nulls;
 mod padding;
 mod records;
+mod repeats;
 mod scan;
 mod sniff;
 #[cfg(test)]
@@ -79,15 +80,15 @@ use self::decode::{CsvPart, Shared};
 pub use self::delimiter::{DELIMITER_BYTES_MAX, Delimiter};
 pub use self::dialect::Dialect;
 pub use self::doubt::Doubts;
-use self::fault::{Malformed, What};
 pub use self::header::Header;
 pub use self::header::Renamed;
-pub use self::header::RepeatedHeaders;
-use self::header::Repeats;
 pub use self::header::unique;
+use self::malformed::{Malformed, What};
 use self::naive::{Field, Limits, Parser, Width};
 use self::nulls::NullTokens;
 use self::padding::Unpadded;
+pub use self::repeats::RepeatedHeaders;
+use self::repeats::Repeats;
 pub use self::sniff::{Given, Preamble, Sniffed, sniff};
 use crate::input::MemberStarts;
 use crate::text::{HandedOut, Pool};
@@ -252,7 +253,7 @@ pub struct CsvReader {
     header: Header,
     /// The header has a field that may be rows.
     doubt: Option<Malformed>,
-    /// The bytes of the header; empty: there is none.
+    /// The bytes of the header; empty: the file has no header.
     header_text: Arc<[u8]>,
     /// Bytes of padding at the end of the file.
     padding: Arc<AtomicU64>,

@@ -21,7 +21,7 @@
 //!
 //! * With text after a closing quote, a record ends with the line of that text, whatever other quotes the line has.
 //! * With a quote that never closes, a record ends with the line of that quote: no later line is lost because of it.
-//! * A record that repeats the header is none where that is asked for.
+//! * A record that repeats the header is skipped where that is asked for.
 //! * With anything else, it goes on by the rules above to the first line end outside quotes.
 //! * A record that is longer than allowed can't be gone past: its end is not looked for.
 //!
@@ -34,8 +34,8 @@ use sqluice_format::limits::COLUMNS_MAX;
 
 use super::delimiter::is_blank;
 use super::dialect::{Dialect, meaning};
-use super::fault::{Malformed, What};
-use super::header::Repeats;
+use super::malformed::{Malformed, What};
+use super::repeats::Repeats;
 use crate::text::Position;
 
 /// How long things may be, in bytes.

@@ -17,8 +17,8 @@ use sqluice_core::batch::{ROWS_MAX, Span};
 use super::delimiter::{Delimiter, is_blank};
 use super::dialect::{Marks, meaning};
 use super::find::Finder;
-use super::header::Repeats;
 use super::naive::Limits;
+use super::repeats::Repeats;
 use super::scan::{are_blanks, closes_in_line, is_escaped, wide_needles};
 use crate::text::valid_utf8;
 

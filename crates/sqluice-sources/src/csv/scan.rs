@@ -24,7 +24,7 @@ use std::ops::Range;
 use super::delimiter::{Delimiter, is_blank};
 use super::dialect::Marks;
 use super::find::{BLOCKS, Finder, short};
-use super::header::Repeats;
+use super::repeats::Repeats;
 use crate::needles::{Masks, mask, masks};
 
 /// From this number of hits in a block on, it pays to look at all of them at once.
@@ -361,7 +361,7 @@ impl Scan {
         Continue(())
     }
 
-    /// Whether a record is none: the header again.
+    /// Returns `true` if a record repeats the header and is no row.
     #[inline]
     pub(super) fn skips(&self, data: &[u8], record: Range<usize>) -> bool {
         let byte = self.byte + record.start as u64;

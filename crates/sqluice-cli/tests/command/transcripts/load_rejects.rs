@@ -90,7 +90,7 @@ fn a_malformed_record_is_at_its_fault() {
         b"a,b\n1,x\0y\n3,4\n",
         (2, 4),
         "a NUL byte, which is not text",
-        "is this a file of text? if it is UTF-16, say so: --encoding utf-16",
+        "is this a file of text? --reject FILE writes such rows to a file and goes on",
         b"\"1,x\0y\"",
         "3|4",
     );
@@ -98,7 +98,7 @@ fn a_malformed_record_is_at_its_fault() {
         b"a,b\r\n1,\xc3\xa4\xff\r\n3,4\r\n",
         (2, 4),
         "this is not UTF-8: byte 0xff",
-        "if the file is in another encoding, name it, for example: --encoding windows-1252",
+        "if the file is in another encoding, name it: --encoding NAME",
         b"\"1,\xc3\xa4\xff\"",
         "3|4",
     );

@@ -10,7 +10,7 @@ use sqluice_format::limits::COLUMNS_MAX;
 
 use super::super::delimiter::{Delimiter, is_blank};
 use super::super::dialect::Dialect;
-use super::super::fault::What;
+use super::super::malformed::What;
 use super::super::naive::{self, Limits, Parser, Width};
 use super::cell::{CellKind, kind};
 use crate::text::Position;

@@ -407,8 +407,9 @@ impl<'s> Sniffer<'s> {
         let is_given = self.given.escape.is_some();
         let idle = is_given && self.given.quote.is_none() && !plain.has_quoted_fields();
         let has = |next: u8| memchr::memmem::find(self.text, &[escape, next]).is_some();
-        let parts = [delimiter.first(), b'\n', b'\r', b'"'].into_iter().any(has);
-        if !parts && !(idle && self.text.contains(&escape)) {
+        let matters = [delimiter.first(), b'\n', b'\r', b'"'].into_iter().any(has)
+            || idle && self.text.contains(&escape);
+        if !matters {
             return None;
         }
         let quotes = [Some(quote), Some(None).filter(|_| self.given.quote.is_none())].into_iter().flatten();
@@ -416,7 +417,9 @@ impl<'s> Sniffer<'s> {
             self.read(Dialect { quote, escape: Some(escape), escapes_unquoted: true, ..plain.dialect })
         });
         let best = readings.max_by_key(|reading| (reading.usual(), reading.dialect.quote.is_some()))?;
-        let explains_more = best.usual() > plain.usual() && best.explained() > plain.explained();
+        // What looks like a footer counts, too.
+        let odd = |reading: &Reading<'_>| reading.rows.len() - reading.usual();
+        let explains_more = best.usual() > plain.usual() && odd(&best) < odd(plain);
         let is_idle = idle && best.usual() >= plain.usual();
         (is_idle || explains_more && (is_given || best.explained() >= 0.95)).then_some(best)
     }

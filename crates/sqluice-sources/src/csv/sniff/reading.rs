@@ -192,15 +192,16 @@ impl<'s> Reading<'s> {
             CellKind::Text => field.value.len() <= UNIT_BYTES_MAX,
             kind => kind == CellKind::Empty || kind == CellKind::Missing,
         };
-        if !row.fields.iter().all(is_short) || !self.is_over_numbers(header + 1) {
+        // In one column it is any text.
+        if self.width < 2 || !row.fields.iter().all(is_short) || !self.is_over_numbers(header + 1) {
             return None;
         }
         let unit = row.fields.iter().find(|field| field.kind() == CellKind::Text)?;
         Some((row.line, String::from_utf8_lossy(&unit.value).into_owned()))
     }
 
-    /// Which records from `first` on, the header, end with a delimiter that separates nothing: all but the header, whose last field is always
-    /// empty, or the header alone.
+    /// Which records from `first` on, the header, end with a delimiter that separates nothing: all but the header, whose last field is nearly
+    /// always empty, or the header alone.
     pub(super) fn trailing_delimiter(&self, first: usize) -> Option<TrailingDelimiter> {
         let header = &self.rows.get(first)?.fields;
         let rest = &self.rows[first + 1..];
@@ -212,8 +213,9 @@ impl<'s> Reading<'s> {
         }
         let is_named = !header.is_empty() && !header[..header.len() - 1].iter().any(is_empty);
         if header.len() + 1 == self.width && is_named && !ends_empty(header) {
-            let all = usual().all(|row| ends_empty(&row.fields));
-            return all.then_some(TrailingDelimiter::Rows);
+            // A text there makes a bad row.
+            let empty = usual().filter(|row| ends_empty(&row.fields)).count();
+            return (empty * 3 >= usual().count() * 2).then_some(TrailingDelimiter::Rows);
         }
         let header_alone = header.len() == self.width + 1 && is_named && ends_empty(header);
         header_alone.then_some(TrailingDelimiter::Header)
@@ -335,8 +337,9 @@ impl<'s> Reading<'s> {
 
     /// Whether the first line that is no comment is no record like the others, and no title for sure.
     pub(super) fn loses_first_line(&self) -> bool {
-        let before = self.rows[..self.body.start].iter().filter(|row| !row.begins_as_comment());
-        let titles: Vec<&Row<'_>> = before.collect();
+        // Titles that are as wide as the table are sure.
+        let may_be_record = |row: &&Row<'_>| !row.begins_as_comment() && row.fields.len() != self.width;
+        let titles: Vec<&Row<'_>> = self.rows[..self.body.start].iter().filter(may_be_record).collect();
         let Some(first) = self.rows.get(self.body.start) else { return false };
         let spaced = titles.last().is_some_and(|title| first.line > title.line + 1);
         let are_phrases = titles.iter().all(|row| row.has_several_words());
@@ -363,7 +366,7 @@ impl<'s> Reading<'s> {
         self.rows.iter().flat_map(|row| &row.fields).any(|field| field.quoted)
     }
 
-    /// Which fields of the records from `from` on are numbers, as far as they are there.
+    /// Which fields of the records from `from` on are numbers, in all records that have them.
     pub(super) fn numbers(&self, from: usize) -> Vec<bool> {
         // A header may be repeated.
         let header =

@@ -315,6 +315,7 @@ fn faults(written: &Written, sniffed: &Sniffed) -> Vec<&'static str> {
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "the numbers of a soak are compared by hand")]
 fn ninety_nine_of_a_hundred_unambiguous_files_are_recognised() {
     let cases = tries(200, 400, 20_000);
     let mut wrong = Vec::new();
