@@ -86,7 +86,9 @@ pub(super) fn doubt(
     let fields = record.fields.as_ref().ok()?;
     fields.iter().enumerate().filter(|(_, field)| field.quoted && has_lines(&field.value)).find_map(
         |(column, field)| {
-            let open = (field.at.byte - record.at.byte) as usize;
+            // There may be blanks before the quote.
+            let begin = (field.at.byte - record.at.byte) as usize;
+            let open = begin + text[begin..].iter().position(|byte| Some(*byte) == options.dialect.quote)?;
             let lines = rows_in(text, column, open..closing(text, open, options.dialect)?, options, usual)?;
             Some(Malformed { at: field.at, what: What::CouldBeRows { lines } })
         },
@@ -128,7 +130,7 @@ pub(super) fn rows_in(
         !options.numbers.get(column).is_some_and(|&numbers| numbers) || is_number_or_missing(value)
     };
     let is_end = |&byte: &u8| matches!(byte, b'\n' | b'\r');
-    let last = text[..quotes.end].iter().rposition(is_end)? + 1;
+    let last = quotes.start + text[quotes.clone()].iter().rposition(is_end)? + 1;
     let mut lines = 0;
     // The first line from the quote on; its fields before that are as they are.
     let mut from = column;

@@ -367,7 +367,7 @@ impl Kinds {
         Some((reading, self.first(First::Noted)?))
     }
 
-    /// Returns the first value that is no number, or if there is none, the first number that a numeric type would not give back, or
+    /// Returns the first value that is no number, or else the first number that a numeric type would not give back, or
     /// that is written otherwise than those before.
     pub fn first_cause(&self) -> Option<&Found> {
         let [bare, pointed] = [First::Bare, First::Pointed].map(|form| self.first(form));

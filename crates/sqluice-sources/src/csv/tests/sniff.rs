@@ -600,7 +600,7 @@ fn what_always_touches_a_delimiter_belongs_to_it() {
 
 #[test]
 fn a_colon_separates_only_where_nothing_else_does() {
-    let passwd = "root:x:0:0:root:/:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\nann:x:1000:1000:Ann:/srv/ann:/bin/sh\n";
+    let passwd = "root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\nann:x:1000:1000:Ann:/srv/ann:/bin/sh\n";
     assert_eq!(sniffed(passwd).dialect.delimiter, Delimiter::from(b':'));
     for file in [
         "10:20:30\n10:20:31\n10:20:32\n",
@@ -689,6 +689,8 @@ fn a_given_escape_works_outside_of_quotes_where_it_would_mean_nothing_else() {
     assert_eq!(escape("id,name\n1,\"a\\\"\"\n2,\\N\n", given()), None);
     let both = "id,name\n1,\"a\\\"\"\n2,x\\,y\n3,\\N\n";
     assert_eq!(escape(both, Given { quote: Some(Some(b'"')), ..given() }), Some(b'\\'));
+    let last = "id,name\n1,\"a\\\"\"\n2,\\N\n3,x\\,y\n";
+    assert_eq!(escape(last, Given { quote: Some(Some(b'"')), ..given() }), Some(b'\\'));
     assert_eq!(escape(both, Given { escape: Some(None), ..Given::default() }), None);
 }
 
@@ -704,7 +706,7 @@ fn delimiters_at_the_ends_of_rows_or_of_the_header_alone_are_recognised() {
     }
     assert_eq!(of("id,name,\n1,Ann\n2,Bob\n3,Cid\n"), (Some(TrailingDelimiter::Header), 2, 0, true));
     // A text in the last field, or a name for it: no delimiter without a field.
-    for file in ["id,name\n1,Ann,x\n2,Bob,\n3,Cid,\n", "id,name,\n1,Ann,\n2,Bob,\n"] {
+    for file in ["id,name\n1,Ann,x\n2,Bob,y\n3,Cid,\n", "id,name,\n1,Ann,\n2,Bob,\n"] {
         assert_eq!(of(file).0, None, "{file}");
     }
     let notes = |file: &str| sniffed(file).notes().iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -731,6 +733,7 @@ fn front_matter_and_titles_as_wide_as_the_table_are_skipped() {
     ] {
         let sniffed = sniffed(file);
         assert_eq!((sniffed.skip_lines, sniffed.header), (lines, true), "{file}");
+        assert_eq!(sniffed.candidates, [], "{file}");
     }
 }
 
