@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
 use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::progress::{Amount, Context};
+use sqluice_core::remote::is_url;
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::setters;
 use sqluice_engine::attempts::{self, Outcome};
@@ -184,13 +185,16 @@ impl Generate {
         generate.understand()
     }
 
-    /// Returns the first rows of each table, at most `rows` each, as queries will return them. Writes nothing, and sends no request if the target is a URL.
+    /// Returns the first rows of each table, at most `rows` each, as queries will return them. Writes nothing. A target behind a URL is
+    /// not looked at, because it would be a new database.
     ///
     /// # Errors
     /// As [`Generate::prepare`]; if a row can't be generated.
     pub fn preview(&self, rows: u64, context: &Context<'_>) -> Result<Vec<Preview>> {
         context.cancel.check()?;
-        self.for_its_share()?.understand()?.preview(rows)
+        let mut generate = self.for_its_share()?;
+        generate.target = generate.target.filter(|target| !is_url(target));
+        generate.understand()?.preview(rows)
     }
 
     /// Returns a copy with the settings that a share needs, if only a share is generated.
