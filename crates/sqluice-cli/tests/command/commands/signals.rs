@@ -114,7 +114,7 @@ fn asked_to_stop_load_leaves_nothing() {
     fs::write(folder.join("in.csv"), format!("a,b\n{}", line.repeat(150_000))).unwrap();
     let ran = interrupted_when(
         "TERM",
-        || start_listening(folder, &["load", "x.db", "in.csv"]),
+        || start_listening(folder, &["load", "x.db", "in.csv", "--header"]),
         || written_bytes(folder, "x.db") > 0,
         || fs::remove_file(folder.join("x.db")).unwrap(),
     );

@@ -24,7 +24,7 @@ hint: free some space or choose another folder; nothing was left behind
 
 /// Loads 24 MB from a pipe, whose size is unknown in advance.
 fn load_too_much(root: &Path, flags: &[&str]) -> Ran {
-    let args = ["load", "x.db", "-", "--table", "big", "--type", "a=TEXT"];
+    let args = ["load", "x.db", "-", "--table", "big", "--type", "a=TEXT", "--header"];
     let mut command = sqluice(root);
     let mut child = spawn(command.args(args).args(flags).stdin(Stdio::piped()));
     let mut pipe = child.stdin.take().unwrap();

@@ -130,7 +130,7 @@ fn a_file_whose_rows_prove_bad_after_the_sample_is_left_out_too() {
         let report = run(load).unwrap();
         let why = "late.csv: line 1002: field 3 of this record: the header has only 2";
         assert_eq!(skipped(&report, &home), [why]);
-        assert_eq!(rows(&home, "t").len(), 2);
+        assert_eq!(report.rows, 2);
         assert_eq!(rows(&home, if table.is_some() { "t" } else { "z" }).last().unwrap(), "3|4");
     }
 }
