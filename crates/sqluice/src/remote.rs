@@ -244,7 +244,7 @@ mod cloud {
     use std::sync::Arc;
 
     use sqluice_core::error::Result;
-    use sqluice_core::progress::{Amount, Cancel, Context};
+    use sqluice_core::progress::{Cancel, Context};
     #[cfg(feature = "load")]
     use sqluice_core::remote::RemoteFile;
     use sqluice_core::remote::{RequestLimits, not_supported};
