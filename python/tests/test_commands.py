@@ -266,6 +266,7 @@ def test_text_becomes_what_the_caller_says_it_means(db: Path, tmp_path: Path) ->
         boolean={"paid": ("ja", "nein"), "open": ("y", "n")},
         decimal_comma="price",
         thousands={"price": ".", "units": ","},
+        keep_empty_rows=True,
     )
     assert query(db, "SELECT * FROM t") == [
         ("2024-01-31", 1, 1, 1234.5, 1000),
