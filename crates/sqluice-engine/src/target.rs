@@ -23,7 +23,7 @@ pub struct TargetSnapshot {
     pub(crate) schema_version: i64,
     /// Why pages can't be written into it.
     pub(crate) no_pages: Option<String>,
-    /// Whether its text is UTF-8, so that its bytes are kept.
+    /// `true` if the database stores text as UTF-8, so that text is copied without conversion.
     pub utf8: bool,
     /// What is known of each table, in their order.
     pub(crate) tables: Vec<TableSnapshot>,

@@ -420,7 +420,7 @@ impl Scratch {
         true
     }
 
-    /// Stores numbers of a function that may give something else: false as soon as it does.
+    /// Stores the numbers that a function returns. Returns `false` at the first result that is no number, without the rest.
     #[inline]
     fn try_numbers<'v>(
         &mut self,

@@ -1,4 +1,4 @@
-//! Which record it was that SQLite did not take, and what it has.
+//! Finds the row of a failed batch that SQLite refused, and the reason.
 //!
 //! ```text
 //!  left half done   the cursor stood at the row when the statement ended
@@ -9,7 +9,9 @@
 //!
 //! A row without a parent is reported only where no other row of the batch can be what it points to, or replace it.
 //!
-//! Either way the row is then tried by itself, which gives the message. What is tried here is the caller's to take back.
+//! If the failed statement has left the rows before the refused one in place ("left half done"), the cursor stands at that row. If it has left
+//! none, halves of the batch are tried. In both cases the row is then inserted alone, which gives the message. The caller rolls back what is
+//! tried here.
 
 use rusqlite::{Connection, Statement, ffi};
 use sqluice_core::batch::describe;

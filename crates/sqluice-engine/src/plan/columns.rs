@@ -106,7 +106,7 @@ impl MissedType {
 }
 
 impl NullMarkers {
-    /// The texts, and the first value that is one of them.
+    /// Creates markers of NULL: the texts that may stand for NULL, and the first value of the column that is one of them.
     pub fn new(tokens: Vec<String>, value: impl Into<String>) -> NullMarkers {
         let (value, file, line) = (value.into(), None, None);
         NullMarkers { tokens, readable: false, near: None, value, file, line, nulls: 0, values: 0 }

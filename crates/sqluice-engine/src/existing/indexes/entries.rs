@@ -370,7 +370,7 @@ impl<'a> Piece<'a> {
         Piece { serial, bytes: usize::from(FIXED_BYTES[serial as usize]), content: Content::Int(int) }
     }
 
-    /// A field of a record, which ends after it.
+    /// Returns the field that begins at `start` of a record, with the bytes that its serial type says.
     #[inline]
     fn of_field(serial: u64, start: usize, record: &[u8]) -> Piece<'a> {
         match serial {

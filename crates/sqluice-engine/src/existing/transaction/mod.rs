@@ -254,7 +254,8 @@ impl<'e> Transaction<'e> {
         sqluice_reader::dbpage::is_available(self.connection()).map_err(|error| self.failed(error, "look at"))
     }
 
-    /// A page, as this transaction sees it; where SQLite does not show it, of a tree that this transaction has not changed.
+    /// Returns a page as this transaction sees it. If SQLite does not show pages, the page is read from the file; it must belong to a tree
+    /// then that this transaction has not changed.
     ///
     /// # Errors
     /// When no page has that number, or it can't be read.
@@ -354,7 +355,8 @@ impl<'e> Transaction<'e> {
 }
 
 impl Transaction<'_> {
-    /// Cuts off pages that will never be part of the database, before or after ROLLBACK.
+    /// Cuts off the pages that this transaction has appended and that will never be part of the database. May be called before or after
+    /// ROLLBACK.
     fn give_up(&mut self) {
         // What was refused before anything was written has left no tail of ours; any other tail is not ours to cut.
         let bytes = self.existing.file.metadata().map(|metadata| metadata.len());

@@ -227,7 +227,7 @@ impl Order {
         }
     }
 
-    /// Returns the prefix of the normalized key behind its first `depth` prefixes.
+    /// Returns the PREFIX_BYTES bytes of the normalized key that begin at byte `depth * PREFIX_BYTES`.
     pub(in crate::sort) fn prefix_at(&self, item: &Item<'_>, depth: usize) -> u128 {
         match (self, depth) {
             (Order::Record(key), _) => key.prefix_at(item.record, depth * PREFIX_BYTES),

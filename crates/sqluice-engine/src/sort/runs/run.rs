@@ -8,8 +8,11 @@
 //!              starts     ^               ^                      the first item in each STEP_BYTES
 //! ```
 //!
-//! Of key-only items, only the keys are stored: a list in memory, or a stream of 8, 16 or 32 bytes for each key. If the keys of a run
-//! differ in at most 64 bits, the stream has 8 bytes for each key.
+//! An item of a spilled run may lie in two blocks or pieces of the file. `starts` has the place of the first item in each stretch of
+//! STEP_BYTES bytes.
+//!
+//! If an item has nothing but its key ("key-only"), only keys are stored: a list in memory, or a stream of 8, 16 or 32 bytes for each key.
+//! If the keys of a run differ in at most 64 bits, the stream has 8 bytes for each key.
 
 use std::sync::Arc;
 
@@ -94,7 +97,7 @@ impl SortedRun {
         }
     }
 
-    /// Returns the form of the keys, if the items are key-only.
+    /// Returns the form in which the keys are stored; `None`: the items are more than keys.
     pub(in crate::sort) fn form(&self) -> Option<Form> {
         match self {
             SortedRun::Memory(_) => None,

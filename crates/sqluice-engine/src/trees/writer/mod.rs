@@ -142,7 +142,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         self.appender.flush(self.around.output, |sealed| give_back(sealed, progress, returns))
     }
 
-    /// Gives the workers the chunks back whose pages were copied.
+    /// Returns chunks to their workers once the pages in the chunks are copied.
     fn give_back(&mut self, returns: &[Returns]) {
         let progress = self.around.progress;
         self.appender.give_back(|sealed| give_back(sealed, progress, returns));

@@ -1,4 +1,4 @@
-//! The order of rows by the INTEGER PRIMARY KEY that they bring, as far as it is known.
+//! Watches whether rows arrive in the order of the INTEGER PRIMARY KEY that their file has.
 
 use sqluice_core::affinity::{Rowid, to_rowid};
 use sqluice_core::batch::{Batch, Column};

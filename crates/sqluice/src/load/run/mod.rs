@@ -79,7 +79,7 @@ impl PreparedLoad {
     /// Prepares the next attempt, without what the last one refuted.
     fn assume_less(&mut self, Refuted { assumption, error }: Refuted, context: &Context<'_>) -> Result<()> {
         match assumption {
-            // The values were of other types when they were read for these.
+            // All types are final, so reading again would not help: the file has changed since its values were read for the types.
             Assumption::Types if self.tables.iter().all(LoadTable::is_settled) => {
                 Err(self.unread.take().unwrap_or_else(changed))
             }
