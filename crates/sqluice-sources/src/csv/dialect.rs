@@ -16,7 +16,7 @@ pub struct Dialect {
     pub quote: Option<u8>,
     /// Within quotes, the next character stands for itself. The quote itself counts as no escape: quotes are always doubled.
     pub escape: Option<u8>,
-    /// `true` if the escape works outside of quotes, too, as MySQL and PostgreSQL write it: see [`meaning`]. Without a quote it always does.
+    /// `true` if the escape works outside of quotes, too, as MySQL and PostgreSQL write it: see `meaning`. Without a quote it always does.
     pub escapes_unquoted: bool,
     /// A line that begins with it, where a record might begin, is a comment.
     pub comment: Option<u8>,

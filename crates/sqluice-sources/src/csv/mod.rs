@@ -20,7 +20,7 @@
 //!   csv-core, Python, DuckDB and the shell of SQLite: the value is kept as it is, except with [`CsvOptions::strict_quotes`]. ([`Dialect`] names the characters.)
 //! * Where the escape works outside of quotes ([`Dialect::escapes_unquoted`]), it also makes delimiters and line ends text, `\t`, `\n` and other letters
 //!   are control characters in quotes and outside of them, and an unquoted `\N` alone is NULL. That is what MySQL (`SELECT ... INTO OUTFILE`) and PostgreSQL (`COPY`) write.
-//! * Text is UTF-8; a byte order mark is skipped, also where it stands twice. NUL bytes and Ctrl-Z at the end of the file are no text ([`padding`]).
+//! * Text is UTF-8; a byte order mark is skipped, also where it stands twice. NUL bytes and Ctrl-Z at the end of the file are no text (module `padding`).
 //! * An unquoted field is NULL if it is one of [`CsvOptions::null_tokens`], or empty (except with
 //!   [`CsvOptions::empty_as_text`]). A quoted one never is.
 //!
