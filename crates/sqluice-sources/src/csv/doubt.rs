@@ -125,6 +125,15 @@ pub(super) fn rows_in(
     if usual.fields < 2 {
         return None;
     }
+    // Most fields of lines are seen here to be text: their first line has another number of delimiters.
+    let delimiter = options.dialect.delimiter;
+    if !delimiter.is_wide() {
+        let first = &text[quotes.start..quotes.end];
+        let end = memchr::memchr2(b'\n', b'\r', first).unwrap_or(first.len());
+        if memchr::memchr_iter(delimiter.first(), &first[..end]).count() != usual.fields - 1 - column {
+            return None;
+        }
+    }
     let dialect = Dialect { quote: None, escape: None, ..options.dialect };
     let fits = |column: usize, value: &[u8]| {
         !options.numbers.get(column).is_some_and(|&numbers| numbers) || is_number_or_missing(value)

@@ -64,9 +64,6 @@ const READ_RECORDS_MIN: usize = 8;
 /// How much better a delimiter must be for which the first line is no part of the table than one that parts all lines alike.
 const LOST_LINE: f64 = 8.0;
 
-/// Lines at the beginning of which one has the delimiter, however rare it is in later ones.
-const EARLY_LINES: usize = 5;
-
 /// What is known before the file is looked at.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -303,7 +300,7 @@ impl<'s> Sniffer<'s> {
             let has_any =
                 delimiter.is_whitespace() || memchr::memmem::find(self.text, delimiter.as_bytes()).is_some();
             // Records may have many lines, of which one has it.
-            let early = || lines().take(EARLY_LINES).any(|line| has(&line));
+            let early = || !delimiter.is_whitespace() && lines().next().is_some_and(|line| has(&line));
             let found =
                 preferred || has_any && all > 0 && (early() || lines().filter(has).count() * 5 >= all);
             (free && found).then_some((delimiter, *prior))
