@@ -125,21 +125,24 @@ pub(super) fn rows_in(
     if usual.fields < 2 {
         return None;
     }
-    // Most fields of lines are seen here to be text: their first line has another number of delimiters.
+    // Most fields of lines are seen here to be text: their first or their last line has another number of delimiters than a row.
+    let field = &text[quotes.clone()];
+    let (first_end, last) =
+        (memchr::memchr2(b'\n', b'\r', field)?, memchr::memrchr2(b'\n', b'\r', field)? + 1);
     let delimiter = options.dialect.delimiter;
-    if !delimiter.is_wide() {
-        let first = &text[quotes.start..quotes.end];
-        let end = memchr::memchr2(b'\n', b'\r', first).unwrap_or(first.len());
-        if memchr::memchr_iter(delimiter.first(), &first[..end]).count() != usual.fields - 1 - column {
-            return None;
-        }
+    let delimiters = |line: &[u8]| memchr::memchr_iter(delimiter.first(), line).count();
+    let parts_otherwise = || {
+        delimiters(&field[..first_end]) != usual.fields - 1 - column || delimiters(&field[last..]) != column
+    };
+    if !delimiter.is_wide() && parts_otherwise() {
+        return None;
     }
+    let last = quotes.start + last;
     let dialect = Dialect { quote: None, escape: None, ..options.dialect };
     let fits = |column: usize, value: &[u8]| {
         !options.numbers.get(column).is_some_and(|&numbers| numbers) || is_number_or_missing(value)
     };
     let is_end = |&byte: &u8| matches!(byte, b'\n' | b'\r');
-    let last = quotes.start + text[quotes.clone()].iter().rposition(is_end)? + 1;
     let mut lines = 0;
     // The first line from the quote on; its fields before that are as they are.
     let mut from = column;

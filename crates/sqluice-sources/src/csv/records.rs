@@ -406,6 +406,8 @@ fn closing_quote<const N: usize>(data: &[u8], finder: &mut Finder<'_, N>, marks:
     loop {
         let at = finder.next()?;
         if N >= 5 && at < from {
+            // A line end is one, escaped or not.
+            lines |= matches!(data[at], b'\n' | b'\r');
             continue;
         }
         if data[at] == marks.quote {
@@ -468,6 +470,11 @@ pub(super) fn unescape(data: &mut Vec<u8>, marks: Marks, trim: bool, scratch: &m
                 data.pop();
             }
             begin += data[begin..].iter().take_while(|&&byte| is_blank(byte)).count();
+            if begin == data.len() {
+                // The end of the input would stand for a missing field.
+                data.push(0);
+                begin += 1;
+            }
         }
         scratch.spans[slot] = span(begin, data.len());
     }

@@ -259,13 +259,19 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
         });
         return outcome;
     };
+    let record = &text[first.bytes.clone()];
+    let names = first.fields.as_ref().map_or(0, Vec::len);
+    let doubted = doubt(&first, record, &options, Usual { fields: names, header: &[] });
+    if let Some(doubted) = doubted.filter(|_| options.header && options.strict_quotes) {
+        outcome.error = Some(reported(&doubted.error(in_file, &options, record, names)));
+        return outcome;
+    }
     let header = match (&first.fields, known) {
         // Whatever is wrong with it, it is a row.
         (_, Some(fields)) if !first.is_fatal() => Header::of_fields(fields, first.at),
         (Ok(fields), _) if options.header => Header::of_names(options.without_trailing(fields.clone())),
         (Ok(fields), _) => Header::of_row(fields),
         (Err(malformed), _) => {
-            let record = &text[first.bytes.clone()];
             outcome.error = Some(reported(&malformed.error(in_file, &options, record, 0)));
             return outcome;
         }

@@ -448,17 +448,19 @@ impl<'s> Sniffer<'s> {
             return with_quote(quote);
         }
         let double = with_quote(Some(b'"').filter(|&quote| free(quote)));
+        if free(b'\'') && self.text.contains(&b'\'') {
+            let single = with_quote(Some(b'\''));
+            if single.has_clear_quotes(&double) {
+                return single;
+            }
+        }
         if double.has_faults() && given.escape.flatten().is_none() {
             let text = read(None, None);
             if text.width >= 2 && text.is_regular() && !text.has_field_in(b'"') {
                 return text;
             }
         }
-        if !free(b'\'') || !self.text.contains(&b'\'') {
-            return double;
-        }
-        let single = with_quote(Some(b'\''));
-        if single.has_clear_quotes(&double) { single } else { double }
+        double
     }
 
     fn read(&self, dialect: Dialect) -> Reading<'s> {
