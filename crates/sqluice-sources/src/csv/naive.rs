@@ -377,6 +377,9 @@ impl<'p, 'a> Reading<'p, 'a> {
             State::Start | State::Unquoted
                 if Some(byte) == quote && (self.state == State::Start || self.opens_after_blanks()) =>
             {
+                // Blanks before the quote are no text, however many they are.
+                let is_length = |fault: &mut Malformed| matches!(fault.what, What::FieldTooLong { .. });
+                let _ = self.fault.take_if(|fault| fault.at == self.field.at && is_length(fault));
                 self.state = State::Quoted;
                 self.field = Field { value: Vec::new(), quoted: true, escaped: false, at: self.parser.at };
                 self.before_quote =

@@ -306,10 +306,17 @@ proptest! {
         if plain.error.is_none() {
             prop_assert_eq!(padded.padded, filled);
         }
+        // Which remedy helps a record depends on whether fields may be missing.
+        let without_remedy = |taken: &Taken| match taken {
+            Taken::Bad { error: (message, _, place), raw } => {
+                Taken::Bad { error: (message.clone(), None, place.clone()), raw: raw.clone() }
+            }
+            row => row.clone(),
+        };
         for (plain, padded) in plain.taken.iter().zip(&padded.taken) {
             match padded {
                 Taken::Row(row) if short(plain) => prop_assert_eq!(row.last(), Some(&None)),
-                padded => prop_assert_eq!(plain, padded),
+                padded => prop_assert_eq!(without_remedy(plain), without_remedy(padded)),
             }
         }
     }

@@ -89,6 +89,15 @@ fn written(header: bool, pieces: &'static [&'static str]) -> impl Strategy<Value
     })
 }
 
+/// Whether a blank or tab nearly always touches the delimiter: it belongs to the delimiter then, and such a file has two readings.
+fn is_touched(written: &Written) -> bool {
+    let count = |text: &str| written.file.matches(text).count();
+    let delimiter = written.delimiter;
+    let all = count(&delimiter.to_string());
+    let touching = [format!("{delimiter} "), format!(" {delimiter}"), format!("{delimiter}\t")];
+    touching.iter().any(|wide| count(wide) * 10 >= all * 9)
+}
+
 fn words(written: &Written) -> String {
     let delimiter = match written.delimiter {
         ',' => "comma",
@@ -121,6 +130,7 @@ proptest! {
         written in written(true, &["a", " ", ",", "\t", ";", "|", "\"", "'", "\n", "\r\n", "é", "1", "\"\"", "a,b;c"]),
         kept in any::<Index>(),
     ) {
+        prop_assume!(!is_touched(&written));
         prop_assert_eq!(recognised_as(&written.file), words(&written));
         // So is a sample of it that ends anywhere after three records of rows.
         let least = written.ends[3] + 1;
@@ -130,6 +140,7 @@ proptest! {
 
     #[test]
     fn a_file_of_rows_alone_is_recognised(written in written(false, &["a", " ", "é", "1"])) {
+        prop_assume!(!is_touched(&written));
         prop_assert_eq!(recognised_as(&written.file), words(&written));
     }
 
