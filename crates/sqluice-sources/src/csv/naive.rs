@@ -358,6 +358,7 @@ impl<'p, 'a> Reading<'p, 'a> {
                 // A line end of two characters is escaped as one.
                 let crlf = byte == b'\r' && self.parser.input.get(self.parser.read + 1) == Some(&b'\n');
                 self.state = if crlf { State::EscapedUnquoted } else { State::Unquoted };
+                self.field.escaped = true;
                 keep = true;
                 meant = meaning(byte);
             }
@@ -368,7 +369,6 @@ impl<'p, 'a> Reading<'p, 'a> {
             State::Broken => {}
             State::Start | State::Unquoted if Some(byte) == unquoted_escape => {
                 self.state = State::EscapedUnquoted;
-                self.field.escaped = true;
             }
             _ if delimiter.bytes_at(&self.parser.input[self.parser.read..]) > 0 => {
                 self.delimiter();
