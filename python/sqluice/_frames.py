@@ -61,7 +61,7 @@ class Frames:
     """The columns that frames have in common."""
 
     def __init__(self, first: Any, known: Sequence[Any], columns: Sequence[str] | None, index: Index) -> None:
-        """`known` are all frames, or the first one if the others are not known yet."""
+        """`known` are all frames, or the frames up to the first that has rows if the others are not known yet."""
         self._columns, self._index = columns, index
         first = self._selected(first)
         wanted = index.wanted

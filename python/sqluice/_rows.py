@@ -100,7 +100,7 @@ def _refuse_name(name: str, column: str) -> None:
 
 def _understood(data: Any, columns: Sequence[str] | None, known_columns: Callable[[], Sequence[str] | None], index: Index) -> Data:
     if is_frame(data):
-        return _of_frames(data, lambda: iter([data]), [data], columns, index)
+        return _of_frames(data, lambda: iter([data]), [data], columns, index, True)
     if is_arrow(data):
         index.refuse()
         _refuse_columns_of_arrow(columns)
@@ -122,17 +122,19 @@ def _understood(data: Any, columns: Sequence[str] | None, known_columns: Callabl
     rows = _each(data)
     head = list(itertools.islice(rows, 1))
     first = head[0] if head else None
+    while is_frame(first) and is_frame(head[-1]) and not len(head[-1]) and (more := list(itertools.islice(rows, 1))):
+        head += more  # An empty frame does not show what its index says.
 
     def items() -> Iterator[Any]:
         return _each(data) if again else itertools.chain(head, rows)
 
     if is_frame(first):
-        return _of_frames(first, items, data if again else None, columns, index)
+        return _of_frames(first, items, data if again else head, columns, index, again)
     index.refuse()
     if is_arrow(first):
         _refuse_columns_of_arrow(columns)
         if again and column_names(first) is not None and not _are_alike(data):
-            return _of_frames(first, items, data, columns, index)
+            return _of_frames(first, items, data, columns, index, True)
         return Data(lambda: _one_by_one(items()), again, _length_of_all(data) if again else None, in_order=isinstance(data, RowidOrder))
     about = len(data) if isinstance(data, Sized) else None
     return Data(lambda: _of_rows(data, items(), columns, known_columns), again, about, in_order=isinstance(data, RowidOrder))
@@ -165,11 +167,11 @@ def _one_by_one(data: Iterator[Any]) -> Given:
     return next(data), data
 
 
-def _of_frames(first: Any, items: Callable[[], Iterator[Any]], known: Any, columns: Sequence[str] | None, index: Index) -> Data:
-    """Frames that are one after another; `known` are all of them, if they can be had again."""
-    frames = Frames(first, [first] if known is None else known, columns, index)
-    about = None if known is None else _length_of_all(known)
-    return Data(lambda: ("columns", frames.names, frames.chunks(items())), known is not None, about, frames.index_labels, waits=known is None)
+def _of_frames(first: Any, items: Callable[[], Iterator[Any]], known: Any, columns: Sequence[str] | None, index: Index, again: bool) -> Data:
+    """Frames that are one after another; `known` are the first of them, or all, if they can be read again."""
+    frames = Frames(first, known, columns, index)
+    about = _length_of_all(known) if again else None
+    return Data(lambda: ("columns", frames.names, frames.chunks(items())), again, about, frames.index_labels, waits=not again)
 
 
 def _length(data: Any) -> int | None:

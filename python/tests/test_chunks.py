@@ -202,6 +202,11 @@ def test_the_index_of_chunks_is_left_out_if_it_only_counts(db: Path) -> None:
         for chunk in (frame[:2], frame[2:]):
             writer.append(chunk, "appended")
     assert query(db, "SELECT * FROM appended") == [(10,), (20,), (30,), (40,)]
+    # An empty frame does not show what the index of the next one says.
+    late = frame.set_axis(range(5, 9))
+    for number, data in enumerate(([late[:0], late], iter([late[:0], late[:0], late]), iter([late[:0], late[:1], late[1:]]))):
+        sqluice.write(db, data, f"empty{number}")
+        assert query(db, f'SELECT "index", a FROM empty{number}') == [(5, 10), (6, 20), (7, 30), (8, 40)]
     # An index without a name has no place in a table without such a column.
     sqluice.write(db, frame[2:], "t0", if_exists="append")
     assert query(db, "SELECT count(*) FROM t0") == [(6,)]

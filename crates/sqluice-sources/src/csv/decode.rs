@@ -168,16 +168,22 @@ impl CsvPart {
         let usual = Usual { fields: *fields, header: &repeats.header };
         let mut refused = Vec::new();
         let mut last = None;
-        for &slot in &scratch.of_lines {
+        let row_of = |at: usize| scratch.of_lines.get(at).map(|slot| slot % scratch.stride);
+        for (at, &slot) in scratch.of_lines.iter().enumerate() {
             let (column, row) = (slot / scratch.stride, slot % scratch.stride);
+            // A record is doubted once.
+            if last == Some(row) {
+                continue;
+            }
             let start = scratch.starts[row] as usize;
             let end = if row + 1 < rows { scratch.starts[row + 1] as usize } else { end };
+            let text = &self.input()[start..end];
             let field = scratch.spans[slot];
             let open = field.start as usize - 1 - start;
             let quotes = open..open + 1 + field.len as usize;
-            // A record is doubted once.
-            if last == Some(row)
-                || doubt::rows_in(&self.input()[start..end], column, quotes, options, usual).is_none()
+            let several = row_of(at + 1) == Some(row);
+            if doubt::rows_in(text, column, quotes, options, usual).is_none()
+                && !(several && doubt::may_begin_with_row(text, options, usual))
             {
                 continue;
             }

@@ -21,7 +21,7 @@ use super::CsvOptions;
 use super::dialect::Dialect;
 use super::malformed::{Malformed, What};
 use super::naive::Record;
-use super::sniff::{is_number_or_missing, split};
+use super::sniff::{Field, is_number_or_missing, split};
 
 /// The fields of a file that may be rows.
 #[derive(Debug, Default)]
@@ -84,15 +84,28 @@ pub(super) fn doubt(
 ) -> Option<Malformed> {
     let has_lines = |value: &[u8]| memchr::memchr2(b'\n', b'\r', value).is_some();
     let fields = record.fields.as_ref().ok()?;
-    fields.iter().enumerate().filter(|(_, field)| field.quoted && has_lines(&field.value)).find_map(
-        |(column, field)| {
-            // There may be blanks before the quote.
-            let begin = (field.at.byte - record.at.byte) as usize;
-            let open = begin + text[begin..].iter().position(|byte| Some(*byte) == options.dialect.quote)?;
-            let lines = rows_in(text, column, open..closing(text, open, options.dialect)?, options, usual)?;
-            Some(Malformed { at: field.at, what: What::CouldBeRows { lines } })
-        },
-    )
+    let of_lines = || fields.iter().enumerate().filter(|(_, field)| field.quoted && has_lines(&field.value));
+    let doubted = |at, lines| Malformed { at, what: What::CouldBeRows { lines } };
+    let (_, first) = of_lines().next()?;
+    if of_lines().nth(1).is_some()
+        && let Some(lines) = all_rows_in(text, options, usual)
+    {
+        return Some(doubted(first.at, lines));
+    }
+    of_lines().find_map(|(column, field)| {
+        // There may be blanks before the quote.
+        let begin = (field.at.byte - record.at.byte) as usize;
+        let open = begin + text[begin..].iter().position(|byte| Some(*byte) == options.dialect.quote)?;
+        let lines = rows_in(text, column, open..closing(text, open, options.dialect)?, options, usual)?;
+        Some(doubted(field.at, lines))
+    })
+}
+
+/// Returns `false` if the first line of a record is surely no row. That is cheap to see where the delimiter is one byte.
+pub(super) fn may_begin_with_row(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -> bool {
+    let line = &text[..memchr::memchr2(b'\n', b'\r', text).unwrap_or(text.len())];
+    let delimiter = options.dialect.delimiter;
+    delimiter.is_wide() || memchr::memchr_iter(delimiter.first(), line).count() + 1 == usual.fields
 }
 
 /// Where the quoted field closes that opens at `open`.
@@ -106,6 +119,31 @@ fn closing(text: &[u8], open: usize, dialect: Dialect) -> Option<usize> {
             _ => at += 1,
         }
     }
+}
+
+/// Returns the number of lines of a record, if each of them could be a row where all its quotes are text. A record whose quotes are stray has
+/// several fields of lines: what closes one opens the next.
+pub(super) fn all_rows_in(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -> Option<u64> {
+    let dialect = Dialect { quote: None, escape: None, ..options.dialect };
+    let mut lines = 0;
+    for line in text.split(|byte| matches!(byte, b'\n' | b'\r')) {
+        let values = split(line, dialect, usual.fields)?;
+        if values.is_empty() || line == usual.header {
+            continue;
+        }
+        if values.len() != usual.fields || !all_fit(options, 0, &values) {
+            return None;
+        }
+        lines += 1;
+    }
+    (lines >= 2 && usual.fields >= 2).then_some(lines)
+}
+
+/// Returns `true` if the columns from `from` on may have these values: none of a column of numbers is text.
+fn all_fit(options: &CsvOptions, from: usize, values: &[Field<'_>]) -> bool {
+    values.iter().enumerate().all(|(at, field)| {
+        !options.numbers.get(from + at).is_some_and(|&numbers| numbers) || is_number_or_missing(&field.value)
+    })
 }
 
 /// Returns the number of lines of a quoted field, if each of them could be a row where its quotes are text. Blank lines, comments and lines
@@ -139,9 +177,6 @@ pub(super) fn rows_in(
     }
     let last = quotes.start + last;
     let dialect = Dialect { quote: None, escape: None, ..options.dialect };
-    let fits = |column: usize, value: &[u8]| {
-        !options.numbers.get(column).is_some_and(|&numbers| numbers) || is_number_or_missing(value)
-    };
     let is_end = |&byte: &u8| matches!(byte, b'\n' | b'\r');
     let mut lines = 0;
     // The first line from the quote on; its fields before that are as they are.
@@ -151,8 +186,7 @@ pub(super) fn rows_in(
         if from == 0 && (values.is_empty() || line == usual.header) {
             continue;
         }
-        let all_fit = values.iter().enumerate().all(|(at, field)| fits(from + at, &field.value));
-        if from + values.len() != usual.fields || !all_fit {
+        if from + values.len() != usual.fields || !all_fit(options, from, &values) {
             return None;
         }
         lines += 1;
@@ -160,6 +194,5 @@ pub(super) fn rows_in(
     }
     // The last line up to the closing quote; its fields after that are as they are.
     let values = split(&text[last..=quotes.end], dialect, usual.fields)?;
-    let all_fit = values.iter().enumerate().all(|(at, field)| fits(at, &field.value));
-    (values.len() == column + 1 && all_fit).then_some(lines + 1)
+    (values.len() == column + 1 && all_fit(options, 0, &values)).then_some(lines + 1)
 }

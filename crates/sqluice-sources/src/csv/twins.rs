@@ -287,7 +287,7 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
             let quoted = header.first().copied() == options.dialect.quote;
             let fits = header.len() + 3 <= options.field_bytes_max.min(options.record_bytes_max);
             let marked = !quoted && fits && *record_text == [mark, header].concat();
-            if header.is_empty() || !(skips_header && record_text == header || marked) {
+            if record.is_fatal() || header.is_empty() || !(skips_header && record_text == header || marked) {
                 return Some(record);
             }
         };

@@ -31,8 +31,7 @@ mod reading;
 mod sniffed;
 
 pub(super) use self::cell::is_number_or_missing;
-use self::field::Field;
-pub(super) use self::field::split;
+pub(super) use self::field::{Field, split};
 use self::reading::{Around, Reading};
 pub use self::sniffed::{Preamble, Sniffed};
 use super::TrailingDelimiter;
