@@ -24,7 +24,7 @@ use super::dialect::{Dialect, Marks};
 use super::find::Finder;
 use super::naive::{Limits, Parser, Width};
 use super::repeats::Repeats;
-use super::scan::{Scan, ends_line};
+use super::scan::{Scan, ends_line, is_empty_line};
 use crate::text::{Position, Text};
 
 /// How much is read at once beyond a part, in bytes: what is read too much is copied to the next part.
@@ -49,6 +49,8 @@ pub(super) struct Cutter {
     delimiter: Delimiter,
     record_bytes_max: usize,
     repeats: Repeats,
+    /// An empty line is a record of one empty field.
+    blank_rows: bool,
     /// How many fields a record has of which none has text, and which is left out at the end of the input.
     empty_fields: Option<usize>,
     /// How many such records were left out.
@@ -73,6 +75,7 @@ impl Cutter {
             delimiter: dialect.delimiter,
             record_bytes_max: limits.record_bytes_max,
             repeats: Repeats::default(),
+            blank_rows: false,
             empty_fields: None,
             left_out: 0,
             records: 0,
@@ -126,9 +129,14 @@ impl Cutter {
         self.repeats = repeats;
     }
 
+    /// From here on, empty lines are records of one empty field, if so asked.
+    pub(super) fn read_blank_rows(&mut self, blank_rows: bool) {
+        self.blank_rows = blank_rows;
+    }
+
     /// Leaves out records at the end of the input that are `fields` empty fields, as spreadsheets write them.
     pub(super) fn leave_out_empty(&mut self, fields: usize) {
-        let whole = fields >= 2 && !self.delimiter.is_whitespace();
+        let whole = !self.delimiter.is_whitespace();
         self.empty_fields = whole.then_some(fields);
     }
 
@@ -160,7 +168,7 @@ impl Cutter {
             let lines = empty.filter(|&at| ends_line(&cut.data, at)).count() as u64;
             let of_line = |line: &&[u8]| !line.is_empty();
             let records = cut.data[begin..].split(|byte| matches!(byte, b'\n' | b'\r')).filter(of_line);
-            let records = records.count() as u64;
+            let records = if self.blank_rows { lines } else { records.count() as u64 };
             if self.text.ended && self.text.rest.is_empty() {
                 self.left_out += records;
                 self.records -= records;
@@ -199,7 +207,8 @@ impl Cutter {
             self.records_max.saturating_sub(self.records),
             self.repeats.clone(),
             self.text.at.byte,
-        );
+        )
+        .with_blank_rows(self.blank_rows);
         if scan.records_max == 0 {
             return Ok(None);
         }
@@ -273,6 +282,8 @@ fn empty_from(data: &[u8], delimiter: &Delimiter, marks: Marks, fields: usize) -
         let start = memchr::memrchr2(b'\n', b'\r', &data[..line_end]).map_or(0, |at| at + 1);
         match &data[start..line_end] {
             _ if marks.escapes_unquoted && ends_in_escape(&data[..start], marks.escape) => break,
+            // Nothing precedes the LF of a CRLF in its line.
+            b"" if !is_empty_line(data, line_end) => {}
             line if *line == *empty => begin = start,
             b"" => {}
             _ => break,

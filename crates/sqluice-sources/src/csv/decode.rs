@@ -110,6 +110,7 @@ impl CsvPart {
                 strict_quotes: self.shared.options.strict_quotes,
                 trailing_delimiter: self.shared.options.trailing_delimiter.is_some(),
                 repeats: &self.shared.repeats,
+                blank_rows: self.shared.options.has_blank_rows(self.shared.fields),
                 byte: self.cut.at.byte,
             };
             let Read { rows, end, next } = reader.read(from, &mut valid, scratch);
@@ -274,7 +275,12 @@ impl CsvPart {
             return Err(error);
         }
         sink.bad_row(BadRow { error, raw: self.input()[bytes.clone()].to_vec() })?;
-        Ok(bytes.end)
+        // Behind its line end, or else an empty line would seem to follow.
+        let line_end = match &self.input()[bytes.end..] {
+            [b'\r', b'\n', ..] => 2,
+            rest => rest.len().min(1),
+        };
+        Ok(bytes.end + line_end)
     }
 
     /// The record that begins at `start`, as the slow parser reads it.
@@ -284,6 +290,7 @@ impl CsvPart {
         let parser = Parser::new(&self.input()[start..], at, options.dialect, *limits);
         let parser = parser
             .with_repeats(&self.shared.repeats)
+            .with_blank_rows(options.has_blank_rows(*fields))
             .with_strict_quotes(options.strict_quotes)
             .with_trailing_delimiter(options.trailing_delimiter.is_some());
         let mut record = { parser }.record(options.width(*fields))?;

@@ -12,9 +12,9 @@
 //!   that are missing in the header, or repeated (ASCII letters in either case are the same), are made up and reported
 //!   ([`CsvReader::renamed`]).
 //! * Fields are separated by a delimiter of any characters, of which the first match counts (`a|||b` with `||` is `a` and
-//!   `|b`), or by runs of blanks, which separate nothing at the start and the end of a line. Records end with LF, CRLF or CR, or with the file. Empty lines are no records; a
-//!   record of one empty field is written `""`. Nor are lines that begin with the comment character: whatever bytes they have
-//!   are skipped.
+//!   `|b`), or by runs of blanks, which separate nothing at the start and the end of a line. Records end with LF, CRLF or CR, or with the file. Lines that begin with
+//!   the comment character are skipped, whatever bytes they have, and so are empty lines. But in a file of one column, each empty line after the
+//!   first record is a record of one empty field.
 //! * A field that begins with a quote goes on to the closing quote; a quote in it is written twice, or behind the escape
 //!   character, which makes any character stand for itself. A quote anywhere else is a character like any other, as it is in
 //!   csv-core, Python, DuckDB and the shell of SQLite: the value is kept as it is, except with [`CsvOptions::strict_quotes`]. ([`Dialect`] names the characters.)
@@ -239,6 +239,11 @@ impl CsvOptions {
         fields
     }
 
+    /// Returns `true` if an empty line after the first record is a record, too: in a file of one column it is how NULL is written.
+    fn has_blank_rows(&self, fields: usize) -> bool {
+        fields == 1 && !self.dialect.delimiter.is_whitespace()
+    }
+
     /// How many fields a record after the first may have.
     fn width(&self, fields: usize) -> Width {
         if self.pad { Width::AtMost(fields) } else { Width::Same(fields) }
@@ -372,6 +377,7 @@ impl CsvReader {
             header,
         };
         self.cutter.skip(repeats.clone());
+        self.cutter.read_blank_rows(self.options.has_blank_rows(fields));
         self.cutter.number(rows);
         if self.options.leave_out_empty {
             self.cutter.leave_out_empty(fields);

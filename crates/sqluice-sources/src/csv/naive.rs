@@ -115,6 +115,10 @@ pub(super) struct Parser<'a> {
     trailing_delimiter: bool,
     /// Which records repeat the header and are none.
     repeats: Option<&'a Repeats>,
+    /// An empty line is a record of one empty field.
+    blank_rows: bool,
+    /// A record or a comment ends here, and its line end is not read yet.
+    in_line: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -129,6 +133,8 @@ impl<'a> Parser<'a> {
             strict_quotes: false,
             trailing_delimiter: false,
             repeats: None,
+            blank_rows: false,
+            in_line: false,
         }
     }
 
@@ -147,6 +153,12 @@ impl<'a> Parser<'a> {
     /// Some records that repeat the header are none.
     pub(super) fn with_repeats(mut self, repeats: &'a Repeats) -> Parser<'a> {
         self.repeats = Some(repeats);
+        self
+    }
+
+    /// Reads empty lines as records of one empty field, if so asked.
+    pub(super) fn with_blank_rows(mut self, blank_rows: bool) -> Parser<'a> {
+        self.blank_rows = blank_rows;
         self
     }
 
@@ -177,7 +189,23 @@ impl<'a> Parser<'a> {
                     }
                 }
                 None => return None,
-                Some(b'\n' | b'\r') => self.advance(1),
+                Some(b'\n' | b'\r') if self.blank_rows && !self.in_line => {
+                    self.in_line = true;
+                    let field = Field { value: Vec::new(), quoted: false, escaped: false, at };
+                    return Some(Record {
+                        at,
+                        bytes: start..start,
+                        fields: Ok(vec![field]),
+                        unclosed: false,
+                    });
+                }
+                Some(byte @ (b'\n' | b'\r')) => {
+                    self.advance(1);
+                    if byte == b'\r' && self.peek() == Some(b'\n') {
+                        self.advance(1);
+                    }
+                    self.in_line = false;
+                }
                 byte if byte == self.dialect.comment => {
                     while self.peek().is_some_and(|byte| !matches!(byte, b'\n' | b'\r')) {
                         self.advance(1);
@@ -185,10 +213,12 @@ impl<'a> Parser<'a> {
                     if let Some(too_long) = self.too_long(at, start) {
                         return Some(too_long);
                     }
+                    self.in_line = true;
                 }
                 _ => break,
             }
         }
+        self.in_line = true;
         let (fields, unclosed) = Reading::new(self, width).fields(start);
         let record = Record { at, bytes: start..self.read, fields, unclosed };
         Some(self.too_long(at, start).unwrap_or(record))

@@ -19,7 +19,7 @@ use super::dialect::{Marks, meaning};
 use super::find::Finder;
 use super::naive::Limits;
 use super::repeats::Repeats;
-use super::scan::{are_blanks, closes_in_line, is_escaped, wide_needles};
+use super::scan::{are_blanks, closes_in_line, is_empty_line, is_escaped, wide_needles};
 use crate::text::valid_utf8;
 
 /// The spans of a batch need no more than this, in bytes.
@@ -85,6 +85,8 @@ pub(super) struct Records<'a> {
     pub(super) trailing_delimiter: bool,
     /// Which records repeat the header, and which of these are none.
     pub(super) repeats: &'a Repeats,
+    /// An empty line is a record of one empty field.
+    pub(super) blank_rows: bool,
     /// Where in the input the part begins.
     pub(super) byte: u64,
 }
@@ -304,10 +306,11 @@ impl Records<'_> {
                     if at == data.len() {
                         break Next::Done;
                     }
-                    // An empty line.
-                    record = at + 1;
-                    (start, content) = (record, record);
-                    continue;
+                    if !self.blank_rows || !is_empty_line(data, at) {
+                        record = at + 1;
+                        (start, content) = (record, record);
+                        continue;
+                    }
                 }
                 Span::default()
             } else {

@@ -35,6 +35,8 @@ pub(super) struct Scan {
     part_bytes: usize,
     record_bytes_max: usize,
     repeats: Repeats,
+    /// An empty line is a record of one empty field.
+    blank_rows: bool,
     /// Where in the input the part begins.
     byte: u64,
     pub(super) records_max: u64,
@@ -74,6 +76,7 @@ impl Scan {
             part_bytes,
             record_bytes_max,
             repeats,
+            blank_rows: false,
             byte,
             records_max,
             seen: 0,
@@ -88,6 +91,12 @@ impl Scan {
             content: 0,
             field: 0,
         }
+    }
+
+    /// Counts empty lines as records of one empty field, if so asked.
+    pub(super) fn with_blank_rows(mut self, blank_rows: bool) -> Scan {
+        self.blank_rows = blank_rows;
+        self
     }
 
     /// Looks through what is new in `data`; where to cut, if that is known already.
@@ -353,7 +362,11 @@ impl Scan {
             self.seen = at;
             return Break(None);
         }
-        self.records += u64::from(at > self.record && !comment && !self.skips(data, self.record..at));
+        let is_record = match at > self.record {
+            true => !comment && !self.skips(data, self.record..at),
+            false => self.blank_rows && is_empty_line(data, at),
+        };
+        self.records += u64::from(is_record);
         self.record = at + 1;
         if ends_line && (at + 1 >= self.part_bytes || self.records >= self.records_max) {
             return Break(Some(at + 1));
@@ -450,6 +463,12 @@ pub(super) fn wide_needles(marks: Marks, delimiter: &Delimiter) -> [u8; 6] {
 #[inline]
 pub(super) fn ends_line(data: &[u8], at: usize) -> bool {
     data[at] == b'\n' || data.get(at + 1) != Some(&b'\n')
+}
+
+/// Returns `true` if the line end at `at`, which no text precedes, ends an empty line: it is not the LF of a CRLF.
+#[inline]
+pub(super) fn is_empty_line(data: &[u8], at: usize) -> bool {
+    !(at > 0 && data[at - 1..=at] == *b"\r\n")
 }
 
 /// Where the number of bits up to and including that one is odd.

@@ -243,7 +243,7 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
         .with_strict_quotes(options.strict_quotes)
         .with_trailing_delimiter(options.trailing_delimiter.is_some());
     let (header_text, skips_header) = header_text(input, &options);
-    let mut next = |width| {
+    let next = |parser: &mut Parser<'_>, width| {
         let record = parser.record(width)?;
         // Where reading failed, nothing is known of a record without an end.
         let fatal = matches!(record.fields, Err(malformed) if malformed.is_fatal());
@@ -252,7 +252,8 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     };
     let in_file = Path::new("in.csv");
     let known = options.fields.filter(|_| !options.header);
-    let Some(first) = next(known.map_or(Width::First, |fields| options.width(fields))) else {
+    let first_width = known.map_or(Width::First, |fields| options.width(fields));
+    let Some(first) = next(&mut parser, first_width) else {
         outcome.error = Some(match setup.fails_at {
             Some(_) => reported(&Error::read(in_file, std::io::Error::other("broken"))),
             None => reported(&super::no_record(in_file, &options)),
@@ -277,11 +278,12 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
         }
     };
     (outcome.header, outcome.renamed) = (header.names, header.renamed);
+    parser = parser.with_blank_rows(options.has_blank_rows(outcome.header.len()));
     let width = options.width(outcome.header.len());
     let mut first = Some(first).filter(|_| !options.header);
     while !setup.rows.is_empty() {
         let mut next_row = || loop {
-            let record = next(width)?;
+            let record = next(&mut parser, width)?;
             let (record_text, mark) = (&text[record.bytes.clone()], &b"\xef\xbb\xbf"[..]);
             let header = &header_text[..];
             let quoted = header.first().copied() == options.dialect.quote;

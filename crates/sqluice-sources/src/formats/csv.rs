@@ -251,7 +251,7 @@ fn csv_options(request: &OpenRequest<'_>, sniffed: &Sniffed) -> CsvOptions {
         .skip_lines(sniffed.skip_lines)
         .null_tokens(options.null.iter().map(String::as_str))
         .trim(options.trim)
-        .leave_out_empty(!options.keep_empty_rows && request.declared.is_empty())
+        .leave_out_empty(!options.keep_empty_rows && request.declared.len() <= 1)
         .empty_as_text(options.empty_as_text)
         .pad(options.pad)
         .trailing_delimiter(sniffed.trailing_delimiter)
@@ -383,6 +383,12 @@ impl Content for CsvFile {
     fn late_notes(&self) -> Vec<Message> {
         let left_out = match self.left_out.load(Ordering::Relaxed) {
             0 => None,
+            1 if self.header.len() == 1 => {
+                Some("the file ends with an empty line, which is left out; ".to_owned())
+            }
+            lines if self.header.len() == 1 => {
+                Some(format!("the file ends with {lines} empty lines, which are left out; "))
+            }
             1 => Some("the last row is empty and is left out; ".to_owned()),
             rows => Some(format!("the last {rows} rows are empty and are left out; ")),
         };

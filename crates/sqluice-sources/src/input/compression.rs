@@ -23,7 +23,8 @@ use super::peek::Peek;
 /// How much compressed data is read at once.
 const RAW_BYTES: usize = 128 << 10;
 
-/// Where the members of a gzip file begin in the text, but for the first. They are known once the text before them is read.
+/// The places in the text at which members of a gzip file or frames of a zstd file begin, but for the first. A place is known once the text
+/// before it is read.
 #[derive(Clone, Debug, Default)]
 pub struct MemberStarts(Arc<Mutex<Vec<u64>>>);
 
@@ -68,6 +69,16 @@ impl Compression {
         }
     }
 
+    /// Returns a reader of the member that `input` begins with.
+    fn member<R: BufRead>(self, input: R) -> io::Result<Member<R>> {
+        Ok(match self {
+            Compression::Gzip => Member::Gzip(GzDecoder::new(input)),
+            Compression::Zstd => {
+                Member::Zstd(zstd::stream::read::Decoder::with_buffer(input)?.single_frame())
+            }
+        })
+    }
+
     /// Decompresses `input`, which messages call `name`.
     /// Adds to `starts` where members begin that follow the first.
     pub(super) fn decompress<'a>(
@@ -77,13 +88,8 @@ impl Compression {
         starts: MemberStarts,
     ) -> io::Result<Decompress<'a>> {
         let input = BufReader::with_capacity(RAW_BYTES, input);
-        let inner: Box<dyn Read + Send + 'a> = match self {
-            Compression::Gzip => {
-                let member = Some(GzDecoder::new(input));
-                Box::new(Gzip { member, name: name.to_owned(), given: 0, starts })
-            }
-            Compression::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(input)?),
-        };
+        let member = Some(self.member(input)?);
+        let inner = Box::new(Members { member, compression: self, name: name.to_owned(), given: 0, starts });
         Ok(Decompress { inner, compression: self, name: name.to_owned() })
     }
 }
@@ -129,27 +135,53 @@ impl Read for Decompress<'_> {
     }
 }
 
-/// All members of a gzip file. (The multi-member decoder of flate2 takes no padding for what it is.)
-struct Gzip<R> {
+/// A gzip member or a zstd frame.
+enum Member<R: BufRead> {
+    Gzip(GzDecoder<R>),
+    Zstd(zstd::stream::read::Decoder<'static, R>),
+}
+
+impl<R: BufRead> Member<R> {
+    fn into_inner(self) -> R {
+        match self {
+            Member::Gzip(decoder) => decoder.into_inner(),
+            Member::Zstd(decoder) => decoder.finish(),
+        }
+    }
+}
+
+impl<R: BufRead> Read for Member<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Member::Gzip(decoder) => decoder.read(buffer),
+            Member::Zstd(decoder) => decoder.read(buffer),
+        }
+    }
+}
+
+/// Reads all members of a file. (The multi-member decoder of flate2 takes no padding for what it is.)
+struct Members<R: BufRead> {
     /// `None` after the last.
-    member: Option<GzDecoder<R>>,
+    member: Option<Member<R>>,
+    compression: Compression,
     name: PathBuf,
     /// Bytes that were decompressed.
     given: u64,
     starts: MemberStarts,
 }
 
-impl<R: BufRead> Gzip<R> {
+impl<R: BufRead> Members<R> {
     /// Goes on after a member.
     fn next(&mut self, mut input: R) -> io::Result<()> {
-        match input.fill_buf()?.first() {
-            None => Ok(()),
-            Some(0x1f) => {
+        let next = input.fill_buf()?.first().copied();
+        match (self.compression, next) {
+            (_, None) => Ok(()),
+            (Compression::Gzip, Some(byte)) if byte != 0x1f => self.padding(input),
+            (compression, Some(_)) => {
                 self.starts.add(self.given);
-                self.member = Some(GzDecoder::new(input));
+                self.member = Some(compression.member(input)?);
                 Ok(())
             }
-            Some(_) => self.padding(input),
         }
     }
 
@@ -171,7 +203,7 @@ impl<R: BufRead> Gzip<R> {
     }
 }
 
-impl<R: BufRead> Read for Gzip<R> {
+impl<R: BufRead> Read for Members<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.is_empty() {
             return Ok(0);

@@ -81,8 +81,21 @@ fn lf_crlf_and_cr_end_records() {
 }
 
 #[test]
-fn empty_lines_are_no_records() {
-    says(b"\n\r\na\n\n1\n\r\r\n2\n\n", &["1", "2"], None);
+fn empty_lines_are_no_records_of_several_fields() {
+    says(b"\n\r\na,b\n\n1,2\n\r\r\n3,4\n\n", &["1|2", "3|4"], None);
+}
+
+#[test]
+fn empty_lines_after_the_header_of_one_column_are_null() {
+    says(b"\n\r\na\n\n1\n\r\r\n2\n\n\"\"", &["~", "1", "~", "~", "2", "~", ""], None);
+    let options = CsvOptions { leave_out_empty: true, ..CsvOptions::default() };
+    for line_end in ["\n", "\r\n", "\r"] {
+        let input = ["a", "1", "", "2", "", "", ""].join(line_end);
+        assert_eq!(
+            fast(input.as_bytes(), options.clone()).taken.iter().map(line).collect::<Vec<_>>(),
+            ["1", "~", "2"]
+        );
+    }
 }
 
 #[test]

@@ -89,9 +89,18 @@ fn csv_core(input: &[u8], dialect: Dialect) -> Vec<Vec<Vec<u8>>> {
     }
 }
 
+/// Returns `true` if a row stands in an empty line, which csv-core skips.
+fn is_blank(row: &Row) -> bool {
+    *row == [None]
+}
+
 /// An outcome without errors in the form that [`csv_core`] gives.
 fn as_csv_core(outcome: &Outcome, header: bool) -> Vec<Vec<Vec<u8>>> {
     let names = outcome.header.iter().map(|name| name.clone().into_bytes()).collect();
     let row = |row: &Row| row.iter().map(|value| value.clone().unwrap_or_default()).collect();
-    header.then_some(names).into_iter().chain(outcome.rows().into_iter().map(row)).collect()
+    header
+        .then_some(names)
+        .into_iter()
+        .chain(outcome.rows().into_iter().filter(|row| !is_blank(row)).map(row))
+        .collect()
 }

@@ -5,7 +5,7 @@ use proptest::sample::select;
 
 use super::super::padding::padding;
 use super::super::{CsvOptions, Dialect, TrailingDelimiter};
-use super::{Setup, Taken, Taste, as_csv_core, csv_core, fast, lenient, slow};
+use super::{Setup, Taken, Taste, as_csv_core, csv_core, fast, is_blank, lenient, slow};
 
 /// Dialects that make sense.
 fn dialect(delimiters: impl Strategy<Value = &'static str>) -> impl Strategy<Value = Dialect> {
@@ -347,8 +347,9 @@ proptest! {
     ) {
         let input = translated([b"x\n", &rubble[..]].concat(), dialect);
         if is_of_csv_core(&input, dialect) {
-            let slow = slow(&input, lenient(CsvOptions { dialect, ..CsvOptions::default() }));
+            let mut slow = slow(&input, lenient(CsvOptions { dialect, ..CsvOptions::default() }));
             prop_assert!(slow.error.is_none());
+            slow.taken.retain(|taken| !matches!(taken, Taken::Row(row) if is_blank(row)));
             let csv_core = csv_core(&input, dialect);
             // Width alone changes nothing about where a record ends.
             let has_quote = |raw: &[u8]| dialect.quote.is_some_and(|quote| raw.contains(&quote));
@@ -408,6 +409,27 @@ proptest! {
         let mut expected = slow(input.as_bytes(), lenient(options.clone()));
         while expected.taken.last() == Some(&Taken::Row(vec![None, None])) {
             expected.taken.pop();
+        }
+        let left_out = fast(input.as_bytes(), lenient(CsvOptions { leave_out_empty: true, ..options }));
+        prop_assert_eq!(left_out, expected);
+    }
+
+    #[test]
+    fn blank_lines_of_one_column_are_rows_but_for_those_at_the_end(
+        lines in prop::collection::vec(select(vec!["", "", "", "1", "\"\"", "\"\n\n\"", "\"1", "\"1\"2", "#"]), 0..24),
+        line_end in select(vec!["\n", "\r\n", "\r"]), part_bytes in part_bytes(), at_end: bool, header: bool, empty_as_text: bool,
+        comment in prop::option::of(Just(b'#')),
+    ) {
+        let input = format!("a{line_end}{}{}", lines.join(line_end), if at_end { line_end } else { "" });
+        let dialect = Dialect { comment, ..Dialect::default() };
+        let options = CsvOptions { dialect, part_bytes, header, empty_as_text, ..CsvOptions::default() };
+        let mut expected = slow(input.as_bytes(), lenient(options.clone()));
+        prop_assert_eq!(&fast(input.as_bytes(), lenient(options.clone())), &expected);
+        let blank = Taken::Row(vec![empty_as_text.then(Vec::new)]);
+        let mut last = input.rsplit(line_end);
+        let blanks = last.next().filter(|text| text.is_empty()).map_or(0, |_| last.take_while(|line| line.is_empty()).count());
+        for _ in 0..blanks {
+            prop_assert_eq!(expected.taken.pop(), Some(blank.clone()));
         }
         let left_out = fast(input.as_bytes(), lenient(CsvOptions { leave_out_empty: true, ..options }));
         prop_assert_eq!(left_out, expected);

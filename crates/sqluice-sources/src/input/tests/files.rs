@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::super::file::{Sample, copy};
 use super::super::{Input, InputFile, InputOptions};
-use super::{drain, gzip, options, piped, utf_16, whole, zstd};
+use super::{drain, gzip, options, piped, skippable, utf_16, whole, zstd};
 
 fn file(folder: &TempDir, name: impl AsRef<OsStr>, content: &[u8]) -> PathBuf {
     let path = folder.path().join(name.as_ref());
@@ -62,6 +62,25 @@ fn compression_is_recognised_by_content_not_by_name() {
     assert_eq!(whole(Ok(input)), long());
     let path = file(&folder, "x.csv.gz", b"a,b\n");
     assert_eq!(whole(Input::open(&path, &options(None))), b"a,b\n");
+}
+
+#[test]
+fn the_places_where_members_begin_are_known_after_reading() {
+    let folder = TempDir::new().unwrap();
+    let texts = [&b"a,b\n1,2\n"[..], b"", &long(), b"a,b\n"];
+    let zstd_with_notes = |text: &[u8]| [zstd(text), skippable(b"note")].concat();
+    for compress in [gzip, zstd, zstd_with_notes as fn(&[u8]) -> Vec<u8>] {
+        let path = file(&folder, "x.csv", &texts.map(compress).concat());
+        let input = Input::open(&path, &options(None)).unwrap();
+        let starts = input.member_starts.clone();
+        assert_eq!(whole(Ok(input)), texts.concat());
+        let (mut byte, end) = (0, texts.concat().len() as u64);
+        for text in &texts[..3] {
+            assert!(!starts.contains(byte + 1));
+            byte += text.len() as u64;
+            assert!(starts.contains(byte), "{byte} of {end}");
+        }
+    }
 }
 
 #[test]
