@@ -451,7 +451,7 @@ impl CsvSource {
         self
     }
 
-    /// Sets the counter of the empty records that are left out at the end of the file. The count is known once the source has no more parts.
+    /// Sets the counter of the empty records left out at the end of the file. The count is known once the source has no more parts.
     #[must_use]
     pub fn with_left_out(mut self, left_out: Arc<AtomicU64>) -> CsvSource {
         self.left_out = left_out;

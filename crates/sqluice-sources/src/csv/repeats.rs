@@ -23,8 +23,8 @@ pub(super) struct Repeats {
 }
 
 impl Repeats {
-    /// Returns `None` if the record does not repeat the header, and otherwise `true` if the record is no row. The record begins at `byte` of
-    /// the input.
+    /// Returns `None` if the record does not repeat the header, and otherwise `true` if the record is no row. The record begins at `byte`
+    /// of the input.
     #[inline]
     pub(super) fn skips(&self, record: &[u8], byte: u64) -> Option<bool> {
         let marks = record.len().wrapping_sub(self.header.len());
