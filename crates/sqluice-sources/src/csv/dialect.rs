@@ -14,8 +14,8 @@ pub struct Dialect {
     pub delimiter: Delimiter,
     /// The quote around fields; `None`: quotes are text.
     pub quote: Option<u8>,
-    /// The escape: within quotes, the next character stands for itself. An escape that equals the quote adds nothing, as doubled quotes
-    /// always work.
+    /// The escape: within quotes, the character behind the escape stands for itself. An escape that equals the quote adds nothing, as
+    /// doubled quotes always work.
     pub escape: Option<u8>,
     /// `true` if the escape works outside of quotes, too, as in files of MySQL and PostgreSQL: see `meaning`. Without a quote, the escape
     /// always works so.
@@ -41,7 +41,7 @@ setters! { Dialect:
     delimiter(delimiter: impl Into<Delimiter>) = delimiter.into();
     /// Sets the quote around fields; `None`: fields are never quoted.
     quote(quote: impl Into<Option<u8>>) = quote.into();
-    /// Sets the character that escapes the next one within quotes, or anywhere if there is no quote.
+    /// Sets the escape, which works within quotes, or anywhere if there is no quote.
     escape(escape: impl Into<Option<u8>>) = escape.into();
     /// Sets whether the escape works outside of quotes, too.
     escapes_unquoted(escapes_unquoted: bool) = escapes_unquoted;
@@ -152,7 +152,7 @@ pub(super) fn meaning(escaped: u8) -> Option<u8> {
 }
 
 impl Marks {
-    /// Returns `true` if the dialect has neither escape nor comment. Most files are so, and have loops of their own.
+    /// Returns `true` if the dialect has neither escape nor comment. Most files are plain, and faster loops read them.
     pub(super) fn are_plain(&self) -> bool {
         self.escape == NO_BYTE && self.comment.is_none()
     }

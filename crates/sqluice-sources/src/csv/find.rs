@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  bytes   7,"Oslo, N",,x\n        needles  , " \n
-//!  mask    .##....#..####.#
+//!  mask    .##....#..###.#
 //! ```
 
 use crate::needles::{Masks, masks};

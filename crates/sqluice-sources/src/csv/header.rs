@@ -64,8 +64,8 @@ fn by_position(index: usize) -> String {
     format!("column{}", index + 1)
 }
 
-/// Makes names unique: an empty name is replaced by the position (`column2`), and a repeated name gets a number (`name_2`). A name that
-/// is neither stays, even if a made-up name would be the same.
+/// Makes names unique: an empty name is replaced by the position (`column2`), and a repeated name gets a number (`name_2`). All other
+/// names stay, and made-up names differ from them.
 pub fn unique(mut names: Vec<String>) -> (Vec<String>, Vec<Renamed>) {
     let given: HashSet<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
     let mut taken = HashSet::new();

@@ -148,7 +148,7 @@ pub struct CsvOptions {
     pub numbers: Vec<bool>,
     /// `true` if records at the end of the file whose fields are all empty are left out.
     pub leave_out_empty: bool,
-    /// `true` if some fields of the file are surely quoted. A hint to read quotes as text would spoil these fields.
+    /// `true` if some fields of the file are surely quoted, so that a malformed quote is no reason to read all quotes as text.
     pub has_quoted_fields: bool,
     /// The target size of a part in bytes, at most 16 MiB. A part ends with the first record that reaches this size.
     pub part_bytes: usize,

@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use super::cell::{CellKind, shape};
 use super::field::Field;
 
-/// The bound of close decisions: the score is nearer to zero.
+/// The absolute score below which a decision is close.
 const CLOSE: f64 = 0.75;
 
 /// The decision about the header.

@@ -78,7 +78,7 @@ pub struct Given<'a> {
     pub escape: Option<Option<u8>>,
     /// The comment character; `Some(None)`: no comments.
     pub comment: Option<Option<u8>>,
-    /// `Some(true)` if the file has a header, `Some(false)` if not.
+    /// `Some(true)` if the file has a header, `Some(false)` if not; `None` if unknown.
     pub header: Option<bool>,
     /// The number of lines before the first record, whatever they contain.
     pub skip_lines: Option<usize>,
@@ -91,7 +91,7 @@ pub struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    /// Returns no known facts.
+    /// Returns a value without any known fact.
     pub fn new() -> Given<'a> {
         Given::default()
     }

@@ -79,8 +79,8 @@ impl Sniffed {
         format!("{delimiter}, {quote}, {header}{doubt}")
     }
 
-    /// Returns the assumptions that are worth a look, with the settings that change them. The note that a file has no header is not among
-    /// them: callers give it whenever the user did not say so.
+    /// Returns notes about assumptions, with the settings that change them. A note that the file has no header is missing here: callers add
+    /// this note whenever the user did not give the setting.
     pub fn notes(&self) -> Vec<Message> {
         let mut notes = Vec::new();
         if let Some(Preamble { lines, names_delimiter, first }) = &self.preamble {
