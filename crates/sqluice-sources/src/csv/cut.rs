@@ -1,4 +1,4 @@
-//! Cuts the input into parts of whole records, and counts as it goes.
+//! Cuts the input into parts of whole records, and counts records and lines.
 //!
 //! ```text
 //!  input   ...a,b⏎c,"d⏎e"⏎f,g⏎h,i...
@@ -6,12 +6,12 @@
 //!             └─────────────┴──┘ a part: up to the first end of a record at or after part_bytes
 //! ```
 //!
-//! This runs under a lock, so it looks only at quotes, escapes, comments and line ends. It judges nothing, and need not: where
-//! a record ends does not depend on what is wrong within it (see [`naive`](super::naive)). An input that ends within quotes
-//! has a quote that never closes: where that record ends, the slow parser says. Only a record that is longer than allowed is cut off, just behind the limit, so that decoding the part notices it;
-//! that part is the last.
+//! The cutter runs under a lock, so it looks only at quotes, escapes, comments and line ends. Faults are left to decoding: the end of
+//! a record does not depend on its faults (see [`naive`](super::naive)). An input that ends within quotes has a quote that never
+//! closes; the slow parser then finds the end of the record. A record that is longer than allowed is cut off just behind the limit, so
+//! that decoding notices the fault. The part with this record is the last.
 //!
-//! Invariant: a cut depends on the bytes and on `part_bytes`, never on how much a read returned.
+//! Invariant: a cut depends on the bytes and on `part_bytes`, never on the sizes of reads.
 
 use std::io::Read;
 use std::ops::Range;
@@ -27,21 +27,21 @@ use super::repeats::Repeats;
 use super::scan::{Scan, ends_line, is_empty_line};
 use crate::text::{Position, Text};
 
-/// How much is read at once beyond a part, in bytes: what is read too much is copied to the next part.
+/// The most bytes that are read at once beyond a part. Surplus bytes are copied to the next part.
 const READ_BYTES_MAX: usize = 64 << 10;
 
-/// A part of the input: whole records.
+/// A part of the input, made of whole records.
 pub(super) struct Cut {
     pub(super) data: Vec<u8>,
-    /// Where it begins.
+    /// The start of the part.
     pub(super) at: Position,
-    /// How many records come before it.
+    /// The number of records before the part.
     pub(super) first_record: u64,
-    /// How many records it has, whatever is wrong with them.
+    /// The number of records in the part, malformed ones included.
     pub(super) records: u64,
 }
 
-/// See the module's description.
+/// The cutter of the input: see the module's description.
 pub(super) struct Cutter {
     text: Text,
     dialect: Dialect,
@@ -49,19 +49,19 @@ pub(super) struct Cutter {
     delimiter: Delimiter,
     record_bytes_max: usize,
     repeats: Repeats,
-    /// An empty line is a record of one empty field.
+    /// `true` if an empty line is a record of one empty field.
     blank_rows: bool,
-    /// How many fields a record has of which none has text, and which is left out at the end of the input.
+    /// The number of fields of an empty record, if empty records at the end of the input are left out.
     empty_fields: Option<usize>,
-    /// How many such records were left out.
+    /// The number of empty records that were left out.
     left_out: u64,
     records: u64,
-    /// Records beyond this are not looked at.
+    /// The value of `records` at which cutting stops.
     records_max: u64,
 }
 
 impl Cutter {
-    /// `file` is named in messages. A byte order mark is skipped here.
+    /// Returns a cutter of `input`, which messages call `file`. Byte order marks at the start are skipped.
     pub(super) fn new(
         input: Box<dyn Read + Send>,
         file: PathBuf,
@@ -87,7 +87,7 @@ impl Cutter {
     pub(super) fn skip_lines(&mut self, lines: u64) {
         let mut data = std::mem::take(&mut self.text.rest);
         while self.text.at.line <= lines {
-            // What a CR means depends on the next byte.
+            // The meaning of a CR depends on the next byte.
             let end = if self.text.ended { data.len() } else { data.len().saturating_sub(1) };
             let mut seen = end;
             for at in Finder::new(&data[..end], 0, [b'\n', b'\r']) {
@@ -109,12 +109,12 @@ impl Cutter {
         self.text.rest = data;
     }
 
-    /// Where the next part begins.
+    /// Returns the start of the next part.
     pub(super) fn at(&self) -> Position {
         self.text.at
     }
 
-    /// How many records are in the parts so far.
+    /// Returns the number of records in the parts so far.
     pub(super) fn records(&self) -> u64 {
         self.records
     }
@@ -124,23 +124,23 @@ impl Cutter {
         (self.records, self.records_max) = (records.start, records.end);
     }
 
-    /// From here on, some records that repeat the header are none.
+    /// Excludes records from the counts from here on if `repeats` says that they are no rows.
     pub(super) fn skip(&mut self, repeats: Repeats) {
         self.repeats = repeats;
     }
 
-    /// From here on, empty lines are records of one empty field, if so asked.
+    /// Sets whether the empty lines that follow are records of one empty field.
     pub(super) fn read_blank_rows(&mut self, blank_rows: bool) {
         self.blank_rows = blank_rows;
     }
 
-    /// Leaves out records at the end of the input that are `fields` empty fields, as spreadsheets write them.
+    /// Leaves out records at the end of the input that have `fields` empty fields, as spreadsheets write them.
     pub(super) fn leave_out_empty(&mut self, fields: usize) {
         let whole = !self.delimiter.is_whitespace();
         self.empty_fields = whole.then_some(fields);
     }
 
-    /// How many records were left out at the end.
+    /// Returns the number of empty records that were left out at the end.
     pub(super) fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -152,8 +152,8 @@ impl Cutter {
         (self.text.rest, self.text.at, self.records) = (data, at, first_record);
     }
 
-    /// The next part, in a buffer that is no longer needed; `None` after the last. It may have no records, only empty lines
-    /// and comments.
+    /// Returns the next part, stored in `buffer`; `None` after the last part. A part may have no records, only empty lines and
+    /// comments.
     pub(super) fn next(&mut self, buffer: Vec<u8>, part_bytes: usize) -> Result<Option<Cut>> {
         let Some(fields) = self.empty_fields else { return self.next_part(buffer, part_bytes) };
         let (mut buffer, mut bytes) = (buffer, part_bytes);
@@ -180,7 +180,7 @@ impl Cutter {
                 return Ok(Some(cut));
             }
             if begin == 0 {
-                // Whether something follows is in no part yet.
+                // Later input decides if these records are at the end: take a larger part.
                 bytes = cut.data.len() + part_bytes;
                 self.put_back(cut);
                 buffer = Vec::new();
@@ -221,7 +221,7 @@ impl Cutter {
                     data.truncate(end);
                     break;
                 }
-                // Read no further.
+                // The record is too long: read no further.
                 None if scan.record_too_long(&self.delimiter, data.len(), self.text.ended) => {
                     data.truncate(scan.record + self.record_bytes_max + 1);
                     (self.text.ended, self.text.failed) = (true, None);
@@ -233,7 +233,7 @@ impl Cutter {
                 }
                 None if self.text.ended => break,
                 None => {
-                    // The first record is a part of its own: usually short, sometimes not.
+                    // Reads grow with the part: the first record is a part of its own, usually short, sometimes long.
                     let beyond = data.len().clamp(part_bytes.clamp(1, READ_BYTES_MAX), READ_BYTES_MAX);
                     let bytes = part_bytes.saturating_sub(data.len()) + beyond;
                     self.text.read(&mut data, bytes);
@@ -243,7 +243,7 @@ impl Cutter {
         self.cut(data, &scan)
     }
 
-    /// Where the last record ends, of which a quote never closes.
+    /// Returns the end of the last record, in which a quote never closes.
     fn unclosed_record_end(&self, data: &[u8], scan: &Scan) -> usize {
         let limits = Limits { field_bytes_max: usize::MAX, record_bytes_max: usize::MAX };
         let mut parser = Parser::new(&data[scan.record..], self.text.at, self.dialect, limits);
@@ -255,7 +255,7 @@ impl Cutter {
     fn cut(&mut self, mut data: Vec<u8>, scan: &Scan) -> Result<Option<Cut>> {
         let in_record = scan.record < data.len();
         if in_record && self.text.failed.is_some() {
-            // The bytes read so far of this record say nothing about it.
+            // An incomplete record is dropped: its bytes so far prove no fault.
             data.truncate(scan.record);
         }
         if data.is_empty() {
@@ -273,7 +273,8 @@ impl Cutter {
     }
 }
 
-/// Where the last records begin that are `fields` empty fields each; the end of `data` if no record is. Blank lines between them count.
+/// Returns the start of the records at the end of `data` that have `fields` empty fields each, or the end of `data` if the last record
+/// is another. Blank lines between these records are passed over.
 fn empty_from(data: &[u8], delimiter: &Delimiter, marks: Marks, fields: usize) -> usize {
     let empty = delimiter.as_bytes().repeat(fields - 1);
     let (mut begin, mut end) = (data.len(), data.len());
@@ -293,7 +294,7 @@ fn empty_from(data: &[u8], delimiter: &Delimiter, marks: Marks, fields: usize) -
     begin
 }
 
-/// Returns `true` if the line end at the end of some text is escaped.
+/// Returns `true` if the line end at the end of `text` is escaped.
 fn ends_in_escape(text: &[u8], escape: u8) -> bool {
     let line = text.strip_suffix(b"\n").unwrap_or(text);
     let line = line.strip_suffix(b"\r").unwrap_or(line);

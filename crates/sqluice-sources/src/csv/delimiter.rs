@@ -1,4 +1,4 @@
-//! What stands between fields: one character, several, or a run of blanks.
+//! The delimiter between fields: one character, several characters, or a run of blanks.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use sqluice_core::error::{Error, Result};
 /// The longest delimiter, in bytes.
 pub const DELIMITER_BYTES_MAX: usize = 16;
 
-/// A byte that UTF-8 never has: what separates the fields of a file that has one column.
+/// The delimiter of a file with one column: a byte that UTF-8 never has.
 const NEVER: u8 = 0xfe;
 
-/// What stands between fields: any text of up to 16 bytes, a run of blanks (spaces and tabs), or nothing.
+/// The delimiter between fields: any text of up to 16 bytes, a run of blanks (spaces and tabs), or nothing.
 ///
 /// ```
 /// use sqluice_sources::csv::Delimiter;
@@ -44,9 +44,9 @@ impl Delimiter {
     pub(super) const COLON: Delimiter = Delimiter::of(b':');
     /// One space.
     pub const SPACE: Delimiter = Delimiter::of(b' ');
-    /// Spaces and tabs, as many as there are. Those at the start and the end of a line separate nothing.
+    /// A run of spaces and tabs. Blanks at the start and the end of a line separate nothing.
     pub const WHITESPACE: Delimiter = Delimiter { blanks: true, ..Delimiter::of(b' ') };
-    /// Nothing: each line is one field.
+    /// No delimiter: each line is one field.
     pub const NONE: Delimiter = Delimiter::of(NEVER);
 
     const fn of(byte: u8) -> Delimiter {
@@ -61,33 +61,33 @@ impl Delimiter {
         Delimiter { bytes, len: 2, blanks: false }
     }
 
-    /// This delimiter with other text before and after it, if that is not too long.
+    /// Returns this delimiter with text before and after it, if the result is not too long.
     pub(super) fn within(&self, before: &[u8], after: &[u8]) -> Option<Delimiter> {
         let text = [before, self.as_bytes(), after].concat();
         str::from_utf8(&text).ok()?.parse().ok()
     }
 
-    /// The delimiter as it stands in the file. Of [`Delimiter::WHITESPACE`] a space.
+    /// Returns the delimiter as it stands in the file; a space for [`Delimiter::WHITESPACE`].
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 
-    /// Its first byte; of whitespace, a space.
+    /// Returns the first byte of the delimiter; a space for whitespace.
     pub(super) fn first(&self) -> u8 {
         self.bytes[0]
     }
 
-    /// A run of blanks.
+    /// Returns `true` if the delimiter is a run of blanks.
     pub fn is_whitespace(&self) -> bool {
         self.blanks
     }
 
-    /// More than one byte may belong to it: hot loops look for a single one.
+    /// Returns `true` if the delimiter may have more than one byte. Hot loops look for a single byte.
     pub(super) fn is_wide(&self) -> bool {
         self.blanks || self.len > 1
     }
 
-    /// How many bytes of the delimiter, if it is one, `text` begins with.
+    /// Returns the number of bytes of the delimiter at the start of `text`, or 0 if `text` does not begin with a delimiter.
     #[inline]
     pub(super) fn bytes_at(&self, text: &[u8]) -> usize {
         if self.blanks {
@@ -96,7 +96,7 @@ impl Delimiter {
         if text.starts_with(self.as_bytes()) { usize::from(self.len) } else { 0 }
     }
 
-    /// For a plan: `comma`, `delimiter ||`.
+    /// Returns the delimiter in words, for a plan: `comma`, `delimiter ||`.
     pub fn words(&self) -> String {
         match *self {
             Delimiter::COMMA => "comma".to_owned(),
@@ -110,7 +110,7 @@ impl Delimiter {
         }
     }
 
-    /// As the user would give it.
+    /// Returns the delimiter as the user would give it.
     pub fn setting(&self) -> String {
         match *self {
             Delimiter::WHITESPACE => "whitespace".to_owned(),
@@ -135,7 +135,7 @@ impl Delimiter {
     }
 }
 
-/// Whether a run of blanks may have that byte.
+/// Returns `true` if `byte` is a blank: a space or a tab.
 #[inline]
 pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
@@ -150,7 +150,7 @@ impl From<u8> for Delimiter {
 impl FromStr for Delimiter {
     type Err = Error;
 
-    /// Any text of up to 16 bytes, in which `\t` is a tab; `tab`; `whitespace`; `none`.
+    /// Parses `tab`, `whitespace`, `none`, or any text of up to 16 bytes, in which `\t` is a tab.
     fn from_str(text: &str) -> Result<Delimiter> {
         let text = match text {
             "whitespace" => return Ok(Delimiter::WHITESPACE),

@@ -1,24 +1,26 @@
-//! Which characters mean what.
+//! The dialect of a file: its special characters.
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::setters;
 
 use super::delimiter::{Delimiter, is_blank};
 
-/// The characters that separate and quote. Quote, escape and comment are one byte of ASCII each, none is another or in the
-/// delimiter, and none ends a line.
+/// The special characters of a file. The quote, the escape and the comment character are one ASCII byte each. They differ (but the
+/// escape may equal the quote), are no part of the delimiter, and end no line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Dialect {
-    /// Between fields.
+    /// The delimiter between fields.
     pub delimiter: Delimiter,
-    /// Around fields; `None`: a quote is a character like any other.
+    /// The quote around fields; `None`: quotes are text.
     pub quote: Option<u8>,
-    /// Within quotes, the next character stands for itself. The quote itself counts as no escape: quotes are always doubled.
+    /// The escape: within quotes, the character behind the escape stands for itself. An escape that equals the quote adds nothing, as
+    /// doubled quotes always work.
     pub escape: Option<u8>,
-    /// `true` if the escape works outside of quotes, too, as MySQL and PostgreSQL write it: see `meaning`. Without a quote it always does.
+    /// `true` if the escape works outside of quotes, too, as in files of MySQL and PostgreSQL: see `meaning`. Without a quote, the escape
+    /// always works so.
     pub escapes_unquoted: bool,
-    /// A line that begins with it, where a record might begin, is a comment.
+    /// The comment character: a line that begins with this character, where a record might begin, is a comment.
     pub comment: Option<u8>,
 }
 
@@ -39,24 +41,24 @@ setters! { Dialect:
     delimiter(delimiter: impl Into<Delimiter>) = delimiter.into();
     /// Sets the quote around fields; `None`: fields are never quoted.
     quote(quote: impl Into<Option<u8>>) = quote.into();
-    /// Sets the character that escapes the next one within quotes, or anywhere if there is no quote.
+    /// Sets the escape, which works within quotes, or anywhere if there is no quote.
     escape(escape: impl Into<Option<u8>>) = escape.into();
-    /// States whether the escape works outside of quotes, too.
+    /// Sets whether the escape works outside of quotes, too.
     escapes_unquoted(escapes_unquoted: bool) = escapes_unquoted;
     /// Sets the character that starts a comment line.
     comment(comment: impl Into<Option<u8>>) = comment.into();
 }
 
 impl Dialect {
-    /// Commas and double quotes.
+    /// Returns the default dialect: commas and double quotes.
     pub fn new() -> Dialect {
         Dialect::default()
     }
 
-    /// Checks that these characters can be distinguished.
+    /// Checks that the special characters are valid and can be distinguished.
     ///
     /// # Errors
-    /// When one of them can't be what it should, or would be two things.
+    /// When a character can't have its role, or would have two roles.
     pub fn check(&self) -> Result<()> {
         if let Some(end) = self.delimiter.as_bytes().iter().find(|byte| matches!(byte, b'\0' | b'\r' | b'\n'))
         {
@@ -92,22 +94,22 @@ impl Dialect {
         self.delimiter.as_bytes().contains(&byte) || self.delimiter.is_whitespace() && is_blank(byte)
     }
 
-    /// The escape character, if it is not the quote.
+    /// Returns the escape character, if it is not the quote.
     pub(super) fn own_escape(&self) -> Option<u8> {
         self.escape.filter(|_| self.escape != self.quote)
     }
 
-    /// The escape character, if it works outside of quotes.
+    /// Returns the escape character, if it works outside of quotes.
     pub(super) fn unquoted_escape(&self) -> Option<u8> {
         self.own_escape().filter(|_| self.escapes_unquoted || self.quote.is_none())
     }
 
-    /// The unquoted field that is NULL because of its escape, if there is such a field: `\N`.
+    /// Returns `\N`, the unquoted field that is NULL, if the escape works outside of quotes.
     pub(super) fn null_mark(&self) -> Option<[u8; 2]> {
         self.unquoted_escape().map(|escape| [escape, b'N'])
     }
 
-    /// As the parsers use it.
+    /// Returns the dialect in the form that the parsers use.
     pub(super) fn marks(&self) -> Marks {
         Marks {
             delimiter: self.delimiter.first(),
@@ -119,13 +121,13 @@ impl Dialect {
     }
 }
 
-/// A byte that a finder never looks for: stands for a quote or escape that the dialect does not have.
+/// The byte that stands for a quote or escape that the dialect does not have. No finder looks for this byte.
 const NO_BYTE: u8 = 0xff;
 
-/// A dialect for hot loops: no `Option`s but one.
+/// A dialect for hot loops, with only one `Option`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
-    /// The delimiter, or its first byte if it is wide: then only [`Delimiter::bytes_at`] recognises it.
+    /// The delimiter, or the first byte of a wide delimiter, which only [`Delimiter::bytes_at`] recognises.
     pub(super) delimiter: u8,
     pub(super) quote: u8,
     pub(super) escape: u8,
@@ -133,8 +135,8 @@ pub(super) struct Marks {
     pub(super) comment: Option<u8>,
 }
 
-/// Returns the character that a letter behind the escape stands for, where the escape works outside of quotes. Any other character stands
-/// for itself. MySQL writes `\0` and `\Z`, PostgreSQL the others.
+/// Returns the control character that a character behind the escape means, if the escape works outside of quotes. `None`: the character
+/// stands for itself. MySQL writes `\0` and `\Z`, PostgreSQL the others.
 pub(super) fn meaning(escaped: u8) -> Option<u8> {
     match escaped {
         b't' => Some(b'\t'),
@@ -150,22 +152,22 @@ pub(super) fn meaning(escaped: u8) -> Option<u8> {
 }
 
 impl Marks {
-    /// Neither escape nor comment: what most files are, and what loops are made fast for.
+    /// Returns `true` if the dialect has neither escape nor comment. Most files are plain, and faster loops read them.
     pub(super) fn are_plain(&self) -> bool {
         self.escape == NO_BYTE && self.comment.is_none()
     }
 
-    /// The quote as a needle: a line end, which is one anyway, where there is no quote.
+    /// Returns the quote as a needle, or a line end, which is a needle anyway, if there is no quote.
     pub(super) fn quote_needle(&self) -> u8 {
         if self.quote == NO_BYTE { b'\n' } else { self.quote }
     }
 
-    /// The escape as a needle.
+    /// Returns the escape as a needle, or a line end if there is no escape.
     pub(super) fn escape_needle(&self) -> u8 {
         if self.escape == NO_BYTE { b'\n' } else { self.escape }
     }
 
-    /// Whether a line that begins at `at`, where a record might begin, is a comment.
+    /// Returns `true` if a line that begins at `at`, where a record might begin, is a comment.
     #[inline]
     pub(super) fn comment_at(&self, data: &[u8], at: usize) -> bool {
         self.comment.is_some() && data.get(at).copied() == self.comment

@@ -1,44 +1,45 @@
-//! Finds the few bytes that matter among the many that don't, 64 at a time.
+//! Finds needles, the few bytes with a special meaning, in blocks of 64 bytes.
 //!
-//! memchr starts anew at every hit, which is wasted on fields of a few bytes. Here 64 bytes become one word of 64 bits,
-//! set where a byte is one of the needles, and the hits are read off its bits:
+//! memchr starts anew at every hit, which is slow for fields of a few bytes. Here, a block becomes a mask of 64 bits. A bit is
+//! set if its byte is one of the needles, and the hits are read off the bits:
 //!
 //! ```text
 //!  bytes   7,"Oslo, N",,x\n        needles  , " \n
-//!  mask    .##....#..####.#
+//!  mask    .##....#..###.#
 //! ```
 
 use crate::needles::{Masks, masks};
 
-/// Blocks whose masks are made at once.
+/// The number of blocks whose masks are made at once.
 pub(super) const BLOCKS: usize = 16;
 
-/// An iterator over the positions of `N` kinds of bytes.
+/// An iterator over the positions of `N` needles.
 pub(super) struct Finder<'a, const N: usize> {
     data: &'a [u8],
     needles: [u8; N],
-    /// Where the block begins whose hits are read off.
+    /// The start of the current block.
     block: usize,
-    /// Those of them that are left.
+    /// The hits of the current block that are left.
     mask: u64,
-    /// Where the block has the first of the needles.
+    /// The hits of the first needle in the current block.
     first: u64,
-    /// The masks of some blocks, of which `read` are passed.
+    /// The masks of the next `made` blocks, of which `read` are passed.
     masks: [Masks; BLOCKS],
     read: usize,
     made: usize,
-    /// Where the block begins that follows them.
+    /// The start of the block after those of `masks`.
     next: usize,
 }
 
 impl<'a, const N: usize> Finder<'a, N> {
-    /// Begins at byte `from` of `data`; positions count from the start of `data`.
+    /// Returns a finder that begins at byte `from` of `data`. Positions count from the start of `data`.
     pub(super) fn new(data: &'a [u8], from: usize, needles: [u8; N]) -> Finder<'a, N> {
         let masks = [Masks::default(); BLOCKS];
         Finder { data, needles, block: from, mask: 0, first: 0, masks, read: 0, made: 0, next: from }
     }
 
-    /// Goes on to the next block with a hit, if there is one. Apart from `next`, which is small enough to be inlined then.
+    /// Goes on to the next block with a hit, and returns `false` if no block has one. A separate function keeps `next` small enough to be
+    /// inlined.
     #[inline]
     fn refill(&mut self) -> bool {
         while self.mask == 0 {
@@ -52,7 +53,7 @@ impl<'a, const N: usize> Finder<'a, N> {
         true
     }
 
-    /// Makes the masks of the blocks from `self.next` on, if the data has any; the last one may be short.
+    /// Makes the masks of the blocks from `self.next` on, and returns `false` at the end of the data. The last block may be short.
     #[inline(never)]
     fn make(&mut self) -> bool {
         let rest = &self.data[self.next.min(self.data.len())..];
@@ -71,21 +72,22 @@ impl<'a, const N: usize> Finder<'a, N> {
         self.made > 0
     }
 
-    /// Passes those of the first needle before another is next, as far as one block: where it begins, and their bits in it.
+    /// Passes the hits of the first needle that precede the next hit of another needle, within one block. Returns the start of the block
+    /// and the bits of the passed hits, if any.
     #[inline(always)]
     pub(super) fn pass_first(&mut self) -> Option<(usize, u64)> {
         if self.mask == 0 && !self.refill() {
             return None;
         }
         let others = self.mask & !self.first;
-        // The bits below the lowest of the others.
+        // The bits below the lowest hit of another needle.
         let passed = self.mask & others.wrapping_sub(1) & !others;
         self.mask ^= passed;
         (passed != 0).then_some((self.block, passed))
     }
 }
 
-/// A block of fewer bytes, and the bits of those.
+/// Returns a block that begins with `bytes`, fewer than 64, and a mask of the bits of `bytes`.
 pub(super) fn short(bytes: &[u8]) -> ([u8; 64], u64) {
     let mut block = [0; 64];
     block[..bytes.len()].copy_from_slice(bytes);

@@ -1,12 +1,12 @@
-//! What the fuzz targets call: parsers that must agree on any bytes.
+//! The entry point of the fuzz target: the two parsers must agree on any bytes.
 
 use super::twins::{Setup, Taste, fast, slow};
 use super::{CsvOptions, Dialect};
 
-/// Reads `bytes`, whose first ones choose a dialect and how the input is cut, by both parsers.
+/// Reads `bytes` with both parsers. The first three bytes choose the dialect, the other options and the size of the parts.
 ///
 /// # Panics
-/// When they disagree.
+/// When the parsers disagree.
 pub fn fast_equals_slow(bytes: &[u8]) {
     let Some((&[how, part, refuses], text)) = bytes.split_first_chunk() else { return };
     let delimiters = [",", ";", "\t", "|", "||", "aba", "¦", "whitespace"];

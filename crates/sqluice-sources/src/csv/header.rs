@@ -1,4 +1,4 @@
-//! What the fields are called.
+//! The names of the fields.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,24 +11,25 @@ use crate::text::Position;
 pub struct Renamed {
     /// The field, counted from 0.
     pub index: usize,
-    /// What the header says.
+    /// The name in the header.
     pub from: String,
-    /// What it is called instead.
+    /// The name that replaces the name in the header.
     pub to: String,
 }
 
-/// The names of the fields: none is missing, and no two are the same (ASCII letters in either case).
+/// The names of the fields: none is empty, and no two are equal (ASCII letters compare without case).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Header {
     pub(super) names: Vec<String>,
-    /// Where each name (or, without a header, the first value) stands.
+    /// The position of each name, or a position in the first record if the file has no header.
     pub(super) at: Vec<Position>,
     pub(super) renamed: Vec<Renamed>,
 }
 
 impl Header {
-    /// Whether a record like it can be no row: a column has numbers, and another name. `numbers`: which columns have numbers.
+    /// Returns `true` if a record like the header can't be a row, because the header has text in a column of numbers. `numbers` is `true`
+    /// for each column of numbers.
     pub(super) fn is_no_row(&self, numbers: &[bool]) -> bool {
         let is_name = |(column, name): (usize, &String)| {
             let renamed = self.renamed.iter().find(|renamed| renamed.index == column);
@@ -38,22 +39,22 @@ impl Header {
         self.names.iter().enumerate().any(is_name)
     }
 
-    /// The names that the first record gives.
+    /// Takes the names from the first record.
     pub(super) fn of_names(record: Vec<Field>) -> Header {
         let at = record.iter().map(|field| field.at).collect();
-        // The parser takes no other.
+        // The parser accepts only UTF-8.
         let name = |field: Field| String::from_utf8(field.value).expect("a field is UTF-8");
         let (names, renamed) = unique(record.into_iter().map(name).collect());
         Header { names, at, renamed }
     }
 
-    /// Names for a file whose first record is a row.
+    /// Makes up the names for a file whose first record is a row.
     pub(super) fn of_row(record: &[Field]) -> Header {
         let names = (0..record.len()).map(by_position).collect();
         Header { names, at: record.iter().map(|field| field.at).collect(), renamed: Vec::new() }
     }
 
-    /// Names for a file of `fields` fields whose first row is at `at`.
+    /// Makes up the names for a file of `fields` fields whose first row is at `at`.
     pub(super) fn of_fields(fields: usize, at: Position) -> Header {
         Header { names: (0..fields).map(by_position).collect(), at: vec![at; fields], renamed: Vec::new() }
     }
@@ -63,12 +64,12 @@ fn by_position(index: usize) -> String {
     format!("column{}", index + 1)
 }
 
-/// Gives the fields without a name one by their position, and those whose name an earlier one has that name with a number.
-/// A name that needs no change keeps what it is, also against those made here.
+/// Makes names unique: an empty name is replaced by the position (`column2`), and a repeated name gets a number (`name_2`). All other
+/// names stay, and made-up names differ from them.
 pub fn unique(mut names: Vec<String>) -> (Vec<String>, Vec<Renamed>) {
     let given: HashSet<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
     let mut taken = HashSet::new();
-    // The number that was last tried behind a name: two thousand equal ones must not take a million tries.
+    // The last number tried behind each name, so that two thousand equal names don't take a million tries.
     let mut last: HashMap<String, u64> = HashMap::new();
     let mut renamed = Vec::new();
     for (index, name) in names.iter_mut().enumerate() {

@@ -1,44 +1,45 @@
-//! What can be wrong with a record of a CSV file, and where.
+//! The faults that a record of a CSV file can have, and their positions.
 
 use crate::text::Position;
 
-/// The first thing that is wrong with a record.
+/// The first fault of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed {
     pub(super) at: Position,
     pub(super) what: What,
 }
 
-/// What is wrong.
+/// The kind of a fault. Behind the semicolon: the position that is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
-    /// A byte that can't be part of UTF-8; at that byte.
+    /// A byte that is not part of UTF-8 text; that byte.
     InvalidUtf8(u8),
-    /// A NUL byte; at that byte.
+    /// A NUL byte; that byte.
     Nul,
-    /// Something other than a delimiter or a line end after a closing quote, and where; at the opening quote.
+    /// Text after a closing quote, with its first character and position; the opening quote.
     AfterQuote { found: char, at: Position },
-    /// A quote within an unquoted field, where that is not allowed; at that quote.
+    /// A quote within an unquoted field, if quotes are strict; that quote.
     QuoteInUnquoted,
-    /// A quoted field whose lines could be rows, with their number; at the opening quote. It is a fault only where the user says so.
+    /// A quoted field whose lines could be rows, with the number of lines; the opening quote. Such a field is a fault only if quotes are
+    /// strict.
     CouldBeRows { lines: u64 },
-    /// The input ends within quotes; at the opening quote.
+    /// A quote that never closes; that quote.
     Unterminated,
-    /// More fields than the first record; at the first that is too many.
+    /// More fields than expected; the first surplus field.
     TooManyFields { expected: usize },
-    /// Fewer fields than the first record; at the end of the record.
+    /// Fewer fields than expected; the end of the record.
     TooFewFields { fields: usize, expected: usize },
-    /// More fields than a table has columns; at the first that is too many.
+    /// More fields than a table can have columns; the first surplus field.
     TooManyColumns,
-    /// A value of more bytes than allowed; at its field.
+    /// A value of more bytes than allowed; the field.
     FieldTooLong { bytes_max: usize },
-    /// A record (or comment) of more bytes than allowed; at its first character. It can't be gone past, as its end is not
+    /// A record (or comment) of more bytes than allowed; its first character. Reading can't go on, as the end of the record is not
     /// looked for.
     RecordTooLong { bytes_max: usize },
 }
 
 impl Malformed {
-    /// Whether nothing after it can be read.
+    /// Returns `true` if nothing after the record can be read.
     pub(super) fn is_fatal(&self) -> bool {
         matches!(self.what, What::RecordTooLong { .. })
     }

@@ -1,4 +1,4 @@
-//! The messages and hints for records that are malformed.
+//! The messages and hints for malformed records.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use super::sniff::split;
 use crate::text::{Position, encoding_hint};
 
 impl Malformed {
-    /// For the user: the fault of the record `text`, which should have `fields` fields.
+    /// Returns the error for the user about the record `text`, which should have `fields` fields.
     pub(super) fn error(&self, file: &Path, options: &CsvOptions, text: &[u8], fields: usize) -> Error {
         let error = Error::input(self.message(options)).at(self.at.place(file));
         match self.hint(options, text, fields) {
@@ -102,7 +102,7 @@ impl Malformed {
             ],
             What::InvalidUtf8(_) => encoding_hint(text),
             What::Nul => {
-                // Of ASCII every other byte is NUL.
+                // In UTF-16, every other byte of ASCII text is NUL.
                 let is_wide = memchr::memchr_iter(0, text).count() * 3 > text.len();
                 let encoding = if self.at.byte.is_multiple_of(2) { "utf-16be" } else { "utf-16le" };
                 match is_wide {
@@ -162,7 +162,7 @@ impl Malformed {
     }
 }
 
-/// Whether each line of a record is a row where quotes are characters like any other, and no field of it seems to be quoted.
+/// Returns `true` if, with quotes as text, each line of a record is a row and no field seems to be quoted.
 fn is_sound_as_text(options: &CsvOptions, text: &[u8], fields: usize) -> bool {
     let Some(quote) = options.dialect.quote.filter(|_| !options.has_quoted_fields) else { return false };
     let dialect = Dialect { quote: None, escape: None, ..options.dialect };
@@ -176,7 +176,7 @@ fn is_sound_as_text(options: &CsvOptions, text: &[u8], fields: usize) -> bool {
     text.split(|byte| matches!(byte, b'\n' | b'\r')).all(is_row)
 }
 
-/// Whether a record is sound where a backslash escapes.
+/// Returns `true` if a record is sound with a backslash as the escape.
 fn is_sound_with_backslash(options: &CsvOptions, text: &[u8], fields: usize) -> bool {
     let Dialect { quote: Some(quote), escape: None, .. } = options.dialect else { return false };
     let dialect = Dialect { escape: Some(b'\\'), ..options.dialect };
@@ -197,7 +197,7 @@ fn delimiter_in_words(delimiter: Delimiter) -> String {
         other => match str::from_utf8(other.as_bytes()) {
             Ok(text) if text.chars().count() == 1 => format!("{:?}", text.chars().next().unwrap_or(' ')),
             Ok(text) => format!("{text:?}"),
-            // One column.
+            // `Delimiter::NONE`, whose byte is not UTF-8.
             Err(_) => "nothing".to_owned(),
         },
     }

@@ -1,39 +1,44 @@
-//! CSV files, as [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180) has them and as they are.
+//! Reads CSV files: those that follow [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180), and those that occur in practice.
 //!
 //! ```text
 //!  CsvReader::new ──> header ──> into_source ──> CsvSource::next_part ──> CsvPart::decode
 //!                                                cut: under a lock        decode: any core
 //! ```
 //!
-//! What is read:
+//! The rules:
 //!
-//! * The first record is the header, or else a row like the others: fields are called `column1`, `column2`, ... then. How many
-//!   every record has, the first one says, or [`CsvOptions::fields`]. Names
-//!   that are missing in the header, or repeated (ASCII letters in either case are the same), are made up and reported
+//! * The first record is the header. In a file without a header, the first record is a row, and the fields are called `column1`,
+//!   `column2`, ... The first record sets the number of fields of all records; [`CsvOptions::fields`] can set this number for a file
+//!   without a header. Names that are empty or repeated (ASCII letters compare without case) are replaced and reported
 //!   ([`CsvReader::renamed`]).
-//! * Fields are separated by a delimiter of any characters, of which the first match counts (`a|||b` with `||` is `a` and
-//!   `|b`), or by runs of blanks, which separate nothing at the start and the end of a line. Records end with LF, CRLF or CR, or with the file. Lines that begin with
-//!   the comment character are skipped, whatever bytes they have, and so are empty lines. But in a file of one column, each empty line after the
-//!   first record is a record of one empty field.
-//! * A field that begins with a quote goes on to the closing quote; a quote in it is written twice, or behind the escape
-//!   character, which makes any character stand for itself. A quote anywhere else is a character like any other, as it is in
-//!   csv-core, Python, DuckDB and the shell of SQLite: the value is kept as it is, except with [`CsvOptions::strict_quotes`]. ([`Dialect`] names the characters.)
-//! * Where the escape works outside of quotes ([`Dialect::escapes_unquoted`]), it also makes delimiters and line ends text, `\t`, `\n` and other letters
-//!   are control characters in quotes and outside of them, and an unquoted `\N` alone is NULL. That is what MySQL (`SELECT ... INTO OUTFILE`) and PostgreSQL (`COPY`) write.
-//! * Text is UTF-8; a byte order mark is skipped, also where it stands twice. NUL bytes and Ctrl-Z at the end of the file are no text (module `padding`).
-//! * An unquoted field is NULL if it is one of [`CsvOptions::null_tokens`], or empty (except with
-//!   [`CsvOptions::empty_as_text`]). A quoted one never is.
-//!
+//! * A delimiter separates fields: any text, or a run of blanks. The first match counts: `a|||b` with `||` is `a` and `|b`. If the
+//!   delimiter is a run of blanks, blanks at the start and the end of a line separate nothing.
+//! * Records end with LF, CRLF, CR or the end of the file. Lines that begin with the comment character
+//!   are skipped, whatever bytes they have. Empty lines are skipped, too. But in a file of one column, each empty line after the first
+//!   record is a record of one empty field.
+//! * A field that begins with a quote ends with the closing quote. Blanks may precede the opening quote if the field closes in the same
+//!   line. A quote inside the field is written twice, or behind the escape character, which makes any character stand for itself. Any
+//!   other quote is text, as in csv-core, Python, DuckDB and the shell of SQLite, unless [`CsvOptions::strict_quotes`] is set.
+//!   ([`Dialect`] names the characters.)
+//! * If the escape works outside of quotes ([`Dialect::escapes_unquoted`]), the escape also makes delimiters and line ends text, `\t`,
+//!   `\n` and other letters are control characters inside and outside of quotes, and the unquoted field `\N` is NULL. MySQL
+//!   (`SELECT ... INTO OUTFILE`) and PostgreSQL (`COPY`) write such files.
+//! * Text is UTF-8. Byte order marks at the start of the file are skipped. NUL bytes and Ctrl-Z at the end of the file are padding
+//!   (module `padding`).
+//! * An unquoted field is NULL if the field is one of [`CsvOptions::null_tokens`], or empty (except with
+//!   [`CsvOptions::empty_as_text`]). A quoted field is never NULL.
 //! * Fields that are missing at the end of a record are NULL with [`CsvOptions::pad`].
 //!
-//! What is malformed (a record with more or fewer fields than the first, text after a closing quote, no closing quote, bytes
-//! that are no UTF-8, a NUL byte) is a bad row with an [`Error`] that names file, line and column, never repaired. The sink
-//! may go on after it: the grammar says of any bytes where a record ends. Well-formed files mean to csv-core what they mean here.
+//! A malformed record (more or fewer fields than the first record, text after a closing quote, no closing quote, bytes that are not
+//! UTF-8, a NUL byte) is a bad row with an [`Error`] that names the file, the line and the column. Malformed records are never repaired.
+//! Reading can go on after a bad row, because the grammar defines the end of a record for any bytes. csv-core reads well-formed files
+//! in the same way.
 //!
 //! Invariant: rows, bad rows and the first error equal those of the slow twin (`naive`), for any input and any size of parts.
 //!
-//! For those who change it: a rule of the grammar is in four places: `naive` (by which the rest is tested), `scan` (quotes,
-//! escapes, comments and line ends), `records` (all of it, but only to notice what is wrong), `malformed` (what is wrong) and `messages` (the words for it).
+//! A rule of the grammar is implemented in several modules: `naive` (the reference for all tests), `scan` (quotes, escapes, comments
+//! and line ends), `records` (all rules, but faults are only noticed) and `sniff::field` (plain lines). `malformed` lists the faults,
+//! and `messages` has their texts.
 
 mod cut;
 mod decode;
@@ -99,59 +104,59 @@ pub use sqluice_format::limits::COLUMNS_MAX;
 /// The longest value that SQLite stores, in bytes.
 pub const FIELD_BYTES_MAX: usize = limits::LENGTH_MAX;
 
-/// The longest record, in bytes: one that holds the longest value, even if that is quotes alone, each doubled. A part with its
+/// The longest record, in bytes: enough for the longest value, even if all its characters are doubled quotes. A part with its
 /// unescaped text stays below 4 GiB, which spans can address.
 pub const RECORD_BYTES_MAX: usize = 2_100_000_000;
 
-/// Which records end with a delimiter that separates nothing: the others have as many fields without it.
+/// The records that end with a surplus delimiter, which separates nothing. All records have the same number of fields nonetheless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrailingDelimiter {
-    /// All but the header.
+    /// All records but the header.
     Rows,
     /// The header alone.
     Header,
 }
 
-/// How a file is read.
+/// The options for reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CsvOptions {
-    /// Which characters mean what.
+    /// The delimiter, the quote and the other special characters.
     pub dialect: Dialect,
-    /// The first record names the fields; otherwise it is a row.
+    /// `true` if the first record names the fields, `false` if the first record is a row.
     pub header: bool,
-    /// How many fields every record has, where no header says it; `None`: as many as the first.
+    /// The number of fields of every record in a file without a header; `None`: as many as the first record has.
     pub fields: Option<usize>,
-    /// Lines before everything else that are not looked at. Places in messages count them.
+    /// The number of lines to skip at the start. Places in messages count the skipped lines.
     pub skip_lines: u64,
-    /// The line from which on records look like a footer: what is wrong with them says so.
+    /// The first line of a likely footer. Errors about the number of fields say so from this line on.
     pub footer: Option<u64>,
-    /// Fields that are NULL where they are not quoted.
+    /// The unquoted texts that are NULL.
     pub null_tokens: Vec<Vec<u8>>,
-    /// Blanks around unquoted fields are no part of them.
+    /// `true` if the blanks around unquoted fields are removed.
     pub trim: bool,
-    /// Unquoted empty fields are empty text, too (unless that is one of the tokens).
+    /// `true` if unquoted empty fields are empty text, not NULL (unless the empty text is one of the tokens).
     pub empty_as_text: bool,
-    /// Fields that are missing at the end of a record are NULL; otherwise such a record is malformed.
+    /// `true` if fields that are missing at the end of a record are NULL; otherwise the record is malformed.
     pub pad: bool,
-    /// Which records end with a delimiter that separates nothing; `None`: no records. In all records after the header such a delimiter is
-    /// allowed then, if the record has all its fields.
+    /// The records that end with a surplus delimiter; `None`: no records. With either value, any record after the header that has all its
+    /// fields may end with a surplus delimiter.
     pub trailing_delimiter: Option<TrailingDelimiter>,
-    /// A quote within an unquoted field is malformed; otherwise it is a character like any other. So is a quoted field of several lines
-    /// that could be rows; otherwise it is a value, and one of the [`Doubts`].
+    /// `true` if a quote within an unquoted field is malformed, and likewise a quoted field of several lines that could be rows.
+    /// Otherwise the quote is text, and the field is a value, which [`Doubts`] reports.
     pub strict_quotes: bool,
-    /// The fields that are numbers in all records seen so far. A line with another value there is no row.
+    /// A flag for each field, `true` if all its known values are numbers. A line with other text in the field is taken for no row.
     pub numbers: Vec<bool>,
-    /// Records at the end of the file whose fields are all empty are no rows.
+    /// `true` if records at the end of the file whose fields are all empty are left out.
     pub leave_out_empty: bool,
-    /// Some fields of the file are surely quoted: a remedy that makes quotes text would spoil them.
+    /// `true` if some fields of the file are surely quoted, so that a malformed quote is no reason to read all quotes as text.
     pub has_quoted_fields: bool,
-    /// Parts end with the first record at or after this many bytes. At most 16 MiB.
+    /// The target size of a part in bytes, at most 16 MiB. A part ends with the first record that reaches this size.
     pub part_bytes: usize,
-    /// A longer value is malformed. At most [`FIELD_BYTES_MAX`].
+    /// The longest value in bytes, at most [`FIELD_BYTES_MAX`]. A longer value is malformed.
     pub field_bytes_max: usize,
-    /// A longer record (with its quotes, without its line end) or comment is an error: it bounds the memory of one part. At
-    /// most [`RECORD_BYTES_MAX`].
+    /// The longest record (with its quotes, without its line end) or comment in bytes, at most [`RECORD_BYTES_MAX`]. A longer record is
+    /// an error, so that the memory of one part is bounded.
     pub record_bytes_max: usize,
 }
 
@@ -182,13 +187,13 @@ impl Default for CsvOptions {
 setters! { CsvOptions:
     /// Sets the delimiter, the quote and the other special characters.
     dialect(dialect: Dialect) = dialect;
-    /// States whether the first record names the fields.
+    /// Sets whether the first record names the fields.
     header(header: bool) = header;
-    /// Sets how many fields each record of a file without a header has; `None`: as many as the first.
+    /// Sets the number of fields of each record in a file without a header; `None`: as many as the first record has.
     fields(fields: impl Into<Option<usize>>) = fields.into();
     /// Sets the number of lines to skip at the start.
     skip_lines(lines: u64) = lines;
-    /// Sets the line from which on records look like a footer.
+    /// Sets the first line of a likely footer.
     footer(line: impl Into<Option<u64>>) = line.into();
     /// Sets the unquoted texts that are NULL.
     null_tokens(tokens: impl IntoIterator<Item = impl Into<Vec<u8>>>) =
@@ -199,17 +204,17 @@ setters! { CsvOptions:
     empty_as_text(empty_as_text: bool) = empty_as_text;
     /// Fills fields that are missing at the end of a record with NULL.
     pad(pad: bool) = pad;
-    /// Sets which records end with a delimiter that separates nothing.
+    /// Sets the records that end with a surplus delimiter.
     trailing_delimiter(records: impl Into<Option<TrailingDelimiter>>) = records.into();
-    /// Treats a quote inside an unquoted field as malformed.
+    /// Treats quotes inside unquoted fields, and quoted fields of several lines that could be rows, as malformed.
     strict_quotes(strict: bool) = strict;
-    /// Sets which fields are numbers, as far as that is known.
+    /// Sets a flag for each field: `true` if all its known values are numbers.
     numbers(numbers: impl Into<Vec<bool>>) = numbers.into();
     /// Leaves out records at the end of the file whose fields are all empty.
     leave_out_empty(leave_out: bool) = leave_out;
-    /// States whether some fields are surely quoted.
+    /// Sets whether some fields are surely quoted.
     has_quoted_fields(has_quoted_fields: bool) = has_quoted_fields;
-    /// Sets the size from which on a part ends, in bytes: at most 16 MiB.
+    /// Sets the target size of a part, in bytes, at most 16 MiB.
     part_bytes(bytes: usize) = bytes;
     /// Sets the size of the largest value, in bytes.
     field_bytes_max(bytes: usize) = bytes;
@@ -218,7 +223,7 @@ setters! { CsvOptions:
 }
 
 impl CsvOptions {
-    /// Commas, double quotes and a header.
+    /// Returns the default options: commas, double quotes and a header.
     pub fn new() -> CsvOptions {
         CsvOptions::default()
     }
@@ -230,7 +235,7 @@ impl CsvOptions {
         }
     }
 
-    /// The fields of a header without the one behind its trailing delimiter.
+    /// Returns the fields of a header without the empty field behind its trailing delimiter.
     fn without_trailing(&self, mut fields: Vec<Field>) -> Vec<Field> {
         let is_trailing = |last: &mut Field| last.value.is_empty() && !last.quoted;
         if self.trailing_delimiter == Some(TrailingDelimiter::Header) && fields.len() >= 2 {
@@ -239,38 +244,38 @@ impl CsvOptions {
         fields
     }
 
-    /// Returns `true` if an empty line after the first record is a record, too: in a file of one column it is how NULL is written.
+    /// Returns `true` if empty lines after the first record are records, too: in a file of one column an empty line is NULL.
     fn has_blank_rows(&self, fields: usize) -> bool {
         fields == 1 && !self.dialect.delimiter.is_whitespace()
     }
 
-    /// How many fields a record after the first may have.
+    /// Returns the number of fields that a record after the first may have.
     fn width(&self, fields: usize) -> Width {
         if self.pad { Width::AtMost(fields) } else { Width::Same(fields) }
     }
 }
 
-/// A file whose fields are known.
+/// A CSV file whose fields are known.
 pub struct CsvReader {
     file: PathBuf,
     options: CsvOptions,
     cutter: Cutter,
     header: Header,
-    /// The header has a field that may be rows.
+    /// The doubt about the header, if a quoted field of the header may be rows.
     doubt: Option<Malformed>,
-    /// The bytes of the header; empty: the file has no header.
+    /// The bytes of the header; empty if the file has no header.
     header_text: Arc<[u8]>,
-    /// Bytes of padding at the end of the file.
+    /// The number of padding bytes at the end of the file.
     padding: Arc<AtomicU64>,
     member_starts: MemberStarts,
 }
 
-/// A file whose rows can be read.
+/// A CSV file whose rows can be read.
 pub struct CsvSource {
     shared: Arc<Shared>,
     cutter: Cutter,
     doubt: Option<Malformed>,
-    /// Records at the end that are no rows.
+    /// The number of empty records at the end of the file that are left out.
     left_out: Arc<AtomicU64>,
     part_bytes: usize,
     first_row: u64,
@@ -281,7 +286,7 @@ impl CsvReader {
     /// Reads the first record of `input`, which messages call `file`.
     ///
     /// # Errors
-    /// When it can't be read, its first record is malformed or missing, or the dialect makes no sense.
+    /// When `input` can't be read, the first record is malformed or missing, or the dialect is invalid.
     pub fn new(input: Box<dyn Read + Send>, file: &Path, options: CsvOptions) -> Result<CsvReader> {
         options.dialect.check()?;
         let limits = options.limits();
@@ -292,14 +297,14 @@ impl CsvReader {
         let mut doubt = None;
         let mut header_text: Arc<[u8]> = Arc::default();
         let header = loop {
-            // Parts of one byte are parts of one line.
+            // With 1 as the target size, a part has at most one record.
             let Some(cut) = cutter.next(Vec::new(), 1)? else { return Err(no_record(file, &options)) };
             let parser = Parser::new(&cut.data, cut.at, options.dialect, limits);
             let Some(record) = parser.with_strict_quotes(options.strict_quotes).record(Width::First) else {
                 continue;
             };
             if let (Some(fields), false, false) = (options.fields, options.header, record.is_fatal()) {
-                // Whatever is wrong with it, it is a row like the others.
+                // The first record is a row, even if malformed.
                 cutter.put_back(cut);
                 break Header::of_fields(fields, record.at);
             }
@@ -332,38 +337,38 @@ impl CsvReader {
         })
     }
 
-    /// The names of the fields: none is empty, no two are the same.
+    /// Returns the names of the fields: none is empty, and no two are equal.
     pub fn header(&self) -> &[String] {
         &self.header.names
     }
 
-    /// Where the header names the field, or, without a header, its first value is.
+    /// Returns the place of the field in the header, or in the first record if the file has no header.
     pub fn place_of(&self, field: usize) -> Place {
         self.header.at[field].place(&self.file)
     }
 
-    /// Which of the names are not those of the file.
+    /// Returns the names that differ from the names in the header.
     pub fn renamed(&self) -> &[Renamed] {
         &self.header.renamed
     }
 
-    /// States where the compressed files begin that the input consists of: a record there that repeats the header is no row.
+    /// Sets the places in the input where its compressed files begin. A record that repeats the header at one of these places is no row.
     #[must_use]
     pub fn with_member_starts(mut self, starts: MemberStarts) -> CsvReader {
         self.member_starts = starts;
         self
     }
 
-    /// The number of bytes at the end of the file that are padding and no text, once all of it is read.
+    /// Returns the counter of the padding bytes at the end of the file. The count is known once the whole file is read.
     pub fn padding(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.padding)
     }
 
-    /// Goes on to the rows, which have a column for each of `columns`. They are numbered from `rows.start` on, the number of rows before
-    /// this file. At `rows.end` reading stops: nothing after that is looked at. Bad rows count.
+    /// Turns the reader into a source of rows with a column for each of `columns`. Rows, bad rows included, are numbered from
+    /// `rows.start` on, the number of rows before this file. Reading stops before row `rows.end`.
     ///
     /// # Panics
-    /// When `columns` names a field that there is not.
+    /// When `columns` names a field that does not exist.
     pub fn into_source(mut self, columns: Vec<ColumnFrom>, rows: Range<u64>) -> CsvSource {
         let fields = self.header.names.len();
         let first_row = rows.start;
@@ -425,45 +430,45 @@ fn no_record(file: &Path, options: &CsvOptions) -> Error {
 }
 
 impl CsvSource {
-    /// Input counts in the bytes of the file as it lies there, which may be compressed: `read` of them so far, as the reader of the file
-    /// keeps counting, and `total` in all. What is not given: bytes of text, and an unknown total.
+    /// Measures progress in bytes of the file as stored, perhaps compressed: `read` counts the bytes read so far, and `total` is the size
+    /// of the file. Without `read`, progress counts bytes of text; without `total`, the total is unknown.
     #[must_use]
     pub fn with_progress(mut self, read: Option<Arc<AtomicU64>>, total: Option<u64>) -> CsvSource {
         self.handed_out = HandedOut::new(read, total);
         self
     }
 
-    /// Adds the rows that a sink takes although fields are missing to `padded`.
+    /// Sets the counter of the rows that a sink takes although fields are missing.
     ///
     /// # Panics
-    /// When a part was handed out.
+    /// When a part was already handed out.
     #[must_use]
     pub fn with_padded(mut self, padded: Arc<AtomicU64>) -> CsvSource {
         Arc::get_mut(&mut self.shared).expect("no part is handed out yet").padded = padded;
         self
     }
 
-    /// Adds the records that repeat the header to `repeated`.
+    /// Sets the collector of the records that repeat the header.
     ///
     /// # Panics
-    /// When a part was handed out.
+    /// When a part was already handed out.
     #[must_use]
     pub fn with_repeated(mut self, repeated: Arc<RepeatedHeaders>) -> CsvSource {
         Arc::get_mut(&mut self.shared).expect("no part is handed out yet").repeated = repeated;
         self
     }
 
-    /// Counts the empty records at the end of the file that are left out in `left_out`, once the source has no more parts.
+    /// Sets the counter of the empty records left out at the end of the file. The count is known once the source has no more parts.
     #[must_use]
     pub fn with_left_out(mut self, left_out: Arc<AtomicU64>) -> CsvSource {
         self.left_out = left_out;
         self
     }
 
-    /// Adds the quoted fields that may be rows to `doubts`.
+    /// Sets the collector of the quoted fields that may be rows.
     ///
     /// # Panics
-    /// When a part was handed out.
+    /// When a part was already handed out.
     #[must_use]
     pub fn with_doubts(mut self, doubts: Arc<Doubts>) -> CsvSource {
         let shared = Arc::get_mut(&mut self.shared).expect("no part is handed out yet");

@@ -13,20 +13,21 @@
 //!               └──────── " ────────┘
 //! ```
 //!
-//! A quote after blanks at the start of a field opens it, too, if it closes in its line, before a delimiter or the line end.
+//! A quote after blanks at the start of a field also opens the field, if the field closes in the same line, before a delimiter or the
+//! line end.
 //!
-//! Where the escape works outside of quotes, it leads from Start and Unquoted to Unquoted, past the character behind it.
+//! An escape that works outside of quotes leads from Start and Unquoted to Unquoted, past the next character.
 //!
-//! The grammar is total: of any bytes it says where a record ends, so that reading can go on after whatever is wrong:
+//! The grammar is total: it defines the end of a record for any bytes, so that reading can go on after a fault:
 //!
-//! * With text after a closing quote, a record ends with the line of that text, whatever other quotes the line has.
-//! * With a quote that never closes, a record ends with the line of that quote: no later line is lost because of it.
-//! * A record that repeats the header is skipped where that is asked for.
-//! * With anything else, it goes on by the rules above to the first line end outside quotes.
-//! * A record that is longer than allowed can't be gone past: its end is not looked for.
+//! * A record with text after a closing quote ends with the line of that text, whatever other quotes the line has.
+//! * A record with a quote that never closes ends with the line of that quote, so that no later line is lost.
+//! * A record that repeats the header is skipped on request.
+//! * Any other record ends, by the diagram above, with the first line end outside of quotes.
+//! * A record that is longer than allowed ends the reading: its end is not looked for.
 //!
-//! It has two jobs. It is the oracle: rows and errors of the fast parser equal its own, for any input. And it finds
-//! the words and the place for whatever the fast parser stumbles over, which keeps both of that out of the fast one.
+//! The slow parser has two jobs. First, it is the oracle: the fast parser gives the same rows and errors for any input. Second, it finds
+//! the kind and the position of each fault, so that the fast parser only has to notice a fault.
 
 use std::ops::Range;
 
@@ -38,23 +39,23 @@ use super::malformed::{Malformed, What};
 use super::repeats::Repeats;
 use crate::text::Position;
 
-/// How long things may be, in bytes.
+/// The size limits, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// A value, unescaped.
+    /// The longest value, unescaped.
     pub(super) field_bytes_max: usize,
-    /// A record, as it stands in the input, without its line end.
+    /// The longest record, as it stands in the input, without its line end.
     pub(super) record_bytes_max: usize,
 }
 
-/// How many fields a record should have.
+/// The number of fields that a record should have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
-    /// As many as a table has columns, at most.
+    /// At most as many as a table can have columns.
     First,
     /// As many as the first record.
     Same(usize),
-    /// At most as many as the first record: those that are missing at the end are NULL.
+    /// At most as many as the first record: fields that are missing at the end are NULL.
     AtMost(usize),
 }
 
@@ -63,27 +64,27 @@ pub(super) enum Width {
 pub(super) struct Field {
     pub(super) value: Vec<u8>,
     pub(super) quoted: bool,
-    /// It is not quoted, and an escape changed its value.
+    /// `true` if the field is unquoted and an escape changed its value.
     pub(super) escaped: bool,
-    /// Its first character or opening quote.
+    /// The position of the first character or of the opening quote.
     pub(super) at: Position,
 }
 
 /// A record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    /// Its first character.
+    /// The position of the first character.
     pub(super) at: Position,
-    /// Which bytes of the parser's input it is, without the line end.
+    /// The bytes of the record in the parser's input, without the line end.
     pub(super) bytes: Range<usize>,
-    /// Its fields, or the first thing that is wrong with it.
+    /// The fields, or the first fault of the record.
     pub(super) fields: Result<Vec<Field>, Malformed>,
-    /// One of its quotes never closes.
+    /// `true` if a quote of the record never closes.
     pub(super) unclosed: bool,
 }
 
 impl Record {
-    /// Whether nothing after it can be read.
+    /// Returns `true` if nothing after the record can be read.
     pub(super) fn is_fatal(&self) -> bool {
         self.fields.as_ref().is_err_and(Malformed::is_fatal)
     }
@@ -95,34 +96,34 @@ enum State {
     Unquoted,
     Quoted,
     Escaped,
-    /// Behind an escape outside of quotes.
+    /// The state behind an escape outside of quotes.
     EscapedUnquoted,
     QuoteInQuoted,
-    /// Behind text after a closing quote: only the end of the line counts.
+    /// The state behind text after a closing quote: only the line end counts.
     Broken,
 }
 
-/// Reads records one after the other.
+/// A parser that reads one record after the other.
 pub(super) struct Parser<'a> {
     input: &'a [u8],
-    /// How much of `input` is read.
+    /// The number of bytes of `input` that are read.
     read: usize,
     at: Position,
     dialect: Dialect,
     limits: Limits,
     strict_quotes: bool,
-    /// A delimiter behind the last field of a record separates nothing.
+    /// `true` if a delimiter behind the last field of a record separates nothing.
     trailing_delimiter: bool,
-    /// Which records repeat the header and are none.
+    /// The rules for records that repeat the header.
     repeats: Option<&'a Repeats>,
-    /// An empty line is a record of one empty field.
+    /// `true` if an empty line is a record of one empty field.
     blank_rows: bool,
-    /// A record or a comment ends here, and its line end is not read yet.
+    /// `true` if the line end of the last record or comment is not read yet.
     in_line: bool,
 }
 
 impl<'a> Parser<'a> {
-    /// `input` begins at `at`, with a record (or a comment, or an empty line).
+    /// Returns a parser of `input`, which begins at `at` with a record, a comment or an empty line.
     pub(super) fn new(input: &'a [u8], at: Position, dialect: Dialect, limits: Limits) -> Parser<'a> {
         Parser {
             input,
@@ -138,31 +139,31 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A quote within an unquoted field is malformed, if so asked.
+    /// Makes a quote within an unquoted field malformed if `strict_quotes` is `true`.
     pub(super) fn with_strict_quotes(mut self, strict_quotes: bool) -> Parser<'a> {
         self.strict_quotes = strict_quotes;
         self
     }
 
-    /// A delimiter behind the last field of a record separates nothing, if so asked.
+    /// Ignores a delimiter behind the last field of a record if `trailing_delimiter` is `true`.
     pub(super) fn with_trailing_delimiter(mut self, trailing_delimiter: bool) -> Parser<'a> {
         self.trailing_delimiter = trailing_delimiter;
         self
     }
 
-    /// Some records that repeat the header are none.
+    /// Skips the records that are no rows according to `repeats`.
     pub(super) fn with_repeats(mut self, repeats: &'a Repeats) -> Parser<'a> {
         self.repeats = Some(repeats);
         self
     }
 
-    /// Reads empty lines as records of one empty field, if so asked.
+    /// Sets whether empty lines are records of one empty field.
     pub(super) fn with_blank_rows(mut self, blank_rows: bool) -> Parser<'a> {
         self.blank_rows = blank_rows;
         self
     }
 
-    /// The next record; `None` after the last.
+    /// Returns the next record; `None` after the last.
     pub(super) fn record(&mut self, width: Width) -> Option<Record> {
         loop {
             let record = self.any_record(width)?;
@@ -244,7 +245,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What has been read from `start` on, if it is too long: the last record, then.
+    /// Returns the text from `start` on as the last record, if that text is too long.
     fn too_long(&mut self, at: Position, start: usize) -> Option<Record> {
         let bytes_max = self.limits.record_bytes_max;
         if self.read - start <= bytes_max {
@@ -255,10 +256,10 @@ impl<'a> Parser<'a> {
         Some(Record { at, bytes: start..start + bytes_max, fields, unclosed: false })
     }
 
-    /// The character at the present place, if it is one.
+    /// Returns the character at the current position, or the fault of its bytes.
     fn character(&self) -> Result<char, What> {
         let rest = &self.input[self.read..];
-        // What most text is: this parser also reads the samples of thousands of files.
+        // Most text is ASCII, and speed counts: this parser also reads the samples of thousands of files.
         if let Some(&byte @ 1..=0x7f) = rest.first() {
             return Ok(char::from(byte));
         }
@@ -275,25 +276,25 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A record on its way.
+/// The state of a record that is being read.
 struct Reading<'p, 'a> {
     parser: &'p mut Parser<'a>,
     width: Width,
     state: State,
     fields: Vec<Field>,
-    /// The present field.
+    /// The current field.
     field: Field,
-    /// Where the present field begins in the input.
+    /// The start of the current field in the input.
     field_start: usize,
-    /// No other field follows.
+    /// `true` if no other field follows.
     ended: bool,
     /// The first fault.
     fault: Option<Malformed>,
-    /// What was read when the present quoted field began.
+    /// The state when the current quoted field began.
     before_quote: BeforeQuote,
 }
 
-/// What is gone back to if a quote never closes.
+/// The state to go back to if a quote never closes.
 #[derive(Clone, Copy)]
 struct BeforeQuote {
     read: usize,
@@ -319,7 +320,8 @@ impl<'p, 'a> Reading<'p, 'a> {
         }
     }
 
-    /// Reads to the end of the record, whose line begins at `start`; also says whether a quote never closes.
+    /// Reads to the end of the record, whose line begins at `start`. Returns the fields or the first fault, and `true` if a quote never
+    /// closes.
     fn fields(mut self, start: usize) -> (Result<Vec<Field>, Malformed>, bool) {
         while let Some(byte) = self.parser.peek() {
             let quoted = matches!(self.state, State::Quoted | State::Escaped | State::EscapedUnquoted);
@@ -340,7 +342,7 @@ impl<'p, 'a> Reading<'p, 'a> {
         if let (State::EscapedUnquoted, Some(escape), None) =
             (self.state, self.parser.dialect.unquoted_escape(), self.parser.peek())
         {
-            // It escapes nothing.
+            // An escape at the end of the input is text.
             self.keep(&[escape]);
         }
         if !self.ended {
@@ -368,14 +370,14 @@ impl<'p, 'a> Reading<'p, 'a> {
         }
     }
 
-    /// Takes a character, which begins with `byte` and is `bytes` long.
+    /// Processes a character, which begins with `byte` and has `bytes` bytes.
     fn step(&mut self, byte: u8, bytes: usize, character: char) {
         let Dialect { delimiter, quote, escape, .. } = self.parser.dialect;
         let unquoted_escape = self.parser.dialect.unquoted_escape();
         let mut keep = false;
         let mut meant = None;
         match self.state {
-            // The quote is tested first: as its own escape it means the same.
+            // The quote is tested first, because an escape that equals the quote adds nothing.
             State::Quoted if Some(byte) == quote => self.state = State::QuoteInQuoted,
             State::Quoted if Some(byte) == escape => self.state = State::Escaped,
             State::Quoted => keep = true,
@@ -407,7 +409,7 @@ impl<'p, 'a> Reading<'p, 'a> {
             State::Start | State::Unquoted
                 if Some(byte) == quote && (self.state == State::Start || self.opens_after_blanks()) =>
             {
-                // Blanks before the quote are no text, however many they are.
+                // Blanks before the quote are no text, so many blanks make no long field.
                 let is_length = |fault: &mut Malformed| matches!(fault.what, What::FieldTooLong { .. });
                 let _ = self.fault.take_if(|fault| fault.at == self.field.at && is_length(fault));
                 self.state = State::Quoted;
@@ -441,7 +443,8 @@ impl<'p, 'a> Reading<'p, 'a> {
         self.parser.advance(bytes);
     }
 
-    /// Returns `true` if the quote that is next begins the field after blanks: it closes in its line, before a delimiter or the line end.
+    /// Returns `true` if the next quote opens the field after blanks: only blanks precede the quote, and the field closes in the same line,
+    /// before a delimiter or the line end.
     fn opens_after_blanks(&self) -> bool {
         let Dialect { delimiter, quote, .. } = self.parser.dialect;
         let escape = self.parser.dialect.own_escape();
@@ -467,7 +470,7 @@ impl<'p, 'a> Reading<'p, 'a> {
         }
     }
 
-    /// Appends to the value of the present field.
+    /// Appends `text` to the value of the current field.
     fn keep(&mut self, text: &[u8]) {
         self.field.value.extend_from_slice(text);
         let bytes_max = self.parser.limits.field_bytes_max;
@@ -476,7 +479,7 @@ impl<'p, 'a> Reading<'p, 'a> {
         }
     }
 
-    /// Goes past a delimiter.
+    /// Ends the field and goes past the delimiter.
     fn delimiter(&mut self) {
         let delimiter = self.parser.dialect.delimiter;
         self.end_field();
@@ -515,7 +518,7 @@ impl<'p, 'a> Reading<'p, 'a> {
     fn end_field(&mut self) {
         let text = &self.parser.input[self.field_start..self.parser.read];
         if self.parser.dialect.null_mark().is_some_and(|mark| text == mark) {
-            // It stays what it is: only then it is NULL.
+            // The value stays as written, so that the field is recognised as NULL.
             (self.field.value, self.field.escaped) = (text.to_vec(), false);
         }
         let next = Field { value: Vec::new(), quoted: false, escaped: false, at: self.parser.at };

@@ -1,15 +1,15 @@
-//! Which fields are NULL.
+//! Recognises the fields that are NULL.
 
 use sqluice_core::batch::Span;
 
-/// Texts that stand for NULL where they are not quoted.
+/// The unquoted texts that stand for NULL.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NullTokens {
     tokens: Vec<Vec<u8>>,
-    /// A bit for every length of a token; the last for that and all beyond.
+    /// A bit for each length of a token; the last bit stands for 63 bytes and more.
     lengths: u64,
     quote: Option<u8>,
-    /// Fields may be missing.
+    /// `true` if fields may be missing.
     pads: bool,
 }
 
@@ -22,14 +22,14 @@ impl NullTokens {
         NullTokens { tokens, lengths, quote, pads: false }
     }
 
-    /// Fields that are missing at the end of a record are NULL, if so asked.
+    /// Makes fields that are missing at the end of a record NULL if `pads` is `true`.
     pub(super) fn with_missing(mut self, pads: bool) -> NullTokens {
         self.pads = pads;
         self
     }
 
-    /// What stands for a missing field, if one may be missing: the span of nothing where that is NULL anyway, or else that of the
-    /// end of the input, which no other field has.
+    /// Returns the span of a missing field, if fields may be missing: the span of an unquoted empty field if such a field is NULL anyway,
+    /// or else the empty span at the end of the input, which no other field has.
     pub(super) fn missing(&self, raw_bytes: usize) -> Option<Span> {
         let empty_is_null = self.tokens.iter().any(Vec::is_empty);
         // A part is shorter than 4 GiB.
@@ -37,8 +37,8 @@ impl NullTokens {
         self.pads.then_some(if empty_is_null { Span::default() } else { end })
     }
 
-    /// Sets the bits of the rows whose field is not NULL; whether there are others. `raw_bytes` of `data` are input, what
-    /// follows was quoted.
+    /// Returns `true` if a field is NULL, and then sets the bits of the rows whose field is not NULL. The first `raw_bytes` of `data` are
+    /// input; unescaped text, which is never NULL, follows.
     pub(super) fn mark_present(
         &self,
         data: &[u8],
@@ -51,7 +51,7 @@ impl NullTokens {
                 Some(missing) => mark(spans, validity, |span| span != missing),
                 None => false,
             },
-            // An empty field that is not quoted has the span of nothing.
+            // An unquoted empty field has the default span.
             [empty] if empty.is_empty() => mark(spans, validity, |span| span != Span::default()),
             _ => mark(spans, validity, |span| !self.is_null(&data[..raw_bytes], span)),
         }
@@ -75,7 +75,7 @@ impl NullTokens {
 }
 
 fn mark(spans: &[Span], validity: &mut [u64], is_present: impl Fn(Span) -> bool) -> bool {
-    // Most columns have none; looking for one costs less than setting bits.
+    // Most columns have no NULL, and looking for NULLs costs less than setting bits.
     let some_null = |spans: &[Span]| spans.iter().fold(false, |null, &span| null | !is_present(span));
     if !spans.chunks(64).any(some_null) {
         return false;

@@ -1,39 +1,39 @@
-//! Bytes behind the text of a file: the NUL bytes that fill up a block, and the Ctrl-Z by which old systems end a text.
+//! The padding behind the text of a file: NUL bytes that fill up a block, and the Ctrl-Z with which old systems end a text.
 //!
 //! ```text
 //!  id,name⏎1,ann⏎^Z⏎\0\0\0\0
-//!                └─────────── padding: from the first NUL or Ctrl-Z that only such bytes and line ends follow
+//!                └─────────── padding: from the first NUL or Ctrl-Z behind which only NUL, Ctrl-Z and line ends follow
 //! ```
 
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The most bytes that may be padding.
+/// The most bytes of padding.
 const PADDING_BYTES_MAX: usize = 64 << 20;
 
-/// A reader that leaves out padding at the end.
+/// A reader that leaves out the padding at the end.
 pub(super) struct Unpadded<R> {
     inner: R,
-    /// Read, but perhaps padding.
+    /// The bytes that were read and may be padding.
     held: Vec<u8>,
-    /// How much of `held` is given already.
+    /// The number of bytes of `held` that were already given.
     given: usize,
-    /// How much of `held` is text for sure.
+    /// The number of bytes of `held` that are surely text.
     text: usize,
-    /// What reading ended with, which is to be given after the text.
+    /// The error that ended reading, to be given after the text.
     failed: Option<io::Error>,
-    /// Bytes that were left out.
+    /// The number of bytes that were left out.
     left_out: Arc<AtomicU64>,
 }
 
 impl<R: Read> Unpadded<R> {
-    /// Counts the bytes that are left out in `left_out`.
+    /// Returns a reader of `inner` that stores the number of padding bytes in `left_out`.
     pub(super) fn new(inner: R, left_out: Arc<AtomicU64>) -> Unpadded<R> {
         Unpadded { inner, held: Vec::new(), given: 0, text: 0, failed: None, left_out }
     }
 
-    /// Gives text that was held back.
+    /// Copies text that was held back to `buffer`.
     fn give(&mut self, buffer: &mut [u8]) -> usize {
         let rest = &self.held[self.given..self.text];
         let bytes = rest.len().min(buffer.len());
@@ -62,7 +62,7 @@ impl<R: Read> Read for Unpadded<R> {
             let read = match self.inner.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
                 Err(error) => {
-                    // The file did not end: nothing is known of what would follow.
+                    // The end of the file is unknown, so the held bytes are text.
                     self.text = self.held.len();
                     self.failed = Some(error);
                     continue;
@@ -95,7 +95,7 @@ impl<R: Read> Read for Unpadded<R> {
     }
 }
 
-/// Returns where the padding at the end of some bytes begins, if they have any.
+/// Returns the start of the padding at the end of `text`, if there is padding.
 pub(super) fn padding(text: &[u8]) -> Option<usize> {
     let begin = text.iter().rposition(|byte| !is_padding_or_line_end(byte)).map_or(0, |last| last + 1);
     let is_padding = |byte: &u8| matches!(byte, 0 | 0x1a);

@@ -85,7 +85,7 @@ pub(super) struct Records<'a> {
     pub(super) trailing_delimiter: bool,
     /// Which records repeat the header, and which of these are none.
     pub(super) repeats: &'a Repeats,
-    /// An empty line is a record of one empty field.
+    /// `true` if an empty line is a record of one empty field.
     pub(super) blank_rows: bool,
     /// Where in the input the part begins.
     pub(super) byte: u64,

@@ -1,4 +1,4 @@
-//! Records that repeat the header: which of them are no rows, and the notes about them.
+//! Records that repeat the header: a test if such a record is a row, and the notes about these records.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,24 +6,25 @@ use sqluice_core::error::Message;
 
 use crate::input::MemberStarts;
 
-/// The most lines that a note names.
+/// The most line numbers in a note.
 const LINES_MAX: usize = 3;
 
-/// Which records repeat the header, and which of these are no rows.
+/// The header, and the rules that tell if a record that repeats the header is a row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Repeats {
-    /// The bytes of the header; empty: there is no header.
+    /// The bytes of the header; empty if the file has no header.
     pub(super) header: Arc<[u8]>,
-    /// No record that repeats the header is a row.
+    /// `true` if no record that repeats the header is a row.
     pub(super) everywhere: bool,
-    /// A record that repeats the header behind a byte order mark is no row: a file begins there.
+    /// `true` if a record that repeats the header behind a byte order mark is no row, because another file begins there.
     pub(super) marked: bool,
-    /// A record that repeats the header where one of the compressed files begins that the input consists of is no row.
+    /// The places where the compressed files of the input begin. A record that repeats the header at one of these places is no row.
     pub(super) starts: MemberStarts,
 }
 
 impl Repeats {
-    /// Returns `None` for a record that does not repeat the header, and otherwise `true` if it is no row. `byte`: where the record begins.
+    /// Returns `None` if the record does not repeat the header, and otherwise `true` if the record is no row. The record begins at `byte`
+    /// of the input.
     #[inline]
     pub(super) fn skips(&self, record: &[u8], byte: u64) -> Option<bool> {
         let marks = record.len().wrapping_sub(self.header.len());
@@ -44,20 +45,20 @@ impl Repeats {
 /// A byte order mark.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The records that repeat the header.
+/// The records found to repeat the header: the loaded ones and the skipped ones.
 #[derive(Debug, Default)]
 pub struct RepeatedHeaders(Mutex<[Repeated; 2]>);
 
-/// Those that are rows, or those that are none.
+/// The loaded or the skipped records that repeat the header.
 #[derive(Debug, Default)]
 struct Repeated {
     records: u64,
-    /// The first lines that have one.
+    /// The first lines with such a record.
     lines: Vec<u64>,
 }
 
 impl RepeatedHeaders {
-    /// Forgets all of them.
+    /// Forgets all records.
     pub fn clear(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Default::default();
     }
@@ -71,7 +72,7 @@ impl RepeatedHeaders {
         repeated.lines.truncate(LINES_MAX);
     }
 
-    /// Returns the notes about them.
+    /// Returns the notes about the skipped and the loaded records.
     pub fn notes(&self) -> Vec<Message> {
         let both = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let [kept, skipped] = &*both;

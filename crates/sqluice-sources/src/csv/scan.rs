@@ -35,7 +35,7 @@ pub(super) struct Scan {
     part_bytes: usize,
     record_bytes_max: usize,
     repeats: Repeats,
-    /// An empty line is a record of one empty field.
+    /// `true` if an empty line is a record of one empty field.
     blank_rows: bool,
     /// Where in the input the part begins.
     byte: u64,
@@ -93,7 +93,7 @@ impl Scan {
         }
     }
 
-    /// Counts empty lines as records of one empty field, if so asked.
+    /// Sets whether empty lines are records of one empty field.
     pub(super) fn with_blank_rows(mut self, blank_rows: bool) -> Scan {
         self.blank_rows = blank_rows;
         self

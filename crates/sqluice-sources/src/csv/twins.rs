@@ -1,5 +1,5 @@
-//! The fast parser and the slow one on one file, with everything that either makes of it, so that they can be compared: for tests and for
-//! fuzzing.
+//! Runs the fast parser and the slow parser on one file and records everything that each reads, so that tests and fuzzing can compare
+//! the two.
 
 use std::io::{Cursor, Read};
 use std::ops::Range;
@@ -20,13 +20,13 @@ use super::padding::padding;
 use super::{ColumnFrom, Constant, CsvOptions, CsvReader, Renamed};
 use crate::text::Position;
 
-/// Values; `None` is NULL.
+/// The values of a row; `None` is NULL.
 pub(super) type Row = Vec<Option<Vec<u8>>>;
 
-/// Message, hint and place of an error.
+/// The message, the hint and the place of an error.
 pub(super) type Reported = (String, Option<String>, Option<Place>);
 
-/// What a sink got.
+/// A row or a bad row that a sink got.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
     Row(Row),
@@ -39,9 +39,9 @@ pub(super) struct Outcome {
     pub(super) header: Vec<String>,
     pub(super) renamed: Vec<Renamed>,
     pub(super) taken: Vec<Taken>,
-    /// What ended it.
+    /// The error that ended reading.
     pub(super) error: Option<Reported>,
-    /// Rows that were taken although fields are missing.
+    /// The number of rows that were taken although fields are missing.
     pub(super) padded: u64,
 }
 
@@ -54,7 +54,7 @@ impl Outcome {
         rows.collect()
     }
 
-    /// The error as a user sees it.
+    /// Returns the error as a user sees it.
     pub(super) fn error(&self) -> Option<String> {
         self.error.as_ref().map(shown)
     }
@@ -71,30 +71,30 @@ pub(super) fn shown((message, _, place): &Reported) -> String {
     }
 }
 
-/// How a file is read.
+/// The setup of a read: the options, the rows, the fault of the input and the sink.
 #[derive(Clone, Debug)]
 pub(super) struct Setup {
     pub(super) options: CsvOptions,
     pub(super) rows: Range<u64>,
-    /// The input can't be read from that byte on.
+    /// The byte from which on the input can't be read.
     pub(super) fails_at: Option<usize>,
     pub(super) sink: Taste,
 }
 
-/// What a sink does not take.
+/// The rows that a sink does not take.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taste {
-    /// It takes bad rows.
+    /// `true` if the sink takes bad rows.
     pub(super) bad_rows: bool,
-    /// It refuses one row in `refuses`, at random; 0: none.
+    /// The sink refuses one row in `refuses`, at random; 0: no row.
     pub(super) refuses: u64,
-    /// The number of refused rows that it names at a time.
+    /// The number of refused rows that the sink names at a time.
     pub(super) names: usize,
     pub(super) seed: u64,
 }
 
 impl Taste {
-    /// The column that is to blame for row `row`, if that is refused.
+    /// Returns the column that is to blame for row `row`, if the row is refused.
     pub(super) fn blames(self, row: u64, columns: usize) -> Option<usize> {
         let random = splitmix::nth(row ^ self.seed);
         let refused = self.refuses > 0 && random.is_multiple_of(self.refuses);
@@ -108,7 +108,7 @@ impl From<CsvOptions> for Setup {
     }
 }
 
-/// As by default, with bad rows taken.
+/// Returns a setup of all rows whose sink takes bad rows.
 pub(super) fn lenient(options: CsvOptions) -> Setup {
     Setup { sink: Taste { bad_rows: true, ..Taste::default() }, ..Setup::from(options) }
 }
@@ -117,7 +117,7 @@ pub(super) fn options(part_bytes: usize) -> CsvOptions {
     CsvOptions { part_bytes, ..CsvOptions::default() }
 }
 
-/// Gives few bytes at a time, a different number every time.
+/// A reader that gives 1 to 7 bytes at a time, in turn.
 pub(super) struct Drip<R>(pub(super) R, pub(super) usize);
 
 impl<R: Read> Read for Drip<R> {
@@ -128,7 +128,7 @@ impl<R: Read> Read for Drip<R> {
     }
 }
 
-/// A disk that fails.
+/// A reader that always fails.
 pub(super) struct Broken;
 
 impl Read for Broken {
@@ -137,7 +137,7 @@ impl Read for Broken {
     }
 }
 
-/// What the fast parser makes of it.
+/// Reads `input` with the fast parser.
 pub(super) fn fast(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     let mut outcome = Outcome::default();
     outcome.error = fill(&mut outcome, input, &setup.into()).err().map(|error| reported(&error));
@@ -168,7 +168,7 @@ pub(super) fn fill(outcome: &mut Outcome, input: &[u8], setup: &Setup) -> Result
         };
         input_bytes += part.input_bytes();
         if result.is_err() {
-            // Other threads may decode later parts: that must not panic.
+            // Other threads may decode later parts, which must not panic.
             let _ = part.decode(&mut |_: &Batch<'_>| Ok(()));
             continue;
         }
@@ -180,7 +180,7 @@ pub(super) fn fill(outcome: &mut Outcome, input: &[u8], setup: &Setup) -> Result
             assert_eq!(source.rows_done(), outcome.taken.len() as u64);
         }
     }
-    // What is left out at the end is in no part.
+    // Records that are left out at the end are in no part.
     let all = setup.rows.end == u64::MAX && !setup.options.leave_out_empty;
     if result.is_ok() && all && input_bytes > 0 {
         assert_eq!(input_bytes, whole_bytes);
@@ -188,7 +188,7 @@ pub(super) fn fill(outcome: &mut Outcome, input: &[u8], setup: &Setup) -> Result
     result
 }
 
-/// Takes what is to its taste, and counts rows itself.
+/// A sink that takes rows according to its taste, and counts rows itself.
 pub(super) struct Taking<'t> {
     pub(super) taste: Taste,
     pub(super) next_row: u64,
@@ -231,7 +231,7 @@ impl Sink for Taking<'_> {
     }
 }
 
-/// What the slow one makes of it.
+/// Reads `input` with the slow parser.
 pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     let mut setup = setup.into();
     let mut outcome = Outcome::default();
@@ -245,7 +245,7 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     let (header_text, skips_header) = header_text(input, &options);
     let next = |parser: &mut Parser<'_>, width| {
         let record = parser.record(width)?;
-        // Where reading failed, nothing is known of a record without an end.
+        // If reading failed, an incomplete record is dropped.
         let fatal = matches!(record.fields, Err(malformed) if malformed.is_fatal());
         let ends = record.bytes.end < text.len() && !record.unclosed;
         (fatal || setup.fails_at.is_none() || ends).then_some(record)
@@ -268,7 +268,7 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
         return outcome;
     }
     let header = match (&first.fields, known) {
-        // Whatever is wrong with it, it is a row.
+        // The first record is a row, even if malformed.
         (_, Some(fields)) if !first.is_fatal() => Header::of_fields(fields, first.at),
         (Ok(fields), _) if options.header => Header::of_names(options.without_trailing(fields.clone())),
         (Ok(fields), _) => Header::of_row(fields),
@@ -315,7 +315,7 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     outcome
 }
 
-/// The bytes of the header, if there is one, and whether a record like it is no row.
+/// Returns the bytes of the header, empty if there is no header, and `true` if a record that repeats the header is no row.
 fn header_text(input: &[u8], options: &CsvOptions) -> (Vec<u8>, bool) {
     let (text, at) = start(input, options.skip_lines);
     let first = Parser::new(text, at, options.dialect, options.limits()).record(Width::First);
@@ -328,7 +328,7 @@ fn header_text(input: &[u8], options: &CsvOptions) -> (Vec<u8>, bool) {
     }
 }
 
-/// Where the records begin: after byte order marks and `skip_lines` lines.
+/// Returns the text behind byte order marks and `skip_lines` lines, and its position.
 pub(super) fn start(input: &[u8], skip_lines: u64) -> (&[u8], Position) {
     let mut at = 0;
     while input[at..].starts_with(b"\xef\xbb\xbf") {

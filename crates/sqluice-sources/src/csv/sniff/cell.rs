@@ -1,25 +1,25 @@
-//! What a field looks like: a number, a date, an address, or text.
+//! Recognises the kind of a field: a number, a date, an address, or text.
 
-/// What a field looks like.
+/// The kind that a field seems to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CellKind {
     Empty,
-    /// What stands for a missing value, such as `NA`.
+    /// A word or sign for a missing value, such as `NA`.
     Missing,
     Number,
-    /// A number with a sign of a currency, or percent.
+    /// A number with a currency or a percent sign.
     Amount,
     Date,
     Time,
     /// An IP address, an e-mail address, a URL or a UUID.
     Address,
-    /// `true`, `no`, ...
+    /// A truth value: `true`, `no`, ...
     Truth,
     Text,
 }
 
 impl CellKind {
-    /// Whether it has a form that few names of columns have.
+    /// Returns `true` for the kinds that few names of columns have.
     pub(super) fn is_typed(self) -> bool {
         matches!(
             self,
@@ -28,7 +28,7 @@ impl CellKind {
     }
 }
 
-/// What the field looks like.
+/// Returns the kind of a field.
 pub(super) fn kind(value: &[u8]) -> CellKind {
     let text = value.trim_ascii();
     if text.is_empty() {
@@ -47,12 +47,12 @@ pub(super) fn kind(value: &[u8]) -> CellKind {
     }
 }
 
-/// Whether a column of numbers may have this field.
+/// Returns `true` if a column of numbers may have this field.
 pub(in super::super) fn is_number_or_missing(value: &[u8]) -> bool {
     matches!(kind(value), CellKind::Number | CellKind::Empty | CellKind::Missing)
 }
 
-/// What has the form of a number, a date and the like. What can't have it is seen before it is looked for: most fields are words.
+/// Recognises numbers, dates and the like by their form. Cheap checks come first, because most fields are words.
 fn of_form(text: &[u8]) -> CellKind {
     let has = |byte: u8| memchr::memchr(byte, text).is_some();
     let digits = text.iter().any(u8::is_ascii_digit);
@@ -72,7 +72,8 @@ fn of_form(text: &[u8]) -> CellKind {
     }
 }
 
-/// An integer or decimal, with an exponent, separators of thousands, and a point or a comma before decimals.
+/// Returns `true` for integers and decimals, perhaps with an exponent, separators of thousands, and a point or a comma before the
+/// decimals.
 fn is_number(text: &[u8]) -> bool {
     let of_number = |byte: &u8| byte.is_ascii_digit() || b"+-.,eE '".contains(byte);
     if !text.iter().all(of_number) {
@@ -97,7 +98,7 @@ fn is_number(text: &[u8]) -> bool {
     match parts[..] {
         [_] => true,
         [_, _] => mantissa.iter().any(|byte| matches!(byte, b'.' | b',')) || parts[1].len() == 3,
-        // Thousands: groups of three, but for the first, and decimals after the last.
+        // Thousands: all groups but the first have three digits, and decimals may follow the last separator.
         [first, ref middle @ .., _] => {
             (1..=3).contains(&first.len())
                 && middle.iter().all(|part| part.len() == 3)
@@ -107,7 +108,7 @@ fn is_number(text: &[u8]) -> bool {
     }
 }
 
-/// Whether all separators but the last are the same.
+/// Returns `true` if all separators but the last are the same.
 fn is_grouped(mantissa: &[u8]) -> bool {
     let mut separators = mantissa.iter().filter(|byte| !byte.is_ascii_digit()).rev().skip(1);
     let first = separators.next();
@@ -124,7 +125,7 @@ fn is_amount(text: &[u8]) -> bool {
     })
 }
 
-/// `12:30`, `12:30:15.5`.
+/// Returns `true` for times such as `12:30` and `12:30:15.5`.
 fn is_time(text: &[u8]) -> bool {
     let text = text.strip_suffix(b"z").unwrap_or(text);
     let text = text.strip_suffix(b" am").or_else(|| text.strip_suffix(b" pm")).unwrap_or(text);
@@ -145,7 +146,7 @@ fn is_time(text: &[u8]) -> bool {
         && zone.iter().all(|byte| byte.is_ascii_digit() || *byte == b':')
 }
 
-/// `2024-01-31`, `31.1.2024`, `1/31/24`, `31-Jan-2024`, each also with a time after it.
+/// Returns `true` for dates such as `2024-01-31`, `31.1.2024`, `1/31/24` and `31-Jan-2024`, perhaps with a time.
 fn is_date(text: &[u8]) -> bool {
     const MONTHS: [&[u8]; 12] =
         [b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec"];
@@ -193,7 +194,8 @@ fn is_address(text: &[u8]) -> bool {
     is_ip() || is_uuid() || is_mail() || is_url() || is_ip6()
 }
 
-/// The value with letters as `a` and digits as `9`, runs of each as one: what codes of one kind have in common.
+/// Returns the shape that codes of one kind have in common: lowercase letters become `a`, uppercase letters `A`, digits `9`, and runs of
+/// each become one character.
 pub(super) fn shape(value: &[u8]) -> Vec<u8> {
     let mut shape: Vec<u8> = Vec::new();
     for &byte in value.iter().take(64) {

@@ -1,7 +1,7 @@
-//! The records of a sample, as a dialect has them.
+//! Reads the records of a sample with a dialect.
 //!
-//! Thousands of samples are read, each with several dialects. So a line that needs no thought is split where its delimiters are, and
-//! nothing is copied; any other goes through the slow parser, whose fields these always equal.
+//! Thousands of samples are read, each with several dialects. So a plain line is split at its delimiters, and nothing is copied. Any
+//! other line goes through the slow parser. Both ways give the same fields.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -15,10 +15,10 @@ use super::super::naive::{self, Limits, Parser, Width};
 use super::cell::{CellKind, kind};
 use crate::text::Position;
 
-/// So often reading starts again after a quoted field that swallows lines.
+/// The most times that the later lines of a malformed record are read again.
 const RESTARTS_MAX: usize = 16;
 
-/// A quoted field of more lines than that is taken for a stray quote where it never ends.
+/// The number of lines from which on a quoted field that the sample cuts off is taken for a stray quote.
 const QUOTED_LINES_MAX: usize = 50;
 
 /// A field.
@@ -34,7 +34,7 @@ impl<'s> Field<'s> {
         Field { value: value.into(), quoted, kind: OnceCell::new() }
     }
 
-    /// What it looks like.
+    /// Returns the kind of the value.
     pub(super) fn kind(&self) -> CellKind {
         *self.kind.get_or_init(|| kind(&self.value))
     }
@@ -43,7 +43,7 @@ impl<'s> Field<'s> {
 /// A record.
 #[derive(Debug)]
 pub(super) struct Row<'s> {
-    /// None if it is malformed.
+    /// The fields; empty if the record is malformed.
     pub(super) fields: Vec<Field<'s>>,
     pub(super) line: u64,
 }
@@ -53,13 +53,13 @@ impl Row<'_> {
         self.fields.first().is_some_and(|field| !field.quoted && field.value.starts_with(b"#"))
     }
 
-    /// Whether its first field is a phrase, such as `Sales of May`.
+    /// Returns `true` if the first field is a phrase, such as `Sales of May`, or the record is malformed.
     pub(super) fn has_several_words(&self) -> bool {
         let words = self.fields.first().map(|field| field.value.split(|&byte| byte == b' '));
         words.is_none_or(|words| words.filter(|word| !word.is_empty()).count() >= 2)
     }
 
-    /// Whether it might stand before a table: it has words, or is marked as a comment.
+    /// Returns `true` if the record might be a title before a table: a record that has words, begins as a comment or is malformed.
     pub(super) fn is_title(&self) -> bool {
         let words = |field: &Field<'_>| {
             str::from_utf8(&field.value).is_ok_and(|text| text.contains(char::is_alphabetic))
@@ -68,7 +68,7 @@ impl Row<'_> {
     }
 }
 
-/// The records of a sample whose first byte is on `line`. One that the end of the sample cuts off is left out.
+/// Returns the records of a sample whose first byte is on `line`. A record that the end of the sample cuts off is left out.
 pub(super) fn rows(sample: &[u8], line: u64, whole: bool, dialect: Dialect) -> Vec<Row<'_>> {
     let mut records = Records { sample, read: 0, line, whole, dialect, restarts: 0, rows: Vec::new() };
     while records.read < sample.len() {
@@ -81,9 +81,9 @@ pub(super) fn rows(sample: &[u8], line: u64, whole: bool, dialect: Dialect) -> V
 
 struct Records<'s> {
     sample: &'s [u8],
-    /// How much of it is read, up to a record or a line end.
+    /// The number of bytes of `sample` that are read, up to a record or a line end.
     read: usize,
-    /// Where that is.
+    /// The line of the next byte to read.
     line: u64,
     whole: bool,
     dialect: Dialect,
@@ -92,7 +92,7 @@ struct Records<'s> {
 }
 
 impl<'s> Records<'s> {
-    /// Takes the rest of a line that is no more than fields and delimiters.
+    /// Takes the rest of a plain line. Returns `false` if the line is not plain, or is cut off.
     fn take_plain_line(&mut self) -> bool {
         let rest = &self.sample[self.read..];
         let Some(end) = memchr::memchr2(b'\n', b'\r', rest).or(self.whole.then_some(rest.len())) else {
@@ -113,7 +113,7 @@ impl<'s> Records<'s> {
         true
     }
 
-    /// Takes a record as the slow parser reads it; false: nothing more can be read.
+    /// Takes a record with the slow parser. Returns `false` if nothing more can be read.
     fn take_record(&mut self) -> bool {
         let limits = Limits { field_bytes_max: usize::MAX, record_bytes_max: usize::MAX };
         let at = Position { byte: 0, line: self.line, column: 1 };
@@ -134,14 +134,14 @@ impl<'s> Records<'s> {
                 let owned = |field: naive::Field| Field::new(field.value, field.quoted);
                 self.rows.push(Row { fields: fields.into_iter().map(owned).collect(), line });
             }
-            // That is so in any dialect.
+            // These faults say nothing about the dialect, as they are faults in any dialect.
             Err(What::InvalidUtf8(_) | What::Nul) => {}
             Err(_) => {
                 if cut_off && (!unclosed || ends(swallowed).count() < QUOTED_LINES_MAX) {
                     return false;
                 }
                 self.rows.push(Row { fields: Vec::new(), line });
-                // A stray quote is one record's fault: the lines after it are read again.
+                // A stray quote is the fault of one record: the lines after the first are read again.
                 if let Some(end) = ends(text).next()
                     && self.restarts < RESTARTS_MAX
                 {
@@ -158,9 +158,8 @@ impl<'s> Records<'s> {
     }
 }
 
-/// The fields of a line, none if it is blank or a comment; `None` if that takes more than finding delimiters.
-///
-/// `usual`: how many they may be.
+/// Splits a line into its fields; a blank line or a comment has no fields. Returns `None` if the line needs the slow parser. `usual` is
+/// the likely number of fields.
 pub(in super::super) fn split(text: &[u8], dialect: Dialect, usual: usize) -> Option<Vec<Field<'_>>> {
     let Dialect { delimiter, quote, escape, comment, .. } = dialect;
     let blanks = delimiter.is_whitespace();
@@ -176,7 +175,7 @@ pub(in super::super) fn split(text: &[u8], dialect: Dialect, usual: usize) -> Op
         let quoted = quote.is_some() && rest.first().copied() == quote;
         if quote.is_some() && rest.first().is_some_and(|&first| is_blank(first)) {
             let text = &rest[rest.iter().take_while(|&&byte| is_blank(byte)).count()..];
-            // Whether it opens, the slow parser says.
+            // The slow parser decides if this quote opens the field.
             if text.first().copied() == quote {
                 return None;
             }
@@ -210,7 +209,7 @@ pub(in super::super) fn split(text: &[u8], dialect: Dialect, usual: usize) -> Op
     Some(fields).filter(|fields| fields.len() <= COLUMNS_MAX)
 }
 
-/// Where the next delimiter begins.
+/// Returns the start of the next delimiter.
 fn find(delimiter: Delimiter, text: &[u8]) -> Option<usize> {
     match delimiter.as_bytes() {
         _ if delimiter.is_whitespace() => text.iter().position(|&byte| is_blank(byte)),
@@ -219,7 +218,7 @@ fn find(delimiter: Delimiter, text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Where each line of some text ends, after its end.
+/// Returns the position behind each line end of `text`.
 fn ends(text: &[u8]) -> impl Iterator<Item = usize> {
     let ends = |&at: &usize| text[at] == b'\n' || text[at] == b'\r' && text.get(at + 1) != Some(&b'\n');
     (0..text.len()).filter(ends).map(|at| at + 1)
@@ -236,7 +235,7 @@ mod tests {
     use super::rows;
     use crate::text::Position;
 
-    /// Each record by the slow parser alone: its line, and its fields or none if it is malformed.
+    /// A record: its line, and the values of its fields with `true` for quoted fields.
     type Plain = (u64, Vec<(Vec<u8>, bool)>);
 
     fn slow(text: &[u8], dialect: Dialect) -> Vec<Plain> {
@@ -258,7 +257,7 @@ mod tests {
             .prop_map(|text| text.parse().unwrap())
     }
 
-    /// Lines that are no fault in any dialect: quotes are whole fields, or inside others.
+    /// Makes lines of fields that are unquoted, perhaps with a quote inside, or quoted as a whole.
     fn line(delimiter: Delimiter) -> impl Strategy<Value = Vec<u8>> {
         let field = select(vec![
             "",

@@ -1,33 +1,33 @@
-//! Whether the first record names the columns.
+//! Decides if the first record names the columns.
 //!
 //! ```text
 //!  10,open,ann      a number over numbers: a row      -2.5
-//!  11,7,bob         a word over numbers: a name       +1       all columns are heard: this is a row
+//!  11,7,bob         a word over numbers: a name       +1       all columns vote: this is a row
 //! ```
 //!
-//! Each column says what its first field is beside the others: of the same kind as they (a number, a date, an address), of the same
-//! shape as codes, one of few words that recur, or something else, which a name is. Numbers are names where they count something:
-//! years or a sequence over values that are none.
+//! In each column, the first field is compared with the others. The first field is a value if it has the same kind as the others (a
+//! number, a date, an address) or the same shape as codes, or if it is one of few words that recur. Otherwise the first field is a name.
+//! Numbers are names if they count something: years, or a sequence, over other values.
 //!
-//! Columns of numbers, dates and the like outvote those of text. Where all columns are text, the first record is the header, and that is
-//! said, unless it is also a later one or looks like one of the codes below it.
+//! Columns of numbers, dates and the like outvote columns of text. If all columns are text, the first record is the header, with a note,
+//! unless the record recurs or looks like the codes below.
 
 use std::collections::HashSet;
 
 use super::cell::{CellKind, shape};
 use super::field::Field;
 
-/// The decision is close when what speaks for and against is not further apart.
+/// The absolute score below which a decision is close.
 const CLOSE: f64 = 0.75;
 
-/// What was decided.
+/// The decision about the header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Decision {
     pub(super) header: bool,
     pub(super) close: bool,
 }
 
-/// Whether `first` names the columns that `rest` has values of; `columns` are those of the table, if it is known.
+/// Decides if `first` names the columns of the values in `rest`. `columns` are the columns of the target table, if known.
 pub(super) fn decide(first: &[Field<'_>], rest: &[&[Field<'_>]], columns: &[&str]) -> Decision {
     let is_column =
         |field: &Field<'_>| columns.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(&field.value));
@@ -39,7 +39,7 @@ pub(super) fn decide(first: &[Field<'_>], rest: &[&[Field<'_>]], columns: &[&str
     Decision { header: score > 0.0, close: (score.abs() < CLOSE || only_text) && !rest.is_empty() }
 }
 
-/// Above zero: a header.
+/// Returns a score, above zero if `first` is a header.
 pub(super) fn score(first: &[Field<'_>], rest: &[&[Field<'_>]]) -> f64 {
     let kinds: Vec<CellKind> = first.iter().map(Field::kind).collect();
     if rest.is_empty() {
@@ -64,28 +64,28 @@ pub(super) fn score(first: &[Field<'_>], rest: &[&[Field<'_>]]) -> f64 {
         score if all_for || is_numbered => score.max(0.0),
         score => score,
     };
-    // Something must speak against it: a header that is taken for a row is seen at once.
+    // Without votes against, the first record is a header.
     let mut score = 0.3 + typed().sum::<f64>() + text_score;
     let values: HashSet<&[u8]> = first.iter().map(|field| &field.value[..]).collect();
     if values.len() < first.iter().filter(|field| !field.value.is_empty()).count() {
         score -= 0.5;
     }
-    // Over numbers it is a header that is repeated.
+    // A record that recurs is a row, unless it stands over numbers: then the header is repeated.
     if repeats && !all_for {
         score -= 2.0;
     }
     score
 }
 
-/// What a column says for a header, or, below zero, against it.
+/// The vote of a column: above zero for a header, below zero against a header.
 enum Said {
-    /// Its values, or the first, are numbers, dates and the like.
+    /// The vote of a column whose values, or whose first field, are numbers, dates and the like.
     Typed(f64),
-    /// It is text, or empty.
+    /// The vote of a column that is text or empty.
     Text(f64),
 }
 
-/// What a column says.
+/// Returns the vote of a column.
 fn of_column(
     column: usize,
     first: &[Field<'_>],
@@ -102,7 +102,7 @@ fn of_column(
         return Said::Typed(1.0);
     }
     if top == CellKind::Empty {
-        // The names of rows have no name in many files.
+        // In many files, the column with the names of the rows has no name.
         let full = !below.is_empty() && filled.len() * 10 >= below.len() * 9;
         return Said::Text(if column == 0 && first.len() > 1 {
             0.0
@@ -134,7 +134,7 @@ fn of_column(
         Some(CellKind::Number) if top == CellKind::Amount => Said::Typed(-2.5),
         Some(CellKind::Amount) if top == CellKind::Number => Said::Typed(-2.5),
         Some(_) if top.is_typed() => Said::Typed(-1.5),
-        // One value may be the odd one itself.
+        // A single value may be odd itself.
         Some(_) if filled.len() == 1 => Said::Typed(0.8),
         Some(_) => Said::Typed(1.2),
         None if top.is_typed() => Said::Typed(-1.0),
@@ -142,7 +142,7 @@ fn of_column(
     }
 }
 
-/// Whether the fields are one word with the numbers of their columns: `col1,col2,col3`.
+/// Returns `true` if the fields are one word with consecutive numbers: `col1,col2,col3`.
 fn is_numbered(fields: &[Field<'_>]) -> bool {
     let number = |field: &Field<'_>| {
         let text = str::from_utf8(&field.value).ok()?;
@@ -157,7 +157,7 @@ fn is_numbered(fields: &[Field<'_>]) -> bool {
     })
 }
 
-/// What a column of text says whose first field is text, too.
+/// Returns the vote of a column of text whose first field is text, too.
 fn of_text(field: &Field<'_>, filled: &[&(&Field<'_>, CellKind)]) -> f64 {
     if field.value.len() > 80 || field.value.contains(&b'\n') || field.value.ends_with(b".") {
         return -0.8;
@@ -168,11 +168,11 @@ fn of_text(field: &Field<'_>, filled: &[&(&Field<'_>, CellKind)]) -> f64 {
     }
     let distinct: HashSet<&[u8]> = filled.iter().map(|(field, _)| &field.value[..]).collect();
     let mut score = 0.0;
-    // Few distinct words recur, and the first is not one of them.
+    // Few distinct words recur, and the first field is none of these words.
     if filled.len() >= 5 && distinct.len() * 2 <= filled.len() {
         score += 0.8;
     }
-    // Codes are alike; so is the first, or it is a name.
+    // Codes have one shape. The first field has this shape, too, or is a name.
     let top = shape(&field.value);
     let has_digits = |shape: &Vec<u8>| shape.contains(&b'9');
     let shapes: Vec<Vec<u8>> = filled.iter().map(|(field, _)| shape(&field.value)).collect();
@@ -192,7 +192,7 @@ fn of_text(field: &Field<'_>, filled: &[&(&Field<'_>, CellKind)]) -> f64 {
     score
 }
 
-/// Whether it is made as names of columns are: `first_name`, `orderId`, or a word that few values are.
+/// Returns `true` if `text` looks like the name of a column: `first_name`, `orderId`, or a word that is rarely a value.
 fn is_name(text: &[u8]) -> bool {
     const NAMES: &str = " id key name title label code type kind class category status state date time year month day city country \
         region address email phone price amount total count quantity qty value score rank size weight height width length age sex \
@@ -210,7 +210,8 @@ fn is_name(text: &[u8]) -> bool {
     plain && (text.contains('_') && begins || camel) || known && words.count() <= 4
 }
 
-/// Which fields of the first record are numbers (or dates) that count something, over values that don't.
+/// Returns a flag for each field of the first record, `true` if the field is a year, a number of a sequence or a date that names its
+/// column.
 fn counted(first: &[Field<'_>], kinds: &[CellKind], rest: &[&[Field<'_>]]) -> Vec<bool> {
     let mut counted = vec![false; first.len()];
     let number = |field: &Field<'_>| str::from_utf8(field.value.trim_ascii()).ok()?.parse::<i64>().ok();
@@ -230,7 +231,7 @@ fn counted(first: &[Field<'_>], kinds: &[CellKind], rest: &[&[Field<'_>]]) -> Ve
         top.windows(2).all(|pair| pair[0] < pair[1]) || top.windows(2).all(|pair| pair[0] > pair[1]);
     let has_name =
         kinds.iter().any(|kind| matches!(kind, CellKind::Text)) || kinds.first() == Some(&CellKind::Empty);
-    // No row is a sequence like it.
+    // A row with the same sequence shows that the numbers are values.
     let in_sequence = |row: &&&[Field<'_>]| {
         let numbers: Vec<i64> =
             columns.iter().filter_map(|&column| row.get(column).and_then(number)).collect();

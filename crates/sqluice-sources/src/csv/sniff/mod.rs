@@ -1,28 +1,31 @@
-//! Recognises how a file is written, from its first bytes: the delimiter, the quote and the escape, what stands around the table,
-//! and whether the first record is a header.
+//! Recognises the format of a file from its first bytes: the delimiter, the quote and the escape, the lines around the table, and the
+//! header.
 //!
 //! ```text
 //!  sample ──> sep=; ──> read with each delimiter, ──> which explains most? ──> comments, header? ──> Sniffed
 //!                       quote " ' and escape \
 //! ```
 //!
-//! * **Delimiter.** One that parts all lines alike wins over one for which a line must be no part of the table. Of such, the one that
-//!   explains most: how many records have the usual number of fields, how much these look like values
-//!   (a tab, `;`, `|` or a comma without a space speaks against that, as does a quote), and how many there are. A record that is odd
-//!   counts against it once, whatever it is: a quote that never ends takes only its line.
-//! * **Around the table** may be a line `sep=;`, titles and comments before it and a footer after it. What is before is skipped, and said;
-//!   a footer stays a record, whose fault names it.
-//! * **One column.** If no delimiter explains the file, it has one column; but if one is frequent, there may be several:
-//!   [`Sniffed::candidates`] then lists what they may be separated by, and the file is not loaded until the user names the delimiter.
-//!   Commas in sentences are neither: they vary in number, and a space follows.
-//! * **Quote and escape.** `"`; none, if a field with it is malformed, all records are regular without it, and it stands around no field.
-//!   It is `'` if that `'` stands around fields and explains more, or a column has it in all its records. `\` is the
-//!   escape where more records are sound with it, and works outside of quotes, too, if nearly all records are regular only so. An apostrophe at the wrong place would otherwise cost text.
-//! * **Header.** All columns are heard (`header`). A close decision says so.
+//! * **Delimiter.** The delimiter with the best score wins. The score grows with the share of records that have the usual number of
+//!   fields, with the share of fields that look like values (a tab, `;`, `|`, a quote, or a comma without a space in a field speaks
+//!   against that), and with the number of fields. An odd record counts once, whatever its fault: a quote that never closes spoils only
+//!   its line. A delimiter for which the first line is no part of the table must score far better than a delimiter that gives all lines
+//!   the same number of fields.
+//! * **Around the table.** A line `sep=;`, front matter, titles and comments may precede the table, and a footer may follow. The lines
+//!   before the table are skipped, with a note. A footer stays a record, whose error mentions the footer.
+//! * **One column.** If no delimiter explains the file, the file has one column. If a delimiter is frequent all the same, the file may
+//!   have several columns: [`Sniffed::candidates`] then lists the possible delimiters, and the file is not loaded until the user names
+//!   the delimiter. Commas in sentences don't count: they vary in number, and a space follows.
+//! * **Quote and escape.** The quote is `"`. No quote is recognised if `"` makes records malformed, all records are regular without a
+//!   quote, and `"` stands around no field. The quote is `'` if `'` stands around fields and clearly explains more, or stands around
+//!   nearly all fields of a column; otherwise apostrophes in text would be lost. `\` is the escape if more records are regular with this
+//!   escape. The escape works outside of quotes, too, if nearly all records are regular only so.
+//! * **Header.** All columns vote (module `header`). A close decision is noted.
 //!
-//! Whatever the user gave is not guessed. Empty lines are no records; what a sample cuts off is not counted.
+//! Settings that the user gave are not guessed. Empty lines are no records, and a record that the sample cuts off does not count.
 //!
-//! Invariant: a guess is said ([`Sniffed::words`], [`Sniffed::notes`]); the parser then takes the file by it or says what is wrong.
+//! Invariant: [`Sniffed::words`] and [`Sniffed::notes`] tell each guess. The parser then reads the file by these guesses or reports an
+//! error.
 
 mod cell;
 mod field;
@@ -39,7 +42,7 @@ use super::delimiter::Delimiter;
 use super::dialect::Dialect;
 use super::padding::padding;
 
-/// What may be between fields, the likeliest first, and how likely beside the first ones.
+/// The delimiters to try, the likeliest first, with a factor for the score.
 const DELIMITERS: [(&str, f64); 12] = [
     (",", 1.0),
     ("\t", 1.0),
@@ -55,15 +58,15 @@ const DELIMITERS: [(&str, f64); 12] = [
     ("whitespace", 0.5),
 ];
 
-/// How much of the sample is read with each delimiter, in bytes and lines, and how many records that must be.
+/// The limits of the first part of a sample, which is read alone if it has enough records: bytes, lines, and the fewest records.
 const READ_BYTES: usize = 64 << 10;
 const READ_LINES: usize = 400;
 const READ_RECORDS_MIN: usize = 8;
 
-/// How much better a delimiter must be for which the first line is no part of the table than one that parts all lines alike.
+/// The factor by which a delimiter for which the first line is no part of the table must beat a delimiter that fits all lines.
 const LOST_LINE: f64 = 8.0;
 
-/// What is known before the file is looked at.
+/// The facts that are known before the file is looked at.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Given<'a> {
@@ -73,37 +76,37 @@ pub struct Given<'a> {
     pub quote: Option<Option<u8>>,
     /// The escape; `Some(None)`: no escape.
     pub escape: Option<Option<u8>>,
-    /// What begins a comment; `Some(None)`: no line is one.
+    /// The comment character; `Some(None)`: no comments.
     pub comment: Option<Option<u8>>,
-    /// Whether there is a header.
+    /// `Some(true)` if the file has a header, `Some(false)` if not; `None` if unknown.
     pub header: Option<bool>,
-    /// Lines before the first record, of whatever content.
+    /// The number of lines before the first record, whatever they contain.
     pub skip_lines: Option<usize>,
-    /// Records with fewer fields than others are not odd.
+    /// `true` if records with fewer fields than others are not odd.
     pub pad: bool,
-    /// The delimiter that the file's name speaks of, as `.tsv` does.
+    /// The delimiter that the file's name suggests, as `.tsv` does.
     pub preferred: Option<Delimiter>,
-    /// The columns of the table that the file is for; none: not known.
+    /// The columns of the target table; empty if unknown.
     pub columns: &'a [&'a str],
 }
 
 impl<'a> Given<'a> {
-    /// Nothing is known.
+    /// Returns a value without any known fact.
     pub fn new() -> Given<'a> {
         Given::default()
     }
 }
 
 impl Given<'_> {
-    /// Whether a byte means nothing yet.
+    /// Returns `true` if `byte` is not given as a quote, an escape or a comment character.
     fn is_free(&self, byte: u8) -> bool {
         ![self.quote.flatten(), self.escape.flatten(), self.comment.flatten()].contains(&Some(byte))
     }
 }
 
-/// Looks at the beginning of a file, decoded; `whole`: it is all of the file.
+/// Recognises the format of a file from `sample`, the decoded beginning of the file. `whole` is `true` if the sample is the whole file.
 pub fn sniff(sample: &[u8], whole: bool, given: &Given<'_>) -> Sniffed {
-    // As the reader does.
+    // The reader skips all byte order marks, too.
     let mut text = sample;
     while let Some(rest) = text.strip_prefix(b"\xef\xbb\xbf") {
         text = rest;
@@ -113,7 +116,7 @@ pub fn sniff(sample: &[u8], whole: bool, given: &Given<'_>) -> Sniffed {
     Sniffed { marks, ..sniff_text(&text[..end], whole, given) }
 }
 
-/// Looks at the beginning of a file without byte order marks and padding.
+/// Recognises the format from a sample without byte order marks and padding.
 fn sniff_text(sample: &[u8], whole: bool, given: &Given<'_>) -> Sniffed {
     let lines = READ_LINES.saturating_add(given.skip_lines.unwrap_or(0));
     let part = lines_bytes(&sample[..sample.len().min(READ_BYTES)], lines);
@@ -125,16 +128,16 @@ fn sniff_text(sample: &[u8], whole: bool, given: &Given<'_>) -> Sniffed {
     Sniffer::new(sample, whole, given).sniff()
 }
 
-/// A sample, without the lines that are skipped.
+/// A sample without the lines that are skipped before the format is recognised.
 struct Sniffer<'s> {
     text: &'s [u8],
-    /// Lines of front matter before `text`.
+    /// The number of lines of front matter before `text`.
     front_matter: usize,
-    /// Lines before `text`.
+    /// The number of all lines before `text`.
     skipped: u64,
     whole: bool,
     given: &'s Given<'s>,
-    /// What a line `sep=;` says.
+    /// The delimiter that a line `sep=;` names.
     named: Option<Delimiter>,
 }
 
@@ -168,7 +171,7 @@ impl<'s> Sniffer<'s> {
             Some(TrailingDelimiter::Rows) => reading.width - 1,
             _ => reading.width,
         };
-        // What is malformed has none.
+        // Malformed records have no fields.
         let is_usual = |fields: usize| {
             fields == width
                 || trailing_delimiter.is_some() && fields == width + 1
@@ -215,7 +218,7 @@ impl<'s> Sniffer<'s> {
         }
     }
 
-    /// The reading that explains most.
+    /// Chooses the reading with the best score.
     fn choose(&self) -> Chosen<'s> {
         let fixed = self.given.delimiter.or(self.named);
         if let Some(delimiter) = fixed {
@@ -225,12 +228,12 @@ impl<'s> Sniffer<'s> {
         for (delimiter, prior) in self.candidates() {
             let reading = self.with_delimiter(delimiter);
             let reading = self.with_touching(delimiter, &reading).unwrap_or(reading);
-            // A delimiter that the name of the file speaks of needs less.
+            // The delimiter that the file's name suggests needs a lower score.
             let prior = if self.given.preferred == Some(delimiter) { 4.0 * prior } else { prior };
             let score = if self.is_plausible(&reading) { reading.score() * prior } else { 0.0 };
             readings.push((reading, score));
         }
-        // Another would make the first line a title, and lose it; so it must explain far more.
+        // A delimiter that makes the first line a title loses this line, so it must explain far more.
         let regular = |(reading, score): &(Reading<'s>, f64)| {
             let is_one = reading.is_regular() && !reading.dialect.delimiter.is_whitespace();
             if is_one { *score } else { 0.0 }
@@ -254,8 +257,8 @@ impl<'s> Sniffer<'s> {
         }
     }
 
-    /// The sample read with a delimiter and what always touches it, such as `, ` or ` | `, if that explains no less than `plain`, the
-    /// reading with the delimiter alone.
+    /// Reads the sample with a delimiter and the blanks that nearly always touch the delimiter, such as `, ` or ` | `. Returns a reading
+    /// that explains at least as many records as `plain`, the reading with the delimiter alone.
     fn with_touching(&self, delimiter: Delimiter, plain: &Reading<'s>) -> Option<Reading<'s>> {
         if !matches!(delimiter, Delimiter::COMMA | Delimiter::SEMICOLON | Delimiter::PIPE | Delimiter::TAB) {
             return None;
@@ -270,8 +273,8 @@ impl<'s> Sniffer<'s> {
         readings.find(|reading| self.is_plausible(reading) && reading.usual() >= plain.usual())
     }
 
-    /// The sample with `:` between fields, if nothing else is: at least three fields in each record, which are neither times nor bytes in
-    /// hexadecimal.
+    /// Reads the sample with `:` as the delimiter, for a file that no other delimiter explains. Returns a reading if all records have the
+    /// same number of fields, at least three, and few look like times or hexadecimal bytes.
     fn by_colons(&self) -> Option<Reading<'s>> {
         if !self.given.is_free(b':') {
             return None;
@@ -284,7 +287,7 @@ impl<'s> Sniffer<'s> {
         (reading.width >= 3 && reading.is_regular() && of_pairs * 2 < values.len()).then_some(reading)
     }
 
-    /// The delimiters that the sample has in some of its lines.
+    /// Returns the delimiters that the first line or some other lines of the sample have, with the factors for their scores.
     fn candidates(&self) -> Vec<(Delimiter, f64)> {
         let lines = || self.text.split(|&byte| is_line_end(byte)).filter(|line| !line.is_empty());
         let all = lines().count();
@@ -298,14 +301,14 @@ impl<'s> Sniffer<'s> {
             let preferred = self.given.preferred == Some(delimiter);
             let has_any =
                 delimiter.is_whitespace() || memchr::memmem::find(self.text, delimiter.as_bytes()).is_some();
-            // Records may have many lines, of which one has it.
+            // A record may have many lines, of which only one has the delimiter.
             let early = || !delimiter.is_whitespace() && lines().next().is_some_and(|line| has(&line));
             let found =
                 preferred || has_any && all > 0 && (early() || lines().filter(has).count() * 5 >= all);
             (free && found).then_some((delimiter, *prior))
         };
         let mut candidates: Vec<(Delimiter, f64)> = DELIMITERS.iter().filter_map(frequent).collect();
-        // What is always doubled is a delimiter of two.
+        // Pipes that are nearly always doubled are the delimiter `||`.
         let count = |of: Delimiter| memchr::memmem::find_iter(self.text, of.as_bytes()).count();
         let doubled = count(Delimiter::PIPES) * 2 * 10 >= count(Delimiter::PIPE) * 9;
         let wrong = if doubled { Delimiter::PIPE } else { Delimiter::PIPES };
@@ -313,7 +316,7 @@ impl<'s> Sniffer<'s> {
         candidates
     }
 
-    /// Whether a reading makes several columns of the file, as far as its delimiter allows to say so.
+    /// Returns `true` if a reading clearly has several columns. The test depends on the delimiter.
     fn is_plausible(&self, reading: &Reading<'s>) -> bool {
         if !reading.is_strong() {
             return false;
@@ -331,7 +334,8 @@ impl<'s> Sniffer<'s> {
         }
     }
 
-    /// Commas that belong to sentences: a space follows, no field is a number, and they vary in number or the first record has none.
+    /// Returns `true` if the commas belong to sentences: a space follows most commas, few fields are numbers and the like, and the number
+    /// of commas varies or the first record has none.
     fn is_prose(&self, reading: &Reading<'s>) -> bool {
         let commas = memchr::memchr_iter(b',', self.text).count();
         let spaced = memchr::memmem::find_iter(self.text, b", ").count();
@@ -340,7 +344,7 @@ impl<'s> Sniffer<'s> {
         spaced * 10 >= commas * 6 && reading.typed() < 0.15 && (first_has_none || reading.explained() < 0.9)
     }
 
-    /// The share of lines that have two blanks in a row between other characters.
+    /// Returns the share of lines that have two spaces in a row between other characters.
     fn aligned(&self) -> f64 {
         let lines =
             || self.text.split(|&byte| is_line_end(byte)).filter(|line| !line.trim_ascii().is_empty());
@@ -348,10 +352,10 @@ impl<'s> Sniffer<'s> {
         aligned as f64 / lines().count().max(1) as f64
     }
 
-    /// A file of one column, or one that may have several.
+    /// Reads a file that no delimiter explains as one column, and lists the possible delimiters if the file may have several columns.
     fn one_column(&self, readings: Vec<Reading<'s>>) -> Chosen<'s> {
         let records = |reading: &Reading<'_>| reading.sound();
-        // With `pad` most records may be short: the first shows how many fields there are.
+        // With `pad` most records may be short: the first record shows the number of fields.
         let parted = |reading: &Reading<'_>| {
             let first = reading.rows.get(reading.body.start);
             reading.parted() >= 0.5 || self.given.pad && first.is_some_and(|row| row.fields.len() >= 2)
@@ -383,14 +387,15 @@ impl<'s> Sniffer<'s> {
         self.finish(reading, candidates)
     }
 
-    /// The sample with a delimiter, and the quote and escape that go best with it.
+    /// Reads the sample with a delimiter, and with the quote and the escape that fit best.
     fn with_delimiter(&self, delimiter: Delimiter) -> Reading<'s> {
         let reading = self.with_quotes(delimiter);
         self.with_unquoted_escape(&reading).unwrap_or(reading)
     }
 
-    /// The sample with an escape that works outside of quotes, too, as MySQL and PostgreSQL write it, if nearly all records are regular
-    /// only so. If the user gave the escape, it is enough that more records are, or that the escape would mean nothing without quotes.
+    /// Reads the sample with an escape that works outside of quotes, too, as in files of MySQL and PostgreSQL. Returns the reading if
+    /// nearly all records are regular only so. If the user gave the escape, it is enough that more records are regular, or that no field
+    /// is quoted, so that the escape would otherwise mean nothing.
     fn with_unquoted_escape(&self, plain: &Reading<'s>) -> Option<Reading<'s>> {
         let Dialect { delimiter, quote, .. } = plain.dialect;
         let escape = match self.given.escape {
@@ -413,14 +418,14 @@ impl<'s> Sniffer<'s> {
             self.read(Dialect { quote, escape: Some(escape), escapes_unquoted: true, ..plain.dialect })
         });
         let best = readings.max_by_key(|reading| (reading.usual(), reading.dialect.quote.is_some()))?;
-        // What looks like a footer counts, too.
+        // Records that look like a footer count, too.
         let odd = |reading: &Reading<'_>| reading.rows.len() - reading.usual();
         let explains_more = best.usual() > plain.usual() && odd(&best) < odd(plain);
         let is_idle = idle && best.usual() >= plain.usual();
         (is_idle || explains_more && (is_given || best.explained() >= 0.95)).then_some(best)
     }
 
-    /// The sample with a delimiter, and the quote and the escape within quotes that go best with it.
+    /// Reads the sample with a delimiter, and with the quote and the escape within quotes that fit best.
     fn with_quotes(&self, delimiter: Delimiter) -> Reading<'s> {
         let given = self.given;
         let comment = given.comment.flatten();
@@ -471,7 +476,7 @@ impl<'s> Sniffer<'s> {
         Reading::of(self.text, self.skipped + 1, self.whole, dialect, around)
     }
 
-    /// Comments between the records are the last thing that is recognised.
+    /// Recognises comments between the records, as the last step.
     fn finish(&self, reading: Reading<'s>, candidates: Vec<Delimiter>) -> Chosen<'s> {
         if self.given.comment.is_some() || !self.given.is_free(b'#') || !reading.has_comments() {
             return Chosen { reading, candidates, comments: 0 };
@@ -492,18 +497,18 @@ struct Chosen<'s> {
     comments: u64,
 }
 
-/// Whether the delimiter is a comma, or one with a blank after it.
+/// Returns `true` if the delimiter is a comma, or a comma with a blank after it.
 fn is_comma(reading: &Reading<'_>) -> bool {
     reading.dialect.delimiter.as_bytes().starts_with(b",")
 }
 
-/// What front matter begins and ends with.
+/// The first and the last line of front matter.
 const FRONT_MATTER: &str = "---";
 
 /// The most lines of front matter.
 const FRONT_MATTER_LINES_MAX: usize = 200;
 
-/// The number of lines of front matter that a text begins with: `---`, lines such as `key: value`, and `---`.
+/// Returns the number of lines of front matter at the start of `text`: `---`, lines such as `key: value`, and `---`.
 fn front_matter_lines(text: &[u8]) -> usize {
     let mut lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end);
     let is_mark = |line: &[u8]| line == FRONT_MATTER.as_bytes();
@@ -524,13 +529,13 @@ fn front_matter_lines(text: &[u8]) -> usize {
     if lines.nth(between).is_some_and(is_mark) { between + 2 } else { 0 }
 }
 
-/// Returns `true` if records end with the separator of ASCII, 0x1e, and not with line ends.
+/// Returns `true` if records end with the ASCII record separator, 0x1e, and not with line ends.
 fn has_record_separators(text: &[u8]) -> bool {
     let separators = memchr::memchr_iter(0x1e, text).count();
     separators >= 2 && separators > memchr::memchr2_iter(b'\n', b'\r', text).count()
 }
 
-/// The delimiter that a first line such as `sep=;` names.
+/// Returns the delimiter that a first line such as `sep=;` names.
 fn named_delimiter(text: &[u8]) -> Option<Delimiter> {
     let line = text.split(|&byte| is_line_end(byte)).next()?;
     let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
@@ -540,14 +545,14 @@ fn named_delimiter(text: &[u8]) -> Option<Delimiter> {
     if is_name { named.parse().ok() } else { None }
 }
 
-/// The first of `lines` lines that has text, shortened.
+/// Returns the first of `lines` lines that has text, shortened.
 fn first_line(text: &[u8], lines: u64) -> String {
     let text = &text[..lines_bytes(text, lines as usize)];
     let line = text.split(|&byte| is_line_end(byte)).find(|line| !line.trim_ascii().is_empty());
     String::from_utf8_lossy(line.unwrap_or_default()).chars().take(60).collect()
 }
 
-/// The end of the first `lines` lines.
+/// Returns the number of bytes of the first `lines` lines.
 fn lines_bytes(sample: &[u8], lines: usize) -> usize {
     let mut at = 0;
     for _ in 0..lines {

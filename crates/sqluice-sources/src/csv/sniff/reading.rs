@@ -1,8 +1,8 @@
-//! A sample read with one dialect, and how well that explains it.
+//! A sample read with one dialect, and measures of how well the dialect explains the sample.
 //!
 //! ```text
-//!  Sales of May;          preamble   no record of the usual width, before the first that is
-//!  id;name;price          body       `width`: what most records have
+//!  Sales of May;          preamble   lines before the first record of the usual width
+//!  id;name;price          body       `width`: the number of fields of most records
 //!  1;ann;3,50
 //!  2;bob                             odd
 //!  Total;;3,50            footer     odd records at the end of the file
@@ -16,42 +16,42 @@ use super::cell::CellKind;
 use super::field::{Field, Row, rows};
 use super::header;
 
-/// Lines before a table, and records after it, at most.
+/// The most lines before a table, and the most records of a footer.
 const PREAMBLE_MAX: usize = 40;
 const FOOTER_MAX: usize = 3;
 
 /// The longest unit, such as `kg` or `m/s`, in bytes.
 const UNIT_BYTES_MAX: usize = 16;
 
-/// Records whose fields are looked at: for the header, and for how well a dialect fits.
+/// The most records whose fields are looked at: to recognise the header, and to score a dialect.
 const LOOKED_AT_MAX: usize = 100;
 const WEIGHED_MAX: usize = 60;
 
-/// The sample as a dialect has it.
+/// A sample read with a dialect.
 #[derive(Debug)]
 pub(super) struct Reading<'s> {
     pub(super) dialect: Dialect,
     /// The complete records.
     pub(super) rows: Vec<Row<'s>>,
-    /// Fields of most records that have several; 1 if none has.
+    /// The number of fields of most records that have several fields; 1 if no record has several.
     pub(super) width: usize,
-    /// Where the table begins and ends in `rows`.
+    /// The range of the table in `rows`.
     pub(super) body: std::ops::Range<usize>,
 }
 
-/// What may stand around the table.
+/// The kinds of lines that may stand around the table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around {
-    /// Lines that begin with `#`.
+    /// `true` if lines that begin with `#` may precede the table.
     pub(super) comments: bool,
-    /// Titles and the like.
+    /// `true` if titles may precede the table.
     pub(super) titles: bool,
-    /// The sample is all of the file, so that its last records are the file's.
+    /// `true` if a footer may follow the table, because the sample is the whole file.
     pub(super) footer: bool,
 }
 
 impl<'s> Reading<'s> {
-    /// `line` is that of the first byte.
+    /// Reads a sample, whose first byte is on line `line`.
     pub(super) fn of(
         sample: &'s [u8],
         line: u64,
@@ -66,10 +66,11 @@ impl<'s> Reading<'s> {
         reading
     }
 
-    /// The width of most records, of several the larger one; only records of one field make it 1.
+    /// Returns the width of most records that have several fields, or the larger width if two are equally frequent; 1 if no record has
+    /// several fields.
     fn usual_width(&self) -> usize {
         let of_several = |row: &&Row<'_>| row.fields.len() >= 2;
-        // There may be more comments than records.
+        // Comments may outnumber the records.
         let unmarked = self.rows.iter().filter(|row| !row.begins_as_comment());
         let all_marked = unmarked.clone().filter(of_several).count() < 2;
         let counted: Vec<&Row<'_>> = match all_marked {
@@ -94,7 +95,7 @@ impl<'s> Reading<'s> {
         while around.footer && end > start + 2 && rows - end < FOOTER_MAX && !self.is_usual(end - 1) {
             end -= 1;
         }
-        // More odd records than that are no footer.
+        // More than `FOOTER_MAX` odd records are no footer.
         if end > start + 2 && !self.is_usual(end - 1) {
             end = rows;
         }
@@ -105,7 +106,7 @@ impl<'s> Reading<'s> {
     fn start(&self, around: Around) -> usize {
         let marked = |row: &Row<'_>| around.comments && row.begins_as_comment();
         let leading = self.rows.iter().take_while(|row| marked(row)).count();
-        // The last of them may name the columns: `#chrom<tab>start`.
+        // The last comment may name the columns: `#chrom<tab>start`.
         let names = |row: &Row<'_>| {
             let spaced = |field: &Field<'_>| field.value.starts_with(b" ") || field.value.starts_with(b"# ");
             !row.fields.iter().any(spaced)
@@ -127,7 +128,7 @@ impl<'s> Reading<'s> {
         }
         let first = (leading..self.rows.len()).find(|&row| self.is_usual(row)).unwrap_or(leading);
         let titles = &self.rows[leading..first];
-        // What is malformed and nothing else is a fault, and no title.
+        // Lines that are all malformed are faults, and no titles.
         let malformed = titles.iter().all(|row| row.fields.is_empty());
         if malformed || !around.titles {
             return leading;
@@ -136,15 +137,15 @@ impl<'s> Reading<'s> {
         if titles.len() > PREAMBLE_MAX || usual_after < 2 || !titles.iter().all(Row::is_title) {
             return leading;
         }
-        // Of several words, or with something between it and the table. Otherwise it is a record that lacks fields.
+        // Titles have several words, or an empty line below, or a header below. Other short lines are records that lack fields.
         let is_phrase = |row: &Row<'_>| row.fields.len() <= 1 && row.has_several_words();
         let spaced = self.rows[first].line > self.rows[first - 1].line + 1;
         let headed = || header::score(&self.rows[first].fields, &self.values(first + 1)) > 0.0;
         if titles.iter().all(is_phrase) || spaced || headed() { first } else { leading }
     }
 
-    /// Goes past titles that have as many fields as the records, such as `Sales 2024,,`: they lack names, or have numbers, and the record
-    /// below has names over numbers.
+    /// Returns the start of the table behind titles that have as many fields as the records, such as `Sales 2024,,`. The first field of
+    /// such a title is text, another is not, and the record below the titles has names over numbers.
     fn after_titles(&self, mut start: usize, around: Around) -> usize {
         let is_name = |field: &Field<'_>| field.kind() == CellKind::Text;
         let is_empty = |field: &Field<'_>| field.kind() == CellKind::Empty;
@@ -167,7 +168,7 @@ impl<'s> Reading<'s> {
         start
     }
 
-    /// Returns `true` if a record has words where all records below it have numbers.
+    /// Returns `true` if a record has text in a column where all records below have numbers.
     fn is_over_numbers(&self, row: usize) -> bool {
         let below: Vec<&[Field<'_>]> = self.rows[row + 1..]
             .iter()
@@ -185,14 +186,14 @@ impl<'s> Reading<'s> {
         self.rows[row].fields.iter().enumerate().any(is_over)
     }
 
-    /// The line and the first unit of the record below the header, at `header`, if it seems to have the units of columns of numbers.
+    /// Returns the line and the first unit of the record below `header`, if this record seems to have the units of columns of numbers.
     pub(super) fn units(&self, header: usize) -> Option<(u64, String)> {
         let row = self.rows.get(header + 1).filter(|row| row.fields.len() == self.width)?;
         let is_short = |field: &Field<'_>| match field.kind() {
             CellKind::Text => field.value.len() <= UNIT_BYTES_MAX,
             kind => kind == CellKind::Empty || kind == CellKind::Missing,
         };
-        // In one column it is any text.
+        // In a file of one column, a short text need not be a unit.
         if self.width < 2 || !row.fields.iter().all(is_short) || !self.is_over_numbers(header + 1) {
             return None;
         }
@@ -200,8 +201,8 @@ impl<'s> Reading<'s> {
         Some((row.line, String::from_utf8_lossy(&unit.value).into_owned()))
     }
 
-    /// Which records from `first` on, the header, end with a delimiter that separates nothing: all but the header, whose last field is nearly
-    /// always empty, or the header alone.
+    /// Returns the records that end with a surplus delimiter: the header, at `first`, or all other records, if their last field is mostly
+    /// empty.
     pub(super) fn trailing_delimiter(&self, first: usize) -> Option<TrailingDelimiter> {
         let header = &self.rows.get(first)?.fields;
         let rest = &self.rows[first + 1..];
@@ -213,7 +214,7 @@ impl<'s> Reading<'s> {
         }
         let is_named = !header.is_empty() && !header[..header.len() - 1].iter().any(is_empty);
         if header.len() + 1 == self.width && is_named && !ends_empty(header) {
-            // A text there makes a bad row.
+            // A row with text in this field becomes a bad row.
             let empty = usual().filter(|row| ends_empty(&row.fields)).count();
             return (empty * 3 >= usual().count() * 2).then_some(TrailingDelimiter::Rows);
         }
@@ -225,34 +226,34 @@ impl<'s> Reading<'s> {
         self.rows[row].fields.len() == self.width
     }
 
-    /// The records of the usual width from `from` on.
+    /// Returns the first records of the usual width from `from` on.
     pub(super) fn values(&self, from: usize) -> Vec<&[Field<'s>]> {
         let to = self.body.end;
         let usual = self.rows[from.min(to)..to].iter().filter(|row| row.fields.len() == self.width);
         usual.take(LOOKED_AT_MAX).map(|row| &row.fields[..]).collect()
     }
 
-    /// How many records of the table have the usual width.
+    /// Returns the number of records of the table that have the usual width.
     pub(super) fn usual(&self) -> usize {
         self.body.clone().filter(|&row| self.is_usual(row)).count()
     }
 
-    /// The records of the table, without those that may be comments.
+    /// Returns the positions of the records of the table, without records that may be comments.
     fn table(&self) -> impl Iterator<Item = usize> {
         self.body.clone().filter(|&row| self.is_usual(row) || !self.rows[row].begins_as_comment())
     }
 
-    /// The share of them that has the usual width.
+    /// Returns the share of the table's records that have the usual width.
     pub(super) fn explained(&self) -> f64 {
         share(self.usual(), self.table().count())
     }
 
-    /// The share that has the delimiter.
+    /// Returns the share of the table's records that have the delimiter.
     pub(super) fn parted(&self) -> f64 {
         share(self.table().filter(|&row| self.rows[row].fields.len() >= 2).count(), self.table().count())
     }
 
-    /// The share of records that have the usual width, or nearly.
+    /// Returns the share of the table's records that have the usual width, or nearly.
     fn near(&self) -> f64 {
         let slack = (self.width / 4).max(1);
         let near = |row: &usize| {
@@ -261,14 +262,15 @@ impl<'s> Reading<'s> {
         share(self.table().filter(near).count(), self.table().count())
     }
 
-    /// Whether it makes several columns of most records.
+    /// Returns `true` if the dialect gives most records several columns.
     pub(super) fn is_strong(&self) -> bool {
         let explained = self.explained();
         self.width >= 2
             && (explained >= 0.5 || explained >= 0.3 && self.parted() >= 0.8 && self.near() >= 0.75)
     }
 
-    /// Between 0 and 1: how many records it explains, and how much their fields look like values.
+    /// Returns a score between 0 and 1. The score grows with the share of explained records, the likeness of their fields to values, and
+    /// the number of columns.
     pub(super) fn score(&self) -> f64 {
         if self.width < 2 {
             return 0.0;
@@ -282,7 +284,7 @@ impl<'s> Reading<'s> {
         self.explained() * like.powi(2) * (1.0 - 1.0 / self.width as f64)
     }
 
-    /// The share of the fields that are numbers, dates and the like, but for the first record.
+    /// Returns the share of the filled fields that are numbers, dates and the like, without the first record.
     pub(super) fn typed(&self) -> f64 {
         let values = self.values(self.body.start + 1);
         let fields = || values.iter().take(WEIGHED_MAX).copied().flatten().map(Field::kind);
@@ -290,7 +292,7 @@ impl<'s> Reading<'s> {
         share(fields().filter(|kind| kind.is_typed()).count(), filled)
     }
 
-    /// Whether this, a reading with the quote `'`, is clearly better than `double`, which has `"`.
+    /// Returns `true` if this reading, with the quote `'`, is clearly better than `double`, the reading with the quote `"`.
     pub(super) fn has_clear_quotes(&self, double: &Reading<'_>) -> bool {
         let all = || self.rows.iter().flat_map(|row| &row.fields);
         if self.width < 2 && double.width >= 2
@@ -311,33 +313,33 @@ impl<'s> Reading<'s> {
         explains_more && self.explained() >= 0.9 || sound >= 0.65 && (0..self.width).any(quoted_column)
     }
 
-    /// Whether lines that begin with `#` stand between the records and are none.
+    /// Returns `true` if the lines that begin with `#` between the records are comments.
     pub(super) fn has_comments(&self) -> bool {
         let rows = || self.rows[self.body.start..].iter().skip(1);
         let marked = || rows().filter(|row| row.begins_as_comment());
         let spaced = |row: &&Row<'_>| row.fields.first().is_some_and(|field| field.value.starts_with(b"# "));
         let clear = marked().filter(|row| row.fields.len() != self.width || spaced(row)).count();
         let all = marked().count();
-        // If they are more than the records, all of these must be alike.
+        // If comments outnumber the records, all records must have the usual width.
         let are_few = || all * 2 <= rows().count();
         let is_usual = |row: &Row<'_>| row.begins_as_comment() || row.fields.len() == self.width;
         let are_clear = || clear == all && all < rows().count() && rows().all(is_usual);
         self.width >= 2 && clear > 0 && clear >= 2 * (all - clear) && (are_few() || are_clear())
     }
 
-    /// Whether some records are malformed.
+    /// Returns `true` if some records are malformed.
     pub(super) fn has_faults(&self) -> bool {
         self.sound() < self.rows.len()
     }
 
-    /// Whether each record has as many fields as all others.
+    /// Returns `true` if all records have the same number of fields.
     pub(super) fn is_regular(&self) -> bool {
         !self.rows.is_empty() && self.rows.iter().all(|row| row.fields.len() == self.width)
     }
 
-    /// Whether the first line that is no comment is no record like the others, and no title for sure.
+    /// Returns `true` if the first line that is no comment is neither a record of the usual width nor surely a title.
     pub(super) fn loses_first_line(&self) -> bool {
-        // Titles that are as wide as the table are sure.
+        // Titles of the usual width are surely titles.
         let may_be_record = |row: &&Row<'_>| !row.begins_as_comment() && row.fields.len() != self.width;
         let titles: Vec<&Row<'_>> = self.rows[..self.body.start].iter().filter(may_be_record).collect();
         let Some(first) = self.rows.get(self.body.start) else { return false };
@@ -350,13 +352,13 @@ impl<'s> Reading<'s> {
         }
     }
 
-    /// Whether a field begins and ends with that quote.
+    /// Returns `true` if a field begins and ends with `quote`.
     pub(super) fn has_field_in(&self, quote: u8) -> bool {
         let is_in = |text: &[u8]| text.len() >= 2 && text.starts_with(&[quote]) && text.ends_with(&[quote]);
         self.rows.iter().flat_map(|row| &row.fields).any(|field| is_in(field.value.trim_ascii()))
     }
 
-    /// The line of the first record that has that quote.
+    /// Returns the line of the first record with a field that begins with `quote`.
     pub(super) fn line_of_quote(&self, quote: u8) -> Option<u64> {
         let has = |row: &&Row<'_>| row.fields.iter().any(|field| field.value.starts_with(&[quote]));
         self.rows.iter().find(has).map(|row| row.line)
@@ -366,9 +368,9 @@ impl<'s> Reading<'s> {
         self.rows.iter().flat_map(|row| &row.fields).any(|field| field.quoted)
     }
 
-    /// Which fields of the records from `from` on are numbers, in all records that have them.
+    /// Returns a flag for each column, `true` if the records from `from` on have numbers in the column, and else only missing values.
     pub(super) fn numbers(&self, from: usize) -> Vec<bool> {
-        // A header may be repeated.
+        // Records that repeat the header don't count.
         let header =
             from.checked_sub(1).filter(|row| self.body.contains(row)).map(|row| &self.rows[row].fields[..]);
         let is_header = |row: &&[Field<'_>]| {
@@ -385,7 +387,7 @@ impl<'s> Reading<'s> {
         (0..self.width).map(are_numbers).collect()
     }
 
-    /// Records that are not malformed.
+    /// Returns the number of records that are not malformed.
     pub(super) fn sound(&self) -> usize {
         self.rows.iter().filter(|row| !row.fields.is_empty()).count()
     }
@@ -395,7 +397,7 @@ fn share(part: usize, all: usize) -> f64 {
     if all == 0 { 0.0 } else { part as f64 / all as f64 }
 }
 
-/// How much a field looks like a whole value: others of the usual delimiters in it speak against that.
+/// Returns how much a field looks like a whole value, up to 1. Other usual delimiters in the field speak against that.
 fn likeness(field: &Field<'_>) -> f64 {
     if field.quoted {
         return 1.0;
@@ -403,7 +405,7 @@ fn likeness(field: &Field<'_>) -> f64 {
     let text = &field.value;
     let has = |byte: u8| text.contains(&byte);
     if field.kind() != CellKind::Text {
-        // As the end of `0<tab>`, where a comma follows that belongs to a value.
+        // A tab after a number, as in `0<tab>`, may be the delimiter of a file that has commas in its values.
         return if has(b'\t') { 0.4 } else { 1.0 };
     }
     if has(b'\t') || has(0x1f) {

@@ -1,4 +1,4 @@
-//! What was recognised, as data and in words.
+//! The recognised format of a file, as data and in words.
 
 use sqluice_core::error::{Message, Setting, message};
 
@@ -6,67 +6,68 @@ use super::super::TrailingDelimiter;
 use super::super::delimiter::Delimiter;
 use super::super::dialect::Dialect;
 
-/// What was recognised.
+/// The recognised format of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sniffed {
-    /// How records are written.
+    /// The dialect of the records.
     pub dialect: Dialect,
-    /// Whether the first record, after what is skipped, is a header.
+    /// `true` if the first record, after the skipped lines, is a header.
     pub header: bool,
-    /// What speaks for and against a header is nearly even; the user did not say.
+    /// `true` if the header was recognised by a close decision.
     pub header_is_close: bool,
-    /// Whether all records of the sample have the same number of fields, so read.
+    /// `true` if all records of the sample have the same number of fields.
     pub certain: bool,
-    /// How many fields most records have.
+    /// The number of fields of most records.
     pub fields: usize,
-    /// Lines to skip at the start, given or recognised.
+    /// The number of lines to skip at the start, given or recognised.
     pub skip_lines: u64,
-    /// The lines among them that were recognised as no part of the table.
+    /// The skipped lines that were recognised as no part of the table.
     pub preamble: Option<Preamble>,
-    /// Lines of the sample that are comments by a character that was recognised, not given.
+    /// The number of comments in the sample, if the comment character was recognised, not given.
     pub comments: u64,
-    /// The line of the record at the end of the file that looks like a footer. It stays a record, which is bad if its number of fields is.
+    /// The line of the record at the end of the file that looks like a footer. The footer stays a record, and becomes a bad row if its
+    /// number of fields is wrong.
     pub footer: Option<u64>,
-    /// Which fields are numbers in all records of the sample that have them.
+    /// A flag for each field, `true` if the records of the sample have numbers in the field, and else only missing values.
     pub numbers: Vec<bool>,
-    /// Some fields of the sample are quoted.
+    /// `true` if some fields of the sample are quoted.
     pub has_quoted_fields: bool,
-    /// Which records end with a delimiter that separates nothing.
+    /// The records that end with a surplus delimiter, which separates nothing.
     pub trailing_delimiter: Option<TrailingDelimiter>,
     /// The number of byte order marks at the start.
     pub marks: usize,
-    /// The line of the record below the header that seems to have units, and the first unit. It stays a record.
+    /// The line of the record below the header that seems to have units, and the first unit. This record stays a row.
     pub units: Option<(u64, String)>,
-    /// Records end with the separator of ASCII, 0x1e. Such a file can't be loaded.
+    /// `true` if records end with the ASCII record separator, 0x1e. Such a file can't be loaded.
     pub record_separators: bool,
-    /// The escape that was recognised to work outside of quotes, too.
+    /// The escape, if it was recognised to work outside of quotes, too.
     pub recognised_escape: Option<u8>,
-    /// The line of a quote that is text, and for which all quotes are taken for text.
+    /// The line of the first stray quote, if all quotes were recognised as text.
     pub stray_quote: Option<u64>,
-    /// Records of the sample.
+    /// The number of records in the sample.
     pub records: u64,
-    /// Those that have another number of fields or are malformed.
+    /// The number of records that have another number of fields or are malformed.
     pub odd_records: u64,
-    /// If the file might have several columns, and by which delimiter is unclear: what it might be. It can't be loaded then without one
-    /// given.
+    /// The possible delimiters, if the file may have several columns and the delimiter is unclear. Such a file can't be loaded until the
+    /// user gives the delimiter.
     pub candidates: Vec<Delimiter>,
 }
 
-/// Lines before the table.
+/// The recognised lines before the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Preamble {
-    /// How many, with empty ones.
+    /// The number of lines, empty lines included.
     pub lines: u64,
-    /// The first is `sep=;`, or with another delimiter, as spreadsheets write it.
+    /// `true` if a line names the delimiter, such as `sep=;`, as spreadsheets write it.
     pub names_delimiter: bool,
-    /// The first that has text, shortened.
+    /// The first line that has text, shortened.
     pub first: String,
 }
 
 impl Sniffed {
-    /// In a few words, for a plan.
+    /// Returns the format in a few words, for a plan.
     pub fn words(&self) -> String {
         let delimiter = self.dialect.delimiter.words();
         let quote = match self.dialect.quote {
@@ -78,8 +79,8 @@ impl Sniffed {
         format!("{delimiter}, {quote}, {header}{doubt}")
     }
 
-    /// What was assumed and is worth a look, with the setting that changes it. That a file has no header is said wherever it was
-    /// not given, close or not.
+    /// Returns notes about assumptions, with the settings that change them. A note that the file has no header is missing here: callers add
+    /// this note whenever the user did not give the setting.
     pub fn notes(&self) -> Vec<Message> {
         let mut notes = Vec::new();
         if let Some(Preamble { lines, names_delimiter, first }) = &self.preamble {
@@ -156,7 +157,7 @@ impl Sniffed {
         notes
     }
 
-    /// What ends a load of a file that may have several columns, or whose records are no lines.
+    /// Returns the message and the hint of the error that ends the load, if the delimiter is unclear or records are no lines.
     pub fn refusal(&self) -> Option<(Message, Message)> {
         if self.record_separators {
             let hint = "make lines of them, and load that: tr '\\n\\036' ' \\n' < FILE > LINES.csv";

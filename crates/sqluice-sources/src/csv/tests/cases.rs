@@ -15,7 +15,8 @@ use crate::input::MemberStarts;
 
 use super::{Taken, fast, lenient, options, reader, shown, slow, source};
 
-/// Both parsers say this of `input`, for any size of parts: rows with fields separated by `|` and NULL as `~`.
+/// Asserts the rows and the error that both parsers read from `input`, for any size of parts. `|` separates the fields of a row, and `~`
+/// is NULL.
 #[track_caller]
 fn says(input: &[u8], rows: &[&str], error: Option<&str>) {
     says_with(&CsvOptions::default(), input, rows, error);
@@ -32,7 +33,7 @@ fn says_with(options: &CsvOptions, input: &[u8], rows: &[&str], error: Option<&s
     }
 }
 
-/// Asserts what is taken of an input when bad rows are taken, too: they read `[bytes] error`.
+/// Asserts the rows and bad rows that a sink gets if it takes bad rows. A bad row is written `[bytes] error`.
 #[track_caller]
 fn goes_on(input: &[u8], taken: &[&str]) {
     for part_bytes in [1, 2, 3, 5, 8, 1 << 20] {
@@ -271,7 +272,7 @@ fn fields_that_are_missing_at_the_end_are_null_on_request() {
     says_with(&pad, b"a,b,c\n1\n2,\n3,4,5\n\"\",6", &["1|~|~", "2|~|~", "3|4|5", "|6|~"], None);
     let error = Some("in.csv:3:5: field 3 of this record: the header has only 2");
     says_with(&pad, b"a,b\n1\n2,3,4\n", &["1|~"], error);
-    // A missing field is NULL also where an empty one is text.
+    // A missing field is NULL even if an empty field is text.
     let text = CsvOptions { empty_as_text: true, ..pad.clone() };
     says_with(&text, b"a,b,c\n1,\n\"\"\n,,\n2", &["1||~", "|~|~", "||", "2|~|~"], None);
     let token = CsvOptions { null_tokens: vec![b"1".to_vec()], ..text };
@@ -349,7 +350,7 @@ fn a_record_with_text_after_a_quote_ends_where_the_line_of_that_text_does() {
         )
     };
     let first = format!(r#"["x"y""] in.csv:2:1: {}"#, closes("column 4", 'y'));
-    // The quote behind that text opens nothing.
+    // A quote behind the text after a closing quote opens no field.
     let second = format!(r#"["x" ,"] in.csv:3:1: {}"#, closes("column 4", ' '));
     goes_on(b"a,b\n\"x\"y\"\"\n\"x\" ,\"\nz,\"\n\"\n1,2", &[&first, &second, "z|\n", "1|2"]);
     let third = format!(r#"[1,"x\ny\nz"w,"] in.csv:2:3: {}"#, closes("line 4", 'w'));
@@ -361,10 +362,10 @@ fn a_record_whose_quote_never_closes_is_its_line() {
     let never = "the quoted field that begins here never ends";
     let bad = format!(r#"[3,"4] in.csv:3:3: {never}"#);
     goes_on(b"a,b\n1,2\n3,\"4\n5,6\n", &["1|2", &bad, "5|6"]);
-    // The lines of a field that closes are no records.
+    // The lines of a closed field are no records.
     let bad = format!(r#"["p\nq","4] in.csv:3:4: {never}"#);
     goes_on(b"a,b\n\"p\nq\",\"4\n5,6", &[&bad, "5|6"]);
-    // What is wrong with later lines is theirs.
+    // Faults of later lines belong to their own records.
     let utf8 = r"[\xff,6] in.csv:3:1: this is not UTF-8: byte 0xff";
     let bad = format!(r#"[3,"4] in.csv:2:3: {never}"#);
     goes_on(b"a,b\n3,\"4\n\xff,6\n7,8", &[&bad, utf8, "7|8"]);
@@ -409,7 +410,7 @@ fn nothing_is_read_beyond_the_limit() {
 fn what_was_read_before_reading_failed_is_not_lost() {
     let input = b"a,b\n1,2\r\n3,\"4\n5\"\n6,7\n";
     for part_bytes in [1, 4, 1 << 20] {
-        // Nothing is said of a record that was cut off.
+        // A record that was cut off is not reported.
         for (fails_at, rows) in [(3, 0), (4, 0), (7, 0), (8, 1), (9, 1), (15, 1), (17, 2), (20, 2), (21, 3)] {
             let mut setup = lenient(options(part_bytes));
             setup.fails_at = Some(fails_at);
@@ -588,7 +589,7 @@ fn a_table_with_thousands_of_columns_has_smaller_batches() {
     assert!(fast == slow);
 }
 
-/// What a source says of quoted fields that may be rows, and of records that repeat the header.
+/// Returns the warning about quoted fields that may be rows, and the first note about records that repeat the header.
 fn said(input: &[u8], options: CsvOptions) -> (Option<String>, Option<String>) {
     let reader = CsvReader::new(Box::new(Cursor::new(input.to_vec())), Path::new("in.csv"), options).unwrap();
     let fields = (0..reader.header().len()).map(ColumnFrom::Field).collect();
@@ -615,7 +616,7 @@ fn a_record_that_repeats_the_header_over_numbers_is_skipped() {
         assert_eq!(outcome, slow(file, options.clone()));
         let note = said(file, options).1.unwrap();
         assert_eq!(note, "3 lines repeat the header and are skipped: lines 3, 6, 8");
-        // Where all is text, it may be a row.
+        // If all columns are text, a repeated header may be a row.
         let text = CsvOptions { part_bytes, ..CsvOptions::default() };
         assert_eq!(fast(file, text.clone()).rows().len(), 6);
         assert_eq!(
@@ -623,7 +624,7 @@ fn a_record_that_repeats_the_header_over_numbers_is_skipped() {
             "3 lines repeat the header, and are loaded as rows: lines 3, 6, 8"
         );
     }
-    // A number may be a name.
+    // A number in the header may be a name.
     let years = CsvOptions { numbers: vec![true, true], ..CsvOptions::default() };
     assert_eq!(fast(b"2019,2020\n1,2\n2019,2020\n", years.clone()).rows().len(), 2);
     assert_eq!(
@@ -679,13 +680,13 @@ fn a_remedy_for_a_quote_is_one_that_helps() {
     let text = "`quote = none` takes quotes for characters like any other; `reject = FILE` writes such rows to a file and goes on";
     assert_eq!(hint(b"a,b\n1,\"Nick\" Smith\n", CsvOptions::default()), text);
     assert_eq!(hint(b"a,b\n1,\"Nick\n2,Bob\n", CsvOptions::default()), text);
-    // Other fields are surely quoted.
+    // If other fields are surely quoted, quotes are not text.
     let quoted = CsvOptions { has_quoted_fields: true, ..CsvOptions::default() };
     let doubled = "a quote inside a quoted field is written twice: \"\"";
     assert_eq!(hint(b"a,b\n1,\"Nick\" Smith\n", quoted.clone()), doubled);
     let reject = "is its closing quote missing? `reject = FILE` writes such rows to a file and goes on";
     assert_eq!(hint(b"a,b\n1,\"Nick\n2,Bob\n", quoted), reject);
-    // A delimiter is in the quoted text.
+    // With quotes as text, the delimiter in the quoted text would separate fields.
     assert_eq!(hint(b"a,b\n1,\"Nick, x\" Smith\n", CsvOptions::default()), doubled);
     assert_eq!(hint(b"a,b\n\"1\",\"Nick\n", CsvOptions::default()), reject);
     let escape = "`escape = \\` takes the character after a backslash for itself, as a quote here";
@@ -701,7 +702,7 @@ fn without_a_quote_the_escape_works_everywhere_as_mysql_and_postgresql_write_it(
     says_with(&options, file, &rows, None);
     let nul = fast(b"a\tb\n\\0\t1\n", options.clone());
     assert_eq!(nul.rows()[0][0].as_deref(), Some(&b"\0"[..]));
-    // Empty text is no NULL then, but the mark is.
+    // With `empty_as_text`, empty text is not NULL, but `\N` still is.
     let options = CsvOptions { empty_as_text: true, ..options };
     says_with(&options, b"a\tb\n\\N\t\n", &["~|"], None);
 }
@@ -756,7 +757,7 @@ fn a_delimiter_behind_the_last_name_of_the_header_separates_nothing() {
     let header = CsvOptions { trailing_delimiter: Some(TrailingDelimiter::Header), ..CsvOptions::default() };
     says_with(&header, b"a,b,\n1,2\n3,\n", &["1|2", "3|~"], None);
     assert_eq!(fast(b"a,b,\n1,2\n", header.clone()).header, ["a", "b"]);
-    // The header again is no row.
+    // A repeated header is no row.
     let header = CsvOptions { numbers: vec![true], ..header };
     says_with(&header, b"a,b,\n1,2\na,b,\n3,4\n", &["1|2", "3|4"], None);
 }
@@ -817,6 +818,6 @@ fn a_record_that_repeats_the_header_where_a_file_begins_is_no_row() {
             ["line 3 repeats the header and is skipped", "line 5 repeats the header, and is loaded as a row"]
         );
     }
-    // A byte order mark says that a file begins.
+    // A byte order mark begins another file.
     says("name,city\nann,oslo\n\u{feff}name,city\nbob,rome\n".as_bytes(), &["ann|oslo", "bob|rome"], None);
 }

@@ -1,4 +1,4 @@
-//! Files one after the other, and how far they have been read.
+//! Tests of files in a chain, and of their progress.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -15,7 +15,7 @@ use sqluice_core::source::chain::{Chain, Counted};
 use super::super::{ColumnFrom, CsvOptions, CsvReader};
 use super::{Taken, Taking, Taste, options, reader, source};
 
-/// All that a source has, bad rows included, and what ended it.
+/// Returns all rows of a source, bad rows included, and the error that ended the source.
 fn all(mut source: impl Source) -> (Vec<Taken>, Option<Error>) {
     let mut taken = Vec::new();
     let taste = Taste { bad_rows: true, ..Taste::default() };
@@ -32,12 +32,12 @@ fn all(mut source: impl Source) -> (Vec<Taken>, Option<Error>) {
     (taken, error)
 }
 
-/// The columns that [`Taking`] asks for.
+/// Returns the columns that [`Taking`] expects.
 fn columns() -> Vec<ColumnFrom> {
     vec![ColumnFrom::Field(0), ColumnFrom::Constant(super::Constant::Int(7))]
 }
 
-/// The files as one source; counts how many were opened.
+/// Returns the files as one source, and counts the opened files in `opened`.
 fn chain(
     files: Vec<Vec<u8>>,
     options: CsvOptions,

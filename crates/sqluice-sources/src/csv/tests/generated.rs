@@ -1,8 +1,8 @@
-//! Files at random, of which the truth is known: how many are recognised as what they are.
+//! Random files with a known format: nearly all must be recognised correctly.
 //!
-//! What counts as unambiguous: 2 to 8 columns and 8 to 60 records, of which at most 30% are odd (fields too many or too few, text after a
-//! closing quote, no closing quote), but neither the header nor the first; a column of numbers, dates, codes or addresses, or one of few words
-//! that recur, under a header of words or years, or such a column at the top of a file without a header. Where `'` is the quote, all text has it.
+//! An unambiguous file has 2 to 8 columns and 8 to 60 records. At most 30% of the records, but neither the header nor the first record, are
+//! odd: too many or too few fields, text after a closing quote, no closing quote. At least one column has numbers, dates, codes or
+//! addresses, or, under a header, few words that recur. A header has words or years. If `'` is the quote, all text is quoted.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use sqluice_testkit::effort::tries;
 
 const DELIMITERS: [&str; 8] = [",", "\t", ";", "|", "^", "~", "¦", "||"];
 
-/// Random numbers that are the same in every run.
+/// A source of random numbers that are the same in every run.
 struct Random(SplitMix64);
 
 impl Random {
@@ -146,7 +146,7 @@ fn value(kind: Kind, delimiter: &str, quote: char, random: &mut Random) -> Strin
     }
 }
 
-/// A file and what it is.
+/// A file and its format.
 #[derive(Debug)]
 struct Written {
     text: String,
@@ -223,7 +223,7 @@ fn written(seed: u64) -> Written {
     for row in 0..count {
         let mut fields: Vec<String> = Vec::new();
         for (column, kind) in kinds.iter().enumerate() {
-            // A record of one column that is empty would be an empty line; what the first has says what it is.
+            // A record cut to an empty first field would be an empty line, and the first record must show the kinds of its columns.
             let empty = row > 0 && column > 0 && random.percent(empty_percent);
             let text = if empty { String::new() } else { value(*kind, delimiter, quote, random) };
             fields.push(if empty { text } else { field(Some(*kind), &text) });
@@ -295,7 +295,7 @@ fn written(seed: u64) -> Written {
     }
 }
 
-/// What is wrong with what was recognised; none: nothing.
+/// Returns the parts of the format that are recognised incorrectly.
 fn faults(written: &Written, sniffed: &Sniffed) -> Vec<&'static str> {
     let dialect = sniffed.dialect;
     let delimiter: Delimiter = written.delimiter.parse().unwrap();
@@ -306,7 +306,7 @@ fn faults(written: &Written, sniffed: &Sniffed) -> Vec<&'static str> {
         ("escape", (dialect.escape == Some(b'\\')) == written.escape),
         ("comment", dialect.comment.is_some() == written.comment || written.skip_lines > 0),
         ("header", sniffed.header == written.header),
-        // The character of comments does for those at the top, too.
+        // The comment character may also skip the comments at the top.
         ("skip_lines", sniffed.skip_lines == written.skip_lines || dialect.comment.is_some()),
         ("fields", sniffed.fields == written.fields),
         ("candidates", sniffed.candidates.is_empty()),
@@ -326,7 +326,7 @@ fn ninety_nine_of_a_hundred_unambiguous_files_are_recognised() {
         let text = sampled(&written.text, written.encoding);
         let sniffed = sniff(&text, true, &Given::default());
         let faults = faults(&written, &sniffed);
-        // Several columns are never one, unless the load is refused with the candidates.
+        // A file of several columns is never read as one column, unless the load is refused with the candidates.
         let one = sniffed.fields < 2 || sniffed.dialect.delimiter == Delimiter::NONE;
         assert!(!one || !sniffed.candidates.is_empty(), "one column: {written:?}, {sniffed:?}");
         if !faults.is_empty() {
@@ -354,6 +354,6 @@ fn ninety_nine_of_a_hundred_unambiguous_files_are_recognised() {
         "{} of {cases} files are not recognised, {quiet} of them without a word; {kinds:?}",
         wrong.len()
     );
-    // What was recognised is in the report in any case; a doubt about it, too, in all but one file of a thousand.
+    // At most one file of a thousand is recognised incorrectly without any doubt in the report.
     assert!(wrong.len() as u64 * 100 <= cases && quiet * 1000 <= cases, "{summary}\n{shown}");
 }

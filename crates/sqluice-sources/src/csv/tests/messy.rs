@@ -1,7 +1,8 @@
-//! Files at random with what people's files have: stray quotes, unit rows, repeated headers, empty rows, lists and lines in fields, markers.
+//! Random files with the defects of real files: stray quotes, unit rows, repeated headers, empty rows, lists and lines in fields, markers
+//! of missing values.
 //!
-//! Every record of such a file is loaded as it is, or something is said with its place: a doubt, a bad row or an error. Files without stray
-//! quotes are read without a doubt, and rightly, in all but one of a hundred.
+//! If a file has stray quotes, either all its records are loaded correctly, or the load reports a doubt, a bad row or an error. Of the
+//! files without stray quotes, 99% are loaded correctly and without a report.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -15,7 +16,7 @@ use sqluice_testkit::effort::tries;
 
 use super::super::{ColumnFrom, CsvOptions, CsvReader, Doubts, Given, RepeatedHeaders, sniff};
 
-/// A file, and the records that it is made of.
+/// A file, and its records.
 #[derive(Debug, Default)]
 struct Messy {
     text: String,
@@ -23,11 +24,11 @@ struct Messy {
     strays: usize,
 }
 
-/// What a load makes of it.
+/// The result of a load.
 #[derive(Debug, Default)]
 struct Loaded {
     records: Vec<Vec<String>>,
-    /// Bad rows, and the error that ends the load.
+    /// The number of bad rows, plus 1 if an error ends the load.
     faults: usize,
     doubted: bool,
 }
@@ -174,7 +175,7 @@ impl Sink for Collect<'_> {
     }
 }
 
-/// Reads a file as a load does, with bad rows kept elsewhere.
+/// Reads a file as a load does that accepts bad rows.
 fn load(text: &str) -> Loaded {
     let sniffed = sniff(text.as_bytes(), true, &Given::default());
     let options = CsvOptions::new()
@@ -208,7 +209,7 @@ fn load(text: &str) -> Loaded {
         }
     }
     let kept = |note: &Message| note.to_string().contains("loaded as");
-    // That a file has no header is always said.
+    // A load always notes that a file has no header.
     loaded.doubted = !sniffed.header || doubts.warning().is_some() || repeated.notes().iter().any(kept);
     loaded
 }

@@ -1,4 +1,4 @@
-//! What all tests of this module use: readers of one file that record everything they find, so that they can be compared.
+//! Helpers of all tests of the CSV reader: functions that read one file and record everything they find, for comparison.
 
 mod cases;
 mod files;
@@ -22,12 +22,12 @@ fn reader(input: &[u8], options: CsvOptions) -> Result<CsvReader> {
     CsvReader::new(Box::new(Drip(Cursor::new(input.to_vec()), 0)), Path::new("in.csv"), options)
 }
 
-/// All rows of a file, without bad ones.
+/// Returns a source of all rows of a file.
 fn source(input: &[u8], options: CsvOptions, columns: Vec<ColumnFrom>) -> CsvSource {
     reader(input, options).unwrap().into_source(columns, 0..u64::MAX)
 }
 
-/// The text as a load sees it, from a file in an encoding (`bom`: UTF-8 with a mark).
+/// Returns the sample that a load takes from a file with this text and encoding (`bom`: UTF-8 with a byte order mark).
 fn sampled(text: &str, encoding: &str) -> Vec<u8> {
     let wide = |bytes: fn(u16) -> [u8; 2]| {
         ['\u{feff}']
@@ -54,7 +54,7 @@ fn sampled(text: &str, encoding: &str) -> Vec<u8> {
     input.sample(1 << 20).unwrap().text
 }
 
-/// What csv-core makes of it, the header included: it knows no errors and no NULL.
+/// Reads `input` with csv-core, the header included. csv-core has no errors and no NULL.
 fn csv_core(input: &[u8], dialect: Dialect) -> Vec<Vec<Vec<u8>>> {
     let mut reader = csv_core::ReaderBuilder::new()
         .delimiter(dialect.delimiter.as_bytes()[0])
@@ -63,7 +63,7 @@ fn csv_core(input: &[u8], dialect: Dialect) -> Vec<Vec<Vec<u8>>> {
         .escape(dialect.escape.filter(|_| dialect.escape != dialect.quote))
         .comment(dialect.comment)
         .build();
-    // It takes a comment without an end for a record.
+    // csv-core takes a comment without a line end for a record.
     let input = [input, if dialect.comment.is_some() { b"\n" } else { b"" }].concat();
     let mut text = vec![0; input.len() + 1];
     let mut ends = vec![0; input.len() + 1];
@@ -94,7 +94,7 @@ fn is_blank(row: &Row) -> bool {
     *row == [None]
 }
 
-/// An outcome without errors in the form that [`csv_core`] gives.
+/// Returns an outcome without errors in the form that [`csv_core`] gives.
 fn as_csv_core(outcome: &Outcome, header: bool) -> Vec<Vec<Vec<u8>>> {
     let names = outcome.header.iter().map(|name| name.clone().into_bytes()).collect();
     let row = |row: &Row| row.iter().map(|value| value.clone().unwrap_or_default()).collect();

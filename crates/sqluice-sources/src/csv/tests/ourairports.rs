@@ -1,4 +1,4 @@
-//! Real files: excerpts of those of ourairports.com.
+//! Tests with real files: excerpts of the files of ourairports.com.
 
 use std::path::PathBuf;
 

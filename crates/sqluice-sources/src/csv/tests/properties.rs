@@ -1,4 +1,4 @@
-//! Nasty files, at random: the fast parser equals the slow one, and csv-core wherever that has an opinion.
+//! Random nasty files: the fast parser equals the slow parser, and equals csv-core for files that csv-core reads by the same rules.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -7,7 +7,7 @@ use super::super::padding::padding;
 use super::super::{CsvOptions, Dialect, TrailingDelimiter};
 use super::{Setup, Taken, Taste, as_csv_core, csv_core, fast, is_blank, lenient, slow};
 
-/// Dialects that make sense.
+/// Makes valid dialects.
 fn dialect(delimiters: impl Strategy<Value = &'static str>) -> impl Strategy<Value = Dialect> {
     let of = |bytes: &'static [u8]| select(bytes.iter().copied().map(Some).collect::<Vec<_>>());
     let escape = prop_oneof![2 => Just(None), 2 => Just(Some(b'\\')), 1 => of(b"\"'")];
@@ -22,7 +22,7 @@ fn dialect(delimiters: impl Strategy<Value = &'static str>) -> impl Strategy<Val
     prop_oneof![1 => Just(Dialect::default()), 2 => custom]
 }
 
-/// Dialects that csv-core can read, too: an escape of csv-core works within quotes alone.
+/// Makes dialects that csv-core can read, too. In csv-core, an escape works only within quotes.
 fn narrow() -> impl Strategy<Value = Dialect> {
     any_narrow().prop_map(|dialect| {
         let escape = dialect.escape.filter(|_| dialect.quote.is_some());
@@ -34,13 +34,13 @@ fn any_narrow() -> impl Strategy<Value = Dialect> {
     dialect(select(vec![",", "\t", ";", "|", " "]))
 }
 
-/// Dialects whose delimiters are anything.
+/// Makes dialects with any delimiter.
 fn any_dialect() -> impl Strategy<Value = Dialect> {
     let wide = select(vec!["||", "aba", ", ", "¦", "\t\t", "::", "🚀é", "whitespace", "none"]);
     prop_oneof![any_narrow(), dialect(wide)]
 }
 
-/// Text that is made of the characters of the plainest dialect, in another.
+/// Translates `text` from the characters of the default dialect to another dialect.
 fn translated(text: Vec<u8>, dialect: Dialect) -> Vec<u8> {
     let bytes = |byte| match byte {
         b',' => dialect.delimiter.as_bytes().to_vec(),
@@ -51,12 +51,12 @@ fn translated(text: Vec<u8>, dialect: Dialect) -> Vec<u8> {
     text.into_iter().flat_map(bytes).collect()
 }
 
-/// Whether a backslash escapes.
+/// Returns `true` if a backslash is the escape.
 fn escapes(dialect: Dialect) -> bool {
     dialect.escape == Some(b'\\')
 }
 
-/// Anything, made of what matters, most of it malformed.
+/// Makes text of pieces that matter to a parser, most of it malformed.
 fn rubble() -> impl Strategy<Value = Vec<u8>> {
     let piece = select(vec![
         &b","[..],
@@ -103,7 +103,7 @@ fn rubble() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-/// Well-formed fields.
+/// Makes well-formed fields.
 fn field(dialect: Dialect) -> BoxedStrategy<Vec<u8>> {
     let mut unquoted = vec![
         "",
@@ -134,7 +134,7 @@ fn field(dialect: Dialect) -> BoxedStrategy<Vec<u8>> {
     prop_oneof![select(unquoted).prop_map(str::to_owned), quoted].prop_map(String::into_bytes).boxed()
 }
 
-/// A line end, empty lines, and comments: csv-core ends these with LF alone.
+/// Makes line ends, empty lines and comments. csv-core ends a comment only with LF.
 fn line_end(dialect: Dialect) -> impl Strategy<Value = &'static [u8]> {
     let mut ends = vec![&b"\n"[..], b"\n", b"\n", b"\r\n", b"\r", b"\n\n", b"\r\n\r\n", b"\n\r", b"\r\r"];
     if dialect.comment.is_some() {
@@ -143,7 +143,7 @@ fn line_end(dialect: Dialect) -> impl Strategy<Value = &'static [u8]> {
     select(ends)
 }
 
-/// A dialect, and a well-formed file of it with a header.
+/// Makes dialects, each with a well-formed file that has a header.
 fn well_formed(dialects: impl Strategy<Value = Dialect>) -> impl Strategy<Value = (Dialect, Vec<u8>)> {
     (dialects, 1..6usize).prop_flat_map(|(dialect, fields)| {
         let record = (prop::collection::vec(field(dialect), fields), line_end(dialect));
@@ -170,7 +170,7 @@ fn well_formed(dialects: impl Strategy<Value = Dialect>) -> impl Strategy<Value 
     })
 }
 
-/// Well-formed files with some things put in or taken away.
+/// Makes well-formed files with some bytes inserted or removed.
 fn damaged() -> impl Strategy<Value = (Dialect, Vec<u8>)> {
     let piece =
         select(vec![&b"\""[..], b",", b"\n", b"\r", b"x", b"\\", b"#", b"\0", b"\xff", b"\xe2\x82", b""]);
@@ -251,7 +251,8 @@ fn of_dialect(setup: Setup, dialect: Dialect) -> Setup {
     Setup { options: CsvOptions { dialect, ..setup.options }, ..setup }
 }
 
-/// csv-core goes on with a comment after a CR that no LF follows. To csv-core blanks before a quote are text, as is padding.
+/// Returns `true` if csv-core reads `input` by the same rules. In csv-core, a CR without LF does not end a comment, and blanks before a
+/// quote are text, as is padding.
 fn is_of_csv_core(input: &[u8], dialect: Dialect) -> bool {
     let cr = |(at, &byte): (usize, &u8)| byte == b'\r' && input.get(at + 1) != Some(&b'\n');
     let spaced = |pair: &[u8]| matches!(pair[0], b' ' | b'\t') && Some(pair[1]) == dialect.quote;
@@ -293,7 +294,7 @@ proptest! {
     ) {
         let setup = of_dialect(setup, dialect);
         let sink = Taste { bad_rows, ..Taste::default() };
-        // A record that is filled may be doubted.
+        // A padded record may be a doubt, which strict quotes make a fault.
         let options = CsvOptions { strict_quotes: false, ..setup.options.clone() };
         let of = |pad| Setup { options: CsvOptions { pad, ..options.clone() }, sink, ..setup.clone() };
         let (plain, padded) = (fast(&input, of(false)), fast(&input, of(true)));
@@ -306,7 +307,7 @@ proptest! {
         if plain.error.is_none() {
             prop_assert_eq!(padded.padded, filled);
         }
-        // Which remedy helps a record depends on whether fields may be missing.
+        // The remedy for a record depends on `pad`.
         let without_remedy = |taken: &Taken| match taken {
             Taken::Bad { error: (message, _, place), raw } => {
                 Taken::Bad { error: (message.clone(), None, place.clone()), raw: raw.clone() }
@@ -351,7 +352,7 @@ proptest! {
             prop_assert!(slow.error.is_none());
             slow.taken.retain(|taken| !matches!(taken, Taken::Row(row) if is_blank(row)));
             let csv_core = csv_core(&input, dialect);
-            // Width alone changes nothing about where a record ends.
+            // A wrong number of fields alone does not change the end of a record.
             let has_quote = |raw: &[u8]| dialect.quote.is_some_and(|quote| raw.contains(&quote));
             let of_quote = |taken: &Taken| matches!(taken, Taken::Bad { raw, .. } if has_quote(raw));
             let broken = slow.taken.iter().position(of_quote);
@@ -452,7 +453,7 @@ proptest! {
     }
 }
 
-/// The fields and the constant.
+/// Returns the number of columns: the fields and the constant.
 fn all_columns(taken: &Taken) -> usize {
     match taken {
         Taken::Row(row) => row.len() + 1,

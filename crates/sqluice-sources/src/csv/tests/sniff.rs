@@ -1,4 +1,4 @@
-//! Files in any dialect are recognised; examples of each rule.
+//! Tests that files in any dialect are recognised, with examples of each rule.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -7,14 +7,14 @@ use super::super::{Delimiter, Given, Sniffed, TrailingDelimiter, sniff};
 
 const DELIMITERS: [char; 4] = [',', '\t', ';', '|'];
 
-/// A file and how it is written.
+/// A file and its dialect.
 #[derive(Clone, Debug)]
 struct Written {
     delimiter: char,
     quote: char,
     header: bool,
     file: String,
-    /// Where each record ends.
+    /// The end of each record.
     ends: Vec<usize>,
 }
 
@@ -24,7 +24,7 @@ const MISSING: [&str; 5] = ["na", "nan", "null", "none", "nil"];
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Number,
-    /// Text, of which any may need quotes.
+    /// Text that may need quotes.
     Text,
 }
 
@@ -36,12 +36,12 @@ fn number() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Text that is no number, with whatever means something in some dialect.
+/// Makes text that is no number, with pieces that have a meaning in some dialect.
 fn awkward(pieces: &'static [&'static str]) -> impl Strategy<Value = String> {
     prop::collection::vec(select(pieces), 0..6).prop_map(|pieces| format!("{}w", pieces.concat()))
 }
 
-/// Rows under a header of words, if there is one.
+/// Makes files of rows, under a header of words if `header` is `true`.
 fn written(header: bool, pieces: &'static [&'static str]) -> impl Strategy<Value = Written> {
     let kinds = prop::collection::vec(select(vec![Kind::Number, Kind::Text]), 1..5);
     let number_at = any::<Index>();
@@ -52,7 +52,7 @@ fn written(header: bool, pieces: &'static [&'static str]) -> impl Strategy<Value
             Kind::Text => awkward(pieces).boxed(),
         };
         let row: Vec<_> = kinds.iter().map(value).collect();
-        // What stands for a missing value may be one: such a file has two readings.
+        // A word for a missing value may also be a value: such a file has two readings.
         let name = "[a-z]{1,8}".prop_filter("a missing value", |name| !MISSING.contains(&&name[..]));
         let names = prop::collection::vec(name, kinds.len());
         (Just(kinds), names, prop::collection::vec(row, records))
@@ -63,7 +63,7 @@ fn written(header: bool, pieces: &'static [&'static str]) -> impl Strategy<Value
         let field = |(kind, text): (&Kind, &String)| {
             let needed = text.contains([delimiter, quote, '\n', '\r']);
             let apostrophes = quote == '"' && text.contains('\'');
-            // An apostrophe is clear only where all text is quoted.
+            // An apostrophe is a clear quote only if all text is quoted.
             if *kind == Kind::Text && (needed || always || apostrophes || quote == '\'') {
                 format!("{quote}{}{quote}", text.replace(quote, &format!("{quote}{quote}")))
             } else {
@@ -89,7 +89,7 @@ fn written(header: bool, pieces: &'static [&'static str]) -> impl Strategy<Value
     })
 }
 
-/// Whether a blank or tab nearly always touches the delimiter: it belongs to the delimiter then, and such a file has two readings.
+/// Returns `true` if a blank nearly always touches the delimiter. The blank then belongs to the delimiter, and the file has two readings.
 fn is_touched(written: &Written) -> bool {
     let count = |text: &str| written.file.matches(text).count();
     let delimiter = written.delimiter;
@@ -109,7 +109,7 @@ fn words(written: &Written) -> String {
     format!("{delimiter}, quote {}, {header}", written.quote)
 }
 
-/// What a whole file is recognised as.
+/// Returns the recognised format of a whole file, in words.
 fn recognised_as(file: &str) -> String {
     sniff(file.as_bytes(), true, &Given::default()).words()
 }
@@ -132,7 +132,7 @@ proptest! {
     ) {
         prop_assume!(!is_touched(&written));
         prop_assert_eq!(recognised_as(&written.file), words(&written));
-        // So is a sample of it that ends anywhere after three records of rows.
+        // A sample of the file that ends anywhere after three rows is recognised, too.
         let least = written.ends[3] + 1;
         let sample = &written.file.as_bytes()[..least + kept.index(written.file.len() - least + 1)];
         prop_assert_eq!(sniff(sample, false, &Given::default()).words(), words(&written));
@@ -159,7 +159,7 @@ fn the_delimiter_is_the_one_that_parts_all_records_alike() {
     assert_eq!(recognised_as("a\tb\n1,5\t2\n"), "tab, quote \", header");
     assert_eq!(recognised_as("a;b;c\nx|y;1;2\n"), "semicolon, quote \", header");
     assert_eq!(recognised_as("a|b\n1|x\n"), "pipe, quote \", header");
-    // Most fields; then the order.
+    // The number of fields decides, then the order of the delimiters.
     assert_eq!(recognised_as("a;b|c|d\n1;2|3|4\n"), "pipe, quote \", header");
     assert_eq!(recognised_as("a|b;c\n1|2;3\n"), "semicolon, quote \", header");
     // A tab within a value is rarer than a comma.
@@ -192,9 +192,9 @@ fn where_records_differ_most_decide() {
     }
     let eight = format!("a|b\n{}1|2|3\n", "1|2\n".repeat(7));
     assert_eq!(recognised_as(&eight), format!("pipe, quote \", header {doubt}"));
-    // The header itself may be odd: all rows are bad then, which the load says.
+    // The header itself may be odd: all rows are bad then, which the load reports.
     assert_eq!(sniffed(&format!("a|b|c\n{}", "1|2\n".repeat(30))).fields, 2);
-    // A badly quoted record is one record.
+    // A badly quoted record counts as one odd record.
     assert_eq!(recognised_as("a;b\n\"x;\"y;1\nz;2\n"), format!("semicolon, quote \", header {doubt}"));
     let stray = sniffed("a;b;c\n\"x;1;2\ny;3;4\n\"z\";5;6\nu;7;8\n");
     assert_eq!((stray.dialect.delimiter, stray.odd_records), (Delimiter::SEMICOLON, 1));
@@ -231,7 +231,7 @@ fn a_line_of_names_may_begin_as_a_comment() {
         let sniffed = sniffed(file);
         assert_eq!((sniffed.header, sniffed.skip_lines, sniffed.comments), (true, skip_lines, 0));
     }
-    // Nor is a value one.
+    // A value that begins with `#` is no comment.
     assert_eq!(sniffed("tag,n\n#a,1\nb,2\n#c,3\n").comments, 0);
 }
 
@@ -241,7 +241,7 @@ fn lines_that_the_user_keeps_are_not_skipped() {
     assert_eq!(sniffed(file).skip_lines, 1);
     let all = sniff(file.as_bytes(), true, &Given { skip_lines: Some(0), ..Given::default() });
     assert_eq!((all.skip_lines, all.odd_records, all.dialect.delimiter), (0, 1, Delimiter::SEMICOLON));
-    // Of a file without a header the first record is a row, whatever it has.
+    // In a file without a header, the first record is a row, whatever its fields.
     let rows = sniff(file.as_bytes(), true, &Given { header: Some(false), ..Given::default() });
     assert_eq!((rows.skip_lines, rows.fields), (0, 2));
     let comments = "# x\na;b\n1;2\n# y\n3;4\n";
@@ -325,7 +325,7 @@ fn a_backslash_is_the_escape_where_more_records_are_sound_with_it() {
     let escape = |file: &str| sniffed(file).dialect.escape;
     assert_eq!(escape("a,b\n\"x\\\"y\",1\n\"z\",2\n"), Some(b'\\'));
     assert_eq!(escape("a,b\n'x\\'y',1\n'z',2\n'u',3\n"), Some(b'\\'));
-    // The path ends with one.
+    // A path may end with a backslash.
     assert_eq!(escape("a,b\n\"C:\\\",1\n\"D:\\\",2\n"), None);
     assert_eq!(escape("a,b\nx\\y,1\n"), None);
 }
@@ -346,7 +346,7 @@ fn without_records_all_is_as_usual() {
     }
     assert_eq!(recognised_as(""), "comma, quote \", header");
     assert!(!sniff(b"a,b\n\"never ends", true, &Given::default()).certain);
-    // One record is a header, if it is words.
+    // A single record of words is a header.
     assert_eq!(recognised_as("a;b;c\n"), "semicolon, quote \", header");
     assert_eq!(recognised_as("a;1;c"), "semicolon, quote \", no header");
 }
@@ -371,7 +371,7 @@ fn an_apostrophe_is_a_quote_only_where_that_is_clear() {
         assert_eq!(recognised_as(apostrophes), "comma, quote ', header");
     }
     for text in [
-        "a,b\n'x',1\ny,2\n",     // one field that happens to have them
+        "a,b\n'x',1\ny,2\n",     // one field that happens to have apostrophes
         "a,b\n'x',1\n",          // one record
         "a,b\n'x',1\n\"y\",2\n", // the other quote exists
         "a,b,c\n'x',1,\"p\"\n'y',2,\"q\"\n",
@@ -390,7 +390,7 @@ fn a_header_is_distinguished_from_data_by_all_columns() {
         "id,name\n1,x\n",
         "name,city\nx,y\n",
         "year,2019,2020\n1,2,3\n",
-        // The names of rows have no name.
+        // The column with the names of the rows has no name.
         ",2019,2020\n1,2,3\n",
         "country,2019,2020\nNorway,7,8\n",
         "rownames,1940,1945\nNorway,7,8\nSpain,3,4\n",
@@ -412,7 +412,7 @@ fn a_header_is_distinguished_from_data_by_all_columns() {
         "1,2,3\n4,5,6\n",
         ",1\n2,3\n",
         " 1.5e3 ,x\n+7,y\n",
-        // No column outvotes the others.
+        // A word over a number does not outvote a number over a number.
         "10,open,ann\n11,7,bob\n",
         "2024-01-01,ok\n2024-01-02,ok\n",
         "10.0.0.1,10.0.0.2\n10.0.0.3,10.0.0.4\n",
@@ -424,7 +424,7 @@ fn a_header_is_distinguished_from_data_by_all_columns() {
         "red,apple\ngreen,pear\nred,apple\n",
         "a,,c\nx,y,z\nu,v,w\n",
         "AB-12,x\nCD-34,y\nEF-56,z\n",
-        // A row of nothing, and a number over a word.
+        // An empty row, and a number over a word.
         ",\n1,2\n",
         "1,x\ny,z\n",
     ] {
@@ -454,7 +454,7 @@ fn names_of_the_table_are_a_header() {
     );
     assert_eq!(recognised_as("country,2019\nNorway,7\n", &["country"]), "comma, quote \", no header");
     assert_eq!(recognised_as("\"a\"\"b\",\"1\"\nx,7\n", &["1", "a\"b"]), "comma, quote \", header");
-    // Other words may be a header all the same: the load will say which name it does not know.
+    // Other words may still be a header: the load then reports the unknown name.
     assert_eq!(recognised_as("x,y\n1,2\n", &["a", "b"]), "comma, quote \", header");
 }
 
@@ -505,7 +505,7 @@ fn skipped_lines_and_comments_are_no_records() {
 fn an_escape_keeps_a_quote_from_ending_a_field() {
     let given = || Given { escape: Some(Some(b'\\')), ..Given::default() };
     assert_eq!(recognised_given("a;b\n\"x\\\";y\";1\n", given()), "semicolon, quote \", header");
-    // Outside of quotes it is a character like any other.
+    // Outside of quotes, the escape is text.
     assert_eq!(recognised_given("a;b\nx\\;1\n", given()), "semicolon, quote \", header");
     assert!(sniff(b"a;b\n\"x\\\";y\";1\n", true, &given()).certain);
 }
@@ -544,11 +544,11 @@ fn a_quote_is_text_where_all_records_are_regular_without_quotes() {
         assert!(note.starts_with("quotes are text, as the one in line "), "{note}");
     }
     for file in [
-        // Well formed.
+        // The file is well formed.
         "id,name,city\n1,Ann,Oslo\n2,\"Bob,Rome\n3,Cid,Bern\n4,Dan\",Wien\n",
-        // A field is in quotes.
+        // Another field is quoted.
         "id,name,city\n1,\"Ann\",Oslo\n2,\"Bob,Rome\n3,Cid,Bern\n",
-        // Not regular without quotes.
+        // Without quotes, the records are not regular.
         "id,name,city\n1,\"Ann, Lee\" x,Oslo\n3,Cid,Bern\n",
     ] {
         assert_eq!(sniffed(file).dialect.quote, Some(b'"'), "{file}");
@@ -602,7 +602,7 @@ fn what_always_touches_a_delimiter_belongs_to_it() {
     {
         let file = "id,name,price\n1,ann,3.5\n2,bob,7.25\n3,cid,1.5\n".replace(',', delimiter);
         assert_eq!(sniffed(&file).dialect.delimiter, delimiter.parse().unwrap(), "{file:?}");
-        // Once is not always.
+        // Blanks that touch only half of the delimiters are text.
         let plain = file.replacen(delimiter, first, 4);
         assert_eq!(sniffed(&plain).dialect.delimiter, first.parse().unwrap(), "{plain:?}");
     }
@@ -682,7 +682,7 @@ fn an_escape_outside_of_quotes_is_recognised_where_records_are_regular_only_so()
         recognised.notes()[0].to_string(),
         "\\ makes the next character text, outside of quotes, too, and \\N is NULL; `escape = none` reads it as text"
     );
-    // Paths that end with a backslash are text, and so is the mark of NULL where nothing is escaped.
+    // Paths that end with a backslash are text, and so is `\N` if nothing is escaped.
     for file in ["id,path,n\n1,C:\\,5\n2,D:\\,6\n3,E:\\x\\,7\n", "id,name\n1,\\N\n2,ann\n3,\\N\n"] {
         assert_eq!(sniffed(file).dialect.escape, None, "{file}");
     }
@@ -695,7 +695,7 @@ fn a_given_escape_works_outside_of_quotes_where_it_would_mean_nothing_else() {
     let plain = "id,name\n1,\\N\n2,ann\n";
     assert_eq!(escape(plain, given()), Some(b'\\'));
     assert_eq!(escape(plain, Given { quote: Some(None), ..given() }), Some(b'\\'));
-    // With quotes, sound files mean what they always meant.
+    // In a sound file with quotes, the escape works only within quotes.
     assert_eq!(escape(plain, Given { quote: Some(Some(b'"')), ..given() }), None);
     assert_eq!(escape("id,name\n1,\"a\\\"\"\n2,\\N\n", given()), None);
     let both = "id,name\n1,\"a\\\"\"\n2,x\\,y\n3,\\N\n";
@@ -716,7 +716,7 @@ fn delimiters_at_the_ends_of_rows_or_of_the_header_alone_are_recognised() {
         assert_eq!(of(file), (Some(TrailingDelimiter::Rows), 2, 0, true), "{file}");
     }
     assert_eq!(of("id,name,\n1,Ann\n2,Bob\n3,Cid\n"), (Some(TrailingDelimiter::Header), 2, 0, true));
-    // A text in the last field, or a name for it: no delimiter without a field.
+    // With text in the last field, or an empty last field in header and rows, the delimiter is not surplus.
     for file in ["id,name\n1,Ann,x\n2,Bob,y\n3,Cid,\n", "id,name,\n1,Ann,\n2,Bob,\n"] {
         assert_eq!(of(file).0, None, "{file}");
     }
@@ -776,6 +776,6 @@ fn records_that_end_with_the_separator_of_ascii_are_refused_with_what_makes_line
     let (message, hint) = sniffed(file).refusal().unwrap();
     assert_eq!(message.to_string(), "records end with the byte 0x1e, not with line ends");
     assert!(hint.to_string().contains(r"tr '\n\036' ' \n'"));
-    // What the hint makes of it.
+    // The file is recognised after the command of the hint.
     assert_eq!(recognised_as(&file.replace('\u{1e}', "\n")), "delimiter \\x1f, quote \", header");
 }
