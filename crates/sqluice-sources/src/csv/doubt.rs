@@ -163,12 +163,15 @@ pub(super) fn rows_in(
     if usual.fields < 2 {
         return None;
     }
-    // Most fields of lines are seen here to be text: their first or their last line has another number of delimiters than a row.
+    // Most fields with line ends are seen here to be text: their first and last lines lack delimiters, or have too many.
     let field = &text[quotes.clone()];
+    let delimiter = options.dialect.delimiter;
+    let delimiters = |text: &[u8]| memchr::memchr_iter(delimiter.first(), text).count();
+    if !delimiter.is_wide() && delimiters(field) < usual.fields - 1 {
+        return None;
+    }
     let (first_end, last) =
         (memchr::memchr2(b'\n', b'\r', field)?, memchr::memrchr2(b'\n', b'\r', field)? + 1);
-    let delimiter = options.dialect.delimiter;
-    let delimiters = |line: &[u8]| memchr::memchr_iter(delimiter.first(), line).count();
     let parts_otherwise = || {
         delimiters(&field[..first_end]) != usual.fields - 1 - column || delimiters(&field[last..]) != column
     };
