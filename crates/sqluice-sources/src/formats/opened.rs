@@ -36,7 +36,7 @@ pub struct OpenRequest<'a> {
     /// The storage of decimals and timestamps.
     #[cfg(feature = "parquet")]
     pub arrow: crate::arrow::ArrowOptions,
-    /// The number of rows that are loaded at most.
+    /// The largest number of rows to load.
     pub rows_max: u64,
     /// The bytes of text in the sample.
     pub sample_bytes: usize,
@@ -69,7 +69,8 @@ pub struct Opened {
     pub columns: Columns,
     /// The types that the file declares for its columns; empty if types follow from values.
     pub types: Vec<Option<&'static str>>,
-    /// The types that columns without a declared one have unless a value needs another; empty if values are seen in the sample.
+    /// The guessed types of columns without a declared type, which hold until a value needs another type; empty if the sample's values are
+    /// read.
     pub guesses: Vec<Option<Inferred>>,
     /// `true` for each column of timestamps that become text; empty if the file declares none.
     pub moments: Vec<bool>,
@@ -94,7 +95,7 @@ pub struct Columns {
     pub names: Vec<String>,
     /// The place of each name in the file; `None`: the file does not name its columns.
     pub places: Option<Vec<Place>>,
-    /// Notes about how the file is read, where a user might expect something else.
+    /// Notes about readings of the file that a user may not expect.
     pub notes: Vec<Message>,
 }
 
@@ -154,12 +155,12 @@ pub trait Content: Send {
         0
     }
 
-    /// Returns notes about the last source, which are known only now that all of it is read.
+    /// Returns notes about the last source that are known only after the whole source is read.
     fn late_notes(&self) -> Vec<Message> {
         Vec::new()
     }
 
-    /// Returns a warning about the rows of the last source, where their values may not be what they seem.
+    /// Returns a warning if values of the last source may have been misread.
     fn warning(&self) -> Option<Message> {
         None
     }

@@ -1,4 +1,4 @@
-//! The rows of a file as a load takes them: for tests and for fuzzing.
+//! The rows of a file as a load reads them: for tests and for fuzzing.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -30,14 +30,14 @@ pub(super) struct Outcome {
     pub(super) rows: Vec<Vec<Cell>>,
     /// The errors of the bad rows.
     pub(super) bad: Vec<String>,
-    /// The error that ended it.
+    /// The error that ended the reading.
     pub(super) error: Option<String>,
 }
 
-/// Rows that are enough of a file that has more.
+/// The largest number of rows that are read of a file.
 const ROWS_MAX: usize = 1 << 16;
 
-/// Reads a file with so much memory.
+/// Reads a file with the given memory.
 pub(super) fn read(file: &[u8], memory_bytes: u64) -> Outcome {
     let mut outcome = Outcome::default();
     if let Err(error) = take(file, MemoryBound(Some(memory_bytes)), &mut outcome) {
@@ -46,7 +46,7 @@ pub(super) fn read(file: &[u8], memory_bytes: u64) -> Outcome {
     outcome
 }
 
-/// The words of an error, and those of what is behind it.
+/// Returns the message of an error, followed by the messages of its causes.
 fn with_cause(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {}", with_cause(cause)))
 }
