@@ -204,12 +204,12 @@ impl Kinds {
                 left = missing(self);
             }
         }
-        // One search in vain is enough for a sample.
+        // One unsuccessful search is enough for a sample.
         self.lacks_form = left > 0 && !self.is_exact;
     }
 
-    /// Counts a value as one of those before, if all of many are dates or numbers in another notation, and this one may be. Only samples are
-    /// so counted.
+    /// Counts a value of a sample by its length and first digit, if all of many values so far are dates, or numbers in another notation. Returns
+    /// `false` if the value must be read.
     fn assumes(&mut self, text: &[u8]) -> bool {
         let is_like = text.len() > MARKER_BYTES_MAX && text[0].is_ascii_digit();
         if self.is_exact || !is_like || self.others > 0 || self.dates.max(self.noted) < ASSUMED_MIN {
@@ -312,7 +312,7 @@ impl Kinds {
         }
     }
 
-    /// Adds the kinds of the values that follow: their parts are numbered on from those of these kinds.
+    /// Adds the kinds of the following values, whose parts are numbered on from the parts of these kinds.
     pub fn follow(&mut self, next: &Kinds) {
         let mut next = next.clone();
         next.firsts.iter_mut().flatten().for_each(|found| found.part += self.parts);
@@ -357,7 +357,7 @@ impl Kinds {
     /// Returns the notation that reads all values that are numbers in another notation, and the first of these values.
     pub fn reading(&self) -> Option<(Reading, &Found)> {
         let readings = Reading::ALL.into_iter().zip(self.readings);
-        // With a decimal comma, 1.5 is refused. Numbers of a telephone have blanks, too, and none of them has three digits.
+        // With a decimal comma, 1.5 is refused. Telephone numbers have blanks, too, but no plain number beside them.
         let fits = |reading: Reading| match reading {
             Reading::Blanks => self.numbers > 0,
             _ => !(reading.has_decimal_comma() && self.first(First::Pointed).is_some()),
@@ -367,8 +367,8 @@ impl Kinds {
         Some((reading, self.first(First::Noted)?))
     }
 
-    /// Returns the first value that is no number, or else the first number that a numeric type would not give back, or
-    /// that is written otherwise than those before.
+    /// Returns the first value that is no number; or else the first number that a numeric type would not give back, or whose notation
+    /// differs from the notation of earlier numbers.
     pub fn first_cause(&self) -> Option<&Found> {
         let [bare, pointed] = [First::Bare, First::Pointed].map(|form| self.first(form));
         let later = bare.zip(pointed).map(|(bare, pointed)| match bare.position() < pointed.position() {
