@@ -10,8 +10,7 @@ use fastrand::Rng;
 use super::super::raw::Raw;
 use super::tree::Tree;
 
-/// The memory that the pointers of an array point to. Every buffer is an allocation of its own, exactly as
-/// long as the buffer.
+/// The memory behind the pointers of an array. Every buffer is an allocation of its own, exactly as long as the buffer.
 #[derive(Default)]
 pub(super) struct Memory {
     buffers: Vec<Box<[u8]>>,
