@@ -38,7 +38,7 @@ pub struct Silent;
 
 impl Progress for Silent {}
 
-/// What surrounds a run: the progress that watches it, and the flag that stops it. The default context is silent and is never cancelled.
+/// The surroundings of a run: the progress that watches it, and the flag that stops it. The default context is silent and never cancelled.
 ///
 /// ```
 /// use sqluice_core::progress::{Cancel, Context};

@@ -78,7 +78,7 @@ fn by_sse2<const N: usize>(block: &[u8; 64], needles: [u8; N]) -> u64 {
     bits
 }
 
-/// The portable twin.
+/// Returns the same bits as [`mask`], on any processor.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline]
 fn plain<const N: usize>(block: &[u8; 64], needles: [u8; N]) -> u64 {
@@ -118,7 +118,7 @@ fn string_ends_by_sse2(block: &[u8; 16]) -> u32 {
     _mm_movemask_epi8(any).cast_unsigned()
 }
 
-/// The portable twin.
+/// Returns the same bits as [`string_ends`], on any processor.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline]
 fn plain_string_ends(block: &[u8; 16]) -> u32 {

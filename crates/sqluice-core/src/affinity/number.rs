@@ -10,16 +10,16 @@
 //! 1. Text that does not match stays as it is.
 //! 2. Without a point and an exponent it is an integer, if it fits 64 bits (and no NUL follows).
 //! 3. Otherwise it is a float: the digits, without leading zeros, are cut after 19 (after 20 if the first 19 are below [`MANTISSA_FULL`]),
-//! and the rest times a power of ten becomes the nearest float (nearly always: see [`super::float`]). A whole float becomes an integer, by
-//! [`real_to_int`].
+//!    and the rest times a power of ten becomes the nearest float (nearly always: see [`super::float`]). A whole float becomes an integer,
+//!    by [`real_to_int`].
 //! 4. REAL affinity then converts an integer by [`stored_real_of_int`].
 //!
 //! [`text_to_number_slow`] is exactly this. [`text_to_number`] differs in two points:
 //!
 //! 1. Up to 16 bytes of digits and one point are converted in one step, eight bytes to a word, without a branch for each ([`short`]). They
-//! fit an integer, or 15 digits over a power of ten up to 15, where one division of floats is exact (Clinger, 1990).
+//!    fit an integer, or 15 digits over a power of ten up to 15, where one division of floats is exact (Clinger, 1990).
 //! 2. All other text is read byte by byte, once, into a mantissa and an exponent, which SQLite's own arithmetic turns into a float
-//! ([`super::float`]).
+//!    ([`super::float`]).
 
 use super::float::{MANTISSA_FULL, decimal_to_real};
 use super::{Affinity, real_to_int, stored_real, stored_real_of_int};

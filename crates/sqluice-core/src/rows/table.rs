@@ -48,7 +48,7 @@ fn pointer_type(kind: &str) -> CString {
 /// The hidden column that takes the argument.
 const ARGUMENT: c_int = 0;
 
-/// The number by which SQLite knows the rowid.
+/// SQLite's column number for the rowid.
 const ROWID: c_int = -1;
 
 // The arguments that xBestIndex passes to xFilter, as bits in the order of the arguments.
@@ -119,7 +119,7 @@ pub(super) fn lend<R>(
     use_it: impl FnOnce(&mut Lent<'_, '_>) -> R,
 ) -> rusqlite::Result<R> {
     // SAFETY: `Lent` resets the statement and clears the parameter when it is dropped, which is before this function ends,
-    // whatever `use_it` does, for it gets only a reference. Then no register, no cursor and no binding of the statement is left.
+    // whatever `use_it` does, for it gets only a reference. Then no register, cursor or binding of the statement is left.
     // Only this statement has the pointer, and while it is in use the statement can't be dropped nor its bindings cleared.
     let shared =
         unsafe { std::mem::transmute::<Arc<Shared<'_>>, Arc<Shared<'static>>>(Arc::clone(&rows.shared)) };
@@ -295,7 +295,7 @@ unsafe extern "C" fn open(_table: *mut sqlite3_vtab, cursor: *mut *mut sqlite3_v
         rows: None,
         copies: ffi::SQLITE_TRANSIENT(),
     };
-    // SAFETY: SQLite gives a place for the cursor, whose first field is what SQLite knows of it; `close` frees it.
+    // SAFETY: SQLite gives a place for the cursor, whose first field is SQLite's part of it; `close` frees it.
     unsafe { *cursor = Box::into_raw(Box::new(new)).cast() };
     ffi::SQLITE_OK
 }

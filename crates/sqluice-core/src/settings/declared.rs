@@ -518,6 +518,6 @@ impl Setting {
 pub struct SettingValue {
     /// The setting.
     pub setting: Setting,
-    /// The value: a word in capitals where the user must find one.
+    /// The value, or a word in capitals for a value that the user must choose.
     pub value: String,
 }

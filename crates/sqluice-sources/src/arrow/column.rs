@@ -1,7 +1,7 @@
 //! Arrays as columns of a batch.
 //!
 //! ```text
-//!  Int64, Float64                  as they lie there
+//!  Int64, Float64                  as they are
 //!  Utf8, Binary, and large ones    spans of the array's own bytes; of a dictionary or of runs, too
 //!  text that nothing has checked   the same, once it is known to be UTF-8
 //!  views                           spans of themselves where all are short, else copied

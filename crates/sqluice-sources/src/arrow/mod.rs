@@ -13,7 +13,7 @@
 //! | decimals | INTEGER, NUMERIC, REAL, TEXT | [`DecimalAs`]. A decimal with more digits than its type declares is a bad row, unless it becomes text or the values decide |
 //! | dates, times, timestamps, intervals | TEXT | ISO 8601; timestamps with a zone are in UTC, and end in its offset. [`TimestampAs`] |
 //! | lists, structs, maps, unions | TEXT | JSON, in which NaN and infinities are null |
-//! | dictionaries, runs | | as their values |
+//! | dictionaries, runs | as their values | |
 //!
 //! Batches are taken as valid. Safe Rust makes only valid ones; `ipc` and Parquet's reader check what they read. Arrays of the C interface
 //! come through [`foreign`], which checks them.

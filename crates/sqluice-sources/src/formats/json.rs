@@ -52,7 +52,7 @@ pub(super) struct Json(pub(super) Option<Layout>);
 
 impl Format for Json {
     fn layout(&self, this: &'static FileFormat, start: &Start<'_>) -> Option<&'static FileFormat> {
-        // A user who says `ndjson` means lines. A file with that extension may have any layout.
+        // A user who names `ndjson` means lines. A file with that extension may have any layout.
         if start.asked && self.0.is_some() {
             return Some(this);
         }

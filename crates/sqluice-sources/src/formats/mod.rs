@@ -216,7 +216,7 @@ pub trait Format: Sync {
     ) -> Result<Vec<Opened>>;
 }
 
-/// The beginning of a file, and what the user says about the file.
+/// The beginning of a file, and the settings of the user for the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     /// The first bytes, decompressed.

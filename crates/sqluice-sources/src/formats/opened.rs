@@ -31,20 +31,20 @@ pub struct OpenRequest<'a> {
     pub named: &'a [String],
     /// `true` if tables are STRICT.
     pub strict: bool,
-    /// `true` if values may lose what SQLite's conversions lose.
+    /// `true` if conversions that lose digits are accepted.
     pub lossy: bool,
     /// The storage of decimals and timestamps.
     #[cfg(feature = "parquet")]
     pub arrow: crate::arrow::ArrowOptions,
     /// The largest number of rows to load.
     pub rows_max: u64,
-    /// The bytes of text in the sample.
+    /// The number of bytes of text in the sample.
     pub sample_bytes: usize,
-    /// The bytes of text that are decoded at once.
+    /// The number of bytes of text that are decoded at once.
     pub part_bytes: usize,
     /// The largest number of bytes of a record.
     pub record_bytes_max: usize,
-    /// The bytes of memory for all buffers.
+    /// The number of bytes of memory for all buffers.
     pub memory_bytes: u64,
     /// The number of threads that read a whole file before the load.
     pub threads: usize,
@@ -103,11 +103,11 @@ pub struct Columns {
 pub enum SampledRows {
     /// Rows whose values show the types of their columns.
     Read(Box<dyn Counted>),
-    /// Rows of declared types: how many are in the sample, and how many the file has, if that is known.
+    /// The number of rows with declared types: in the sample, and in the file, if it is known.
     Declared {
-        /// Rows of the sample.
+        /// The number of rows in the sample.
         sample: u64,
-        /// Rows of the file.
+        /// The number of rows in the file.
         all: Option<u64>,
     },
 }

@@ -65,7 +65,7 @@ const NEGATIVE_EXPONENT_MIN: u16 = 4;
 
 /// A value is not a 64-bit integer.
 const NOT_INTEGER: u16 = 1;
-/// The source itself says that a value is a number.
+/// The source distinguishes numbers from text, and a value is a number.
 const TYPED: u16 = 1 << 1;
 /// A value has a point.
 const WITH_POINT: u16 = 1 << 2;

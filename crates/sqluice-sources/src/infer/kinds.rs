@@ -1,7 +1,7 @@
 //! The kinds of the values of a column: the reasons why the column is no column of numbers.
 //!
 //! ```text
-//!  12  1.5  1e5      a number       those that a numeric type would not give back are marked: 1.10  007
+//!  12  1.5  1e5      a number       numbers that a numeric type would change are marked: 1.10  007
 //!  NA  \N  -         a NULL marker  as other programs write NULL
 //!  1,234  3,14       a number in another notation, which a setting reads
 //!  2024-01-31        a date
@@ -78,7 +78,7 @@ enum First {
     Other,
     Marker,
     Noted,
-    /// A number whose text is not what the shortest printers print: `1.10`.
+    /// A number that printers with the fewest digits write in another way: `1.10`.
     Odd,
     /// An integer that no float holds.
     Unheld,
@@ -105,7 +105,7 @@ pub struct Kinds {
     pub others: u64,
     /// The number of values that are numbers in another notation.
     pub noted: u64,
-    /// `true` if the column is text by far, and its values are no longer counted.
+    /// `true` if the column is mostly text, so that its values are no longer counted.
     pub given_up: bool,
     /// `true` if the column has codes: numbers that begin with a zero or a plus.
     pub has_codes: bool,
@@ -208,8 +208,8 @@ impl Kinds {
         self.lacks_form = left > 0 && !self.is_exact;
     }
 
-    /// Counts a value of a sample by its length and first digit, if all of many values so far are dates, or numbers in another notation. Returns
-    /// `false` if the value must be read.
+    /// Counts a value of a sample by its length and first digit, if all of many values so far are dates, or numbers in another notation.
+    /// Returns `false` if the value must be read.
     fn assumes(&mut self, text: &[u8]) -> bool {
         let is_like = text.len() > MARKER_BYTES_MAX && text[0].is_ascii_digit();
         if self.is_exact || !is_like || self.others > 0 || self.dates.max(self.noted) < ASSUMED_MIN {

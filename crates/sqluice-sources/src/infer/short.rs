@@ -11,7 +11,7 @@ const HELD_MAX_DIGITS: u128 = 0x0900_0007_0109_0902_0504_0704_0009_0902;
 /// The evidence of some short values.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Seen {
-    /// A value is not a number.
+    /// `true` if a value is not a number.
     pub(super) no_number: bool,
     pub(super) not_as_r: bool,
     /// Bit `n`: a value has `n` decimals; bit `16 + n`: a value's `n` decimals end in a zero.

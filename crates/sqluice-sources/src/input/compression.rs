@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `1f 8b` | gzip | members one after another are one stream; then zeros may follow, as tapes have them |
 //! | `28 b5 2f fd`, or `5? 2a 4d 18` to be skipped | zstd | frames one after another are one stream |
-//! | those of bzip2, xz, ZIP and others | | an error that names the format (`foreign`) |
+//! | the signatures of bzip2, xz, ZIP and others | | an error that names the format (`foreign`) |
 //!
 //! Invariant: data that ends too early, is damaged, or is followed by other data is an error. The bytes decompressed before the error are
 //! given first.

@@ -1,4 +1,4 @@
-//! Inputs: a path, a URL or standard input becomes a stream of UTF-8 bytes, whatever it is compressed with or encoded in.
+//! Inputs: a path, a URL or standard input becomes a stream of UTF-8 bytes, whatever its compression or encoding.
 //!
 //! ```text
 //!  URL ─────────────┐

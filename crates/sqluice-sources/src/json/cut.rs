@@ -45,7 +45,7 @@ pub(super) struct Cut {
     pub(super) too_long: bool,
 }
 
-/// See the module's description.
+/// The cutter of parts; see the module's description.
 pub(super) struct Cutter {
     text: Text,
     layout: Layout,

@@ -101,7 +101,7 @@ impl ForeignBatches {
     #[allow(unsafe_code, reason = "the promise is the caller's")]
     pub unsafe fn import(&mut self, array: FFI_ArrowArray) -> Result<RecordBatch> {
         self.dictionaries.rewind();
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees that the array is valid.
         let rows = unsafe { imported(array, &self.kind, "", &mut self.dictionaries) };
         let batch = rows.and_then(|rows| self.batch(&rows)).map_err(|fault| {
             let batch = self.batches + 1;
@@ -146,7 +146,7 @@ pub unsafe fn import_column(
     name: &str,
     first_row: u64,
 ) -> Result<ArrayRef> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees that the array is valid.
     let array = unsafe { imported(array, kind, name, &mut Dictionaries::default()) };
     array.map_err(|fault| {
         let place = fault.row.map(|row| format!("row {}", first_row + row as u64 + 1));
@@ -167,7 +167,7 @@ unsafe fn imported(
     if owner.is_released() {
         return Err(whole("the array is released".to_owned()));
     }
-    // SAFETY: as the caller says, and it is not released.
+    // SAFETY: the caller guarantees that the array is valid, and it is not released.
     let node = unsafe { Node::root(&owner, kind) };
     node.check().map_err(whole)?;
     let rows = Level::rows(node.length());

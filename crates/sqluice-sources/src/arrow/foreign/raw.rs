@@ -162,7 +162,7 @@ impl<'a> Node<'a> {
     /// Returns a child. [`Node::check`] must have found the child.
     pub(super) fn child(self, index: usize) -> Node<'a> {
         let raw = self.child_pointer(index).expect("the array was checked");
-        // SAFETY: a pointer of the array that is not NULL is valid, as the caller of `root` says, and lives as long as the owner.
+        // SAFETY: a pointer of the array that is not NULL is valid, as the caller of `root` guarantees, and lives as long as the owner.
         Node { raw: unsafe { &*raw.as_ptr() }, kind: self.child_kinds()[index], owner: self.owner }
     }
 
@@ -197,7 +197,7 @@ impl<'a> Node<'a> {
         let Some(pointer) = self.pointer(buffer) else {
             return Err(format!("its buffer {buffer} is missing"));
         };
-        // SAFETY: the buffer has these bytes, as the caller says, until its owner is dropped.
+        // SAFETY: the buffer has these bytes, as the caller guarantees, until its owner is dropped.
         Ok(unsafe { Buffer::from_custom_allocation(pointer.add(start), len, Arc::clone(self.owner) as _) })
     }
 
@@ -307,7 +307,7 @@ impl<'a> Node<'a> {
         let buffers = usize::try_from(self.raw.n_buffers).unwrap_or(0);
         numbers.extend([self.length(), self.offset(), self.raw.null_count as usize, buffers]);
         if !self.raw.buffers.is_null() {
-            // SAFETY: the list has so many pointers.
+            // SAFETY: the list has `n_buffers` pointers.
             let buffers = unsafe { slice::from_raw_parts(self.raw.buffers, buffers) };
             numbers.extend(buffers.iter().map(|buffer| buffer.addr()));
         }

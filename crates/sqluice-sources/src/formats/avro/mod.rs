@@ -140,7 +140,7 @@ fn damaged(message: String, fault: Fault) -> Error {
 /// A file that is read from start to end.
 struct Input<R> {
     reader: BufReader<R>,
-    /// The bytes that are not read yet.
+    /// The number of bytes that are not read yet.
     left: u64,
 }
 

@@ -25,7 +25,7 @@ pub(super) enum Cell {
 /// The result of reading a file.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Outcome {
-    /// The names of the columns, and the types that they are declared with.
+    /// The names and declared types of the columns.
     pub(super) columns: Vec<(String, Option<&'static str>)>,
     pub(super) rows: Vec<Vec<Cell>>,
     /// The errors of the bad rows.

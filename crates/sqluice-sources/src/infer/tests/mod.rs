@@ -12,7 +12,7 @@ use proptest::test_runner::TestRunner;
 use super::Inferred;
 use print::{has_printer, stored};
 
-/// The slow twin of the rules, word for word.
+/// Returns the type of a column by the rules, word for word: the slow twin.
 fn slow(values: &[String]) -> Inferred {
     if values.is_empty() {
         Inferred::Text

@@ -106,7 +106,7 @@ impl Wrap {
     }
 }
 
-/// The slow twin: decodes byte by byte. Returns the text before the first bad byte, and the place of that byte in the text and the file.
+/// Decodes byte by byte: the slow twin. Returns the text before the first bad byte, and the place of that byte in the text and the file.
 fn slow(encoding: &'static Encoding, bytes: &[u8]) -> (String, Option<Place>) {
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let mut text = String::new();

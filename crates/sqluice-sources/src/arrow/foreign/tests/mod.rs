@@ -75,7 +75,7 @@ fn legal_arrays_with_garbage_that_no_row_has_are_read_unchanged() {
         // The second import knows the dictionaries.
         for _ in 0..2 {
             let array = memory.ffi(&tree, &mut Rng::with_seed(seed));
-            // SAFETY: it is an array of the interface whose buffers have their true sizes.
+            // SAFETY: `array` is an array of the interface whose buffers have their true sizes.
             let batch = unsafe { batches.import(array) };
             let batch = batch.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{tree:#?}"));
             let rows: Vec<Read> = (0..tree.length).map(|row| tree.read(row)).collect();
@@ -100,7 +100,7 @@ fn corrupted_arrays_are_refused_or_have_the_values_that_a_slow_reader_finds() {
         let mut memory = Memory::default();
         let mut batches = ForeignBatches::new(&Schema::new(fields(&tree)));
         let array = memory.ffi(&tree, rng);
-        // SAFETY: it is an array of the interface whose buffers have their true sizes.
+        // SAFETY: `array` is an array of the interface whose buffers have their true sizes.
         let batch = match unsafe { batches.import(array) } {
             Ok(batch) => batch,
             Err(error) => {
