@@ -1,10 +1,10 @@
-//! Short byte strings at the end of a buffer: most values of a table are shorter than what a call of `memcpy` costs.
+//! Short byte strings at the end of a buffer: most values of a table are so short that a call of `memcpy` costs more than the copy.
 
-/// Appends the first `len` bytes of `from`. Of those behind them some may be read, so a longer `from` is faster: 16 or 32 bytes
-/// are copied at once, and the rest is taken back.
+/// Appends the first `len` bytes of `from`. Bytes behind them may be read, so a longer `from` is faster: 16 or 32 bytes are copied at once,
+/// and the vector is then truncated.
 ///
 /// # Panics
-/// When `from` is shorter.
+/// If `from` is shorter.
 #[inline]
 pub fn append_start(out: &mut Vec<u8>, from: &[u8], len: usize) {
     let end = out.len() + len;
@@ -34,7 +34,7 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
-/// The digits of the largest number.
+/// The number of digits of the largest number.
 const DIGITS_MAX: usize = 20;
 
 /// Appends the digits of a number.
@@ -44,7 +44,7 @@ pub fn append_digits(out: &mut Vec<u8>, number: u64) {
     append_padded(out, number, digits);
 }
 
-/// Appends the last `digits` digits of a number, at most 20, with zeros before them where it has fewer.
+/// Appends the last `digits` digits of a number, at most 20, with zeros before a shorter number.
 #[inline]
 pub fn append_padded(out: &mut Vec<u8>, mut number: u64, digits: usize) {
     let start = out.len();
@@ -62,7 +62,7 @@ pub fn append_padded(out: &mut Vec<u8>, mut number: u64, digits: usize) {
     out.truncate(start + digits);
 }
 
-/// Whether any byte passes a test: looks at whole blocks, which compilers make vector code of.
+/// Returns `true` if any byte passes a test. Looks at whole blocks, for which compilers generate vector code.
 #[inline]
 pub fn has_any(bytes: &[u8], test: impl Fn(u8) -> bool) -> bool {
     let in_block = |block: &[u8]| block.iter().fold(0, |any, byte| any | u8::from(test(*byte))) != 0;

@@ -1,13 +1,13 @@
 //! Batches: a few thousand rows, column by column, borrowed from their producer.
 //!
-//! The one thing that passes from a source to the encoder. A column is a slice of numbers or a way to find byte strings
-//! in a buffer: a parser's, an Arrow array's, a generator's. Nothing is copied to make one.
+//! Batches pass from sources to the encoder. A column is a slice of numbers, or the positions of byte strings in a buffer of a parser, an
+//! Arrow array or a generator. Nothing is copied to make a column.
 
 use std::ops::Range;
 
 pub use sqluice_format::value::Value;
 
-/// Rows that a batch should have at most: what they need in scratch space stays in the second-level cache.
+/// The largest number of rows of a batch: its scratch space stays in the second-level cache.
 pub const ROWS_MAX: usize = 1024;
 
 /// Some rows.
@@ -15,23 +15,23 @@ pub const ROWS_MAX: usize = 1024;
 pub struct Batch<'a> {
     /// The number of rows.
     pub rows: usize,
-    /// One for each column of the table, in its order.
+    /// The columns, in the order of the table's columns.
     pub columns: Vec<Column<'a>>,
 }
 
-/// One column's values.
+/// The values of one column.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'a> {
-    /// The values; where `validity` says NULL, anything.
+    /// The values. A value that is NULL by `validity` may be anything.
     pub values: Values<'a>,
-    /// Which values are not NULL; `None`: all of them.
+    /// The bitmap of the values that are not NULL; `None`: no value is NULL.
     pub validity: Option<Bitmap<'a>>,
 }
 
-/// Values of one class, or of any.
+/// Values of one class, or of any class.
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'a> {
-    /// All NULL.
+    /// NULLs only.
     Null,
     /// Integers.
     Int(&'a [i64]),
@@ -41,41 +41,41 @@ pub enum Values<'a> {
     Text(Bytes<'a>),
     /// Blobs.
     Blob(Bytes<'a>),
-    /// Mixed.
+    /// Values of any class.
     Any(&'a [Value<'a>]),
 }
 
 /// A column of byte strings.
 #[derive(Clone, Copy, Debug)]
 pub struct Bytes<'a> {
-    /// Where the strings lie.
+    /// The buffer of the strings.
     pub data: &'a [u8],
     /// The part of `data` that each value takes.
     pub spans: Spans<'a>,
 }
 
-/// How byte strings are found in their buffer.
+/// The positions of byte strings in their buffer.
 #[derive(Clone, Copy, Debug)]
 pub enum Spans<'a> {
-    /// One after another, each of this many bytes.
+    /// Strings one after another, each of this number of bytes.
     Fixed(usize),
     /// String `i` is from `offsets[i]` to `offsets[i + 1]`, in bytes.
     Offsets(&'a [u32]),
-    /// Anywhere.
+    /// Strings at any positions.
     Anywhere(&'a [Span]),
 }
 
-/// Part of a buffer.
+/// A part of a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// Where it begins, in bytes.
+    /// The offset of the first byte.
     pub start: u32,
-    /// How long it is, in bytes.
+    /// The number of bytes.
     pub len: u32,
 }
 
 impl Span {
-    /// From its first byte to the one after its last.
+    /// Returns the range of the span's bytes.
     #[inline]
     pub fn range(self) -> Range<usize> {
         let start = self.start as usize;
@@ -83,12 +83,12 @@ impl Span {
     }
 }
 
-/// One bit a row, from the lowest bit of the first word on; set: the value is not NULL.
+/// A bitmap with a bit for each row, from the lowest bit of the first word on. A set bit: the value is not NULL.
 #[derive(Clone, Copy, Debug)]
 pub struct Bitmap<'a>(pub &'a [u64]);
 
 impl Bitmap<'_> {
-    /// Bit `row`.
+    /// Returns bit `row`.
     #[inline]
     pub fn get(self, row: usize) -> bool {
         self.0[row / 64] >> (row % 64) & 1 == 1
@@ -96,13 +96,13 @@ impl Bitmap<'_> {
 }
 
 impl<'a> Bytes<'a> {
-    /// String `row`.
+    /// Returns string `row`.
     #[inline]
     pub fn get(self, row: usize) -> &'a [u8] {
         &self.data[self.range(row)]
     }
 
-    /// Where string `row` lies in `data`.
+    /// Returns the range of string `row` in `data`.
     #[inline]
     pub fn range(self, row: usize) -> Range<usize> {
         match self.spans {
@@ -114,15 +114,15 @@ impl<'a> Bytes<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// A column without NULLs.
+    /// Creates a column without NULLs.
     pub const fn new(values: Values<'a>) -> Column<'a> {
         Column { values, validity: None }
     }
 
-    /// All NULL.
+    /// The column of NULLs.
     pub const NULL: Column<'static> = Column::new(Values::Null);
 
-    /// The value of `row`. The slow way: encoders go column by column.
+    /// Returns the value of `row`. This is the slow way: encoders go column by column.
     #[inline]
     pub fn get(&self, row: usize) -> Value<'a> {
         if self.validity.is_some_and(|validity| !validity.get(row)) {
@@ -143,7 +143,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// A value for a message, cut short.
+/// Describes a value in a message, cut short.
 pub fn describe(value: &Value<'_>) -> String {
     const CHARACTERS_MAX: usize = 60;
     match value {

@@ -1,10 +1,10 @@
-//! A checksum of a database's pages: proof that two files, or a file and a run that wrote none, are the same bytes.
+//! A checksum of a database's pages: proof that two files, or a file and a run that wrote no file, have the same bytes.
 //!
-//! The sum, modulo 2⁶⁴, of a hash of each page and its number, so pages may be added in any order. The lock-byte page,
-//! which holds nothing, is left out. It detects accidental changes, not forgeries: it is no cryptographic hash.
+//! The checksum is the sum, modulo 2⁶⁴, of a hash of each page and its number, so pages may be added in any order. The lock-byte page,
+//! which has no content, is left out. The checksum detects accidental changes, not forgeries: it is no cryptographic hash.
 //!
-//! A page's hash is [XXH3](https://xxhash.com) (64 bits, no seed) of its bytes; the hash of that and the page number is XXH3 of the eight
-//! bytes of the page's hash, the least first, with the number as seed.
+//! The hash of a page is [XXH3](https://xxhash.com) (64 bits, no seed) of its bytes. The hash of a page and its number is XXH3 of the eight
+//! bytes of the page's hash, the least significant byte first, with the number as seed.
 
 use sqluice_format::page::Geometry;
 use twox_hash::XxHash3_64;
@@ -18,7 +18,7 @@ pub struct Checksum(u64);
 pub struct PageHash(u64);
 
 impl PageHash {
-    /// The hash of a page.
+    /// Returns the hash of a page.
     #[inline]
     pub fn of(page: &[u8]) -> PageHash {
         PageHash(XxHash3_64::oneshot(page))
@@ -38,26 +38,27 @@ impl Checksum {
         self.0 = self.0.wrapping_add(other.0);
     }
 
-    /// The sum as a number.
+    /// Returns the sum as a number.
     pub fn to_sum(self) -> u64 {
         self.0
     }
 
-    /// The checksum with that sum.
+    /// Creates the checksum with the given sum.
     pub fn of_sum(sum: u64) -> Checksum {
         Checksum(sum)
     }
 
-    /// The sum as 16 hexadecimal digits.
+    /// Returns the sum as 16 hexadecimal digits.
     pub fn to_hex(self) -> String {
         format!("{:016x}", self.0)
     }
 }
 
-/// The sum over the pages 1 to `page_count`, which `read` puts into the given buffer: in their order, without the lock-byte page.
+/// Returns the checksum of the pages 1 to `page_count`, without the lock-byte page. `read` fills the given buffer with a page; pages are
+/// read in order.
 ///
 /// # Errors
-/// When `read` fails.
+/// If `read` fails.
 pub fn of_pages<E>(
     geometry: Geometry,
     page_count: u32,

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// Refuses SQLite's name for a database in memory: only files can be written.
 ///
 /// # Errors
-/// When `target` is `:memory:`.
+/// If `target` is `:memory:`.
 pub fn refuse_memory(target: &Path) -> Result<()> {
     if target != Path::new(":memory:") {
         return Ok(());
@@ -19,10 +19,10 @@ pub fn refuse_memory(target: &Path) -> Result<()> {
         .hint("name a file; ./:memory: is one"))
 }
 
-/// The URI of a file that no program writes any more: SQLite takes no locks on it, and looks for no journal.
+/// Returns the URI of a file that no program writes any more: SQLite takes no locks on it, and looks for no journal.
 ///
 /// # Errors
-/// When the working directory, which a relative path begins in, is not known.
+/// If `path` is relative and the working directory is not known.
 pub fn immutable_uri(path: &Path) -> Result<String> {
     let path = std::path::absolute(path).map_err(|e| Error::read(path, e))?;
     let mut uri = String::from("file:");

@@ -14,7 +14,7 @@ use crate::settings::{Declaration, Setting, Taker, Verb};
 /// A number of rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RowCount {
-    /// This number, for the table of that name or for each that is not named.
+    /// This number, for the named table, or for each table without a number of its own.
     Count(Option<String>, u64),
     /// This number for each row of the table's parent.
     PerParent(String, f64),
@@ -44,7 +44,7 @@ pub enum Value {
     Texts(Vec<String>),
     /// Columns, each with a text.
     Pairs(Vec<(String, String)>),
-    /// Columns, each with the words for true and false if there are such.
+    /// Columns, each with the words for true and false, if given.
     Booleans(Vec<(String, Option<(String, String)>)>),
     /// Row counts.
     RowCounts(Vec<RowCount>),
@@ -54,7 +54,7 @@ pub enum Value {
 
 /// A type that a value can be read as.
 pub trait FromValue: Sized {
-    /// Returns the value as this type; `None`: it is of another kind.
+    /// Returns the value as this type; `None`: the value is of another kind.
     fn from_value(value: &Value) -> Option<Self>;
 }
 
@@ -95,16 +95,16 @@ impl Value {
     /// Returns the value as the type of a field.
     ///
     /// # Errors
-    /// When the value is of another kind: the declaration of the setting and the options disagree.
+    /// If the value is of another kind: the declaration of the setting and the options disagree.
     pub fn to<T: FromValue>(&self) -> Result<T> {
         T::from_value(self)
             .ok_or_else(|| Error::usage(format!("{self:?} is not a {}", std::any::type_name::<T>())))
     }
 
-    /// Returns what the value means, which is one of several words.
+    /// Returns the meaning of a value that is one of several words.
     ///
     /// # Errors
-    /// When the value is none of the words.
+    /// If the value is none of the words.
     pub fn word<T: Copy>(&self, setting: Setting, words: &[(&str, T)]) -> Result<T> {
         let given: String = self.to()?;
         words.iter().find(|(word, _)| *word == given).map(|(_, meaning)| *meaning).ok_or_else(|| {
@@ -162,7 +162,7 @@ impl Given {
     /// Sets all settings that options take, each in the first of the `options` that has its field.
     ///
     /// # Errors
-    /// When a value makes no sense.
+    /// If a value makes no sense.
     pub fn hand_over(&self, options: &mut [&mut dyn TakesSettings]) -> Result<()> {
         for (setting, value) in &self.values {
             let taker = self.verb.declaration(*setting).map(|declaration| declaration.taker);
@@ -214,6 +214,6 @@ pub trait TakesSettings {
     /// Sets the field of a setting. Returns `false` if there is no such field.
     ///
     /// # Errors
-    /// When the value makes no sense.
+    /// If the value makes no sense.
     fn set(&mut self, setting: Setting, value: &Value) -> Result<bool>;
 }

@@ -1,17 +1,17 @@
-//! What all of sqluice shares: errors and progress, values and batches of rows, schemas, and what a source of rows is.
+//! The code that all of sqluice shares: errors and progress, values and batches of rows, schemas, and the interface of sources of rows.
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
 //! * `setters`: builder methods of option structs; [`waits`]: waits that no option sets
-//! * [`size`]: bytes, in words; [`similar`]: names that a misspelled one may mean; [`checksum`]: of the pages of a file; [`splitmix`]: random numbers;
-//!   [`append`]: short byte strings and digits
+//! * [`size`]: bytes, in words; [`similar`]: suggestions for misspelled names; [`checksum`]: of the pages of a file; [`splitmix`]: random
+//!   numbers; [`append`]: short byte strings and digits
 //! * [`affinity`]: values as SQLite converts them for a column
 //! * [`settings`]: the settings of all verbs, each declared once
-//! * [`error`]: what went wrong, where, and what to do; [`progress`]: what runs are watched by, and what ends them
+//! * [`error`]: errors with their places and hints; [`progress`]: progress and cancellation of runs
 //! * [`given`]: values that are given for settings, and the options that take them
 //! * [`remote`]: files behind URLs
-//! * [`batch`]: rows, column by column; [`sqlite_error`]: errors of SQLite as errors of sqluice; [`database_path`]: how SQLite
-//!   reads the name of a database
+//! * [`batch`]: rows, column by column; [`sqlite_error`]: errors of SQLite as errors of sqluice; [`database_path`]: names of databases as
+//!   SQLite reads them
 //! * [`schema`]: tables and indexes, as SQLite declares them
 //! * [`source`]: sources of rows; [`rows`]: rows in memory as a table of SQLite
 

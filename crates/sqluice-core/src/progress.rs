@@ -1,4 +1,4 @@
-//! How a run is watched and stopped. The library draws nothing; the caller may.
+//! Progress and cancellation of runs. The library draws nothing; the caller may.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,18 +6,18 @@ use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
 
-/// Watches a run.
+/// A watcher of a run.
 ///
-/// Contract: methods are called from any thread, some thousand times a second at most; they return at once, never
-/// panic, and nothing that they do changes what is written.
+/// Contract: methods are called from any thread, at most some thousand times a second. They return at once, never panic, and do nothing
+/// that changes the written data.
 pub trait Progress: Send + Sync {
-    /// A new phase begins ("write", "check", ...) that will handle `total` of whatever [`Progress::advance`] counts, if
-    /// that is known.
+    /// Reports that a new phase begins ("write", "check", ...). `total` is the total of the amounts that [`Progress::advance`] will report,
+    /// if it is known.
     fn phase(&self, name: &str, total: Option<Amount>) {
         let _ = (name, total);
     }
 
-    /// Reports that `done` more is done.
+    /// Reports that `done` more rows or bytes are done.
     fn advance(&self, done: Amount) {
         let _ = done;
     }
@@ -26,19 +26,19 @@ pub trait Progress: Send + Sync {
 /// Rows, and bytes of input or output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// Rows.
+    /// The number of rows.
     pub rows: u64,
-    /// Bytes.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
-/// Watches nothing.
+/// A watcher that does nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
 impl Progress for Silent {}
 
-/// What surrounds a run: the progress that watches it, and the flag that stops it. The default context is silent and is never cancelled.
+/// The surroundings of a run: the progress that watches it, and the flag that stops it. The default context is silent and never cancelled.
 ///
 /// ```
 /// use sqluice_core::progress::{Cancel, Context};
@@ -91,7 +91,7 @@ impl fmt::Debug for Context<'_> {
     }
 }
 
-/// A flag that asks a run to stop; clones share it.
+/// A flag that asks a run to stop. Clones share the flag.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel {
     flag: Arc<AtomicBool>,
@@ -107,18 +107,17 @@ struct Parent {
 }
 
 impl Cancel {
-    /// A flag that is not set.
+    /// Creates a flag that is not set.
     pub fn new() -> Cancel {
         Cancel::default()
     }
 
-    /// Asks the run to stop. It removes what it has written and returns
-    /// [`ErrorKind::Interrupted`](crate::error::ErrorKind::Interrupted).
+    /// Asks the run to stop. The run removes its output and returns [`ErrorKind::Interrupted`](crate::error::ErrorKind::Interrupted).
     pub fn cancel(&self) {
         self.flag.store(true, Ordering::Relaxed);
     }
 
-    /// Returns a flag of its own that also counts as set while this flag does.
+    /// Returns a new flag that also counts as set while this flag is set.
     #[must_use]
     pub fn child(&self) -> Cancel {
         let child = Cancel::new();
@@ -137,12 +136,12 @@ impl Cancel {
         }
     }
 
-    /// Takes back what [`Cancel::cancel`] asked for.
+    /// Undoes [`Cancel::cancel`].
     pub fn reset(&self) {
         self.flag.store(false, Ordering::Relaxed);
     }
 
-    /// The flag itself, for a signal handler.
+    /// Returns the atomic flag, for a signal handler.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)
     }
@@ -150,7 +149,7 @@ impl Cancel {
     /// Returns an error once the flag is set.
     ///
     /// # Errors
-    /// When the run should stop.
+    /// If the run should stop.
     pub fn check(&self) -> Result<()> {
         if self.is_set() { Err(Error::interrupted()) } else { Ok(()) }
     }

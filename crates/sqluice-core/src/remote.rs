@@ -1,6 +1,6 @@
-//! Files behind URLs: what sources need of them, and how a URL differs from a path.
+//! Files behind URLs: the interface that sources need, and the recognition of URLs.
 //!
-//! This crate opens none: the crate `sqluice-remote` does, with the feature `cloud`.
+//! This crate opens no URLs: the crate `sqluice-remote` does, with the feature `cloud`.
 
 use std::fmt;
 use std::io::Read;
@@ -12,16 +12,16 @@ use crate::error::{Error, Result, Setting};
 use crate::given::{TakesSettings, Value};
 use crate::waits;
 
-/// The schemes of URLs that are read.
+/// The supported schemes of URLs.
 pub const SCHEMES: [&str; 5] = ["s3", "gs", "az", "https", "http"];
 
 /// The limits on the time and the number of tries of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestLimits {
-    /// The time that a server may send nothing, all tries of a request together. The default is two minutes.
+    /// The longest silence of a server, over all tries of a request together. The default is two minutes.
     pub timeout: Duration,
-    /// The number of times that a request is sent again if it fails for now, such as by a broken connection. What arrived before counts: a read goes on where it
-    /// broke off, and its tries are counted anew. The default is 20.
+    /// The number of tries of a request after a temporary failure, such as a broken connection. A read goes on where it broke off, and if
+    /// bytes have arrived, the tries are counted anew. The default is 20.
     pub retries: u32,
 }
 
@@ -48,60 +48,60 @@ impl TakesSettings for RequestLimits {
     }
 }
 
-/// Receives the bytes of a range, or why they could not be read.
+/// A receiver of the bytes of a range, or of the error.
 pub type Fetched = Box<dyn FnOnce(Result<Vec<u8>>) + Send>;
 
-/// A file behind a URL. All of its calls block, and end early when the run is cancelled.
+/// A file behind a URL. All calls block, and end early if the run is cancelled.
 pub trait RemoteFile: fmt::Debug + Send + Sync {
-    /// Its URL without credentials; for messages.
+    /// Returns the URL without credentials, for messages.
     fn name(&self) -> &Path;
 
-    /// Its size, if the server says it.
+    /// Returns the size, if the server declares it.
     fn bytes(&self) -> Option<u64>;
 
-    /// Whether ranges of it can be read, and all of it more than once with the same result.
+    /// Returns `true` if ranges can be read, and the file can be read more than once with the same result.
     fn has_ranges(&self) -> bool;
 
-    /// An error once the run is cancelled.
+    /// Checks for cancellation.
     ///
     /// # Errors
-    /// When it is.
+    /// If the run is cancelled.
     fn check(&self) -> Result<()>;
 
-    /// Begins to read a range; `done` is called by another thread.
+    /// Starts to read a range. Another thread calls `done`.
     fn fetch(&self, range: Range<u64>, done: Fetched);
 
     /// Reads a range.
     ///
     /// # Errors
-    /// When the range can't be read, or the file has changed since it was opened.
+    /// If the range can't be read, or the file has changed since it was opened.
     fn read(&self, range: Range<u64>) -> Result<Vec<u8>>;
 
-    /// Reads all of it from the start, a few blocks ahead.
+    /// Reads the whole file from the start, a few blocks ahead.
     ///
     /// # Errors
-    /// When it can't be read. The errors of the reader hold an [`Error`].
+    /// If the file can't be read. The errors of the reader hold an [`Error`].
     fn stream(&self) -> Result<Box<dyn Read + Send>>;
 }
 
-/// The scheme of a path that is a URL of a scheme in [`SCHEMES`].
+/// Returns the scheme of a path that is a URL with a scheme in [`SCHEMES`].
 pub fn scheme(path: &Path) -> Option<&str> {
     let (scheme, _) = path.to_str()?.split_once("://")?;
     SCHEMES.contains(&scheme).then_some(scheme)
 }
 
-/// Whether a path is a URL of a scheme in [`SCHEMES`].
+/// Returns `true` if a path is a URL with a scheme in [`SCHEMES`].
 pub fn is_url(path: &Path) -> bool {
     scheme(path).is_some()
 }
 
-/// A URL without what may be secret in it: user, password, query and fragment. A path is returned as it is.
+/// Returns a URL without its secrets: user, password, query and fragment. A path is returned as it is.
 pub fn without_secrets(path: &Path) -> PathBuf {
     let Some((scheme, rest)) = path.to_str().filter(|_| is_url(path)).and_then(|url| url.split_once("://"))
     else {
         return path.to_owned();
     };
-    // Names of objects may have any of these characters: only the URLs of web servers have queries.
+    // Names of objects may have any of these characters: only URLs of web servers have queries.
     if !scheme.starts_with("http") {
         return path.to_owned();
     }
@@ -111,7 +111,7 @@ pub fn without_secrets(path: &Path) -> PathBuf {
     PathBuf::from(format!("{scheme}://{host}{path}"))
 }
 
-/// The error for a URL where URLs are not supported.
+/// Returns the error for a URL in a build that does not support URLs.
 pub fn not_supported(path: &Path) -> Error {
     let name = without_secrets(path);
     let what = format!("{} is a URL, and this build reads and writes only files", name.display());

@@ -1,6 +1,6 @@
-//! Names that a misspelled one may mean.
+//! Suggestions for misspelled names.
 
-/// A hint about a name that is not among `names`: the nearest one, and all.
+/// Returns a hint about a name that is not among `names`: the nearest name, and all names.
 pub fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
     let all = names.clone().collect::<Vec<_>>().join(", ");
     match nearest(name, names) {
@@ -9,12 +9,13 @@ pub fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Str
     }
 }
 
-/// The nearest of `names`, if at most a third of its letters, or two, have to be changed.
+/// Returns the nearest of `names`, if at most two letters, or a third of the letters, differ.
 pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     nearest_within(2.max(name.len() / 3), name, names)
 }
 
-/// The nearest of `names`, if at most `distance_max` letters have to be changed, added or left out (Levenshtein), whatever their case.
+/// Returns the nearest of `names`, if at most `distance_max` letters must be changed, added or left out (Levenshtein). Case does not
+/// matter.
 pub fn nearest_within<'n>(
     distance_max: usize,
     name: &str,

@@ -1,8 +1,8 @@
-//! Sizes as people read them.
+//! Sizes in the form that people read.
 
 use std::fmt;
 
-/// Bytes, shown in the unit that suits them: `{}` has three digits after the point, `{:.1}` as many as it says.
+/// A number of bytes, shown in a suitable unit: `{}` has three digits after the point, `{:.1}` one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bytes(pub u64);
 
@@ -20,12 +20,12 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// Memory as its setting is given: `{}` has whole MiB, a tenth where that says more, or bytes where even that is nothing.
+/// A size of memory, in the form of its setting: `{}` has MiB, with a tenth unless it is zero, or bytes below a tenth of a MiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mebibytes(pub u64);
 
 impl Mebibytes {
-    /// The number of whole mebibytes that hold that number of bytes.
+    /// Returns the least number of whole mebibytes that hold the given number of bytes.
     pub fn at_least(bytes: u64) -> Mebibytes {
         Mebibytes(bytes.div_ceil(1 << 20) << 20)
     }
@@ -42,7 +42,7 @@ impl fmt::Display for Mebibytes {
     }
 }
 
-/// A whole number with commas between thousands: `1,000,000`.
+/// Formats a whole number with commas between thousands: `1,000,000`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

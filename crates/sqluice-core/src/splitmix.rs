@@ -1,10 +1,10 @@
-//! SplitMix64: random numbers in a few instructions, the same on every machine
-//! ([Steele, Lea, Flood 2014](https://doi.org/10.1145/2714064.2660195)). They are not for secrets.
+//! SplitMix64: random numbers in a few instructions, the same on every machine ([Steele, Lea, Flood
+//! 2014](https://doi.org/10.1145/2714064.2660195)). The numbers are not for secrets.
 
 /// The step of the sequence: 2⁶⁴ divided by the golden ratio, which is odd.
 pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A bijection in which each bit of the result depends on all bits of `x`.
+/// Maps `x` by a bijection in which each bit of the result depends on all bits of `x`.
 #[inline]
 pub const fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -12,7 +12,7 @@ pub const fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Number `index`, counted from 0, of the sequence that begins at seed 0.
+/// Returns number `index`, counted from 0, of the sequence that begins at seed 0.
 #[inline]
 pub const fn nth(index: u64) -> u64 {
     mix(index.wrapping_add(1).wrapping_mul(STEP))
@@ -23,7 +23,7 @@ pub const fn nth(index: u64) -> u64 {
 pub struct SplitMix64(pub u64);
 
 impl SplitMix64 {
-    /// The next number.
+    /// Returns the next number.
     #[inline]
     #[allow(
         clippy::should_implement_trait,
@@ -34,22 +34,22 @@ impl SplitMix64 {
         mix(self.0)
     }
 
-    /// A number from 0 up to `end`, which is excluded and must not be 0.
+    /// Returns a number from 0 to `end`, which is excluded and must not be 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
 
-    /// True once in `n` times, on average.
+    /// Returns `true` once in `n` times, on average.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    /// One of some values.
+    /// Returns one of some values.
     pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len())]
     }
 
-    /// A number from 0 up to 1, which is excluded.
+    /// Returns a number from 0 to 1, which is excluded.
     pub fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }

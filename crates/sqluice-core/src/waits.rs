@@ -1,6 +1,6 @@
-//! The waits of sqluice that no option sets: for another process that uses a file, for a server, until the next line of progress.
+//! The waits that no option sets: for another process that uses a file, for a server, until the next line of progress.
 //!
-//! All of them are scaled by one factor, so that a test need not wait as long as a user does, or waits longer on a crowded machine.
+//! One factor scales all of them: a test need not wait as long as a user, and waits longer on a crowded machine.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -11,7 +11,7 @@ static FACTOR: AtomicU32 = AtomicU32::new(1.0_f32.to_bits());
 /// The largest factor.
 const FACTOR_MAX: f32 = 1000.0;
 
-/// Scales all waits of this process by `factor`, which is at least 0 and at most 1000; returns `false` for others.
+/// Scales all waits of this process by `factor`, which is at least 0 and at most 1000. Returns `false` for other factors.
 #[must_use]
 pub fn scale(factor: f32) -> bool {
     let is_valid = (0.0..=FACTOR_MAX).contains(&factor);
@@ -21,7 +21,7 @@ pub fn scale(factor: f32) -> bool {
     is_valid
 }
 
-/// Returns a wait, scaled.
+/// Returns a wait, scaled by the factor.
 pub fn scaled(wait: Duration) -> Duration {
     wait.mul_f32(f32::from_bits(FACTOR.load(Ordering::Relaxed)))
 }

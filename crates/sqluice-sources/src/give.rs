@@ -1,4 +1,4 @@
-//! Rows to the sink, and those that it refuses one by one.
+//! Gives rows to the sink, and reports the refused rows one by one.
 //!
 //! ```text
 //!  rows    1 2 3 4 5 6       all at once: refused because of 3
@@ -14,24 +14,24 @@ use std::ops::Range;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::source::{BadRow, Refused, RefusedRow, Sink};
 
-/// Rows that are found, and can be given.
+/// Rows that are found, and can be given to a sink.
 pub(super) trait GivenRows {
-    /// Gives some of them to the sink.
+    /// Gives some of the rows to the sink.
     fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused>;
 
-    /// A row that the sink does not take because of a column, with its place.
+    /// Returns the bad row for a row that the sink refuses because of a column, with its place.
     fn refused(&mut self, row: usize, column: usize, error: Error) -> BadRow;
 }
 
-/// Gives `rows` rows to the sink: at once, and those that it refuses one by one, between the runs of the others. It does not get those that
-/// are `refused` before, in their order.
+/// Gives `rows` rows to the sink: all at once, or, if the sink refuses some, one by one between the runs of the others. The rows in
+/// `refused` are not given; they are reported in order.
 pub(super) fn give(
     rows: usize,
     mut refused: Vec<RefusedRow>,
     found: &mut dyn GivenRows,
     sink: &mut dyn Sink,
 ) -> Result<()> {
-    // Those that are not reported yet, in reverse order.
+    // The refused rows that are not reported yet, in reverse order.
     refused.reverse();
     let mut from = 0;
     while from < rows {

@@ -1,11 +1,12 @@
-//! What rows come from: files of CSV, JSON, Arrow and Parquet, and the tables of TPC-H, as sources of batches; and the types that
-//! the values of their columns have.
+//! The sources of rows: files of CSV, JSON, Arrow and Parquet, and the tables of TPC-H, as sources of batches; and the inference of column
+//! types from values.
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
 //! * `input`: files and pipes as UTF-8 text, decompressed
-//! * `convert`: text of other forms as dates, booleans and numbers; `infer`: the types that values have
-//! * `needles`: bytes that matter, found as bits; `text`: what sources of text share; `give`: rows to the sink, refused ones one by one
+//! * `convert`: text of other forms as dates, booleans and numbers; `infer`: the types of columns, inferred from their values
+//! * `needles`: the search for some bytes in a block; `text`: the code that text sources share; `give`: gives rows to the sink, and reports
+//!   refused rows
 //! * `csv`, `json`, `arrow`, `parquet`, `tpch`: the parsers of each format
 //! * `formats`: the formats of files that can be loaded
 

@@ -1,20 +1,20 @@
-//! Which bytes of a block are one of a few, as bits.
+//! The search of a block for a few bytes: the positions of the bytes, as bits.
 //!
-//! On x86-64 an instruction gathers the bits of a comparison, which compilers do not find by themselves: of 16 bytes where there is only
-//! SSE2, as everywhere, and of 32 where there is AVX2. The compiler takes calls of them for unsafe.
+//! An x86-64 instruction gathers the bits of a comparison, which compilers do not find by themselves: of 16 bytes with SSE2, which every
+//! processor has, and of 32 bytes with AVX2. Calls of these instructions are `unsafe`.
 
 #![cfg_attr(target_arch = "x86_64", allow(unsafe_code, reason = "calls that have no safe form"))]
 
-/// Where a block has needles.
+/// The positions of needles in a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Masks {
-    /// One of them.
+    /// The positions of all needles.
     pub(crate) all: u64,
-    /// The first of them.
+    /// The positions of the first needle.
     pub(crate) first: u64,
 }
 
-/// The masks of as many blocks as `masks` has room for.
+/// Computes the masks of as many blocks as `masks` has room for.
 pub(crate) fn masks<const N: usize>(blocks: &[[u8; 64]], needles: [u8; N], masks: &mut [Masks]) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
@@ -48,7 +48,7 @@ fn many_by_avx2<const N: usize>(blocks: &[[u8; 64]], needles: [u8; N], masks: &m
     }
 }
 
-/// Where a block has one of the needles.
+/// Returns the positions of needles in a block.
 #[inline]
 pub(crate) fn mask<const N: usize>(block: &[u8; 64], needles: [u8; N]) -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -78,7 +78,7 @@ fn by_sse2<const N: usize>(block: &[u8; 64], needles: [u8; N]) -> u64 {
     bits
 }
 
-/// The same on any processor.
+/// Returns the same bits as [`mask`], on any processor.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline]
 fn plain<const N: usize>(block: &[u8; 64], needles: [u8; N]) -> u64 {
@@ -93,7 +93,7 @@ fn plain<const N: usize>(block: &[u8; 64], needles: [u8; N]) -> u64 {
     words.fold(0, |mask, (index, word)| mask | gather(word) << (index * 8))
 }
 
-/// Which of 16 bytes end a run of characters within a JSON string: a quote, a backslash or a control character.
+/// Returns the positions of the bytes that end a run of characters within a JSON string: quotes, backslashes and control characters.
 #[inline]
 pub(crate) fn string_ends(block: &[u8; 16]) -> u32 {
     #[cfg(target_arch = "x86_64")]
@@ -118,7 +118,7 @@ fn string_ends_by_sse2(block: &[u8; 16]) -> u32 {
     _mm_movemask_epi8(any).cast_unsigned()
 }
 
-/// The same on any processor.
+/// Returns the same bits as [`string_ends`], on any processor.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline]
 fn plain_string_ends(block: &[u8; 16]) -> u32 {

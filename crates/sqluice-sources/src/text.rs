@@ -1,4 +1,4 @@
-//! What all sources of text share: the text as it arrives, how much of it was read, and buffers that are reused.
+//! The code that all sources of text share: the text as it arrives, the number of bytes that were read, and reused buffers.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use sqluice_core::progress::Amount;
 
 use crate::input::likely_encoding;
 
-/// A place in the text.
+/// A position in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Position {
-    /// Counted from 0.
+    /// The byte, counted from 0.
     pub(super) byte: u64,
     /// The physical line, counted from 1. Lines end with LF, CRLF or CR, also within quotes.
     pub(super) line: u64,
@@ -22,7 +22,7 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// As messages name it.
+    /// Returns the place for messages.
     pub(super) fn place(self, file: &Path) -> Place {
         Place {
             file: file.to_owned(),
@@ -32,7 +32,7 @@ impl Position {
         }
     }
 
-    /// Goes past `text`, of which lines end with LF.
+    /// Advances past `text`, whose lines end with LF.
     pub(super) fn advance(&mut self, text: &[u8]) {
         self.byte += text.len() as u64;
         let mut line = text;
@@ -41,33 +41,33 @@ impl Position {
             self.column = 1;
             line = &text[last + 1..];
         }
-        // The bytes that are not the first of a character of UTF-8 don't count.
+        // Only the first byte of a UTF-8 character counts.
         self.column += line.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u64;
     }
-    /// The place behind some text, of which lines end with LF.
+    /// Returns the position behind some text, whose lines end with LF.
     pub(super) fn later(mut self, text: &[u8]) -> Position {
         self.advance(text);
         self
     }
 }
 
-/// The text as it arrives, read a part at a time.
+/// The text as it arrives, read one part at a time.
 pub(super) struct Text {
     input: Box<dyn Read + Send>,
-    /// For messages.
+    /// The name of the file in messages.
     pub(super) file: PathBuf,
-    /// Read, but in no part yet.
+    /// The bytes that are read, but not in a part yet.
     pub(super) rest: Vec<u8>,
-    /// Where `rest` begins.
+    /// The position of the start of `rest`.
     pub(super) at: Position,
-    /// All is read that will be.
+    /// `true` if no more text will be read.
     pub(super) ended: bool,
-    /// The error, if the input did not end. Reported after what was read before.
+    /// The error, if the input failed. It is reported after the text that was read before it.
     pub(super) failed: Option<Error>,
 }
 
 impl Text {
-    /// `file` is named in messages. A byte order mark is skipped here, also one that was written twice.
+    /// Creates the text of `input`, which messages call `file`. A byte order mark is skipped here, also one that was written twice.
     pub(super) fn new(input: Box<dyn Read + Send>, file: PathBuf) -> Text {
         let at = Position { byte: 0, line: 1, column: 1 };
         let mut text = Text { input, file, rest: Vec::new(), at, ended: false, failed: None };
@@ -83,7 +83,7 @@ impl Text {
         text
     }
 
-    /// Reads `bytes` more, fewer only at the end.
+    /// Reads `bytes` more bytes; fewer only at the end.
     pub(super) fn read(&mut self, data: &mut Vec<u8>, bytes: usize) {
         data.reserve(bytes);
         match self.input.by_ref().take(bytes as u64).read_to_end(data) {
@@ -96,12 +96,12 @@ impl Text {
     }
 }
 
-/// How many bytes are UTF-8, from the first on.
+/// Returns the number of bytes at the start that are valid UTF-8.
 pub(super) fn valid_utf8(data: &[u8]) -> usize {
     simdutf8::compat::from_utf8(data).map_or_else(|error| error.valid_up_to(), |_| data.len())
 }
 
-/// The hint for a record that is no UTF-8: an encoding is named only if the record makes sense in it.
+/// Returns the hint for a record that is not UTF-8. It names an encoding only if the record makes sense in it.
 pub(super) fn encoding_hint(text: &[u8]) -> Message {
     match likely_encoding(text) {
         Some(name) => {
@@ -111,7 +111,7 @@ pub(super) fn encoding_hint(text: &[u8]) -> Message {
     }
 }
 
-/// How much of the input is in parts that were handed out, in bytes of the file as it lies there, which may be compressed.
+/// The progress of the parts that were handed out, in raw bytes of the file, compressed or not.
 #[derive(Default)]
 pub(super) struct HandedOut {
     bytes: u64,
@@ -120,12 +120,13 @@ pub(super) struct HandedOut {
 }
 
 impl HandedOut {
-    /// `read` counts what is read of the file, `total` is all of it. What is not given: bytes of text, and an unknown total.
+    /// Creates the progress. `read` counts the bytes that are read of the file; `total` is their number. Without `read`, progress is in
+    /// bytes of text; without `total`, the total is unknown.
     pub(super) fn new(read: Option<Arc<AtomicU64>>, total: Option<u64>) -> HandedOut {
         HandedOut { bytes: 0, read, total }
     }
 
-    /// What the next part stands for, which ends at this byte of the text.
+    /// Returns the progress that the next part stands for. The part ends at `text_byte` of the text.
     pub(super) fn next(&mut self, text_byte: u64) -> u64 {
         let done = self.read.as_ref().map_or(text_byte, |read| read.load(Ordering::Relaxed));
         let bytes = done.saturating_sub(self.bytes);
@@ -138,7 +139,7 @@ impl HandedOut {
     }
 }
 
-/// Buffers to be used again: those of parts, and what a worker needs to decode one.
+/// Buffers that are reused: those of parts, and those that a worker needs to decode a part.
 pub(super) struct Pool<S> {
     data: Mutex<Vec<Vec<u8>>>,
     scratch: Mutex<Vec<S>>,
@@ -163,7 +164,7 @@ impl<S> Pool<S> {
         }
     }
 
-    /// Lends what a worker needs; it is made if none is free.
+    /// Lends a worker its buffers, which are created if none are free.
     pub(super) fn with<R>(&self, make: impl FnOnce() -> S, use_it: impl FnOnce(&mut S) -> R) -> R {
         let pooled = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut scratch = pooled.unwrap_or_else(make);

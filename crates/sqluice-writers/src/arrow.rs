@@ -1,4 +1,4 @@
-//! Parts as record batches.
+//! Encodes parts as record batches.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -21,34 +21,34 @@ use crate::in_order::Encode;
 use crate::types::{ColumnType, Kind, fits_double};
 use crate::unfit::{Mixed, Nulled, without_bad_text};
 
-/// Bytes of text in a column of a batch at most: offsets have 31 bits, and a value may have 1 GB.
+/// The largest number of bytes of text in a column of a batch: offsets have 31 bits, and a value may have 1 GB.
 const TEXT_BYTES_MAX: usize = 1 << 30;
 
-/// Makes record batches of parts.
+/// An encoder of parts as record batches.
 pub struct ArrowEncoder {
     schema: SchemaRef,
     types: Vec<ColumnType>,
     mixed: Mixed,
     nulled: Arc<Nulled>,
-    /// The rows of the batch before, and the bytes of text in each column. The next batch is about as large, and vectors that begin with that
-    /// capacity are not copied as they grow.
+    /// The number of rows of the last batch, and the number of bytes of text in each of its columns. The next batch has about the same
+    /// size, so vectors with this capacity are not copied while they grow.
     rows_before: AtomicUsize,
     bytes_before: Vec<AtomicUsize>,
 }
 
-/// Rows of a part, as record batches.
+/// The rows of a part as record batches.
 #[derive(Debug, Default)]
 pub struct ArrowPiece {
-    /// The batches: one, but for very large values.
+    /// The batches: one, or several if values are very large.
     pub batches: Vec<RecordBatch>,
     /// The number of rows.
     pub rows: u64,
-    /// Bytes that the part stands for.
+    /// The input bytes of the part.
     pub input_bytes: u64,
 }
 
 impl ArrowEncoder {
-    /// For columns of these names and types. Values that become NULL are counted by `nulled`.
+    /// Creates an encoder for columns with these names and types. `nulled` counts the values that become NULL.
     pub fn new(names: &[String], types: Vec<ColumnType>, mixed: Mixed, nulled: Arc<Nulled>) -> ArrowEncoder {
         let field = |(name, of): (&String, &ColumnType)| Field::new(name, data_type(of.kind), true);
         let fields: Vec<Field> = names.iter().zip(&types).map(field).collect();
@@ -57,7 +57,7 @@ impl ArrowEncoder {
         ArrowEncoder { schema, types, mixed, nulled, rows_before: AtomicUsize::new(0), bytes_before }
     }
 
-    /// The columns.
+    /// Returns the schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -94,7 +94,7 @@ impl<W: Write> ArrowFile<W> {
     /// Begins a file.
     ///
     /// # Errors
-    /// When the first bytes can't be written.
+    /// If the first bytes can't be written.
     pub fn begin(out: W, schema: &Schema) -> Result<ArrowFile<W>> {
         FileWriter::try_new(out, schema).map(ArrowFile).map_err(failed)
     }
@@ -102,7 +102,7 @@ impl<W: Write> ArrowFile<W> {
     /// Appends a batch.
     ///
     /// # Errors
-    /// When it can't be written.
+    /// If the batch can't be written.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.0.write(batch).map_err(failed)
     }
@@ -110,13 +110,13 @@ impl<W: Write> ArrowFile<W> {
     /// Writes the end of the file.
     ///
     /// # Errors
-    /// When it can't be written.
+    /// If the end can't be written.
     pub fn finish(mut self) -> Result<()> {
         self.0.finish().map_err(failed)
     }
 }
 
-/// The error for what Arrow does not take.
+/// Returns the error for a record batch that Arrow refuses.
 pub(crate) fn failed(error: ArrowError) -> Error {
     Error::input("cannot make a record batch").because(error)
 }
@@ -229,7 +229,7 @@ impl Sink for ArrowSink<'_> {
     }
 }
 
-/// The error for a value that is not of the kind of its column.
+/// Returns the error for a value that does not have the kind of its column.
 fn other_kind(value: &Value<'_>, kind: Kind) -> Error {
     let what = match kind {
         Kind::Int => "integers",
@@ -260,13 +260,13 @@ fn other_kind(value: &Value<'_>, kind: Kind) -> Error {
 }
 
 impl Building {
-    /// Appends a whole column, if its values are of the kind as they are.
+    /// Appends a whole column. Returns `false` if its values would need a conversion.
     fn append_all(&mut self, column: &Column<'_>, rows: usize, of: ColumnType) -> bool {
         match (&mut self.values, column.values, of.kind) {
             (BuildingValues::Ints(ints), Values::Int(values), Kind::Int) => {
                 ints.extend_from_slice(&values[..rows])
             }
-            // A NaN is NULL, so these are looked at.
+            // A NaN becomes NULL, so columns with NaNs are appended value by value.
             (BuildingValues::Reals(reals), Values::Real(values), Kind::Real)
                 if column.validity.is_none() && !values[..rows].iter().any(|real| real.is_nan()) =>
             {
@@ -288,7 +288,7 @@ impl Building {
         true
     }
 
-    /// Appends a value, if it is of the kind or becomes that.
+    /// Appends a value. Returns `false` if the value neither has the kind of the column nor becomes one.
     fn append(&mut self, value: &Value<'_>, of: ColumnType) -> bool {
         let ColumnType { kind, int_as_real, number_as_text } = of;
         match (&mut self.values, value) {

@@ -1,4 +1,4 @@
-//! gzip and zstd, piece by piece: each piece is a member, or a frame, of its own, so that all cores compress.
+//! gzip and zstd, piece by piece: each piece is a member or frame of its own, so that all cores compress.
 //!
 //! A file of several members is read like one of a single member ([RFC 1952 §2.2](https://www.rfc-editor.org/rfc/rfc1952#section-2.2),
 //! [RFC 8878 §3](https://www.rfc-editor.org/rfc/rfc8878#section-3)).
@@ -7,10 +7,10 @@ use std::io::{self, Write};
 
 use sqluice_core::error::{Error, Result};
 
-/// How a file is compressed.
+/// The compression of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// Not.
+    /// No compression.
     #[default]
     None,
     /// gzip: `.gz`.
@@ -19,15 +19,15 @@ pub enum Compression {
     Zstd,
 }
 
-/// As much as their programs compress unless they are asked for more.
+/// The default levels of the programs gzip and zstd.
 const GZIP_LEVEL: u32 = 6;
 const ZSTD_LEVEL: i32 = 3;
 
 impl Compression {
-    /// A piece, compressed.
+    /// Compresses a piece.
     ///
     /// # Errors
-    /// When the memory is not enough.
+    /// If the memory is too small.
     pub fn piece(self, bytes: Vec<u8>) -> Result<Vec<u8>> {
         let failed = |error: io::Error| Error::target("cannot compress").because(error);
         match self {

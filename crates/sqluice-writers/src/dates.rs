@@ -2,13 +2,14 @@
 
 use jiff::civil::{Date, DateTime};
 
-/// The days of a date, if the text is one and nothing else.
+/// Returns the days of a date; `None` if the text is not exactly a date.
 pub fn days(text: &[u8]) -> Option<i32> {
     let date: Date = std::str::from_utf8(text).ok().filter(|text| text.len() == 10)?.parse().ok()?;
     Some(days_of(date))
 }
 
-/// The microseconds of a date or a date with a time, if the text is one, without a zone, and of no finer fraction.
+/// Returns the microseconds of a date, or of a date with a time. Returns `None` if the text is neither, has a zone, or has a finer
+/// fraction.
 pub fn micros(text: &[u8]) -> Option<i64> {
     if let Some(days) = days(text) {
         return Some(i64::from(days) * 86_400_000_000);
@@ -29,7 +30,7 @@ pub fn micros(text: &[u8]) -> Option<i64> {
         .then_some((i64::from(days_of(moment.date())) * 86_400 + seconds) * 1_000_000 + nanos / 1000)
 }
 
-/// Days since 1970 ([days_from_civil](https://howardhinnant.github.io/date_algorithms.html#days_from_civil)).
+/// Returns the days since 1970 ([days_from_civil](https://howardhinnant.github.io/date_algorithms.html#days_from_civil)).
 fn days_of(date: Date) -> i32 {
     let (year, month, day) = (i32::from(date.year()), i32::from(date.month()), i32::from(date.day()));
     let year = if month <= 2 { year - 1 } else { year };

@@ -1,4 +1,4 @@
-//! Numbers as text: integers by their digits, floats by the fewest digits that are read back as the same float.
+//! Numbers as text: integers by their digits, floats by the fewest digits that read as the same float.
 
 use sqluice_core::append::{append_digits, append_padded};
 
@@ -11,10 +11,10 @@ pub fn push_int(out: &mut Vec<u8>, int: i64) {
     append_digits(out, int.unsigned_abs());
 }
 
-/// Whole numbers below this have at most 15 digits: of these, no two are read as the same float.
+/// The bound below which whole numbers have at most 15 digits: no two of them read as the same float.
 const EXACT_MAX: f64 = 1e15;
 
-/// Appends a float that is finite, with a point or an exponent: `5.0`, `0.07`, `1e+300`.
+/// Appends a finite float, with a point or an exponent: `5.0`, `0.07`, `1e+300`.
 #[inline]
 pub fn push_real(out: &mut Vec<u8>, real: f64) {
     debug_assert!(real.is_finite());
@@ -26,8 +26,8 @@ pub fn push_real(out: &mut Vec<u8>, real: f64) {
     }
 }
 
-/// Appends a float of at most `DECIMALS` decimals, as prices and measures have them: an integer over `SCALE`, if that division gives
-/// the float itself. The division is exact to the last bit, as reading is, so these digits are read back as the float.
+/// Appends a float with at most `DECIMALS` decimals, as prices and measures have: an integer divided by `SCALE`, if the division gives the
+/// float itself. Division rounds as reading does, so the digits read as the float. Returns `false` for all other floats.
 #[inline]
 fn push_scaled<const SCALE: u64, const DECIMALS: usize>(out: &mut Vec<u8>, real: f64) -> bool {
     let magnitude = real.abs();
@@ -43,7 +43,7 @@ fn push_scaled<const SCALE: u64, const DECIMALS: usize>(out: &mut Vec<u8>, real:
     true
 }
 
-/// Appends a number and its decimals, without the zeros at their end but for one.
+/// Appends a number and its decimals without trailing zeros, but at least one decimal.
 #[inline]
 fn push_decimal(out: &mut Vec<u8>, whole: u64, mut fraction: u64, mut decimals: usize) {
     append_digits(out, whole);
@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    /// Digits that count, without sign, point, exponent and zeros around them.
+    /// Returns the number of significant digits: without sign, point, exponent and zeros around them.
     fn digits(text: &str) -> usize {
         let mantissa = text.split('e').next().unwrap();
         let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();

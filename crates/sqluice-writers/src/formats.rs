@@ -1,4 +1,4 @@
-//! The formats of files that rows are exported to. Front ends, help texts and messages read the list.
+//! The formats of exported files. Front ends, help texts and messages read the list.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ pub struct OutputFormat {
     pub words: &'static str,
     /// A phrase for help texts.
     pub about: &'static str,
-    /// The extensions of file names, in lower case. New files get the first.
+    /// The extensions of file names, in lower case. New files get the first one.
     pub extensions: &'static [&'static str],
     /// The encoder of the format.
     pub encoder: Encoder,
@@ -99,7 +99,7 @@ impl OutputFormat {
         !matches!(self.encoder, Encoder::Text(_))
     }
 
-    /// Returns the format whose files have this extension.
+    /// Returns the format whose files have the given extension.
     pub fn of_extension(extension: &str) -> Option<&'static OutputFormat> {
         ALL.iter().copied().find(|format| format.extensions.contains(&extension))
     }

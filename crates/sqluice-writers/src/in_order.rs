@@ -1,13 +1,13 @@
-//! Parts of a source, encoded by several threads, as pieces in the order of the parts.
+//! Encodes the parts of a source on several threads. The pieces come in the order of the parts.
 //!
 //! ```text
 //!  source ── parts 4, 5 ──> threads ──> pieces 3, 2, . ──> next(): 1, 2, 3, ...
 //! ```
 //!
-//! Invariant: at most twice as many pieces as threads wait, or are being made. So memory is bounded, and nothing happens
+//! Invariant: the pieces that wait or are being made are at most twice as many as the threads. So memory is bounded, and the threads pause
 //! while no one takes pieces.
 //!
-//! Invariant: the first error in the order of the parts is the one that is returned.
+//! Invariant: the error that is returned is the first in the order of the parts.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,19 +18,19 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_core::source::{Part, Source};
 
-/// Makes a piece of a part, on any thread.
+/// An encoder of parts, on any thread.
 pub trait Encode: Send + Sync + 'static {
-    /// What a part becomes.
+    /// The encoded form of a part.
     type Piece: Send;
 
     /// Encodes a part.
     ///
     /// # Errors
-    /// When the part can't be read, or has a value that the format does not have.
+    /// If the part can't be read, or has a value that the format can't store.
     fn encode(&self, part: &mut dyn Part) -> Result<Self::Piece>;
 }
 
-/// See the module's description.
+/// The pieces of a source, in order; see the module's description.
 pub struct InOrder<E: Encode> {
     shared: Arc<Shared<E>>,
     threads: Vec<JoinHandle<()>>,
@@ -41,23 +41,23 @@ struct Shared<E: Encode> {
     encoder: E,
     source: Mutex<Option<Box<dyn Source>>>,
     pieces: Mutex<Pieces<E::Piece>>,
-    /// Something has changed.
+    /// The signal that a field of `pieces` has changed.
     changed: Condvar,
     waiting_max: u64,
 }
 
 struct Pieces<P> {
     made: BTreeMap<u64, Result<P>>,
-    /// The next that is taken.
+    /// The number of the next piece to take.
     next: u64,
-    /// Parts that were handed out.
+    /// The number of parts that were handed out.
     parts: u64,
-    /// No further parts exist, or are wanted.
+    /// `true` if no further parts exist or are wanted.
     ended: bool,
 }
 
 impl<E: Encode> InOrder<E> {
-    /// Starts the threads. `cancel` is what the source was opened with; it is set when pieces are left.
+    /// Starts the threads. `cancel` is the flag with which the source was opened; it is set if pieces are left.
     pub fn start(source: Box<dyn Source>, encoder: E, threads: usize, cancel: &Cancel) -> InOrder<E> {
         let threads = threads.max(1);
         let pieces = Pieces { made: BTreeMap::new(), next: 0, parts: 0, ended: false };
@@ -79,7 +79,7 @@ impl<E: Encode> InOrder<E> {
         }
     }
 
-    /// What encodes the parts.
+    /// Returns the encoder of the parts.
     pub fn encoder(&self) -> &E {
         &self.shared.encoder
     }
@@ -90,7 +90,7 @@ impl<E: Encode> Shared<E> {
         self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Encodes parts until none is left.
+    /// Encodes parts until none are left.
     fn work(&self, cancel: &Cancel) {
         while let Some((number, part)) = self.next_part(cancel) {
             let encoded = part.and_then(|mut part| {
@@ -105,7 +105,7 @@ impl<E: Encode> Shared<E> {
     }
 
     fn next_part(&self, cancel: &Cancel) -> Option<(u64, Result<Box<dyn Part>>)> {
-        // Held while it waits: the others wait for the same.
+        // The lock is held during the wait: the other threads wait for the same change.
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         let is_full =
             |pieces: &mut Pieces<_>| !pieces.ended && pieces.parts >= pieces.next + self.waiting_max;
@@ -127,7 +127,7 @@ impl<E: Encode> Shared<E> {
             None => {
                 pieces.ended = true;
                 self.changed.notify_all();
-                // What it reads from is no longer needed.
+                // The files of the source are closed early.
                 *source = None;
                 None
             }
@@ -149,7 +149,7 @@ impl<E: Encode> Iterator for InOrder<E> {
         let piece = pieces.made.remove(&next)?;
         pieces.next += 1;
         if piece.is_err() {
-            // The end: what comes after it is not wanted.
+            // An error is the last piece: later pieces are not wanted.
             pieces.parts = pieces.next;
             pieces.made.clear();
         }
@@ -182,7 +182,7 @@ mod tests {
     use sqluice_core::source::Sink;
     use std::time::Duration;
 
-    /// Parts that are their numbers.
+    /// A source whose parts are numbers.
     struct Numbers {
         next: u64,
         end: u64,
@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// Takes longer for some, and fails from a number on.
+    /// An encoder that takes longer for some numbers, and fails from a number on.
     struct Encoder {
         bad_from: u64,
     }

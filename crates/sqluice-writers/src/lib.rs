@@ -8,9 +8,9 @@
 //!
 //! * [`in_order`]: parts encoded on all cores, pieces in the order of their parts
 //! * [`digits`]: numbers as text; [`dates`]: text as dates; [`compression`]: gzip and zstd, piece by piece
-//! * [`unfit`]: values that a format does not have; [`types`]: the types of columns
+//! * [`unfit`]: values that a format can't store; [`types`]: the types of columns
 //! * [`text`]: CSV and JSON; [`sql`]: INSERT statements
-//! * `arrow`; `repeats`: which columns a dictionary makes smaller; `parquet`
+//! * `arrow`; `repeats`: columns that a dictionary makes smaller; `parquet`
 //! * [`formats`]: the list of formats
 
 #![deny(unsafe_code)]

@@ -1,4 +1,5 @@
-//! Parts as row groups of a Parquet file: any thread encodes and compresses the columns of a group, one appends the groups in order.
+//! Encodes parts as row groups of a Parquet file: any thread encodes and compresses the columns of a group, one appends the groups in
+//! order.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -21,28 +22,28 @@ use crate::arrow::{ArrowEncoder, ArrowPiece};
 use crate::in_order::Encode;
 use crate::repeats::repeats;
 
-/// Makes row groups of parts.
+/// An encoder of parts as row groups.
 pub struct ParquetEncoder {
     arrow: ArrowEncoder,
     /// Writers for columns whose values repeat.
     with_dictionary: ArrowRowGroupWriterFactory,
-    /// Writers for the others: a dictionary of nearly all values takes time to build, and makes the file larger.
+    /// Writers for other columns: a dictionary of nearly all values takes time to build, and makes the file larger.
     plain: ArrowRowGroupWriterFactory,
 }
 
-/// Rows of a part, as the columns of a row group.
+/// The rows of a part as the columns of a row group.
 pub struct ParquetPiece {
     chunks: Vec<ArrowColumnChunk>,
     /// The number of rows.
     pub rows: u64,
-    /// Bytes that the part stands for.
+    /// The input bytes of the part.
     pub input_bytes: u64,
 }
 
 /// A Parquet file that is written group by group.
 pub struct ParquetFile<W: Write + Send>(SerializedFileWriter<W>);
 
-/// Begins a file of these columns.
+/// Begins a file with the columns of `schema`.
 fn file_writer<W: Write + Send>(
     out: W,
     schema: &SchemaRef,
@@ -58,16 +59,16 @@ fn file_writer<W: Write + Send>(
     SerializedFileWriter::new(out, columns.root_schema_ptr(), Arc::new(properties)).map_err(failed)
 }
 
-/// The error for what a Parquet file does not take.
+/// Returns the error for a file that Parquet's writer can't write.
 fn failed(error: ParquetError) -> Error {
     Error::target("cannot write a Parquet file").because(error)
 }
 
 impl<W: Write + Send> ParquetFile<W> {
-    /// Begins a file. Returns what encodes its parts.
+    /// Begins a file. Returns the file and the encoder of its parts.
     ///
     /// # Errors
-    /// When the first bytes can't be written.
+    /// If the first bytes can't be written.
     pub fn begin(out: W, arrow: ArrowEncoder) -> Result<(ParquetFile<W>, ParquetEncoder)> {
         let writer = file_writer(out, arrow.schema(), true)?;
         let with_dictionary = ArrowRowGroupWriterFactory::new(&writer, Arc::clone(arrow.schema()));
@@ -80,7 +81,7 @@ impl<W: Write + Send> ParquetFile<W> {
     /// Appends a row group.
     ///
     /// # Errors
-    /// When it can't be written.
+    /// If the group can't be written.
     pub fn write(&mut self, piece: ParquetPiece) -> Result<()> {
         if piece.rows == 0 {
             return Ok(());
@@ -95,16 +96,16 @@ impl<W: Write + Send> ParquetFile<W> {
     /// Writes the end of the file.
     ///
     /// # Errors
-    /// When it can't be written.
+    /// If the end can't be written.
     pub fn finish(self) -> Result<()> {
         self.0.close().map(drop).map_err(failed)
     }
 }
 
 impl ParquetEncoder {
-    /// A writer for each column of a row group: with a dictionary if values of the first batch repeat.
+    /// Returns a writer for each column of a row group: with a dictionary if values of the first batch repeat.
     fn writers(&self, first: Option<&RecordBatch>) -> Result<Vec<ArrowColumnWriter>> {
-        // All groups are like the first: none is encrypted by its number.
+        // The index of the group matters only for encryption, which is not used.
         let with_dictionary = self.with_dictionary.create_column_writers(0).map_err(failed)?;
         let plain = self.plain.create_column_writers(0).map_err(failed)?;
         let columns = first.map_or(&[][..], RecordBatch::columns);

@@ -1,4 +1,4 @@
-//! Whether the values of a column repeat, from a sample.
+//! Recognises columns whose values repeat, by a sample.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 
@@ -7,15 +7,15 @@ use arrow_array::types::{Date32Type, Float64Type, Int64Type, TimestampMicrosecon
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
-/// Places where the sample takes values. Equal values often stand side by side, so that single values would miss them.
+/// The number of places of the sample. Equal values often stand side by side, and single values would miss them.
 const RUNS: usize = 64;
-/// Values taken at each.
+/// The number of values at each place.
 const RUN_ROWS: usize = 16;
 
-/// Whether a dictionary of the values is smaller than the values. True for a column so small that this does not matter.
+/// Returns `true` if a dictionary of the values is smaller than the values, or if the column is so small that this does not matter.
 ///
-/// Of n values, k of them different and each as likely, a sample of s has about s² / 2k values that it had before. For k = n / 2, where a
-/// dictionary hardly gains anything, that is s² / n.
+/// Among n values, let k be different and equally likely. A sample of s values repeats about s² / 2k of its values. For k = n / 2, where a
+/// dictionary hardly gains anything, this is s² / n.
 pub(crate) fn repeats(column: &ArrayRef) -> bool {
     let rows = column.len();
     let sample = RUNS * RUN_ROWS;
@@ -35,7 +35,7 @@ pub(crate) fn repeats(column: &ArrayRef) -> bool {
         }
         DataType::Utf8 => valid.map(|row| hash(column.as_string::<i32>().value(row))).collect(),
         DataType::Binary => valid.map(|row| hash(column.as_binary::<i32>().value(row))).collect(),
-        // No other is written.
+        // Columns of other types are not written.
         _ => return true,
     };
     let taken = hashes.len();
@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    /// Numbers that look random, the same in each run.
+    /// Returns numbers that look random, the same in each run.
     fn scrambled(number: u64) -> u64 {
         hash(number)
     }

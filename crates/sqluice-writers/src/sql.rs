@@ -4,8 +4,8 @@
 //!  INSERT INTO "t" ("a","b") VALUES (1,'x'),(2,NULL),...;      as many rows as fit the limit
 //! ```
 //!
-//! Literals are those of which SQLite stores the same value: floats have a point or an exponent, blobs are `X'...'`, text with NUL bytes
-//! or bytes that are not UTF-8, which no literal can have, is `CAST(X'...' AS TEXT)`, infinities are `9e999`.
+//! SQLite stores the same value for each literal: floats have a point or an exponent, blobs are `X'...'`, infinities are `9e999`. No
+//! literal can have text with NUL bytes or bytes that are not UTF-8; such text is `CAST(X'...' AS TEXT)`.
 
 use sqluice_core::batch::{Batch, Value};
 use sqluice_core::error::{Error, Result};
@@ -15,31 +15,31 @@ use sqluice_core::source::{BadText, Part, Refused, Sink};
 use crate::digits::{push_int, push_real};
 use crate::in_order::Encode;
 
-/// Encodes parts as statements.
+/// An encoder of parts as statements.
 pub struct SqlEncoder {
-    /// What a statement begins with: `INSERT INTO ... VALUES `.
+    /// The beginning of each statement: `INSERT INTO ... VALUES `.
     head: Vec<u8>,
     statement_bytes_max: usize,
 }
 
-/// The rows of a part.
+/// The rows of a part as statements.
 #[derive(Debug, Default)]
 pub struct SqlPiece {
     /// The statements, each on a line.
     pub bytes: Vec<u8>,
-    /// Where each ends.
+    /// The end of each statement in `bytes`.
     pub ends: Vec<usize>,
     /// The number of rows.
     pub rows: u64,
-    /// Bytes that the part stands for.
+    /// The input bytes of the part.
     pub input_bytes: u64,
 }
 
-/// What ends a statement: a semicolon and the end of the line.
+/// The end of a statement: a semicolon and a line feed.
 const END: &[u8] = b";\n";
 
 impl SqlEncoder {
-    /// For rows of a table with these columns. No statement is longer than `statement_bytes_max` bytes.
+    /// Creates an encoder for the rows of a table with these columns. No statement is longer than `statement_bytes_max` bytes.
     pub fn new(table: &str, columns: &[String], statement_bytes_max: usize) -> SqlEncoder {
         let columns: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
         let head = format!("INSERT INTO {} ({}) VALUES ", quoted(table), columns.join(","));
@@ -62,9 +62,9 @@ impl Encode for SqlEncoder {
 struct SqlSink<'e> {
     encoder: &'e SqlEncoder,
     piece: SqlPiece,
-    /// Where the open statement begins; the end of the bytes: none is open.
+    /// The start of the open statement; the length of `bytes` if no statement is open.
     statement_at: usize,
-    /// The row that is encoded.
+    /// The row that is being encoded.
     row: Vec<u8>,
 }
 

@@ -18,7 +18,7 @@ use sqluice_core::source::{BadText, Part, Refused, WithBadText};
 use crate::in_order::Encode;
 use crate::unfit::Mixed;
 
-/// What a column holds.
+/// The kind of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Integers of 64 bits.
@@ -38,16 +38,16 @@ pub enum Kind {
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnType {
-    /// What it holds.
+    /// The kind of the values.
     pub kind: Kind,
-    /// Integers that a double holds become doubles.
+    /// `true` if integers that a double holds become doubles.
     pub int_as_real: bool,
-    /// Numbers become text.
+    /// `true` if numbers become text.
     pub number_as_text: bool,
 }
 
 impl ColumnType {
-    /// The type as a word, for [`ColumnType::from_word`].
+    /// Returns the type as a word, for [`ColumnType::from_word`].
     pub fn word(&self) -> String {
         let kind = match self.kind {
             Kind::Int => "int",
@@ -62,7 +62,7 @@ impl ColumnType {
         format!("{kind}{int_as_real}{number_as_text}")
     }
 
-    /// The type that has this word.
+    /// Returns the type with the given word.
     pub fn from_word(word: &str) -> Option<ColumnType> {
         let (rest, number_as_text) = word.strip_suffix("+number").map_or((word, false), |rest| (rest, true));
         let (rest, int_as_real) = rest.strip_suffix("+int").map_or((rest, false), |rest| (rest, true));
@@ -79,18 +79,18 @@ impl ColumnType {
     }
 }
 
-/// What is known of a column before its values are seen.
+/// The facts about a column before its values are seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
-    /// The declared type; empty: none.
+    /// The declared type; empty if the column has none.
     pub declared_type: String,
-    /// What it does to values.
+    /// The affinity of the declared type.
     pub affinity: Affinity,
-    /// It is an expression of a query, whose numbers may be of both classes.
+    /// `true` if the column is an expression of a query, whose numbers may be integers and floats.
     pub is_expression: bool,
 }
 
-/// How many values of each kind a column has.
+/// The number of a column's values of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Integers that a double holds.
@@ -102,9 +102,9 @@ pub struct Seen {
     blobs: u64,
 }
 
-/// Whether a double holds an integer.
+/// Returns `true` if a double holds an integer.
 pub(crate) fn fits_double(int: i64) -> bool {
-    // 2^63 as a double is no i64.
+    // `int as f64` may be 2^63, which is no i64.
     int.unsigned_abs() <= 1 << 53 || (int as f64 as i128) == i128::from(int)
 }
 
@@ -137,7 +137,7 @@ impl Seen {
         }
     }
 
-    /// Whether values have a kind that a column of this type does not hold.
+    /// Returns `true` if some values can't be stored in a column of the given kind.
     fn has_others(&self, kind: Kind, int_as_real: bool) -> bool {
         let Seen { ints, wide_ints, reals, texts, blobs } = *self;
         let others = match kind {
@@ -150,7 +150,7 @@ impl Seen {
         others > 0
     }
 
-    /// The kind of most values.
+    /// Returns the kind of most values.
     fn most(&self, int_as_real: bool) -> Option<Kind> {
         let Seen { ints, wide_ints, reals, texts, blobs } = *self;
         let (all_ints, numbers) = (ints + wide_ints, ints + wide_ints + reals);
@@ -177,7 +177,7 @@ impl AddAssign for Seen {
 }
 
 impl Declared {
-    /// What the declaration alone says; `None`: values decide.
+    /// Returns the kind by the declaration alone; `None`: the values decide.
     fn kind(&self) -> Option<Kind> {
         match self.affinity {
             Affinity::Integer => Some(Kind::Int),
@@ -188,7 +188,7 @@ impl Declared {
         }
     }
 
-    /// Whether values must be seen to know the type.
+    /// Returns `true` if the type depends on the values.
     pub fn needs_values(&self, mixed: Mixed) -> bool {
         self.kind().is_none() || mixed == Mixed::Text
     }
@@ -197,9 +197,9 @@ impl Declared {
         self.declared_type.to_ascii_uppercase().contains(part)
     }
 
-    /// The type of the column, which has these values.
+    /// Returns the type of a column with the given values.
     pub fn column_type(&self, seen: &Seen, mixed: Mixed, dates: bool) -> ColumnType {
-        // A column without a type keeps integers among floats as they were written.
+        // A column without a declared type keeps integers among floats as they were written.
         let is_untyped = self.declared_type.is_empty();
         let int_as_real = matches!(self.affinity, Affinity::Numeric | Affinity::Real)
             || self.is_expression
@@ -212,7 +212,7 @@ impl Declared {
             () => None,
         };
         let mut kind = self.kind();
-        // A column of numbers; without any, too.
+        // A column of numbers, or without values.
         if kind.is_none() && is_decimal && !seen.has_others(Kind::Real, true) {
             kind = Some(Kind::Real);
         }
@@ -228,13 +228,13 @@ impl Declared {
     }
 }
 
-/// Counts the kinds of the values of all columns.
+/// An encoder that counts the kinds of the values of all columns.
 pub struct SeeAll {
     columns: usize,
 }
 
 impl SeeAll {
-    /// For that number of columns.
+    /// Creates a counter for the given number of columns.
     pub fn new(columns: usize) -> SeeAll {
         SeeAll { columns }
     }
@@ -276,7 +276,7 @@ mod tests {
             let mut seen = Seen::default();
             seen.see(&Column::new(Values::Any(&values)), values.len());
             let of = |mixed| untyped.column_type(&seen, mixed, false);
-            // Integers and floats are doubles together.
+            // Integers and floats together are doubles.
             let is_double = |value| matches!(value, Value::Int(1) | Value::Real(_));
             let (kind, of_other) = match is_double(most) && is_double(other) && kind != of_other {
                 true => (Kind::Real, Kind::Real),

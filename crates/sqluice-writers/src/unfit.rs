@@ -1,4 +1,4 @@
-//! Values that a format, or the type of a column in it, does not have.
+//! Values that a format, or the type of a column in the format, can't store.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,21 +6,21 @@ use sqluice_core::batch::{Value, describe};
 use sqluice_core::error::{Error, Setting, message};
 use sqluice_core::source::BadText;
 
-/// What happens to values of another kind than their column has.
+/// The handling of values whose kind differs from the kind of their column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mixed {
-    /// They are an error.
+    /// The values are an error.
     #[default]
     Error,
-    /// The column becomes text if it has any.
+    /// The column becomes text if it has any such value.
     Text,
-    /// They become NULL, and are counted.
+    /// The values become NULL, and are counted.
     Null,
 }
 
 impl Mixed {
-    /// Returns how a text that is not valid UTF-8 is handled. A text that becomes NULL is counted.
+    /// Returns the handling of a text that is not valid UTF-8. A text that becomes NULL is counted.
     pub(crate) fn bad_text(self, nulled: &Nulled, column: usize) -> BadText {
         match self {
             Mixed::Error | Mixed::Text => BadText::Refuse,
@@ -32,12 +32,12 @@ impl Mixed {
     }
 }
 
-/// How many values became NULL in each column.
+/// The number of values that became NULL in each column.
 #[derive(Debug, Default)]
 pub struct Nulled(Vec<AtomicU64>);
 
 impl Nulled {
-    /// For that number of columns.
+    /// Creates counters for the given number of columns.
     pub fn new(columns: usize) -> Nulled {
         Nulled(std::iter::repeat_with(AtomicU64::default).take(columns).collect())
     }
@@ -47,13 +47,13 @@ impl Nulled {
         self.0[column].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The counts.
+    /// Returns the count of each column.
     pub fn counts(&self) -> impl Iterator<Item = u64> {
         self.0.iter().map(|count| count.load(Ordering::Relaxed))
     }
 }
 
-/// Adds to the error for a text that is not valid UTF-8 how the export can be made.
+/// Adds a hint for an export to the error about a text that is not valid UTF-8.
 pub(crate) fn without_bad_text(error: Error) -> Error {
     error.hint(message![
         Setting::Mixed.to("null"),
@@ -61,7 +61,7 @@ pub(crate) fn without_bad_text(error: Error) -> Error {
     ])
 }
 
-/// The error for a value that a format does not have.
+/// Returns the error for a value that a format can't store.
 pub fn unfit(value: &Value<'_>, format: &str) -> Error {
     let what = describe(value);
     let error = Error::input(format!("{format} has no place for {what}"));

@@ -1,24 +1,23 @@
-//! Floats to and from decimal digits, with SQLite's arithmetic, so that the last bit and the last digit are its own.
+//! Conversion between floats and decimal digits with SQLite's arithmetic, exact to the last bit and the last digit.
 //!
-//! SQLite 3.54 scales by a power of ten that it keeps to 96 bits (after Russ Cox's
-//! [fpfmt](https://github.com/rsc/fpfmt)), and prints 17 digits, or fewer where the tail is a run of nines or zeros
-//! and the shorter number reads back the same: neither `%.17g` nor the shortest form. Any other arithmetic, a
-//! correctly rounding one too, gives other bytes for some values. So this is a translation of its
-//! `sqlite3Fp10Convert2`, `sqlite3Fp2Convert10` and `sqlite3FpDecode` (public domain); the tests compare it with the
-//! bundled library, number by number: when that changes, they say so.
+//! SQLite 3.54 scales by a power of ten of 96 bits (after Russ Cox's [fpfmt](https://github.com/rsc/fpfmt)). It prints 17 digits, or fewer
+//! if the tail is a run of nines or zeros and the shorter number reads back the same: neither `%.17g` nor the shortest form. Any other
+//! arithmetic, even a correctly rounding one, gives other bytes for some values. So this module is a translation of SQLite's
+//! `sqlite3Fp10Convert2`, `sqlite3Fp2Convert10` and `sqlite3FpDecode` (public domain). The tests compare it with the bundled library,
+//! number by number, and fail if the library changes.
 //!
 //! Notation: a scaled power of ten is its 64 most significant bits and the 32 after them.
 
-/// A mantissa from which on SQLite takes no further digit: the next one might not fit 64 bits.
+/// The mantissa from which on SQLite reads no further digit: the next one might not fit 64 bits.
 pub(super) const MANTISSA_FULL: u64 = (u64::MAX - 9) / 10;
 
-/// Digits that a float is printed with at most.
+/// The largest number of digits of a printed float.
 const DIGITS_MAX: usize = 17;
 
 /// The exponents for which the table has a power.
 const EXPONENTS: std::ops::RangeInclusive<i64> = -348..=347;
 
-/// 10^(27 (i - 13)), its first 96 bits; but number 13 is 10^-1.
+/// The first 96 bits of 10^(27 (i - 13)); but number 13 is 10^-1.
 const POWERS: [(u64, u32); 26] = [
     (0x8049_a4ac_0c58_11ae, 0x205b_896d),
     (0xcf42_894a_5dce_35ea, 0x5206_4cad),
@@ -48,7 +47,7 @@ const POWERS: [(u64, u32); 26] = [
     (0x9e19_db92_b4e3_1ba9, 0x6c07_a2c2),
 ];
 
-/// 10^0 to 10^26, whose odd part has at most 61 bits: exact.
+/// The first 64 bits of 10^0 to 10^26. Their odd parts have at most 61 bits, so they are exact.
 const SMALL_POWERS: [u64; 27] = {
     let mut powers = [1 << 63; 27];
     let mut power: u128 = 1;
@@ -61,7 +60,7 @@ const SMALL_POWERS: [u64; 27] = {
     powers
 };
 
-/// The scaled power of ten, for an exponent of [`EXPONENTS`].
+/// Returns the scaled power of ten, for an exponent of [`EXPONENTS`].
 fn power_of_ten(exponent: i32) -> (u64, u32) {
     if exponent == -1 {
         return POWERS[13];
@@ -80,17 +79,17 @@ fn power_of_ten(exponent: i32) -> (u64, u32) {
     if high >> 63 == 0 { (high << 1 | u64::from(low >> 31), low << 1 | 1) } else { (high, low) }
 }
 
-/// floor(log2(10^exponent)).
+/// Returns floor(log2(10^exponent)).
 const fn log2_of_power_of_ten(exponent: i32) -> i32 {
     (exponent * 108_853) >> 15
 }
 
-/// floor(log10(2^exponent)).
+/// Returns floor(log10(2^exponent)).
 const fn log10_of_power_of_two(exponent: i32) -> i32 {
     (exponent * 78_913) >> 18
 }
 
-/// mantissa times 10^exponent, as SQLite rounds it: infinity above, zero below.
+/// Returns mantissa times 10^exponent, rounded as SQLite does: infinity above the range of floats, zero below.
 pub(super) fn decimal_to_real(mantissa: u64, exponent: i64) -> f64 {
     if mantissa == 0 || exponent < *EXPONENTS.start() {
         return 0.0;
@@ -112,7 +111,7 @@ pub(super) fn decimal_to_real(mantissa: u64, exponent: i64) -> f64 {
     let shift = -(scale - (64 - bits) + log2 + 3);
     let (mut high, mut low) = power_of_ten(power);
     if low != 0 {
-        // From above, so that an error can only be on one side.
+        // The power is rounded up, so that an error can only be on one side.
         high = high.wrapping_add(1);
         low = !low;
     }
@@ -121,12 +120,12 @@ pub(super) fn decimal_to_real(mantissa: u64, exponent: i64) -> f64 {
     let (mut upper, middle) = ((product >> 64) as u64, (product >> 32) as u32);
     let mut sticky = 1;
     if upper & ((1 << shift) - 1) == 0 {
-        // Near the middle of two floats: the 32 bits more decide.
+        // The product is near the middle of two floats: 32 more bits decide.
         let correction = ((u128::from(mantissa) * u128::from(low)) >> 64) as u32;
         sticky = u64::from(middle.wrapping_sub(correction) > 1);
         upper -= u64::from(middle < correction);
     }
-    // 53 bits, one for the half and a sticky one.
+    // 53 bits, one bit for the half, and a sticky bit.
     let mut rounded = upper >> shift | sticky;
     if rounded >= (1 << 55) - 2 {
         rounded = rounded >> 1 | rounded & 1;
@@ -143,7 +142,7 @@ pub(super) fn decimal_to_real(mantissa: u64, exponent: i64) -> f64 {
     f64::from_bits(fraction & !HIDDEN | ((1075 - scale) as u64) << 52)
 }
 
-/// About 18 decimal digits of a positive finite float, and the exponent that goes with them.
+/// Returns about 18 decimal digits of a positive finite float, and their exponent of ten.
 fn real_to_decimal(real: f64) -> (u64, i32) {
     let bits = real.to_bits();
     let (fraction, exponent) = (bits & ((1 << 52) - 1), (bits >> 52) as i32);
@@ -160,8 +159,8 @@ fn real_to_decimal(real: f64) -> (u64, i32) {
     ((upper + (upper << 1 & 2)) >> 1, -power)
 }
 
-/// Appends what TEXT affinity makes of a float that is no NaN: SQLite's `%!.17g`
-/// ([printf](https://www.sqlite.org/printf.html)), which also is what CAST and `||` make of it.
+/// Appends the text that TEXT affinity makes of a float that is not NaN: SQLite's `%!.17g` ([printf](https://www.sqlite.org/printf.html)).
+/// CAST and `||` make the same text.
 pub fn real_to_text(real: f64, out: &mut Vec<u8>) {
     if real < 0.0 {
         out.push(b'-');
@@ -188,7 +187,7 @@ pub fn real_to_text(real: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// The digits with the point before digit `point`, and at least one digit on either side of it.
+/// Appends digits with the point before digit `point`, and at least one digit on either side of it.
 fn push_fixed(digits: &[u8], point: i32, out: &mut Vec<u8>) {
     let split = usize::try_from(point).unwrap_or(0);
     let (whole, fraction) = digits.split_at(split.min(digits.len()));
@@ -199,8 +198,8 @@ fn push_fixed(digits: &[u8], point: i32, out: &mut Vec<u8>) {
     out.extend_from_slice(if fraction.is_empty() { b"0" } else { fraction });
 }
 
-/// The digits that SQLite prints of a positive finite float, without trailing zeros, and where its point is:
-/// the value is 0.DIGITS times 10^point.
+/// Returns the digits that SQLite prints for a positive finite float, without trailing zeros, and the position of the point: the value is
+/// 0.DIGITS times 10^point.
 fn significant_digits(real: f64, buffer: &mut [u8; 24]) -> (&[u8], i32) {
     let (mut value, exponent) = real_to_decimal(real);
     let mut at = buffer.len();
@@ -231,8 +230,8 @@ fn significant_digits(real: f64, buffer: &mut [u8; 24]) -> (&[u8], i32) {
     (&digits[..len - zeros], point)
 }
 
-/// Where the digits end in nines or zeros, how many to round to, if the number then reads back as `real`: so 49.47
-/// prints as 49.47 rather than as 49.469999999999999.
+/// Returns the number of digits to round to, if the digits end in nines or zeros and the shorter number reads back as `real`: so 49.47
+/// prints as 49.47, not as 49.469999999999999.
 fn shorter_that_reads_back(real: f64, digits: &[u8], exponent: i32) -> Option<usize> {
     let number = |digits: &[u8]| digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
     let reads_back = |mantissa: u64, kept: usize| {

@@ -1,9 +1,9 @@
-//! Column affinity: what a declared type makes of the values that reach a column
+//! Column affinity: the conversion of values by the declared type of a column
 //! ([datatype3](https://www.sqlite.org/datatype3.html#type_affinity)).
 //!
-//! Everything here answers one question: which value lies in the file after the bundled SQLite has run a bound
-//! `INSERT` into a table without indexes and CHECKs. (With them, SQLite 3.54 writes some whole numbers of REAL
-//! columns as floats; `typeof` and value are the same.)
+//! This module answers one question: which value does the file have after the bundled SQLite has run an `INSERT` with a bound value into a
+//! table without indexes and CHECKs? (With them, SQLite 3.54 writes some whole numbers of REAL columns as floats; `typeof` and value are
+//! the same.)
 //!
 //! ```text
 //!               BLOB   TEXT           INTEGER, NUMERIC        REAL
@@ -14,8 +14,8 @@
 //!  NaN          NULL   NULL           NULL                    NULL
 //! ```
 //!
-//! [`apply`] is that drawing, one value at a time: the slow, obvious twin. Encoders go column by column with
-//! [`part_to_number`], [`stored_real`] and the like.
+//! [`apply`] implements this table for one value: the slow, obvious twin. Encoders go column by column with [`part_to_number`],
+//! [`stored_real`] and the like.
 //!
 //! Invariant: nothing here depends on a locale, a connection or a setting.
 
@@ -35,21 +35,21 @@ pub enum Affinity {
     Blob,
     /// Turns numbers into text.
     Text,
-    /// Turns text that looks like a number into one.
+    /// Turns text that looks like a number into a number.
     Numeric,
-    /// As `Numeric`; differs only in CAST.
+    /// Converts as `Numeric`; differs only in CAST.
     Integer,
-    /// As `Numeric`, and integers become floats (stored as integers where that is shorter).
+    /// Converts as `Numeric`, and turns integers into floats (stored as integers if that is shorter).
     Real,
 }
 
 impl Affinity {
-    /// Whether it makes numbers of text that looks like one.
+    /// Returns `true` if the affinity turns text that looks like a number into a number.
     pub const fn is_numeric(self) -> bool {
         matches!(self, Affinity::Numeric | Affinity::Integer | Affinity::Real)
     }
 
-    /// The affinity of a declared type, by the five rules of
+    /// Returns the affinity of a declared type, by the five rules of
     /// [§3.1](https://www.sqlite.org/datatype3.html#determination_of_column_affinity).
     pub fn of_declared_type(declared: &str) -> Affinity {
         let upper = declared.to_ascii_uppercase();
@@ -68,10 +68,10 @@ impl Affinity {
     }
 }
 
-/// What a column of `affinity` stores when `value` is bound to it
-/// ([§3](https://www.sqlite.org/datatype3.html#type_affinity)). The slow twin of everything else here.
+/// Returns the value that a column of `affinity` stores for the bound `value` ([§3](https://www.sqlite.org/datatype3.html#type_affinity)).
+/// This is the slow twin of all other functions here.
 ///
-/// Text that is made of a number lies in `scratch`, whose old content is dropped.
+/// The text of a number is written to `scratch`, whose old content is dropped.
 pub fn apply<'a>(value: Value<'a>, affinity: Affinity, scratch: &'a mut Vec<u8>) -> Value<'a> {
     match (value, affinity) {
         (Value::Real(real), _) if real.is_nan() => Value::Null,
@@ -95,12 +95,11 @@ pub fn apply<'a>(value: Value<'a>, affinity: Affinity, scratch: &'a mut Vec<u8>)
     }
 }
 
-/// What INTEGER and NUMERIC affinity make of a float: the integer, where it is whole and strictly between the
-/// ends of the 64-bit integers ([§3](https://www.sqlite.org/datatype3.html#type_affinity)), else NULL for a NaN
-/// and the float itself.
+/// Converts a float as INTEGER and NUMERIC affinity do: to an integer if it is whole and strictly between the ends of the 64-bit integers
+/// ([§3](https://www.sqlite.org/datatype3.html#type_affinity)). A NaN becomes NULL; other floats stay as they are.
 #[inline]
 pub fn real_to_int(real: f64) -> Value<'static> {
-    // The cast saturates, and takes a NaN to 0: neither end of the range is ever a "whole number".
+    // The cast saturates, and turns a NaN into 0: neither end of the range counts as a whole number.
     let int = real as i64;
     if int as f64 == real && int != i64::MIN && int != i64::MAX {
         Value::Int(int)
@@ -111,11 +110,11 @@ pub fn real_to_int(real: f64) -> Value<'static> {
     }
 }
 
-/// What REAL affinity stores for a float: the integer where that is whole and takes at most six bytes
-/// ([§2.1](https://www.sqlite.org/fileformat2.html#record_format), "small floating point values"); -0.0 is 0.
+/// Returns the value that REAL affinity stores for a float: an integer if the float is whole and the integer takes at most six bytes
+/// ([§2.1](https://www.sqlite.org/fileformat2.html#record_format), "small floating point values"). -0.0 becomes 0.
 #[inline]
 pub fn stored_real(real: f64) -> Value<'static> {
-    // A whole number outside becomes an integer on the way, and the same float again.
+    // SQLite turns other whole numbers into integers, and back into the same floats.
     let int = real as i64;
     if int as f64 == real && takes_at_most_six_bytes(int) {
         Value::Int(int)
@@ -126,19 +125,19 @@ pub fn stored_real(real: f64) -> Value<'static> {
     }
 }
 
-/// What REAL affinity stores for an integer: itself where it takes at most six bytes, else the nearest float.
+/// Returns the value that REAL affinity stores for an integer: the integer if it takes at most six bytes, else the nearest float.
 #[inline]
 pub fn stored_real_of_int(int: i64) -> Value<'static> {
     if takes_at_most_six_bytes(int) { Value::Int(int) } else { Value::Real(int as f64) }
 }
 
-/// -2^47 <= int < 2^47: serial types 1 to 5, 8 and 9.
+/// Returns `true` for -2^47 <= int < 2^47: serial types 1 to 5, 8 and 9.
 #[inline]
 fn takes_at_most_six_bytes(int: i64) -> bool {
     (-(1 << 47)..1 << 47).contains(&int)
 }
 
-/// Appends what TEXT affinity makes of an integer: its decimal digits.
+/// Appends the text that TEXT affinity makes of an integer: its decimal digits.
 pub fn int_to_text(int: i64, out: &mut Vec<u8>) {
     let mut digits = [0; 20];
     let mut at = digits.len();
@@ -157,10 +156,10 @@ pub fn int_to_text(int: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// The types that columns of a STRICT table may have ([STRICT tables](https://www.sqlite.org/stricttables.html)).
+/// The types of columns in STRICT tables ([STRICT tables](https://www.sqlite.org/stricttables.html)).
 ///
-/// What such a column stores is what its [`affinity`](StrictType::affinity) makes of the value, bytes and all,
-/// or an error where that does not [`fit`](StrictType::fits).
+/// A column of a STRICT table stores the value that its [`affinity`](StrictType::affinity) makes, byte by byte, or refuses a value that
+/// does not [`fit`](StrictType::fits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StrictType {
     /// INT and INTEGER.
@@ -176,7 +175,7 @@ pub enum StrictType {
 }
 
 impl StrictType {
-    /// The type of that name, or `None`, which SQLite refuses in a STRICT table.
+    /// Returns the type with the given name; `None`: SQLite refuses the name in a STRICT table.
     pub fn of_declared_type(declared: &str) -> Option<StrictType> {
         let types = [
             ("INT", StrictType::Integer),
@@ -189,8 +188,8 @@ impl StrictType {
         types.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(declared)).map(|(_, strict)| strict)
     }
 
-    /// What happens to a value before its class is looked at. ANY differs here from a column that is declared ANY
-    /// in a plain table, which is NUMERIC.
+    /// Returns the affinity that converts a value before its class is checked. ANY differs here from a column that is declared ANY in a
+    /// plain table, which is NUMERIC.
     pub const fn affinity(self) -> Affinity {
         match self {
             StrictType::Integer => Affinity::Integer,
@@ -200,19 +199,19 @@ impl StrictType {
         }
     }
 
-    /// Whether a value of that class may be stored, once [`affinity`](StrictType::affinity) is applied to it. SQLite's
-    /// error otherwise is "cannot store TEXT value in INT column".
+    /// Returns `true` if a value of the given class may be stored, once the [`affinity`](StrictType::affinity) is applied. Otherwise SQLite
+    /// reports "cannot store TEXT value in INT column".
     pub const fn fits(self, stored: Class) -> bool {
         match (self, stored) {
             (_, Class::Null) | (StrictType::Any, _) => true,
-            // Whole numbers are stored as integers in REAL columns, too.
+            // REAL columns store whole numbers as integers, too.
             (StrictType::Integer | StrictType::Real, Class::Int) | (StrictType::Real, Class::Real) => true,
             (StrictType::Text, Class::Text) | (StrictType::Blob, Class::Blob) => true,
             _ => false,
         }
     }
 
-    /// Its name in SQL.
+    /// Returns the name in SQL.
     pub const fn name(self) -> &'static str {
         match self {
             StrictType::Integer => "INTEGER",
@@ -224,19 +223,19 @@ impl StrictType {
     }
 }
 
-/// What a value asks of an INTEGER PRIMARY KEY ([rowids](https://www.sqlite.org/lang_createtable.html#rowid)).
+/// The rowid that a value of an INTEGER PRIMARY KEY stands for ([rowids](https://www.sqlite.org/lang_createtable.html#rowid)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rowid {
     /// This rowid.
     Given(i64),
     /// NULL: the largest rowid of the table, plus one.
     Next,
-    /// SQLite says "datatype mismatch".
+    /// No rowid: SQLite reports "datatype mismatch".
     Mismatch,
 }
 
-/// The rowid that a value asks for. A whole float will do, over all of the 64-bit integers but for the upper end
-/// (the lower end is not taken from text); so will text of one, white space around it and all.
+/// Returns the rowid that a value stands for. A whole float counts if it is a 64-bit integer, and so does text of such a number, also with
+/// white space around it (but text of the lowest 64-bit integer as a float does not).
 pub fn to_rowid(value: Value<'_>) -> Rowid {
     match value {
         Value::Int(int) => Rowid::Given(int),

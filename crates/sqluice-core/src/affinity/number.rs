@@ -5,51 +5,49 @@
 //!              . digits
 //! ```
 //!
-//! White space is the bytes 9 to 13 and 32. What follows a NUL is not looked at. Hexadecimal, separators, `inf`
-//! and `nan` are text. In words:
+//! White space is the bytes 9 to 13 and 32. Bytes after a NUL are ignored. Hexadecimal, separators, `inf` and `nan` are text. The rules:
 //!
 //! 1. Text that does not match stays as it is.
 //! 2. Without a point and an exponent it is an integer, if it fits 64 bits (and no NUL follows).
-//! 3. Otherwise it is a float: the digits, without leading zeros, are cut after 19 (after 20 if the first 19 are
-//!    below [`MANTISSA_FULL`]), and what is left times a power of ten becomes the nearest float
-//!    (nearly always: see [`super::float`]). A whole one becomes an integer, by [`real_to_int`].
-//! 4. REAL affinity then makes of an integer what [`stored_real_of_int`] says.
+//! 3. Otherwise it is a float: the digits, without leading zeros, are cut after 19 (after 20 if the first 19 are below [`MANTISSA_FULL`]),
+//!    and the rest times a power of ten becomes the nearest float (nearly always: see [`super::float`]). A whole float becomes an integer,
+//!    by [`real_to_int`].
+//! 4. REAL affinity then converts an integer by [`stored_real_of_int`].
 //!
-//! [`text_to_number_slow`] is just this. [`text_to_number`] departs from it so:
+//! [`text_to_number_slow`] is exactly this. [`text_to_number`] differs in two points:
 //!
-//! 1. Up to 16 bytes of digits and one point are taken in one step, eight bytes to a word, without a branch for
-//!    each ([`short`]); they fit an integer, or 15 digits over a power of ten up to 15, where one division of floats
-//!    is exact (Clinger, 1990).
-//! 2. All else is read byte by byte, once, into a mantissa and an exponent, which SQLite's own arithmetic turns
-//!    into a float ([`super::float`]).
+//! 1. Up to 16 bytes of digits and one point are converted in one step, eight bytes to a word, without a branch for each ([`short`]). They
+//!    fit an integer, or 15 digits over a power of ten up to 15, where one division of floats is exact (Clinger, 1990).
+//! 2. All other text is read byte by byte, once, into a mantissa and an exponent, which SQLite's own arithmetic turns into a float
+//!    ([`super::float`]).
 
 use super::float::{MANTISSA_FULL, decimal_to_real};
 use super::{Affinity, real_to_int, stored_real, stored_real_of_int};
 use sqluice_format::value::Value;
 
-/// What a conversion from text to a number silently lost.
+/// A loss in a conversion from text to a number, which SQLite does not report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// A NUL, and what followed it.
+    /// A NUL and the bytes after it are ignored.
     Nul,
     /// A number beyond the largest float became infinity.
     Overflow,
     /// A number other than zero became zero.
     Underflow,
-    /// An integer beyond 64 bits became a float (not said of REAL affinity, where it is meant to).
+    /// An integer beyond 64 bits became a float (not reported for REAL affinity, which makes floats anyway).
     BeyondInt64,
-    /// An integer was made of a number that is another, by way of the nearest float (not said of REAL affinity).
+    /// A number became another integer, by way of the nearest float (not reported for REAL affinity).
     Rounded,
 }
 
-/// What INTEGER, NUMERIC or REAL affinity makes of text: the number, or the text unchanged where it does not look
-/// like one, or where `affinity` is another ([§3](https://www.sqlite.org/datatype3.html#type_affinity)).
+/// Converts text as INTEGER, NUMERIC or REAL affinity do: to a number if it looks like one. Other text stays as it is, and so does all text
+/// with another `affinity` ([§3](https://www.sqlite.org/datatype3.html#type_affinity)).
 #[inline]
 pub fn text_to_number(text: &[u8], affinity: Affinity) -> Value<'_> {
     text_to_number_checked(text, affinity).0
 }
 
-/// As [`text_to_number`], and what was lost on the way: `'12\0abc'`, `'1e400'`, `'1e-400'`, `'12345678901234567890'`,
+/// Converts text as [`text_to_number`] does, and also returns the loss: of `'12\0abc'`, `'1e400'`, `'1e-400'`, `'12345678901234567890'`,
 /// `'9007199254740993.0'`.
 #[inline]
 pub fn text_to_number_checked(text: &[u8], affinity: Affinity) -> (Value<'_>, Option<Loss>) {
@@ -59,12 +57,12 @@ pub fn text_to_number_checked(text: &[u8], affinity: Affinity) -> (Value<'_>, Op
     number(text, Padded::alone(text), affinity)
 }
 
-/// As [`text_to_number_checked`] for `data[start..end]`, and faster where lengths vary (`benches/affinity.rs`, "1 to 12
-/// digits"): what lies in front of the text is read too, so that a load of 16 bytes does for each length. For columns
-/// whose strings lie in one buffer.
+/// Converts `data[start..end]` as [`text_to_number_checked`] does, but faster if lengths vary (`benches/affinity.rs`, "1 to 12 digits"):
+/// the bytes before the text are read too, so that one load of 16 bytes suffices for each length. For columns whose strings lie in one
+/// buffer.
 ///
 /// # Panics
-/// When `data` has no such part.
+/// If `start..end` is not within `data`.
 #[inline(always)]
 pub fn part_to_number(
     data: &[u8],
@@ -85,7 +83,7 @@ pub fn part_to_number(
     }
 }
 
-/// Apart from [`part_to_number`], whose loop is short then.
+/// Converts other parts than [`part_to_number`], whose loop stays short without this code.
 #[inline(never)]
 fn other_part(data: &[u8], start: usize, end: usize, affinity: Affinity) -> (Value<'_>, Option<Loss>) {
     let text = &data[start..end];
@@ -103,26 +101,26 @@ fn number(text: &[u8], padded: Option<Padded>, affinity: Affinity) -> (Value<'_>
     }
 }
 
-/// Text of at most 16 bytes after its sign, at the upper end of a word. Digits are stored as 0 to 9, padded with 0 in front:
-/// `-17.5` is `0000 0000 0000 17.5`.
+/// A text of at most 16 bytes after its sign, at the upper end of a word. Digits are stored as 0 to 9, padded with 0 in front: `-17.5` is
+/// `0000 0000 0000 17.5`.
 #[derive(Clone, Copy, Debug)]
 pub struct Padded {
-    /// Whether its sign is a minus.
+    /// `true` if the sign is a minus.
     pub negative: bool,
-    /// Bytes after the sign: 1 to 16.
+    /// The number of bytes after the sign: 1 to 16.
     pub bytes: usize,
-    /// In memory order; every byte as it differs from '0'.
+    /// The bytes in memory order, each XOR '0'.
     pub word: u128,
 }
 
 impl Padded {
-    /// Takes text that lies anywhere; `None` if it is empty or longer.
+    /// Takes text at any address; `None` if the text is empty or longer.
     #[inline(always)]
     pub fn alone(text: &[u8]) -> Option<Padded> {
         Padded::new(upper_end(text)?, text[0], text.len())
     }
 
-    /// Takes `data[start..end]`; the bytes in front of it are read too.
+    /// Takes `data[start..end]`. The bytes before it are read too.
     #[inline(always)]
     pub fn part(data: &[u8], start: usize, end: usize) -> Option<Padded> {
         let text = &data[start..end];
@@ -132,7 +130,7 @@ impl Padded {
         }
     }
 
-    /// `word` has the text at its upper end, `first` is its first byte and `bytes` its length.
+    /// Takes a word with the text at its upper end. `first` is the first byte of the text, and `bytes` its length.
     #[inline(always)]
     fn new(word: u128, first: u8, bytes: usize) -> Option<Padded> {
         let negative = first == b'-';
@@ -144,12 +142,12 @@ impl Padded {
     }
 }
 
-/// `[-]`, then at most 16 bytes of digits with at most one point among them; `None` for all else. The point is taken out,
+/// Converts a text of at most 16 digits with at most one point, after an optional minus; `None` for all other text. The point is taken out,
 /// and three multiplications turn each eight digits into a number.
 #[inline(always)]
 fn short(Padded { negative, bytes, word }: Padded, affinity: Affinity) -> Option<Value<'static>> {
     const POINTS: u128 = repeat(POINT);
-    // The lowest flag is that of the first point; a flag above it may be false.
+    // The lowest flag is the first point's. Flags above it may be false.
     let points = (word ^ POINTS).wrapping_sub(repeat(1)) & !(word ^ POINTS) & repeat(0x80);
     if points == 0 {
         let int = sixteen_digits(word)? as i64;
@@ -161,27 +159,27 @@ fn short(Padded { negative, bytes, word }: Padded, affinity: Affinity) -> Option
     }
     let point = (points.trailing_zeros() / 8) as usize;
     let mantissa = sixteen_digits((word & !LOWER[point + 1]) | ((word & LOWER[point]) << 8))?;
-    // Below 2^53, over a power of ten that is a float: exact but for the one rounding of the division.
+    // The mantissa is below 2^53, and the power of ten is exact: only the division rounds.
     let real = mantissa as f64 / POWERS_OF_TEN[15 - point];
-    // The sign without a branch: half of a column may be negative.
+    // The sign is set without a branch: half of a column may be negative.
     let real = f64::from_bits(real.to_bits() | u64::from(negative) << 63);
     Some(if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) })
 }
 
-/// The number that `data[start..end]` is if it is a whole one of at most 8 bytes: digits, and perhaps a minus. For columns that have been seen
-/// to hold such, as [`decimal`] for those with a point: what is known of a number need not be found out.
+/// Converts `data[start..end]` to a whole number, if it has at most 8 bytes: digits, and perhaps a minus. For columns that are known to
+/// have such numbers, as [`decimal`] is for columns with a point: the checks for other forms are saved.
 ///
 /// # Panics
-/// When `end` is beyond `data`.
+/// If `end` is beyond `data`.
 #[inline(always)]
 pub fn whole(data: &[u8], start: usize, end: usize) -> Option<i64> {
     Short::part(data, start, end)?.whole()
 }
 
-/// What `affinity` makes of `data[start..end]` if that is a number of at most 8 bytes with a point: as [`whole`].
+/// Converts `data[start..end]` by `affinity`, if it is a number of at most 8 bytes with a point. See [`whole`].
 ///
 /// # Panics
-/// When `end` is beyond `data`.
+/// If `end` is beyond `data`.
 #[inline(always)]
 pub fn decimal(data: &[u8], start: usize, end: usize, affinity: Affinity) -> Option<Value<'static>> {
     let short = Short::part(data, start, end)?;
@@ -191,22 +189,23 @@ pub fn decimal(data: &[u8], start: usize, end: usize, affinity: Affinity) -> Opt
     }
 }
 
-/// Text of at most 8 bytes with its sign: as [`Padded`], in half of its word.
+/// A text of at most 8 bytes with its sign, as in [`Padded`], but in a word of half the size.
 #[derive(Clone, Copy, Debug)]
 pub struct Short {
-    /// Whether its sign is a minus.
+    /// `true` if the sign is a minus.
     pub negative: bool,
-    /// Bytes after the sign: 1 to 8.
+    /// The number of bytes after the sign: 1 to 8.
     pub bytes: usize,
-    /// In memory order; every byte as it differs from '0'.
+    /// The bytes in memory order, each XOR '0'.
     pub word: u64,
 }
 
 impl Short {
-    /// Takes `data[start..end]`; the bytes in front of it are read too. `None` if it is empty or longer, and for the first bytes of `data`.
+    /// Takes `data[start..end]`. The bytes before it are read too. Returns `None` if the text is empty or longer, or is at the start of
+    /// `data`.
     ///
     /// # Panics
-    /// When `end` is beyond `data`.
+    /// If `end` is beyond `data`.
     #[inline(always)]
     pub fn part(data: &[u8], start: usize, end: usize) -> Option<Short> {
         let bytes = end.wrapping_sub(start);
@@ -229,40 +228,40 @@ impl Short {
         Some(if self.negative { -number } else { number })
     }
 
-    /// A number whose points are these: the first is taken out.
+    /// Converts a number with the flags `points` of its points. The first point is taken out.
     #[inline(always)]
     fn decimal(self, points: u64, affinity: Affinity) -> Option<Value<'static>> {
         let Short { word, negative, .. } = self;
-        // The bits before the first point, and those up to its end.
+        // The bits before the first point, and the bits up to its end.
         let before = (points & points.wrapping_neg()).wrapping_sub(1) >> 7;
         let through = before << 8 | 0xff;
         let digits = (word & !through) | (word & before) << 8;
-        // A point alone is no number.
+        // A point alone is not a number.
         if word == u64::from(POINT) << 56 || !are_digits(digits) {
             return None;
         }
-        // Below 2^53, over a power of ten that is a float: exact but for the one rounding of the division.
+        // The mantissa is below 2^53, and the power of ten is exact: only the division rounds.
         let real = eight_digits(digits) as f64 / POWERS_OF_TEN[7 - points.trailing_zeros() as usize / 8];
-        // The sign without a branch: half of a column may be negative.
+        // The sign is set without a branch: half of a column may be negative.
         let real = f64::from_bits(real.to_bits() | u64::from(negative) << 63);
         Some(if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) })
     }
 }
 
-/// The top bits of the bytes that are points; wrong only above the first.
+/// Returns the top bits of the bytes that are points. Bits above the first point may be false.
 #[inline(always)]
 fn points(word: u64) -> u64 {
     let differing = word ^ repeat(POINT) as u64;
     differing.wrapping_sub(repeat(1) as u64) & !differing & repeat(0x80) as u64
 }
 
-/// A point in [`Padded::word`].
+/// The byte of a point in [`Padded::word`].
 pub const POINT: u8 = b'.' ^ b'0';
 
 const POWERS_OF_TEN: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
-/// Masks of the lower 0 to 16 bytes of a word: a load where a shift of 128 bits takes six steps.
+/// The masks of the lower 0 to 16 bytes of a word. A load is cheaper than a shift of 128 bits, which takes six steps.
 const LOWER: [u128; 17] = {
     let mut masks = [u128::MAX; 17];
     let mut bytes = 0;
@@ -273,12 +272,12 @@ const LOWER: [u128; 17] = {
     masks
 };
 
-/// A word of 16 times the same byte.
+/// Returns a word of 16 equal bytes.
 pub const fn repeat(byte: u8) -> u128 {
     u128::from_ne_bytes([byte; 16])
 }
 
-/// 1 to 16 bytes, in memory order, at the upper end of a little-endian word.
+/// Returns 1 to 16 bytes, in memory order, at the upper end of a little-endian word.
 #[inline(always)]
 fn upper_end(bytes: &[u8]) -> Option<u128> {
     let len = bytes.len();
@@ -286,8 +285,8 @@ fn upper_end(bytes: &[u8]) -> Option<u128> {
         return None;
     }
     let gap_bits = 8 * (16 - len) as u32;
-    // Two loads that overlap: the one from the end is in place, the one from the start moves up, out of the half
-    // that it is cut to or onto the very bytes that the other has.
+    // Two loads overlap: the one from the end is in place. The one from the start is shifted, out of the half that it is cut to, or onto
+    // equal bytes of the other load.
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
         let first = (u128::from(u64::from_le_bytes(*first)) << gap_bits) as u64;
         Some(u128::from(u64::from_le_bytes(*last)) << 64 | u128::from(first))
@@ -295,7 +294,7 @@ fn upper_end(bytes: &[u8]) -> Option<u128> {
         let first = (u64::from(u32::from_le_bytes(*first)) << (gap_bits - 64)) as u32;
         Some((u128::from(u32::from_le_bytes(*last)) << 32 | u128::from(first)) << 64)
     } else if len > 0 {
-        // 1 to 3: first, middle and last, which may be one.
+        // 1 to 3 bytes: the first, the middle and the last, which may be the same byte.
         let three = u32::from(bytes[0]) << (24 - 8 * (len - 1))
             | u32::from(bytes[len / 2]) << (24 - 8 * (len - 1 - len / 2))
             | u32::from(bytes[len - 1]) << 24;
@@ -305,25 +304,25 @@ fn upper_end(bytes: &[u8]) -> Option<u128> {
     }
 }
 
-/// The number that 16 bytes of 0 to 9 are, the first in memory first; `None` where a byte is more than 9.
+/// Returns the number of 16 digits from 0 to 9, the first digit in the lowest byte; `None` if a byte is more than 9.
 #[inline(always)]
 fn sixteen_digits(word: u128) -> Option<u64> {
-    // No carry leaves a byte unless its own flag, or that of its source, is up.
+    // A carry leaves a byte only if a flag is set, of this byte or of the byte that the carry comes from.
     if (word.wrapping_add(repeat(0x76)) | word) & repeat(0x80) != 0 {
         return None;
     }
     Some(eight_digits(word as u64) * 100_000_000 + eight_digits((word >> 64) as u64))
 }
 
-/// Whether each of eight bytes is 0 to 9.
+/// Returns `true` if each of eight bytes is 0 to 9.
 #[inline(always)]
 fn are_digits(word: u64) -> bool {
-    // No carry leaves a byte unless its own flag is up.
+    // A carry leaves a byte only if the byte's own flag is set.
     (word.wrapping_add(repeat(0x76) as u64) | word) & repeat(0x80) as u64 == 0
 }
 
-/// The number that eight bytes of 0 to 9 are, the first digit the lowest byte. Pairs, then fours, then all eight: each product adds ten (a
-/// hundred, ten thousand) times the earlier neighbour.
+/// Returns the number of eight digits from 0 to 9, the first digit in the lowest byte. First pairs, then fours, then all eight: each
+/// product adds ten (a hundred, ten thousand) times the earlier neighbour.
 #[inline(always)]
 pub fn eight_digits(word: u64) -> u64 {
     let pairs = (word.wrapping_mul(10 << 8 | 1) >> 8) & 0x00ff_00ff_00ff_00ff;
@@ -331,14 +330,14 @@ pub fn eight_digits(word: u64) -> u64 {
     fours.wrapping_mul(10_000 << 32 | 1) >> 32
 }
 
-/// A number as it is written: mantissa times ten to the exponent.
+/// A number in text: mantissa times ten to the exponent.
 struct Decimal {
     negative: bool,
     mantissa: u64,
     exponent: i64,
-    /// Neither a point nor an exponent.
+    /// `true` if the text has neither a point nor an exponent.
     integer: bool,
-    /// Ended by a NUL.
+    /// `true` if a NUL ends the number.
     nul: bool,
 }
 
@@ -374,12 +373,12 @@ fn any(text: &[u8], affinity: Affinity) -> (Value<'_>, Option<Loss>) {
     (value, loss)
 }
 
-/// Whether text that is a number is exactly `int`.
+/// Returns `true` if the number in `text` is exactly `int`.
 fn equals_int(text: &[u8], int: i64) -> bool {
     let end = text.iter().rposition(|&byte| !is_space(byte)).map_or(0, |last| last + 1);
     let text = &text[..end];
     let (digits, exponent) = match text.iter().position(|byte| byte | 0x20 == b'e') {
-        // An exponent of more digits makes 0 or infinity, whose mantissa or loss has decided already.
+        // An exponent with more digits makes 0 or infinity, which the mantissa or the loss has decided already.
         Some(at) => (&text[..at], str::from_utf8(&text[at + 1..]).map_or(0, |e| e.parse().unwrap_or(0))),
         None => (text, 0i64),
     };
@@ -388,7 +387,7 @@ fn equals_int(text: &[u8], int: i64) -> bool {
     written == significant(int.unsigned_abs().to_string().bytes(), 0)
 }
 
-/// The digits of a number without zeros at either end, and the power of ten that the last one counts.
+/// Returns the digits of a number without zeros at either end, and the power of ten of the last digit.
 fn significant(digits: impl Iterator<Item = u8>, exponent: i64) -> (Vec<u8>, i64) {
     let mut digits: Vec<u8> = digits.filter(u8::is_ascii_digit).skip_while(|&digit| digit == b'0').collect();
     let len = digits.len();
@@ -399,7 +398,7 @@ fn significant(digits: impl Iterator<Item = u8>, exponent: i64) -> (Vec<u8>, i64
     (digits, exponent)
 }
 
-/// Reads the whole text, or says that it is no number.
+/// Parses the whole text; `None` if it is not a number.
 fn read(text: &[u8]) -> Option<Decimal> {
     let byte = |at: usize| text.get(at).copied().unwrap_or(0);
     let digit = |at: usize| byte(at).wrapping_sub(b'0');
@@ -473,18 +472,18 @@ impl Decimal {
     }
 }
 
-/// SQLite's way not to overflow: an exponent of six digits or more counts as 10000, one of five as itself.
+/// Appends a digit to an exponent as SQLite does, without overflow: an exponent of six digits or more counts as 10000, one of five as
+/// itself.
 fn next_of_exponent(exponent: i64, digit: u8) -> i64 {
     if exponent < 10_000 { exponent * 10 + i64::from(digit) } else { 10_000 }
 }
 
-/// C's `isspace`.
+/// Returns `true` for the white space of C's `isspace`.
 fn is_space(byte: u8) -> bool {
     matches!(byte, 9..=13 | b' ')
 }
 
-/// The slow twin of [`text_to_number`]: the module's description, word for word.
-/// Only the rounding is shared.
+/// Converts text by the rules of the module's description: the slow twin of [`text_to_number`]. Only the rounding is shared.
 pub fn text_to_number_slow(text: &[u8], affinity: Affinity) -> Value<'_> {
     let Some(number) = slow(text) else { return Value::Text(text) };
     match (affinity, number) {
@@ -494,7 +493,7 @@ pub fn text_to_number_slow(text: &[u8], affinity: Affinity) -> Value<'_> {
     }
 }
 
-/// An integer, or a float that is not a whole number.
+/// Parses an integer, or a float that is not a whole number.
 fn slow(text: &[u8]) -> Option<Value<'static>> {
     let until_nul = text.split(|byte| *byte == 0).next()?;
     let nul = until_nul.len() < text.len();

@@ -1,4 +1,4 @@
-//! What an error or a note says, as data: words, and the settings that they name.
+//! The text of an error or a note, as data: words and settings.
 //!
 //! ```
 //! use sqluice_core::error::{Setting, message};
@@ -14,8 +14,8 @@ use serde::{Serialize, Serializer};
 
 use crate::settings::{Setting, SettingValue};
 
-/// A text for people, in which settings are named as data. [`Message::render`] gives it in the terms of a front end; `Display` in
-/// those of Rust.
+/// A text for people that names settings as data. [`Message::render`] gives the text in the terms of a front end, `Display` in the terms of
+/// Rust.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message(Vec<Piece>);
 
@@ -26,7 +26,7 @@ enum Piece {
 }
 
 impl Message {
-    /// The message, with each setting as `name` calls it, given its value if it has one.
+    /// Returns the text, in which `name` formats each setting and its value, if any.
     pub fn render(&self, name: impl Fn(Setting, Option<&str>) -> String) -> String {
         let pieces = self.0.iter().map(|piece| match piece {
             Piece::Words(words) => words.clone(),
@@ -35,13 +35,13 @@ impl Message {
         pieces.collect()
     }
 
-    /// The message as words alone, with each setting as `name` calls it: what is printed or serialized as it is.
+    /// Returns the message as words alone, in which `name` formats each setting. Such a message can be printed or serialized.
     #[must_use]
     pub fn in_terms(&self, name: impl Fn(Setting, Option<&str>) -> String) -> Message {
         self.render(name).into()
     }
 
-    /// The settings that it names.
+    /// Returns the settings in the message.
     pub fn settings(&self) -> impl Iterator<Item = Setting> {
         self.0.iter().filter_map(|piece| match piece {
             Piece::Words(_) => None,
@@ -55,7 +55,7 @@ impl Message {
     }
 }
 
-/// The messages one after another: `message!["the table ", name, " exists: ", Setting::Append, " adds to it"]`.
+/// Joins messages: `message!["the table ", name, " exists: ", Setting::Append, " adds to it"]`.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! message {
@@ -75,7 +75,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// As `Display`.
+/// Serializes the text of `Display`.
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

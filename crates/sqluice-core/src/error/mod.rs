@@ -1,7 +1,7 @@
-//! The error type of the engine, as data: its kind, what happened, where, and what to do about it.
+//! The error type of the engine, as data: kind, message, place and hint.
 //!
-//! Messages and hints name settings by [`Setting`], never by a front end's word for them: the command renders
-//! `Setting::TempDir` as `--temp-dir`, Python as `temp_dir=`, and `Display` as `` `temp_dir` ``.
+//! Messages and hints name settings by [`Setting`], never by the word of a front end: the command renders `Setting::TempDir` as
+//! `--temp-dir`, Python as `temp_dir=`, and `Display` as `` `temp_dir` ``.
 
 mod message;
 
@@ -30,7 +30,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// In one word: `input`, `target`, `usage` or `interrupted`.
+    /// Returns the kind in one word: `input`, `target`, `usage` or `interrupted`.
     pub const fn name(self) -> &'static str {
         match self {
             ErrorKind::Input => "input",
@@ -55,12 +55,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// A whole file.
+    /// Creates the place of a whole file.
     pub fn file(file: impl Into<PathBuf>) -> Place {
         Place { file: file.into(), ..Place::default() }
     }
 
-    /// The place of byte `at` of `text`, which is all of the file.
+    /// Creates the place of byte `at` of `text`, which is the whole file.
     pub fn in_text(file: impl Into<PathBuf>, text: &str, at: usize) -> Place {
         let before = &text[..text.floor_char_boundary(at)];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -84,18 +84,18 @@ impl fmt::Display for Place {
     }
 }
 
-/// An assumption of a plan about its rows, its files or its database, to be faster or to say more.
+/// An assumption of a plan about its rows, its files or its database, which makes the plan faster or its messages more precise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assumption {
-    /// The database still has the schema that the plan was made for. Until this is known, no rows are read from a source.
+    /// The database still has the schema for which the plan was made. No rows are read from a source before this is checked.
     Schema,
-    /// Rows arrive in the order of their rowids, after those that the table has.
+    /// Rows arrive in the order of their rowids, after the rows in the table.
     RowOrder,
     /// All values have the types that a sample shows, and no record has more columns.
     Types,
     /// No file has a bad row.
     SoundFiles,
-    /// The entries of every index have the order that it declares.
+    /// The entries of every index are in the order that the index declares.
     EntryOrder,
 }
 
@@ -123,43 +123,43 @@ struct Inner {
 /// The number of errors listed in the message of an error that summarizes them.
 const LISTED_MAX: usize = 24;
 
-/// A table or index of a database that is damaged.
+/// A damaged table or index of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedTree {
-    /// `true` if it is an index.
+    /// `true` for an index.
     pub is_index: bool,
-    /// Its name.
+    /// The name of the table or index.
     pub name: String,
-    /// The table that it belongs to; its own name if it is a table.
+    /// The table of an index; a table's own name.
     pub table: String,
-    /// `true` if all of its pages and records are sound, and an index has other entries than its table demands, or a row has a value
-    /// that its column does not take.
+    /// `true` if all pages and records are sound, but an index has other entries than its table demands, or a row has a value that its
+    /// column does not take.
     pub is_content: bool,
 }
 
-/// Two rows of a table that have the same key.
+/// Two rows of a table with the same key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Duplicate {
     /// The table.
     pub table: String,
-    /// The index that holds each key once; the table's own name where that is its PRIMARY KEY.
+    /// The index with the unique key; the name of the table if the key is its PRIMARY KEY.
     pub index: String,
-    /// The rows: the earlier one, and the one that repeats its key.
+    /// The rows: the earlier one, and the one with the repeated key.
     pub rows: DuplicateRows,
 }
 
-/// How two rows with the same key are identified.
+/// The identification of two rows with the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateRows {
-    /// By their numbers among the records of the table's source, counted from 0, unlike [`Error::record`]; the smaller first.
+    /// Their numbers among the records of the table's source, counted from 0, unlike [`Error::record`]; the smaller one first.
     Records(u64, u64),
-    /// By their rowids.
+    /// Their rowids.
     Rowids(i64, i64),
-    /// By the two databases that they are in, which the message names.
+    /// The two databases that have the rows, which the message names.
     Databases,
 }
 
-/// Counted from 1: `rows 5 and 900`, or `rowids 7 and 9`.
+/// Formats numbers counted from 1: `rows 5 and 900`, or `rowids 7 and 9`.
 impl fmt::Display for DuplicateRows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -192,8 +192,8 @@ impl Error {
         }))
     }
 
-    /// Several errors as one: its message lists them below `what`, the first few dozen of them with their places. Its kind is
-    /// that of the first.
+    /// Returns one error for several. Its message lists the first few dozen below `what`, with their places. Its kind is the kind of the
+    /// first error.
     pub fn several(what: impl Into<Message>, parts: Vec<Error>) -> Error {
         let mut message = what.into();
         for part in parts.iter().take(LISTED_MAX) {
@@ -215,40 +215,40 @@ impl Error {
         error
     }
 
-    /// The input is at fault.
+    /// Returns an error about the input.
     pub fn input(message: impl Into<Message>) -> Error {
         Error::new(ErrorKind::Input, message)
     }
 
-    /// The target is at fault.
+    /// Returns an error about the target.
     pub fn target(message: impl Into<Message>) -> Error {
         Error::new(ErrorKind::Target, message)
     }
 
-    /// The request is at fault.
+    /// Returns an error about the request.
     pub fn usage(message: impl Into<Message>) -> Error {
         Error::new(ErrorKind::Usage, message)
     }
 
-    /// The request needs a cargo feature that this build lacks: `what` says what it needs, and the hint names the feature.
+    /// Returns the error for a request that needs a cargo feature which this build lacks. `what` names the need, and the hint the feature.
     pub fn without_feature(what: impl Into<Message>, feature: &'static str) -> Error {
         let mut error = Error::usage(what).hint(format!("build it with the feature {feature}"));
         error.0.feature = Some(feature);
         error
     }
 
-    /// The caller's [`Cancel`](crate::progress::Cancel) stopped the run.
+    /// Returns the error for a run that the caller's [`Cancel`](crate::progress::Cancel) stopped.
     pub fn interrupted() -> Error {
         Error::new(ErrorKind::Interrupted, "interrupted")
     }
 
-    /// Reading `path` failed.
+    /// Returns the error for `path`, which can't be read.
     pub fn read(path: &Path, source: std::io::Error) -> Error {
         Error::input(format!("cannot read {}", path.display())).about(path).because(source)
     }
 
-    /// What a reader failed with: the engine's own error, with its place and hint, if that is what it handed through
-    /// [`std::io::Read`], or [`Error::read`].
+    /// Returns the error of a reader: the engine's own error, with its place and hint, if it went through [`std::io::Read`]; otherwise
+    /// [`Error::read`].
     pub fn from_read(path: &Path, error: std::io::Error) -> Error {
         match error.downcast::<Error>() {
             Ok(error) => error,
@@ -263,29 +263,29 @@ impl Error {
         self
     }
 
-    /// Adds the file or folder that the message is about, where it is no place in the input.
+    /// Adds the file or folder that the message is about, if it is no place in the input.
     #[must_use]
     pub fn about(mut self, path: impl Into<PathBuf>) -> Error {
         self.0.path = Some(path.into());
         self
     }
 
-    /// Adds the record that is at fault: the table that it was for, and its number among the records of the table's source, bad
-    /// ones included, counted from 1, as messages count. A caller that knows the source can add the place.
+    /// Adds the record at fault: the table it was for, and its number among the records of the table's source. Bad records count, and
+    /// numbers begin at 1. A caller that knows the source can add the place.
     #[must_use]
     pub fn of_record(mut self, table: impl Into<String>, number: u64) -> Error {
         self.0.record = Some((table.into(), number));
         self
     }
 
-    /// Adds the name of the column that is at fault.
+    /// Adds the name of the column at fault.
     #[must_use]
     pub fn of_column(mut self, name: impl Into<String>) -> Error {
         self.0.column = Some(name.into());
         self
     }
 
-    /// Adds what the user can do about it.
+    /// Adds a hint for the user.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Message>) -> Error {
         self.0.hint = Some(hint.into());
@@ -306,68 +306,68 @@ impl Error {
         self
     }
 
-    /// Adds which rows have the same key.
+    /// Adds the rows with the same key.
     #[must_use]
     pub fn duplicate(mut self, duplicate: Duplicate) -> Error {
         self.0.duplicate = Some(duplicate);
         self
     }
 
-    /// Adds which table or index is damaged.
+    /// Adds the damaged table or index.
     #[must_use]
     pub fn damaged(mut self, tree: DamagedTree) -> Error {
         self.0.damaged = Some(tree);
         self
     }
 
-    /// Appends text to what happened.
+    /// Appends text to the message.
     #[must_use]
     pub fn with_words(mut self, words: impl Into<Message>) -> Error {
         self.0.message.push(words);
         self
     }
 
-    /// The assumption of the plan that does not hold, if that ended the run.
+    /// Returns the assumption of the plan that does not hold, if this ended the run.
     pub fn refuted(&self) -> Option<Assumption> {
         self.0.refuted
     }
 
-    /// Takes out which rows have the same key, if that is what happened.
+    /// Takes the rows with the same key out of the error, if it is about such rows.
     pub fn take_duplicate(&mut self) -> Option<Duplicate> {
         self.0.duplicate.take()
     }
 
-    /// `true` if a table or index is damaged.
+    /// Returns `true` if a table or index is damaged.
     pub fn is_damaged(&self) -> bool {
         self.0.damaged.is_some()
     }
 
-    /// Takes out which table or index is damaged, if that is what happened.
+    /// Takes the damaged table or index out of the error, if it is about one.
     pub fn take_damaged(&mut self) -> Option<DamagedTree> {
         self.0.damaged.take()
     }
 
-    /// All errors that this one summarizes; most errors summarize none.
+    /// Returns all errors that this error summarizes; most errors summarize none.
     pub fn parts(&self) -> &[Error] {
         &self.0.parts
     }
 
-    /// The kind of the error.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What happened, without the place.
+    /// Returns the message, without the place.
     pub fn what(&self) -> &Message {
         &self.0.message
     }
 
-    /// [`Error::what`] in the terms of Rust.
+    /// Returns [`Error::what`] in the terms of Rust.
     pub fn message(&self) -> String {
         self.0.message.to_string()
     }
 
-    /// Place and message in the terms of Rust, without the hint that `Display` adds.
+    /// Returns place and message in the terms of Rust, without the hint that `Display` adds.
     pub fn without_hint(&self) -> String {
         match &self.0.place {
             Some(place) => format!("{place}: {}", self.0.message),
@@ -375,44 +375,44 @@ impl Error {
         }
     }
 
-    /// The file or folder that it is about: what could not be read or written, or else the file of the place.
+    /// Returns the file or folder that could not be read or written, or else the file of the place.
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref().or_else(|| self.place().map(|place| place.file.as_path()))
     }
 
-    /// Where in the input.
+    /// Returns the place in the input.
     pub fn place(&self) -> Option<&Place> {
         self.0.place.as_ref()
     }
 
-    /// The record that is at fault, where it is known: its table, and its number among the records of the table's source, bad
-    /// ones included, counted from 1. Of two with the same key it is the later one.
+    /// Returns the record at fault, if it is known: its table, and its number among the records of the table's source. Bad records count,
+    /// and numbers begin at 1. Of two records with the same key, this is the later one.
     pub fn record(&self) -> Option<(&str, u64)> {
         self.0.record.as_ref().map(|(table, number)| (table.as_str(), *number))
     }
 
-    /// The name of the column that is at fault, if the error is about one column.
+    /// Returns the name of the column at fault, if the error is about one column.
     pub fn column(&self) -> Option<&str> {
         self.0.column.as_deref()
     }
 
-    /// What the user can do about it.
+    /// Returns the hint for the user.
     pub fn remedy(&self) -> Option<&Message> {
         self.0.hint.as_ref()
     }
 
-    /// The cargo feature that the request needs, if this build lacks it.
+    /// Returns the cargo feature that the request needs, if this build lacks the feature.
     pub fn missing_feature(&self) -> Option<&'static str> {
         self.0.feature
     }
 
-    /// [`Error::remedy`] in the terms of Rust.
+    /// Returns [`Error::remedy`] in the terms of Rust.
     pub fn hint_text(&self) -> Option<String> {
         self.0.hint.as_ref().map(ToString::to_string)
     }
 }
 
-/// In the terms of Rust: place, message and hint.
+/// Formats place, message and hint in the terms of Rust.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.without_hint())?;
@@ -423,7 +423,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Lets a reader fail with this error; [`Error::from_read`] takes it out again.
+/// Lets a reader fail with this error. [`Error::from_read`] extracts the error again.
 impl From<Error> for std::io::Error {
     fn from(error: Error) -> std::io::Error {
         std::io::Error::other(error)

@@ -1,4 +1,4 @@
-//! A column of any values that owns its bytes, made by appending.
+//! A column of values of any class. It owns its bytes, and values are appended.
 //!
 //! ```text
 //!  values    7      'Oslo'   NULL   2.5        kinds     1  3  0  2
@@ -25,22 +25,22 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// The number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.kinds.len()
     }
 
-    /// Whether it has no values.
+    /// Returns `true` if the column has no values.
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()
     }
 
-    /// Bytes that the values take.
+    /// Returns the memory of the values, in bytes.
     pub fn bytes(&self) -> usize {
         self.kinds.len() * (size_of::<u8>() + size_of::<i64>()) + size_of_val(&*self.lens) + self.data.len()
     }
 
-    /// Forgets the values and keeps the space.
+    /// Removes the values, and keeps the memory.
     pub fn clear(&mut self) {
         self.kinds.clear();
         self.numbers.clear();
@@ -73,10 +73,10 @@ impl Cells {
         self.push_data(kind, start);
     }
 
-    /// Appends the text that `write` appends to what it is given, so that it need not be copied; nothing when that fails.
+    /// Appends a text without a copy: `write` appends the text to the vector it is given. If `write` fails, nothing is appended.
     ///
     /// # Errors
-    /// What `write` returns.
+    /// The error of `write`.
     pub fn push_text_by<E>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
         let start = self.data.len();
         let written = write(&mut self.data);
@@ -87,11 +87,11 @@ impl Cells {
         written
     }
 
-    /// Appends the string that the data has from `start` on.
+    /// Appends the string that `data` has from `start` on.
     #[inline]
     fn push_data(&mut self, kind: u8, start: usize) {
         self.lens.resize(self.kinds.len(), 0);
-        // Of more than 4 GiB SQLite needs to know only that it is too much.
+        // A length of 4 GiB or more is stored as the largest one: SQLite refuses both.
         self.lens.push(u32::try_from(self.data.len().saturating_sub(start)).unwrap_or(u32::MAX));
         self.push_number(kind, start as i64);
     }
@@ -106,7 +106,7 @@ impl Cells {
         self.extend_same(REAL, bits);
     }
 
-    /// Appends that number of NULLs.
+    /// Appends `rows` NULLs.
     pub fn extend_nulls(&mut self, rows: usize) {
         self.kinds.resize(self.kinds.len() + rows, NULL);
         self.numbers.resize(self.numbers.len() + rows, 0);
@@ -117,18 +117,18 @@ impl Cells {
         self.numbers.extend_from_slice(bits);
     }
 
-    /// The values, if all are integers.
+    /// Returns the values, if all are integers.
     pub fn ints(&self) -> Option<&[i64]> {
         self.kinds.iter().all(|kind| *kind == INT).then_some(&*self.numbers)
     }
 
-    /// Value `row`, if it is an integer.
+    /// Returns the value of `row`, if it is an integer.
     #[inline]
     pub fn int(&self, row: usize) -> Option<i64> {
         if *self.kinds.get(row)? == INT { self.numbers.get(row).copied() } else { None }
     }
 
-    /// Value `row`.
+    /// Returns the value of `row`.
     #[inline]
     pub fn get(&self, row: usize) -> Option<Value<'_>> {
         let kind = *self.kinds.get(row)?;

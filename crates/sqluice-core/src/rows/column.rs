@@ -4,33 +4,33 @@ use crate::batch::{self, Bitmap, Spans, Value, Values};
 
 use super::Cells;
 
-/// A column of [`Rows`](super::Rows), made from a slice or a vector: of `i64`, `f64`, `&str`, `String`, `&[u8]`, `Vec<u8>`, each
-/// also as an `Option`, or of [`Value`].
+/// A column of [`Rows`](super::Rows), made from a slice or a vector: of `i64`, `f64`, `&str`, `String`, `&[u8]`, `Vec<u8>`, each also as an
+/// `Option`, or of [`Value`].
 ///
-/// Slices are borrowed and not copied, except those of options and strings: for these, 24 bytes a value locate it.
+/// Slices are borrowed and not copied. Slices of options and strings also take 24 bytes for each value, which locate it.
 #[derive(Clone, Debug)]
 pub struct Column<'a> {
     pub(super) rows: usize,
     pub(super) data: Data<'a>,
 }
 
-/// Where the values are.
+/// The storage of the values.
 #[derive(Clone, Debug)]
 pub(super) enum Data<'a> {
-    /// In a batch: integers without NULL.
+    /// A column of a batch: integers without NULL.
     IntsNotNull(&'a [i64]),
-    /// In a batch: any others.
+    /// Any other column of a batch.
     Batch(batch::Column<'a>),
     Ints(Vec<i64>),
     Reals(Vec<f64>),
-    /// One by one, their bytes elsewhere.
+    /// Single values, whose bytes are elsewhere.
     Values(Vec<Value<'a>>),
-    /// With their bytes.
+    /// Values with their bytes.
     Cells(Cells),
 }
 
 impl<'a> Column<'a> {
-    /// A column of a batch with that number of rows.
+    /// Creates a column from a column of a batch with `rows` rows.
     pub(super) fn of_batch(column: batch::Column<'a>, rows: usize) -> Column<'a> {
         let data = match column {
             batch::Column { values: Values::Int(ints), validity: None } => Data::IntsNotNull(ints),
@@ -39,7 +39,7 @@ impl<'a> Column<'a> {
         Column { rows, data }
     }
 
-    /// What [`get`](Self::get) gives, if it is an integer of a column that has nothing else, or of cells: SQLite asks for one value
+    /// Returns the value of [`get`](Self::get), if it is an integer of cells, or of a column with integers only: SQLite asks for one value
     /// at a time, and most often for one of these.
     #[inline]
     pub(super) fn int(&self, row: usize) -> Option<i64> {
@@ -51,7 +51,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The value of a row; `None` where the column has no such row, or is not as its maker said.
+    /// Returns the value of a row; `None` if the column has no such row, or if its slices are too short.
     #[inline]
     pub(super) fn get(&self, row: usize) -> Option<Value<'_>> {
         match &self.data {
@@ -71,7 +71,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The same values, none of them borrowed.
+    /// Returns a column with the same values that borrows nothing.
     pub(super) fn owned(&self) -> Column<'static> {
         let data = match &self.data {
             Data::IntsNotNull(ints) => Data::Ints(ints.to_vec()),
@@ -91,7 +91,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// [`batch::Column::get`] for columns that were not validated: nothing in them is taken on trust.
+/// Returns the value of a row, as [`batch::Column::get`] does, of a column that was not validated: nothing in it is taken on trust.
 #[inline]
 fn get<'a>(column: &batch::Column<'a>, row: usize) -> Option<Value<'a>> {
     if let Some(Bitmap(words)) = column.validity
@@ -165,7 +165,7 @@ impl<'a> FromIterator<Value<'a>> for Column<'a> {
     }
 }
 
-/// A slice whose values are looked at one by one; `$item` is one, `$value` what it is to SQLite.
+/// Creates columns from slices value by value. `$item` is an item of the slice, `$value` the item as a value of SQLite.
 macro_rules! from_slice {
     ($($kind:ty: $item:ident => $value:expr;)*) => {$(
         impl<'a> From<&'a [$kind]> for Column<'a> {

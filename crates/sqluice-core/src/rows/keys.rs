@@ -1,17 +1,17 @@
-//! Keys in order, each once.
+//! Sorts keys and removes duplicates.
 //!
 //! ```text
 //!  keys       7  -2   9   7      less the smallest: 9  0  11  9      sorted digit by digit from the last (LSD radix),
 //!  in order  -2   7   9                             0  9  11         of as many digits as the largest difference has
 //! ```
 
-/// Bits of a digit.
+/// The number of bits of a digit.
 const DIGIT_BITS: u32 = 11;
 
-/// Fewer keys than this are not worth the counting.
+/// The number of keys from which on sorting by digits pays.
 const COUNTED_MIN: usize = 1024;
 
-/// Puts keys in order, and keeps each once.
+/// Sorts keys, and keeps each once.
 pub(super) fn in_order(keys: &mut Vec<i64>) {
     match keys.len() {
         _ if keys.is_sorted() => {}

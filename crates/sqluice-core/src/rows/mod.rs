@@ -1,4 +1,4 @@
-//! `sqluice_rows(?1)`: columns in memory as a table of SQLite's, on any connection.
+//! `sqluice_rows(?1)`: columns in memory as a table of SQLite, on any connection.
 //!
 //! ```text
 //!  Rows [ &[i64], &[&str], ... ] ──bind──> ?1      SELECT rowid, c1, c2 FROM sqluice_rows(?1)
@@ -6,8 +6,8 @@
 //!                                                         2      9   Rome
 //! ```
 //!
-//! [`register`] the function once a connection, make [`Rows`] of slices, vectors or a [`Batch`], and bind them: rows that own what
-//! they hold are a parameter like any other, rows that borrow are lent ([`Rows::lend`]).
+//! [`register`] the function once on each connection, make [`Rows`] from slices, vectors or a [`Batch`], and bind them. Rows that own their
+//! values are a parameter like any other; rows that borrow values are lent ([`Rows::lend`]).
 //!
 //! Insert rows, all columns at once:
 //!
@@ -46,7 +46,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Put arrays side by side: a row is found by its number at once, so this takes one pass.
+//! Put arrays side by side: SQLite finds a row by its number at once, so this takes one pass.
 //!
 //! ```
 //! # use sqluice_core::rows::{self, Rows};
@@ -65,13 +65,13 @@
 //! # Ok(()) }
 //! ```
 //!
-//! * The rowid is the number of the row, counted from 1. A condition on it is a lookup, or a part of the scan; scans go by rowid.
-//! * Columns are c1 to c1999: with its argument the function then has as many columns as SQLite lets a table have (2,000, or what
-//!   `SQLITE_LIMIT_COLUMN` says when the connection first uses it). They have no declared type: values are returned unchanged. It is an
-//!   error to read one that the rows don't have.
-//! * To insert rows whose `INTEGER PRIMARY KEY` would be the same if SQLite gave it, leave that column out: SQLite then appends,
+//! * The rowid is the number of the row, counted from 1. A condition on the rowid is a lookup, or narrows the scan. Scans go by rowid.
+//! * Columns are c1 to c1999: with its argument the function then has as many columns as SQLite lets a table have (2,000, or
+//!   `SQLITE_LIMIT_COLUMN` when the connection first uses the function). They have no declared type: values are returned unchanged. Reading
+//!   a column that the rows don't have is an error.
+//! * If SQLite would assign the `INTEGER PRIMARY KEY` values that the rows have, leave this column out of the INSERT: then SQLite appends,
 //!   and need not look for each key first.
-//! * NULL instead of rows means no rows. Anything else is an error.
+//! * NULL instead of rows means no rows. Any other argument is an error.
 //! * A NaN is NULL. Text is UTF-8, and may hold NULs.
 //! * Schemas can't use the function, in a view or a trigger: they have no parameters.
 
@@ -97,24 +97,24 @@ pub use table::Lent;
 /// The name of the function.
 const NAME: &CStr = c"sqluice_rows";
 
-/// Columns that rows may have: SQLite's own limit less one, which the argument takes.
+/// The largest number of columns of rows: SQLite's own limit minus one for the argument.
 pub const COLUMNS_MAX: usize = limits::COLUMNS_MAX - 1;
 
-/// Makes the function known to a connection. Cheap; doing it again changes nothing.
+/// Registers the function on a connection. This is cheap; doing it again changes nothing.
 ///
 /// # Errors
-/// What SQLite says.
+/// The error of SQLite.
 pub fn register(connection: &Connection) -> rusqlite::Result<()> {
     table::register(connection)
 }
 
-/// Columns of the same length, to be bound to a parameter. Clones share them.
+/// Columns of the same length, which can be bound to a parameter. Clones share the columns.
 #[derive(Clone, Debug)]
 pub struct Rows<'a> {
     shared: Arc<Shared<'a>>,
 }
 
-/// What statements point to.
+/// The rows that statements point to.
 #[derive(Debug)]
 struct Shared<'a> {
     rows: usize,
@@ -124,10 +124,10 @@ struct Shared<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Rows of these columns.
+    /// Creates rows of the given columns.
     ///
     /// # Errors
-    /// When some columns have more rows than others, or the columns are too many.
+    /// If some columns have more rows than others, or the columns are too many.
     pub fn new(columns: impl IntoIterator<Item = Column<'a>>) -> Result<Rows<'a>> {
         let columns: Vec<Column<'a>> = columns.into_iter().collect();
         let rows = columns.first().map_or(0, |column| column.rows);
@@ -138,35 +138,34 @@ impl<'a> Rows<'a> {
         Rows::of(rows, columns)
     }
 
-    /// Rows of one column.
+    /// Creates rows of one column.
     pub fn column(column: impl Into<Column<'a>>) -> Rows<'a> {
         let column = column.into();
         Rows::share(column.rows, vec![column])
     }
 
-    /// Keys to look rows up by: in order, each once. SQLite puts the keys of an `IN` in order itself, one by one; keys that are in order
-    /// already take it less than half the time (`benches/rows.rs`), and may be joined instead, which takes even less.
+    /// Creates rows of keys for lookups: sorted, each once. SQLite itself sorts the keys of an `IN`, one by one. It takes less than half
+    /// the time for sorted keys (`benches/rows.rs`). Sorted keys may also be joined, which takes even less.
     pub fn keys(mut keys: Vec<i64>) -> Rows<'static> {
         keys::in_order(&mut keys);
         Rows::column(keys)
     }
 
-    /// The rows of a batch. What it says of them is believed only as far as its slices reach: a missing value is an error
-    /// when it is read.
+    /// Creates the rows of a batch. The batch is trusted only as far as its slices reach: reading a missing value is an error.
     ///
     /// # Errors
-    /// When the columns are too many.
+    /// If the columns are too many.
     pub fn from_batch(batch: &Batch<'a>) -> Result<Rows<'a>> {
         let columns = batch.columns.iter().map(|column| Column::of_batch(*column, batch.rows));
         Rows::of(batch.rows, columns.collect())
     }
 
-    /// Rows of columns that lie in cells, each as long.
+    /// Creates rows of cells, which all have `rows` values.
     pub fn from_cells(rows: usize, cells: Vec<Cells>) -> Rows<'static> {
         Rows::share(rows, cells.into_iter().map(Column::from).collect())
     }
 
-    /// Takes the cells out again, unless the rows have another owner.
+    /// Takes the cells out again; none if the rows have another owner.
     pub fn into_cells(self) -> Vec<Cells> {
         let columns = Arc::into_inner(self.shared).map_or_else(Vec::new, |shared| shared.columns);
         columns.into_iter().filter_map(Column::into_cells).collect()
@@ -184,43 +183,43 @@ impl<'a> Rows<'a> {
         Rows { shared: Arc::new(Shared { rows, columns, stopped_at: AtomicUsize::new(0) }) }
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.shared.rows
     }
 
-    /// Whether it has no rows.
+    /// Returns `true` if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The row, counted from 0, at which the last scan ended: of a statement that failed, the one that is to blame, if it takes the
-    /// rows one by one in their order.
+    /// Returns the row, counted from 0, at which the last scan ended. If a statement that takes the rows one by one in their order has
+    /// failed, this is the row at fault.
     pub fn stopped_at(&self) -> usize {
         self.shared.stopped_at.load(Ordering::Relaxed)
     }
 
-    /// The number of columns.
+    /// Returns the number of columns.
     pub fn columns(&self) -> usize {
         self.shared.columns.len()
     }
 
-    /// A value, row and column counted from 0; `None` if it does not exist.
+    /// Returns a value; `None` if it does not exist. Row and column are counted from 0.
     pub fn get(&self, row: usize, column: usize) -> Option<Value<'_>> {
         self.shared.columns.get(column)?.get(row)
     }
 
-    /// The same rows, copied where they are borrowed: so they can be bound like any other parameter, to any number of
-    /// statements, which keep them as long as they need to.
+    /// Returns the same rows, which own copies of borrowed values. They can be bound like any other parameter, to any number of statements,
+    /// which keep them as long as needed.
     pub fn into_owned(self) -> Rows<'static> {
         Rows::share(self.len(), self.shared.columns.iter().map(Column::owned).collect())
     }
 
-    /// Binds the rows to a parameter of a statement, counted from 1, while `use_it` runs the statement, as often as it likes.
-    /// Then the statement is reset and the parameter is NULL again. SQLite reads text and blobs where they are, without a copy.
+    /// Binds the rows to a parameter of a statement, counted from 1, while `use_it` runs the statement, any number of times. Then the
+    /// statement is reset, and the parameter is NULL again. SQLite reads text and blobs without a copy.
     ///
     /// # Errors
-    /// When the parameter does not exist.
+    /// If the parameter does not exist.
     pub fn lend<R>(
         &self,
         statement: &mut Statement<'_>,
@@ -232,7 +231,7 @@ impl<'a> Rows<'a> {
 }
 
 impl Shared<'_> {
-    /// Why a value could not be read. Row and column are counted from 0.
+    /// Returns the reason why a value could not be read. Row and column are counted from 0.
     fn nothing_there(&self, column: usize, row: usize) -> String {
         let (columns, number) = (self.columns.len(), column + 1);
         if column >= columns {

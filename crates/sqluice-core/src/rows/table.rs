@@ -1,4 +1,4 @@
-//! The table-valued function itself, as SQLite calls it, and the pointers to [`Rows`] that statements hold.
+//! The table-valued function as SQLite calls it, and the pointers to [`Rows`] that statements hold.
 //!
 //! ```text
 //!  statement  ?1 ──> pointer ──┐                          xColumn
@@ -6,18 +6,17 @@
 //!  cursor     xFilter ─────────┘
 //! ```
 //!
-//! All that is `unsafe` in this crate is in this file, but for an advice to the kernel (`sort/large_pages.rs`) and bytes that SQLite reads
-//! for a store of blobs (`blob_store/file.rs`).
+//! All `unsafe` code of this crate is in this file.
 //!
-//! * A pointer that is bound, and every cursor, counts as an owner of the columns. SQLite gives a pointer away only under its
-//!   type, a text that names this copy of the crate in memory: no other code can be taken for us.
-//! * Text and blobs of **lent** rows are not copied: registers of the statement point into the columns. That is right for as long
-//!   as the statement is not reset, and lending ends with a reset: nothing else can clear the binding or step the statement then.
-//! * Of rows that are **bound** by their owner SQLite copies what it takes, for this can't be said: a statement whose
-//!   parameters were cleared between two steps may still hold a value when the last owner is gone.
-//! * A panic that would run into SQLite ends the process; nothing here panics.
+//! * Each bound pointer and each cursor counts as an owner of the columns. SQLite gives a pointer away only under its type, a text that
+//!   identifies this copy of the crate in memory: no other code can pass its pointers as ours.
+//! * Text and blobs of **lent** rows are not copied: registers of the statement point into the columns. This is sound until the statement
+//!   is reset, and lending ends with a reset. Nothing else can clear the binding or step the statement during the lending.
+//! * SQLite copies the values of **bound** rows: a statement whose parameters were cleared between two steps may still hold a value when
+//!   the last owner is gone.
+//! * A panic that would unwind into SQLite ends the process; nothing here panics.
 //!
-//! Invariant: what is borrowed outlives the call that lends it, panics included; what is not lent borrows nothing (`'static`).
+//! Invariant: borrowed values outlive the call that lends them, panics included. Rows that are not lent borrow nothing (`'static`).
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -34,13 +33,14 @@ use rusqlite::{Connection, Statement};
 use super::{COLUMNS_MAX, NAME, Rows, Shared};
 use crate::batch::Value;
 
-/// The type of pointers to rows that the statement's owner has bound.
+/// The type of pointers to bound rows.
 static BOUND: LazyLock<CString> = LazyLock::new(|| pointer_type("bound"));
 
-/// The type of pointers to rows that are lent.
+/// The type of pointers to lent rows.
 static LENT: LazyLock<CString> = LazyLock::new(|| pointer_type("lent"));
 
-/// No two copies of this crate that are loaded at once, of whatever version, have their module at the same place.
+/// Returns the name of a pointer type. No two copies of this crate that are loaded at once have their module at the same address, whatever
+/// their versions.
 fn pointer_type(kind: &str) -> CString {
     CString::new(format!("sqluice {kind} {:p}", &raw const MODULE)).unwrap_or_default()
 }
@@ -48,18 +48,18 @@ fn pointer_type(kind: &str) -> CString {
 /// The hidden column that takes the argument.
 const ARGUMENT: c_int = 0;
 
-/// The number by which SQLite knows the rowid.
+/// SQLite's column number for the rowid.
 const ROWID: c_int = -1;
 
-// What xBestIndex passes to xFilter: which arguments are given, in this order.
+// The arguments that xBestIndex passes to xFilter, as bits in the order of the arguments.
 const GIVEN: c_int = 1;
 const EQUAL: c_int = 2;
 const FROM: c_int = 4;
 const UP_TO: c_int = 8;
 
-/// Estimates for SQLite, made before the rows are known: the rows and the cost of a full scan, of a scan over a part,
-/// and of a lookup. Two lookups must seem to be more of both than a scan. Else SQLite does `rowid = 1 OR rowid > 5` in two
-/// scans, where it compares the argument once more, and no value is equal to a pointer: the result would be empty.
+/// The estimates for SQLite, made before the rows are known: the rows and the cost of a full scan, of a scan over a part, and of a lookup.
+/// Two lookups must seem more expensive than a scan. Else SQLite runs `rowid = 1 OR rowid > 5` as two scans, and compares the argument
+/// again. No value is equal to a pointer, so the result would be empty.
 const EXPECTED: [i64; 3] = [100, 80, 60];
 
 static MODULE: ffi::sqlite3_module = ffi::sqlite3_module {
@@ -94,14 +94,14 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// A pointer for SQLite that counts as an owner.
+/// Returns a pointer for SQLite that counts as an owner.
 fn pointer(shared: Arc<Shared<'static>>, kind: &'static CStr) -> ToSqlOutput<'static> {
     ToSqlOutput::Pointer((Arc::into_raw(shared).cast(), kind, Some(forget)))
 }
 
-/// SQLite is done with a pointer.
+/// Drops a pointer that SQLite no longer needs.
 unsafe extern "C" fn forget(shared: *mut c_void) {
-    // SAFETY: it was made by `pointer`, and SQLite calls this once for each.
+    // SAFETY: the pointer was made by `pointer`, and SQLite calls this function once for each.
     drop(unsafe { Arc::from_raw(shared.cast_const().cast::<Shared<'static>>()) });
 }
 
@@ -119,7 +119,7 @@ pub(super) fn lend<R>(
     use_it: impl FnOnce(&mut Lent<'_, '_>) -> R,
 ) -> rusqlite::Result<R> {
     // SAFETY: `Lent` resets the statement and clears the parameter when it is dropped, which is before this function ends,
-    // whatever `use_it` does, for it gets only a reference. Then no register, no cursor and no binding of the statement is left.
+    // whatever `use_it` does, for it gets only a reference. Then no register, cursor or binding of the statement is left.
     // Only this statement has the pointer, and while it is in use the statement can't be dropped nor its bindings cleared.
     let shared =
         unsafe { std::mem::transmute::<Arc<Shared<'_>>, Arc<Shared<'static>>>(Arc::clone(&rows.shared)) };
@@ -138,7 +138,7 @@ impl ToSql for LentPointer {
     }
 }
 
-/// A statement that has rows, for as long as they are lent: see [`Rows::lend`].
+/// A statement with lent rows, while they are lent: see [`Rows::lend`].
 #[derive(Debug)]
 pub struct Lent<'s, 'c> {
     statement: &'s mut Statement<'c>,
@@ -149,7 +149,7 @@ impl Lent<'_, '_> {
     /// Binds another parameter, counted from 1.
     ///
     /// # Errors
-    /// When the parameter does not exist, it is the one that has the rows, or the value can't be bound.
+    /// If the parameter does not exist or has the rows, or the value can't be bound.
     pub fn bind(&mut self, parameter: usize, value: impl ToSql) -> rusqlite::Result<()> {
         if parameter == self.parameter {
             return Err(rusqlite::Error::InvalidParameterName(format!("?{parameter} has the rows")));
@@ -157,15 +157,15 @@ impl Lent<'_, '_> {
         self.statement.raw_bind_parameter(parameter, value)
     }
 
-    /// Runs a statement that returns no rows, with what is bound; says how many it changed.
+    /// Runs a statement that returns no rows, with the bound parameters, and returns the number of changed rows.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// The error of SQLite.
     pub fn execute(&mut self) -> rusqlite::Result<usize> {
         self.statement.raw_execute()
     }
 
-    /// Runs a query, with what is bound.
+    /// Runs a query with the bound parameters.
     pub fn query(&mut self) -> rusqlite::Rows<'_> {
         self.statement.raw_query()
     }
@@ -173,7 +173,7 @@ impl Lent<'_, '_> {
 
 impl Drop for Lent<'_, '_> {
     fn drop(&mut self) {
-        // Its end resets the statement.
+        // The end of a query resets the statement.
         drop(self.statement.raw_query());
         let cleared = self.statement.raw_bind_parameter(self.parameter, Null);
         debug_assert!(
@@ -182,16 +182,16 @@ impl Drop for Lent<'_, '_> {
     }
 }
 
-/// A scan.
+/// A scan of rows.
 #[repr(C)]
 struct Cursor {
     base: sqlite3_vtab_cursor,
-    /// Counted from 0.
+    /// The current row, counted from 0.
     row: usize,
     end: usize,
-    /// `None`: the argument is NULL.
+    /// The rows; `None`: the argument is NULL.
     rows: Option<Arc<Shared<'static>>>,
-    /// How SQLite gets text and blobs.
+    /// The destructor type for text and blobs: SQLite copies them or not.
     copies: ffi::sqlite3_destructor_type,
 }
 
@@ -203,12 +203,12 @@ unsafe extern "C" fn connect(
     table: *mut *mut sqlite3_vtab,
     _error: *mut *mut c_char,
 ) -> c_int {
-    // SAFETY: SQLite gives its connection; a limit of -1 asks.
+    // SAFETY: SQLite passes its connection; a limit of -1 only queries.
     let limit = unsafe { ffi::sqlite3_limit(db, ffi::SQLITE_LIMIT_COLUMN, -1) };
     let columns = usize::try_from(limit).unwrap_or(0).saturating_sub(1).min(COLUMNS_MAX);
     let mut sql = String::from("CREATE TABLE x(argument HIDDEN");
     for column in 1..=columns {
-        // Nothing can go wrong in a string.
+        // Writing to a string does not fail.
         let _ = write!(sql, ",c{column}");
     }
     sql.push_str(")\0");
@@ -227,20 +227,21 @@ unsafe extern "C" fn connect(
 }
 
 unsafe extern "C" fn disconnect(table: *mut sqlite3_vtab) -> c_int {
-    // SAFETY: it was made by `connect`, and this is the last that SQLite does with it. The message is SQLite's own to free.
+    // SAFETY: the table was made by `connect`, and SQLite does not use it after this call. SQLite frees the message itself.
     drop(unsafe { Box::from_raw(table) });
     ffi::SQLITE_OK
 }
 
-/// Finds the argument and what is said of the rowid. SQLite compares rowids once more, so only what is cheap to use is used.
+/// Finds the argument and the conditions on the rowid. SQLite checks the conditions again, so only conditions that are cheap to use are
+/// used.
 unsafe extern "C" fn best_index(_table: *mut sqlite3_vtab, info: *mut sqlite3_index_info) -> c_int {
-    // SAFETY: SQLite gives a valid one, for us alone.
+    // SAFETY: SQLite passes a valid pointer, for this function alone.
     let info = unsafe { &mut *info };
     let constraints = usize::try_from(info.nConstraint).unwrap_or(0);
     let mut found = [None; 4];
     let mut argument_elsewhere = false;
     for index in 0..constraints {
-        // SAFETY: SQLite gives this number as the length.
+        // SAFETY: SQLite passes this number as the length.
         let constraint = unsafe { &*info.aConstraint.add(index) };
         let place = match (constraint.iColumn, c_int::from(constraint.op)) {
             (ARGUMENT, ffi::SQLITE_INDEX_CONSTRAINT_EQ) => 0,
@@ -256,7 +257,7 @@ unsafe extern "C" fn best_index(_table: *mut sqlite3_vtab, info: *mut sqlite3_in
         }
     }
     if argument_elsewhere && found[0].is_none() {
-        // It depends on a table that must be read first.
+        // The argument depends on a table that must be read first.
         return ffi::SQLITE_CONSTRAINT;
     }
     let equal = found[1].is_some();
@@ -266,7 +267,7 @@ unsafe extern "C" fn best_index(_table: *mut sqlite3_vtab, info: *mut sqlite3_in
         let Some(index) = found[place].filter(|_| !equal || place < 2) else { continue };
         arguments += 1;
         info.idxNum |= bit;
-        // SAFETY: the array has one for each constraint.
+        // SAFETY: the array has one element for each constraint.
         let usage = unsafe { &mut *info.aConstraintUsage.add(index) };
         usage.argvIndex = arguments;
         usage.omit = u8::from(place == 0);
@@ -279,7 +280,7 @@ unsafe extern "C" fn best_index(_table: *mut sqlite3_vtab, info: *mut sqlite3_in
     info.estimatedCost = info.estimatedRows as f64;
     info.idxFlags = if equal { ffi::SQLITE_INDEX_SCAN_UNIQUE } else { 0 };
     if info.nOrderBy == 1 {
-        // SAFETY: the array has one.
+        // SAFETY: the array has one element.
         let order = unsafe { &*info.aOrderBy };
         info.orderByConsumed = c_int::from(order.iColumn == ROWID && order.desc == 0);
     }
@@ -294,13 +295,13 @@ unsafe extern "C" fn open(_table: *mut sqlite3_vtab, cursor: *mut *mut sqlite3_v
         rows: None,
         copies: ffi::SQLITE_TRANSIENT(),
     };
-    // SAFETY: SQLite gives a place for the cursor, whose first field is what SQLite knows of it; `close` frees it.
+    // SAFETY: SQLite gives a place for the cursor, whose first field is SQLite's part of it; `close` frees it.
     unsafe { *cursor = Box::into_raw(Box::new(new)).cast() };
     ffi::SQLITE_OK
 }
 
 unsafe extern "C" fn close(cursor: *mut sqlite3_vtab_cursor) -> c_int {
-    // SAFETY: it was made by `open`, and this is the last that SQLite does with it.
+    // SAFETY: the cursor was made by `open`, and SQLite does not use it after this call.
     let cursor = unsafe { Box::from_raw(cursor.cast::<Cursor>()) };
     if let Some(rows) = &cursor.rows {
         rows.stopped_at.store(cursor.row, Ordering::Relaxed);
@@ -315,11 +316,11 @@ unsafe extern "C" fn filter(
     arguments: c_int,
     values: *mut *mut sqlite3_value,
 ) -> c_int {
-    // SAFETY: it was made by `open`.
+    // SAFETY: the cursor was made by `open`.
     let cursor = unsafe { &mut *cursor.cast::<Cursor>() };
     let values: &[*mut sqlite3_value] = match usize::try_from(arguments) {
         Ok(arguments) if arguments > 0 => {
-            // SAFETY: SQLite gives this number as the length.
+            // SAFETY: SQLite passes this number as the length.
             unsafe { std::slice::from_raw_parts(values, arguments) }
         }
         _ => &[],
@@ -347,9 +348,9 @@ unsafe extern "C" fn filter(
         let (kind, rowid) = unsafe { (ffi::sqlite3_value_type(value), ffi::sqlite3_value_int64(value)) };
         match kind {
             ffi::SQLITE_INTEGER => cursor.narrow(bit, rowid),
-            // Nothing compares with NULL.
+            // No rowid compares with NULL.
             ffi::SQLITE_NULL => cursor.end = 0,
-            // SQLite knows how these compare, row by row.
+            // SQLite compares other values itself, row by row.
             _ => {}
         }
     }
@@ -357,7 +358,7 @@ unsafe extern "C" fn filter(
 }
 
 impl Cursor {
-    /// Leaves out rows that are not EQUAL to, FROM or UP_TO a rowid.
+    /// Narrows the scan to rows that are EQUAL to, FROM or UP_TO a rowid.
     fn narrow(&mut self, bit: c_int, rowid: i64) {
         let row = usize::try_from(rowid.saturating_sub(1));
         if bit != UP_TO {
@@ -370,10 +371,10 @@ impl Cursor {
     }
 }
 
-/// The rows that an argument points to, and how SQLite gets their text; `None` for NULL.
+/// Returns the rows that an argument points to, and the destructor type for their text; `None` for NULL.
 ///
 /// # Safety
-/// The argument is a valid value of SQLite's.
+/// The argument must be a valid value of SQLite.
 unsafe fn rows_of(
     argument: Option<*mut sqlite3_value>,
 ) -> Result<Option<(Arc<Shared<'static>>, ffi::sqlite3_destructor_type)>, &'static CStr> {
@@ -388,15 +389,15 @@ unsafe fn rows_of(
         if pointer.is_null() {
             continue;
         }
-        // SAFETY: a pointer of that type was made by `pointer`, and the statement's parameter keeps it alive during this call. The
-        // cursor becomes one more owner.
+        // SAFETY: a pointer of this type was made by `pointer`, and the statement's parameter keeps it alive during this call. The cursor
+        // becomes one more owner.
         let rows = unsafe {
             Arc::increment_strong_count(pointer);
             Arc::from_raw(pointer)
         };
         return Ok(Some((rows, copies)));
     }
-    /// The subtype of pointers, whatever their type: they look like NULL otherwise.
+    /// The subtype of pointers, whatever their type. Otherwise they look like NULL.
     const POINTER: u32 = b'p' as u32;
     // SAFETY: the value is valid.
     let (class, subtype) = unsafe { (ffi::sqlite3_value_type(value), ffi::sqlite3_value_subtype(value)) };
@@ -409,12 +410,12 @@ unsafe fn rows_of(
     }
 }
 
-/// Makes a message the table's.
+/// Sets the error message of a table.
 ///
 /// # Safety
-/// The table is valid.
+/// The table must be valid.
 unsafe fn set_error(table: *mut sqlite3_vtab, message: &CStr) {
-    // SAFETY: the message is one of SQLite's own memory, as it must be, and so is what it replaces.
+    // SAFETY: both the new message and the message it replaces are in SQLite's own memory, as SQLite requires.
     unsafe {
         ffi::sqlite3_free((*table).zErrMsg.cast());
         (*table).zErrMsg = ffi::sqlite3_mprintf(c"%s".as_ptr(), message.as_ptr());
@@ -422,19 +423,19 @@ unsafe fn set_error(table: *mut sqlite3_vtab, message: &CStr) {
 }
 
 unsafe extern "C" fn next(cursor: *mut sqlite3_vtab_cursor) -> c_int {
-    // SAFETY: it was made by `open`.
+    // SAFETY: the cursor was made by `open`.
     unsafe { (*cursor.cast::<Cursor>()).row += 1 };
     ffi::SQLITE_OK
 }
 
 unsafe extern "C" fn eof(cursor: *mut sqlite3_vtab_cursor) -> c_int {
-    // SAFETY: it was made by `open`.
+    // SAFETY: the cursor was made by `open`.
     let cursor = unsafe { &*cursor.cast::<Cursor>() };
     c_int::from(cursor.row >= cursor.end)
 }
 
 unsafe extern "C" fn rowid(cursor: *mut sqlite3_vtab_cursor, rowid: *mut i64) -> c_int {
-    // SAFETY: it was made by `open`, and SQLite gives a place for the number.
+    // SAFETY: the cursor was made by `open`, and SQLite passes a place for the number.
     unsafe { *rowid = (*cursor.cast::<Cursor>()).row as i64 + 1 };
     ffi::SQLITE_OK
 }
@@ -444,10 +445,10 @@ unsafe extern "C" fn column(
     context: *mut sqlite3_context,
     number: c_int,
 ) -> c_int {
-    // SAFETY: it was made by `open`.
+    // SAFETY: the cursor was made by `open`.
     let cursor = unsafe { &*cursor.cast::<Cursor>() };
     let (Some(rows), Some(index)) = (&cursor.rows, (number as usize).checked_sub(1)) else {
-        // The argument itself has no value.
+        // The argument has no value as a column.
         return ffi::SQLITE_OK;
     };
     let column = rows.columns.get(index);
@@ -460,15 +461,15 @@ unsafe extern "C" fn column(
     unsafe { any(context, cursor, rows, index) }
 }
 
-/// Gives SQLite a value of any kind.
+/// Passes a value of any class to SQLite.
 ///
 /// # Safety
-/// The context is valid.
+/// The context must be valid.
 #[inline(never)]
 unsafe fn any(context: *mut sqlite3_context, cursor: &Cursor, rows: &Shared<'_>, index: usize) -> c_int {
     let value = rows.columns.get(index).and_then(|column| column.get(cursor.row));
-    // SAFETY: the context is valid during this call. Text and blobs are copied, or lent until the statement is reset. An empty
-    // slice of Rust's may point nowhere.
+    // SAFETY: the context is valid during this call. Text and blobs are copied, or lent until the statement is reset. An empty slice may
+    // have a dangling pointer, so it is replaced.
     unsafe {
         match value {
             Some(Value::Int(int)) => ffi::sqlite3_result_int64(context, int),

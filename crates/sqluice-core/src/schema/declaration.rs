@@ -1,11 +1,11 @@
-//! The parts of a CREATE TABLE statement: its columns and its constraints, which SQLite's catalogue does not hold all.
+//! The parts of a CREATE TABLE statement: its columns and constraints, some of which SQLite's catalogue does not have.
 //!
 //! ```text
 //!  CREATE TABLE t ( a INT NOT NULL , b TEXT UNIQUE CHECK (b <> '') , PRIMARY KEY (a, b) CHECK (a > 0) ) STRICT
 //!                   └── column ──┘   └───────── column ─────────┘    └─── constraints ──────────────┘
 //! ```
 //!
-//! SQLite has accepted the statement: this is no parser that finds mistakes.
+//! SQLite has accepted the statement already, so no mistakes are looked for.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use super::token::{Token, TokenKind, tokens};
 #[derive(Clone, Debug)]
 pub struct Declaration<'s> {
     sql: &'s str,
-    /// Without comments.
+    /// The tokens without comments.
     tokens: Vec<Token>,
     /// The token of the parenthesis that opens the list of columns.
     open: usize,
@@ -29,17 +29,17 @@ pub struct Declaration<'s> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeclaredColumn<'s> {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// All of its text, without comments at its ends.
+    /// The whole text, without comments at its ends.
     pub text: &'s str,
-    /// The name of its collation in capitals; `None`: it declares none, which means BINARY.
+    /// The name of the collation in capitals; `None`: the column declares none, which means BINARY.
     pub collation: Option<String>,
-    /// Its DEFAULT in normal form.
+    /// The DEFAULT in normal form.
     pub default: Option<String>,
-    /// The expression that computes it, in normal form.
+    /// The expression that computes the column, in normal form.
     pub generated: Option<String>,
-    /// NOT NULL and what follows it, in normal form.
+    /// NOT NULL with its ON CONFLICT clause, in normal form.
     pub not_null: Option<String>,
 }
 
@@ -49,13 +49,13 @@ pub struct DeclaredColumn<'s> {
 pub struct Constraint<'s> {
     /// The kind of the constraint.
     pub kind: ConstraintKind,
-    /// The columns of the key, in small letters; of a CHECK all names that it has.
+    /// The columns of the key, in lower case; for a CHECK, all names in it.
     pub columns: Vec<String>,
     /// The definition of the constraint in normal form: equal constraints have equal definitions.
     pub says: String,
-    /// Its text.
+    /// The text.
     pub text: &'s str,
-    /// The column that it stands in, in small letters; `None`: it stands behind the columns.
+    /// The column whose declaration has the constraint, in lower case; `None`: the constraint follows the columns.
     pub column: Option<String>,
 }
 
@@ -74,7 +74,7 @@ pub enum ConstraintKind {
 }
 
 impl<'s> Declaration<'s> {
-    /// The parts of a statement; `None`: it has no list of columns, as CREATE TABLE AS.
+    /// Cuts a statement into parts. Returns `None` if it has no list of columns, as CREATE TABLE AS.
     pub fn of(sql: &'s str) -> Option<Declaration<'s>> {
         let tokens: Vec<Token> = tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
         let open = tokens.iter().position(|token| token.is_symbol(sql, "("))?;
@@ -88,7 +88,7 @@ impl<'s> Declaration<'s> {
         Some(Declaration { sql, tokens, open, close, columns, constraints })
     }
 
-    /// The tokens before the list of columns, those of each item of the list, and those from its closing parenthesis on.
+    /// Returns the tokens before the list of columns, the tokens of each item of the list, and the tokens from its closing parenthesis on.
     pub fn lines(&self) -> (&[Token], Vec<&[Token]>, &[Token]) {
         let items = self.columns.iter().chain(&self.constraints).map(|item| &self.tokens[item.clone()]);
         (&self.tokens[..self.open], items.collect(), &self.tokens[self.close..])
@@ -99,12 +99,12 @@ impl<'s> Declaration<'s> {
         self.columns.len()
     }
 
-    /// Its columns.
+    /// Returns the columns.
     pub fn columns(&self) -> Vec<DeclaredColumn<'s>> {
         self.columns.iter().map(|item| Walk::of(self, item.clone()).column()).collect()
     }
 
-    /// Its keys, CHECKs and references, those of columns first.
+    /// Returns the keys, CHECKs and references, first those in column declarations.
     pub fn constraints(&self) -> Vec<Constraint<'s>> {
         let of_columns = self.columns.iter().flat_map(|item| Walk::of(self, item.clone()).constraints());
         let of_table = self.constraints.iter().flat_map(|item| {
@@ -114,7 +114,7 @@ impl<'s> Declaration<'s> {
         of_columns.chain(of_table).collect()
     }
 
-    /// The statement with more columns behind its own, and more constraints at the end.
+    /// Returns the statement with more columns behind its own, and more constraints at the end.
     pub fn with(&self, columns: &[&str], constraints: &[&str]) -> String {
         let end_of = |token: usize| self.tokens[token].at.end;
         let last = self.columns.last().map_or(self.open, |item| item.end - 1);
@@ -126,7 +126,7 @@ impl<'s> Declaration<'s> {
     }
 }
 
-/// The items of a list that begins at a parenthesis, and where it ends.
+/// Returns the items of the list whose parenthesis is `open`, and the token of the closing parenthesis.
 fn items(sql: &str, tokens: &[Token], open: usize) -> Option<(Vec<Range<usize>>, usize)> {
     let mut items = Vec::new();
     let (mut depth, mut begin) = (1, open + 1);
@@ -148,10 +148,10 @@ fn items(sql: &str, tokens: &[Token], open: usize) -> Option<(Vec<Range<usize>>,
     None
 }
 
-/// Words that are values where they are not quoted.
+/// Words that are values if they are not quoted.
 const VALUES: &[&str] = &["null", "true", "false", "current_date", "current_time", "current_timestamp"];
 
-/// Tokens in normal form: words and names in small letters, quotes only where they mean something.
+/// Returns tokens in normal form: words and names in lower case, and quotes only where they matter.
 fn normal(sql: &str, tokens: &[Token]) -> String {
     let word = |token: &Token| match token.kind {
         TokenKind::Word => token.text(sql).to_ascii_lowercase(),
@@ -180,7 +180,7 @@ fn is_one_operator(sql: &str, first: &Token, second: &Token) -> bool {
     first.at.end == second.at.start && is_part(first) && is_part(second)
 }
 
-/// The tokens without the parentheses around all of them.
+/// Returns the tokens without the parentheses around all of them.
 fn bare<'t>(sql: &str, mut tokens: &'t [Token]) -> &'t [Token] {
     while let [first, .., _] = tokens
         && first.is_symbol(sql, "(")
@@ -208,12 +208,12 @@ fn group(sql: &str, tokens: &[Token]) -> usize {
     tokens.len()
 }
 
-/// On the way through the tokens of a column or of constraints.
+/// A walk through the tokens of a column or of constraints.
 struct Walk<'s, 't> {
     sql: &'s str,
     tokens: &'t [Token],
     at: usize,
-    /// The name of the column that they are of.
+    /// The name of the column whose declaration has the tokens.
     own: Option<String>,
 }
 
@@ -227,7 +227,7 @@ enum Clause<'s> {
 }
 
 impl<'s, 't> Walk<'s, 't> {
-    /// Through a column, behind its name.
+    /// Begins a walk through a column, behind its name.
     fn of(declaration: &'t Declaration<'s>, item: Range<usize>) -> Walk<'s, 't> {
         let (sql, tokens) = (declaration.sql, &declaration.tokens[item]);
         Walk { sql, tokens, at: 1, own: tokens.first().and_then(|name| name.name(sql)) }
@@ -276,14 +276,14 @@ impl<'s, 't> Walk<'s, 't> {
         words.iter().enumerate().all(at)
     }
 
-    /// Goes over these words, if they stand here.
+    /// Skips these words and returns `true`, if they come next.
     fn takes(&mut self, words: &[&str]) -> bool {
         let takes = self.is(words);
         self.at += if takes { words.len() } else { 0 };
         takes
     }
 
-    /// Goes over a list in parentheses, and returns it with them.
+    /// Skips a list in parentheses, and returns it with the parentheses.
     fn group(&mut self) -> &'t [Token] {
         let rest = &self.tokens[self.at.min(self.tokens.len())..];
         let group = &rest[..group(self.sql, rest)];
@@ -291,7 +291,7 @@ impl<'s, 't> Walk<'s, 't> {
         group
     }
 
-    /// The text from a token to the one before this.
+    /// Returns the text from a token to the token before the current one.
     fn text(&self, from: usize) -> &'s str {
         let last = self.at.clamp(from + 1, self.tokens.len().max(from + 1)) - 1;
         match (self.tokens.get(from), self.tokens.get(last)) {
@@ -300,7 +300,7 @@ impl<'s, 't> Walk<'s, 't> {
         }
     }
 
-    /// Goes over `ON CONFLICT x`, and returns the x.
+    /// Skips `ON CONFLICT x`, and returns the x.
     fn conflict(&mut self) -> String {
         if !self.takes(&["ON", "CONFLICT"]) {
             return String::new();
@@ -313,7 +313,7 @@ impl<'s, 't> Walk<'s, 't> {
         }
     }
 
-    /// The next clause.
+    /// Returns the next clause.
     fn next(&mut self) -> Option<Clause<'s>> {
         while self.at < self.tokens.len() {
             let from = self.at;
@@ -340,14 +340,14 @@ impl<'s, 't> Walk<'s, 't> {
             } else if self.is(&["FOREIGN", "KEY"]) || self.is(&["REFERENCES"]) {
                 return Some(self.references(from));
             } else {
-                // The declared type, or what says nothing of its own.
+                // A word of the declared type, or of a clause that does not matter.
                 self.at += usize::from(self.group().is_empty());
             }
         }
         None
     }
 
-    /// The names of the columns in a list in parentheses, in small letters.
+    /// Returns the names of the columns in a list in parentheses, in lower case.
     fn names(&self, list: &[Token]) -> Vec<String> {
         let starts = list
             .windows(2)
@@ -370,7 +370,7 @@ impl<'s, 't> Walk<'s, 't> {
         Clause::Constraint(Constraint { kind, columns, says, text, column })
     }
 
-    /// A key. The order of its columns, and whether they descend, change no value.
+    /// Returns the clause of a key. The order of its columns, and whether they descend, are left out: they change no value.
     fn key(&mut self, from: usize, kind: ConstraintKind) -> Clause<'s> {
         let list = self.group();
         let columns = if list.is_empty() { self.own() } else { self.names(list) };
@@ -400,12 +400,12 @@ impl<'s, 't> Walk<'s, 't> {
         let columns = names.map(|name| name.to_ascii_lowercase()).collect();
         let says = format!("({})", normal(self.sql, list));
         let clause = self.constraint(from, ConstraintKind::Check, columns, says);
-        // It says nothing of a CHECK.
+        // ON CONFLICT does not matter for a CHECK.
         self.conflict();
         clause
     }
 
-    /// A value: a literal with its sign, a name, or an expression in parentheses.
+    /// Returns a DEFAULT in normal form: a literal with its sign, a name, or an expression in parentheses.
     fn default(&mut self) -> String {
         let list = self.group();
         if !list.is_empty() {

@@ -1,4 +1,4 @@
-//! Indexes: the order of their entries, and what each entry holds.
+//! Indexes: the order of their entries, and the columns of each entry.
 //!
 //! ```text
 //!  index on (b, a DESC) of a table with rowids       | b | a | rowid |            key: b, a; rowid makes it unique
@@ -6,7 +6,7 @@
 //!  the rows of that table                             | k | a | all other columns |
 //! ```
 //!
-//! A column that is repeated with the same collation is left out the second time; `index_xinfo` lists the columns kept.
+//! A repeated column with the same collation is left out the second time. `index_xinfo` lists the columns that are kept.
 
 use std::collections::HashMap;
 
@@ -19,30 +19,30 @@ use super::Object;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Index {
-    /// Its name; `sqlite_autoindex_...` for those that constraints bring.
+    /// The name; `sqlite_autoindex_...` for the index of a constraint.
     pub name: String,
-    /// Whether no two rows may have the same key, unless NULL is part of it.
+    /// `true` if no two rows may have the same key, unless a part of the key is NULL.
     pub unique: bool,
-    /// Whether it has a WHERE.
+    /// `true` if the index has a WHERE clause.
     pub partial: bool,
-    /// What it is for.
+    /// The origin of the index.
     pub origin: IndexOrigin,
-    /// The columns of its records, all of them.
+    /// All columns of the index's records.
     pub columns: Vec<IndexColumn>,
-    /// The number of leading columns that form its key. The columns after them make entries unique.
+    /// The number of leading columns that form the key. The columns after them make entries unique.
     pub key_columns: usize,
-    /// Its statement; `None` for automatic indexes.
+    /// The statement; `None` for automatic indexes.
     pub sql: Option<String>,
 }
 
-/// What brought an index.
+/// The origin of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexOrigin {
     /// CREATE INDEX.
     Statement,
     /// A UNIQUE constraint.
     Unique,
-    /// A PRIMARY KEY that is not another name for the rowid.
+    /// A PRIMARY KEY that is not an alias of the rowid.
     PrimaryKey,
 }
 
@@ -50,31 +50,31 @@ pub enum IndexOrigin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexColumn {
-    /// The source of its values.
+    /// The source of the column's values.
     pub value: Indexed,
-    /// The name of its collation.
+    /// The name of the collation.
     pub collation: String,
-    /// Whether the order is descending.
+    /// `true` if the order is descending.
     pub descending: bool,
 }
 
-/// What a column of an index holds.
+/// The source of the values of an index's column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indexed {
-    /// The column of the table with that index.
+    /// The column of the table with this index.
     Column(usize),
     /// The rowid.
     Rowid,
-    /// Something that SQLite computes.
+    /// An expression that SQLite computes.
     Expression,
 }
 
-/// The indexes of a database as `sqlite_schema` has them: by name, the place there and the statement. Read once: a join of each table's
-/// indexes with `sqlite_schema` reads all of it for each table.
+/// The indexes of a database in `sqlite_schema`: the position there and the statement of each, by name. They are read once, because joining
+/// each table's indexes with `sqlite_schema` would read all of `sqlite_schema` for each table.
 pub(super) struct StoredIndexes(HashMap<String, (usize, Option<String>)>);
 
 impl StoredIndexes {
-    /// Takes the indexes of all objects, which are in the order of `sqlite_schema`.
+    /// Collects the indexes among all objects, which are in the order of `sqlite_schema`.
     pub(super) fn new(objects: &[Object]) -> StoredIndexes {
         let indexes = objects.iter().enumerate().filter(|(_, object)| object.kind == "index");
         StoredIndexes(indexes.map(|(at, object)| (object.name.clone(), (at, object.sql.clone()))).collect())
@@ -82,7 +82,7 @@ impl StoredIndexes {
 }
 
 impl Index {
-    /// Reads the columns of an index back from SQLite.
+    /// Reads the indexes of a table from SQLite's catalogue.
     pub(super) fn from_catalogue(
         connection: &Connection,
         table: &str,
@@ -110,7 +110,7 @@ impl Index {
         for index in &mut indexes {
             index.sql = stored.get(&index.name).and_then(|(_, sql)| sql.clone());
         }
-        // The key of a WITHOUT ROWID table is not stored.
+        // The key of a WITHOUT ROWID table is not in `sqlite_schema`.
         indexes.sort_by_key(|index| stored.get(&index.name).map(|(at, _)| *at));
         let mut columns = connection
             .prepare_cached("SELECT cid, coll, \"desc\", key FROM pragma_index_xinfo(?1) ORDER BY seqno")?;
@@ -129,13 +129,14 @@ impl Index {
         Ok(indexes)
     }
 
-    /// The order of its records by all columns that make them unique; `None` when a collation is not one of SQLite's own.
+    /// Returns the order of the records by all columns that make them unique; `None` if a collation is not built into SQLite.
     pub fn order(&self) -> Option<KeyOrder> {
         key_order(self.columns.iter().map(|column| (&*column.collation, column.descending)))
     }
 }
 
-/// The order by columns with these collations, each with whether it is descending; `None` when a collation is not one of SQLite's own.
+/// Returns the order by columns with these collations; the `bool` is `true` for descending columns. Returns `None` if a collation is not
+/// built into SQLite.
 pub fn key_order<'a>(columns: impl Iterator<Item = (&'a str, bool)>) -> Option<KeyOrder> {
     let columns = columns.map(|(collation, descending)| {
         let collation = match () {

@@ -1,7 +1,7 @@
 //! The schema, as SQLite understands it.
 //!
-//! SQLite parses the SQL: the statements run in an in-memory database, and the catalogue is read back with its PRAGMAs. So
-//! every DDL that SQLite accepts is understood. What the catalogue does not hold is looked up in the tokens ([`token`]).
+//! SQLite parses the SQL: the statements run in an in-memory database, and the catalogue is read back with its PRAGMAs. So all DDL that
+//! SQLite accepts is understood. The tokens ([`token`]) have the facts that the catalogue lacks.
 
 pub mod declaration;
 pub mod index;
@@ -20,33 +20,33 @@ use crate::given::Value;
 use index::{Index, IndexOrigin, Indexed, StoredIndexes};
 use token::Token;
 
-/// What a file of DDL declares.
+/// The declarations of a file of DDL.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Schema {
-    /// The file, as the user named it; for messages.
+    /// The file, as the user named it, for messages.
     pub file: PathBuf,
-    /// All of its text.
+    /// The whole text of the file.
     pub sql: String,
-    /// Tables, in the order of `sqlite_schema`.
+    /// The tables, in the order of `sqlite_schema`.
     pub tables: Vec<Table>,
-    /// Everything else: views, triggers, virtual tables, in the order of `sqlite_schema`.
+    /// The other objects: views, triggers, virtual tables, in the order of `sqlite_schema`.
     pub others: Vec<Object>,
-    /// Kinds and names of all objects, in the order of `sqlite_schema`.
+    /// The kinds and names of all objects, in the order of `sqlite_schema`.
     pub objects: Vec<(String, String)>,
     /// `PRAGMA user_version`.
     pub user_version: i32,
     /// `PRAGMA application_id`.
     pub application_id: i32,
-    /// The places of tables by their names.
+    /// The positions of tables by their names.
     places: Places,
 }
 
-/// The places of tables by their names in small letters, as they were when a table was last looked for.
+/// The positions of tables by their names in lower case, as of the last lookup.
 #[derive(Debug, Default)]
 struct Places(Mutex<Known>);
 
-/// Places of tables, and by what the list of tables is known again: where it stands in memory, its length, its first and its last name.
+/// The positions of tables, and the marks by which their list is recognised: its address and length, its first and its last name.
 #[derive(Debug, Default)]
 struct Known {
     list: (usize, usize, Option<[String; 2]>),
@@ -54,7 +54,7 @@ struct Known {
 }
 
 impl Clone for Places {
-    /// Returns no places: the list of the clone stands elsewhere.
+    /// Returns no positions: the list of the clone has another address.
     fn clone(&self) -> Places {
         Places::default()
     }
@@ -68,13 +68,13 @@ impl Known {
     }
 }
 
-/// The first and the last name.
+/// Returns the first and the last name.
 fn ends_of(tables: &[Table]) -> Option<[&str; 2]> {
     Some([&tables.first()?.name, &tables.last()?.name])
 }
 
 impl Places {
-    /// The place of the first table of that name.
+    /// Returns the position of the first table with the given name.
     fn of(&self, name: &str, tables: &[Table]) -> Option<usize> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let find = |known: &Known| known.places.get(&name.to_ascii_lowercase()).copied();
@@ -98,29 +98,29 @@ impl Places {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Table {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The CREATE TABLE statement, as `sqlite_schema` keeps it.
     pub sql: String,
-    /// Its columns, generated ones among them.
+    /// The columns, including generated ones.
     pub columns: Vec<Column>,
-    /// The column that is another name for the rowid.
+    /// The column that is an alias of the rowid.
     pub rowid_alias: Option<usize>,
-    /// Declared STRICT.
+    /// `true` if the table is declared STRICT.
     pub strict: bool,
-    /// Declared WITHOUT ROWID.
+    /// `true` if the table is declared WITHOUT ROWID.
     pub without_rowid: bool,
-    /// Declared AUTOINCREMENT.
+    /// `true` if the table is declared AUTOINCREMENT.
     pub autoincrement: bool,
-    /// Has a CHECK constraint.
+    /// `true` if the table has a CHECK constraint.
     pub checks: bool,
-    /// Has a FOREIGN KEY.
+    /// `true` if the table has a FOREIGN KEY.
     pub foreign_keys: bool,
-    /// Its FOREIGN KEYs, in the order of their declarations.
+    /// The FOREIGN KEYs, in the order of their declarations.
     pub references: Vec<Reference>,
-    /// Its indexes, automatic ones among them, in the order of `sqlite_schema`.
+    /// The indexes, including automatic ones, in the order of `sqlite_schema`.
     pub indexes: Vec<Index>,
-    /// How the rows of a WITHOUT ROWID table are stored: as the entries of an index.
+    /// The index whose entries are the rows of a WITHOUT ROWID table.
     pub clustered: Option<Index>,
 }
 
@@ -128,22 +128,22 @@ pub struct Table {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Column {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its declared type; may be empty.
+    /// The declared type; may be empty.
     pub declared_type: String,
-    /// What the type does to values.
+    /// The affinity of the declared type.
     pub affinity: Affinity,
-    /// Declared NOT NULL.
+    /// `true` if the column is declared NOT NULL.
     pub not_null: bool,
-    /// The text of its DEFAULT.
+    /// The text of the DEFAULT.
     pub default: Option<String>,
-    /// Computed by SQLite: takes no values.
+    /// The kind of a generated column, which takes no values.
     pub generated: Option<Generated>,
 }
 
 impl Column {
-    /// A column of that name and declared type, which may be NULL.
+    /// Creates a column with the given name and declared type, which may be NULL.
     pub fn new(name: impl Into<String>, declared_type: impl Into<String>) -> Column {
         let declared_type = declared_type.into();
         Column {
@@ -161,34 +161,34 @@ impl Column {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reference {
-    /// The columns, by their numbers.
+    /// The columns, by their indexes.
     pub columns: Vec<usize>,
-    /// The table that they refer to, as written. No table of that name need exist.
+    /// The referenced table, as written. It need not exist.
     pub parent: String,
     /// The columns of the parent; empty: its PRIMARY KEY.
     pub parent_columns: Vec<String>,
 }
 
-/// When a generated column is computed.
+/// The time at which a generated column is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generated {
-    /// When it is read: the record has no place for it.
+    /// On reading: the record has no value for the column.
     Virtual,
-    /// When it is written.
+    /// On writing.
     Stored,
 }
 
-/// A schema object that holds no rows of its own.
+/// A schema object without rows of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Object {
     /// `view`, `trigger` or `table` (a virtual one).
     pub kind: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The table that it belongs to.
+    /// The table of the object.
     pub table: String,
-    /// Its statement.
+    /// The statement.
     pub sql: Option<String>,
 }
 
@@ -196,7 +196,7 @@ impl Schema {
     /// Reads a schema file.
     ///
     /// # Errors
-    /// When it can't be read, is no SQL that SQLite accepts, or does more than declare.
+    /// If the file can't be read, is no SQL that SQLite accepts, or does more than declare.
     pub fn read(file: &Path) -> Result<Schema> {
         let bytes = std::fs::read(file).map_err(|e| Error::read(file, e))?;
         let sql = String::from_utf8(bytes).map_err(|e| {
@@ -207,7 +207,7 @@ impl Schema {
         Schema::parse(sql, file)
     }
 
-    /// Reads the schema that a user gives: the file of a path, or statements; `name` stands for statements in messages.
+    /// Reads the schema that a user gives: the path of a file, or statements, which messages call `name`.
     ///
     /// # Errors
     /// As [`Schema::read`].
@@ -218,10 +218,10 @@ impl Schema {
         }
     }
 
-    /// Understands DDL; `file` is named in messages.
+    /// Parses DDL, which messages call `file`.
     ///
     /// # Errors
-    /// When it is no SQL that SQLite accepts, or does more than declare.
+    /// If the text is no SQL that SQLite accepts, or does more than declare.
     pub fn parse(sql: impl Into<String>, file: &Path) -> Result<Schema> {
         let sql = sql.into();
         let (mut connection, denied) = guarded().map_err(catalogue)?;
@@ -232,7 +232,7 @@ impl Schema {
             return Err(explain(&sql, file, error, denied));
         }
         let schema = Schema::from_catalogue(&connection, sql, file).map_err(catalogue)?;
-        // CREATE TABLE AS is no INSERT to the authorizer.
+        // The authorizer sees no INSERT in CREATE TABLE AS.
         let text = &schema.sql;
         let may_fill = token::tokens(text).iter().any(|token| token.is_word(text, "AS"));
         for table in schema.tables.iter().filter(|_| may_fill) {
@@ -249,7 +249,7 @@ impl Schema {
     }
 
     #[doc(hidden)]
-    /// Reads back what a connection's database declares; `sql` and `file` are for messages.
+    /// Reads the schema of a connection's database. `sql` and `file` are for messages.
     pub fn from_catalogue(connection: &Connection, sql: String, file: &Path) -> rusqlite::Result<Schema> {
         let mut schema = Schema {
             file: file.to_owned(),
@@ -273,8 +273,8 @@ impl Schema {
             schema.objects.push((object.kind.clone(), object.name.clone()));
             let about = listed.get(&object.name).filter(|_| object.kind == "table");
             let kind = about.map(|about| about.kind.as_str());
-            // Virtual tables bring their own, which are known by their names: FTS5 calls its content so, too, when it is a
-            // table of the user's.
+            // Virtual tables bring shadow tables, which are recognised by their names. FTS5 also calls a table of the user a shadow table,
+            // if it is its content table.
             let is_shadow = kind == Some("shadow");
             if is_shadow && schema.place_of_table(&object.name).line.is_none() {
                 schema.objects.pop();
@@ -284,7 +284,7 @@ impl Schema {
             if object.kind == "table" && object.name.starts_with("sqlite_") {
                 continue;
             }
-            // Their tables know them.
+            // The tables have their indexes.
             if object.kind == "index" {
                 continue;
             }
@@ -299,8 +299,8 @@ impl Schema {
         Ok(schema)
     }
 
-    /// The objects of this schema that `keeps` names, as if a file of that text declared them. The text is not parsed: SQLite needs the
-    /// longer for a statement the more tables there are.
+    /// Returns the schema of the objects that `keeps` selects, as if a file with the text `sql` declared them. The text is not parsed,
+    /// because SQLite takes longer for a statement the more tables there are.
     #[must_use]
     pub fn in_text(&self, sql: String, file: &Path, keeps: impl Fn(&str) -> bool) -> Schema {
         Schema {
@@ -314,7 +314,7 @@ impl Schema {
         }
     }
 
-    /// Where the file declares the table of that name; the file as a whole if it does not.
+    /// Returns the place of a table's declaration in the file; the file as a whole if it does not declare the table.
     pub fn place_of_table(&self, name: &str) -> Place {
         match self.declared_tables().get(&name.to_ascii_lowercase()) {
             Some(at) => Place::in_text(&self.file, &self.sql, *at),
@@ -322,13 +322,13 @@ impl Schema {
         }
     }
 
-    /// The bytes at which the names of tables stand where the file declares them, by these names in small letters.
+    /// Returns the byte offsets of the names of declared tables, by the names in lower case.
     pub fn declared_tables(&self) -> HashMap<String, usize> {
         let tokens: Vec<Token> =
             token::tokens(&self.sql).into_iter().filter(|token| !token.is_comment()).collect();
         let sql = &self.sql;
         let declared = tokens.iter().enumerate().filter(|(_, token)| token.is_word(sql, "TABLE"));
-        // IF NOT EXISTS, a schema and a dot may stand before the name.
+        // The name may follow IF NOT EXISTS, and a schema with a dot.
         let name_after = |(at, _): (usize, &Token)| {
             let mut rest = &tokens[at + 1..];
             for word in ["IF", "NOT", "EXISTS"] {
@@ -349,19 +349,19 @@ impl Schema {
         places
     }
 
-    /// The table of that name, compared as SQLite does: ASCII letters in either case.
+    /// Returns the table with the given name. Names are compared as SQLite does: ASCII letters in either case.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.place(name).map(|place| &self.tables[place])
     }
 
-    /// The place of the table of that name among the tables.
+    /// Returns the position of a table by its name.
     pub fn place(&self, name: &str) -> Option<usize> {
         self.places.of(name, &self.tables)
     }
 }
 
-/// The numbers of tables in an order in which each stands behind those that it refers to. In a circle of references, the table whose
-/// number is the smallest is begun with, and so stands last.
+/// Returns the indexes of tables in an order in which each table follows the tables that it refers to. A circle of references begins with
+/// its table of the smallest index, which so comes last.
 pub fn parents_first(tables: &[&Table]) -> Vec<usize> {
     let mut places: HashMap<String, usize> = HashMap::new();
     for (index, table) in tables.iter().enumerate() {
@@ -373,7 +373,7 @@ pub fn parents_first(tables: &[&Table]) -> Vec<usize> {
         if std::mem::replace(&mut seen[first], true) {
             continue;
         }
-        // Not by recursion: a chain of references may have any length.
+        // A chain of references may have any length, so the search is not recursive.
         let mut path = vec![(first, tables[first].references.iter())];
         while let Some((index, references)) = path.last_mut() {
             let Some(reference) = references.next() else {
@@ -393,7 +393,7 @@ pub fn parents_first(tables: &[&Table]) -> Vec<usize> {
 }
 
 impl Table {
-    /// Whether a constraint has a clause ON CONFLICT.
+    /// Returns `true` if a constraint has an ON CONFLICT clause.
     pub fn says_on_conflict(&self) -> bool {
         let mut tokens = token::tokens(&self.sql);
         tokens.retain(|token| !token.is_comment());
@@ -401,13 +401,14 @@ impl Table {
         tokens.windows(2).any(|pair| is(&pair[0], "ON") && is(&pair[1], "CONFLICT"))
     }
 
-    /// The rowid's name that no column of the table has taken.
+    /// Returns a name of the rowid that is not the name of a column.
     pub fn rowid_name(&self) -> Option<&'static str> {
         let free = |name: &&str| self.column(name).is_none();
         ["rowid", "_rowid_", "oid"].into_iter().find(free).filter(|_| !self.without_rowid)
     }
 
-    /// The table with one more column, for rows that bring their rowids: it is the rowid, and no record holds it.
+    /// Returns the table with one more column, for rows that bring their rowids. The column is an alias of the rowid, and records do not
+    /// have it.
     #[must_use]
     pub fn with_rowid_column(&self, name: &str) -> Table {
         let mut table = self.clone();
@@ -416,7 +417,7 @@ impl Table {
         table
     }
 
-    /// The columns of the PRIMARY KEY.
+    /// Returns the columns of the PRIMARY KEY.
     pub fn primary_key(&self) -> Option<Vec<usize>> {
         if let Some(alias) = self.rowid_alias {
             return Some(vec![alias]);
@@ -430,8 +431,8 @@ impl Table {
         columns.collect()
     }
 
-    /// The columns of each key that makes rows unique, the primary one first. Partial indexes and those on expressions are left
-    /// out: they do not, or no column names them.
+    /// Returns the columns of each key that makes rows unique, the primary key first. Partial indexes don't make all rows unique, and
+    /// indexes on expressions have no column names: both are left out.
     pub fn unique_keys(&self) -> Vec<Vec<usize>> {
         let columns = |index: &Index| {
             let columns = index.columns[..index.key_columns].iter().map(|column| match column.value {
@@ -510,15 +511,15 @@ impl Table {
         })
     }
 
-    /// The column of that name, compared as SQLite does.
+    /// Returns the index of the column with the given name. Names are compared as SQLite does.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
     }
 }
 
-/// The FOREIGN KEYs of a table.
+/// Returns the FOREIGN KEYs of a table.
 fn references(connection: &Connection, table: &str, columns: &[Column]) -> rusqlite::Result<Vec<Reference>> {
-    // SQLite numbers them from the last to the first.
+    // SQLite numbers FOREIGN KEYs from the last to the first.
     let mut statement = connection.prepare_cached(
         "SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?1) ORDER BY id DESC, seq",
     )?;
@@ -539,9 +540,9 @@ fn references(connection: &Connection, table: &str, columns: &[Column]) -> rusql
     Ok(references.into_iter().map(|(_, reference)| reference).collect())
 }
 
-/// What SQLite's list of tables says of one. The list is read once: for each table alone SQLite walks all of it.
+/// The facts about a table in SQLite's list of tables. The list is read once, because SQLite walks the whole list for each table.
 struct Listed {
-    /// `table`, `virtual`, or `shadow` if it belongs to a virtual one.
+    /// `table`, `virtual`, or `shadow` for a table that belongs to a virtual one.
     kind: String,
     without_rowid: bool,
     strict: bool,
@@ -558,17 +559,18 @@ impl Listed {
     }
 }
 
-/// A name in SQL.
+/// Quotes a name for SQL.
 pub fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A text in SQL.
+/// Quotes a text for SQL.
 pub fn quoted_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// What a schema file may not do, in words; `None` when it may. Virtual tables fill tables of their own as they are made.
+/// Describes an action that a schema file must not do; `None` if the action is allowed. Virtual tables fill tables of their own while they
+/// are created.
 fn forbidden(action: &AuthAction<'_>, virtual_tables: &[String]) -> Option<String> {
     let internal = |table: &str| {
         let shadow =
@@ -600,7 +602,7 @@ fn forbidden(action: &AuthAction<'_>, virtual_tables: &[String]) -> Option<Strin
     }
 }
 
-/// A database in memory that takes what a schema file may do, and notes the first thing that it refuses.
+/// Opens a database in memory that allows the actions of a schema file, and notes the first action that it refuses.
 fn guarded() -> rusqlite::Result<(Connection, Arc<Mutex<Option<String>>>)> {
     let mut connection = Connection::open_in_memory()?;
     let denied = Arc::new(Mutex::new(None));
@@ -642,7 +644,7 @@ fn explain(sql: &str, file: &Path, error: rusqlite::Error, denied: Option<String
     }
 }
 
-/// Where the first failing statement begins: SQLite itself reports the position of some errors only.
+/// Returns the start of the first statement that fails: SQLite itself reports the position of some errors only.
 fn failing_statement(sql: &str) -> Option<usize> {
     let (connection, _) = guarded().ok()?;
     let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
@@ -651,7 +653,7 @@ fn failing_statement(sql: &str) -> Option<usize> {
     for end in ends.chain([sql.len()]) {
         match connection.execute_batch(&sql[start..end]) {
             Ok(()) => start = end,
-            // The semicolon of a statement within a trigger.
+            // The semicolon ends a statement within a trigger.
             Err(error) if end < sql.len() && error.to_string().contains("incomplete input") => {}
             Err(_) => break,
         }

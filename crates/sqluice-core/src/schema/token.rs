@@ -1,60 +1,60 @@
-//! SQL text cut into tokens, as SQLite's tokenizer cuts it.
+//! SQL text cut into tokens, as by SQLite's tokenizer.
 //!
-//! SQLite parses our SQL. These tokens serve what its catalogue does not hold: where in a file a column is declared, which comment
-//! belongs to it, whether a constraint is a CHECK.
+//! SQLite parses the SQL. The tokens give facts that its catalogue lacks: the place of a column in a file, the comment of a column, and the
+//! CHECKs among constraints.
 
 use std::ops::Range;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// A keyword or a bare identifier.
     Word,
     /// `"x"`, `[x]` or `` `x` ``.
     QuotedName,
-    /// `'x'`; also a blob's `x'00'`.
+    /// `'x'`, or a blob `x'00'`.
     String,
-    /// Begins with a digit, or with a dot and a digit.
+    /// A number, which begins with a digit, or with a dot and a digit.
     Number,
     /// `-- ...`, without the newline.
     LineComment,
     /// `/* ... */`.
     BlockComment,
-    /// One character of anything else.
+    /// Any other single character.
     Symbol,
 }
 
-/// A token and where it stands, in bytes.
+/// A token and its byte range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// The kind.
     pub kind: TokenKind,
-    /// Where it stands.
+    /// The range of its bytes.
     pub at: Range<usize>,
 }
 
 impl Token {
-    /// Its text.
+    /// Returns the text.
     pub fn text<'a>(&self, sql: &'a str) -> &'a str {
         &sql[self.at.clone()]
     }
 
-    /// Whether it is the word `word`, whatever its case.
+    /// Returns `true` if the token is the word `word`, in any case.
     pub fn is_word(&self, sql: &str, word: &str) -> bool {
         self.kind == TokenKind::Word && self.text(sql).eq_ignore_ascii_case(word)
     }
 
-    /// Whether it is the character `symbol`.
+    /// Returns `true` if the token is the character `symbol`.
     pub fn is_symbol(&self, sql: &str, symbol: &str) -> bool {
         self.kind == TokenKind::Symbol && self.text(sql) == symbol
     }
 
-    /// Whether it is a comment.
+    /// Returns `true` if the token is a comment.
     pub fn is_comment(&self) -> bool {
         matches!(self.kind, TokenKind::LineComment | TokenKind::BlockComment)
     }
 
-    /// The name that it spells, quotes taken off; `None` when it can't be a name.
+    /// Returns the name that the token spells, without quotes; `None` if the token can't be a name.
     pub fn name(&self, sql: &str) -> Option<String> {
         let text = self.text(sql);
         match self.kind {
@@ -69,7 +69,7 @@ impl Token {
     }
 }
 
-/// All tokens of `sql`, white space left out. An unterminated string or comment runs to the end.
+/// Returns all tokens of `sql`, without white space. An unterminated string or comment runs to the end.
 pub fn tokens(sql: &str) -> Vec<Token> {
     let bytes = sql.as_bytes();
     let mut tokens = Vec::new();
@@ -106,7 +106,7 @@ pub fn tokens(sql: &str) -> Vec<Token> {
     tokens
 }
 
-/// Whether two statements differ in spaces, comments and the case of words alone.
+/// Returns `true` if two statements differ only in spaces, comments and the case of words.
 pub fn same(one: &str, other: &str) -> bool {
     let words = |sql: &str| {
         let tokens = tokens(sql).into_iter().filter(|token| !token.is_comment());
@@ -119,7 +119,7 @@ pub fn same(one: &str, other: &str) -> bool {
     words(one) == words(other)
 }
 
-/// A statement with the semicolon that ends it. A comment at its end does not swallow the semicolon.
+/// Returns a statement with a semicolon at its end. A comment at the statement's end does not swallow the semicolon.
 pub fn terminated(sql: &str) -> String {
     let end = match tokens(sql).last() {
         Some(last) if last.kind == TokenKind::LineComment => "\n;",
@@ -129,14 +129,13 @@ pub fn terminated(sql: &str) -> String {
     format!("{sql}{end}")
 }
 
-/// Returns true if the text of a block comment ends with `*/`. SQLite also takes the end of the statement for
-/// the end of the comment.
+/// Returns `true` if the text of a block comment ends with `*/`. SQLite also ends such a comment at the end of the statement.
 fn is_closed(comment: &str) -> bool {
     comment.len() >= "/**/".len() && comment.ends_with("*/")
 }
 
-/// The expressions of the CHECK constraints in a CREATE TABLE statement: CHECK is a reserved word, so wherever the bare word stands
-/// before a parenthesis, a constraint begins.
+/// Returns the expressions of the CHECK constraints in a CREATE TABLE statement. CHECK is a reserved word, so a constraint begins wherever
+/// the bare word stands before a parenthesis.
 pub fn checks(sql: &str) -> Vec<&str> {
     let tokens: Vec<Token> = tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
     let checks = tokens
@@ -146,7 +145,7 @@ pub fn checks(sql: &str) -> Vec<&str> {
     checks.filter_map(|(at, _)| enclosed(sql, &tokens[at + 1..])).collect()
 }
 
-/// What stands between the parenthesis that `tokens` begin with and the one that closes it.
+/// Returns the text between the parenthesis at the start of `tokens` and its closing parenthesis.
 pub fn enclosed<'s>(sql: &'s str, tokens: &[Token]) -> Option<&'s str> {
     let mut depth = 0;
     for token in tokens {
@@ -166,7 +165,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
 }
 
-/// Bytes up to and including the closing quote; a doubled quote does not close.
+/// Returns the number of bytes up to the closing quote, inclusive. A doubled quote does not close.
 fn quoted(bytes: &[u8], quote: u8) -> usize {
     let mut at = 1;
     while at < bytes.len() {
@@ -181,7 +180,7 @@ fn quoted(bytes: &[u8], quote: u8) -> usize {
     bytes.len()
 }
 
-/// Bytes of a number: digits, letters, dots, and a sign after an exponent's `e`.
+/// Returns the number of bytes of a number: digits, letters, dots, and a sign after an exponent's `e`.
 fn number(bytes: &[u8]) -> usize {
     let hex = bytes.len() > 1 && bytes[0] == b'0' && bytes[1].eq_ignore_ascii_case(&b'x');
     let mut at = 1;

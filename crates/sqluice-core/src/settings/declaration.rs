@@ -15,7 +15,7 @@ pub enum Taker {
     Library,
 }
 
-/// A setting as a verb has it. In texts, `{temp_dir}` stands for the setting of that name.
+/// The declaration of a setting for a verb. In texts, `{temp_dir}` stands for the setting of that name.
 ///
 /// ```
 /// use sqluice_core::settings::{Declaration, Kind};

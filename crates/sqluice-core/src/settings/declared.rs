@@ -1,5 +1,5 @@
-//! The list of all settings. A name after `=` introduces a setting; a later group that has the setting, too, declares it for other verbs. The
-//! order is that of help.
+//! The list of all settings, in the order of help. A name after `=` introduces a setting. A later group with the same setting declares it
+//! for other verbs.
 
 use super::declaration::{Declaration, Taker};
 use super::kind::{Choice, Kind};
@@ -7,8 +7,8 @@ use super::kind::{Choice, Kind};
 /// Declares the settings, in groups that verbs take.
 macro_rules! settings {
     ($($group:ident { $($setting:ident $(= $name:literal)?: $declaration:expr;)* })*) => {
-        /// Something that the user can set. The command calls it a flag, Python a parameter: each front end names it in its own
-        /// terms, so that no message speaks another's language.
+        /// A setting of the user. The command calls it a flag, Python a parameter: each front end names it in its own terms, so that no
+        /// message speaks another's language.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Setting {
@@ -189,7 +189,7 @@ settings! {
             .below(BAD_ROWS).hidden();
     }
 
-    // What all verbs have that fill tables.
+    // Settings of all verbs that fill tables.
     WRITE {
         Overwrite = "overwrite": switch("Replace an existing database; on a terminal, you are asked first")
             .long("Replace an existing database as a whole. On a terminal, its tables are listed and you are asked first");
@@ -197,7 +197,7 @@ settings! {
         DryRun = "dry_run": DRY_RUN;
     }
 
-    // What all verbs have that store rows of a schema.
+    // Settings of all verbs that store rows of a schema.
     CHECKED {
         ForeignKeys = "foreign_keys": of(Kind::YesOrNo, "", "Refuse rows whose FOREIGN KEY refers to a missing row [default: yes in a new database, no in an existing one]")
             .below(WRITING).hidden();
@@ -411,8 +411,7 @@ settings! {
     }
 }
 
-/// A verb: a command, and the function of Python that does the same. `write` and `read` are functions alone: their rows are those of a
-/// program.
+/// A verb: a command and the Python function that does the same. `write` and `read` are only functions: their rows are a program's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each is the verb of its name")]
@@ -519,6 +518,6 @@ impl Setting {
 pub struct SettingValue {
     /// The setting.
     pub setting: Setting,
-    /// The value: a word in capitals where the user must find one.
+    /// The value, or a word in capitals for a value that the user must choose.
     pub value: String,
 }

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-/// A count of rows: digits with `_`, an exponent, or one of k, M, B, G, T (powers of a thousand).
+/// Parses a count of rows: digits with `_`, an exponent, or one of k, M, B, G, T (powers of a thousand).
 pub fn count(text: &str) -> Result<u64, String> {
     let scales = [("k", 1e3), ("m", 1e6), ("b", 1e9), ("g", 1e9), ("t", 1e12)];
     scaled(text, &scales)
         .ok_or_else(|| format!("{text:?} is not a count such as 1000, 1_000, 1e6, 10M or 1B"))
 }
 
-/// A size in bytes: a count, with KiB, MiB, GiB, TiB (powers of 1024) or kB, MB, GB, TB (powers of 1000). A bare K, M, G
-/// or T means the power of 1024.
+/// Parses a size in bytes: a count, with KiB, MiB, GiB, TiB (powers of 1024) or kB, MB, GB, TB (powers of 1000). A bare K, M, G or T means
+/// the power of 1024.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let kib = 1024.0_f64;
     let scales = [
@@ -31,10 +31,10 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     scaled(text, &scales).ok_or_else(|| format!("{text:?} is not a size such as 65536, 512MiB or 2GB"))
 }
 
-/// The longest time that can be asked for: SQLite counts milliseconds in 31 bits.
+/// The longest duration in seconds: SQLite counts milliseconds in 31 bits.
 const SECONDS_MAX: f64 = 2_000_000.0;
 
-/// A time: seconds, or a number with one of ms, s, min, h.
+/// Parses a duration: seconds, or a number with one of ms, s, min, h.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let lower = text.trim().to_ascii_lowercase();
     let units = [("ms", 1e-3), ("min", 60.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
@@ -49,7 +49,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("{text:?} is not a duration such as 5, 0.5, 500ms or 2min"))
 }
 
-/// A whole number with one of the endings, which stand for factors.
+/// Parses a whole number with one of the endings, which stand for factors.
 fn scaled(text: &str, scales: &[(&str, f64)]) -> Option<u64> {
     let lower = text.trim().to_ascii_lowercase().replace('_', "");
     let suffix = scales.iter().find(|(suffix, _)| lower.ends_with(suffix));
@@ -64,7 +64,7 @@ fn scaled(text: &str, scales: &[(&str, f64)]) -> Option<u64> {
         return whole.checked_mul(factor as u64);
     }
     let value = digits.parse::<f64>().ok()? * factor;
-    // Beyond 2^53 a float no longer says which whole number is meant, and no input has as many rows.
+    // A float beyond 2^53 stands for several whole numbers, and no input has so many rows.
     (value.fract() == 0.0 && (0.0..9e15).contains(&value)).then_some(value as u64)
 }
 

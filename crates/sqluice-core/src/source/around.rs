@@ -1,15 +1,15 @@
-//! A part whose batches pass through something on their way to the sink.
+//! A part whose batches are changed on their way to the sink.
 
 use super::{Part, Sink};
 use crate::error::{Place, Result};
 
-/// A part around another, which decodes it by `decode`; all else is as in the part within.
+/// A part that `decode` decodes by another part. All else is as in this other part.
 struct AroundPart<D> {
     part: Box<dyn Part>,
     decode: D,
 }
 
-/// The part with another way to decode it: `decode` gets the part and the sink, and decodes the part into a sink of its own.
+/// Returns a part with another way to decode it: `decode` gets the part and the sink, and decodes the part into a sink of its own.
 pub fn decoded_by<D>(part: Box<dyn Part>, decode: D) -> Box<dyn Part>
 where
     D: FnMut(&mut dyn Part, &mut dyn Sink) -> Result<()> + Send + 'static,

@@ -15,9 +15,9 @@ use crate::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
 pub struct Cells {
     rows: usize,
     values: CellValues,
-    /// Text and blobs.
+    /// The bytes of text and blobs.
     data: Vec<u8>,
-    /// One bit a row; empty while nothing is NULL.
+    /// The validity bitmap, one bit for each row; empty while nothing is NULL.
     valid: Vec<u64>,
     seen: Seen,
 }
@@ -43,7 +43,7 @@ enum Cell {
     Blob(Span),
 }
 
-/// What kinds of values there are.
+/// The kinds of a column's values, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen(u8);
 
@@ -55,8 +55,8 @@ impl Seen {
     const TEXT: Seen = Seen(8);
     const BLOB: Seen = Seen(16);
 
-    /// The type that a column for such values is declared with: one that keeps them all as they are, but for integers among
-    /// floats, which become floats of the same value. None where there is no such type: then nothing is converted.
+    /// Returns the declared type of a column for such values. The type keeps all values as they are, except integers among floats, which
+    /// become floats of the same value. If no type does this, the declared type is empty, and nothing is converted.
     pub fn declared_type(self) -> &'static str {
         let only = |kinds: u8| self.0 & !kinds == 0 && self.0 != 0;
         match () {
@@ -68,12 +68,12 @@ impl Seen {
         }
     }
 
-    /// Integers that floats hold, too.
+    /// Returns the kind of integers that floats hold, too.
     pub fn of_ints() -> Seen {
         Seen::INT
     }
 
-    /// What a column that is declared so may hold.
+    /// Returns the kinds that a column with the declared type may have.
     pub fn of_declared(declared: &str) -> Seen {
         match declared {
             "INTEGER" => Seen::INT.and(Seen::LARGE),
@@ -85,17 +85,17 @@ impl Seen {
         }
     }
 
-    /// Both.
+    /// Returns the kinds of both.
     pub fn and(self, other: Seen) -> Seen {
         Seen(self.0 | other.0)
     }
 }
 
-/// Integers up to this one are floats, too.
+/// The largest integer up to which floats hold all integers.
 pub const FLOAT_INT_MAX: u64 = 1 << 53;
 
 impl Cells {
-    /// Bytes that it takes, about.
+    /// Returns the approximate memory of the column, in bytes.
     pub fn bytes(&self) -> usize {
         let one = match self.values {
             CellValues::Null => 0,
@@ -105,12 +105,12 @@ impl Cells {
         self.rows * one + self.data.len()
     }
 
-    /// The number of values.
+    /// Returns the number of values.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Forgets the values and keeps the space of text and blobs.
+    /// Removes the values, and keeps the memory of text and blobs.
     pub fn clear(&mut self) {
         self.rows = 0;
         self.data.clear();
@@ -124,17 +124,17 @@ impl Cells {
         }
     }
 
-    /// Bytes of text and blobs.
+    /// Returns the number of bytes of text and blobs.
     pub fn data_bytes(&self) -> usize {
         self.data.len()
     }
 
-    /// What kinds of values there are.
+    /// Returns the kinds of the values.
     pub fn seen(&self) -> Seen {
         self.seen
     }
 
-    /// The first row whose value does not leave the type as it is that a column of `seen` has.
+    /// Returns the first row whose value would change the declared type of a column with the kinds `seen`.
     pub fn first_other(&self, seen: Seen) -> Option<usize> {
         let declared = seen.declared_type();
         (0..self.rows).find(|row| {
@@ -175,7 +175,7 @@ impl Cells {
         self.count(true);
     }
 
-    /// Appends a float, which is not NaN.
+    /// Appends a float, which must not be NaN.
     pub fn push_real(&mut self, real: f64) {
         self.seen = self.seen.and(Seen::REAL);
         match &mut self.values {
@@ -186,7 +186,7 @@ impl Cells {
         self.count(true);
     }
 
-    /// Appends text of less than 4 GiB.
+    /// Appends a text of less than 4 GiB.
     pub fn push_text(&mut self, text: &str) {
         self.seen = self.seen.and(Seen::TEXT);
         let span = self.keep(text.as_bytes());
@@ -198,7 +198,7 @@ impl Cells {
         self.count(true);
     }
 
-    /// Appends bytes, less than 4 GiB of them.
+    /// Appends a blob of less than 4 GiB.
     pub fn push_blob(&mut self, blob: &[u8]) {
         self.seen = self.seen.and(Seen::BLOB);
         let span = self.keep(blob);
@@ -211,7 +211,7 @@ impl Cells {
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Span {
-        // A part ends long before 4 GiB, and SQLite's values before 1 GB.
+        // A part ends long before 4 GiB, and a value of SQLite before 1 GB.
         let span = Span { start: self.data.len() as u32, len: bytes.len() as u32 };
         self.data.extend_from_slice(bytes);
         span
@@ -230,7 +230,7 @@ impl Cells {
         self.rows += 1;
     }
 
-    /// The cells, now that the column has values of several kinds.
+    /// Returns the cells of a column that has values of several kinds from now on.
     fn any(&mut self) -> &mut Vec<Cell> {
         if !matches!(self.values, CellValues::Any(_)) {
             let cells = (0..self.rows).map(|row| self.cell(row)).collect();
@@ -257,7 +257,7 @@ impl Cells {
         }
     }
 
-    /// Some of the values, where they are of several kinds; otherwise none.
+    /// Returns some of the values, if they are of several kinds; otherwise no values.
     pub fn mixed(&self, from: usize, rows: usize) -> Vec<Value<'_>> {
         let CellValues::Any(cells) = &self.values else { return Vec::new() };
         let bytes = |span: Span| &self.data[span.start as usize..][..span.len as usize];
@@ -272,7 +272,7 @@ impl Cells {
         cells[from..from + rows].iter().map(value).collect()
     }
 
-    /// Some of the values as a column; `mixed` are those of [`Cells::mixed`]. `from` is a multiple of 64.
+    /// Returns some of the values as a column. `mixed` has the values of [`Cells::mixed`]; `from` is a multiple of 64.
     pub fn column<'a>(&'a self, from: usize, rows: usize, mixed: &'a [Value<'a>]) -> Column<'a> {
         let some = from..from + rows;
         let bytes = |spans| Bytes { data: &self.data, spans: Spans::Anywhere(spans) };
@@ -294,7 +294,7 @@ fn seen_of(int: i64) -> Seen {
     if int.unsigned_abs() > FLOAT_INT_MAX { Seen::INT.and(Seen::LARGE) } else { Seen::INT }
 }
 
-/// `nulls` values that are NULL, and then `value`.
+/// Returns `nulls` placeholders for NULLs, and then `value`.
 fn with_last<T: Clone + Default>(nulls: usize, value: T) -> Vec<T> {
     let mut values = vec![T::default(); nulls];
     values.push(value);
@@ -383,7 +383,7 @@ fn read_words<T: Word>(from: &mut dyn Read) -> Result<Vec<T>> {
     (0..words).map(|_| read_word(from).map(T::of_word)).collect()
 }
 
-/// To a spool and back.
+/// Writes columns to a spool, and reads them back.
 impl Cells {
     /// Writes the column for [`Cells::read`].
     pub fn write(&self, to: &mut dyn Write) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Sources one after the other, as one: the files of a table.
+//! Several sources as one, one after the other: the files of a table.
 //!
 //! ```text
 //!  a.csv   rows 0 .. 1000        opened first
@@ -14,17 +14,17 @@ use super::{Part, Source};
 use crate::error::Result;
 use crate::progress::Amount;
 
-/// A source that can be one of several.
+/// A source that can be part of a chain.
 pub trait Counted: Source {
-    /// How many rows its parts so far have, bad ones included.
+    /// Returns the number of rows of the parts so far. Bad rows count.
     fn rows_done(&self) -> u64;
 }
 
-/// See the module's description.
+/// A chain of sources; see the module's description.
 pub struct Chain<F> {
     open: F,
     current: Option<Box<dyn Counted>>,
-    /// Rows that the present source and those after it may have.
+    /// The numbers of the rows that the current source and the sources after it may have.
     rows: Range<u64>,
     total: Option<Amount>,
 }
@@ -33,9 +33,9 @@ impl<F> Chain<F>
 where
     F: FnMut(Range<u64>) -> Option<Result<Box<dyn Counted>>>,
 {
-    /// `open` opens the next source; `None` ends the chain. The source is to number its rows from the start of the range on, and to
-    /// stop before its end. Rows are up to `rows_max`, all sources together; `total` is what they have in all, if that is
-    /// known.
+    /// Creates a chain. `open` opens the next source, and returns `None` at the end of the chain. The source must number its rows from the
+    /// start of the given range on, and stop at the range's end. All sources together have at most `rows_max` rows; `total` is the amount
+    /// of all sources, if it is known.
     pub fn new(open: F, rows_max: Option<u64>, total: Option<Amount>) -> Chain<F> {
         Chain { open, current: None, rows: 0..rows_max.unwrap_or(u64::MAX), total }
     }
@@ -53,7 +53,7 @@ where
                 }
                 self.rows.start += current.rows_done();
             }
-            // Closed before the next one is opened.
+            // The source is closed before the next one is opened.
             self.current = None;
             if self.rows.is_empty() {
                 return Ok(None);

@@ -1,17 +1,17 @@
-//! What fills the columns of the table.
+//! The sources of a table's columns: fields and constants.
 
 use crate::batch::{Bytes, Column, ROWS_MAX, Span, Spans, Values};
 
 /// The source of the values of a table's column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnFrom {
-    /// The field of that index.
+    /// The field with this index.
     Field(usize),
     /// The same value in every row: the column's DEFAULT.
     Constant(Constant),
 }
 
-/// A value that every row gets.
+/// A value that every row has.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Constant {
     /// NULL.
@@ -26,20 +26,20 @@ pub enum Constant {
     Blob(Vec<u8>),
 }
 
-/// What fills a column of the table.
+/// The field or the repeated constant that fills a column of the table.
 #[derive(Debug)]
 pub enum Filled {
-    /// The field of that index.
+    /// The field with this index.
     Field(usize),
     /// The same value in every row.
     Constant(Repeated),
 }
 
 impl Filled {
-    /// What fills the columns from a source with that number of fields.
+    /// Returns the fillings of the columns, from a source with `fields` fields.
     ///
     /// # Panics
-    /// When a named field does not exist.
+    /// If a named field does not exist.
     pub fn all(columns: Vec<ColumnFrom>, fields: usize) -> Vec<Filled> {
         let filled = |from| match from {
             ColumnFrom::Field(field) => {
@@ -52,7 +52,7 @@ impl Filled {
     }
 }
 
-/// A constant, as often as a batch has rows.
+/// A constant, repeated for the rows of a batch.
 #[derive(Debug)]
 pub enum Repeated {
     /// NULL.
@@ -61,9 +61,9 @@ pub enum Repeated {
     Int(Vec<i64>),
     /// A float.
     Real(Vec<f64>),
-    /// Text, and where each row's lies in it.
+    /// A text, and a span of it for each row.
     Text(String, Vec<Span>),
-    /// Bytes, and where each row's lie in them.
+    /// Bytes, and a span of them for each row.
     Blob(Vec<u8>, Vec<Span>),
 }
 
@@ -88,7 +88,7 @@ impl Repeated {
         }
     }
 
-    /// The column of a batch with `rows` rows, at most [`ROWS_MAX`].
+    /// Returns the column of a batch with `rows` rows, at most [`ROWS_MAX`].
     pub fn column(&self, rows: usize) -> Column<'_> {
         let bytes = |data, spans| Bytes { data, spans: Spans::Anywhere(spans) };
         Column::new(match self {

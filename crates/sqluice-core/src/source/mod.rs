@@ -5,7 +5,7 @@
 //!  Part::decode        any thread, several at once: makes batches, in order, and feeds them to the sink
 //! ```
 //!
-//! Invariant: how the input is cut depends on the input alone, never on threads or memory.
+//! Invariant: the cuts between parts depend on the input alone, never on threads or memory.
 
 pub mod around;
 #[doc(hidden)]
@@ -20,18 +20,18 @@ use crate::batch::Batch;
 use crate::error::{Error, Place, Result};
 use crate::progress::Amount;
 
-/// How much of a text file one part is, in bytes: it stays in the second-level cache from reading to encoding.
+/// The number of bytes of a part of a text file: the part stays in the second-level cache from reading to encoding.
 pub const PART_BYTES: usize = 1 << 20;
 
 /// A sequence of parts.
 pub trait Source: Send {
-    /// The next part, or `None` after the last. Quick: parts are cut under a lock.
+    /// Returns the next part, or `None` after the last. Must be quick: parts are cut under a lock.
     ///
     /// # Errors
-    /// When the input can't be read or cut.
+    /// If the input can't be read or cut.
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>>;
 
-    /// Rows or bytes of input in all, if that is known before reading.
+    /// Returns the total of rows or bytes of input, if it is known before reading.
     fn total(&self) -> Option<Amount> {
         None
     }
@@ -39,39 +39,38 @@ pub trait Source: Send {
 
 /// A run of consecutive rows.
 pub trait Part: Send {
-    /// The number of its first row, counted from 0 over the whole source.
+    /// Returns the number of the first row, counted from 0 over the whole source.
     fn first_row(&self) -> u64;
 
-    /// Bytes of input that it stands for; 0 without an input.
+    /// Returns the number of bytes of input in the part; 0 without an input.
     fn input_bytes(&self) -> u64 {
         0
     }
 
-    /// Where in the input it begins, if it has such a place.
+    /// Returns the place in the input at which the part begins, if it has one.
     fn place(&self) -> Option<Place> {
         None
     }
 
-    /// Whether the source itself distinguishes numbers from text, so that text is never a number written as text.
+    /// Returns `true` if the source itself distinguishes numbers from text, so that no text is a number written as text.
     fn is_typed(&self) -> bool {
         false
     }
 
-    /// Gives all rows to `sink`, in order: batches, none empty, each of at most [`ROWS_MAX`](crate::batch::ROWS_MAX) rows,
-    /// with a column for every column of the table; and between them the bad rows. So the sink can count
-    /// along.
+    /// Gives all rows to `sink`, in order: in batches, and bad rows between them, so that the sink can count. No batch is empty, none has
+    /// more than [`ROWS_MAX`](crate::batch::ROWS_MAX) rows, and each has a column for every column of the table.
     ///
     /// # Errors
     /// The error of the sink, with the place in the input added.
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()>;
 }
 
-/// Takes the rows of a part.
+/// A receiver of the rows of a part.
 pub trait Sink {
     /// Takes a batch.
     ///
     /// # Errors
-    /// When some of its rows can't be stored, or the run is over. Nothing of the batch was taken, then.
+    /// If some rows can't be stored, or the run is over. Then nothing of the batch was taken.
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused>;
 
     /// Takes a row that is malformed, or that [`Sink::rows`] has refused.
@@ -82,7 +81,7 @@ pub trait Sink {
         Err(bad.error)
     }
 
-    /// Decides how a text in that column that is not valid UTF-8 is handled. Called once for each such text, before its batch.
+    /// Decides about a text in a column that is not valid UTF-8. Called once for each such text, before its batch.
     fn bad_text(&mut self, _column: usize) -> BadText {
         BadText::Refuse
     }
@@ -91,10 +90,10 @@ pub trait Sink {
 /// The ways to handle a text that is not valid UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BadText {
-    /// Its row is a bad row.
+    /// The row is a bad row.
     #[default]
     Refuse,
-    /// The batch has its bytes as they are stored. Where the database stores UTF-16, that cannot be, and its row is a bad row.
+    /// The batch has the bytes as they are stored. If the database stores UTF-16, this is not possible, and the row is a bad row.
     Keep,
     /// The batch has U+FFFD in the place of the bytes that are not valid.
     Replace,
@@ -102,7 +101,7 @@ pub enum BadText {
     Null,
 }
 
-/// Takes batches, in which [`BadText`] of one kind occurs.
+/// A sink of batches, which handles all texts that are not valid UTF-8 in the given way.
 pub struct WithBadText<F>(pub BadText, pub F);
 
 impl<F: FnMut(&Batch<'_>) -> Result<(), Refused>> Sink for WithBadText<F> {
@@ -124,14 +123,14 @@ impl<F: FnMut(&Batch<'_>) -> Result<(), Refused>> Sink for F {
 /// A row that can't be loaded.
 #[derive(Debug)]
 pub struct BadRow {
-    /// What is wrong with it, and where it is.
+    /// The reason, with the place of the row.
     pub error: Error,
-    /// Its bytes as they stand in the input, without the line end.
+    /// The bytes of the row in the input, without the line end.
     pub raw: Vec<u8>,
 }
 
 impl BadRow {
-    /// Returns the number of its lines in the input. A line ends with LF, CRLF or CR.
+    /// Returns the number of the row's lines in the input. A line ends with LF, CRLF or CR.
     pub fn lines(&self) -> u64 {
         let ends = |at: &usize| match self.raw[*at] {
             b'\n' => true,
@@ -142,16 +141,16 @@ impl BadRow {
     }
 }
 
-/// Why the sink did not take a batch.
+/// The reason why the sink did not take a batch.
 #[derive(Debug)]
 pub enum Refused {
-    /// These rows can't be stored, in their order, each once. Without them the batch may be given again.
+    /// These rows can't be stored. They are in order, each once. The batch may be given again without them.
     Rows(Vec<RefusedRow>),
     /// The run is over.
     Stop {
-        /// Row within the batch and column of the value that is to blame, if known.
+        /// The row within the batch and the column of the value at fault, if known.
         at: Option<(usize, usize)>,
-        /// What is wrong. The caller of the decoder adds the place.
+        /// The reason. The caller of the decoder adds the place.
         error: Error,
     },
 }
@@ -161,9 +160,9 @@ pub enum Refused {
 pub struct RefusedRow {
     /// The row within the batch.
     pub row: usize,
-    /// The column that is to blame.
+    /// The column at fault.
     pub column: usize,
-    /// What is wrong, column and value named. The caller of the decoder adds the place.
+    /// The reason, with the column and the value. The caller of the decoder adds the place.
     pub error: Error,
 }
 
@@ -174,7 +173,7 @@ impl From<Error> for Refused {
 }
 
 impl Refused {
-    /// The first error, and its row and column if known: for sources that do not keep bad rows.
+    /// Returns the first error, with its row and column if known: for sources that do not keep bad rows.
     pub fn first(self) -> (Option<(usize, usize)>, Error) {
         match self {
             Refused::Stop { at, error } => (at, error),

@@ -1,4 +1,4 @@
-//! Some of the columns of a source.
+//! A source that keeps some of its columns.
 
 use super::around::decoded_by;
 use super::{BadRow, BadText, Part, Refused, Sink, Source};
@@ -9,12 +9,12 @@ use crate::progress::Amount;
 /// A source with some of its columns.
 pub struct Project<'a> {
     source: Box<dyn Source + 'a>,
-    /// The columns that are left, ascending.
+    /// The columns that are kept, in ascending order.
     columns: Vec<usize>,
 }
 
 impl<'a> Project<'a> {
-    /// Keeps the columns with these indexes, ascending.
+    /// Creates a source that keeps the columns with these indexes, which are in ascending order.
     pub fn new(source: Box<dyn Source + 'a>, columns: Vec<usize>) -> Project<'a> {
         Project { source, columns }
     }
@@ -43,7 +43,7 @@ impl Sink for ProjectSink<'_> {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
         let columns = self.columns.iter().map(|&column| batch.columns[column]).collect();
         let refused = self.sink.rows(&Batch { rows: batch.rows, columns });
-        // Places are those of the source.
+        // An error names the column of the source.
         refused.map_err(|mut refused| {
             match &mut refused {
                 Refused::Rows(rows) => rows.iter_mut().for_each(|row| row.column = self.columns[row.column]),
@@ -58,7 +58,7 @@ impl Sink for ProjectSink<'_> {
         self.sink.bad_row(bad)
     }
 
-    /// No column of the batch has a text of a column that is left out.
+    /// Decides about a text in a column of the source. The texts of columns that are left out reach no batch.
     fn bad_text(&mut self, column: usize) -> BadText {
         let wanted = self.columns.iter().position(|&wanted| wanted == column);
         wanted.map_or(BadText::Replace, |wanted| self.sink.bad_text(wanted))

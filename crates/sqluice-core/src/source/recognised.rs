@@ -42,7 +42,7 @@ pub struct RecognisedCsv {
     pub footer: Option<u64>,
 }
 
-/// Lines before a table.
+/// The lines before a table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[non_exhaustive]
 pub struct RecognisedPreamble {
@@ -60,19 +60,19 @@ impl RecognisedCsv {
 }
 
 impl RecognisedPreamble {
-    /// The number of lines, and the first one that has text.
+    /// Creates a preamble of `lines` lines; `first` is the first one that has text.
     pub fn new(lines: u64, first: impl Into<String>) -> RecognisedPreamble {
         RecognisedPreamble { lines, first: first.into() }
     }
 }
 
 impl Recognised {
-    /// A file of that format, of which nothing else is known.
+    /// Returns the properties of a file of which only the format is known.
     pub fn new(format: &'static str) -> Recognised {
         Recognised { format, ..Recognised::default() }
     }
 
-    /// In a few words: `comma, header`.
+    /// Returns a few words: `comma, header`.
     pub fn words(&self) -> String {
         let mut words = Vec::new();
         match &self.csv {

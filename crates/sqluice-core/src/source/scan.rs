@@ -1,9 +1,9 @@
-//! Looks at all rows of a source, on some threads.
+//! Looks at all rows of a source, on several threads.
 //!
-//! Each thread takes the next part, looks at it, and keeps a state of its own; the caller merges these.
+//! Each thread takes one part after the other, looks at it, and keeps a state of its own. The caller merges the states.
 //!
-//! Invariant: the error does not depend on the number of threads: of several, the one of the first part is returned. (No part is begun
-//! after an error was seen, but all that are before it were, and are finished.)
+//! Invariant: the error does not depend on the number of threads: the error of the first part that fails is returned. (No part is begun
+//! after an error, but all parts before the failed one were begun, and are finished.)
 
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
@@ -12,8 +12,8 @@ use super::{Part, Source};
 use crate::error::{Error, Result};
 use crate::progress::Cancel;
 
-/// Calls `look` with each part and its number, counted from 0, and with the state of the thread, which `begin` makes. Returns all states, and
-/// the first error.
+/// Calls `look` with each part, its number, counted from 0, and the state of the thread, which `begin` creates. Returns all states, and the
+/// first error.
 pub fn scan<S: Send>(
     source: &mut dyn Source,
     threads: usize,
@@ -49,12 +49,12 @@ pub fn scan<S: Send>(
     (states, failed.map_or(Ok(()), |(_, error)| Err(error)))
 }
 
-/// What the threads share.
+/// The data that the threads share.
 struct Parts<'a> {
     source: &'a mut dyn Source,
-    /// Parts that were handed out.
+    /// The number of parts that were handed out.
     next: u64,
-    /// The first part, of those that failed, and why.
+    /// The first part that has failed, with its error.
     failed: Option<(u64, Error)>,
 }
 
@@ -75,7 +75,7 @@ impl Parts<'_> {
     }
 }
 
-/// Notes the error of a part, unless an earlier one has failed.
+/// Stores the error of a part, unless an earlier part has failed.
 fn fail(parts: &Mutex<Parts<'_>>, index: u64, error: Error) {
     let mut parts = parts.lock().unwrap_or_else(PoisonError::into_inner);
     if parts.failed.as_ref().is_none_or(|(first, _)| index < *first) {

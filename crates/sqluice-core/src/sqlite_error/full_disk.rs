@@ -1,8 +1,8 @@
-//! Whether SQLite failed because the disk is full.
+//! Recognises errors of SQLite that come from a full disk.
 //!
-//! It says SQLITE_FULL when a write to the database, its journal or its log finds no room. For other files and calls it only
-//! reports an I/O error: the shared memory of the log takes 32 KiB before anything is read, a journal may be cut or synced in vain,
-//! and a file may not even be created. Then the free space decides.
+//! SQLite returns SQLITE_FULL if a write to the database, its journal or its log finds no room. For other files and calls it only returns
+//! an I/O error: the shared memory of the log takes 32 KiB before anything is read, a journal may fail to be cut or synced, and a file may
+//! not even be created. Then the free space decides.
 
 use std::io;
 use std::path::Path;
@@ -12,10 +12,10 @@ use rusqlite::{ErrorCode, ffi};
 use super::said;
 use crate::error::Error;
 
-/// With less than this, SQLite can't be expected to go on: shared memory, a journal and a few pages take as much.
+/// The free bytes that SQLite needs to go on: shared memory, a journal and a few pages take this much.
 const FREE_BYTES_MIN: u64 = 256 << 10;
 
-/// Whether `error` is that of a disk without room for the files of the database at `path`, which lie beside it.
+/// Returns `true` if `error` comes from a full disk under the database at `path`, and the files beside it.
 pub fn is_it(error: &rusqlite::Error, path: &Path) -> bool {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => true,
@@ -24,18 +24,18 @@ pub fn is_it(error: &rusqlite::Error, path: &Path) -> bool {
     }
 }
 
-/// The error for what SQLite could not do because [`is_it`].
+/// Returns the error for a failure of SQLite for which [`is_it`] is `true`.
 pub fn error(error: rusqlite::Error, what: &str, name: &Path) -> Error {
     let failure = Error::target(format!("SQLite cannot {what} {}: its disk is full", name.display()));
     because(failure, error).hint("free some space; the database is as it was")
 }
 
-/// Adds the cause to an error: SQLite's message as an I/O error, so that callers see that the disk is full.
+/// Adds SQLite's message to an error as an I/O error, so that callers see that the disk is full.
 pub(super) fn because(failure: Error, error: rusqlite::Error) -> Error {
     failure.because(io::Error::new(io::ErrorKind::StorageFull, said(error)))
 }
 
-/// Whether an I/O error is that of a call that takes room.
+/// Returns `true` if an I/O error is of a call that takes room.
 fn may_be(error: &rusqlite::Error) -> bool {
     let extended = error.sqlite_error().map_or(0, |error| error.extended_code);
     matches!(

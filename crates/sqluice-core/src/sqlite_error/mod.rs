@@ -1,4 +1,4 @@
-//! What SQLite says, as errors of this project.
+//! Errors of SQLite as errors of this project.
 
 pub mod full_disk;
 
@@ -6,7 +6,7 @@ use rusqlite::ErrorCode;
 
 use crate::error::{Error, Setting, message};
 
-/// The error for what SQLite could not do.
+/// Returns the error for a failure of SQLite to do `what`.
 pub fn failed(error: rusqlite::Error, what: &str) -> Error {
     let failure = match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => return Error::interrupted(),
@@ -31,7 +31,7 @@ pub fn failed(error: rusqlite::Error, what: &str) -> Error {
     failure.because(said(error))
 }
 
-/// SQLite's own message, without the statement.
+/// Returns SQLite's own message, without the statement.
 pub fn said(error: rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqliteFailure(_, Some(message)) => message,
@@ -40,7 +40,7 @@ pub fn said(error: rusqlite::Error) -> String {
     }
 }
 
-/// `true` if SQLite's message says that a schema needs a collation, function, tokenizer or module that an application brings.
+/// Returns `true` if SQLite's message says that a schema needs a collation, function, tokenizer or module of an application.
 pub fn needs_application(message: &str) -> bool {
     let brought = [
         "no such collation sequence",
@@ -53,7 +53,7 @@ pub fn needs_application(message: &str) -> bool {
     brought.iter().any(|what| message.contains(what))
 }
 
-/// Whether it is the values that SQLite does not take.
+/// Returns `true` if SQLite refuses the values of a statement.
 pub fn is_of_values(error: &rusqlite::Error) -> bool {
     use ErrorCode::{ConstraintViolation, TooBig, TypeMismatch};
     matches!(error.sqlite_error_code(), Some(ConstraintViolation | TypeMismatch | TooBig))

@@ -5,7 +5,7 @@ use arrow_array::types::*;
 use arrow_array::{AnyDictionaryArray, Array};
 use arrow_schema::DataType;
 
-/// The place of a row's value in the dictionary, if it has one: that of its key.
+/// Returns the index in the dictionary of a row's value, if the row has one: its key.
 pub(super) fn key(dictionary: &dyn AnyDictionaryArray, row: usize) -> usize {
     let keys = dictionary.keys();
     match keys.data_type() {
@@ -20,7 +20,7 @@ pub(super) fn key(dictionary: &dyn AnyDictionaryArray, row: usize) -> usize {
     }
 }
 
-/// The values of runs, and the place of a row's among them.
+/// Returns the values of runs, and the index of a row's value among them.
 pub(super) fn run(array: &dyn Array, row: usize) -> (&dyn Array, usize) {
     if let Some(runs) = array.as_run_opt::<Int16Type>() {
         return (runs.values(), runs.get_physical_index(row));
@@ -32,7 +32,7 @@ pub(super) fn run(array: &dyn Array, row: usize) -> (&dyn Array, usize) {
     (runs.values(), runs.get_physical_index(row))
 }
 
-/// Bytes as the text that they should be.
+/// Returns bytes as text, if they are UTF-8.
 pub(super) fn utf8(bytes: &[u8]) -> Result<&str, String> {
     str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();

@@ -1,4 +1,4 @@
-//! One array as a column, beside others that are no arrays: a data frame may have both.
+//! One array as a column, beside columns that are no arrays: a data frame may have both.
 
 use arrow_array::Array;
 use arrow_schema::DataType;
@@ -11,7 +11,7 @@ use super::decimal::{Number, number, shape};
 use crate::convert::MomentForm;
 use crate::infer::Inferred;
 
-/// The values of an array, as a batch has them.
+/// The values of an array, in the form of a batch.
 pub struct OneColumn<'a>(Converted<'a>);
 
 /// Returns the type that keeps all digits of the decimals of an array. For a type that has a [guess](super::guessed_type), the type is that
@@ -26,22 +26,21 @@ pub fn infer_decimals(array: &dyn Array, guess: Inferred) -> Inferred {
     if places.into_iter().flatten().any(needs_text) { Inferred::Text } else { guess }
 }
 
-/// A value that SQLite can't have.
+/// A value that SQLite can't store.
 #[derive(Debug)]
 pub struct BadValue {
-    /// Its row in the array, counted from 0.
+    /// The row in the array, counted from 0.
     pub row: usize,
-    /// Why; the column is named.
+    /// The reason, with the name of the column.
     pub error: Error,
 }
 
 impl<'a> OneColumn<'a> {
-    /// Converts the values of the column `name`; `as_text`: the column has TEXT affinity. The type of the
-    /// values is `kind`: the type of the array, or the type of an array that was
-    /// [imported](super::foreign::import_column).
+    /// Converts the values of the column `name`. `as_text`: the column has TEXT affinity. `kind` is the type of the values: the type of the
+    /// array, or the type of an array that was [imported](super::foreign::import_column).
     ///
     /// # Errors
-    /// The first value that SQLite can't have.
+    /// If SQLite can't store a value. The error is about the first such value.
     pub fn new(
         array: &'a dyn Array,
         kind: &DataType,
@@ -49,7 +48,7 @@ impl<'a> OneColumn<'a> {
         as_text: bool,
         options: ArrowOptions,
     ) -> Result<OneColumn<'a>, BadValue> {
-        // It is in memory already.
+        // The array is in memory already, so its size is not bounded.
         match convert(array, Wanted { as_text, kind, options }, usize::MAX) {
             Ok(converted) => Ok(OneColumn(converted)),
             Err(Refusal::Fault(Fault { row, message, hint })) => {
@@ -72,7 +71,7 @@ impl<'a> OneColumn<'a> {
         OneColumn(self.0.in_form(form))
     }
 
-    /// The column.
+    /// Returns the column.
     pub fn column(&self) -> Column<'_> {
         self.0.column()
     }

@@ -1,7 +1,7 @@
 //! Arrays as columns of a batch.
 //!
 //! ```text
-//!  Int64, Float64                  as they lie there
+//!  Int64, Float64                  as they are
 //!  Utf8, Binary, and large ones    spans of the array's own bytes; of a dictionary or of runs, too
 //!  text that nothing has checked   the same, once it is known to be UTF-8
 //!  views                           spans of themselves where all are short, else copied
@@ -30,7 +30,7 @@ use super::{ArrowOptions, DecimalAs, TimestampAs};
 pub(super) struct Converted<'a> {
     values: Owned<'a>,
     validity: Option<Vec<u64>>,
-    /// What its texts and blobs have in all.
+    /// The number of bytes of all texts and blobs.
     pub(super) bytes: usize,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Owned<'a> {
         Owned::Blobs(data, spans)
     }
 
-    /// What its texts and blobs have in all: at most `room`.
+    /// Returns the number of bytes of all texts and blobs, or an error if they are more than `room`.
     fn bytes(&self, room: usize) -> Result<usize, Refusal> {
         let bytes = match self {
             Owned::Text(_, spans) | Owned::Blobs(_, spans) => {
@@ -64,7 +64,7 @@ impl<'a> Owned<'a> {
     }
 }
 
-/// A value that SQLite can't have.
+/// A value that SQLite can't store.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) row: usize,
@@ -72,21 +72,21 @@ pub(super) struct Fault {
     pub(super) hint: Option<Message>,
 }
 
-/// What a column is to become.
+/// The form that a column is to have.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
-    /// It has TEXT affinity.
+    /// `true` if the column has TEXT affinity.
     pub(super) as_text: bool,
-    /// The type that its values mean: that of the array, or text where the array has bytes that may not be UTF-8.
+    /// The type that the values mean: the type of the array, or text if the array has bytes that may not be UTF-8.
     pub(super) kind: &'a DataType,
     pub(super) options: ArrowOptions,
 }
 
-/// Why an array is no column.
+/// The reason why an array can't be converted.
 #[derive(Debug)]
 pub(super) enum Refusal {
     Fault(Fault),
-    /// Its texts and blobs have at least this number of bytes, which is too many.
+    /// The texts and blobs have at least this number of bytes, which is too many.
     Room(usize),
 }
 
@@ -103,7 +103,7 @@ impl Fault {
 }
 
 impl Converted<'_> {
-    /// Gives timestamps another form.
+    /// Gives the timestamps another form.
     pub(super) fn in_form(self, form: &MomentForm) -> Self {
         let Owned::Text(data, spans) = &self.values else { return self };
         let mut formed = Vec::with_capacity(data.len());
@@ -130,7 +130,7 @@ impl Converted<'_> {
     }
 }
 
-/// The array that has the values, and the place of each row's; `None`: it is NULL.
+/// Returns the array behind dictionaries and runs, and the index of each row's value in it; `None`: the row is NULL.
 pub(super) fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn Array, Vec<Option<usize>>) {
     let there = |at: &Option<usize>| at.filter(|at| !array.is_null(*at));
     match array.data_type() {
@@ -156,7 +156,7 @@ pub(super) fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn A
             }
         }
         DataType::Union(_, _) => {
-            // It has no NULL of its own: one is in the array that a row's value is taken from.
+            // A union has no NULLs of its own. A NULL is in the array that has the row's value.
             let nulls = array.logical_nulls();
             let there = |at: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*at));
             (array, places.into_iter().map(|at| at.filter(there)).collect())
@@ -165,7 +165,7 @@ pub(super) fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn A
     }
 }
 
-/// The type of the values that a dictionary or runs have.
+/// Returns the type of the values behind dictionaries and runs.
 fn of_values(kind: &DataType) -> &DataType {
     match kind {
         DataType::Dictionary(_, values) => of_values(values),
@@ -174,8 +174,7 @@ fn of_values(kind: &DataType) -> &DataType {
     }
 }
 
-/// An array as a column. Otherwise the first value that SQLite can't have, or that its texts and blobs
-/// have more than `room` bytes.
+/// Converts an array to a column. Fails at the first value that SQLite can't store, or if the texts and blobs have more than `room` bytes.
 pub(super) fn convert<'a>(
     array: &'a dyn Array,
     wanted: Wanted<'_>,
@@ -183,7 +182,7 @@ pub(super) fn convert<'a>(
 ) -> Result<Converted<'a>, Refusal> {
     let rows = array.len();
     let every = || (0..rows).map(Some);
-    // Without a list of places.
+    // These types need no list of indexes.
     let direct = match array.data_type() {
         DataType::Int64 => {
             Some(Owned::Ints(Cow::Borrowed(&array.as_primitive::<Int64Type>().values()[..rows])))
@@ -278,12 +277,12 @@ fn values<'a>(
     })
 }
 
-/// Returns whether values of a type are texts.
+/// Returns `true` if the values of a type are texts.
 pub(super) fn is_text(kind: &DataType) -> bool {
     matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
-/// Texts, if the type says that these are some: those of an array of bytes are checked.
+/// Returns texts, if `kind` is a type of texts. The texts of an array of bytes are checked.
 fn texts<'a>(
     array: &'a dyn Array,
     kind: &DataType,
@@ -303,7 +302,7 @@ fn texts<'a>(
     Ok(Some(Owned::text(spanned)))
 }
 
-/// Bytes as texts, if they are UTF-8. They are looked at together, unless there are others between them that no row has.
+/// Checks that bytes are UTF-8 texts. All texts are checked at once, unless bytes that belong to no row lie between them.
 fn checked(spanned: Spanned<'_>) -> Result<Spanned<'_>, Fault> {
     let (data, spans) = &spanned;
     let present = || {
@@ -332,7 +331,7 @@ fn checked(spanned: Spanned<'_>) -> Result<Spanned<'_>, Fault> {
     Ok(spanned)
 }
 
-/// As [`checked`] of views.
+/// Checks that views are UTF-8 texts, as [`checked`] does.
 fn checked_views<'a>(
     array: &'a GenericByteViewArray<BinaryViewType>,
     places: impl ExactSizeIterator<Item = Option<usize>> + Clone,
@@ -340,7 +339,7 @@ fn checked_views<'a>(
 ) -> Result<Spanned<'a>, Refusal> {
     let all = places.clone().flatten().fold(0, |all, at| all | array.views()[at]);
     let spanned = views(array, places, room)?;
-    // The bytes of a short text stand in the view behind its length, and zeros follow.
+    // The view of a short text has the length, then the bytes, then zeros.
     let is_ascii = (all >> 32) & (u128::MAX / 0xff * 0x80) == 0;
     match spanned.0 {
         Cow::Borrowed(_) if is_ascii => Ok(spanned),
@@ -370,12 +369,12 @@ where
     Owned::Reals(places.iter().map(|at| at.map_or(0.0, |at| values[at].into())).collect())
 }
 
-/// What Arrow holds: a count of its unit.
+/// Returns the numbers that Arrow stores: counts of the type's unit.
 fn whole<'a>(array: &dyn Array, places: &[Option<usize>]) -> Owned<'a> {
     Owned::Ints(places.iter().map(|at| at.and_then(|at| raw(array, at)).unwrap_or_default()).collect())
 }
 
-/// Integers; those beyond 64 bits with a sign are refused, or the floats that SQLite makes of them where that is asked for.
+/// Returns integers. An integer above 2^63 - 1 is a fault, or, with the option `lossy`, the nearest float, as SQLite stores such numbers.
 fn unsigned<'a>(
     array: &dyn Array,
     places: &[Option<usize>],
@@ -400,7 +399,7 @@ fn unsigned<'a>(
     }
 }
 
-/// The bytes of an array, and where each value is.
+/// Returns the bytes of an array, and the span of each value.
 fn spans<'a, T: ByteArrayType>(
     array: &'a GenericByteArray<T>,
     places: impl ExactSizeIterator<Item = Option<usize>>,
@@ -422,7 +421,8 @@ where
     Ok((Cow::Borrowed(data), places.map(span).collect()))
 }
 
-/// As [`spans`] of views. Where all values are short they stand in the views themselves, behind four bytes that say how long they are
+/// Returns the bytes of an array of views, and the span of each value. If all values are short, the bytes are the views themselves: a short
+/// value stands in its view, behind four bytes with its length
 /// ([layout](https://arrow.apache.org/docs/format/Columnar.html#variable-size-binary-view-layout)).
 fn views<'a, T: ByteViewType>(
     array: &'a GenericByteViewArray<T>,
@@ -445,10 +445,10 @@ where
     Ok((Cow::Borrowed(views.inner().as_slice()), places.map(span).collect()))
 }
 
-/// The longest value that stands in its view, in bytes.
+/// The length of the longest value that a view holds, in bytes.
 const IN_VIEW_BYTES_MAX: u32 = 12;
 
-/// Bytes, and where each value is in them.
+/// Bytes, and the span of each value in them.
 type Spanned<'a> = (Cow<'a, [u8]>, Vec<Span>);
 
 fn copied<'a, 'v>(
@@ -472,7 +472,7 @@ fn copied<'a, 'v>(
     Ok((Cow::Owned(data), spans))
 }
 
-/// Where the value of a row is among those of a batch.
+/// Returns the span of a row's value among the bytes of a batch.
 fn span(row: usize, bytes: Range<usize>) -> Result<Span, Fault> {
     if u32::try_from(bytes.end).is_err() {
         let message = "up to this value there are more than 4 GiB in a thousand rows".to_owned();
@@ -481,7 +481,7 @@ fn span(row: usize, bytes: Range<usize>) -> Result<Span, Fault> {
     Ok(Span { start: bytes.start as u32, len: bytes.len() as u32 })
 }
 
-/// A column of texts, each written by `write`, or refused.
+/// Makes a column of texts, each written or refused by `write`.
 fn written<'a>(
     places: &[Option<usize>],
     room: usize,
@@ -502,8 +502,8 @@ fn written<'a>(
     Ok(Owned::Text(Cow::Owned(data.into_bytes()), spans))
 }
 
-/// Converts decimals. In a TEXT column they are text. Otherwise they are the numbers that [`DecimalAs`] asks for. A number is never made
-/// of a decimal that has more digits than its type: such digits were not reckoned with.
+/// Converts decimals. In a TEXT column they are text. Otherwise they are the numbers that [`DecimalAs`] asks for. A decimal with more
+/// digits than its type declares is a fault, unless it becomes text or the values decide.
 fn decimals<'a>(
     array: &'a dyn Array,
     places: &[Option<usize>],
@@ -530,7 +530,7 @@ fn decimals<'a>(
         let int = |at: &Option<usize>| at.map_or(0, |at| text(at).parse().expect("18 digits are an integer"));
         return Ok(Owned::Ints(places.iter().map(int).collect()));
     }
-    // A product or quotient of two floats that are exact is the nearest one.
+    // A product or quotient of two exact floats is the nearest float.
     if let (Some(decimals), 0..=22) = (array.as_primitive_opt::<Decimal128Type>(), scale) {
         let factor = 10f64.powi(scale.into());
         let real = |at: usize| match decimals.value(at) {
@@ -543,8 +543,8 @@ fn decimals<'a>(
     Ok(Owned::Reals(places.iter().map(|at| at.map_or(0.0, real)).collect()))
 }
 
-/// Converts each decimal to the number that keeps all its digits. If one needs text, all are text: evidence of one text makes the column
-/// TEXT, and a column of another type gets what SQLite makes of the text.
+/// Converts each decimal to the number that keeps all its digits. If one decimal needs text, all are text: evidence of one text makes the
+/// column TEXT, and in a column of another type SQLite converts the text.
 fn by_value<'a>(
     array: &'a dyn Array,
     places: &[Option<usize>],

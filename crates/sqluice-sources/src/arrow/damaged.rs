@@ -1,20 +1,20 @@
 //! Readers of damaged files.
 //!
-//! The readers of Arrow and Parquet panic over some damaged files. Each call of theirs goes through [`read_damaged`], which makes an
-//! error of a panic. Its text would go to standard error all the same: that is what a panic hook does, and the hook belongs to the
-//! whole process. So a library leaves it alone, and a program that owns its process calls [`silence_reader_panics`].
+//! The readers of Arrow and Parquet panic over some damaged files. Each call of them goes through [`read_damaged`], which turns a panic
+//! into an error. The panic hook would still print the panic's text to standard error. The hook belongs to the whole process, so a library
+//! leaves it alone, and a program that owns its process calls [`silence_reader_panics`].
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether this thread is in one of those readers.
+    /// `true` if this thread is in one of these readers.
     static IN_READER: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Keeps the texts of caught panics off standard error, for the whole process: those of readers of damaged Arrow and Parquet files,
-/// which become errors. All other panics go to the hook that was set before. A program calls this once, when it starts.
+/// Keeps the texts of caught panics off standard error, for the whole process: the panics of readers of damaged Arrow and Parquet files,
+/// which become errors. All other panics go to the hook that was set before. A program calls this function once, when it starts.
 pub fn silence_reader_panics() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -28,10 +28,10 @@ pub fn silence_reader_panics() {
     });
 }
 
-/// Why something can't be read.
+/// The reason why a read failed.
 pub(crate) type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Reads what may be damaged. A reader that has panicked must not be used again.
+/// Reads data that may be damaged. A reader that has panicked must not be used again.
 pub(crate) fn read_damaged<T, E: Into<BoxedError>>(
     read: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, BoxedError> {

@@ -61,7 +61,7 @@ pub fn guessed_type(data_type: &DataType, options: ArrowOptions) -> Option<Infer
 pub(super) enum Number {
     Int(i64),
     Real(f64),
-    /// No number does.
+    /// No number keeps all digits.
     Text,
 }
 

@@ -1,12 +1,12 @@
-//! Arrow IPC: a file, which ends with a footer that says where its batches are, or a stream of them.
+//! Arrow IPC: a file, whose footer gives the places of its batches, or a stream of batches.
 //!
 //! ```text
 //!  stream   schema | dictionary | batch | batch ...         file   ARROW1 | dictionary | batch ... | footer | its length | ARROW1
 //!  each     ff ff ff ff | length of metadata | metadata: what it is, its version, the length of its body | body
 //! ```
 //!
-//! Invariant: every length is compared with what the file has left, and what a compressed body grows to with the memory there is, before
-//! anything is allocated for it.
+//! Invariant: every length is compared with the rest of the file, and the size of a decompressed body with the memory of the load, before
+//! anything is allocated.
 
 use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
@@ -31,16 +31,16 @@ use super::damaged::{BoxedError, read_damaged};
 /// The first bytes of a message of an Arrow IPC stream. Streams of old versions begin with a length instead.
 const ARROW_STREAM: &[u8] = &[0xff; 4];
 
-/// What a file ends with: the length of its footer, and the magic again.
+/// The number of bytes at the end of a file: the length of the footer, and the magic bytes again.
 const TAIL_BYTES: u64 = 10;
 
 /// Record batches, one after another.
 pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
-/// The schema and the batches of `input`, which messages call `name`; `file` says that it is a file, and no stream.
+/// Reads the schema and the batches of `input`, which messages call `name`. `file` is `true` for a file and `false` for a stream.
 ///
 /// # Errors
-/// When it is neither, is damaged, is of a kind that is not supported, needs too much memory, or can't be read.
+/// If the input is neither, is damaged, is of an unsupported kind, needs too much memory, or can't be read.
 pub fn read(
     input: impl Read + Seek + Send + 'static,
     file: bool,
@@ -59,7 +59,7 @@ pub fn read(
     Ok((schema, Box::new(batches)))
 }
 
-/// What `read` reads, unless that is damaged, or refused for a reason of its own.
+/// Calls `read`. An error of the crate means a damaged file; an error of the engine stays as it is.
 fn sound<T>(place: &Place, read: impl FnOnce() -> Result<T, BoxedError>) -> Result<T> {
     read_damaged(read).map_err(|error| match error.downcast::<Error>() {
         Ok(refused) => refused.at(place.clone()),
@@ -72,14 +72,14 @@ fn sound<T>(place: &Place, read: impl FnOnce() -> Result<T, BoxedError>) -> Resu
 
 struct Reader<R> {
     input: R,
-    /// How long the input is, and how much of it is read.
+    /// The length of the input, and the number of bytes that are read.
     bytes: u64,
     at: u64,
-    /// Where the batches of a file are; `None`: it is a stream.
+    /// The places of a file's batches; `None`: the input is a stream.
     blocks: Option<vec::IntoIter<Block>>,
     schema: SchemaRef,
     dictionaries: HashMap<i64, ArrayRef>,
-    /// What each of them takes.
+    /// The memory of each dictionary.
     dictionary_bytes: HashMap<i64, u64>,
     memory: MemoryBound,
 }
@@ -120,7 +120,7 @@ impl<R: Read + Seek> Reader<R> {
         self.go_to(tail_at.checked_sub(footer_bytes).ok_or("its footer is longer than itself")?)?;
         let footer = self.take(footer_bytes)?;
         let footer = root_as_footer(&footer).map_err(|error| format!("its footer: {error}"))?;
-        // Old files have no version there, which looks as the first one does; their messages have.
+        // Old files have no version in the footer, which reads as the first version. Their messages have versions.
         if footer.version() != MetadataVersion::V1 {
             check_version(footer.version())?;
         }
@@ -187,9 +187,9 @@ impl<R: Read + Seek> Reader<R> {
         Ok(())
     }
 
-    /// The metadata of the next message of a stream.
+    /// Returns the metadata of the next message of a stream.
     fn next_metadata(&mut self) -> Result<Option<Vec<u8>>, BoxedError> {
-        // A stream may end without a mark.
+        // A stream may end without an end mark.
         if self.at == self.bytes {
             return Ok(None);
         }
@@ -205,7 +205,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// The metadata of a message of a file, whose body follows.
+    /// Returns the metadata of a message of a file. The body of the message follows.
     fn block(&mut self, block: &Block) -> Result<Vec<u8>, BoxedError> {
         self.go_to(u64::try_from(block.offset())?)?;
         let mut metadata = self.take(u64::try_from(block.metaDataLength())?)?;
@@ -216,7 +216,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(metadata.split_off(before))
     }
 
-    /// The body of the message whose metadata was read last.
+    /// Returns the body of the message whose metadata was read last.
     fn body(&mut self, message: &Message<'_>) -> Result<Buffer, BoxedError> {
         let bytes = self.left(u64::try_from(message.bodyLength())?)?;
         let mut body = MutableBuffer::try_from_len_zeroed(bytes)?;
@@ -232,7 +232,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(taken)
     }
 
-    /// The given number of bytes, if the input still has them.
+    /// Returns `bytes` as a length, if the input has so many bytes left.
     fn left(&self, bytes: u64) -> Result<usize, BoxedError> {
         match self.at.checked_add(bytes).is_some_and(|end| end <= self.bytes) {
             true => Ok(usize::try_from(bytes)?),
@@ -250,7 +250,7 @@ fn unsupported(why: impl Into<String>) -> BoxedError {
     Error::input(why.into()).into()
 }
 
-/// The message that metadata is, if it is of a version whose meaning is known.
+/// Parses the metadata of a message, if its version is known.
 fn message_of(metadata: &[u8]) -> Result<Message<'_>, BoxedError> {
     let message = root_as_message(metadata).map_err(|error| format!("a message: {error}"))?;
     check_version(message.version())?;
@@ -283,7 +283,7 @@ fn schema_of(schema: arrow_ipc::Schema<'_>) -> Result<SchemaRef, BoxedError> {
     }
 }
 
-/// What the buffers of a batch grow to, as they say; 0 if they are not compressed. The decompressors stop there.
+/// Returns the declared size of a batch's decompressed buffers; 0 if they are not compressed. The decompressors stop at this size.
 fn inflated(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<u64, BoxedError> {
     if batch.compression().is_none() {
         return Ok(0);
@@ -294,7 +294,7 @@ fn inflated(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<u64, Boxe
         let declared =
             at.checked_add(8).and_then(|end| body.get(at..end)).ok_or("a buffer is beyond its body")?;
         match i64::from_le_bytes(declared.try_into()?) {
-            // The data is not compressed.
+            // The buffer is not compressed.
             -1 => {}
             bytes => all = all.saturating_add(u64::try_from(bytes)?),
         }

@@ -7,18 +7,18 @@
 //!
 //! | Arrow | SQLite | |
 //! |---|---|---|
-//! | integers, bool, duration | INTEGER | an unsigned one beyond 64 bits with a sign is a bad row, in a TEXT column text; a duration counts its unit. [`ArrowOptions::lossy`] |
+//! | integers, bool, duration | INTEGER | an unsigned integer above 2^63 - 1 is a bad row, or text in a TEXT column ([`ArrowOptions::lossy`]); a duration is a count of its unit |
 //! | floats | REAL | NaN is NULL |
 //! | strings, binaries (large ones, views, of fixed size) | TEXT, BLOB | |
-//! | decimals | INTEGER, NUMERIC, REAL, TEXT | [`DecimalAs`]. As a number, one with more digits than its type declares is a bad row |
-//! | dates, times, timestamps, intervals | TEXT | ISO 8601; those with a zone are in UTC, and say so. [`TimestampAs`] |
+//! | decimals | INTEGER, NUMERIC, REAL, TEXT | [`DecimalAs`]. A decimal with more digits than its type declares is a bad row, unless it becomes text or the values decide |
+//! | dates, times, timestamps, intervals | TEXT | ISO 8601; timestamps with a zone are in UTC, and end in its offset. [`TimestampAs`] |
 //! | lists, structs, maps, unions | TEXT | JSON, in which NaN and infinities are null |
 //! | dictionaries, runs | as their values | |
 //!
-//! Batches are taken as valid, as safe Rust makes them, and as `ipc` and Parquet's reader do, which check what they read. Arrays of the C
-//! interface come through [`foreign`], which checks them.
+//! Batches are taken as valid. Safe Rust makes only valid ones; `ipc` and Parquet's reader check what they read. Arrays of the C interface
+//! come through [`foreign`], which checks them.
 //!
-//! A date or timestamp beyond the years 0 to 9999 makes its row a bad one, also within lists, structs and maps.
+//! A date or timestamp beyond the years 0 to 9999 makes its row a bad row, also within lists, structs and maps.
 
 mod access;
 mod alone;
@@ -46,13 +46,13 @@ pub use self::decimal::guessed_type;
 use self::decimal::is_held;
 pub use self::part::{ArrowRows, ArrowSource};
 
-/// How decimals are stored.
+/// The storage of decimals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecimalAs {
-    /// Numbers, if these keep all digits that the type has: INTEGER up to 18 without a fraction, NUMERIC up to 15. For a type of more
-    /// than 18 digits the values decide, if all of them can be seen ([`Inferred`](crate::infer::Inferred)): INTEGER if all are integers
-    /// of 64 bits, REAL if floats give back all digits. Otherwise TEXT.
+    /// Numbers, if these keep all digits of the type: INTEGER for up to 18 digits without a fraction, NUMERIC for up to 15. For a type of
+    /// more than 18 digits the values decide, if all of them can be seen ([`Inferred`](crate::infer::Inferred)): INTEGER if all are 64-bit
+    /// integers, REAL if floats keep all digits. Otherwise TEXT.
     #[default]
     Auto,
     /// TEXT, with all digits.
@@ -61,40 +61,40 @@ pub enum DecimalAs {
     Real,
 }
 
-/// How timestamps are stored.
+/// The storage of timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimestampAs {
     /// TEXT: ISO 8601.
     #[default]
     Iso,
-    /// INTEGER: the time since 1970 began, in the unit that the column has.
+    /// INTEGER: the time since the start of 1970, in the unit of the column.
     Unix,
 }
 
-/// How values are converted.
+/// The options for converting values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArrowOptions {
-    /// How decimals are stored.
+    /// The storage of decimals.
     pub decimal: DecimalAs,
-    /// How timestamps are stored.
+    /// The storage of timestamps.
     pub timestamp: TimestampAs,
-    /// Unsigned integers beyond 64 bits with a sign are the nearest floats, which is what SQLite makes of such numbers. A load sets
-    /// this with its own `lossy`.
+    /// `true` if unsigned integers above 2^63 - 1 become the nearest floats, as SQLite stores such numbers. A load sets this field with its
+    /// own `lossy`.
     pub lossy: bool,
-    /// What the values of one row, a page, or a record batch may grow to. A load sets this with its memory.
+    /// The largest size of the values of one row, of a page, or of a record batch. A load sets this field with its memory.
     pub memory: MemoryBound,
 }
 
 setters! { ArrowOptions:
-    /// Sets how decimals are stored.
+    /// Sets the storage of decimals.
     decimal(decimal: DecimalAs) = decimal;
-    /// Sets how timestamps are stored.
+    /// Sets the storage of timestamps.
     timestamp(timestamp: TimestampAs) = timestamp;
-    /// Accepts unsigned integers beyond 63 bits as the nearest floats.
+    /// Accepts unsigned integers above 2^63 - 1 as the nearest floats.
     lossy(lossy: bool) = lossy;
-    /// Sets how large the values of one row, a page, or a record batch may be.
+    /// Sets the largest size of the values of one row, of a page, or of a record batch.
     memory(memory: MemoryBound) = memory;
 }
 
@@ -119,7 +119,7 @@ impl TimestampAs {
 }
 
 impl ArrowOptions {
-    /// Decimals as numbers where those keep all digits, timestamps as ISO 8601 text.
+    /// Creates options that store decimals as numbers if these keep all digits, and timestamps as ISO 8601 text.
     pub fn new() -> ArrowOptions {
         ArrowOptions::default()
     }
@@ -135,7 +135,7 @@ pub fn is_moment(data_type: &DataType, options: ArrowOptions) -> bool {
     }
 }
 
-/// The type that a column for such values is declared with; `None`: it has none but NULL.
+/// Returns the declared type of a column for values of `data_type`; `None`: all values are NULL.
 pub fn declared_type(data_type: &DataType, options: ArrowOptions) -> Option<&'static str> {
     use DataType::*;
     Some(match data_type {

@@ -1,11 +1,11 @@
-//! Dates, times and durations in words: ISO 8601.
+//! Dates, times, timestamps and intervals as ISO 8601 text.
 //!
 //! ```text
 //!  2024-02-29    23:59:59.123    2024-02-29 23:59:59.123    2024-02-29 23:59:59.123+00:00    P1M2DT3.5S
 //! ```
 //!
-//! A fraction has 3, 6 or 9 digits, as few as it needs, and none where it is zero. So texts of one column are in the order of what they
-//! mean. Years are 0 to 9999: others have no such text, and SQLite knows none.
+//! A fraction has 3, 6 or 9 digits, as few as it needs, and none if it is zero. So the texts of one column sort by time. Years are 0 to
+//! 9999: other years have no such text, and SQLite does not know them.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ use arrow_schema::TimeUnit;
 const DAY_SECONDS: i64 = 86_400;
 const BILLION: i64 = 1_000_000_000;
 
-/// How many of a unit a second has.
+/// Returns the number of units in a second.
 pub(super) fn per_second(unit: TimeUnit) -> i64 {
     match unit {
         TimeUnit::Second => 1,
@@ -57,7 +57,7 @@ pub(super) fn time(value: i64, unit: TimeUnit, out: &mut String) -> Option<()> {
     })
 }
 
-/// Writes the moment so long after 1970 began; `utc`: with its zone, which is that.
+/// Writes the moment `value` units after the start of 1970; `utc`: with the offset of UTC.
 pub(super) fn timestamp(value: i64, unit: TimeUnit, utc: bool, out: &mut String) -> Option<()> {
     let day = DAY_SECONDS * per_second(unit);
     date(value.div_euclid(day), out)?;
@@ -110,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
     use rusqlite::Connection;
 
-    /// How SQLite writes the moment `seconds` seconds after the start of 1970.
+    /// Returns the text that SQLite has for the moment `seconds` seconds after the start of 1970.
     fn in_sqlite(seconds: i64) -> Option<String> {
         let connection = Connection::open_in_memory().unwrap();
         let sql = "SELECT strftime('%Y-%m-%d %H:%M:%S', ?1, 'unixepoch')";

@@ -1,8 +1,8 @@
 //! Lists, structs, maps and unions as JSON.
 //!
-//! Numbers are as short as they can be and still say which they are. NaN and infinities, which JSON lacks, are null. Binaries are the
-//! hexadecimal digits of their bytes, dates and times as in columns of their own: one beyond the years 0 to 9999 is a fault of its
-//! row here, too. A map is an object; keys that are no text are the JSON that they would be.
+//! Numbers are as short as they can be and still be the same number. NaN and infinities, which JSON lacks, are null. Binaries are the
+//! hexadecimal digits of their bytes. Dates and times are as in columns of their own: one beyond the years 0 to 9999 makes its row a bad
+//! row here, too. A map is an object; a key that is no text is the JSON of the key.
 
 use std::fmt::Write;
 
@@ -14,22 +14,22 @@ use arrow_schema::{DataType, FieldRef, IntervalUnit, TimeUnit};
 use super::access::{key, run, utf8};
 use super::moment;
 
-/// JSON that grows, and what is wrong with it.
+/// JSON text that grows, and its first fault.
 pub(super) struct Json<'a> {
     pub(super) text: &'a mut String,
     /// The first value that has no JSON form. It is written as the number that Arrow stores, so that the bad row can be shown.
     pub(super) fault: Option<String>,
-    /// Where nothing more is written, because it is refused for its length.
+    /// The length from which on nothing more is written, because the text is refused for its length.
     end: usize,
 }
 
 impl<'a> Json<'a> {
-    /// Appends to `text`, which becomes at most one value longer than `bytes_max`.
+    /// Creates JSON that is appended to `text`. `text` becomes at most one value longer than `bytes_max`.
     pub(super) fn new(text: &'a mut String, bytes_max: usize) -> Json<'a> {
         Json { text, fault: None, end: bytes_max }
     }
 
-    /// Writes bytes that should be a text.
+    /// Writes bytes that should be UTF-8.
     fn text_of(&mut self, bytes: &[u8]) {
         match utf8(bytes) {
             Ok(text) => string(text, self.text),
@@ -45,14 +45,14 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Why a date or a timestamp has no text.
+/// Returns the reason why a date or a timestamp has no text.
 pub(super) fn beyond(array: &dyn Array, at: usize) -> String {
     let value = raw(array, at).unwrap_or_default();
     format!("{value} of type {} is beyond the years 0 to 9999", array.data_type())
 }
 
-/// Writes value `at`, which has the type `kind`: that of the array, or text where the array has bytes that may not be UTF-8, or a map
-/// where it has lists of entries.
+/// Writes value `at`. `kind` is the type that the value means: the type of the array, or text if the array has bytes that may not be UTF-8,
+/// or a map if the array has lists of entries.
 pub(super) fn json(array: &dyn Array, kind: &DataType, at: usize, out: &mut Json<'_>) {
     if array.is_null(at) {
         return out.text.push_str("null");
@@ -118,7 +118,7 @@ pub(super) fn json(array: &dyn Array, kind: &DataType, at: usize, out: &mut Json
     }
 }
 
-/// Writes a number as it is, or a moment in quotes.
+/// Writes a number, or a moment in quotes.
 fn scalar_in_json(array: &dyn Array, at: usize, out: &mut Json<'_>) {
     if let Some(number) = integer(array, at) {
         return out.text.push_str(&number);
@@ -135,7 +135,7 @@ fn scalar_in_json(array: &dyn Array, at: usize, out: &mut Json<'_>) {
     }
 }
 
-/// An integer or a decimal, with all its digits.
+/// Returns an integer or a decimal as text, with all its digits.
 pub(super) fn integer(array: &dyn Array, at: usize) -> Option<String> {
     Some(match array.data_type() {
         DataType::Int8 => array.as_primitive::<Int8Type>().value(at).to_string(),
@@ -171,7 +171,7 @@ pub(super) fn moment(array: &dyn Array, at: usize, out: &mut String) -> Option<(
             moment::interval(value.months.into(), value.days.into(), value.nanoseconds, out);
         }
         DataType::Date32 => moment::date(raw(array, at)?, out)?,
-        // Milliseconds, which should be whole days.
+        // Date64 has milliseconds, which should be whole days.
         DataType::Date64 => match raw(array, at)? {
             whole if whole % 86_400_000 == 0 => moment::date(whole / 86_400_000, out)?,
             other => moment::timestamp(other, TimeUnit::Millisecond, false, out)?,
@@ -183,7 +183,7 @@ pub(super) fn moment(array: &dyn Array, at: usize, out: &mut String) -> Option<(
     Some(())
 }
 
-/// What Arrow holds for a moment or a duration.
+/// Returns the number that Arrow stores for a moment or a duration.
 pub(super) fn raw(array: &dyn Array, at: usize) -> Option<i64> {
     Some(match array.data_type() {
         DataType::Date32 => array.as_primitive::<Date32Type>().value(at).into(),

@@ -18,17 +18,18 @@ use super::column::{Fault, Refusal, Wanted, convert};
 use super::nested::{Json, members_of};
 use crate::give::{self, give};
 
-/// Rows of a part at most.
+/// The largest number of rows of a part.
 pub(crate) const PART_ROWS: usize = 128 << 10;
 
-/// What the texts and blobs of one batch have at most, unless it is a single row. A dictionary can make any number of a few bytes.
+/// The largest number of bytes of texts and blobs in one batch, unless the batch is a single row. A dictionary can make any number of bytes
+/// from a few.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// How the columns of record batches become columns of a batch.
+/// The way in which the columns of record batches become columns of a batch.
 pub struct ArrowRows {
-    /// `None` for rows of a program.
+    /// The file of the batches; `None` for rows of a program.
     file: Option<PathBuf>,
-    /// What fills the columns of the table.
+    /// The field or the constant that fills each column of the table.
     pub columns: Vec<Filled>,
     as_text: Vec<bool>,
     kinds: Option<Vec<DataType>>,
@@ -36,11 +37,11 @@ pub struct ArrowRows {
 }
 
 impl ArrowRows {
-    /// Rows with one column for each of `columns`, filled from batches that have `fields` fields. `as_text` says which columns have TEXT
-    /// affinity. Messages begin with `file`, if the batches come from a file.
+    /// Creates rows with a column for each of `columns`, filled from batches that have `fields` fields. `as_text` is `true` for columns
+    /// with TEXT affinity. Messages begin with `file`, if the batches come from a file.
     ///
     /// # Panics
-    /// When a field is named that there is not.
+    /// If `columns` names a field that does not exist.
     pub fn new(
         file: Option<PathBuf>,
         fields: usize,
@@ -52,14 +53,14 @@ impl ArrowRows {
         ArrowRows { file, columns, as_text: as_text.to_vec(), kinds: None, options }
     }
 
-    /// Sets the types that the fields of the batches mean, where the batches have text as binary data that may not be UTF-8, as those
-    /// of [`ForeignBatches`](super::foreign::ForeignBatches): a text that is not makes its row a bad one.
+    /// Sets the types that the fields of the batches mean, if the batches have text as binary data that may not be UTF-8, as the batches of
+    /// [`ForeignBatches`](super::foreign::ForeignBatches) do. A row with a text that is not UTF-8 is a bad row.
     pub fn kinds(mut self, kinds: &[DataType]) -> ArrowRows {
         self.kinds = Some(kinds.to_vec());
         self
     }
 
-    /// The file of the rows.
+    /// Returns the file of the rows.
     pub(crate) fn place(&self) -> Option<Place> {
         self.file.as_ref().map(Place::file)
     }
@@ -72,12 +73,12 @@ impl ArrowRows {
         }
     }
 
-    /// Gives all rows of a batch, the first of which has number `first_row`, to the sink.
+    /// Gives all rows of a batch to the sink. `first_row` is the number of the first row.
     pub(crate) fn give(&self, batch: &RecordBatch, first_row: u64, sink: &mut dyn Sink) -> Result<()> {
         self.give_as(self.kinds.as_deref(), batch, first_row, sink)
     }
 
-    /// Gives all rows of a batch whose fields mean these types.
+    /// Gives all rows of a batch whose fields mean the types `kinds`.
     pub(crate) fn give_as(
         &self,
         kinds: Option<&[DataType]>,
@@ -108,21 +109,21 @@ impl ArrowRows {
     }
 }
 
-/// Rows of a batch.
+/// The rows of a batch.
 struct Slice<'r> {
     rows: &'r ArrowRows,
     kinds: Option<&'r [DataType]>,
     batch: RecordBatch,
-    /// The number of the first.
+    /// The number of the first row.
     first_row: u64,
-    /// How many of them are given, bad ones included.
+    /// The number of rows that are given, including bad rows.
     done: usize,
-    /// The next ones are too large to be given together.
+    /// `true` if the next rows are too large to be given together.
     overfull: bool,
 }
 
 impl Slice<'_> {
-    /// The type that a field means.
+    /// Returns the type that a field means.
     fn kind(&self, field: usize) -> &DataType {
         self.kinds.map_or_else(|| self.batch.column(field).data_type(), |kinds| &kinds[field])
     }
@@ -209,11 +210,11 @@ impl give::GivenRows for Slice<'_> {
     }
 }
 
-/// Record batches, one after another.
+/// A source of record batches.
 pub struct ArrowSource {
     batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
     rows: Arc<ArrowRows>,
-    /// What is left of the present batch.
+    /// The rest of the current batch.
     rest: Option<RecordBatch>,
     first_row: u64,
     next_row: u64,
@@ -221,7 +222,7 @@ pub struct ArrowSource {
 }
 
 impl ArrowSource {
-    /// The rows of `batches`, numbered from `numbers.start` on; at its end reading stops.
+    /// Creates a source of the rows of `batches`. Rows are numbered from `numbers.start` on; reading stops at `numbers.end`.
     pub fn new(
         batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
         rows: ArrowRows,

@@ -2,12 +2,12 @@
 
 use sqluice_core::error::Message;
 
-/// What stands for true and false. Case does not matter.
+/// The words for true and false. Case does not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Words {
     /// [`TRUE`] and [`FALSE`].
     Usual,
-    /// These, in lower case.
+    /// Words of the user, in lower case.
     Given(String, String),
 }
 
@@ -15,7 +15,7 @@ const TRUE: [&[u8]; 6] = [b"true", b"t", b"yes", b"y", b"on", b"1"];
 const FALSE: [&[u8]; 6] = [b"false", b"f", b"no", b"n", b"off", b"0"];
 
 impl Words {
-    /// The words of a user; otherwise what is wrong with them, and what to do.
+    /// Creates words of the user, or returns the reason why they can't be used, and a hint.
     pub(super) fn new(yes: &str, no: &str) -> Result<Words, (String, Message)> {
         let (yes, no) = (yes.to_lowercase(), no.to_lowercase());
         let hint = "name a word for true and one for false, such as ja and nein".into();
@@ -26,7 +26,7 @@ impl Words {
         }
     }
 
-    /// Whether a text means true or false, if either.
+    /// Returns the meaning of a text; `None`: the text is none of the words.
     pub(super) fn meaning(&self, text: &[u8]) -> Option<bool> {
         match self {
             Words::Usual => {
@@ -44,7 +44,7 @@ impl Words {
         }
     }
 
-    /// For messages.
+    /// Lists the words for messages.
     pub(super) fn listed(&self) -> String {
         match self {
             Words::Usual => "true/false, t/f, yes/no, y/n, on/off or 1/0".to_owned(),

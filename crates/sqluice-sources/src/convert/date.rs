@@ -1,4 +1,4 @@
-//! Dates and times that a format describes, as the ISO 8601 text that SQLite's date functions read.
+//! Dates and times in a given format, converted to the ISO 8601 text that SQLite's date functions read.
 //!
 //! ```text
 //!  %d.%m.%Y            31.1.2024                 2024-01-31
@@ -7,13 +7,13 @@
 //!  %FT%T%z             2024-01-31T13:45:00+01:00 2024-01-31 12:45:00+00:00
 //! ```
 //!
-//! A fraction has 3, 6 or 9 digits, as few as it needs, and none where it is zero; zones become UTC: so the texts of a column are in the
-//! order of what they mean, and those of Parquet and Arrow have the same form.
+//! A fraction has 3, 6 or 9 digits, as few as it needs, and none if it is zero. Times with an offset become UTC. So the texts of a column
+//! sort by time, and have the same form as the texts of Parquet and Arrow.
 //!
-//! A number may lack its leading zeros, unless another digit follows it: `%Y%m%d` takes eight digits, `%d.%m.%Y` also `1.2.2024`. So a
-//! text is read in one way only. All else must stand in the text as it stands in the format; case does not matter in names.
+//! A number may lack its leading zeros, unless another digit follows the number: `%Y%m%d` takes eight digits, `%d.%m.%Y` also `1.2.2024`.
+//! So a text has only one reading. All other characters of the format must stand in the text; case does not matter in names.
 //!
-//! Invariant: of each text that is converted, SQLite's `date` and `strftime` find the same day and the same time.
+//! Invariant: SQLite's `date` and `strftime` find the same day and time in each converted text.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ use sqluice_core::error::Message;
 
 use super::Fault;
 
-/// The directives of a format, for people.
+/// The directives of a format, for messages.
 pub const DIRECTIVES: &str = "%Y year, %y year of two digits (69 to 99 are 1969 to 1999), %m month, %b or %B its English name, short or long, \
                               %d or %e day, %j day of the year, %a or %A name of the weekday, %H hour, %I hour of 12 with %p AM or PM, \
                               %M minute, %S second, %f its fraction, %z zone such as +0100 or Z, %Z UTC or GMT, %F for %Y-%m-%d, \
@@ -45,7 +45,7 @@ const MONTHS: [&str; 12] = [
 
 const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// What a format says, and no other directive may say again.
+/// The part of a date that a directive gives. A format gives each part at most once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DatePart {
     Year,
@@ -88,13 +88,13 @@ enum Item {
         min: usize,
         max: usize,
     },
-    /// The last two digits of a year.
+    /// The last two digits of the year.
     ShortYear,
-    /// The hour of 12.
+    /// The hour of a 12-hour clock.
     Hour12 {
         min: usize,
     },
-    /// A day that a blank may stand before.
+    /// A day with an optional blank before it.
     PaddedDay {
         min: usize,
     },
@@ -106,7 +106,7 @@ enum Item {
     ZoneName,
 }
 
-/// A format.
+/// A format of dates, parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DateFormat {
     text: String,
@@ -115,7 +115,7 @@ pub(super) struct DateFormat {
     has_zone: bool,
 }
 
-/// What a text says.
+/// The parts of a date and time that a text has.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moment {
     year: u32,
@@ -124,18 +124,18 @@ struct Moment {
     day_of_year: Option<u32>,
     weekday: Option<u32>,
     hour: u32,
-    /// The hour is one of 12.
+    /// `true` if the hour is of a 12-hour clock.
     of_twelve: bool,
     afternoon: bool,
     minute: u32,
     second: u32,
     nanoseconds: u32,
-    /// Minutes before UTC.
+    /// The offset from UTC, in minutes.
     offset: i64,
 }
 
 impl DateFormat {
-    /// Reads a format; otherwise what is wrong with it, and what to do.
+    /// Parses a format, or returns the reason why it can't be used, and a hint.
     pub(super) fn parse(text: &str) -> Result<DateFormat, (String, Message)> {
         let directives = || Message::from(format!("directives are {DIRECTIVES}"));
         let expanded = text.replace("%%", "\0").replace("%F", "%Y-%m-%d").replace("%T", "%H:%M:%S");
@@ -177,7 +177,7 @@ impl DateFormat {
         self.has_time
     }
 
-    /// Appends the date that a text is.
+    /// Appends the converted date of a text.
     pub(super) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
         let mut moment = self.read(text).ok_or(Fault::Mismatch)?;
         moment.complete()?;
@@ -204,7 +204,7 @@ impl DateFormat {
     }
 }
 
-/// What the character behind a percent sign means.
+/// Returns the meaning of the character behind a percent sign.
 fn directive(letter: char) -> Option<(DatePart, Item)> {
     let number = |part, max| (part, Item::Number { part, min: 1, max });
     Some(match letter {
@@ -228,7 +228,7 @@ fn directive(letter: char) -> Option<(DatePart, Item)> {
     })
 }
 
-/// What a format lacks, or has without what belongs to it.
+/// Returns the reason why a format is incomplete, or has parts that do not go together.
 fn incomplete(parts: &[DatePart]) -> Option<String> {
     let has = |part| parts.contains(&part);
     if has(DatePart::DayOfYear) && (has(DatePart::Month) || has(DatePart::Day)) {
@@ -249,7 +249,7 @@ fn incomplete(parts: &[DatePart]) -> Option<String> {
     needed.into_iter().find(|part| !has(*part)).map(|part| format!("{} is missing in it", part.words()))
 }
 
-/// Lets numbers that another digit follows take all of their digits.
+/// Makes numbers that another digit follows take all of their digits.
 fn fixed_before_digits(mut items: Vec<Item>) -> Result<Vec<Item>, (String, Message)> {
     let is_twelve = |item: &Item| matches!(item, Item::Hour12 { .. });
     if items.contains(&Item::Half) != items.iter().any(is_twelve) {
@@ -280,7 +280,7 @@ fn fixed_before_digits(mut items: Vec<Item>) -> Result<Vec<Item>, (String, Messa
 }
 
 impl Moment {
-    /// Takes what an item of the format describes from the start of a text.
+    /// Reads an item of the format from the start of a text.
     fn take(&mut self, item: &Item, rest: &mut &[u8]) -> Option<()> {
         match item {
             Item::Literal(text) => *rest = rest.strip_prefix(text.as_slice())?,
@@ -320,7 +320,7 @@ impl Moment {
         Some(())
     }
 
-    /// Turns local time into UTC; `None` if that lies beyond the years 1 to 9999.
+    /// Turns local time into UTC; `None` if the result lies beyond the years 1 to 9999.
     fn shift_to_utc(&mut self) -> Option<()> {
         if self.offset == 0 {
             return Some(());
@@ -336,7 +336,7 @@ impl Moment {
         Some(())
     }
 
-    /// Finds out what follows from what the text says, and that the calendar and the clock have it.
+    /// Computes the missing parts, and checks that the date and time exist.
     fn complete(&mut self) -> Result<(), Fault> {
         if let Some(day) = self.day_of_year {
             self.day = day;
@@ -377,7 +377,7 @@ impl Moment {
         }
     }
 
-    /// Days after Sunday, by Sakamoto's rule.
+    /// Returns the number of days after Sunday, by Sakamoto's rule.
     fn weekday(&self) -> u32 {
         const SHIFTS: [u32; 12] = [0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4];
         // The calendar repeats after 400 years.
@@ -415,7 +415,7 @@ fn two(number: u32, out: &mut Vec<u8>) {
     out.extend([number / 10 % 10, number % 10].map(|digit| b'0' + digit as u8));
 }
 
-/// Takes a number of `min` to `max` digits, which must fit.
+/// Reads a number of `min` to `max` digits.
 fn number(rest: &mut &[u8], min: usize, max: usize) -> Option<u32> {
     let digits = rest.iter().take(max).take_while(|byte| byte.is_ascii_digit()).count();
     let (number, after) = rest.split_at(digits);
@@ -424,7 +424,7 @@ fn number(rest: &mut &[u8], min: usize, max: usize) -> Option<u32> {
     (digits >= min).then_some(number)
 }
 
-/// Takes one of some words; which it is.
+/// Reads one of `words`, and returns its index.
 fn word(rest: &mut &[u8], words: &[&str]) -> Option<u32> {
     for (index, word) in (0..).zip(words) {
         let start = rest.get(..word.len());
@@ -436,7 +436,7 @@ fn word(rest: &mut &[u8], words: &[&str]) -> Option<u32> {
     None
 }
 
-/// Takes one of some names, all of it or its first three letters; which it is.
+/// Reads one of `names`, in full or its first three letters, and returns its index.
 fn name(rest: &mut &[u8], names: &[&str]) -> Option<u32> {
     word(rest, names).or_else(|| {
         let short: Vec<&str> = names.iter().map(|name| &name[..3]).collect();
@@ -444,9 +444,9 @@ fn name(rest: &mut &[u8], names: &[&str]) -> Option<u32> {
     })
 }
 
-/// Takes an offset from UTC, in minutes: `Z`, `+01`, `+0100`, `+01:00`.
+/// Reads an offset from UTC, in minutes: `Z`, `+01`, `+0100`, `+01:00`.
 fn offset(rest: &mut &[u8]) -> Option<i64> {
-    /// The most that SQLite reads.
+    /// The largest offset that SQLite reads.
     const HOURS_MAX: u32 = 14;
     if word(rest, &["Z"]).is_some() {
         return Some(0);

@@ -1,24 +1,24 @@
-//! The form of timestamps as text: a column that grows keeps the one that it has.
+//! The form of timestamps as text: a column that rows are appended to keeps its form.
 //!
 //! ```text
 //!  2024-02-29 01:02:03.500+00:00     a blank, 3 digits, an offset: the form of new columns
 //!  2024-02-29T01:02:03Z              T, no digits, Z
 //! ```
 //!
-//! Invariant: a timestamp means the same moment in each form. A zone is written otherwise, but never added or left out.
+//! Invariant: a timestamp is the same moment in each form. A zone is written in another way, but never added or left out.
 
 /// A form of timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MomentForm {
     /// `b' '` or `b'T'`.
     separator: u8,
-    /// The digits of a fraction of a second, at least.
+    /// The least number of digits of a fraction of a second.
     digits: usize,
-    /// UTC is `Z` instead of `+00:00`.
+    /// `true` if UTC is `Z` instead of `+00:00`.
     is_zulu: bool,
 }
 
-/// A timestamp, cut into pieces.
+/// A timestamp in pieces.
 struct Pieces<'t> {
     date: &'t [u8],
     separator: u8,
@@ -27,7 +27,7 @@ struct Pieces<'t> {
     zone: &'t [u8],
 }
 
-/// Bytes of `2024-02-29`, and of it with `T01:02:03`.
+/// The number of bytes of `2024-02-29`, and of `2024-02-29T01:02:03`.
 const DATE_BYTES: usize = 10;
 const SECOND_BYTES: usize = 19;
 
@@ -60,7 +60,7 @@ impl<'t> Pieces<'t> {
 }
 
 impl MomentForm {
-    /// Returns the form of a timestamp, if it is another than that of new columns.
+    /// Returns the form of a timestamp, if it differs from the form of new columns.
     pub fn of(text: &str) -> Option<MomentForm> {
         let Pieces { separator, fraction, zone, .. } = Pieces::of(text.as_bytes())?;
         let form = MomentForm { separator, digits: fraction.len(), is_zulu: zone == b"Z" };

@@ -1,4 +1,4 @@
-//! Text that a user says means something else: dates in a format, booleans, numbers with a decimal comma or separators of thousands.
+//! Text with another meaning that the user names: dates in a format, booleans, numbers with a decimal comma or separators of thousands.
 //!
 //! ```text
 //!  31.01.2024   date %d.%m.%Y                   2024-01-31      TEXT
@@ -7,13 +7,13 @@
 //!  31.02.2024   date %d.%m.%Y                   a bad row
 //! ```
 //!
-//! * [`Convert`] is what the user asks for, [`Conversion`] the same, checked and ready to use.
-//! * [`Converting`] is a source with such columns. It stands between a source of text and everything else, so that types, keys, bad
-//!   rows and the encoder see what is stored. Where no column is converted it does not exist, and costs nothing.
+//! * [`Convert`] is the request of the user; [`Conversion`] is the request, checked and ready to use.
+//! * [`Converting`] is a source with such columns. It stands between a source of text and everything else, so that types, keys, bad rows
+//!   and the encoder see the stored values. Without a converted column it does not exist, and costs nothing.
 //!
-//! NULL stays NULL, and empty text is NULL, too. A number or boolean that a JSON file has as such is read as if it were written as text.
+//! NULL stays NULL, and empty text becomes NULL. A number or boolean of a JSON file is read as if it were written as text.
 //!
-//! Invariant: each value is converted or makes a bad row, whose reason quotes it. None is kept as it was.
+//! Invariant: each value is converted or makes a bad row, whose reason quotes the value. No value stays as it was.
 
 mod boolean;
 mod date;
@@ -38,26 +38,26 @@ use sqluice_core::batch::Value;
 use sqluice_core::batch::describe;
 use sqluice_core::error::{Error, Message, Result, Setting, message};
 
-/// What the text of a column means.
+/// The meaning of a column's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Convert {
     /// A date, with or without a time, in a format of [directives](DIRECTIVES) such as `%d.%m.%Y`. It is stored as ISO 8601 text, which
-    /// SQLite's date functions read: `2024-01-31`, or with a time `2024-01-31 13:45:00`, or, where the format has a zone, the
-    /// same moment in UTC: `2024-01-31 12:45:00+00:00`.
+    /// SQLite's date functions read: `2024-01-31`, or with a time `2024-01-31 13:45:00`. If the format has a zone, the same moment is
+    /// stored in UTC: `2024-01-31 12:45:00+00:00`.
     Date(String),
-    /// True or false, stored as 1 or 0; `None`: true, t, yes, y, on, 1 and false, f, no, n, off, 0 in any case, otherwise the word for each,
-    /// in any case.
+    /// True or false, stored as 1 or 0. The words are those given, or for `None` true, t, yes, y, on, 1 and false, f, no, n, off, 0. Case
+    /// does not matter.
     Boolean(Option<(String, String)>),
-    /// A number whose decimals follow a comma.
+    /// A number with a decimal comma.
     DecimalComma,
-    /// A number with this character between groups of three digits. Numbers without it are read, too.
+    /// A number with this character between groups of three digits. Numbers without the character are read, too.
     Thousands(String),
 }
 
 impl Convert {
-    /// Columns and what their text means, from a list for each kind: dates with their formats, booleans with their words, numbers
-    /// with a decimal comma, and numbers with their separators of thousands.
+    /// Returns columns and the meanings of their text, from a list for each kind: dates with their formats, booleans with their words,
+    /// numbers with a decimal comma, and numbers with their separators of thousands.
     pub fn all(
         dates: &[(String, String)],
         booleans: &[(String, Option<(String, String)>)],
@@ -72,7 +72,7 @@ impl Convert {
         dates.chain(booleans).chain(commas).chain(thousands).collect()
     }
 
-    /// What asks for it.
+    /// Returns the setting that asks for this meaning.
     fn setting(&self) -> Setting {
         match self {
             Convert::Date(_) => Setting::Date,
@@ -83,11 +83,11 @@ impl Convert {
     }
 }
 
-/// How the values of a column are converted. In words: `date %d.%m.%Y`.
+/// The conversion of a column's values. Its `Display` is such as `date %d.%m.%Y`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversion {
     kind: ConversionKind,
-    /// What asked for it.
+    /// The setting that asks for the conversion.
     setting: Setting,
 }
 
@@ -96,7 +96,7 @@ enum ConversionKind {
     Date(DateFormat),
     Boolean(Words),
     Number(Marks),
-    /// Timestamps become such of another form.
+    /// Timestamps get another form.
     Form(MomentForm),
 }
 
@@ -108,26 +108,26 @@ enum Converted {
     Text,
 }
 
-/// Why a value can't be converted.
+/// The reason why a value can't be converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// It is not written as it should be.
+    /// The text does not have the expected form.
     Mismatch,
-    /// A format describes it, but the calendar or the clock has no such time.
+    /// The text fits the format, but the calendar or the clock has no such time.
     NoSuchTime(&'static str),
-    /// Its separators do not stand between groups of three digits.
+    /// The separators do not stand between groups of three digits.
     Groups,
     /// An integer of more than 64 bits.
     Beyond64Bits,
-    /// No float gives its digits back.
+    /// A number whose digits no float keeps.
     Digits,
 }
 
 impl Conversion {
-    /// The conversion of each column that a user names. `lossy`: numbers may be rounded.
+    /// Returns the conversion of each column that the user names. `lossy`: numbers may be rounded.
     ///
     /// # Errors
-    /// When a request makes no sense, or contradicts another for the same column.
+    /// If a request makes no sense, or contradicts another request for the same column.
     pub fn all(asked: &[(String, Convert)], lossy: bool) -> Result<Vec<(String, Arc<Conversion>)>> {
         let mut all: Vec<(String, Conversion)> = Vec::new();
         for (column, convert) in asked {
@@ -170,7 +170,7 @@ impl Conversion {
         Err(Error::usage(error).hint("leave one of the two out"))
     }
 
-    /// The conversion of timestamps to the form that a column has. Other text stays as it is.
+    /// Returns the conversion of timestamps to the form of a column. Other text stays as it is.
     pub fn of_form(form: MomentForm) -> Conversion {
         Conversion { kind: ConversionKind::Form(form), setting: Setting::Timestamp }
     }
@@ -180,17 +180,17 @@ impl Conversion {
         matches!(&self.kind, ConversionKind::Date(format) if format.has_time())
     }
 
-    /// What asked for it.
+    /// Returns the setting that asks for the conversion.
     pub fn setting(&self) -> Setting {
         self.setting
     }
 
-    /// Whether the values are numbers, INTEGER or REAL as they are.
+    /// Returns `true` if the values are numbers, whose digits decide between INTEGER and REAL.
     pub fn is_number(&self) -> bool {
         matches!(self.kind, ConversionKind::Number(_))
     }
 
-    /// The type of the column, if it does not depend on the values.
+    /// Returns the type of the column, if it does not depend on the values.
     pub fn declared_type(&self) -> Option<&'static str> {
         match self.kind {
             ConversionKind::Date(_) | ConversionKind::Form(_) => Some("TEXT"),
@@ -199,7 +199,7 @@ impl Conversion {
         }
     }
 
-    /// The conversion for a column that is REAL: integers that no float holds are refused.
+    /// Returns the conversion for a REAL column: integers that no float holds are refused.
     #[must_use]
     pub fn for_real(&self) -> Conversion {
         let mut conversion = self.clone();
@@ -209,7 +209,7 @@ impl Conversion {
         conversion
     }
 
-    /// Appends what a text becomes to `out`.
+    /// Appends the converted text to `out`.
     fn text(&self, text: &[u8], out: &mut Vec<u8>) -> Result<Converted, Fault> {
         match &self.kind {
             ConversionKind::Date(format) => format.convert(text, out).map(|()| Converted::Text),
@@ -235,7 +235,7 @@ impl Conversion {
         }
     }
 
-    /// The error about a value of the column.
+    /// Returns the error about a value of the column.
     #[cold]
     fn error(&self, fault: Fault, value: &Value<'_>, column: &str) -> Error {
         let value = format!("{} in column {column}", describe(value));

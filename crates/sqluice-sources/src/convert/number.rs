@@ -1,4 +1,4 @@
-//! Numbers with a decimal comma or separators of thousands, as the text that SQLite reads as a number.
+//! Numbers with a decimal comma or separators of thousands, converted to text that SQLite reads as a number.
 //!
 //! ```text
 //!  number    [+-] whole [mark digits] [e [+-] digits]       the whole part may be left out before a mark
@@ -8,7 +8,7 @@
 //! A plus and zeros before the first digit are left out; the other digits stay as they are written.
 //!
 //! Invariant: without `lossy`, an integer has at most 64 bits, and the float that is nearest to a decimal, or to an integer of a REAL
-//! column, gives all of its digits back.
+//! column, keeps all of its digits.
 
 use std::fmt;
 
@@ -16,21 +16,21 @@ use sqluice_core::error::Message;
 
 use super::Fault;
 
-/// Longer text is no number.
+/// The largest number of bytes of a number.
 const BYTES_MAX: usize = 1000;
 
-/// Significant digits that every float gives back.
+/// The number of significant digits that every float keeps.
 const DIGITS_HELD: usize = 15;
 
-/// How the numbers of a column are written.
+/// The notation of a column's numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Marks {
     comma: bool,
-    /// What stands between groups of three digits.
+    /// The separator between groups of three digits.
     thousands: Option<String>,
-    /// Numbers may be rounded.
+    /// `true` if numbers may be rounded.
     lossy: bool,
-    /// Integers become floats.
+    /// `true` if integers become floats.
     floats: bool,
 }
 
@@ -39,7 +39,7 @@ impl Marks {
         Marks { comma: true, thousands: None, lossy, floats: false }
     }
 
-    /// With a separator of thousands; otherwise what is wrong with that, and what to do.
+    /// Creates a notation with a separator of thousands, or returns the reason why the separator can't be used, and a hint.
     pub(super) fn thousands(separator: &str, lossy: bool) -> Result<Marks, (String, Message)> {
         let mut characters = separator.chars();
         let fits = |character: char| !character.is_alphanumeric() && !"+-\"".contains(character);
@@ -54,7 +54,7 @@ impl Marks {
         }
     }
 
-    /// Adds what another request says, unless that is known; whether it was not.
+    /// Adds the marks of another request. Returns `false` if the request repeats a mark.
     pub(super) fn merge(&mut self, more: &Marks) -> bool {
         if self.comma && more.comma || self.thousands.is_some() && more.thousands.is_some() {
             return false;
@@ -64,12 +64,12 @@ impl Marks {
         true
     }
 
-    /// Makes floats of integers, too.
+    /// Makes integers become floats.
     pub(super) fn be_floats(&mut self) {
         self.floats = true;
     }
 
-    /// Why no number can be read so, if none can.
+    /// Returns the reason why no number can have this notation, if none can.
     pub(super) fn contradiction(&self) -> Option<&'static str> {
         match (self.thousands.as_deref(), self.comma) {
             (Some(","), true) => Some("the comma stands before the decimals, so it can't separate thousands"),
@@ -80,7 +80,7 @@ impl Marks {
         }
     }
 
-    /// Appends the number that a text is.
+    /// Appends the converted number of a text.
     pub(super) fn convert(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
         if text.len() > BYTES_MAX {
             return Err(Fault::Mismatch);
@@ -124,7 +124,7 @@ impl Marks {
         if self.lossy {
             return Ok(());
         }
-        // What was appended is ASCII.
+        // The appended text is ASCII.
         let number = str::from_utf8(&out[start..]).map_err(|_| Fault::Mismatch)?;
         match is_decimal {
             false if number.parse::<i64>().is_err() => Err(Fault::Beyond64Bits),
@@ -133,7 +133,7 @@ impl Marks {
         }
     }
 
-    /// Appends the digits before the mark, if there are any; what follows them.
+    /// Appends the digits before the mark, if any, and returns the text after them.
     fn whole<'t>(&self, text: &'t [u8], out: &mut Vec<u8>) -> Result<&'t [u8], Fault> {
         let start = out.len();
         let Some(mut rest) = digits(text, out) else { return Ok(text) };
@@ -151,14 +151,14 @@ impl Marks {
     }
 }
 
-/// Appends the digits that a text begins with; what follows them, or `None` if there are none.
+/// Appends the digits at the start of a text, and returns the text after them; `None`: the text begins with no digit.
 fn digits<'t>(text: &'t [u8], out: &mut Vec<u8>) -> Option<&'t [u8]> {
     let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     out.extend_from_slice(&text[..count]);
     (count > 0).then_some(&text[count..])
 }
 
-/// Appends an exponent, if the text is one and not empty.
+/// Appends an exponent. An empty text has none.
 fn exponent(text: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
     let [b'e' | b'E', rest @ ..] = text else {
         return if text.is_empty() { Ok(()) } else { Err(Fault::Mismatch) };
@@ -177,7 +177,7 @@ fn exponent(text: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
     }
 }
 
-/// Whether the float that is nearest to a number gives all of its digits back.
+/// Returns `true` if the float that is nearest to a number keeps all of its digits.
 fn is_held(number: &str) -> bool {
     let mantissa = number.split('e').next().unwrap_or_default();
     let written: String = mantissa.chars().filter(char::is_ascii_digit).collect();

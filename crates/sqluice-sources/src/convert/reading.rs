@@ -40,7 +40,7 @@ static MARKS: LazyLock<[Option<Marks>; Reading::ALL.len()]> = LazyLock::new(|| {
 });
 
 impl Reading {
-    /// All notations. Of several that read the same values, the first is meant.
+    /// All notations. If several read the same values, the first one is meant.
     pub const ALL: [Reading; 5] = [
         Reading::CommaThousands,
         Reading::DecimalComma,

@@ -1,4 +1,4 @@
-//! A source some of whose columns are converted.
+//! A source that converts some of its columns.
 //!
 //! ```text
 //!  Part::decode ──> batch ──> each column: text ──> what it means ──> batch with these columns ──> sink
@@ -22,22 +22,22 @@ use super::{Conversion, Converted};
 /// A column of batches that is converted.
 #[derive(Clone, Debug)]
 pub struct ConvertedColumn {
-    /// Its index in the batches.
+    /// The index of the column in the batches.
     pub index: usize,
-    /// What messages call it.
+    /// The name of the column in messages.
     pub name: String,
-    /// How.
+    /// The conversion.
     pub conversion: Arc<Conversion>,
 }
 
-/// See the module's description.
+/// A source with converted columns; see the module's description.
 pub struct Converting {
     source: Box<dyn Counted>,
     columns: Arc<[ConvertedColumn]>,
 }
 
 impl Converting {
-    /// The source with these columns converted; the source itself if there are none.
+    /// Returns the source with these columns converted; without columns, the source itself.
     pub fn over(source: Box<dyn Counted>, columns: Vec<ConvertedColumn>) -> Box<dyn Counted> {
         if columns.is_empty() {
             return source;
@@ -70,7 +70,7 @@ impl Counted for Converting {
 struct ConvertingSink<'s> {
     sink: &'s mut dyn Sink,
     columns: &'s [ConvertedColumn],
-    /// One for each of the columns.
+    /// The converted values of each column.
     scratch: Vec<Scratch>,
 }
 
@@ -110,14 +110,14 @@ impl Sink for ConvertingSink<'_> {
 struct Scratch {
     data: Vec<u8>,
     spans: Vec<Span>,
-    /// In place of text, if the conversion makes integers.
+    /// The integers, if the conversion makes integers instead of text.
     ints: Vec<i64>,
     validity: Vec<u64>,
     has_null: bool,
 }
 
 impl Scratch {
-    /// Converts the first `rows` values of a column; `refuse` hears of each that can't be.
+    /// Converts the first `rows` values of a column. Calls `refuse` for each value that can't be converted.
     fn fill(
         &mut self,
         column: &Column<'_>,
@@ -166,7 +166,7 @@ impl Scratch {
     }
 }
 
-/// What is converted is short: a batch of it is far below 4 GiB.
+/// Returns a length as an offset. Converted values are short: a batch of them is far below 4 GiB.
 fn offset(bytes: usize) -> u32 {
     u32::try_from(bytes).expect("a batch of converted values is short")
 }

@@ -1,4 +1,4 @@
-//! What is converted, and what never is. SQLite prints dates, and says what a date is.
+//! Texts that are converted, and texts that never are. SQLite prints the dates, and decides whether a text is a date.
 
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -12,7 +12,7 @@ fn conversion(asked: &[Convert]) -> Conversion {
 }
 
 fn converted(conversion: &Conversion, text: &str) -> Result<String, Fault> {
-    // What other rows left must not matter.
+    // The text of earlier rows must not matter.
     let mut out = b"7.5".to_vec();
     Ok(match conversion.text(text.as_bytes(), &mut out)? {
         Converted::Int(int) => int.to_string(),
@@ -54,7 +54,7 @@ fn sql_of(directive: &str) -> String {
     }
 }
 
-/// A format of pieces, and the SQL that prints it.
+/// Returns a format of pieces, and the SQL expression that prints it.
 fn format_of(pieces: &[String]) -> (String, String) {
     let sql = pieces.iter().map(|piece| match piece.starts_with('%') {
         true => sql_of(piece),
@@ -94,7 +94,7 @@ proptest! {
                 pieces.push(separators[2 + place].to_owned());
             }
             pieces.pop();
-            // Years of two digits are those from 1969 on.
+            // Years of two digits are the years from 1969 on.
             if pieces.iter().any(|piece| piece == "%y") && !("1969".."2069").contains(&&moment[..4]) {
                 return Ok(());
             }
@@ -133,7 +133,7 @@ proptest! {
             text += &format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60);
             iso += "+00:00";
         }
-        // A year of two digits says nothing of one beyond its hundred.
+        // With an offset, a year of two digits may end in another century.
         prop_assume!(!(with_zone && pieces.iter().any(|piece| piece == "%y")));
         prop_assert_eq!(converted(&date(&format), &text), Ok(iso.clone()), "{} in {}", text, format);
         let same: bool = database
@@ -164,7 +164,7 @@ proptest! {
             .unwrap();
         let changed = format!("{}{with}{}", &text[..at], &text[at + 1..]);
         if let Ok(iso) = converted(&date("%Y/%m/%d %H:%M:%S"), &changed) {
-            // All of it was read: what is left out are zeros at the start of a number.
+            // The whole text was read: only zeros at the start of a number are left out.
             let digits = |text: &str| -> Vec<u32> {
                 text.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap()).collect()
             };
@@ -184,7 +184,7 @@ proptest! {
         prop_assert_eq!(converted(&how, &text), Ok(int.to_string()));
         prop_assert_eq!(converted(&how, &int.to_string()), Ok(int.to_string()));
         prop_assert_eq!(converted(&how, &format!("+{}", int.unsigned_abs())).is_ok(), int != i64::MIN);
-        // A separator that moves by one digit is between other groups.
+        // A separator that is moved by one digit stands between wrong groups.
         if let Some(at) = text.find(separator) {
             let after = at + separator.len();
             let moved = format!("{}{}{separator}{}", &text[..at], &text[after..=after], &text[after + 1..]);
@@ -201,7 +201,7 @@ proptest! {
             match converted(&how, &written) {
                 Ok(read) if written.contains([',', 'e']) => prop_assert_eq!(read.parse::<f64>().unwrap(), expected, "{}", written),
                 Ok(read) => prop_assert_eq!(read.parse::<i64>().unwrap().to_string(), text.replace("-0", "0")),
-                // Only more digits than every float holds are refused.
+                // Only numbers with more digits than every float keeps are refused.
                 Err(fault) => {
                     prop_assert!(matches!(fault, Fault::Digits | Fault::Beyond64Bits), "{} {:?}", written, fault);
                     let digits = text.split('e').next().unwrap().chars().filter(char::is_ascii_digit).count();

@@ -71,7 +71,7 @@ pub(super) fn opened(
     });
     let guesses: Vec<_> = fields.iter().map(|field| guessed_type(field.data_type(), request.arrow)).collect();
     let types = fields.iter().zip(&guesses).map(|(field, guess)| {
-        // Values decide.
+        // The values of the column decide.
         if guess.is_some() {
             return None;
         }

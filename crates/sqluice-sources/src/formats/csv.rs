@@ -208,7 +208,7 @@ impl Sampled {
                 refuse(&sniffed, input)?;
             }
             let options = csv_options(request, &sniffed);
-            // With room for a byte order mark, and one more to see that the record goes on.
+            // The longest record, a byte order mark, and one more byte that shows that the record goes on.
             let sample_bytes_max = options.record_bytes_max.saturating_add(4);
             let facts = SampleFacts::of(&sample, sample_bytes);
             match csv_reader(sample, input.name(), &options) {
@@ -287,7 +287,7 @@ fn odd_header(
     input: &InputFile,
 ) -> Option<Error> {
     let (names, fields) = (columns.names.len(), sniffed.fields);
-    // The header is one of the records, and odd.
+    // The header counts as a record, and as an odd one.
     let (rows, odd_rows) = (sniffed.records.saturating_sub(1), sniffed.odd_records.saturating_sub(1));
     let alike = rows >= 2 && odd_rows * 10 <= rows;
     if !options.header || !alike || fields == names {
@@ -314,9 +314,9 @@ fn preferred(path: &Path) -> Option<Delimiter> {
     (name.ends_with(".tsv") || name.ends_with(".tab")).then_some(Delimiter::TAB)
 }
 
-/// The rows of a CSV file, once it is known how the file is written.
+/// The rows of a CSV file whose dialect is known.
 struct CsvFile {
-    /// The names in the header, for a file that changes while it is read.
+    /// The names in the header, which show whether the file has changed since its sample was taken.
     header: Vec<String>,
     options: CsvOptions,
     /// The number of rows that were loaded although fields are missing.

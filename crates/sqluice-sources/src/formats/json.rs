@@ -1,4 +1,4 @@
-//! JSON files: where their records are, and which keys these have. Any record may bring new keys.
+//! JSON files: their records, and the keys of the records. Any record may have new keys.
 //!
 //! ```text
 //!  the sample ──> keys ──> columns ──> load ──> done
@@ -52,7 +52,7 @@ pub(super) struct Json(pub(super) Option<Layout>);
 
 impl Format for Json {
     fn layout(&self, this: &'static FileFormat, start: &Start<'_>) -> Option<&'static FileFormat> {
-        // A user who says `ndjson` means lines. A file with that extension may have any layout.
+        // A user who names `ndjson` means lines. A file with that extension may have any layout.
         if start.asked && self.0.is_some() {
             return Some(this);
         }
@@ -86,8 +86,8 @@ impl Format for Json {
     }
 }
 
-/// Returns `true` if a file that is called a table begins with JSON: its first record is an object, and what follows may be another, or it
-/// is an array whose first element is an object. Returns `None` if only a longer beginning decides.
+/// Returns `true` if a file whose name is that of a table begins with JSON: with an object that is followed by nothing or by another
+/// object, or with an array whose first element is an object. Returns `None` if only a longer beginning decides.
 pub(super) fn begins_with_objects(start: &Start<'_>) -> Option<bool> {
     let head = start.head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start.head).trim_ascii_start();
     let unless_more = start.whole.then_some(false);
@@ -114,7 +114,7 @@ pub(super) fn begins_with_objects(start: &Start<'_>) -> Option<bool> {
     }
 }
 
-/// Samples a JSON file, and reads all of it where the request names columns that the sample does not have.
+/// Samples a JSON file, and reads the whole file if the request names columns that the sample lacks.
 fn open(
     layout: Layout,
     format: &'static FileFormat,
@@ -193,7 +193,7 @@ fn open(
 /// the sample.
 ///
 /// # Errors
-/// If the memory is too small for that object.
+/// If the object is too long for the memory of the load.
 fn suggest_records(json: &mut JsonFile, input: &InputFile, rows: u64, sample: &Sample) -> Result<()> {
     if json.options.layout == Layout::Array || rows > 1 || rows == 1 && !sample.whole {
         return Ok(());
@@ -216,7 +216,7 @@ struct JsonFile {
     keys: Vec<Key>,
     /// `true` if all keys of the file are known.
     complete: bool,
-    /// The keys that the last source met and that were not known.
+    /// The keys of the last source that were unknown before.
     met: Option<NewKeysMet>,
     /// A note about the array in which the records may be, or about the text around the records.
     remark: Option<Message>,
@@ -246,7 +246,7 @@ impl JsonFile {
         read
     }
 
-    /// Returns `true` if a column of these names may be in the file beyond the sample.
+    /// Returns `true` if a named column is still unknown, but may follow after the sample.
     fn lacks(&self, named: &[String]) -> bool {
         let (names, _) = unique_names(self.names());
         let exists = |name: &String| names.iter().any(|known| known.eq_ignore_ascii_case(name));

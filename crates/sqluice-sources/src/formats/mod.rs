@@ -1,4 +1,4 @@
-//! Formats of files that can be loaded: how a file's format is recognised, and how its rows are read.
+//! Formats of files that can be loaded: the recognition of a file's format, and the readers of its rows.
 //!
 //! ```text
 //!  path, first bytes ──> recognise ──> FileFormat ──> Format::open ──> Opened: columns, a sample of rows
@@ -10,10 +10,10 @@
 //!
 //! Modules, from the bottom up:
 //!
-//! * `options`: settings of formats; `opened`: what an opened file says of itself; `sample`: the first bytes of a file
-//! * `columnar`: what formats that declare a schema share
+//! * `options`: settings of formats; `opened`: the facts about an opened file; `sample`: the first bytes of a file
+//! * `columnar`: the code that formats with a declared schema share
 //! * `csv`, `json`, `arrow`, `avro`, `parquet`, `sqlite`: one module for each format
-//! * `recognise`: which format a file has
+//! * `recognise`: the recognition of a file's format
 
 #[cfg(feature = "parquet")]
 mod arrow;
@@ -59,7 +59,7 @@ pub struct FileFormat {
     pub extensions: &'static [&'static str],
     /// The first bytes that no file of another format has. A signature wins over the extension.
     pub signatures: &'static [&'static [u8]],
-    /// The settings that this format understands, and not every format does.
+    /// The settings that this format understands, and that other formats may not.
     pub settings: &'static [Setting],
     /// `true` if a file has several tables, each with its name.
     pub has_tables: bool,
@@ -188,16 +188,16 @@ pub static SQLITE: FileFormat = FileFormat {
     reader: Reader::Built(&sqlite::Sqlite),
 };
 
-/// The reader of a format: how the layout of a file is recognised, and how the file is opened.
+/// The reader of a format: recognises the layout of a file, and opens the file.
 pub trait Format: Sync {
-    /// Returns the exact format of a file that has the format `this` by its name or by the user's word: one name may stand for several
-    /// layouts. Returns `None` if only a longer beginning of the file decides.
+    /// Returns the exact format of a file whose extension or user names the format `this`: one format may have several layouts. Returns
+    /// `None` if only a longer beginning of the file decides.
     fn layout(&self, this: &'static FileFormat, start: &Start<'_>) -> Option<&'static FileFormat> {
         let _ = start;
         Some(this)
     }
 
-    /// Returns `true` if a file of an unknown extension looks as if it had this format, and `None` if only a longer beginning of the file
+    /// Returns `true` if a file with an unknown extension looks like this format. Returns `None` if only a longer beginning of the file
     /// decides.
     fn looks_like(&self, start: &Start<'_>) -> Option<bool> {
         let _ = start;
@@ -216,12 +216,12 @@ pub trait Format: Sync {
     ) -> Result<Vec<Opened>>;
 }
 
-/// The beginning of a file, and what the user says about the file.
+/// The beginning of a file, and the settings of the user for the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     /// The first bytes, decompressed.
     pub head: &'a [u8],
-    /// `true` if the file has no more bytes, or if no more of them may be read to recognise it.
+    /// `true` if `head` is the whole file, or if no more bytes may be read to recognise the format.
     pub whole: bool,
     /// `true` if the user names the format.
     pub asked: bool,
@@ -286,7 +286,7 @@ impl fmt::Display for FileFormat {
     }
 }
 
-/// Two formats are equal if a message calls their files the same.
+/// Two formats are equal if messages use the same words for them.
 impl PartialEq for FileFormat {
     fn eq(&self, other: &FileFormat) -> bool {
         self.words == other.words

@@ -31,20 +31,20 @@ pub struct OpenRequest<'a> {
     pub named: &'a [String],
     /// `true` if tables are STRICT.
     pub strict: bool,
-    /// `true` if values may lose what SQLite's conversions lose.
+    /// `true` if conversions that lose digits are accepted.
     pub lossy: bool,
     /// The storage of decimals and timestamps.
     #[cfg(feature = "parquet")]
     pub arrow: crate::arrow::ArrowOptions,
-    /// The number of rows that are loaded at most.
+    /// The largest number of rows to load.
     pub rows_max: u64,
-    /// The bytes of text in the sample.
+    /// The number of bytes of text in the sample.
     pub sample_bytes: usize,
-    /// The bytes of text that are decoded at once.
+    /// The number of bytes of text that are decoded at once.
     pub part_bytes: usize,
     /// The largest number of bytes of a record.
     pub record_bytes_max: usize,
-    /// The bytes of memory for all buffers.
+    /// The number of bytes of memory for all buffers.
     pub memory_bytes: u64,
     /// The number of threads that read a whole file before the load.
     pub threads: usize,
@@ -69,7 +69,8 @@ pub struct Opened {
     pub columns: Columns,
     /// The types that the file declares for its columns; empty if types follow from values.
     pub types: Vec<Option<&'static str>>,
-    /// The types that columns without a declared one have unless a value needs another; empty if values are seen in the sample.
+    /// The guessed types of columns without a declared type, which hold until a value needs another type; empty if the sample's values are
+    /// read.
     pub guesses: Vec<Option<Inferred>>,
     /// `true` for each column of timestamps that become text; empty if the file declares none.
     pub moments: Vec<bool>,
@@ -94,7 +95,7 @@ pub struct Columns {
     pub names: Vec<String>,
     /// The place of each name in the file; `None`: the file does not name its columns.
     pub places: Option<Vec<Place>>,
-    /// Notes about how the file is read, where a user might expect something else.
+    /// Notes about readings of the file that a user may not expect.
     pub notes: Vec<Message>,
 }
 
@@ -102,11 +103,11 @@ pub struct Columns {
 pub enum SampledRows {
     /// Rows whose values show the types of their columns.
     Read(Box<dyn Counted>),
-    /// Rows of declared types: how many are in the sample, and how many the file has, if that is known.
+    /// The number of rows with declared types: in the sample, and in the file, if it is known.
     Declared {
-        /// Rows of the sample.
+        /// The number of rows in the sample.
         sample: u64,
-        /// Rows of the file.
+        /// The number of rows in the file.
         all: Option<u64>,
     },
 }
@@ -154,12 +155,12 @@ pub trait Content: Send {
         0
     }
 
-    /// Returns notes about the last source, which are known only now that all of it is read.
+    /// Returns notes about the last source that are known only after the whole source is read.
     fn late_notes(&self) -> Vec<Message> {
         Vec::new()
     }
 
-    /// Returns a warning about the rows of the last source, where their values may not be what they seem.
+    /// Returns a warning if values of the last source may have been misread.
     fn warning(&self) -> Option<Message> {
         None
     }

@@ -39,7 +39,7 @@ pub struct FormatOptions {
     pub null: Vec<String>,
     /// `true` if blanks around unquoted fields are no part of their values.
     pub trim: bool,
-    /// `true` if rows at the end of a file of which all fields are empty are rows. Otherwise they are left out, unless the table is declared.
+    /// `true` if rows of empty fields at the end of a file are kept. Otherwise they are left out, unless the table is declared.
     pub keep_empty_rows: bool,
     /// `true` if an unquoted empty field is empty text, not NULL.
     pub empty_as_text: bool,
@@ -74,7 +74,7 @@ setters! { FormatOptions:
     null(texts: impl IntoIterator<Item = impl Into<String>>) = texts.into_iter().map(Into::into).collect();
     /// Removes blanks around unquoted fields.
     trim(trim: bool) = trim;
-    /// Keeps rows at the end of a file of which all fields are empty.
+    /// Keeps rows of empty fields at the end of a file.
     keep_empty_rows(keep: bool) = keep;
     /// Reads an unquoted empty field as empty text, not as NULL.
     empty_as_text(empty_as_text: bool) = empty_as_text;
@@ -82,9 +82,9 @@ setters! { FormatOptions:
     pad(pad: bool) = pad;
     /// Treats a quote inside an unquoted field as an error of its row.
     strict_quotes(strict: bool) = strict;
-    /// Sets where the array of records is in a JSON document that is one object.
+    /// Sets the path of the array of records in a JSON document that is one object.
     records(path: impl Into<Option<RecordsPath>>) = path.into();
-    /// Sets the encoding, instead of UTF-8 or what the byte order mark says.
+    /// Sets the encoding, instead of UTF-8 or the encoding that the byte order mark names.
     encoding(encoding: impl Into<Option<Encoding>>) = encoding.into();
 }
 
@@ -115,7 +115,7 @@ impl TakesSettings for FormatOptions {
 }
 
 impl FormatOptions {
-    /// Creates options that leave everything to be recognised.
+    /// Creates options with which everything is recognised.
     pub fn new() -> FormatOptions {
         FormatOptions::default()
     }

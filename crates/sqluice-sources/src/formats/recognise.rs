@@ -1,4 +1,4 @@
-//! The format of a file, by the user's word, the first bytes and the name.
+//! The recognition of a file's format: by the setting of the user, the first bytes and the name.
 //!
 //! ```text
 //!  the user names it        a name may leave the layout open: json is an array or objects
@@ -28,7 +28,7 @@ const HEAD_BYTES: usize = 4096;
 /// Returns the format of the file at `path`. If the first bytes of the file do not decide, up to `bytes_max` bytes are read.
 ///
 /// # Errors
-/// If the file can't be read, has a format that is not read here, or a setting is not for its format.
+/// If the file can't be read, its format is not supported, or a setting does not apply to its format.
 pub fn recognise(
     input: &mut InputFile,
     path: &Path,
@@ -47,7 +47,7 @@ fn of_input(
     bytes_max: usize,
 ) -> Result<&'static FileFormat> {
     let nothing = Start { head: &[], whole: false, asked: true, options };
-    // Before the wait for a pipe begins.
+    // This comes before the wait for a pipe.
     if let Some(format) = options.format.and_then(|asked| layout(asked, &nothing)) {
         return Ok(format);
     }
@@ -63,7 +63,7 @@ fn of_input(
         {
             return Err(foreign.error(input.name()));
         }
-        // A sample that ends early is of a damaged file: reading it gives the error.
+        // A sample ends early if the file is damaged. Reading the file then gives the error.
         let whole = sample.whole || bytes >= bytes_max || sample.text.len() < bytes;
         let start = Start { head: &sample.text, whole, asked: options.format.is_some(), options };
         if let Some(format) = of_start(&start, path) {
@@ -73,7 +73,7 @@ fn of_input(
     }
 }
 
-/// Returns the format of a file that is not read here.
+/// Returns the format of a file if the format is known but not supported.
 fn foreign_of(head: &[u8], path: &Path) -> Option<Foreign> {
     foreign::of_text(head).or_else(|| foreign::of_extension(&extension(path)?, head))
 }
@@ -92,21 +92,21 @@ fn of_start(start: &Start<'_>, path: &Path) -> Option<&'static FileFormat> {
     let extension = extension(path);
     let named = extension
         .and_then(|extension| ALL.iter().copied().find(|format| format.extensions.contains(&&*extension)))
-        // A database begins with its signature.
+        // A file without the signature of a database is no database.
         .filter(|format| **format != SQLITE);
     let format = match named {
-        // What the user says of CSV makes it CSV.
+        // A setting of the user about CSV makes the file CSV.
         Some(format) if *format == CSV && start.options.given().next().is_none() => {
             layout(if begins_with_objects(start)? { &JSON } else { format }, start)
         }
         Some(format) => layout(format, start),
         None => of_content(start),
     }?;
-    // The user says that the file is a document with an array somewhere.
+    // With this setting, the file is a document with an array somewhere.
     Some(if start.options.records.is_some() && *format == CSV { &JSON_ARRAY } else { format })
 }
 
-/// Returns the format of a file whose name says nothing: CSV, unless the first bytes look like another format.
+/// Returns the format of a file whose name does not decide: CSV, unless the first bytes look like another format.
 fn of_content(start: &Start<'_>) -> Option<&'static FileFormat> {
     for format in ALL {
         let Some(reader) = format.reader() else { continue };

@@ -6,7 +6,7 @@ use sqluice_core::error::{Error, Setting, message};
 
 use crate::input::{Compression, Encoding, Sample};
 
-/// The factor by which the next sample is longer, if a sample does not hold the first record.
+/// The factor by which the next sample is longer if a sample does not hold the first record.
 pub(super) const SAMPLE_GROWTH: usize = 8;
 
 /// The facts that a sample shows about the whole file.
@@ -28,13 +28,13 @@ pub struct SampleFacts {
 }
 
 impl SampleFacts {
-    /// Returns the facts of a sample for which `sample_bytes` were asked for.
+    /// Returns the facts about a sample. `sample_bytes` is the number of bytes that were requested.
     pub(super) fn of(sample: &Sample, sample_bytes: usize) -> SampleFacts {
         let Sample { ref text, whole, plain, compression, encoding } = *sample;
         SampleFacts { sample_bytes, text_bytes: text.len() as u64, whole, plain, compression, encoding }
     }
 
-    /// Returns the facts of a file that declares its columns, of which `rows` rows are in the sample. `whole`: the file has no more rows.
+    /// Returns the facts about a file that declares its columns. The sample has `rows` rows; `whole`: the file has no more rows.
     pub(super) fn of_rows(rows: u64, whole: bool) -> SampleFacts {
         SampleFacts {
             sample_bytes: 0,
@@ -47,8 +47,8 @@ impl SampleFacts {
     }
 }
 
-/// Opens a sample. Reading beyond a sample that is not all of its file is an error. `skips` is `true` if the user skips lines already, and
-/// `None` if the format has no lines to skip.
+/// Opens a sample. Reading beyond a sample that is shorter than its file is an error. `skips` is `true` if the user skips lines already,
+/// and `None` if the format has no lines to skip.
 pub(super) fn sample_reader(sample: Sample, skips: Option<bool>) -> Box<dyn Read + Send> {
     let bytes = sample.text.len();
     let text = Cursor::new(sample.text);
@@ -58,7 +58,7 @@ pub(super) fn sample_reader(sample: Sample, skips: Option<bool>) -> Box<dyn Read
     }
 }
 
-/// The end of a sample that is not all of its file.
+/// The end of a sample that is shorter than its file.
 struct CutOff {
     bytes: usize,
     skips: Option<bool>,

@@ -178,7 +178,7 @@ impl Sink for MappedSink<'_> {
         });
         let columns = filled.collect();
         let refused = self.sink.rows(&Batch { rows: batch.rows, columns });
-        // The place is that of the column that was read.
+        // An error names the column that was read, not the column that was to be filled.
         refused.map_err(|refused| {
             let field = |column: usize| self.mapping.fields[column];
             match refused {

@@ -1,4 +1,4 @@
-//! What the values of a column say about its type.
+//! The evidence that the values of a column give about its type.
 //!
 //! ```text
 //!  INTEGER  0 | -?[1-9][0-9]*   that fits 64 bits
@@ -13,30 +13,30 @@
 //!  TEXT     all else: 007  +1  -0  1e5  .5  5.  0x1f  inf    1.9 beside 1.10    1 beside 2.0
 //! ```
 //!
-//! A column is of the first type that takes each of its values; NULL says nothing, and nothing but NULL makes TEXT.
+//! A column has the first type that takes each of its values. NULL is no evidence; a column of NULLs is TEXT.
 //!
-//! Why so: it must be possible to print what is stored and get back each byte of each field. The digits of an integer do that. For
-//! a float, it is the printer that the column came from, whichever that was. In detail:
+//! The reason: printing the stored values must give back each byte of each field. The digits of an integer do. The digits of a float do
+//! with the printer that the column came from, whichever this was. In detail:
 //!
-//! * A decimal of up to 15 significant digits is one that every float keeps: the fewest digits that read as the float are its own.
-//!   (Beyond 17 decimals it is not known that SQLite rounds to the nearest float.) Other values are printed, to see.
-//! * Printers differ in what they make of whole numbers, `1` or `1.0`; in where exponents begin; and in how these are written. Within
-//!   a column these must agree: with an exponent are the values beyond some power of ten, or, as R has it, those that are
-//!   shorter so.
-//! * `1e5` may be a code. No printer leaves out the plus of an exponent below 7 (Java) or 16 (Rust). Where no value has a point, only
-//!   exponents from which on printers use them count, and integers beyond 64 bits are text.
-//! * No column of SQLite keeps the sign of a zero, so `-0.0` is text.
+//! * Every float keeps a decimal of up to 15 significant digits: the fewest digits that read as the float are the decimal's own. (Beyond 17
+//!   decimals, SQLite is not known to round to the nearest float.) Other values are printed and compared.
+//! * Printers differ in whole numbers, `1` or `1.0`; in the powers of ten from which on they write exponents; and in the form of exponents.
+//!   The values of a column must agree in these: exponents stand beyond some power of ten, or, as R writes them, where they make a value
+//!   shorter.
+//! * `1e5` may be a code. No printer leaves out the plus of an exponent below 7 (Java) or 16 (Rust). If no value has a point, only
+//!   exponents that printers use count, and integers beyond 64 bits are text.
+//! * SQLite stores no sign of a zero, so `-0.0` is text.
 //!
-//! Where the source distinguishes numbers from text, as JSON does, a number is one however it is written: integers are INTEGER, floats are
-//! REAL, and with them integers up to 2^53, which floats hold; a text makes TEXT, whatever it says, and so does a number that neither
-//! holds, which such a source gives as text.
+//! If the source distinguishes numbers from text, as JSON does, a number is a number however it is written: integers are INTEGER; floats
+//! are REAL, and so are integers up to 2^53 beside them, which floats hold. A text makes the column TEXT, whatever its content. So does a
+//! number that neither type holds, which such a source gives as text.
 //!
-//! The evidence of some values is a point of a lattice, the least that holds each of them: of flags, joined by or; of sets of
-//! printers and styles that remain, joined by and; of the extremes of some lengths, joined by min and max.
+//! The evidence of some values is a point of a lattice, the least point that holds each value: flags are joined by or, the sets of possible
+//! printers and styles by and, the extremes of lengths by min and max.
 //!
-//! Invariant: `merge` is commutative, associative and idempotent, so order does not matter. All points that mean TEXT for ever
-//! are one, so those that saw no need to look further agree with those that did. (A column that is TEXT for lack of a point may
-//! become REAL by a later value.)
+//! Invariant: `merge` is commutative, associative and idempotent, so the order of values does not matter. All points that mean TEXT for
+//! ever are one point, so threads that stop looking agree with threads that go on. (A column that is TEXT for lack of a point may become
+//! REAL by a later value.)
 
 use std::ops::Range;
 
@@ -48,48 +48,48 @@ use super::short::Seen;
 use super::written::Written;
 use sqluice_format::value::Value;
 
-/// Up to this integer, floats hold each.
+/// The largest integer up to which floats hold all integers.
 const HELD_MAX: u64 = 1 << 53;
 
-/// Whole digits of values without an exponent that such with one but without a plus stand beside: Rust writes `1e16`.
+/// The least exponent that printers write without a plus, if they write `1` for a whole number: Rust writes `1e16`.
 const BARE_EXPONENT_MIN: u16 = 16;
 
-/// The number of whole digits for Java, which always writes a point: `1.0E7`.
+/// The least exponent that Java writes. Java always writes a point: `1.0E7`.
 const BARE_EXPONENT_MIN_OF_JAVA: u16 = 7;
 
-/// R writes `1e+05`.
+/// The least positive exponent of printers of mixed notation: R writes `1e+05`.
 const EXPONENT_MIN: u16 = 5;
 
-/// R writes `1e-04`, and no printer of mixed notation begins nearer to 1.
+/// The least negative exponent of printers of mixed notation, negated: R writes `1e-04`.
 const NEGATIVE_EXPONENT_MIN: u16 = 4;
 
-/// A value is no 64-bit integer.
+/// A value is not a 64-bit integer.
 const NOT_INTEGER: u16 = 1;
-/// The source itself says that a value is a number.
+/// The source distinguishes numbers from text, and a value is a number.
 const TYPED: u16 = 1 << 1;
 /// A value has a point.
 const WITH_POINT: u16 = 1 << 2;
 /// A whole number without a point: `1`.
 const BARE: u16 = 1 << 3;
-/// A whole number with one: `1.0`.
+/// A whole number with a point: `1.0`.
 const POINT_ZERO: u16 = 1 << 4;
 /// Decimals end in a zero: `1.50`.
 const ENDS_IN_ZERO: u16 = 1 << 5;
-/// Before an exponent: `1e-5`.
+/// A whole number before an exponent: `1e-5`.
 const EXPONENT_BARE: u16 = 1 << 6;
-/// Before an exponent: `1.0e-5`.
+/// A whole number with a point before an exponent: `1.0e-5`.
 const EXPONENT_POINT_ZERO: u16 = 1 << 7;
-/// Before an exponent: `1.50e-5`, or a zero.
+/// Decimals before an exponent end in a zero, or the number is zero: `1.50e-5`.
 const EXPONENT_ENDS_IN_ZERO: u16 = 1 << 8;
 /// A value has an exponent.
 const WITH_EXPONENT: u16 = 1 << 9;
-/// A value has none.
+/// A value has no exponent.
 const WITHOUT_EXPONENT: u16 = 1 << 10;
-/// R would have written it with an exponent, or without.
+/// R would have written a value in the other notation, with or without an exponent.
 const NOT_AS_R: u16 = 1 << 11;
 const ALL_FLAGS: u16 = (1 << 12) - 1;
 
-/// Rows that are looked at before a column that is TEXT by now is left alone: as many as a word of a bitmap has.
+/// The number of rows between two checks whether a column is TEXT by now: the bits of a word of a bitmap.
 const ROWS_AT_ONCE: usize = 64;
 
 /// The type of a column.
@@ -104,7 +104,7 @@ pub enum Inferred {
 }
 
 impl Inferred {
-    /// Its name in SQL.
+    /// Returns the name in SQL.
     pub const fn name(self) -> &'static str {
         match self {
             Inferred::Integer => "INTEGER",
@@ -114,29 +114,29 @@ impl Inferred {
     }
 }
 
-/// What the values seen so far say; see the module's description.
+/// The evidence of the values so far; see the module's description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evidence {
     flags: u16,
-    /// Those that may have printed all values.
+    /// The printers that may have printed all values.
     printers: Printers,
-    /// How they may have written exponents.
+    /// The styles in which these may have written exponents.
     styles: Styles,
-    /// Of values without an exponent.
+    /// The numbers of decimals of values without an exponent.
     decimals: Lengths,
-    /// Of values with one.
+    /// The numbers of decimals of values with an exponent.
     mantissa_decimals: Lengths,
-    /// Digits before the point, at most; of values without an exponent.
+    /// The largest number of digits before the point, in values without an exponent.
     whole_max: u16,
-    /// The exponent of ten, negated, of the smallest value without an exponent that is below 0.001 and not 0.
+    /// The exponent of ten, negated, of the smallest value below 0.001, except 0, in values without an exponent.
     small_max: u16,
-    /// The smallest exponent that is written, of those from 0 on.
+    /// The smallest written exponent that is not negative.
     exponent_min: u16,
-    /// The smallest exponent that is written, negated, of the negative ones.
+    /// The smallest absolute value of a written negative exponent.
     negative_exponent_min: u16,
 }
 
-/// The fewest and the most digits.
+/// The fewest and the most digits of some values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Lengths {
     min: u16,
@@ -144,7 +144,7 @@ struct Lengths {
 }
 
 impl Lengths {
-    /// Of no value.
+    /// The lengths of no value.
     const NONE: Lengths = Lengths { min: u16::MAX, max: 0 };
     const ALL: Lengths = Lengths { min: 0, max: u16::MAX };
 
@@ -168,7 +168,7 @@ impl Default for Evidence {
 }
 
 impl Evidence {
-    /// No value.
+    /// The evidence of no value.
     const NONE: Evidence = Evidence {
         flags: 0,
         printers: Printers::ALL,
@@ -197,15 +197,15 @@ impl Evidence {
     /// The column has integers that no float holds: it is INTEGER as long as no other values follow.
     const ONLY_INTEGER: Evidence = Evidence { flags: ALL_FLAGS & !NOT_INTEGER, ..Evidence::TEXT };
 
-    /// A float that the source itself says is one.
+    /// The evidence of a float in a source that distinguishes numbers from text.
     const TYPED_REAL: Evidence = Evidence { flags: TYPED | NOT_INTEGER | WITH_POINT, ..Evidence::NONE };
 
-    /// The evidence of no value at all.
+    /// Returns the evidence of no value.
     pub fn new() -> Evidence {
         Evidence::NONE
     }
 
-    /// That of a column whose values are all of a declared type: INTEGER and REAL are themselves, any other makes TEXT.
+    /// Returns the evidence of a column whose values have a declared type: INTEGER and REAL stay as they are, any other type makes TEXT.
     pub fn of_declared(declared: &str) -> Evidence {
         match declared {
             "INTEGER" => Evidence::of_typed_int(0),
@@ -219,17 +219,17 @@ impl Evidence {
         Evidence { flags: TYPED, printers, ..Evidence::NONE }
     }
 
-    /// Whether no value has been seen.
+    /// Returns `true` if no value has been seen.
     pub fn is_empty(&self) -> bool {
         *self == Evidence::NONE
     }
 
-    /// Whether the column is TEXT, whatever values follow.
+    /// Returns `true` if the column is TEXT, whatever values follow.
     pub fn is_final(&self) -> bool {
         *self == Evidence::TEXT
     }
 
-    /// The type, if there are no more values.
+    /// Returns the type of the column if no more values follow.
     pub fn conclude(&self) -> Inferred {
         if self.is_empty() || self.is_final() {
             Inferred::Text
@@ -242,7 +242,7 @@ impl Evidence {
         }
     }
 
-    /// The type of the column if its values are known to be numbers, however they are written.
+    /// Returns the type of the column if its values are known to be numbers, however they are written.
     pub fn conclude_number(&self) -> Inferred {
         match self.conclude() {
             Inferred::Text if self.is_empty() => Inferred::Integer,
@@ -251,7 +251,7 @@ impl Evidence {
         }
     }
 
-    /// Returns `true` if the values are numbers that the shortest digits of what a numeric type stores give back.
+    /// Returns `true` if the values are numbers that come back when the stored values are printed with the fewest digits.
     pub(super) fn reads_back(&self) -> bool {
         match self.conclude() {
             Inferred::Integer => true,
@@ -275,7 +275,7 @@ impl Evidence {
         self.conclude() == Inferred::Integer && !self.printers.has(Printer::Shortest)
     }
 
-    /// Whether no value has a point, and some would need one to be taken for floats.
+    /// Returns `true` if no value has a point, and some values need one to be taken for floats.
     fn may_be_codes(&self) -> bool {
         let has = |exponent| exponent != u16::MAX;
         self.flags & WITH_POINT == 0
@@ -285,7 +285,7 @@ impl Evidence {
                 || self.negative_exponent_min < NEGATIVE_EXPONENT_MIN)
     }
 
-    /// One more value.
+    /// Adds a value.
     pub fn add(&mut self, text: &[u8]) {
         let mut seen = Seen::default();
         match Padded::alone(text) {
@@ -294,7 +294,7 @@ impl Evidence {
         }
     }
 
-    /// The values of both.
+    /// Adds the values of another evidence.
     pub fn merge(&mut self, other: Evidence) {
         let mut all = Evidence {
             flags: self.flags | other.flags,
@@ -315,7 +315,8 @@ impl Evidence {
         };
     }
 
-    /// Whether a printer may have written all values so, digits aside. What it does not agree with, it never will.
+    /// Returns `true` if a printer may have written all values in this form, apart from their digits. More values never turn `false` into
+    /// `true`.
     fn agrees_with(&self, printer: Printer) -> bool {
         let has = |flags| self.flags & flags != 0;
         let shortest = || {
@@ -341,7 +342,7 @@ impl Evidence {
         }
     }
 
-    /// Whether exponents are written from some power of ten on.
+    /// Returns `true` if exponents may stand exactly beyond some powers of ten.
     fn has_threshold(&self) -> bool {
         let begins_as_printers_do =
             self.flags & WITHOUT_EXPONENT == 0 || self.negative_exponent_min >= NEGATIVE_EXPONENT_MIN;
@@ -367,7 +368,7 @@ impl Evidence {
         }
     }
 
-    /// The texts among the first `rows` values of a column; values that have a type already say nothing.
+    /// Adds the texts among the first `rows` values of a column. Values that have a type already are no evidence.
     pub fn see(&mut self, column: &Column<'_>, rows: usize) {
         let Values::Text(text) = column.values else {
             return (0..rows).for_each(|row| {
@@ -394,7 +395,7 @@ impl Evidence {
         self.merge(Evidence::of_seen(&seen));
     }
 
-    /// The first `rows` values of a column of which the source knows what is a number and what is text.
+    /// Adds the first `rows` values of a column whose source distinguishes numbers from text.
     pub fn see_typed(&mut self, column: &Column<'_>, rows: usize) {
         if self.is_final() {
             return;
@@ -422,7 +423,7 @@ impl Evidence {
         }
     }
 
-    /// One more value; `typed` says that text is no number, and otherwise a number says nothing.
+    /// Adds a value. If `typed`, a text is no number; otherwise only texts are evidence.
     pub fn add_value(&mut self, value: Value<'_>, typed: bool) {
         match value {
             Value::Text(text) if !typed => self.add(text),
@@ -434,7 +435,8 @@ impl Evidence {
         }
     }
 
-    /// Some rows, of which a word of a bitmap says which are not NULL. A function of its own, or it runs out of registers.
+    /// Adds the rows whose bits are set in `present`, a word of a bitmap. A separate function, because the loop runs out of registers
+    /// otherwise.
     #[inline(never)]
     fn see_some(
         &mut self,
@@ -489,14 +491,14 @@ impl Evidence {
         }
     }
 
-    /// Text that [`Seen::add`] does not take.
+    /// Adds a text that [`Seen::add`] does not take.
     #[cold]
     #[inline(never)]
     fn add_long(&mut self, text: &[u8]) {
         if *self == Evidence::ONLY_INTEGER && is_integer(text) {
             return;
         }
-        // Printers that are out anyway are not tried.
+        // Printers that are excluded already are not tried.
         let evidence = Written::read(text).and_then(|written| Evidence::of_written(written, self.printers));
         self.merge(evidence.unwrap_or(Evidence::TEXT));
     }
@@ -508,7 +510,7 @@ impl Evidence {
             Some(_) => [EXPONENT_BARE, EXPONENT_POINT_ZERO, EXPONENT_ENDS_IN_ZERO, WITH_EXPONENT],
         };
         let notation = written.notation();
-        // Digits on both sides of a point are as R has them, or end in a zero, which R has not at all.
+        // R writes digits on both sides of a point without an exponent, unless they end in a zero, which R never writes.
         let is_mixed = written.exponent.is_none() && written.fraction.is_some() && written.whole != "0";
         let as_r = |notation: Notation| notation.is_shorter_with_exponent() == written.exponent.is_some();
         let not_as_r = !is_mixed && !notation.is_none_or(as_r);
@@ -520,7 +522,7 @@ impl Evidence {
             (point_zero, written.fraction == Some("0")),
             (ends_in_zero, has_zero_at_end && written.fraction != Some("0")),
             (NOT_AS_R, not_as_r),
-            // A zero with an exponent has no power of ten to go by.
+            // A zero with an exponent has no power of ten to compare.
             (EXPONENT_ENDS_IN_ZERO, notation.is_none() && written.exponent.is_some()),
         ];
         let mut evidence = Evidence {
@@ -551,7 +553,7 @@ impl Evidence {
     }
 }
 
-/// Whether a text of many bytes is an integer of 64 bits, as these are written.
+/// Returns `true` if a long text is a 64-bit integer in its usual notation.
 fn is_integer(text: &[u8]) -> bool {
     let first = if text.first() == Some(&b'-') { text.get(1) } else { text.first() };
     first.is_some_and(|first| (b'1'..=b'9').contains(first))

@@ -1,7 +1,7 @@
 //! The kinds of the values of a column: the reasons why the column is no column of numbers.
 //!
 //! ```text
-//!  12  1.5  1e5      a number       those that a numeric type would not give back are marked: 1.10  007
+//!  12  1.5  1e5      a number       numbers that a numeric type would change are marked: 1.10  007
 //!  NA  \N  -         a NULL marker  as other programs write NULL
 //!  1,234  3,14       a number in another notation, which a setting reads
 //!  2024-01-31        a date
@@ -78,7 +78,7 @@ enum First {
     Other,
     Marker,
     Noted,
-    /// A number whose text is not what the shortest printers print: `1.10`.
+    /// A number that printers with the fewest digits write in another way: `1.10`.
     Odd,
     /// An integer that no float holds.
     Unheld,
@@ -105,7 +105,7 @@ pub struct Kinds {
     pub others: u64,
     /// The number of values that are numbers in another notation.
     pub noted: u64,
-    /// `true` if the column is text by far, and its values are no longer counted.
+    /// `true` if the column is mostly text, so that its values are no longer counted.
     pub given_up: bool,
     /// `true` if the column has codes: numbers that begin with a zero or a plus.
     pub has_codes: bool,
@@ -204,12 +204,12 @@ impl Kinds {
                 left = missing(self);
             }
         }
-        // One search in vain is enough for a sample.
+        // One unsuccessful search is enough for a sample.
         self.lacks_form = left > 0 && !self.is_exact;
     }
 
-    /// Counts a value as one of those before, if all of many are dates or numbers in another notation, and this one may be. Only samples are
-    /// so counted.
+    /// Counts a value of a sample by its length and first digit, if all of many values so far are dates, or numbers in another notation.
+    /// Returns `false` if the value must be read.
     fn assumes(&mut self, text: &[u8]) -> bool {
         let is_like = text.len() > MARKER_BYTES_MAX && text[0].is_ascii_digit();
         if self.is_exact || !is_like || self.others > 0 || self.dates.max(self.noted) < ASSUMED_MIN {
@@ -312,7 +312,7 @@ impl Kinds {
         }
     }
 
-    /// Adds the kinds of the values that follow: their parts are numbered on from those of these kinds.
+    /// Adds the kinds of the following values, whose parts are numbered on from the parts of these kinds.
     pub fn follow(&mut self, next: &Kinds) {
         let mut next = next.clone();
         next.firsts.iter_mut().flatten().for_each(|found| found.part += self.parts);
@@ -357,7 +357,7 @@ impl Kinds {
     /// Returns the notation that reads all values that are numbers in another notation, and the first of these values.
     pub fn reading(&self) -> Option<(Reading, &Found)> {
         let readings = Reading::ALL.into_iter().zip(self.readings);
-        // With a decimal comma, 1.5 is refused. Numbers of a telephone have blanks, too, and none of them has three digits.
+        // With a decimal comma, 1.5 is refused. Telephone numbers have blanks, too, but no plain number beside them.
         let fits = |reading: Reading| match reading {
             Reading::Blanks => self.numbers > 0,
             _ => !(reading.has_decimal_comma() && self.first(First::Pointed).is_some()),
@@ -367,8 +367,8 @@ impl Kinds {
         Some((reading, self.first(First::Noted)?))
     }
 
-    /// Returns the first value that is no number, or else the first number that a numeric type would not give back, or
-    /// that is written otherwise than those before.
+    /// Returns the first value that is no number; or else the first number that a numeric type would not give back, or whose notation
+    /// differs from the notation of earlier numbers.
     pub fn first_cause(&self) -> Option<&Found> {
         let [bare, pointed] = [First::Bare, First::Pointed].map(|form| self.first(form));
         let later = bare.zip(pointed).map(|(bare, pointed)| match bare.position() < pointed.position() {

@@ -1,4 +1,4 @@
-//! Which type a column of text has, decided over all of its values, so that nothing that was written is lost.
+//! The type of a column of text, decided by all of its values, so that nothing that was written is lost.
 //!
 //! ```text
 //!  sample ──> Evidence ──> guess ──> load, with the source in a Watch ──> done
@@ -6,13 +6,12 @@
 //!                            └── scan <─────────┘ the load starts again
 //! ```
 //!
-//! * [`Evidence`] is what is known of a column: it holds the rules.
+//! * [`Evidence`] is the knowledge about a column, and has the rules.
 //! * [`Kinds`] are the reasons why a column is TEXT, for notes.
-//! * [`Watch`] looks at the rows beside a load that goes by a guess, and stops it once that is wrong.
+//! * [`Watch`] looks at the rows during a load with guessed types, and stops the load if a guess is wrong.
 //! * [`scan`] looks at all rows before anything is loaded.
 //!
-//! Invariant: what is concluded of a column depends on its values alone, in whatever order and by however many threads they
-//! are seen.
+//! Invariant: the type of a column depends on its values alone, not on their order or on the number of threads.
 
 mod evidence;
 mod kinds;
@@ -31,8 +30,8 @@ pub use watch::{Watch, Watched};
 
 use sqluice_core::batch::Batch;
 
-/// Adds the rows of a batch to the evidence of each of `columns`; whether they are typed, their part says
-/// ([`Part::is_typed`](sqluice_core::source::Part::is_typed)).
+/// Adds the rows of a batch to the evidence of each of `columns`. `typed` is the part's
+/// [`Part::is_typed`](sqluice_core::source::Part::is_typed).
 fn see_all(evidence: &mut [Evidence], columns: &[usize], batch: &Batch<'_>, typed: bool) {
     for (evidence, &column) in evidence.iter_mut().zip(columns) {
         evidence.see_batch(&batch.columns[column], batch.rows, typed);

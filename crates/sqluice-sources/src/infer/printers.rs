@@ -1,12 +1,12 @@
-//! The printers of floats that files come from, and how they write exponents.
+//! The printers of floats that files come from, and their forms of exponents.
 
-/// How the digits of a float are chosen.
+/// The rule by which a printer chooses the digits of a float.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Printer {
-    /// The fewest that read as the float: Python, JavaScript, Java, Rust and others. At most 17, without zeros at the end: `%.17g`,
-    /// `%.15g`, `%g`, R, and floats of 32 bits as they are in 64.
+    /// The fewest digits that read as the float: Python, JavaScript, Java, Rust and others. Or at most 17 digits, without zeros at the end:
+    /// `%.17g`, `%.15g`, `%g`, R, and floats of 32 bits as they are in 64.
     Shortest,
-    /// Fifteen at most, but all of a whole number: R.
+    /// At most fifteen digits, but all digits of a whole number: R.
     Fifteen,
     /// The same number of decimals in each value: `%.2f`.
     Decimals,
@@ -42,7 +42,7 @@ impl Printers {
         Printers(self.0 & !other.0)
     }
 
-    /// Those of them that `keep` keeps; it is asked of no other.
+    /// Returns the printers of the set that `keep` keeps. `keep` is called with no other printer.
     pub(super) fn retain(self, keep: impl Fn(Printer) -> bool) -> Printers {
         let all = [Printer::Shortest, Printer::Fifteen, Printer::Decimals, Printer::Scientific];
         let lost = all.into_iter().filter(|&printer| self.has(printer) && !keep(printer));
@@ -50,7 +50,7 @@ impl Printers {
     }
 }
 
-/// A number's significant digits, without zeros at their end, and the power of ten of the first.
+/// The significant digits of a number, without zeros at their end, and the power of ten of the first digit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Notation {
     pub(super) digits: usize,
@@ -58,7 +58,7 @@ pub(super) struct Notation {
 }
 
 impl Notation {
-    /// Whether it is shorter with an exponent, of two digits at least, than without. R writes it so if it is.
+    /// Returns `true` if the number is shorter with an exponent of at least two digits than without one. R writes an exponent then.
     pub(super) const fn is_shorter_with_exponent(self) -> bool {
         let Notation { digits, exponent } = self;
         let point = (digits > 1) as usize;
@@ -74,14 +74,14 @@ impl Notation {
     }
 }
 
-/// How an exponent is written: `e+05`, `E5`.
+/// The form of an exponent: `e+05`, `E5`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
-    /// `E`.
+    /// `true` for `E`, `false` for `e`.
     pub(super) capital: bool,
-    /// A plus is written.
+    /// `true` if a plus is written.
     pub(super) plus: bool,
-    /// Digits at least, 1 to 3.
+    /// The least number of digits, 1 to 3.
     pub(super) width: usize,
 }
 
@@ -92,9 +92,9 @@ pub(super) struct Styles(u16);
 impl Styles {
     pub(super) const NONE: Styles = Styles(0);
     pub(super) const ALL: Styles = Styles((1 << 12) - 1);
-    /// Those with a plus.
+    /// The styles with a plus.
     pub(super) const PLUS: Styles = Styles(0b1100_1100_1100);
-    /// That of C, R and Python: `e+05`.
+    /// The style of C, R and Python: `e+05`.
     pub(super) const C: Styles = Styles(1 << Style { capital: false, plus: true, width: 2 }.index());
 
     pub(super) fn all_with(has: impl Fn(Style) -> bool) -> Styles {

@@ -1,4 +1,4 @@
-//! Looks at all rows of a source, on some threads, before anything is loaded: each keeps evidence of its own, which is merged at the end.
+//! Looks at all rows of a source before anything is loaded. Each thread keeps evidence of its own, which is merged at the end.
 //!
 //! Invariant: neither the evidence nor the error depends on the number of threads ([`sqluice_core::source::scan`]).
 
@@ -21,7 +21,7 @@ pub struct Scanned {
 /// Returns the facts about each of `columns`, over all rows of the source except malformed ones, which the load reports. The progress is
 /// given the bytes of each part; the caller names the phase.
 ///
-/// What is known when the source can't be read any further is returned with the error.
+/// If the source can't be read any further, the error comes with the facts so far.
 pub fn scan(
     source: &mut dyn Source,
     columns: &[usize],
@@ -46,7 +46,7 @@ pub fn scan(
     (all, read)
 }
 
-/// A sink that only looks.
+/// A sink that looks at rows and stores nothing.
 struct Scanning<'a> {
     columns: &'a [usize],
     cancel: &'a Cancel,

@@ -1,20 +1,20 @@
-//! What short values say, 16 bytes at a look: a lattice that takes fewer steps a value than that of
-//! [`Evidence`](super::Evidence), which is made of it.
+//! The evidence of short values, read 16 bytes at once: a lattice with fewer steps for each value than [`Evidence`](super::Evidence), which
+//! is made of it.
 
 use sqluice_core::affinity::{POINT, Padded, Short, repeat};
 
 use super::printers::Notation;
 
-/// The 16 digits of 2^53, up to which floats hold each integer, as [`Padded`] has them, the first in the highest byte.
+/// The digits of 2^53, up to which floats hold all integers, in the form of [`Padded`], the first digit in the highest byte.
 const HELD_MAX_DIGITS: u128 = 0x0900_0007_0109_0902_0504_0704_0009_0902;
 
-/// What some short values say.
+/// The evidence of some short values.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Seen {
-    /// A value is not a number.
+    /// `true` if a value is not a number.
     pub(super) no_number: bool,
     pub(super) not_as_r: bool,
-    /// Bit `n`: a value has `n` decimals; bit `16 + n`: and these end in a zero.
+    /// Bit `n`: a value has `n` decimals; bit `16 + n`: a value's `n` decimals end in a zero.
     decimals: u32,
     /// Bit `n`: a value has `n` digits before the point.
     pub(super) wholes: u32,
@@ -22,11 +22,11 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Takes a value of digits with at most one point among them, without a branch for each rule; `false` for all else.
+    /// Adds a value of digits with at most one point, with few branches. Returns `false` for all other values.
     #[inline(always)]
     pub(super) fn add(&mut self, text: &[u8], Padded { negative, bytes, word }: Padded) -> bool {
         let zero_first = text[text.len() - bytes] == b'0';
-        // The top bit of each byte that is no digit. No carry leaves a byte.
+        // The top bit of each byte that is not a digit. No carry leaves a byte.
         let others = (((word & repeat(0x7f)) + repeat(0x76)) | word) & repeat(0x80);
         if others == 0 {
             if bytes > 15 && word.swap_bytes() > HELD_MAX_DIGITS {
@@ -35,29 +35,29 @@ impl Seen {
             self.no_number |= zero_first & (negative | (bytes > 1));
             self.decimals |= 1;
             self.wholes |= 1 << bytes;
-            // A branch, as few values but 0 end in that many zeros. One of two conditions would be two.
+            // A branch, because few values but 0 end in that many zeros. Two conditions would be two branches.
             if (word >> 88) as u64 | u64::from(zero_first) == 0 {
                 self.not_as_r |= is_shorter_with_exponent(bytes, word);
             }
             return true;
         }
-        // Both halves in one: bits 6 of its bytes are the lower half's, bits 7 the upper one's.
+        // Both halves in one word: bits 6 of its bytes are from the lower half, bits 7 from the upper half.
         let others = (others as u64) >> 1 | (others >> 64) as u64;
         let lowest = others.trailing_zeros() as usize;
         let point = lowest / 8 + lowest % 2 * 8;
         if others & (others - 1) != 0 || text[text.len() + point - 16] != b'.' {
             return false;
         }
-        // Beside the point, 16 bytes have 15 digits.
+        // 16 bytes have 15 digits and the point.
         let decimals = 15 - point;
         let whole = bytes - 1 - decimals;
-        // A branch, as a column has either none of these or few.
+        // A branch, because a column has no such values or few.
         let minus_zero = negative & zero_first && word == ZERO[point];
         self.no_number |= (whole == 0) | (decimals == 0) | (zero_first & (whole > 1)) | minus_zero;
         let ends_in_zero = word >> 120 == 0;
         self.decimals |= (1 + (u32::from(ends_in_zero) << 16)) << decimals;
         self.wholes |= 1 << whole;
-        // Another, as few begin with that many.
+        // Another branch, because few values begin with that many zeros.
         let after = word & THREE_AFTER[point];
         if (after >> 64) as u64 | after as u64 | u64::from(!zero_first) == 0 {
             let (small, not_as_r) = small(decimals, word);
@@ -67,8 +67,8 @@ impl Seen {
         true
     }
 
-    /// As [`Seen::add`] for at most 8 bytes, in a third of the steps; `false` also for rare numbers, which that takes: those that end in three
-    /// zeros, and those that begin with them.
+    /// Adds a value of at most 8 bytes in a third of the steps of [`Seen::add`]. Returns `false` also for rare numbers that [`Seen::add`]
+    /// takes: those that begin with three zeros or end in them.
     #[inline(always)]
     pub(super) fn add_short(&mut self, Short { negative, bytes, word }: Short) -> bool {
         let zero_first = (word >> (64 - 8 * bytes)) as u8 == 0;
@@ -98,18 +98,18 @@ impl Seen {
         true
     }
 
-    /// Bit `n`: a value has `n` decimals.
+    /// Returns the counts of decimals. Bit `n`: a value has `n` decimals.
     pub(super) fn decimals(&self) -> u16 {
         self.decimals as u16
     }
 
-    /// Bit `n`: a value has `n` decimals, the last of which is a zero.
+    /// Returns the counts of decimals that end in a zero. Bit `n`: a value has `n` decimals, the last of which is a zero.
     pub(super) fn zeros(&self) -> u16 {
         (self.decimals >> 16) as u16
     }
 }
 
-/// Whether a whole number that ends in zeros is.
+/// Returns `true` if a whole number that ends in zeros is shorter with an exponent.
 #[cold]
 #[inline(never)]
 fn is_shorter_with_exponent(bytes: usize, word: u128) -> bool {
@@ -117,7 +117,7 @@ fn is_shorter_with_exponent(bytes: usize, word: u128) -> bool {
     zeros < bytes && Notation { digits: bytes - zeros, exponent: bytes as i32 - 1 }.is_shorter_with_exponent()
 }
 
-/// The exponent of ten, negated, of a number below 0.001, and whether it is shorter with it; 0 for 0.
+/// Returns the exponent of ten, negated, of a number below 0.001, and `true` if the number is shorter with the exponent. Returns 0 for 0.
 #[cold]
 #[inline(never)]
 fn small(decimals: usize, word: u128) -> (u16, bool) {
@@ -129,7 +129,7 @@ fn small(decimals: usize, word: u128) -> (u16, bool) {
     (small, small > 4 || fraction >> (8 * small) == 0)
 }
 
-/// The three bytes after a point of which at least four are, by its place; all bytes elsewhere.
+/// The masks of the three bytes after a point, by the place of the point. All bytes if less than four bytes follow the point.
 const THREE_AFTER: [u128; 16] = {
     let mut masks = [u128::MAX; 16];
     let mut point = 0;
@@ -140,7 +140,7 @@ const THREE_AFTER: [u128; 16] = {
     masks
 };
 
-/// [`Padded::word`] of a zero with a point, by the place of that.
+/// The [`Padded::word`] of a zero with a point, by the place of the point.
 const ZERO: [u128; 16] = {
     let mut zeros = [0; 16];
     let mut point = 0;

@@ -1,15 +1,15 @@
-//! A source whose rows are looked at on their way to the sink, to see that the types it was given by its first rows hold.
+//! A source whose rows are looked at on their way to the sink, to check the types that the first rows have suggested.
 //!
 //! ```text
 //!  Part::decode ──> batch ──> sink takes it ──> evidence of this part ──┐ when the part is done
 //!                                               evidence of all <───────┘ other than the guess: an error, all stop
 //! ```
 //!
-//! A guess that nothing speaks against costs a look at every value and a lock a part. One that is wrong stops the load,
-//! which can start again with better types. So does a value that the sink refuses, if only the guess makes it bad.
+//! A right guess costs a look at every value and a lock for each part. A wrong guess stops the load, which can start again with better
+//! types. So does a value that the sink refuses only because of the guess.
 //!
-//! Invariant: if all parts were decoded without error, each guess is what [`Evidence`] concludes of all values (or INTEGER or REAL, where
-//! all are known to be numbers).
+//! Invariant: if all parts were decoded without error, each guess is the type that [`Evidence`] concludes from all values (or INTEGER or
+//! REAL, if the values are known to be numbers).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,20 +21,20 @@ use sqluice_core::source::{BadRow, Part, Refused, Sink, Source};
 
 use super::{Evidence, Inferred, see_all};
 
-/// A column whose type is a guess.
+/// A column with a guessed type.
 #[derive(Clone, Copy, Debug)]
 pub struct Watched {
-    /// Its index in the batches.
+    /// The index of the column in the batches.
     pub column: usize,
-    /// What the load takes it for.
+    /// The type that the load uses.
     pub guess: Inferred,
-    /// What led to the guess.
+    /// The evidence for the guess.
     pub evidence: Evidence,
-    /// Its values are numbers, however they are written.
+    /// `true` if the values are numbers, however they are written.
     pub is_number: bool,
 }
 
-/// Watches over guesses; clones share what they know.
+/// The watch over guessed types. Clones share their evidence.
 #[derive(Clone, Debug)]
 pub struct Watch(Arc<Shared>);
 
@@ -52,7 +52,7 @@ struct Guess {
 }
 
 impl Guess {
-    /// What the guess should be.
+    /// Returns the type that the evidence shows.
     fn by(&self, evidence: &Evidence) -> Inferred {
         if self.is_number { evidence.conclude_number() } else { evidence.conclude() }
     }
@@ -60,14 +60,14 @@ impl Guess {
 
 #[derive(Debug)]
 struct Seen {
-    /// One for each watched column.
+    /// The evidence of each watched column.
     evidence: Vec<Evidence>,
-    /// Which of them, the first to be found, is of another type.
+    /// The index of the first watched column whose guess was found to be wrong.
     broken: Option<usize>,
 }
 
 impl Watch {
-    /// Over some columns.
+    /// Creates a watch over some columns.
     pub fn new(watched: &[Watched]) -> Watch {
         let evidence = watched.iter().map(|watched| watched.evidence).collect();
         Watch(Arc::new(Shared {
@@ -80,17 +80,17 @@ impl Watch {
         }))
     }
 
-    /// The same rows, watched.
+    /// Returns the source with its rows watched.
     pub fn over<'a>(&self, source: Box<dyn Source + 'a>) -> Box<dyn Source + 'a> {
         Box::new(WatchedSource { source, watch: self.clone() })
     }
 
-    /// Whether a guess was wrong: whatever the load said, its types are not those of the values.
+    /// Returns `true` if a guess was wrong: the types of the load are not the types of the values, whatever error the load returned.
     pub fn broken(&self) -> bool {
         self.seen().broken.is_some()
     }
 
-    /// What is known by now, for each watched column.
+    /// Returns the evidence so far, for each watched column.
     pub fn evidence(&self) -> Vec<Evidence> {
         self.seen().evidence.clone()
     }
@@ -99,14 +99,14 @@ impl Watch {
         self.0.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known, as the start for a part, as long as all guesses hold.
+    /// Returns the evidence so far, as the start for a part; an error if a guess is wrong.
     fn begin(&self) -> Result<Vec<Evidence>> {
         let seen = self.seen();
         self.check(&seen)?;
         Ok(seen.evidence.clone())
     }
 
-    /// Adds what a part has shown.
+    /// Adds the evidence of a part.
     fn end(&self, evidence: &[Evidence]) -> Result<()> {
         let mut seen = self.seen();
         let Seen { evidence: all, broken } = &mut *seen;
@@ -131,7 +131,7 @@ impl Watch {
     }
 }
 
-/// A source under watch.
+/// A watched source.
 struct WatchedSource<'a> {
     source: Box<dyn Source + 'a>,
     watch: Watch,
@@ -145,7 +145,7 @@ impl Source for WatchedSource<'_> {
             let (evidence, typed) = (watch.begin()?, part.is_typed());
             let mut watching = Watching { sink, watch: &watch, evidence, typed };
             let decoded = part.decode(&mut watching);
-            // A value that was refused may be good for the right type.
+            // A value that was refused may be valid in a column of the right type.
             let Watching { evidence, .. } = watching;
             watch.end(&evidence)?;
             decoded
@@ -157,7 +157,7 @@ impl Source for WatchedSource<'_> {
     }
 }
 
-/// The sink of a part under watch.
+/// The sink of a watched part.
 struct Watching<'a> {
     sink: &'a mut dyn Sink,
     watch: &'a Watch,
@@ -167,7 +167,7 @@ struct Watching<'a> {
 
 impl Sink for Watching<'_> {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
-        // Of a refused batch, only the values to blame count: the batch is given again without them.
+        // Only the refused values of a refused batch count: the batch is given again without them.
         self.sink.rows(batch).inspect_err(|refused| match refused {
             Refused::Rows(rows) => rows.iter().for_each(|row| self.blame(batch, row.row, row.column)),
             Refused::Stop { at, .. } => at.iter().for_each(|&(row, column)| self.blame(batch, row, column)),

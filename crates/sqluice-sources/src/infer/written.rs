@@ -1,10 +1,10 @@
-//! Numbers as they are written, where a look at 16 bytes does not do: long ones, and those with an exponent.
+//! Numbers in text that [`Seen`](super::short::Seen) does not take: long ones, and numbers with an exponent.
 //!
 //! ```text
 //!  [-] whole [. fraction] [e|E [+|-] digits]        whole is 0 or begins with 1 to 9; before an exponent it is one digit
 //! ```
 //!
-//! What [`Printer`]s print such a number so is found by printing the float that SQLite stores for it.
+//! The [`Printer`]s that print a number in this way are found by printing the float that SQLite stores for the number.
 
 use std::fmt::Write;
 
@@ -13,22 +13,22 @@ use sqluice_core::affinity::{Affinity, text_to_number};
 use super::printers::{Notation, Printer, Printers, Style, Styles};
 use sqluice_format::value::Value;
 
-/// Significant digits that every float keeps.
+/// The number of significant digits that every float keeps.
 const DIGITS_MAX: usize = 15;
 
-/// Significant digits that tell every float from its neighbours.
+/// The number of significant digits that distinguish every float from its neighbours.
 const FLOAT_DIGITS_MAX: usize = 17;
 
-/// Digits behind the point that the exact decimal of a float has at most, with an exponent.
+/// The largest number of digits behind the point in the exact decimal of a float, with an exponent.
 const EXACT_DIGITS_MAX: usize = 770;
 
-/// Decimals with which SQLite's arithmetic, 96 bits of a power of ten, can't but round as it should.
+/// The largest number of decimals for which SQLite's arithmetic, with 96 bits for a power of ten, is proven to round correctly.
 const DECIMALS_PROVEN: usize = 17;
 
-/// Decimals of a REAL at most.
+/// The largest number of decimals of a REAL.
 const DECIMALS_MAX: usize = 300;
 
-/// A number, in its parts.
+/// The parts of a number.
 #[derive(Clone, Copy)]
 pub(super) struct Written<'a> {
     text: &'a str,
@@ -42,14 +42,14 @@ pub(super) struct Written<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Exponent<'a> {
     capital: bool,
-    /// The sign, if one is written.
+    /// The sign, if one is written: `true` for a plus.
     sign: Option<bool>,
     digits: &'a str,
     pub(super) value: i32,
 }
 
 impl<'a> Written<'a> {
-    /// The number, if the text is one that some printer prints; zero has no sign and no exponent but 0.
+    /// Parses a number, if some printer prints the text. Zero has no sign and no exponent but 0.
     pub(super) fn read(text: &'a [u8]) -> Option<Written<'a>> {
         let text = str::from_utf8(text).ok()?;
         let unsigned = text.strip_prefix('-').unwrap_or(text);
@@ -88,18 +88,18 @@ impl<'a> Written<'a> {
         self.fraction.map_or(0, str::len)
     }
 
-    /// Whether it is a 64-bit integer.
+    /// Returns `true` if the number is a 64-bit integer.
     pub(super) fn is_integer(&self) -> bool {
         self.fraction.is_none() && self.exponent.is_none() && self.text.parse::<i64>().is_ok()
     }
 
-    /// Zeros between the point and the first other digit of a number below 1.
+    /// Returns the number of zeros between the point and the first other digit of a number below 1.
     pub(super) fn zeros_after_point(&self) -> Option<usize> {
         let fraction = self.fraction.filter(|_| self.whole == "0" && self.exponent.is_none())?;
         fraction.bytes().position(|digit| digit != b'0')
     }
 
-    /// Its notation, unless it is zero, which has no exponent of its own.
+    /// Returns the notation of the number; `None` for zero, which has no exponent of its own.
     pub(super) fn notation(&self) -> Option<Notation> {
         let leading = self.digits().take_while(|&digit| digit == b'0').count();
         let significant = self.digits().skip(leading).count();
@@ -111,13 +111,13 @@ impl<'a> Written<'a> {
         (significant > 0).then_some(Notation { digits: significant - trailing, exponent })
     }
 
-    /// The styles of exponents that its own has; all, if it has none.
+    /// Returns the styles of exponents that the number's exponent fits; all styles if the number has no exponent.
     pub(super) fn styles(&self) -> Styles {
         self.exponent.map_or(Styles::ALL, |exponent| exponent.styles())
     }
 
-    /// Which of `printers` print the float that SQLite stores just so, as far as the digits are concerned; `None` if it is not
-    /// stored as a finite float near the number.
+    /// Returns the printers among `printers` that print the digits of the number from the float that SQLite stores. Returns `None` if
+    /// SQLite stores no finite float near the number.
     pub(super) fn printers(&self, printers: Printers) -> Option<Printers> {
         let significant = self.digits().skip_while(|&digit| digit == b'0').count();
         if significant <= DIGITS_MAX && self.decimals() <= DECIMALS_PROVEN && self.exponent.is_none() {
@@ -146,7 +146,7 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// Returns `true` if its digits are the fewest that read as `real`, or at most 17 that `real` has, without zeros at their end.
+    /// Returns `true` if the digits are the fewest that read as `real`, or `real` rounded to at most 17 digits, without zeros at the end.
     fn is_shortest(&self, real: f64) -> bool {
         let Some(notation) = self.notation() else { return real == 0.0 };
         if notation.digits > FLOAT_DIGITS_MAX {
@@ -157,7 +157,8 @@ impl<'a> Written<'a> {
         is_fewest || (notation.digits > DIGITS_MAX && self.is_rounded(notation, real))
     }
 
-    /// Returns `true` if `real` rounded to as many digits is printed so. Halfway between two decimals, printers take either.
+    /// Returns `true` if `real`, rounded to the same number of digits, prints as the number. Halfway between two decimals, printers take
+    /// either.
     #[cold]
     fn is_rounded(&self, notation: Notation, real: f64) -> bool {
         if self.has_digits(notation, &format!("{real:.*e}", notation.digits - 1)) {
@@ -180,7 +181,7 @@ impl<'a> Written<'a> {
             && (written.clone().eq(down) || written.eq(up().bytes()))
     }
 
-    /// Returns `true` if a float that is printed with an exponent has these digits.
+    /// Returns `true` if the float `printed` with an exponent has the digits of the number.
     fn has_digits(&self, Notation { digits, exponent }: Notation, printed: &str) -> bool {
         let Some((mantissa, power)) = printed.split_once('e') else { return false };
         let printed = mantissa.bytes().filter(u8::is_ascii_digit);
@@ -188,7 +189,7 @@ impl<'a> Written<'a> {
             && printed.eq(self.digits().skip_while(|&digit| digit == b'0').take(digits))
     }
 
-    /// Whether `real`, with as many decimals, is printed so.
+    /// Returns `true` if `real`, printed with the same number of decimals, is the text.
     fn is_exact(&self, real: f64) -> bool {
         if self.fraction.is_none()
             && let Ok(int) = self.text.parse::<i64>()
@@ -198,7 +199,7 @@ impl<'a> Written<'a> {
         format!("{real:.*}", self.decimals()) == self.text
     }
 
-    /// Whether `real`, with an exponent and as many decimals, is printed so.
+    /// Returns `true` if `real`, printed with an exponent and the same number of decimals, is the text.
     fn is_scientific(&self, real: f64) -> bool {
         let Some(exponent) = self.exponent else { return false };
         let printed = format!("{real:.*e}", self.decimals());
@@ -210,7 +211,7 @@ impl<'a> Written<'a> {
 }
 
 impl<'a> Exponent<'a> {
-    /// Of text that begins with its letter.
+    /// Parses an exponent that begins with its letter.
     fn read(text: &'a str) -> Option<Exponent<'a>> {
         let capital = text.starts_with('E');
         let (sign, digits) = match text.as_bytes()[1..].first()? {
@@ -247,7 +248,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Text of a float, without an allocation.
+/// The text of a float, without an allocation.
 #[derive(Default)]
 struct Short {
     bytes: [u8; 32],

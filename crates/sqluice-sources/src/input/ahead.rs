@@ -7,8 +7,8 @@
 //!              empty blocks
 //! ```
 //!
-//! The thread ends with its input, or when it notices that the [`Ahead`] is gone: at once if it waits for an empty block. If
-//! it is in a read of a pipe that gives nothing, it stays there until the pipe gives something or ends, and no other thread waits for it.
+//! The thread ends with its input, or when it notices that the [`Ahead`] is dropped. A thread that waits for an empty block notices at
+//! once. A thread that reads from a silent pipe stays there until the pipe gives bytes or ends; no other thread waits for it.
 
 use std::io::{self, Read};
 use std::thread;
@@ -18,47 +18,47 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use sqluice_core::progress::Cancel;
 
-/// How many blocks there are.
+/// The number of blocks.
 const BLOCKS: usize = 4;
 
-/// How much is read at once: a block stays in the second-level cache from one thread to the other.
+/// The number of bytes of a block: a block stays in the second-level cache from one thread to the other.
 pub(super) const BLOCK_BYTES: usize = 256 << 10;
 
-/// How long a wait goes on without looking whether it should.
+/// The longest wait between two checks for cancellation.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// What was read.
+/// The result of a read.
 enum Message {
     Block(Block),
     End,
     Failed(io::Error),
 }
 
-/// The first `len` bytes of it.
+/// A block whose first `len` bytes are filled.
 struct Block {
     bytes: Box<[u8]>,
     len: usize,
 }
 
-/// A reader that another thread reads ahead of.
+/// A reader whose input another thread reads ahead.
 pub(super) struct Ahead {
     full: Receiver<Message>,
     empty: Sender<Box<[u8]>>,
     block: Option<Block>,
-    /// How much of the block is given away.
+    /// The number of bytes of the block that are given away.
     at: usize,
     ended: bool,
     cancel: Cancel,
 }
 
 impl Ahead {
-    /// Begins to read, in blocks of up to `block_bytes`.
+    /// Starts the thread, which reads blocks of up to `block_bytes`.
     pub(super) fn start(
         input: impl Read + Send + 'static,
         block_bytes: usize,
         cancel: Cancel,
     ) -> io::Result<Ahead> {
-        // One place more, for the end.
+        // The end takes one place more.
         let (give_full, full) = bounded(BLOCKS + 1);
         let (empty, take_empty) = bounded(BLOCKS);
         for _ in 0..BLOCKS {
@@ -70,14 +70,14 @@ impl Ahead {
         Ok(Ahead { full, empty, block: None, at: 0, ended: false, cancel })
     }
 
-    /// Waits for what the thread has read.
+    /// Waits for the next result of the thread.
     fn receive(&self) -> io::Result<Message> {
         loop {
             self.cancel.check()?;
             match self.full.recv_timeout(PATIENCE) {
                 Ok(message) => return Ok(message),
                 Err(RecvTimeoutError::Timeout) => {}
-                // After an error, or because it panicked: that is no end.
+                // The thread has ended after an error or a panic: this is not the end of the input.
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(io::Error::other("the thread that reads ahead is gone"));
                 }
@@ -113,7 +113,7 @@ impl Read for Ahead {
     }
 }
 
-/// What the thread does.
+/// Reads the input to its end: the thread's function.
 fn read_ahead(mut input: impl Read, empty: &Receiver<Box<[u8]>>, full: &Sender<Message>) {
     while let Ok(mut bytes) = empty.recv() {
         let message = match input.read(&mut bytes) {

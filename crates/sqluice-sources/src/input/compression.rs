@@ -1,13 +1,13 @@
-//! What an input is compressed with, and its decompression.
+//! The compression of an input, and its decompression.
 //!
 //! | first bytes | what | |
 //! |---|---|---|
 //! | `1f 8b` | gzip | members one after another are one stream; then zeros may follow, as tapes have them |
 //! | `28 b5 2f fd`, or `5? 2a 4d 18` to be skipped | zstd | frames one after another are one stream |
-//! | those of bzip2, xz, ZIP and others | | an error that names the format (`foreign`) |
+//! | the signatures of bzip2, xz, ZIP and others | | an error that names the format (`foreign`) |
 //!
-//! Invariant: data that ends too early, is damaged, or is followed by something else is an error. What was decompressed
-//! before it is given first.
+//! Invariant: data that ends too early, is damaged, or is followed by other data is an error. The bytes decompressed before the error are
+//! given first.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
@@ -20,27 +20,27 @@ use sqluice_core::error::{Error, Place};
 use super::STANDARD_INPUT;
 use super::peek::Peek;
 
-/// How much compressed data is read at once.
+/// The number of compressed bytes that are read at once.
 const RAW_BYTES: usize = 128 << 10;
 
-/// The places in the text at which members of a gzip file or frames of a zstd file begin, but for the first. A place is known once the text
-/// before it is read.
+/// The offsets in the text at which members of a gzip file or frames of a zstd file begin, except the first. An offset is known once the
+/// text before it is read.
 #[derive(Clone, Debug, Default)]
 pub struct MemberStarts(Arc<Mutex<Vec<u64>>>);
 
 impl MemberStarts {
-    /// Adds the byte at which a member begins: after all others.
+    /// Adds the offset of a member, which is larger than all others.
     pub(crate) fn add(&self, byte: u64) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(byte);
     }
 
-    /// Returns `true` if a member begins at a byte.
+    /// Returns `true` if a member begins at the given offset.
     pub(crate) fn contains(&self, byte: u64) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).binary_search(&byte).is_ok()
     }
 }
 
-/// What an input is compressed with.
+/// The compression of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compression {
@@ -60,7 +60,7 @@ impl fmt::Display for Compression {
 }
 
 impl Compression {
-    /// What an input that begins with `head` is compressed with.
+    /// Returns the compression of an input that begins with `head`; `None`: the input is not compressed.
     pub(super) fn of_data(head: &[u8]) -> Option<Compression> {
         match head {
             [0x1f, 0x8b, ..] => Some(Compression::Gzip),
@@ -79,8 +79,7 @@ impl Compression {
         })
     }
 
-    /// Decompresses `input`, which messages call `name`.
-    /// Adds to `starts` where members begin that follow the first.
+    /// Decompresses `input`, which messages call `name`. Adds the offsets of all members but the first to `starts`.
     pub(super) fn decompress<'a>(
         self,
         input: Peek<'a>,
@@ -94,13 +93,13 @@ impl Compression {
     }
 }
 
-/// A hint: another program decompresses the file.
+/// Returns a hint to decompress the file with another program.
 fn by_pipe(command: &str, name: &Path) -> String {
     let file = if name == Path::new(STANDARD_INPUT) { "FILE".to_owned() } else { name.display().to_string() };
     format!("decompress it first: {command} {file}")
 }
 
-/// Decompressed data, with errors that say what is wrong with it.
+/// Decompressed data, with errors that name the fault of the compressed data.
 pub(super) struct Decompress<'a> {
     inner: Box<dyn Read + Send + 'a>,
     compression: Compression,
@@ -108,7 +107,7 @@ pub(super) struct Decompress<'a> {
 }
 
 impl Decompress<'_> {
-    /// An error that is not the engine's own is the decompressor's.
+    /// Turns an error of the decompressor into an error of the engine. An error of the engine stays as it is.
     fn explain(&self, error: io::Error) -> Error {
         let what = self.compression;
         let error = match error.downcast::<Error>() {
@@ -118,7 +117,7 @@ impl Decompress<'_> {
         let failed = if error.kind() == ErrorKind::UnexpectedEof {
             Error::input(format!("the {what} data ends too early"))
                 .hint("was the file copied or written to its end?")
-        // The crate hands on nothing but the words of the library.
+        // The crate gives no error codes, only the words of the library.
         } else if error.to_string().contains("too much memory") {
             Error::input(format!("the {what} data needs more than 128 MiB of memory to decompress"))
                 .hint(by_pipe("zstd -dc -M2048MB", &self.name))
@@ -159,19 +158,19 @@ impl<R: BufRead> Read for Member<R> {
     }
 }
 
-/// Reads all members of a file. (The multi-member decoder of flate2 takes no padding for what it is.)
+/// A reader of all members of a file. The multi-member decoder of flate2 is not used: it does not recognise padding.
 struct Members<R: BufRead> {
-    /// `None` after the last.
+    /// The member that is being read; `None` after the last member.
     member: Option<Member<R>>,
     compression: Compression,
     name: PathBuf,
-    /// Bytes that were decompressed.
+    /// The number of bytes that were decompressed.
     given: u64,
     starts: MemberStarts,
 }
 
 impl<R: BufRead> Members<R> {
-    /// Goes on after a member.
+    /// Begins the next member, if one follows.
     fn next(&mut self, mut input: R) -> io::Result<()> {
         let next = input.fill_buf()?.first().copied();
         match (self.compression, next) {
@@ -185,7 +184,7 @@ impl<R: BufRead> Members<R> {
         }
     }
 
-    /// Reads zeros to the end.
+    /// Reads padding of zeros to the end.
     fn padding(&self, mut input: R) -> io::Result<()> {
         loop {
             let bytes = input.fill_buf()?;

@@ -1,4 +1,4 @@
-//! Raw bytes become text: what they are is looked up, and the layers that this takes are put on top.
+//! Raw bytes become text: the first bytes show the compression and the encoding, and a layer is added for each.
 
 use std::io::Read;
 use std::path::Path;
@@ -16,16 +16,16 @@ pub(super) struct Decoded<'a> {
     pub(super) reader: Box<dyn Read + Send + 'a>,
     pub(super) compression: Option<Compression>,
     pub(super) encoding: Option<Encoding>,
-    /// Where members of the compressed data begin, if the text is in UTF-8.
+    /// The offsets of the members of the compressed data, if the text is in UTF-8.
     pub(super) member_starts: MemberStarts,
 }
 
 impl<'a> Decoded<'a> {
-    /// The text of what `raw` reads, which messages call `name`. All work is done on the thread that reads it, which also gets the faults
-    /// of the content.
+    /// Opens the text of `raw`, which messages call `name`. Everything is decoded on the thread that reads the text; faults of the content
+    /// are errors of its reads.
     ///
     /// # Errors
-    /// When nothing can be read, or it has a format that is not read here.
+    /// If nothing can be read, or the format is not supported.
     pub(super) fn new(
         raw: Box<dyn Read + Send + 'a>,
         name: &Path,

@@ -7,10 +7,10 @@ use encoding_rs::{Decoder, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use sqluice_core::error::{Error, Result};
 
-/// The number of bytes that show the encoding of text without a mark.
+/// The number of bytes that show the encoding of text without a byte order mark.
 pub(super) const HEAD_BYTES: usize = 10;
 
-/// The longest mark, in bytes, that says how to decode. (That of UTF-8 says nothing new; the parsers skip it.)
+/// The length in bytes of the longest byte order mark that decides the encoding. The mark of UTF-8 does not: parsers skip it.
 const MARK_BYTES_MAX: usize = 2;
 
 /// An encoding of the [WHATWG standard](https://encoding.spec.whatwg.org/#names-and-labels), made from one of its labels:
@@ -18,18 +18,18 @@ const MARK_BYTES_MAX: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding {
     encoding: &'static encoding_rs::Encoding,
-    /// `utf-16` alone does not give the byte order: a byte order mark may.
+    /// `true` for `utf-16`, whose byte order a byte order mark may give.
     order_by_mark: bool,
 }
 
 impl Encoding {
-    /// Its name in the standard, where `latin1` is only another label of windows-1252.
+    /// Returns the name of the encoding in the standard: `latin1` is a label of windows-1252.
     pub fn name(&self) -> &'static str {
         self.encoding.name()
     }
 
-    /// How a text that begins with `head` must be decoded when `asked` for an encoding; and how many bytes the mark has,
-    /// which is no part of the text. `None`: the text is taken as it is.
+    /// Returns the encoding of a text that begins with `head`, and the number of bytes of its byte order mark, which is no part of the
+    /// text. `asked` is the encoding that the user names. An encoding of `None` means that the text is UTF-8 and needs no decoding.
     pub(super) fn of_text(asked: Option<Encoding>, head: &[u8]) -> (Option<Encoding>, usize) {
         let marked = match head {
             [0xff, 0xfe, ..] => Some(UTF_16LE),
@@ -50,13 +50,13 @@ impl Encoding {
         (Some(Encoding { encoding, order_by_mark: false }), mark_bytes)
     }
 
-    /// A decoder of text without a mark.
+    /// Returns a decoder of text without a byte order mark.
     pub(super) fn decoder(&self) -> Decoder {
         self.encoding.new_decoder_without_bom_handling()
     }
 }
 
-/// The UTF-16 of text without a mark, whose first characters are ASCII.
+/// Returns the UTF-16 encoding of text without a byte order mark whose first characters are ASCII.
 fn utf_16_of(head: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     let is_ascii = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n');
     let units = head.as_chunks::<2>().0;
@@ -74,12 +74,12 @@ fn utf_16_of(head: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     }
 }
 
-/// Returns the name of an encoding in which text that is no UTF-8 makes sense, for a hint.
+/// Returns the name of an encoding in which text that is not UTF-8 makes sense, for a hint.
 pub fn likely(text: &[u8]) -> Option<&'static str> {
     const SIGNS: &str = "€–—‘’“”„…°§«»©®²³´·¿¡ºª\u{a0}";
     let (decoded, _) = WINDOWS_1252.decode_without_bom_handling(text);
     let is_likely = |character: char| character.is_alphabetic() || SIGNS.contains(character);
-    // Texts of Western Europe have no longer runs of such letters; those in other encodings do.
+    // Texts of Western Europe have no longer runs of such letters; texts in other encodings do.
     let runs = decoded.split(|character: char| character.is_ascii());
     let all = runs.clone().all(|run| run.chars().count() <= 2 && run.chars().all(is_likely));
     all.then_some("windows-1252")

@@ -1,14 +1,14 @@
-//! An input that is not open yet: it can be looked at first, and most can be read many times.
+//! An input that is not open yet: a sample of it can be taken first, and most inputs can be read many times.
 //!
 //! | where it is | read how often |
 //! |---|---|
 //! | a regular file, also as standard input | as often as one likes |
-//! | a URL whose server gives ranges | as often as one likes, as long as it does not change |
+//! | a URL whose server supports ranges | as often as one likes, as long as the file does not change |
 //! | a URL of another server | once |
-//! | a pipe, a terminal | once: what a sample took of it is kept and given first |
+//! | a pipe, a terminal | once: the bytes of a sample are kept and given first |
 //! | a pipe that was spooled | as often as one likes, from a temporary file that has no name |
 //!
-//! Spooled is what lies there, before decompression: the smaller of the two, and the bytes that progress counts.
+//! Spooling copies the bytes before decompression: they are fewer, and progress counts them.
 
 use std::fs::{self, File};
 use std::io::{self, Cursor, Read, Seek, Write};
@@ -28,35 +28,35 @@ use super::decoded::Decoded;
 use super::raw::{OpenedLater, Positioned, Raw};
 use super::{Compression, Encoding, Input, InputOptions, STANDARD_INPUT};
 
-/// How much of a regular file a sample keeps for the next one, in bytes of text.
+/// The number of bytes of text that a sample of a regular file keeps for the next sample.
 const KEPT_BYTES: usize = 64 << 10;
 
-/// An input that can be looked at and opened.
+/// An input from which samples can be taken, and which can be opened.
 pub struct InputFile {
     name: PathBuf,
     options: InputOptions,
     place: FileAt,
-    /// What the last sample has read of a regular file: the next one is often of the same bytes.
+    /// The last sample of a regular file: the next one often has the same bytes.
     kept: Option<Sample>,
 }
 
-/// Where an input is.
+/// The place of an input.
 enum FileAt {
     /// A regular file.
     Path(PathBuf),
-    /// A regular file that is open, from `start` on.
+    /// A regular file that is open. The input begins at `start`.
     Open { file: Arc<File>, start: u64, bytes: u64 },
-    /// Behind a URL; ranges of it can be read.
+    /// A file behind a URL whose server supports ranges.
     Remote(Arc<dyn RemoteFile>),
-    /// What can be read only once.
+    /// An input that can be read only once.
     Stream(Stream),
 }
 
-/// A pipe or the like.
+/// A pipe, a terminal, or the response of a server without ranges.
 struct Stream {
-    /// What was taken for samples.
+    /// The bytes that were read for samples.
     head: Vec<u8>,
-    /// `None` once it was opened.
+    /// The bytes after `head`; `None`: the input was opened.
     rest: Option<Ahead>,
     bytes_read: Arc<AtomicU64>,
 }
@@ -64,19 +64,20 @@ struct Stream {
 /// The beginning of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// As much as was asked for, or a little more, up to any byte; less if the text ends, or can't be decoded further.
+    /// The text: the requested number of bytes or one more, even if this cuts a character. Less if the text ends or can't be decoded
+    /// further.
     pub text: Vec<u8>,
-    /// This is all of it, without a fault.
+    /// `true` if the sample is the whole text and no error ended it.
     pub whole: bool,
-    /// It lies in the file as it is here, neither compressed nor in another encoding.
+    /// `true` if the text has the bytes of the file, neither decompressed nor transcoded.
     pub plain: bool,
-    /// What it was compressed with.
+    /// The compression of the file.
     pub compression: Option<Compression>,
-    /// What it was transcoded from.
+    /// The encoding of the file, if it was transcoded.
     pub encoding: Option<Encoding>,
 }
 
-/// Bytes as they lie, and what is known about them.
+/// The raw bytes of an input, their total number and the number that was read.
 struct Bytes {
     reader: Box<dyn Read + Send>,
     bytes: Option<u64>,
@@ -84,10 +85,10 @@ struct Bytes {
 }
 
 impl InputFile {
-    /// The input at `path`, or standard input if that is `-`. A pipe is opened by the thread that reads it.
+    /// Creates the input at `path`; `-` is standard input. A pipe is opened by the thread that reads it.
     ///
     /// # Errors
-    /// When there is nothing that can be read, or it is a folder.
+    /// If nothing can be read at `path`, or it is a folder.
     pub fn new(path: &Path, options: InputOptions) -> Result<InputFile> {
         if path == Path::new("-") {
             let file = streams::standard_input();
@@ -106,10 +107,10 @@ impl InputFile {
         Ok(InputFile { name: path.to_owned(), options, place, kept: None })
     }
 
-    /// An input that is open already, from where it stands.
+    /// Creates an input of an open file, from the file's current position.
     ///
     /// # Errors
-    /// When it is a folder, or nothing can be found out about it.
+    /// If the file is a folder, or its properties can't be read.
     pub fn of_open(mut file: File, name: PathBuf, options: InputOptions) -> Result<InputFile> {
         let place = match streams::kind(&file).map_err(|error| Error::read(&name, error))? {
             streams::Stream::Folder => return Err(is_folder(&name)),
@@ -122,10 +123,10 @@ impl InputFile {
         Ok(InputFile { name, options, place, kept: None })
     }
 
-    /// A file behind a URL, from its start.
+    /// Creates an input of a file behind a URL, from its start.
     ///
     /// # Errors
-    /// When it can't be read.
+    /// If the file can't be read.
     pub fn of_remote(remote: Arc<dyn RemoteFile>, options: InputOptions) -> Result<InputFile> {
         let name = remote.name().to_owned();
         let place = match remote.has_ranges() {
@@ -135,7 +136,7 @@ impl InputFile {
         Ok(InputFile { name, options, place, kept: None })
     }
 
-    /// The file behind a URL that it is, if ranges of it can be read.
+    /// Returns the file behind a URL, if the server supports ranges.
     pub fn remote(&self) -> Option<&Arc<dyn RemoteFile>> {
         match &self.place {
             FileAt::Remote(remote) => Some(remote),
@@ -143,12 +144,12 @@ impl InputFile {
         }
     }
 
-    /// As the user named it, or `standard input`; a URL without credentials.
+    /// Returns the name as the user gives it, or `standard input`; the name of a URL has no credentials.
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// How many bytes it has where it lies, compressed or not, if that is known now.
+    /// Returns the number of raw bytes, compressed or not, if it is known now.
     pub fn bytes(&self) -> Option<u64> {
         match &self.place {
             FileAt::Path(path) => fs::metadata(path).ok().map(|about| about.len()),
@@ -158,29 +159,29 @@ impl InputFile {
         }
     }
 
-    /// Whether it can be opened more than once.
+    /// Returns `true` if the input can be opened more than once.
     pub fn can_reopen(&self) -> bool {
         !matches!(self.place, FileAt::Stream(_))
     }
 
-    /// The first `bytes` bytes of the text. Nothing is consumed: opening the input afterwards still gives all of it.
+    /// Returns the first `bytes` bytes of the text. Nothing is consumed: opening the input afterwards still gives all of it.
     ///
     /// # Errors
-    /// When it can't be read, or is compressed in a way that is not read here. A fault of the content is not an error yet: it is reported
-    /// when the content is read.
+    /// If the input can't be read, or its format is not supported. A fault of the content is not an error yet: it is reported when the
+    /// content is read.
     pub fn sample(&mut self, bytes: usize) -> Result<Sample> {
         let FileAt::Stream(stream) = &mut self.place else { return self.sample_of_file(bytes) };
         let mut failed = false;
         let raw = Box::new(stream.replay(&self.name, &mut failed)?);
         let (sample, error) = beginning(Decoded::new(raw, &self.name, self.options.encoding)?, bytes);
         match error {
-            // A pipe does not fail twice: who reads it later would not learn of it.
+            // A pipe does not fail twice, so a later reader would not learn of the error.
             Some(error) if failed => Err(Error::from_read(&self.name, error)),
             _ => Ok(sample),
         }
     }
 
-    /// The beginning of what can be read many times. A short file is read once, however often it is asked for.
+    /// Takes a sample of an input that can be read many times. A short file is read once for all its samples.
     fn sample_of_file(&mut self, bytes: usize) -> Result<Sample> {
         let suffices = |kept: &Sample| kept.whole || kept.text.len() > bytes;
         let kept = match self.kept.take().filter(suffices) {
@@ -203,15 +204,15 @@ impl InputFile {
         Ok(sample)
     }
 
-    /// Drops what samples have kept in memory.
+    /// Frees the sample that is kept.
     pub fn forget_sample(&mut self) {
         self.kept = None;
     }
 
-    /// Opens it. What can be read only once can be opened only once.
+    /// Opens the input. An input that can be read only once can be opened only once.
     ///
     /// # Errors
-    /// When it can't be read, or is compressed in a way that is not read here.
+    /// If the input can't be read, or its format is not supported.
     pub fn open(&mut self) -> Result<Input> {
         let Bytes { reader, bytes, bytes_read } = self.take_bytes()?;
         let Decoded { reader, compression, encoding, member_starts } =
@@ -225,11 +226,11 @@ impl InputFile {
         Ok(input)
     }
 
-    /// Copies what can be read only once to a temporary file in `folder`, so that it can be opened many times; what can
-    /// be opened many times is left as it is. Progress counts the bytes; the caller names the phase.
+    /// Copies an input that can be read only once to a temporary file in `folder`, so that it can be opened many times. Other inputs stay
+    /// as they are. Progress counts the bytes; the caller names the phase.
     ///
     /// # Errors
-    /// When it can't be read, or the copy can't be written.
+    /// If the input can't be read, or the copy can't be written.
     pub fn spool(&mut self, folder: &Path, progress: &dyn Progress) -> Result<()> {
         if self.can_reopen() {
             return Ok(());
@@ -237,7 +238,7 @@ impl InputFile {
         self.keep(folder, progress)
     }
 
-    /// Copies what is no file of this machine to a temporary file in `folder`, so that it can be read anywhere.
+    /// Copies an input that is not a local file to a temporary file in `folder`, so that it can be read at any offset.
     ///
     /// # Errors
     /// As [`InputFile::spool`].
@@ -252,7 +253,7 @@ impl InputFile {
         Ok(())
     }
 
-    /// Replaces a compressed input by a temporary file in `folder`, which has what was compressed. Other inputs stay as they are.
+    /// Replaces a compressed input by a temporary file in `folder` with the decompressed bytes. Other inputs stay as they are.
     ///
     /// # Errors
     /// If the input can't be read or the temporary file can't be written.
@@ -268,10 +269,11 @@ impl InputFile {
         Ok(())
     }
 
-    /// The file that it is, from which byte on, and how many bytes it has there. All can be read anywhere, by many.
+    /// Returns the file of the input, the offset at which the input begins, and its number of bytes. Any thread can read the file at any
+    /// offset.
     ///
     /// # Errors
-    /// When it can't be opened, or can be read only once.
+    /// If the file can't be opened, or the input is not a local file.
     pub fn file(&self) -> Result<(Arc<File>, u64, u64)> {
         match &self.place {
             FileAt::Open { file, start, bytes } => Ok((Arc::clone(file), *start, *bytes)),
@@ -285,7 +287,7 @@ impl InputFile {
         }
     }
 
-    /// All bytes as they lie. Those of a stream are taken.
+    /// Opens the raw bytes. The bytes of a stream are taken.
     fn take_bytes(&mut self) -> Result<Bytes> {
         let unreadable = |error| Error::read(&self.name, error);
         let (file, start, bytes) = match &mut self.place {
@@ -324,14 +326,14 @@ impl Stream {
         Ok(Bytes { reader, bytes: None, bytes_read: Arc::clone(&self.bytes_read) })
     }
 
-    /// Reads it from the start, and keeps what is read. `failed` becomes true if that can't be read.
+    /// Reads the stream from its start, and keeps the bytes. `failed` becomes `true` if the stream can't be read.
     fn replay<'a>(&'a mut self, name: &Path, failed: &'a mut bool) -> Result<Replay<'a>> {
         let rest = self.rest.as_mut().ok_or_else(|| read_before(name))?;
         Ok(Replay { head: &mut self.head, at: 0, rest, failed })
     }
 }
 
-/// Reads a stream and keeps what it reads.
+/// A reader of a stream that keeps the bytes it reads.
 struct Replay<'a> {
     head: &'a mut Vec<u8>,
     at: usize,
@@ -356,15 +358,15 @@ impl Read for Replay<'_> {
     }
 }
 
-/// The first `bytes` bytes of a text, and what kept it from giving more.
+/// Returns the first `bytes` bytes of a text, and the error that ended it, if any.
 fn beginning(decoded: Decoded<'_>, bytes: usize) -> (Sample, Option<io::Error>) {
-    /// Room for a small file, and for what is read at once of a large one.
+    /// The bytes that are read at once: few for a small file, more for a large one.
     const ROOM_BYTES: RangeInclusive<usize> = 8 << 10..=64 << 10;
     let Decoded { compression, encoding, .. } = decoded;
     let plain = compression.is_none() && encoding.is_none();
     let mut reader = decoded.reader;
     let (mut text, mut filled, mut whole, mut fault) = (Vec::new(), 0, false, None);
-    // One byte more, because only that shows whether the input has more.
+    // One byte more shows whether the input goes on.
     let bytes_max = bytes.saturating_add(1);
     while filled < bytes_max {
         if filled == text.len() {
@@ -387,7 +389,7 @@ fn beginning(decoded: Decoded<'_>, bytes: usize) -> (Sample, Option<io::Error>) 
     (Sample { text, whole, plain, compression, encoding }, fault)
 }
 
-/// Copies all of `raw`, and says how much that was.
+/// Copies all of `raw`, and returns its number of bytes.
 pub(super) fn copy(
     mut raw: impl Read,
     file: &mut impl Write,

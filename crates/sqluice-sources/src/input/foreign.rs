@@ -1,29 +1,30 @@
-//! What a file is that can't be loaded, by its first bytes, whatever its name says.
+//! Formats of files that can't be loaded, recognised by the first bytes, whatever the name of the file.
 //!
-//! Most tables that people have as "CSV" and are none are web pages, spreadsheets and archives: each has a name here and a way out.
+//! Most files that people call CSV without being so are web pages, spreadsheets and archives. Each of these formats has a name here and a
+//! remedy.
 
 use std::path::Path;
 
 use sqluice_core::error::{Error, Place};
 use sqluice_format::database::MAGIC;
 
-/// This number of bytes shows whether more are needed: a pipe may give no more for a long time.
+/// The number of bytes that show whether more are needed: a pipe may give no more for a long time.
 pub(super) const MAGIC_BYTES_MAX: usize = 10;
 
-/// This number of bytes shows what the file is, also what a ZIP file holds: its first entries.
+/// The number of bytes that show the format, also the format within a ZIP file, by its first entries.
 pub(super) const HEAD_BYTES: usize = 4096;
 
-/// A format that is not read here.
+/// A format that is not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign {
-    /// With its article: `a PDF file`.
+    /// The name with its article: `a PDF file`.
     pub(crate) name: &'static str,
-    /// What to do about it.
+    /// The remedy, for the hint of the error.
     remedy: &'static str,
 }
 
 impl Foreign {
-    /// The error for a file of this format.
+    /// Returns the error for a file of this format.
     pub fn error(self, file: &Path) -> Error {
         Error::input(format!("this is {}, which is not read here", self.name))
             .at(Place::file(file))
@@ -40,7 +41,7 @@ const UTF_32: Foreign = Foreign {
     remedy: "convert it, and load that: iconv -f UTF-32 -t UTF-8 FILE > CONVERTED",
 };
 
-/// Formats with a signature, and what they begin with.
+/// Formats and their signatures.
 const SIGNATURES: &[(&[u8], Foreign)] = &[
     (
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
@@ -97,7 +98,7 @@ const SIGNATURES: &[(&[u8], Foreign)] = &[
     (b"\x7fELF", Foreign { name: "a program", remedy: "name the file with the rows instead" }),
 ];
 
-/// Whether bytes, [`MAGIC_BYTES_MAX`] of them, may begin a format with a signature.
+/// Returns `true` if [`MAGIC_BYTES_MAX`] bytes may begin a format with a signature.
 pub(super) fn is_likely(magic: &[u8]) -> bool {
     let begins = |(signature, _): &(&[u8], Foreign)| {
         magic.starts_with(&signature[..signature.len().min(MAGIC_BYTES_MAX)])
@@ -109,13 +110,13 @@ pub(super) fn is_likely(magic: &[u8]) -> bool {
         || SIGNATURES.iter().any(begins)
 }
 
-/// The format of a file that begins with these bytes, if it has a signature; [`HEAD_BYTES`] of them are enough.
+/// Returns the format of a file that begins with `head`, if the format has a signature. [`HEAD_BYTES`] bytes are enough.
 pub(super) fn of_bytes(head: &[u8]) -> Option<Foreign> {
     if is_zip(head) {
         return Some(of_zip(head));
     }
     let bzip2 = matches!(head, [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..])
-        // Without a block: the bits of the root of pi.
+        // A bzip2 file without a block has the first bits of the square root of pi instead.
         || matches!(head, [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..]);
     if bzip2 {
         return Some(Foreign {
@@ -128,7 +129,7 @@ pub(super) fn of_bytes(head: &[u8]) -> Option<Foreign> {
     found.map(|(_, foreign)| *foreign).or_else(short).or_else(|| of_encoding(head))
 }
 
-/// Returns the format with a signature that text may begin with, too.
+/// Returns the format of a file whose signature is so short that text may begin with it, too.
 fn of_short_signature(head: &[u8]) -> Option<Foreign> {
     match head {
         [b'O', b'R', b'C', ..] => {
@@ -160,7 +161,7 @@ fn is_dbase(head: &[u8]) -> bool {
     is_version && is_date && (is_header(header_bytes) || header_bytes.checked_sub(263).is_some_and(is_header))
 }
 
-/// Returns the encoding of text that no reader here decodes, by its first bytes.
+/// Returns the encoding of text in an encoding that is not supported, by the first bytes.
 fn of_encoding(head: &[u8]) -> Option<Foreign> {
     let is_ascii = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n');
     let is_unit = |unit: &[u8; 4]| {
@@ -173,7 +174,7 @@ fn of_encoding(head: &[u8]) -> Option<Foreign> {
     {
         return Some(UTF_32);
     }
-    // Letters and digits, and what stands between them.
+    // Letters, digits, and the characters between words.
     let is_word = |byte: u8| matches!(byte, 0x81..=0x89 | 0x91..=0x99 | 0xa2..=0xa9 | 0xc1..=0xc9 | 0xd1..=0xd9 | 0xe2..=0xe9 | 0xf0..=0xf9);
     let is_between = |byte: u8| {
         matches!(
@@ -193,7 +194,7 @@ fn of_encoding(head: &[u8]) -> Option<Foreign> {
     })
 }
 
-/// Returns the format of binary data that begins with these bytes and has no signature, by the extension of its file.
+/// Returns the format of binary data without a signature, by the extension of its file.
 pub fn of_extension(extension: &str, head: &[u8]) -> Option<Foreign> {
     let foreign = match extension {
         "zlib" | "zz" => ZLIB,
@@ -208,12 +209,12 @@ fn is_binary(head: &[u8]) -> bool {
     head.iter().any(|byte| matches!(byte, 0..=8 | 14..=31))
 }
 
-/// Whether bytes begin as a ZIP file.
+/// Returns `true` if bytes begin as a ZIP file does.
 fn is_zip(head: &[u8]) -> bool {
     matches!(head, [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..])
 }
 
-/// What a ZIP file is, by its first entries.
+/// Returns the format of a ZIP file, by its first entries.
 fn of_zip(head: &[u8]) -> Foreign {
     let has = |name: &[u8]| memchr::memmem::find(head, name).is_some();
     if has(b"opendocument.spreadsheet") {
@@ -225,7 +226,7 @@ fn of_zip(head: &[u8]) -> Foreign {
     }
 }
 
-/// The format of a text that begins with these bytes, if it is markup or an archive of files. Text that may be meant as rows has none.
+/// Returns the format of a text that begins with these bytes, if the text is markup or a tar archive. Text that may be rows has none.
 pub fn of_text(head: &[u8]) -> Option<Foreign> {
     if head.get(257..262) == Some(b"ustar") {
         return Some(Foreign { name: "a tar archive", remedy: ARCHIVE });
@@ -288,7 +289,7 @@ mod tests {
             (b"\xff\xfe\0\0a\0\0\0", "text in UTF-32"),
             (b"a\0\0\0,\0\0\0b\0\0\0", "text in UTF-32"),
             (b"\0\0\0a\0\0\0,\0\0\0b", "text in UTF-32"),
-            // id,name and 1,ann
+            // The rows `id,name` and `1,ann`.
             (b"\x89\x84\x6b\x95\x81\x94\x85\x25\xf1\x6b\x81\x95\x95\x25", "text in EBCDIC"),
             (b"\xff\x06\0\0sNaPpY\x01", "Snappy data"),
             (b"SQLite format 3\0\x10\0", "a SQLite database in a stream or in compressed data"),

@@ -1,4 +1,4 @@
-//! Inputs: a path, a URL or standard input becomes a stream of UTF-8 bytes, whatever it is compressed with or encoded in.
+//! Inputs: a path, a URL or standard input becomes a stream of UTF-8 bytes, whatever its compression or encoding.
 //!
 //! ```text
 //!  URL ─────────────┐
@@ -9,15 +9,14 @@
 //!                                            bytes    if it must be           if it must be
 //! ```
 //!
-//! The first bytes of a file decide what it is, not its name: gzip, zstd, a byte order mark. Whatever takes time or may keep one
-//! waiting (decompression, transcoding, a pipe) is done by a thread that runs ahead; a plain file is read as it is, by the thread that
-//! needs the bytes.
+//! The first bytes of a file decide how it is read, not its name: gzip, zstd, a byte order mark. A thread that reads ahead does the slow
+//! work (decompression, transcoding, waiting for a pipe). A plain file is read by the thread that needs the bytes.
 //!
-//! Invariant: the reader gives all of the text, or the text up to a fault and then an error with its place. It never ends
-//! early without a word, and never replaces what it does not understand.
+//! Invariant: the reader gives all of the text, or the text up to a fault and then an error with its place. It never ends early without an
+//! error, and never replaces bytes that it can't decode.
 //!
 //! Invariant: errors of the reader hold the engine's [`Error`](sqluice_core::error::Error), which
-//! [`Error::from_read`](sqluice_core::error::Error::from_read) gets out.
+//! [`Error::from_read`](sqluice_core::error::Error::from_read) extracts.
 
 mod ahead;
 mod compression;
@@ -52,28 +51,28 @@ pub use self::names::{expand, refuse_stdin_twice, stem, stem_with_folders};
 #[cfg(feature = "parquet")]
 pub use self::ranges::RemoteRanges;
 
-/// What messages call standard input, whose path is `-`.
+/// The name of standard input in messages. Its path is `-`.
 pub const STANDARD_INPUT: &str = "standard input";
 
-/// How inputs are read.
+/// The options for reading inputs.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct InputOptions {
-    /// What the text is encoded in. It wins over a byte order mark; `None`: the mark decides, and without one it is UTF-8.
+    /// The encoding of the text, which wins over a byte order mark. `None`: the mark decides, and text without one is UTF-8.
     pub encoding: Option<Encoding>,
-    /// Ends the wait for a pipe that gives nothing.
+    /// The flag that ends the wait for a pipe that gives nothing.
     pub cancel: Cancel,
 }
 
 setters! { InputOptions:
-    /// Sets the encoding; `None`: UTF-8, or what the byte order mark says.
+    /// Sets the encoding; `None`: UTF-8, or the encoding that the byte order mark names.
     encoding(encoding: impl Into<Option<Encoding>>) = encoding.into();
-    /// Sets what ends the wait for a pipe.
+    /// Sets the flag that ends the wait for a pipe.
     cancel(cancel: Cancel) = cancel;
 }
 
 impl InputOptions {
-    /// The encoding is recognised.
+    /// Creates options with which the encoding is recognised.
     pub fn new() -> InputOptions {
         InputOptions::default()
     }
@@ -81,34 +80,33 @@ impl InputOptions {
 
 /// An open input.
 pub struct Input {
-    /// As the user named it, or `standard input`; for messages.
+    /// The name for messages: as the user gives it, or `standard input`.
     pub name: PathBuf,
-    /// The text. UTF-8 if it was compressed or not, but checked only if [`Input::encoding`] is some; a byte order mark of
-    /// UTF-8 is still there, that of another encoding is gone.
+    /// The text in UTF-8. It is checked only if [`Input::encoding`] is some. A byte order mark of UTF-8 is still there, the mark of another
+    /// encoding is removed.
     pub reader: Box<dyn Read + Send>,
-    /// How many bytes it has where it lies, compressed or not: known for regular files, also when they are standard input.
+    /// The number of raw bytes, compressed or not: known for regular files, also as standard input.
     pub bytes: Option<u64>,
-    /// How many of these bytes were taken so far, for progress. It grows while the reader is read, a few blocks ahead.
+    /// The number of raw bytes that were read so far, for progress. It grows while the reader is read, a few blocks ahead.
     pub bytes_read: Arc<AtomicU64>,
-    /// What it was compressed with.
+    /// The compression of the file.
     pub compression: Option<Compression>,
-    /// What it was transcoded from.
+    /// The encoding of the file, if it is transcoded.
     pub encoding: Option<Encoding>,
-    /// Where members of the compressed data begin in the text, as far as it is read.
+    /// The offsets in the text at which members of the compressed data begin, as far as the text is read.
     pub member_starts: MemberStarts,
 }
 
 impl Input {
-    /// Opens a file, or standard input if `path` is `-`. What it is must be known, so of a pipe the first bytes are waited
-    /// for.
+    /// Opens a file, or standard input if `path` is `-`. Waits for the first bytes of a pipe, because they decide how it is read.
     ///
     /// # Errors
-    /// When it can't be read, is a folder, or is compressed in a way that is not read here.
+    /// If the file can't be read, is a folder, or has a format that is not supported.
     pub fn open(path: &Path, options: &InputOptions) -> Result<Input> {
         InputFile::new(path, options.clone())?.open()
     }
 
-    /// Whether a byte of the text is at the same offset in the file.
+    /// Returns `true` if each byte of the text has the same offset in the file.
     pub fn has_offsets_of_file(&self) -> bool {
         self.compression.is_none() && self.encoding.is_none()
     }

@@ -1,4 +1,4 @@
-//! The names of inputs: which files a pattern means, and what a table is called after its file.
+//! The names of inputs: the files that a pattern matches, and the name of the table for a file.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,15 +10,16 @@ use glob::{MatchOptions, Pattern};
 
 use sqluice_core::error::{Error, Result};
 
-/// A shell's rules, but that hidden names are `fits`' affair.
+/// The matching rules of a shell. `fits` decides about hidden names.
 const MATCH: MatchOptions = MatchOptions {
     case_sensitive: true,
     require_literal_separator: true,
     require_literal_leading_dot: false,
 };
 
-/// The name of a file without its folder, the extension of its compression, and one more: `x` of `dir/x.csv.gz`. The dots of
-/// a hidden file are left out, too. `None`: nothing is left, or it is no UTF-8, or it is standard input.
+/// Returns the name of a file without its folder, the extension of its compression, and one more extension: `x` of `dir/x.csv.gz`. The dots
+/// at the start of a hidden file's name are removed, too. Returns `None` if nothing is left, the name is not UTF-8, or the file is standard
+/// input.
 pub fn stem(path: &Path) -> Option<String> {
     if path == Path::new("-") {
         return None;
@@ -32,7 +33,7 @@ pub fn stem(path: &Path) -> Option<String> {
     cut(&name)
 }
 
-/// The stem with the folders before it, from `below` on: `2024_x` of `dir/2024/x.csv` below `dir`.
+/// Returns the stem with the folders between `below` and the file: `2024_x` of `dir/2024/x.csv` below `dir`.
 pub fn stem_with_folders(path: &Path, below: &Path) -> Option<String> {
     let mut name = stem(path)?;
     let folders = path.parent().and_then(|folder| folder.strip_prefix(below).ok());
@@ -44,12 +45,12 @@ pub fn stem_with_folders(path: &Path, below: &Path) -> Option<String> {
     Some(name)
 }
 
-/// The files that the patterns mean, in the order of the patterns, those of one pattern by name. A pattern has a `*`, `?` or
-/// `[` and is not the name of a file; whatever else is a name, and stays. Like in a shell, hidden files must be
-/// asked for by their dot; folders are left out.
+/// Returns the files that the patterns match, in the order of the patterns; the files of one pattern are sorted by name. A pattern has a
+/// `*`, `?` or `[` and is not the name of a file; anything else is a name, and stays. As in a shell, a pattern matches hidden files only if
+/// it begins with a dot. Folders are left out.
 ///
 /// # Errors
-/// When a pattern is malformed or means nothing, or standard input (`-`) is named twice.
+/// If a pattern is malformed or matches nothing, or standard input (`-`) is named twice.
 pub fn expand<P: AsRef<Path>>(patterns: &[P]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for pattern in patterns.iter().map(P::as_ref) {
@@ -66,7 +67,7 @@ pub fn expand<P: AsRef<Path>>(patterns: &[P]) -> Result<Vec<PathBuf>> {
 /// Refuses standard input (`-`) that is named twice.
 ///
 /// # Errors
-/// When it is.
+/// If standard input is named twice.
 pub fn refuse_stdin_twice(files: &[PathBuf]) -> Result<()> {
     if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
         return Err(Error::usage("standard input (-) is named twice").hint("it can be read only once"));
@@ -74,12 +75,12 @@ pub fn refuse_stdin_twice(files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Whether a name may be a pattern. One that is no UTF-8 is just a name.
+/// Returns `true` if a name may be a pattern. A name that is not UTF-8 is no pattern.
 fn is_pattern(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name.contains(['*', '?', '[']))
 }
 
-/// The files that a pattern means.
+/// Returns the files that a pattern matches.
 fn meant_by(pattern: &Path) -> Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     for component in pattern.components() {
@@ -102,7 +103,7 @@ fn meant_by(pattern: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// A pattern of names in one folder.
+/// A pattern for the names in one folder.
 struct Matcher {
     pattern: Pattern,
     hidden: bool,
@@ -119,7 +120,7 @@ impl Matcher {
         Ok(Matcher { pattern, hidden: text.starts_with('.') })
     }
 
-    /// The matching entries of a folder; none if there is no such folder.
+    /// Returns the matching entries of a folder; none if the folder does not exist.
     fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>> {
         let here = if folder == Path::new("") { Path::new(".") } else { folder };
         let unreadable = |error| Error::read(here, error);
@@ -127,7 +128,7 @@ impl Matcher {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 return Ok(Vec::new());
             }
-            // Some systems have another error for a file.
+            // Some systems return another error for a file.
             Err(_) if here.is_file() => return Ok(Vec::new()),
             entries => entries.map_err(unreadable)?,
         };
@@ -141,7 +142,7 @@ impl Matcher {
         Ok(found)
     }
 
-    /// Whether a name matches. What is no UTF-8 in it is a character that only a wildcard matches.
+    /// Returns `true` if a name matches. Bytes of the name that are not UTF-8 become characters that only a wildcard matches.
     fn fits(&self, name: &OsStr) -> bool {
         let name = name.to_string_lossy();
         name.starts_with('.') == self.hidden && self.pattern.matches_with(&name, MATCH)

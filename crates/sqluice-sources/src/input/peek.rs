@@ -1,4 +1,4 @@
-//! A look at the first bytes of a stream, which can still be read afterwards.
+//! A stream whose first bytes can be looked at before they are read.
 
 use std::io::{self, Read};
 use std::mem;
@@ -7,9 +7,9 @@ use std::mem;
 pub(super) struct Peek<'a> {
     rest: Box<dyn Read + Send + 'a>,
     head: Vec<u8>,
-    /// How much of the head is read.
+    /// The number of bytes of the head that are read.
     at: usize,
-    /// What came after the head, if it was not bytes.
+    /// The end of the stream, or the error that ended it, once it was reached.
     end: Option<io::Result<()>>,
 }
 
@@ -18,7 +18,7 @@ impl<'a> Peek<'a> {
         Peek { rest, head: Vec::new(), at: 0, end: None }
     }
 
-    /// The next `bytes` bytes; fewer if the stream ends or fails before.
+    /// Returns the next `bytes` bytes; fewer if the stream ends or fails before.
     pub(super) fn peek(&mut self, bytes: usize) -> &[u8] {
         while self.head.len() - self.at < bytes && self.end.is_none() {
             let before = self.head.len();
@@ -34,18 +34,18 @@ impl<'a> Peek<'a> {
         &self.head[self.at..]
     }
 
-    /// Leaves out bytes that were looked at.
+    /// Skips bytes that were looked at.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.at += bytes;
         assert!(self.at <= self.head.len(), "only what was seen is left out");
     }
 
-    /// The error that is all that there is to read.
+    /// Returns the error of a stream that failed before its first byte.
     pub(super) fn failed_at_once(&mut self) -> io::Result<()> {
         if self.head.is_empty() { self.at_end() } else { Ok(()) }
     }
 
-    /// The error at the end, if the end is one that is known.
+    /// Returns the error that ended the stream, if it was reached.
     fn at_end(&mut self) -> io::Result<()> {
         match &mut self.end {
             Some(end @ Err(_)) => mem::replace(end, Err(again())),
@@ -54,7 +54,7 @@ impl<'a> Peek<'a> {
     }
 }
 
-/// An error can be given only once. A further read must not look like a clean end.
+/// Returns the error for a read after an error: an error can be given only once, and a further read must not look like a clean end.
 fn again() -> io::Error {
     io::Error::other("read again after an error")
 }

@@ -1,13 +1,13 @@
-//! The place in a text, counted as it goes by.
+//! The position in a text, counted while the text is read.
 
 /// The line and column of the next character, where lines end with LF, CRLF or CR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Position {
-    /// Counted from 1.
+    /// The line, counted from 1.
     pub(super) line: u64,
-    /// In characters, counted from 1.
+    /// The column in characters, counted from 1.
     pub(super) column: u64,
-    /// A line feed would belong to the line end before it.
+    /// `true` if the last character is a carriage return: a line feed after it belongs to the same line end.
     after_return: bool,
 }
 
@@ -16,7 +16,7 @@ impl Position {
         Position { line: 1, column: 1, after_return: false }
     }
 
-    /// Goes past `text`, which is UTF-8 in whole characters.
+    /// Advances past `text`, which is UTF-8 in whole characters.
     pub(super) fn advance(&mut self, text: &[u8]) {
         let Some(last) = text.last() else { return };
         let rest = if self.after_return { text.strip_prefix(b"\n").unwrap_or(text) } else { text };
@@ -35,7 +35,7 @@ impl Position {
     }
 }
 
-/// Whether a byte of UTF-8 is not the first of its character.
+/// Returns `true` if a byte of UTF-8 is not the first of its character.
 fn is_continuation(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }

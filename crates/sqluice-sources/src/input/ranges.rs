@@ -1,4 +1,4 @@
-//! A file behind a URL that is read at any place: the ranges that are wanted, block by block, each fetched once.
+//! A file behind a URL that is read at any offset: wanted ranges are fetched block by block, each block once.
 //!
 //! ```text
 //!  the file       |......[ column a ]......[ column c ]..........[footer]|
@@ -7,10 +7,10 @@
 //!  blocks                 in a temporary file without a name; the oldest are dropped
 //! ```
 //!
-//! Several workers read one column, each from its start to its own rows: so what was fetched is kept. What lies outside of the wanted ranges
-//! is fetched as it is asked for, and not kept.
+//! Several workers read one column, each from the column's start to its own rows, so fetched blocks are kept. Bytes outside of the wanted
+//! ranges are fetched when they are read, and not kept.
 //!
-//! Invariant: no byte outside of the wanted ranges is fetched unless it is asked for.
+//! Invariant: no byte outside of the wanted ranges is fetched unless it is read.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -24,19 +24,19 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::remote::RemoteFile;
 use sqluice_platform::positioned::Positioned;
 
-/// Bytes of a block.
+/// The bytes of a block.
 const BLOCK_BYTES: u64 = 1 << 20;
 
-/// Blocks that are fetched ahead of the one that is asked for.
+/// The number of blocks that are fetched ahead of the one that is read.
 const AHEAD: usize = 3;
 
-/// Bytes of blocks that are kept.
+/// The largest number of bytes in the blocks that are kept.
 const KEPT_BYTES: u64 = 1 << 30;
 
-/// How long a wait goes on without looking whether it should.
+/// The longest wait between two checks for cancellation.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// A file behind a URL whose ranges are read.
+/// A file behind a URL that is read at any offset.
 #[derive(Debug)]
 pub struct RemoteRanges {
     remote: Arc<dyn RemoteFile>,
@@ -45,7 +45,7 @@ pub struct RemoteRanges {
 
 #[derive(Debug)]
 struct Shared {
-    /// Has bytes where blocks are.
+    /// The temporary file, which has each block at its offset.
     file: File,
     state: Mutex<State>,
     changed: Condvar,
@@ -53,16 +53,16 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Apart from each other, in order.
+    /// The wanted ranges, apart from each other, in order.
     wanted: Vec<Range<u64>>,
-    /// By their first bytes.
+    /// The blocks, by the offsets of their first bytes.
     blocks: BTreeMap<u64, Block>,
-    /// Grows with every read.
+    /// The time of the last use: the number of reads so far.
     clock: u64,
     kept_bytes: u64,
-    /// Why blocks could not be fetched, until that is reported.
+    /// The errors of blocks that could not be fetched, until they are reported.
     failed: HashMap<u64, Error>,
-    /// Why a read has failed: what reads the format says only that it has.
+    /// The error of the last read that failed: the library that reads the format does not keep its cause.
     failure: Option<Error>,
 }
 
@@ -74,10 +74,10 @@ struct Block {
 }
 
 impl RemoteRanges {
-    /// The file, of which nothing is wanted yet. Blocks are kept in `folder`.
+    /// Creates the file, without wanted ranges. Blocks are kept in `folder`.
     ///
     /// # Errors
-    /// When no file can be created in the folder.
+    /// If no file can be created in the folder.
     pub fn new(remote: Arc<dyn RemoteFile>, folder: &Path) -> Result<RemoteRanges> {
         let file = tempfile::tempfile_in(folder).map_err(|error| {
             Error::target(format!(
@@ -93,7 +93,7 @@ impl RemoteRanges {
         Ok(RemoteRanges { remote, shared: Arc::new(shared) })
     }
 
-    /// Adds ranges to those that are wanted.
+    /// Adds wanted ranges.
     pub fn want(&self, ranges: impl IntoIterator<Item = Range<u64>>) {
         let mut state = self.shared.lock();
         let mut all: Vec<Range<u64>> = state.wanted.iter().cloned().chain(ranges).collect();
@@ -107,7 +107,7 @@ impl RemoteRanges {
             }
         }
         if merged != state.wanted {
-            // Blocks are cut from the starts of ranges.
+            // Blocks are cut from the starts of ranges, so the old ones don't fit.
             (state.wanted, state.kept_bytes) = (merged, 0);
             state.blocks.clear();
         }
@@ -117,12 +117,12 @@ impl RemoteRanges {
         self.shared.lock().failure.is_some()
     }
 
-    /// Why a read has failed, if one has since this was asked last.
+    /// Returns the error of the last read that failed since the last call.
     pub(crate) fn take_failure(&self) -> Option<Error> {
         self.shared.lock().failure.take()
     }
 
-    /// Reads bytes from `at` on: at least one, unless the file ends there.
+    /// Reads bytes from offset `at` on: at least one, unless the file ends there.
     pub(crate) fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         self.read(buffer, at).map_err(|error| {
             let said = error.message();
@@ -167,7 +167,7 @@ impl RemoteRanges {
         }
     }
 
-    /// Begins to fetch a block, which is noted already.
+    /// Starts to fetch a block, which is noted already.
     fn fetch(&self, block: Range<u64>) {
         let shared = Arc::clone(&self.shared);
         let at = block.clone();
@@ -180,7 +180,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a block that was fetched, or the reason why it was not.
+    /// Stores a fetched block, or the error of its fetch.
     fn take(&self, block: Range<u64>, read: Result<Vec<u8>>) {
         let written = read.and_then(|bytes| {
             self.file.write_all_at(&bytes, block.start).map_err(|error| {
@@ -212,7 +212,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Drops blocks that were not used for the longest time. Where holes can't be made, the file keeps its size.
+    /// Drops the least recently used blocks. On file systems without holes, the file keeps its size.
     fn drop_oldest(&self, state: &mut State) {
         while state.kept_bytes > KEPT_BYTES {
             let here = state.blocks.iter().filter(|(_, block)| block.here);
@@ -226,14 +226,14 @@ impl Shared {
 }
 
 impl State {
-    /// The block of a wanted range that has a byte.
+    /// Returns the block that has the byte at `at`, if the byte is in a wanted range.
     fn block_at(&self, at: u64) -> Option<Range<u64>> {
         let range = self.wanted.iter().find(|range| range.contains(&at))?;
         let start = range.start + (at - range.start) / BLOCK_BYTES * BLOCK_BYTES;
         Some(start..(start + BLOCK_BYTES).min(range.end))
     }
 
-    /// A block and those that follow it, of this range and the next; those that are missing are noted now.
+    /// Returns the blocks that are missing among `block` and the blocks after it, also in the next range. Notes them as being fetched.
     fn missing(&mut self, block: &Range<u64>) -> Vec<Range<u64>> {
         let mut missing = Vec::new();
         let mut next = Some(block.clone());
@@ -250,7 +250,7 @@ impl State {
         missing
     }
 
-    /// Whether a block is here; notes its use.
+    /// Returns `true` if a block is fetched, and notes its use.
     fn use_block(&mut self, start: u64) -> bool {
         self.clock += 1;
         let clock = self.clock;
@@ -270,7 +270,7 @@ mod tests {
 
     use super::*;
 
-    /// A file in memory that counts what is fetched, and fails now and then.
+    /// A file in memory that counts the fetched bytes, and fails at one request.
     #[derive(Debug)]
     struct Counted {
         bytes: Vec<u8>,

@@ -1,7 +1,7 @@
-//! The bytes of an input as they lie: counted, and with errors that name it.
+//! The raw bytes of an input: counted, and with errors that name the input.
 //!
-//! Invariant: an error of a [`Raw`] reader holds the engine's [`Error`]. So the layers above distinguish a file that can't be read from one
-//! whose content is at fault.
+//! Invariant: an error of a [`Raw`] reader holds the engine's [`Error`]. So the layers above can tell a file that can't be read from a file
+//! with faulty content.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sqluice_core::error::Error;
 use sqluice_platform::positioned::Positioned as _;
 
-/// Counts what is read, and names the input in errors.
+/// A reader that counts the bytes, and names the input in errors.
 pub(super) struct Raw<R> {
     inner: R,
     name: PathBuf,
@@ -41,9 +41,9 @@ impl<R: Read> Read for Raw<R> {
     }
 }
 
-/// Reads a file from a place of its own: many can read the same open file, each all of it.
+/// A reader with its own position in a file: several can read the same open file.
 ///
-/// What ends before its `end`, where it ended when it was opened, has lost something since.
+/// A file that ends before `end`, its end when it was opened, has become shorter since.
 pub(super) struct Positioned {
     file: Arc<File>,
     at: u64,

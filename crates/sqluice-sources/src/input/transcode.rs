@@ -7,7 +7,7 @@
 //!                       text_at   text_end
 //! ```
 //!
-//! The decoder may find out about bad bytes some bytes later, in the next block even: this is why the last ones are kept.
+//! The decoder may report bad bytes some bytes later, even in the next block. So the last decoded bytes are kept.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -18,16 +18,16 @@ use sqluice_core::error::{Error, Place, Setting, message};
 use super::encoding::Encoding;
 use super::position::Position;
 
-/// How many bytes before a refill can be bad: a character has up to 4, and the decoder looks at up to 3 after them.
+/// The number of bytes before a refill that can be bad: a character has up to 4, and the decoder looks at up to 3 after them.
 const KEPT_BYTES: usize = 8;
 
-/// How much is read at once.
+/// The number of bytes that are read at once.
 const RAW_BYTES: usize = 128 << 10;
 
-/// How much is decoded at once.
+/// The number of bytes of text that are decoded at once.
 const TEXT_BYTES: usize = 128 << 10;
 
-/// Decodes what it reads. Bad bytes are an error, after all the text before them.
+/// A decoder of its input. Bad bytes are an error, after all the text before them.
 pub(super) struct Transcode<R> {
     input: R,
     name: PathBuf,
@@ -39,19 +39,19 @@ pub(super) struct Transcode<R> {
     text: Box<[u8]>,
     text_at: usize,
     text_end: usize,
-    /// Where in the file `raw[at]` is, if that is known.
+    /// The offset of `raw[at]` in the file, if it is known.
     byte: Option<u64>,
     position: Position,
-    /// There is nothing more to read.
+    /// `true` if the input has ended.
     ended: bool,
-    /// There is nothing more to decode.
+    /// `true` if everything is decoded.
     done: bool,
-    /// How many bytes are bad, and how many after them are decoded.
+    /// The number of bad bytes, and the number of bytes after them that are decoded.
     malformed: Option<(usize, usize)>,
 }
 
 impl<R: Read> Transcode<R> {
-    /// Decodes `input`, which begins at `byte` of the file.
+    /// Creates a decoder of `input`, which begins at offset `byte` of the file.
     pub(super) fn new(input: R, name: PathBuf, encoding: Encoding, byte: Option<u64>) -> Transcode<R> {
         Transcode {
             input,
@@ -72,7 +72,7 @@ impl<R: Read> Transcode<R> {
         }
     }
 
-    /// Decodes some more, when all text is given away.
+    /// Decodes more text, once all decoded text is given away.
     fn decode(&mut self) -> io::Result<()> {
         if self.at == self.end && !self.ended {
             self.refill()?;
@@ -101,13 +101,13 @@ impl<R: Read> Transcode<R> {
         Ok(())
     }
 
-    /// The error for `bad` bytes, `after` bytes before those that will be decoded next.
+    /// Returns the error for `bad` bytes, which end `after` bytes before the next byte to decode.
     fn error(&self, bad: usize, after: usize) -> Error {
         let bytes = &self.raw[self.at - after - bad..self.at - after];
         let shown: Vec<String> = bytes.iter().map(|byte| format!("0x{byte:02x}")).collect();
         let plural = if bad == 1 { "" } else { "s" };
         let what = format!("byte{plural} {}", shown.join(" "));
-        // All bytes were decoded before the decoder learned that the input ended: it waited for the rest of a character.
+        // The decoder has all bytes, and was waiting for the rest of a character when the input ended.
         let error = if self.ended {
             Error::input(format!("the text ends in the middle of a character of {}: {what}", self.encoding))
                 .hint("was the file copied or written to its end?")

@@ -1,4 +1,4 @@
-//! Cuts the input into parts of whole records, and counts as it goes.
+//! Cuts the input into parts of whole records, and counts the records.
 //!
 //! ```text
 //!  lines    {"a":1}⏎{"a":2}⏎⏎{"a":3}⏎        a record is a line, unless there is nothing but white space on it
@@ -11,12 +11,12 @@
 //!           ──────────────────────┴           cut: behind such a bracket
 //! ```
 //!
-//! The array may be anywhere in a document (`path`): then what stands around it is gone past.
+//! The array may be anywhere in a document (`path`). Then the text around the array is skipped.
 //!
-//! This runs under a lock, so it looks only at what ends a record. It judges nothing: whatever is wrong within a record, where it
-//! ends follows from quotes and brackets alone. One that is longer than allowed is cut off behind the limit, and is the last.
+//! The cutter runs under a lock, so it looks only for the ends of records. It checks nothing else: whatever is wrong within a record, its
+//! end follows from quotes and brackets alone. A record that is longer than allowed is cut off behind the limit, and is the last.
 //!
-//! Invariant: a cut depends on the bytes and on `part_bytes`, never on how much a read returned.
+//! Invariant: a cut depends on the bytes and on `part_bytes`, never on the length of a read.
 
 use std::io::Read;
 use std::ops::Range;
@@ -29,44 +29,44 @@ use super::path::{Closing, Finder};
 use super::{Layout, RecordsPath};
 use crate::text::{Position, Text};
 
-/// How much is read at once beyond a part, in bytes.
+/// The number of bytes that are read at once beyond a part.
 const READ_BYTES: usize = 64 << 10;
 
 /// A part of the input: whole records.
 pub(super) struct Cut {
     pub(super) data: Vec<u8>,
-    /// Where it begins.
+    /// The position of its start.
     pub(super) at: Position,
-    /// How many records come before it.
+    /// The number of records before it.
     pub(super) first_record: u64,
-    /// How many records it has, whatever is wrong with them.
+    /// The number of its records, whatever is wrong with them.
     pub(super) records: u64,
-    /// The last of them is cut off, for there is no memory for all of it.
+    /// `true` if the last record is cut off, because it is longer than allowed.
     pub(super) too_long: bool,
 }
 
-/// See the module's description.
+/// The cutter of parts; see the module's description.
 pub(super) struct Cutter {
     text: Text,
     layout: Layout,
     record_bytes_max: usize,
     first_record: u64,
     records: u64,
-    /// Records beyond this are not looked at.
+    /// The number of the record at which the cutter stops.
     records_max: u64,
-    /// The bracket that ends the array is behind us.
+    /// `true` if the bracket that ends the array was read.
     closed: bool,
-    /// The array has records in the parts so far.
+    /// `true` if a part before this one has records of the array.
     begun: bool,
-    /// What stands around the array.
+    /// The skipper of the text after the array.
     around: Closing,
-    /// Of what the end is looked for: the array, or the document that it is in.
+    /// The name of the document or array that must end, for messages.
     whole: &'static str,
 }
 
 impl Cutter {
-    /// `file` is named in messages. Records are numbered from `records.start` on; at `records.end` reading stops. A byte order
-    /// mark is skipped here, and the bracket of an array.
+    /// Creates a cutter of `input`, which messages call `file`. Records are numbered from `records.start` on; the cutter stops at
+    /// `records.end`. A byte order mark is skipped here, and the bracket of an array.
     pub(super) fn new(
         input: Box<dyn Read + Send>,
         file: PathBuf,
@@ -95,7 +95,7 @@ impl Cutter {
         Ok(cutter)
     }
 
-    /// Goes past the bracket that begins the array.
+    /// Skips the bracket that begins the array.
     fn open(&mut self) -> Result<()> {
         let mut data = std::mem::take(&mut self.text.rest);
         loop {
@@ -124,7 +124,7 @@ impl Cutter {
         }
     }
 
-    /// Goes past the bracket that begins the array which the path leads to.
+    /// Skips the text up to the array at `path`, and the array's bracket.
     fn find(&mut self, path: &RecordsPath) -> Result<()> {
         let mut finder = Finder::new(path);
         let mut data = std::mem::take(&mut self.text.rest);
@@ -150,17 +150,17 @@ impl Cutter {
         }
     }
 
-    /// Where the next part begins.
+    /// Returns the position at which the next part begins.
     pub(super) fn at(&self) -> Position {
         self.text.at
     }
 
-    /// How many records are in the parts so far.
+    /// Returns the number of records in the parts so far.
     pub(super) fn records_done(&self) -> u64 {
         self.records - self.first_record
     }
 
-    /// The next part, in a buffer that is no longer needed; `None` after the last. It may have no records.
+    /// Returns the next part, in a buffer that is no longer needed; `None` after the last part. A part may have no records.
     pub(super) fn next(&mut self, buffer: Vec<u8>, part_bytes: usize) -> Result<Option<Cut>> {
         if self.records >= self.records_max {
             return Ok(None);
@@ -185,7 +185,7 @@ impl Cutter {
                 data.truncate(end);
                 break;
             }
-            // Read no further. White space counts, for it takes memory, too.
+            // The record is too long to read on. White space before the record counts, because it takes memory, too.
             if data.len() - scan.record > self.record_bytes_max {
                 data.truncate(scan.record + self.record_bytes_max + 1);
                 (self.text.ended, self.text.failed) = (true, None);
@@ -204,11 +204,11 @@ impl Cutter {
         self.cut(data, &scan)
     }
 
-    /// The input ends within a record, or between two.
+    /// Ends the last part: the input ends within a record, or between two.
     fn end(&mut self, data: &mut Vec<u8>, scan: &mut Scan) {
         let begun = space_end(data, scan.record) < data.len();
         if begun && self.text.failed.is_some() {
-            // The bytes read so far of this record say nothing about it.
+            // The bytes of a record that can't be read to its end are no reason to call it malformed.
             data.truncate(scan.record);
         } else {
             scan.records += u64::from(begun);
@@ -233,7 +233,7 @@ impl Cutter {
         Ok(Some(Cut { data, at, first_record, records: scan.records, too_long: scan.too_long }))
     }
 
-    /// Behind the array, or the document that it is in, there must be nothing.
+    /// Checks that nothing follows the array, or the document around it.
     fn after_array(&mut self) -> Result<Option<Cut>> {
         let mut data = std::mem::take(&mut self.text.rest);
         loop {
@@ -257,36 +257,36 @@ impl Cutter {
     }
 }
 
-/// What is cut short.
+/// Returns the error for an array or a document that is cut short.
 fn never_ends(what: &str, bracket: char) -> Error {
     Error::input(format!("the {what} never ends: a {bracket} is missing"))
         .hint("the file is cut short, or another program still writes to it")
 }
 
-/// Looks for the end of a part, in data that grows.
+/// A search for the end of a part, in data that grows.
 #[derive(Default)]
 struct Scan {
     part_bytes: usize,
     records_max: u64,
-    /// Whole records so far.
+    /// The number of whole records so far.
     records: u64,
-    /// Where the present one begins.
+    /// The start of the current record.
     record: usize,
-    /// How far it has looked.
+    /// The number of bytes that were looked at.
     at: usize,
-    /// Open brackets within the present record.
+    /// The number of open brackets within the current record.
     depth: usize,
     in_string: bool,
-    /// This is not the first part.
+    /// `true` if a part before this one has records of the array.
     begun: bool,
-    /// The bracket that ends the array has been found; it is no part of the data.
+    /// `true` if the bracket that ends the array was found. It is no part of the data.
     closed: bool,
-    /// The last record is cut off.
+    /// `true` if the last record is cut off.
     too_long: bool,
 }
 
 impl Scan {
-    /// Where the part ends, if the data has it.
+    /// Returns the end of a part of lines, if the data has it.
     fn lines(&mut self, data: &[u8], ended: bool) -> Option<usize> {
         while let Some(newline) = memchr::memchr(b'\n', &data[self.at..]) {
             let end = self.at + newline;
@@ -300,7 +300,7 @@ impl Scan {
         (ended && self.record == data.len() && self.record > 0).then_some(self.record)
     }
 
-    /// Where the part ends, if the data has it: of the elements of an array, or else of objects one after another.
+    /// Returns the end of a part, if the data has it: a part of array elements or of objects one after another.
     fn values<const IN_ARRAY: bool>(&mut self, data: &[u8], ended: bool) -> Option<usize> {
         while self.at < data.len() {
             if self.in_string {
@@ -321,7 +321,7 @@ impl Scan {
                     false
                 }
                 b']' if IN_ARRAY && self.depth == 0 => {
-                    // Only an array without any may end where a record should be.
+                    // Only an array without elements may end where a record should begin.
                     let none = !self.begun && self.record == 0 && space_end(data, 0) == at;
                     self.records += u64::from(!none);
                     (self.record, self.closed) = (at, true);
@@ -345,7 +345,7 @@ impl Scan {
         None
     }
 
-    /// Goes to the end of a string; `false` where the data ends before it.
+    /// Advances to the end of a string. Returns `false` if the data ends first.
     fn string(&mut self, data: &[u8], ended: bool) -> bool {
         let Some(found) = memchr::memchr2(b'"', b'\\', &data[self.at..]) else {
             self.at = data.len();
@@ -366,21 +366,21 @@ impl Scan {
     }
 }
 
-/// Where the record ends that begins at `start`, whatever is wrong with it: behind the bracket that closes it, or with the data.
+/// Returns the end of the record that begins at `start`, whatever is wrong with it: behind its closing bracket, or the end of the data.
 pub(super) fn object_end(data: &[u8], start: usize) -> usize {
     let rest = &data[start..];
     let mut scan = Scan { records_max: 1, part_bytes: usize::MAX, begun: true, ..Scan::default() };
     scan.values::<false>(rest, true).map_or(data.len(), |end| start + end)
 }
 
-/// Where the element of an array ends that begins at `start`, whatever is wrong with it: at the comma behind it, or with the data.
+/// Returns the end of the array element that begins at `start`, whatever is wrong with it: the comma behind it, or the end of the data.
 pub(super) fn element_end(data: &[u8], start: usize) -> usize {
     let rest = &data[start..];
     let mut scan = Scan { records_max: 1, part_bytes: usize::MAX, begun: true, ..Scan::default() };
     scan.values::<true>(rest, true).map_or(data.len(), |end| start + end - 1)
 }
 
-/// The hint of what an array is not.
+/// Returns a hint to the format `ndjson`, for a file that is not an array.
 fn one_a_line(words: &str) -> Message {
     message![words, "for objects that are one a line: ", Setting::Format.to("ndjson")]
 }

@@ -1,4 +1,4 @@
-//! Makes batches of a part of the input, on any core.
+//! Decodes a part of the input to batches, on any core.
 //!
 //! Invariant: every record goes to the sink once, in order: in a batch that it took, or as a bad row.
 
@@ -22,19 +22,19 @@ use super::{Layout, PART_BYTES};
 use crate::give::{GivenRows, give};
 use crate::text::{Pool, Position, valid_utf8};
 
-/// What all parts of a file know.
+/// The data that all parts of a file share.
 pub(super) struct Shared {
     pub(super) file: PathBuf,
     pub(super) layout: Layout,
     pub(super) record_bytes_max: usize,
     pub(super) fields: Fields,
-    /// What fills the columns; of a field, the slot.
+    /// The constant or the slot that fills each column.
     pub(super) columns: Vec<Filled>,
-    /// Which field each slot has.
+    /// The field of each slot.
     pub(super) slots: Vec<usize>,
-    /// Only the keys matter: no row goes to the sink.
+    /// `true` if only the keys are read: no row goes to the sink.
     pub(super) keys_only: bool,
-    /// Keys that were not known, of each part that has such, and the part's first record.
+    /// The new keys of each part that has some, with the number of the part's first record.
     pub(super) found: Mutex<Vec<(u64, Vec<NewKey>)>>,
     pub(super) met_new: AtomicBool,
     pub(super) pool: Pool<Scratch>,
@@ -51,7 +51,7 @@ pub(super) struct JsonPart {
     pub(super) shared: Arc<Shared>,
     pub(super) cut: Cut,
     pub(super) input_bytes: u64,
-    /// Bytes of `cut.data` that are input; what follows is unescaped text.
+    /// The number of bytes of `cut.data` that are input. Unescaped text follows.
     pub(super) raw_bytes: usize,
 }
 
@@ -129,7 +129,7 @@ impl JsonPart {
             }
             match bad {
                 Some(Some((record, fault))) => self.malformed(record, fault, &mut cursor, sink)?,
-                // Reported after the rows before it, one of which may be refused.
+                // The error follows the rows before it, one of which may be refused.
                 Some(None) => return Err(self.new_key(&reader.new, &mut cursor)),
                 None => {}
             }
@@ -141,7 +141,7 @@ impl JsonPart {
         &self.cut.data[..self.raw_bytes]
     }
 
-    /// A new key ends the load, which can begin again with a column for it.
+    /// Returns the error for a new key. It ends the load, which can begin again with a column for the key.
     #[cold]
     fn new_key(&self, new: &NewKeys, cursor: &mut Cursor) -> Error {
         self.shared.met_new.store(true, Ordering::Relaxed);
@@ -150,7 +150,7 @@ impl JsonPart {
         Error::input(format!("the key {name:?} is in no record before this one")).at(place)
     }
 
-    /// Records new keys for the caller that asked for them.
+    /// Stores the new keys of this part, with their positions.
     fn note_keys(&self, new: NewKeys) {
         let mut cursor = Cursor { byte: 0, at: self.cut.at };
         let keys =
@@ -159,7 +159,7 @@ impl JsonPart {
         self.shared.found.lock().unwrap_or_else(PoisonError::into_inner).push(keys);
     }
 
-    /// Appends what strings with escapes stand for, and points their spans there.
+    /// Appends the unescaped text of strings with escapes, and points their spans to it.
     fn unescape(&mut self, rows: usize, scratch: &mut Scratch) {
         for slot in 0..self.shared.slots.len() {
             let range = slot * scratch.stride..slot * scratch.stride + rows;
@@ -196,7 +196,7 @@ impl JsonPart {
         sink.rows(&Batch { rows: rows.len(), columns: columns.collect() })
     }
 
-    /// A row that the sink does not take, with its place.
+    /// Returns the bad row for a row that the sink refuses, with its place.
     #[cold]
     fn refused(
         &self,
@@ -208,7 +208,7 @@ impl JsonPart {
     ) -> BadRow {
         let record = range(scratch.records[row]);
         let data = &self.input()[..record.end];
-        // A column that the record does not have is blamed on the record.
+        // If the record lacks the column, the error has the place of the record.
         let value = match self.shared.columns.get(column) {
             Some(Filled::Field(slot)) => {
                 place_of(data, record.start, &self.shared.fields, self.shared.slots[*slot])
@@ -257,17 +257,17 @@ impl GivenRows for JsonRecords<'_> {
     }
 }
 
-/// Goes from record to record.
+/// A reader of one record after another.
 struct Reader {
-    /// Where the next one begins, or white space before it.
+    /// The start of the next record, or of the white space before it.
     from: usize,
-    /// Up to here all is UTF-8.
+    /// The number of bytes that are valid UTF-8.
     valid: usize,
     new: NewKeys,
 }
 
 impl Reader {
-    /// Reads the next record into a row; where it is, without the white space around it.
+    /// Reads the next record into a row. Returns the record's span, without the white space around it.
     #[inline]
     fn next(
         &mut self,
@@ -293,7 +293,7 @@ impl Reader {
                 let read = object(data, start, &shared.fields, row, scratch, &mut self.new);
                 let end = read.unwrap_or_else(|_| super::cut::object_end(data, start));
                 self.from = end;
-                // A fault beyond the record is one at its end.
+                // A fault beyond the record is reported at the end of the record.
                 (end, read.map(drop).map_err(|fault| Fault { at: fault.at.min(end), ..fault }))
             }
         };
@@ -310,7 +310,7 @@ impl Reader {
         (Span { start: start as u32, len: (end - start) as u32 }, read)
     }
 
-    /// Reads an element of an array; where it ends.
+    /// Reads an element of an array, and returns its end.
     fn element(
         &mut self,
         data: &[u8],
@@ -327,7 +327,7 @@ impl Reader {
         });
         let end = read.unwrap_or_else(|_| super::cut::element_end(data, start));
         self.from = (end + 1).min(data.len());
-        // Within an element, nothing beyond its end is read.
+        // A fault beyond the element is reported at the end of the element.
         let read = read.map(drop).map_err(|fault| Fault { at: fault.at.min(end), ..fault });
         (end, read)
     }
@@ -339,12 +339,12 @@ fn not_utf8(data: &[u8], record: Range<usize>) -> Option<Fault> {
     (until < record.len()).then_some(Fault { at: record.start + until, what: What::InvalidUtf8 })
 }
 
-/// What the values of a column are.
+/// Returns all tags of a column, joined by or.
 fn fold(tags: &[u8]) -> u8 {
     tags.iter().fold(0, |all, tag| all | tag)
 }
 
-/// The values of a slot, as a batch has them.
+/// The values of a slot, in the form of a batch.
 enum SlotValues<'s> {
     Null,
     Ints(&'s [i64], Vec<u64>),
@@ -363,7 +363,7 @@ impl<'s> SlotValues<'s> {
                 SlotValues::Reals(reals.collect(), validity(tags))
             }
             TEXT => {
-                // What is not there may be anything, but must lie within the data.
+                // The span of a missing value may be anything within the data.
                 let span = |(tag, bits): (&u8, &i64)| match *tag {
                     TEXT => span_of_bits(*bits),
                     _ => Span::default(),
@@ -396,7 +396,7 @@ impl<'s> SlotValues<'s> {
     }
 }
 
-/// Which values exist; empty: all.
+/// Returns the validity bitmap of the values; empty: all values exist.
 fn validity(tags: &[u8]) -> Vec<u64> {
     if tags.iter().all(|tag| *tag != 0) {
         return Vec::new();
@@ -408,8 +408,7 @@ fn validity(tags: &[u8]) -> Vec<u64> {
     tags.chunks(64).map(word).collect()
 }
 
-/// A place in a part that only moves forward: if each of many bad rows counted the lines before it anew, that would take
-/// forever.
+/// A position in a part that only moves forward. Counting the lines anew for each of many bad rows would take quadratic time.
 struct Cursor {
     byte: usize,
     at: Position,

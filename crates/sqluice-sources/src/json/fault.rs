@@ -1,31 +1,31 @@
-//! What can be wrong with a record of JSON, where, and the messages for it.
+//! The faults of a record of JSON, with their positions and messages.
 
 use sqluice_core::error::{Error, Message, Setting, message};
 
 use crate::text::encoding_hint;
 
-/// The first thing that is wrong with a record.
+/// The first fault of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// Where, in bytes of what is parsed.
+    /// The offset in the parsed bytes.
     pub(super) at: usize,
     pub(super) what: What,
 }
 
-/// What is wrong.
+/// The kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
-    /// Something else should be here.
+    /// An unexpected byte; the text names what is expected.
     Expected(&'static str),
     /// A control character in a string, which must be escaped.
     Control(u8),
-    /// No escape begins like this.
+    /// An escape that JSON does not have.
     Escape,
     /// Half of a surrogate pair.
     Surrogate,
-    /// The string that begins here never ends.
+    /// A string without an end. The fault is at its opening quote.
     Unterminated,
-    /// More arrays and objects within each other than [`DEPTH_MAX`].
+    /// Nested arrays and objects, more than [`DEPTH_MAX`] deep.
     TooDeep,
     /// A byte that can't be part of UTF-8.
     InvalidUtf8,
@@ -33,11 +33,11 @@ pub(super) enum What {
     NulInKey,
     /// A value of more bytes than SQLite stores.
     ValueTooLong,
-    /// A record of more bytes than allowed. It can't be gone past, as its end is not looked for.
+    /// A record of more bytes than allowed. No record follows, because its end is not searched.
     RecordTooLong { bytes_max: usize },
 }
 
-/// Arrays and objects within each other, the record itself included: as many as serde_json reads.
+/// The largest depth of nested arrays and objects, including the record itself: as much as serde_json reads.
 pub(super) const DEPTH_MAX: usize = 127;
 
 impl Fault {
@@ -45,12 +45,12 @@ impl Fault {
         Fault { at, what: What::Expected(what) }
     }
 
-    /// Whether nothing after it can be read.
+    /// Returns `true` if nothing after the record can be read.
     pub(super) fn is_fatal(&self) -> bool {
         matches!(self.what, What::RecordTooLong { .. })
     }
 
-    /// For the user; `record` is what the fault is in.
+    /// Returns the error for the user. `record` is the text of the record with the fault.
     pub(super) fn error(&self, record: &[u8]) -> Error {
         let error = Error::input(self.message(record));
         match self.hint(record) {
@@ -111,7 +111,7 @@ impl Fault {
     }
 }
 
-/// The character at a byte.
+/// Returns the character at a byte.
 fn character(text: &[u8], at: usize) -> Option<char> {
     let rest = text.get(at..)?;
     String::from_utf8_lossy(&rest[..rest.len().min(4)]).chars().next()

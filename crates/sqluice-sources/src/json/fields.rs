@@ -1,4 +1,4 @@
-//! The keys that are known, and which column each fills.
+//! The known keys, and the column that each fills.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ pub(super) struct NewKey {
     pub(super) at: Position,
 }
 
-/// The keys of a file, as far as they are known, in the order in which they come first.
+/// The known keys of a file, in the order of their first occurrences.
 #[derive(Debug)]
 pub(super) struct Fields {
     known: Vec<Known>,
@@ -21,12 +21,12 @@ pub(super) struct Fields {
     wanted: Wanted,
 }
 
-/// A key that is known.
+/// A known key.
 #[derive(Debug)]
 struct Known {
-    /// As most writers write it: with its quotes and colon.
+    /// The key in its most common form: with its quotes and colon.
     written: Vec<u8>,
-    /// The first bytes of that, and which bits of a word they are.
+    /// The first bytes of `written`, and the mask of their bits in a word.
     start: u128,
     mask: u128,
     target: Target,
@@ -41,7 +41,7 @@ impl Known {
         Known { written, start: u128::from_le_bytes(start), mask, target }
     }
 
-    /// Whether it is what `text` begins with.
+    /// Returns `true` if `text` begins with the key.
     #[inline]
     fn begins(&self, text: &[u8]) -> bool {
         match text.first_chunk() {
@@ -52,28 +52,28 @@ impl Known {
     }
 }
 
-/// How the value of a key is handled.
+/// The destination of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// It is skipped.
+    /// The value is skipped.
     Nothing,
-    /// It is stored in this slot.
+    /// The value is stored in this slot.
     Slot(usize),
-    /// It is stored in this slot, numbers as they are written: the column has TEXT affinity.
+    /// The value is stored in this slot, numbers as they are written: the column has TEXT affinity.
     TextSlot(usize),
 }
 
-/// Which of the keys that are not known matter.
+/// The unknown keys that matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// Any: it becomes a column.
+    /// All keys: each becomes a column.
     All,
-    /// Those with these names (ASCII letters in either case).
+    /// The keys with these names, in either case of ASCII letters.
     Named(Vec<String>),
 }
 
 impl Wanted {
-    /// Whether a key of that name matters.
+    /// Returns `true` if a key with the given name matters.
     pub fn has(&self, name: &str) -> bool {
         match self {
             Wanted::All => true,
@@ -82,23 +82,23 @@ impl Wanted {
     }
 }
 
-/// What is known of a key that was read.
+/// The result of looking up a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum KeyMatch {
     Known(usize),
-    /// The load does not use it.
+    /// A key that the load does not use.
     Unwanted,
     New(String),
 }
 
-/// A key with its quotes and colon as it stands in a record. One that needs an escape can be written in several ways, and without one
-/// would mean something else: it is found by its name alone.
+/// Returns a key with its quotes and colon, as it stands in a record. A key that needs an escape can be written in several ways, and means
+/// something else without the escape. Such a key is found only by its name, so the result matches nothing.
 fn written(name: &str) -> Vec<u8> {
     let needs_escape = name.bytes().any(|byte| byte < 0x20 || matches!(byte, b'"' | b'\\'));
     if needs_escape { vec![0xff] } else { format!("\"{name}\":").into_bytes() }
 }
 
-/// How many keys after the expected one are tried before the name is looked up: records leave some out.
+/// The number of keys after the expected one that are compared before the name is looked up: records may lack some keys.
 const TRIED: usize = 4;
 
 impl Fields {
@@ -112,7 +112,8 @@ impl Fields {
         self.known[field].target
     }
 
-    /// The key whose quote is at `at` if it is the one that is expected, or soon after it: how its value is handled, and where that begins.
+    /// Compares the key whose quote is at `at` with the expected key and a few keys after it. Returns the field, the target of its value,
+    /// and the start of the value.
     #[inline]
     pub(super) fn expected(&self, data: &[u8], at: usize, next: usize) -> Option<(usize, Target, usize)> {
         let rest = &data[at..];
@@ -122,7 +123,7 @@ impl Fields {
         Some((next + tried, known.target, at + known.written.len()))
     }
 
-    /// The key that is `text` between its quotes.
+    /// Looks up the key with the given text between its quotes.
     pub(super) fn find(&self, text: &[u8], escapes: bool) -> KeyMatch {
         let mut unescaped = Vec::new();
         let name = if escapes {
@@ -139,19 +140,19 @@ impl Fields {
     }
 }
 
-/// Keys that are not known yet, each once, in the order in which they come first.
+/// Keys that are not known yet, each once, in the order of their first occurrences.
 #[derive(Debug, Default)]
 pub(super) struct NewKeys {
-    /// With the byte where each is.
+    /// Each key with the offset of its first occurrence.
     pub(super) keys: Vec<(String, usize)>,
-    /// The place of each in `keys`.
+    /// The index of each key in `keys`.
     places: HashMap<String, usize>,
-    /// The one after the last that was met.
+    /// The index of the key after the last one that was met.
     next: usize,
 }
 
 impl NewKeys {
-    /// Whether `text` without escapes is a key that is here and follows the last that was met: most records are alike.
+    /// Returns `true` if `text`, without escapes, is the key after the last one that was met: most records are alike.
     pub(super) fn follows(&mut self, text: &[u8]) -> bool {
         let next = if self.next < self.keys.len() { self.next } else { 0 };
         let follows = self.keys.get(next).is_some_and(|(name, _)| name.as_bytes() == text);
@@ -161,7 +162,7 @@ impl NewKeys {
         follows
     }
 
-    /// More than a table has columns are of no use.
+    /// Adds a key, unless it is here already. More keys than a table can have columns are of no use.
     pub(super) fn add(&mut self, name: String, at: usize) {
         if let Some(place) = self.places.get(&name) {
             self.next = place + 1;
@@ -172,7 +173,7 @@ impl NewKeys {
         }
     }
 
-    /// Forgets all but the first: they are those of a record that is bad.
+    /// Removes all but the first `keys` keys: the others are from a bad record.
     pub(super) fn truncate(&mut self, keys: usize) {
         for (name, _) in self.keys.drain(keys..) {
             self.places.remove(&name);

@@ -1,4 +1,4 @@
-//! What the fuzz targets call: readers that must agree on any bytes.
+//! The functions that the fuzz targets call: readers that must agree on any bytes.
 
 use super::Layout;
 use super::twins::{expected, options, read, taken_rows};
@@ -6,13 +6,13 @@ use super::twins::{expected, options, read, taken_rows};
 /// Reads `bytes`, the first of which choose a layout and how the input is cut.
 ///
 /// # Panics
-/// When the result depends on how it is cut, or differs from what serde_json reads.
+/// If the result depends on the cuts, or differs from the result of serde_json.
 pub fn reads_as_serde_json(bytes: &[u8]) {
     let Some((&[how, part], text)) = bytes.split_first_chunk() else { return };
     let layout = [Layout::Lines, Layout::Array, Layout::Objects][usize::from(how % 3)];
     let whole = read(text, &options(layout, 1 << 20));
     assert_eq!(read(text, &options(layout, usize::from(part) + 1)), whole);
-    // What is beyond the range of floats, and bytes that are not UTF-8, have rules of their own.
+    // Numbers beyond the range of floats, and bytes that are not UTF-8, have rules of their own.
     let Ok(text) = str::from_utf8(text) else { return };
     if layout != Layout::Lines
         || text.contains(['e', 'E', '\0', '\r'])

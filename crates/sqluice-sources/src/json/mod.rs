@@ -1,25 +1,25 @@
-//! JSON: objects, one a line ([NDJSON](https://github.com/ndjson/ndjson-spec), JSON Lines) or one after another, or an array of them,
+//! JSON: objects, one a line ([NDJSON](https://github.com/ndjson/ndjson-spec), JSON Lines) or one after another, or an array of objects,
 //! which may be anywhere in a document (`path.rs`).
 //!
 //! ```text
-//!  keys_of ──> names of columns ──> JsonSource::new ──> JsonSource::next_part ──> JsonPart::decode
+//!  of_keys ──> names of columns ──> JsonSource::new ──> JsonSource::next_part ──> JsonPart::decode
 //!                                                       cut: under a lock         decode: any core
 //! ```
 //!
-//! What is read ([RFC 8259](https://www.rfc-editor.org/rfc/rfc8259), as serde_json does):
+//! The reader follows [RFC 8259](https://www.rfc-editor.org/rfc/rfc8259), as serde_json does:
 //!
-//! * A record is an object. Its keys are columns, in the order in which they come first; a key that a record does not have is NULL,
-//!   one that it has twice has the later value. A key that is not known ends the load, which begins again when all keys are known.
-//! * `null` is NULL; `true` and `false` are 1 and 0, or in a TEXT column these words. Integers and decimals are numbers if SQLite's say
-//!   the same (`number.rs`), otherwise text, as they are in a TEXT column. So no digit is lost, nor the sign of `-0`.
+//! * A record is an object. Its keys are columns, in the order of their first occurrences. A key that a record lacks is NULL; the last
+//!   value of a repeated key counts. An unknown key ends the load, which begins again once all keys are known.
+//! * `null` is NULL. `true` and `false` are 1 and 0, or in a TEXT column these words. Integers and decimals are numbers if SQLite has a
+//!   number with the same digits (`number.rs`), otherwise text, as always in a TEXT column. So no digit is lost, nor the sign of `-0`.
 //! * Strings are text. Arrays and objects within a record are text, too: JSON as it stands in the file.
-//! * Lines end with LF or CRLF; what has only white space on it is no record. A byte order mark is skipped.
+//! * Lines end with LF or CRLF. A line of white space is no record. A byte order mark is skipped.
 //!
-//! What is malformed is a bad row, with an error that names file, line and column. The sink may go on after it: where a record ends is
-//! known whatever is wrong with it, by the line end, or elsewhere by quotes and brackets.
+//! A malformed record is a bad row, with an error that names file, line and column. The sink may go on after it: the end of a record is
+//! known whatever is wrong with it, by the line end, or by quotes and brackets.
 //!
-//! Invariant: values and errors equal those of serde_json, for any input and any size of parts; but a number beyond the range of floats
-//! is no error.
+//! Invariant: values and errors equal those of serde_json, for any input and any size of parts. The only exception: a number beyond the
+//! range of floats is no error.
 
 mod cut;
 mod decode;
@@ -62,20 +62,21 @@ pub use super::csv::{PART_BYTES, RECORD_BYTES_MAX};
 use super::csv::{Renamed, unique};
 use crate::text::{HandedOut, Pool};
 
-/// Where records are.
+/// The layout of the records in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Each on a line.
+    /// Each record on a line.
     Lines,
-    /// Between the brackets of one array.
+    /// The elements of one array.
     Array,
-    /// One after another, each over as many lines as it likes.
+    /// Objects one after another, each over any number of lines.
     Objects,
 }
 
 impl Layout {
-    /// Of a text that begins with `head`: an array if that is a bracket; objects one after another where the first one goes on
-    /// behind the end of its line, or another begins on it; else lines. `None`: more of the text decides, unless this is the `whole`.
+    /// Returns the layout of a text that begins with `head`. It is an array if the text begins with a bracket, and objects one after
+    /// another if the first object goes on behind the end of its line, or another object begins on that line. Otherwise it is lines.
+    /// `None`: more of the text decides, unless `head` is the `whole` text.
     pub fn of_text(head: &[u8], whole: bool) -> Option<Layout> {
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
         let unless_more = whole.then_some(Layout::Lines);
@@ -90,7 +91,7 @@ impl Layout {
             let rest = &head[at + 1..];
             match byte {
                 _ if escaped => escaped = false,
-                // No string has one: the record is broken, and ends here.
+                // A string can't have a line feed: the record is broken, and ends here.
                 b'\n' if in_string => return Some(Layout::Lines),
                 b'\\' if in_string => escaped = true,
                 b'"' => in_string = !in_string,
@@ -105,7 +106,7 @@ impl Layout {
                     };
                 }
                 b'}' | b']' => depth -= 1,
-                // A record that is cut off is broken: only where it can go on it does.
+                // A record goes on behind a line end only if JSON can go on there. Otherwise the record is broken, and ends with the line.
                 b'\n' => {
                     let next = rest.trim_ascii_start().first();
                     return match (last, next) {
@@ -126,35 +127,35 @@ impl Layout {
     }
 }
 
-/// How a file is read.
+/// The options for reading a file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct JsonOptions {
-    /// Where records are.
+    /// The layout of the records.
     pub layout: Layout,
-    /// The array that they are in, where it is not the whole document.
+    /// The path to the array of records, if the array is not the whole document.
     pub records: Option<RecordsPath>,
-    /// Parts end with the first record at or after this many bytes. At most 16 MiB.
+    /// The number of bytes at or after which a part ends with its record. At most 16 MiB.
     pub part_bytes: usize,
-    /// A longer record is an error: it bounds the memory of one part. At most [`RECORD_BYTES_MAX`].
+    /// The largest number of bytes of a record, which bounds the memory of a part. At most [`RECORD_BYTES_MAX`].
     pub record_bytes_max: usize,
-    /// Which keys that are not known matter; all others are gone past.
+    /// The unknown keys that matter; all others are skipped.
     pub wanted: Wanted,
 }
 
 setters! { JsonOptions:
-    /// Sets where the array of records is; `None`: the array is the whole document.
+    /// Sets the path to the array of records; `None`: the array is the whole document.
     records(path: impl Into<Option<RecordsPath>>) = path.into();
     /// Sets the size from which on a part ends, in bytes: at most 16 MiB.
     part_bytes(bytes: usize) = bytes;
     /// Sets the size of the largest record, in bytes.
     record_bytes_max(bytes: usize) = bytes;
-    /// Sets which unknown keys matter.
+    /// Sets the unknown keys that matter.
     wanted(wanted: Wanted) = wanted;
 }
 
 impl JsonOptions {
-    /// Of records of that layout.
+    /// Creates options for records of the given layout.
     pub fn new(layout: Layout) -> JsonOptions {
         JsonOptions {
             layout,
@@ -166,26 +167,26 @@ impl JsonOptions {
     }
 }
 
-/// What fills a column.
+/// The source of a column's values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonColumn {
-    /// The key, by its index, or a constant.
+    /// The key by its index, or a constant.
     pub from: ColumnFrom,
-    /// Numbers, `true` and `false` are given as they are written: the column has TEXT affinity.
+    /// `true` if numbers, `true` and `false` are given as they are written: the column has TEXT affinity.
     pub as_text: bool,
 }
 
 /// A key of a file, and its first occurrence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Without escapes.
+    /// The name without escapes.
     pub name: String,
-    /// Its opening quote.
+    /// The place of the opening quote.
     pub place: Place,
 }
 
-/// Names of columns for keys: an empty one gets a name, and one that an earlier one has (ASCII letters in either case) a
-/// number. Also which these are.
+/// Makes names of columns for keys: an empty key gets a name, and a key that equals an earlier one (ASCII letters in either case) gets a
+/// number. Also returns the renamed keys.
 pub fn unique_names(keys: Vec<String>) -> (Vec<String>, Vec<Renamed>) {
     unique(keys)
 }
@@ -199,14 +200,14 @@ pub struct JsonSource {
 }
 
 impl JsonSource {
-    /// The rows of `input`, which messages call `file`; `keys` are those that are known. They have a column for each of
-    /// `columns`, and are numbered from `rows.start` on; at `rows.end` reading stops. Bad rows count.
+    /// Opens `input`, which messages call `file`. `keys` are the known keys. Rows have a column for each of `columns`, and are numbered
+    /// from `rows.start` on; reading stops at `rows.end`. Bad rows count.
     ///
     /// # Errors
-    /// When it can't be read, or is no array where it should be one.
+    /// If the file can't be read, or is no array where the options ask for one.
     ///
     /// # Panics
-    /// When `columns` names a key that there is not, or the same one twice.
+    /// If `columns` names a key that does not exist, or a key twice.
     pub fn new(
         input: Box<dyn Read + Send>,
         file: &Path,
@@ -238,7 +239,7 @@ impl JsonSource {
     /// Opens a file for its unknown keys alone: its parts give no rows to the sink.
     ///
     /// # Errors
-    /// When it can't be read, or is no array where it should be one.
+    /// If the file can't be read, or is no array where the options ask for one.
     pub fn of_keys(
         input: Box<dyn Read + Send>,
         file: &Path,
@@ -285,30 +286,30 @@ impl JsonSource {
         })
     }
 
-    /// Input counts in the bytes of the file as it lies there, which may be compressed: `read` of them so far, as the reader of the file
-    /// keeps counting, and `total` in all. What is not given: bytes of text, and an unknown total.
+    /// Sets the counter of progress. Progress is in raw bytes of the file, compressed or not: the reader of the file counts them in `read`;
+    /// `total` is their number. Without `read`, progress is in bytes of text; without `total`, the total is unknown.
     #[must_use]
     pub fn with_progress(mut self, read: Option<Arc<AtomicU64>>, total: Option<u64>) -> JsonSource {
         self.handed_out = HandedOut::new(read, total);
         self
     }
 
-    /// What is met of keys that are not known, also when the source itself is gone.
+    /// Returns the unknown keys that are met. They remain available after the source is dropped.
     pub fn new_keys(&self) -> NewKeysMet {
         NewKeysMet(Arc::clone(&self.shared))
     }
 }
 
-/// What a source meets of keys that are not known.
+/// The unknown keys that a source meets.
 pub struct NewKeysMet(Arc<Shared>);
 
 impl NewKeysMet {
-    /// Whether a part has failed because of one.
+    /// Returns `true` if a part has failed because of an unknown key.
     pub fn any(&self) -> bool {
         self.0.met_new.load(Ordering::Relaxed)
     }
 
-    /// Those of [`JsonSource::of_keys`], in the order in which they come first.
+    /// Returns the unknown keys of [`JsonSource::of_keys`], in the order of their first occurrences.
     pub fn all(&self) -> Vec<Key> {
         let mut found = std::mem::take(&mut *self.0.found.lock().unwrap_or_else(PoisonError::into_inner));
         found.sort_by_key(|(first_record, _)| *first_record);

@@ -1,15 +1,15 @@
-//! Arrays and objects within a record: skipped, and checked on the way.
+//! Arrays and objects within a record, which are checked and skipped.
 //!
-//! No recursion: one bit for each level says which of the two it is.
+//! No recursion: one bit for each level tells an array from an object.
 
 use super::fault::{DEPTH_MAX, Fault, What};
 use super::number::number;
 use super::text::string_end;
 
-/// One past the white space from `at` on.
+/// Returns the end of the white space that begins at `at`.
 #[inline(always)]
 pub(super) fn space_end(data: &[u8], at: usize) -> usize {
-    // Most writers put none.
+    // Most writers put no white space.
     if data.get(at).is_none_or(|&byte| byte > b' ') { at } else { some_space_end(data, at) }
 }
 
@@ -20,7 +20,7 @@ fn some_space_end(data: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// One past the value that begins at `at`, within a record.
+/// Returns the end of the value that begins at `at`, within a record.
 pub(super) fn value_end(data: &[u8], at: usize) -> Result<usize, Fault> {
     match data.get(at) {
         Some(b'{' | b'[') => nested_end(data, at),
@@ -36,17 +36,17 @@ fn scalar_end(data: &[u8], at: usize) -> Result<usize, Fault> {
     }
 }
 
-/// The `true`, `false` or `null` at `at`.
+/// Returns the `true`, `false` or `null` at `at`.
 pub(super) fn literal(data: &[u8], at: usize) -> Result<&'static str, Fault> {
     let rest = data.get(at..).unwrap_or_default();
     let found = ["true", "false", "null"].into_iter().find(|word| rest.starts_with(word.as_bytes()));
     found.ok_or(Fault::expected(at, "a value"))
 }
 
-/// One past the array or object that begins at `start`.
+/// Returns the end of the array or object that begins at `start`.
 fn nested_end(data: &[u8], start: usize) -> Result<usize, Fault> {
     let mut at = start;
-    // The lowest bit: the innermost is an object.
+    // The lowest bit is set if the innermost level is an object.
     let mut objects = 0u128;
     let mut depth = 0;
     loop {
@@ -65,7 +65,7 @@ fn nested_end(data: &[u8], start: usize) -> Result<usize, Fault> {
         } else {
             at = scalar_end(data, at)?;
         }
-        // What follows a value, or, in an empty one, the bracket that opens it.
+        // A comma or a bracket follows a value. An empty array or object continues here, too.
         loop {
             if depth == 0 {
                 return Ok(at);
@@ -94,7 +94,7 @@ fn closing(objects: u128) -> u8 {
     if objects & 1 == 1 { b'}' } else { b']' }
 }
 
-/// The value of the member that begins at `at`, or, in an array, `at`.
+/// Returns the start of the value whose member begins at `at`; in an array, `at` itself.
 fn key_end(data: &[u8], at: usize, objects: u128) -> Result<usize, Fault> {
     if objects & 1 == 0 {
         return Ok(at);
@@ -106,7 +106,7 @@ fn key_end(data: &[u8], at: usize, objects: u128) -> Result<usize, Fault> {
     colon_end(data, end + 1)
 }
 
-/// The value behind the colon that follows a key.
+/// Returns the start of the value behind the colon that follows a key.
 pub(super) fn colon_end(data: &[u8], key_end: usize) -> Result<usize, Fault> {
     let colon = space_end(data, key_end);
     match data.get(colon) {

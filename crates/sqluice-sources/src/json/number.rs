@@ -1,4 +1,4 @@
-//! Numbers: which of SQLite's an integer or a decimal is, if it is one.
+//! Numbers: the integer or float of SQLite that has the same digits, if one has.
 //!
 //! ```text
 //!  42              Int       digits alone, that fit 64 bits
@@ -9,35 +9,35 @@
 //!  -0  -0.0                  Neither: SQLite stores no negative zero
 //! ```
 //!
-//! At most 15 digits are always held, and where the float is a product or quotient of two that are exact it is the nearest one
-//! (Clinger's fast path). All else is parsed and printed, to see.
+//! A float keeps any 15 digits. If it is a product or quotient of two exact floats, it is the nearest float (Clinger's fast path). All
+//! other numbers are parsed, printed and compared.
 
 use sqluice_core::affinity::{eight_digits, repeat};
 
 use super::fault::Fault;
 
-/// What a number is.
+/// The number of SQLite for a number of JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Number {
     Int(i64),
     Real(f64),
-    /// No number that SQLite has says the same.
+    /// No number of SQLite has the same digits.
     Neither,
 }
 
-/// Digits that every float keeps.
+/// The number of digits that every float keeps.
 const DIGITS_HELD: usize = 15;
 
-/// Digits that are compared at most: no float has more, exactly.
+/// The largest number of digits that are compared: the exact decimal of a float has no more.
 const DIGITS_MAX: usize = 800;
 
-/// Powers of ten that floats hold exactly.
+/// The powers of ten that floats hold exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19, 1e20, 1e21, 1e22,
 ];
 
-/// The number that begins at `start`, with a minus sign or a digit, and where it ends.
+/// Parses the number that begins at `start`, with a minus sign or a digit. Returns the number and its end.
 #[inline(always)]
 pub(super) fn number(data: &[u8], start: usize) -> Result<(Number, usize), Fault> {
     match short(data, start) {
@@ -46,13 +46,14 @@ pub(super) fn number(data: &[u8], start: usize) -> Result<(Number, usize), Fault
     }
 }
 
-/// As [`number`] of at most 7 bytes after the sign, without an exponent; `None` for all else, and for what may be none.
+/// Parses a number of at most 7 bytes after the sign, without an exponent. Returns `None` for all other text, whether it is a number or
+/// not.
 #[inline(always)]
 fn short(data: &[u8], start: usize) -> Option<(Number, usize)> {
     let negative = data[start] == b'-';
     let from = start + usize::from(negative);
     let word = u64::from_le_bytes(*data[from..].first_chunk()?) ^ repeat(b'0') as u64;
-    // The top bit of each byte that is no digit; wrong only above the first that is right and not ASCII.
+    // The top bit of each byte that is not a digit. Bits above the first byte that is not ASCII may be wrong.
     let others = (word.wrapping_add(repeat(0x76) as u64) | word) & repeat(0x80) as u64;
     let whole = others.trailing_zeros() as usize / 8;
     if whole == 0 || whole == 8 || whole > 1 && word as u8 == 0 {
@@ -72,7 +73,7 @@ fn short(data: &[u8], start: usize) -> Option<(Number, usize)> {
     if bytes == 8 || bytes == whole + 1 || matches!((word >> (8 * bytes)) as u8 ^ b'0', b'e' | b'E') {
         return None;
     }
-    // Without the point, at the upper end.
+    // The digits without the point, at the upper end of the word.
     let before = (1 << (8 * whole)) - 1;
     let digits = word >> 8 & !before | word & before;
     let mantissa = eight_digits(digits << (72 - 8 * bytes));
@@ -93,7 +94,7 @@ fn any(data: &[u8], start: usize) -> Result<(Number, usize), Fault> {
         return Err(Fault::expected(whole + 1, "no digit after a leading 0"));
     }
     if !matches!(data.get(at), Some(b'.' | b'e' | b'E')) {
-        // 18 digits fit.
+        // 18 digits fit into an `i64`.
         if at - whole <= 18 {
             let int = mantissa as i64;
             let held = if negative { Number::Int(-int) } else { Number::Int(int) };
@@ -118,7 +119,7 @@ fn any(data: &[u8], start: usize) -> Result<(Number, usize), Fault> {
         let (exponent, end) = exponent(data, at)?;
         (power, at) = (power.saturating_add(exponent), end);
     }
-    // The mantissa is what so few digits say.
+    // So few digits fit into the mantissa exactly.
     let factor = POWERS.get(power.unsigned_abs() as usize);
     if let (Some(factor), true) = (factor, seen <= DIGITS_HELD) {
         let real = mantissa as f64;
@@ -129,7 +130,7 @@ fn any(data: &[u8], start: usize) -> Result<(Number, usize), Fault> {
     Ok((long(&data[start..at]), at))
 }
 
-/// Goes past digits, and adds them to a number.
+/// Skips digits, and adds them to a number.
 #[inline]
 fn digits(data: &[u8], from: usize, number: &mut u64) -> usize {
     let mut at = from;
@@ -140,7 +141,7 @@ fn digits(data: &[u8], from: usize, number: &mut u64) -> usize {
     at
 }
 
-/// The exponent whose `e` is at `at`, and where it ends. One that is out of reach is somewhere out of reach.
+/// Parses the exponent whose `e` is at `at`. Returns the exponent and its end. An exponent out of range is some exponent out of range.
 fn exponent(data: &[u8], at: usize) -> Result<(i64, usize), Fault> {
     let sign = data.get(at + 1);
     let from = at + 1 + usize::from(matches!(sign, Some(b'+' | b'-')));
@@ -153,7 +154,7 @@ fn exponent(data: &[u8], at: usize) -> Result<(i64, usize), Fault> {
     Ok((if sign == Some(&b'-') { -exponent } else { exponent }, end))
 }
 
-/// A decimal whose nearest float must be looked for.
+/// Returns the float of a decimal that needs a search for the nearest float.
 #[cold]
 fn long(text: &[u8]) -> Number {
     let Some(text) = str::from_utf8(text).ok() else { return Number::Neither };
@@ -162,7 +163,7 @@ fn long(text: &[u8]) -> Number {
     if digits.is_empty() {
         return if text.starts_with('-') { Number::Neither } else { Number::Real(real) };
     }
-    // Half of the last digit is rounded to an even one, but the shortest decimal that is this float may have the other.
+    // Rounding takes the even digit halfway between two decimals, but the shortest decimal of the float may be the odd one.
     let rounded = format!("{real:.*e}", digits.len() - 1);
     let said = Some((digits, exponent));
     let is_said = |printed: &str| significant(printed) == said;
@@ -170,8 +171,8 @@ fn long(text: &[u8]) -> Number {
     if held { Number::Real(real) } else { Number::Neither }
 }
 
-/// The digits of a decimal without zeros around them, and the power of ten of the first; `None`: there are too many, or
-/// the power is out of reach.
+/// Returns the digits of a decimal without zeros around them, and the power of ten of the first digit. Returns `None` if the digits are too
+/// many, or the power is out of range.
 fn significant(text: &str) -> Option<(String, i64)> {
     let text = text.trim_start_matches('-');
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
@@ -218,7 +219,7 @@ mod tests {
             ("0.10000000000000001", 0.1),
             ("0.1000000000000000055511151231257827", 0.1),
             ("1.7976931348623157e308", f64::MAX),
-            // Exactly between the two.
+            // Halfway between two decimals.
             ("613152317618061.2", 613_152_317_618_061.0 + 0.25),
             ("613152317618061.3", 613_152_317_618_061.0 + 0.25),
             ("5e-324", 5e-324),

@@ -1,11 +1,11 @@
-//! Where the records are in a document that is one object: a path of keys to an array.
+//! The array of records in a document that is one object: a path of keys to the array.
 //!
 //! ```text
 //!  {"type":"FeatureCollection","features":[{...},{...}]}       features
 //!  {"meta":{"pages":3},"data":{"items":[{...},{...}]}}         data.items, or /data/items
 //! ```
 //!
-//! What stands before the array is gone past as it is read, without being kept or checked; so is what follows it.
+//! The text before the array is skipped while it is read, and neither kept nor checked. So is the text after it.
 
 use std::fmt;
 
@@ -14,19 +14,19 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use super::nested::space_end;
 use super::text::{string_end, unescape};
 
-/// Objects and arrays within each other that [`arrays_of_objects`] looks into.
+/// The largest depth of nested objects and arrays that [`arrays_of_objects`] searches.
 const DEPTH_MAX: usize = 127;
 
-/// Keys that lead to an array, from the outside in. At least one.
+/// The keys that lead to an array, from the outermost object in. At least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordsPath(Vec<String>);
 
 impl RecordsPath {
-    /// Keys with points between them, such as `data.items`, or a [JSON pointer](https://www.rfc-editor.org/rfc/rfc6901), which
+    /// Parses keys with points between them, such as `data.items`, or a [JSON pointer](https://www.rfc-editor.org/rfc/rfc6901), which
     /// begins with a slash: `/data/items`. A pointer can name keys that have points.
     ///
     /// # Errors
-    /// When it names no key, or an empty one.
+    /// If the text names no key, or an empty one.
     pub fn parse(text: &str) -> Result<RecordsPath> {
         let keys: Vec<String> = match text.strip_prefix('/') {
             Some(pointer) => {
@@ -47,7 +47,7 @@ impl RecordsPath {
         Ok(RecordsPath(keys))
     }
 
-    /// How many objects are around the array.
+    /// Returns the number of objects around the array.
     pub(super) fn depth(&self) -> usize {
         self.0.len()
     }
@@ -65,33 +65,33 @@ impl fmt::Display for RecordsPath {
     }
 }
 
-/// Goes past a document up to the first element of the array that a path leads to, a byte at a time.
+/// A search for the first element of the array at a path, one byte at a time.
 pub(super) struct Finder<'p> {
     path: &'p RecordsPath,
-    /// Keys of the path that have been found: the object at hand is that of the last of them.
+    /// The number of keys of the path that are found. The current object is the value of the last of these keys.
     found: usize,
-    /// Open brackets.
+    /// The number of open brackets.
     depth: usize,
     expected: Expected,
     string: Option<Quoted>,
 }
 
-/// What follows in the current object.
+/// The expected next token of the current object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
-    /// The document's object.
+    /// The object that is the document.
     Object,
-    /// A key, or the end.
+    /// A key, or the end of the object.
     Key,
-    /// The colon behind a key, which is the next one of the path or not.
+    /// The colon behind a key; `wanted`: the key is the next one of the path.
     Colon { wanted: bool },
     /// The value of the next key of the path.
     Wanted,
-    /// The rest of any other value, and what is behind it.
+    /// The rest of any other value, and the comma or bracket behind it.
     Other,
 }
 
-/// A string that has begun: its bytes where it is a key, with its quote.
+/// A string that has begun. `key` has its bytes with the opening quote, if the string is a key.
 #[derive(Default)]
 struct Quoted {
     key: Option<Vec<u8>>,
@@ -103,10 +103,10 @@ impl Finder<'_> {
         Finder { path, found: 0, depth: 0, expected: Expected::Object, string: None }
     }
 
-    /// Takes the next byte. Whether it is the bracket that begins the array.
+    /// Takes the next byte. Returns `true` if the byte is the bracket that begins the array.
     ///
     /// # Errors
-    /// What is wrong, at this byte.
+    /// If the document breaks the rules at this byte, or can't have the array.
     pub(super) fn step(&mut self, byte: u8) -> Result<bool> {
         if self.string.is_some() {
             self.step_string(byte);
@@ -172,7 +172,7 @@ impl Finder<'_> {
         }
     }
 
-    /// The document has no such array.
+    /// Returns the error for a document without the array.
     pub(super) fn lost(&self, why: &str) -> Error {
         let at = RecordsPath(self.path.0[..self.path.depth().min(self.found + 1)].to_vec());
         Error::input(format!("the file has no array at {}: {at}: {why}", self.path)).hint(message![
@@ -182,7 +182,7 @@ impl Finder<'_> {
     }
 }
 
-/// Goes past what follows the array, up to the end of the document.
+/// Skips the text after the array, up to the end of the document.
 #[derive(Default)]
 pub(super) struct Closing {
     depth: usize,
@@ -191,17 +191,17 @@ pub(super) struct Closing {
 }
 
 impl Closing {
-    /// Closes `depth` open objects.
+    /// Creates a skipper of text that closes `depth` open objects.
     pub(super) fn new(depth: usize) -> Closing {
         Closing { depth, ..Closing::default() }
     }
 
-    /// Whether the document has ended.
+    /// Returns `true` if the document has ended.
     pub(super) fn is_done(&self) -> bool {
         self.depth == 0
     }
 
-    /// Goes past some text, up to the end of the document; how much that is.
+    /// Skips text up to the end of the document, and returns the number of skipped bytes.
     pub(super) fn skip(&mut self, data: &[u8]) -> usize {
         for (at, byte) in data.iter().enumerate() {
             if self.is_done() {
@@ -221,12 +221,12 @@ impl Closing {
     }
 }
 
-/// Whether a string, with its quotes and escapes, says this.
+/// Returns `true` if a string, with its quotes and escapes, has the text `key`.
 fn is_key(quoted: &[u8], key: &str) -> bool {
     unquoted(quoted).is_some_and(|found| found == key)
 }
 
-/// What a string with its quotes stands for.
+/// Returns the text of a string with quotes.
 fn unquoted(quoted: &[u8]) -> Option<String> {
     let (end, escapes) = string_end(quoted, 0).ok()?;
     let text = &quoted[1..end];
@@ -238,10 +238,10 @@ fn unquoted(quoted: &[u8]) -> Option<String> {
     String::from_utf8(unescaped).ok()
 }
 
-/// The arrays of objects in a document that is one object, as far as its beginning `head` goes, in order.
+/// Returns the paths to the arrays of objects in a document that is one object, as far as its beginning `head` goes, in order.
 pub fn arrays_of_objects(head: &[u8]) -> Vec<RecordsPath> {
     let mut found = Vec::new();
-    // The key at hand of each object that is open; `None`: an array.
+    // The current key of each open object; `None`: an array.
     let mut open: Vec<Option<String>> = Vec::new();
     let mut at = 0;
     let mut key_next = false;

@@ -1,4 +1,4 @@
-//! Reads objects into columns: the parser.
+//! The parser: reads objects into columns.
 //!
 //! ```text
 //!  data   {"id":7,"name":"Oslo","tags":["a","b"]}      to the slots of the row:
@@ -7,7 +7,7 @@
 //!          not looked up                               tags  tag TEXT   bits span of ["a","b"]
 //! ```
 //!
-//! A repeated key replaces the earlier one. A key that a record does not have is NULL, the tag 0.
+//! A repeated key replaces the earlier value. A key that a record lacks is NULL, the tag 0.
 
 use sqluice_core::batch::{ROWS_MAX, Span};
 
@@ -18,28 +18,28 @@ use super::number::{Number, number};
 use super::text::string_end;
 use crate::csv::FIELD_BYTES_MAX;
 
-/// The kind of a value; the tags of a column together say which kinds it has.
+/// The kind of a value. The tags of a column, joined by or, show the kinds in it.
 pub(super) const INT: u8 = 1;
 pub(super) const REAL: u8 = 2;
-/// A part of the data that is the value as it stands.
+/// A part of the data that is the value.
 pub(super) const TEXT: u8 = 4;
 /// A part of the data that has escapes.
 pub(super) const ESCAPED: u8 = 8;
 
-/// The values of a batch need no more than this, in bytes.
+/// The largest number of bytes of a batch's values.
 const BITS_BYTES_MAX: usize = 2 << 20;
 
-/// Where a batch is put together.
+/// The buffers for the values of a batch.
 pub(super) struct Scratch {
-    /// Rows that fit.
+    /// The number of rows that fit.
     pub(super) rows_max: usize,
-    /// From one slot's first value to the next one's. Not a power of two, or all would compete for the same few lines of the
-    /// cache.
+    /// The number of values from one slot's first to the next slot's first. Not a power of two, or all slots would compete for a few lines
+    /// of the cache.
     pub(super) stride: usize,
     pub(super) tags: Vec<u8>,
     /// An integer, a float's bits, or a [`Span`].
     pub(super) bits: Vec<i64>,
-    /// Where each record is.
+    /// The span of each record.
     pub(super) records: Vec<Span>,
 }
 
@@ -75,7 +75,7 @@ impl Scratch {
     }
 }
 
-/// A span as a scratch keeps it.
+/// Packs a span into the bits of a scratch.
 #[inline]
 pub(super) fn bits_of_span(start: usize, end: usize) -> i64 {
     // A part is shorter than 4 GiB: see `RECORD_BYTES_MAX`.
@@ -87,7 +87,7 @@ pub(super) fn span_of_bits(bits: i64) -> Span {
     Span { start: (bits.cast_unsigned() >> 32) as u32, len: bits.cast_unsigned() as u32 }
 }
 
-/// Reads the object that is at `start`, behind white space, into a row; where it ends.
+/// Reads the object at `start`, behind white space, into a row. Returns the end of the object.
 #[inline]
 pub(super) fn object(
     data: &[u8],
@@ -125,7 +125,7 @@ pub(super) fn object(
     }
 }
 
-/// Handles a key other than the expected one: how its value is handled, and where that begins.
+/// Looks up a key that is not the expected one. Returns the target of its value, and the start of the value.
 fn other_key(
     data: &[u8],
     at: usize,
@@ -156,7 +156,7 @@ fn other_key(
     Ok((target, colon_end(data, end + 1)?))
 }
 
-/// Reads a value; where it ends.
+/// Reads a value into a row, and returns its end.
 #[inline]
 fn value(data: &[u8], at: usize, target: Target, row: usize, scratch: &mut Scratch) -> Result<usize, Fault> {
     let (slot, as_text) = match target {
@@ -213,7 +213,7 @@ fn text(
     Ok(())
 }
 
-/// Where the value of a key is in the record that begins at `start`, which is valid: the last one, if the key is repeated.
+/// Returns the start of a key's value in the valid record that begins at `start`: of the last value, if the key is repeated.
 pub(super) fn place_of(data: &[u8], start: usize, fields: &Fields, wanted: usize) -> Option<usize> {
     let mut at = space_end(data, start);
     let mut found = None;

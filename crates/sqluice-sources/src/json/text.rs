@@ -1,4 +1,4 @@
-//! Strings: where they end, and what they stand for.
+//! Strings: their ends, and their unescaped text.
 //!
 //! ```text
 //!  "Oslo, N"        no escape: the bytes between the quotes are the value, and are never copied
@@ -8,8 +8,8 @@
 use super::fault::{Fault, What};
 use crate::needles::string_ends;
 
-/// The closing quote of the string whose opening quote is at `open`, and whether there are escapes before it, all of them
-/// good.
+/// Returns the offset of the closing quote of the string that opens at `open`, and `true` if the string has escapes. The escapes are
+/// checked.
 #[inline]
 pub(super) fn string_end(data: &[u8], open: usize) -> Result<(usize, bool), Fault> {
     let mut at = open + 1;
@@ -28,7 +28,7 @@ pub(super) fn string_end(data: &[u8], open: usize) -> Result<(usize, bool), Faul
     }
 }
 
-/// The first quote, backslash or control character from `at` on, 16 bytes at a time.
+/// Returns the offset of the first quote, backslash or control character from `at` on. Looks at 16 bytes at a time.
 #[inline]
 fn special(data: &[u8], mut at: usize) -> usize {
     while let Some(block) = data[at..].first_chunk() {
@@ -42,7 +42,7 @@ fn special(data: &[u8], mut at: usize) -> usize {
     data[at..].iter().position(is_special).map_or(data.len(), |offset| at + offset)
 }
 
-/// One past the escape whose backslash is at `at`.
+/// Returns the end of the escape whose backslash is at `at`.
 #[cold]
 fn escape_end(data: &[u8], at: usize) -> Result<usize, Fault> {
     match data.get(at + 1) {
@@ -66,13 +66,13 @@ fn escape_end(data: &[u8], at: usize) -> Result<usize, Fault> {
     }
 }
 
-/// Four hexadecimal digits.
+/// Returns the number that four hexadecimal digits have.
 fn hex(data: &[u8], at: usize) -> Option<u32> {
     let digits = data.get(at..at + 4)?;
     digits.iter().try_fold(0, |unit, &digit| Some(unit << 4 | char::from(digit).to_digit(16)?))
 }
 
-/// Appends what a string stands for whose escapes are good; `text` is what is between its quotes.
+/// Appends the unescaped text of a string. `text` is the string without its quotes, with valid escapes.
 pub(super) fn unescape(text: &[u8], into: &mut Vec<u8>) {
     let mut rest = text;
     while let Some(at) = memchr::memchr(b'\\', rest) {
@@ -98,7 +98,7 @@ pub(super) fn unescape(text: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(rest);
 }
 
-/// The character of the escape `\uXXXX`, or of a pair of them, and how many bytes that is.
+/// Returns the character of the escape `\uXXXX`, or of a pair of these, and the number of its bytes.
 fn unicode(text: &[u8], at: usize) -> (char, usize) {
     let unit = hex(text, at + 2).unwrap_or_default();
     let (code, bytes) = match (unit, hex(text, at + 8)) {

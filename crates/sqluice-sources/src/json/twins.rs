@@ -1,4 +1,4 @@
-//! What is read of JSON, and what serde_json reads of it, so that they can be compared: for tests and for fuzzing.
+//! The values that this crate reads from JSON, and the values that serde_json reads, for comparison in tests and in fuzzing.
 
 use std::collections::HashMap;
 use std::io::Cursor;
@@ -24,7 +24,7 @@ pub(super) fn text(text: &str) -> Cell {
     Cell::Text(text.to_owned())
 }
 
-/// What a sink got.
+/// A row or a bad row that a sink has received.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Taken {
     Row(Vec<Cell>),
@@ -36,7 +36,7 @@ pub(super) enum Taken {
 pub(super) struct Outcome {
     pub(super) keys: Vec<String>,
     pub(super) taken: Vec<Taken>,
-    /// What ended it.
+    /// The error that ended the reading.
     pub(super) error: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl Outcome {
     }
 }
 
-/// Takes all, but refuses what has this value, blaming its column.
+/// A sink that takes all rows, except those with the value `refuses`: for these it blames the value's column.
 #[derive(Default)]
 pub(super) struct Taker {
     pub(super) taken: Vec<Taken>,
@@ -104,7 +104,7 @@ pub(super) fn options(layout: Layout, part_bytes: usize) -> JsonOptions {
     JsonOptions { part_bytes, ..JsonOptions::new(layout) }
 }
 
-/// All keys become columns.
+/// Reads a file with all its keys as columns.
 pub(super) fn read(bytes: &[u8], options: &JsonOptions) -> Outcome {
     read_by(bytes, options, Taker::default(), false)
 }
@@ -121,7 +121,7 @@ pub(super) fn read_by(bytes: &[u8], options: &JsonOptions, mut sink: Taker, as_t
     let mut keys = Vec::new();
     if let Ok(mut source) = JsonSource::of_keys(input(), file, options, &[], 0..u64::MAX) {
         let met = source.new_keys();
-        // The error is reported again.
+        // Reading the file a second time gives the error again.
         let _ = feed(&mut source, &mut Taker::default());
         keys = met.all().into_iter().map(|key| key.name).collect();
     }
@@ -131,9 +131,9 @@ pub(super) fn read_by(bytes: &[u8], options: &JsonOptions, mut sink: Taker, as_t
     Outcome { keys, taken: sink.taken, error: fed.err().map(|error| error.without_hint()) }
 }
 
-/// What serde_json says of a record: its values by their keys, or `None` if it is not a record.
+/// Returns the values of a record by their keys, as serde_json reads them. `None`: the text is not a record.
 pub(super) fn expected(record: &str) -> Option<HashMap<String, Cell>> {
-    // Beyond the range of floats is no error here.
+    // A number beyond the range of floats is no error here.
     let in_range = record.replace("1e999", "1e99");
     serde_json::from_str::<HashMap<String, serde_json::Value>>(&in_range).ok()?;
     let raw: HashMap<String, Box<RawValue>> = serde_json::from_str(record).ok()?;
@@ -149,7 +149,7 @@ pub(super) fn cell_of(raw: &str) -> Cell {
         b'{' | b'[' => text(raw),
         b'n' => Cell::Null,
         b't' | b'f' => Cell::Int(i64::from(raw == "true")),
-        // No number of SQLite's has its sign.
+        // No number of SQLite has the sign of a zero.
         b'-' if !raw.split(['e', 'E']).next().unwrap().contains(|digit| ('1'..='9').contains(&digit)) => {
             text(raw)
         }
@@ -161,17 +161,17 @@ pub(super) fn cell_of(raw: &str) -> Cell {
     }
 }
 
-/// Whether a float, written with as many digits as the text or as few as identify it, is the same number.
+/// Returns `true` if a float, printed with as many digits as the text or as few as identify it, is the same number.
 pub(super) fn held(text: &str, real: f64) -> bool {
     let digits: String =
         text.split(['e', 'E']).next().unwrap().chars().filter(char::is_ascii_digit).collect();
     let digits = digits.trim_start_matches('0');
     let printed = format!("{real:.*e}", digits.len().max(1) - 1);
-    // Exactly between two decimals of its length, the shortest one that is this float may be the other.
+    // Halfway between two decimals of its length, the shortest decimal of the float may be the other one.
     real.is_finite() && (same_number(text, &printed) || same_number(text, &format!("{real:e}")))
 }
 
-/// Whether two decimals are the same number, by long hand.
+/// Returns `true` if two decimals are the same number, compared digit by digit.
 pub(super) fn same_number(one: &str, other: &str) -> bool {
     let parts = |text: &str| {
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
@@ -185,7 +185,7 @@ pub(super) fn same_number(one: &str, other: &str) -> bool {
     parts(one) == parts(other)
 }
 
-/// Rows by their keys, and which records are bad.
+/// Returns the values of each row by their keys; `None`: the record is bad.
 pub(super) fn taken_rows(outcome: &Outcome) -> Vec<Option<HashMap<String, Cell>>> {
     let row = |taken: &Taken| match taken {
         Taken::Bad { .. } => None,

@@ -5,7 +5,7 @@ use parquet::errors::ParquetError;
 
 use super::thrift::{INTS, STRUCT, TRUE, Thrift, Wanted};
 
-/// What a header says.
+/// The fields of a page's header.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Header {
     pub(super) kind: i64,
@@ -29,7 +29,7 @@ pub(super) const DICTIONARY: i64 = 2;
 pub(super) const DATA_V2: i64 = 3;
 
 impl Header {
-    /// Reads a header, and how many bytes it has; `None`: these bytes are none, or not all of one.
+    /// Reads a header. Returns the header and its number of bytes; `None`: the bytes are no header, or not all of one.
     pub(super) fn read(bytes: &[u8]) -> Option<(Header, usize)> {
         let mut thrift = Thrift::new(bytes);
         let mut header = Header::default();
@@ -52,7 +52,7 @@ impl Header {
         (found == 0b1110).then(|| (header, thrift.at()))
     }
 
-    /// What is said of a page of one kind.
+    /// Reads the part of the header for pages of one kind. `of` is the id of the part's field.
     fn details(&mut self, thrift: &mut Thrift<'_>, of: i64) -> Option<()> {
         thrift.fields(|thrift, id, kind| {
             let field = match (of, id) {
@@ -81,7 +81,7 @@ impl Header {
     }
 }
 
-/// The encoding of that number.
+/// Returns the encoding with the given number.
 pub(super) fn encoding(number: i64) -> Result<Encoding, ParquetError> {
     #[expect(deprecated, reason = "old files have it")]
     Ok(match number {

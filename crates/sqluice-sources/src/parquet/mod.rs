@@ -6,8 +6,8 @@
 //!  part 0            part 1                               read first
 //! ```
 //!
-//! A part is some rows of a row group: whole groups are too long for the queue between workers and writer. A worker goes past the
-//! pages before its rows without reading more than their headers.
+//! A part is some rows of a row group, because whole groups are too long for the queue between workers and writer. A worker skips the pages
+//! before its rows, and reads only their headers.
 
 mod header;
 mod pages;
@@ -45,29 +45,29 @@ use self::pages::{Group, PageMemory};
 use self::views::Texts;
 use super::arrow::{ArrowOptions, ArrowRows, BoxedError, MemoryBound, read_damaged};
 
-/// Rows of a part at most.
+/// The largest number of rows of a part.
 const PART_ROWS: u64 = 128 << 10;
 
-/// Bytes of a part at most, roughly, as they are before compression.
+/// The largest number of bytes of a part before compression, roughly.
 const PART_BYTES: u64 = 32 << 20;
 
-/// Rows that are decoded at once, and roughly their bytes, as the file states them.
+/// The number of rows that are decoded at once, and roughly their bytes, as the file declares them.
 const BATCH_ROWS: u64 = 4096;
 const BATCH_BYTES: u64 = 8 << 20;
 
-/// Rows that are decoded at once where texts are read as blobs, which multiplies other blobs.
+/// The number of rows that are decoded at once if texts are read as blobs, which multiplies other blobs.
 const BATCH_ROWS_AS_BLOBS: u64 = 32;
 
-/// What is read of the end of a file behind a URL: most footers are smaller.
+/// The number of bytes at the end of a file behind a URL that are read first: most footers are smaller.
 const FOOTER_BYTES: u64 = 64 << 10;
 
-/// A part of a file that is a file, or a file behind a URL: each reader has a place of its own.
+/// A part of a local file, or a file behind a URL. Each reader has its own position.
 #[derive(Clone, Debug)]
 pub struct FilePart {
     file: FileOf,
-    /// Where the part begins, in bytes.
+    /// The offset of the part, in bytes.
     pub start: u64,
-    /// How long it is, in bytes.
+    /// The length of the part, in bytes.
     pub bytes: u64,
     at: u64,
 }
@@ -79,12 +79,12 @@ enum FileOf {
 }
 
 impl FilePart {
-    /// `bytes` bytes of `file` from `start` on.
+    /// Creates a part with `bytes` bytes of `file` from offset `start` on.
     pub fn new(file: Arc<File>, start: u64, bytes: u64) -> FilePart {
         FilePart { file: FileOf::Local(file), start, bytes, at: 0 }
     }
 
-    /// All of a file behind a URL, whose end is wanted first.
+    /// Creates a part that is a whole file behind a URL. The end of the file is wanted first.
     pub fn of_remote(ranges: RemoteRanges, bytes: u64) -> FilePart {
         ranges.want(std::iter::once(bytes.saturating_sub(FOOTER_BYTES)..bytes));
         FilePart { file: FileOf::Remote(Arc::new(ranges)), start: 0, bytes, at: 0 }
@@ -96,7 +96,7 @@ impl FilePart {
         matches!(&self.file, FileOf::Remote(ranges) if ranges.has_failed())
     }
 
-    /// Why it could not be read, if that is no fault of its content.
+    /// Returns the error of a failed read that is no fault of the content.
     fn take_failure(&self) -> Option<Error> {
         match &self.file {
             FileOf::Local(_) => None,
@@ -145,7 +145,7 @@ impl ChunkReader for FilePart {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        // A damaged file asks for any number of bytes.
+        // A damaged file may ask for any number of bytes.
         if start.checked_add(length as u64).is_none_or(|end| end > self.bytes) {
             return Err(ParquetError::EOF("it names bytes beyond its end".to_owned()));
         }
@@ -155,7 +155,7 @@ impl ChunkReader for FilePart {
     }
 }
 
-/// A file whose footer is read.
+/// A Parquet file whose footer is read.
 #[derive(Clone)]
 pub struct ParquetFile {
     name: PathBuf,
@@ -168,7 +168,7 @@ impl ParquetFile {
     /// Reads the footer of `input`, which messages call `name`.
     ///
     /// # Errors
-    /// When it is no Parquet file, is damaged, or can't be read.
+    /// If the file is no Parquet file, is damaged, or can't be read.
     pub fn open(input: FilePart, name: &Path) -> Result<ParquetFile> {
         let (metadata, unreadable_hint) = footer(&input).map_err(|error| {
             if let Some(failure) = input.take_failure() {
@@ -185,26 +185,26 @@ impl ParquetFile {
         Ok(ParquetFile { name: name.to_owned(), input, metadata, unreadable_hint })
     }
 
-    /// Its columns.
+    /// Returns the columns.
     pub fn schema(&self) -> &SchemaRef {
         self.metadata.schema()
     }
 
-    /// Whether it has an Arrow schema that can't be read. Its types are those of its Parquet schema, then.
+    /// Returns `true` if the file has an Arrow schema that can't be read. Then the types are from the Parquet schema.
     pub fn has_unreadable_hint(&self) -> bool {
         self.unreadable_hint
     }
 
-    /// How many rows it has.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or_default()
     }
 
-    /// Its rows, which have a column for each of `columns`; `as_text` says which of them have TEXT affinity. They are numbered from
-    /// `rows.start` on; at its end reading stops. Only the columns that are named are read.
+    /// Opens the rows, which have a column for each of `columns`. `as_text` is `true` for columns with TEXT affinity. Rows are numbered
+    /// from `rows.start` on; reading stops at `rows.end`. Only the named columns are read.
     ///
     /// # Panics
-    /// When a field is named that there is not.
+    /// If `columns` names a field that does not exist.
     pub fn source(
         &self,
         columns: Vec<ColumnFrom>,
@@ -235,7 +235,7 @@ impl ParquetFile {
 }
 
 impl ParquetFile {
-    /// Says which columns will be read, where bytes that are not needed need not be fetched.
+    /// Announces the columns that will be read of a file behind a URL, so that no other bytes are fetched.
     fn want(&self, read: &[usize]) {
         let FileOf::Remote(ranges) = &self.input.file else { return };
         let metadata = self.metadata.metadata();
@@ -249,9 +249,9 @@ impl ParquetFile {
     }
 }
 
-/// The footer of a file, and whether it has an Arrow schema that can't be read: that is a hint, and Parquet's own schema says all that
-/// must be known. Timestamps of 96 bits, which are deprecated, are read to the microsecond: nanoseconds of 64
-/// bits end in 2262.
+/// Reads the footer of a file. Returns `true` if the file has an Arrow schema that can't be read: this schema is only a hint, and Parquet's
+/// own schema has all the types. Timestamps of 96 bits, which are deprecated, are read to the microsecond, because nanoseconds in 64 bits
+/// end in 2262.
 fn footer(input: &FilePart) -> Result<(ArrowReaderMetadata, bool), BoxedError> {
     let parquet = read_damaged(|| ParquetMetaDataReader::new().parse_and_finish(input))?;
     let parquet = Arc::new(parquet);
@@ -277,12 +277,12 @@ fn footer(input: &FilePart) -> Result<(ArrowReaderMetadata, bool), BoxedError> {
     Ok((with(ArrowReaderOptions::new().with_schema(Arc::new(schema)))?, unreadable))
 }
 
-/// What all parts know.
+/// The data that all parts share.
 struct Shared {
     file: ParquetFile,
-    /// The columns that are read, ascending.
+    /// The columns that are read, in ascending order.
     read: Vec<usize>,
-    /// Their types.
+    /// The types of these columns.
     kinds: Vec<DataType>,
     /// The way in which the texts of these columns are read first.
     texts: Texts,
@@ -290,10 +290,10 @@ struct Shared {
     rows: ArrowRows,
 }
 
-/// A file whose rows can be read.
+/// A source of the rows of a Parquet file.
 pub struct ParquetSource {
     shared: Arc<Shared>,
-    /// The present row group, and how many of its rows are in parts.
+    /// The current row group, and the number of its rows that are in parts.
     group: usize,
     row: u64,
     rows_done: u64,
@@ -315,7 +315,7 @@ impl Source for ParquetSource {
                 (self.group, self.row) = (self.group + 1, 0);
                 continue;
             }
-            // Of about the same size.
+            // Parts of about the same size.
             let parts = rows.div_ceil(PART_ROWS).max(bytes / PART_BYTES).max(1);
             let count = rows.div_ceil(parts).min(rows - self.row).min(left);
             let part = ParquetPart {
@@ -380,10 +380,10 @@ impl Part for ParquetPart {
             match self.decode_from(&mut done, batch_rows, texts, sink) {
                 Ok(()) => return Ok(()),
                 Err(Stopped::Failed(error)) => return Err(error),
-                // Rows are larger here than they are on average.
+                // These rows are larger than the average row.
                 Err(Stopped::TooLarge(_)) if batch_rows > 1 => batch_rows = batch_rows.div_ceil(16),
                 Err(Stopped::TooLarge(error)) => return Err(self.shared.rows.placed(error)),
-                // Perhaps one text is not UTF-8: the row that has it is a bad one.
+                // Perhaps one text is not UTF-8. Then the row with this text is a bad row.
                 Err(Stopped::Damaged(_))
                     if texts == Texts::Checked && !self.shared.file.input.has_failed() =>
                 {
@@ -395,17 +395,17 @@ impl Part for ParquetPart {
     }
 }
 
-/// Why the rows of a part are not all given.
+/// The reason why not all rows of a part are given.
 enum Stopped {
-    /// By the sink.
+    /// The sink has stopped.
     Failed(Error),
-    /// They take too much memory at once.
+    /// The rows take too much memory at once.
     TooLarge(Error),
     Damaged(BoxedError),
 }
 
 impl ParquetPart {
-    /// Gives the rows after the first `done`, which counts along.
+    /// Gives the rows after the first `done`, and counts them in `done`.
     fn decode_from(
         &self,
         done: &mut u64,

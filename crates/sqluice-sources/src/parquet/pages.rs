@@ -4,10 +4,10 @@
 //!  header: kind, bytes, packed bytes, values | packed bytes | header | packed bytes ...
 //! ```
 //!
-//! Parquet's own reader believes what the headers say: some bytes that claim to be 2 GB are given them, a dictionary of one value is
-//! given room for the 2^31 that it claims to have. This one compares them with the bytes and the memory that there are.
+//! Parquet's own reader believes the headers: it allocates 2 GB for a few bytes that claim so, and room for 2^31 values for a dictionary of
+//! one value that claims so. This reader compares such numbers with the bytes and the memory there are.
 //!
-//! Invariant: nothing is allocated for a page before its size is taken from the memory that its part has ([`PageMemory`]).
+//! Invariant: the size of a page is taken from the memory of its part ([`PageMemory`]) before anything is allocated for the page.
 
 use std::iter;
 use std::ops::Range;
@@ -31,23 +31,23 @@ use crate::arrow::MemoryBound;
 
 type Result<T> = std::result::Result<T, ParquetError>;
 
-/// Bytes in which most headers fit, and at most.
+/// The number of bytes that hold most headers, and the largest number of bytes of a header.
 const HEADER_BYTES: u64 = 1 << 10;
 const HEADER_BYTES_MAX: u64 = 16 << 20;
 
-/// A chunk may be this much longer than it says: old writers left out the header of the dictionary.
+/// The number of bytes by which a chunk may be longer than declared: old writers left out the header of the dictionary.
 const SLACK_BYTES: u64 = 100;
 
-/// What the pages take that a part has in memory.
+/// The memory of the pages of a part.
 pub(super) struct PageMemory {
     memory: MemoryBound,
-    /// Rows of a batch.
+    /// The number of rows of a batch.
     batch_rows: u64,
-    /// Of dictionaries, which stay; of the last page of each column; and of all pages since a batch began.
+    /// The bytes of dictionaries, which stay; of the last page of each column; and of all pages since the batch began.
     dictionaries: AtomicU64,
     last: AtomicU64,
     batch: AtomicU64,
-    /// Why a page was refused. The error that the reader makes of it is a text.
+    /// The error of a page that was refused. Parquet's reader keeps only its text.
     refused: Mutex<Option<Error>>,
 }
 
@@ -64,12 +64,12 @@ impl PageMemory {
         }
     }
 
-    /// A batch is given: of its pages, only the last of each column stay.
+    /// Begins a batch. Of the pages before, only the last page of each column stays.
     pub(super) fn next_batch(&self) {
         self.batch.store(self.last.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Why a page was refused, if one was.
+    /// Returns the error of a page that was refused, if one was.
     pub(super) fn refused(&self) -> Option<Error> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -90,9 +90,9 @@ impl PageMemory {
     }
 }
 
-/// The bytes of a column of a row group, in a file of `file_bytes` bytes.
+/// Returns the bytes of a column of a row group, in a file of `file_bytes` bytes.
 pub(super) fn range(chunk: &ColumnChunkMetaData, file_bytes: u64) -> Result<Range<u64>> {
-    // 0 is what old writers say of a dictionary that is not there.
+    // Old writers give 0 as the offset of a dictionary that does not exist.
     let data = chunk.data_page_offset();
     let start = chunk.dictionary_page_offset().filter(|at| (1..data).contains(at)).unwrap_or(data);
     let [start, bytes] = [start, chunk.compressed_size()]
@@ -101,7 +101,7 @@ pub(super) fn range(chunk: &ColumnChunkMetaData, file_bytes: u64) -> Result<Rang
     Ok(start..start.saturating_add(bytes).saturating_add(SLACK_BYTES).min(file_bytes))
 }
 
-/// A row group whose pages are read so.
+/// A row group whose pages are read with bounded memory.
 pub(super) struct Group {
     pub(super) file: FilePart,
     pub(super) metadata: Arc<ParquetMetaData>,
@@ -131,7 +131,7 @@ impl RowGroups for Group {
     }
 }
 
-/// The chunks of a column: that of one row group.
+/// The chunks of a column: the chunk of one row group.
 struct Chunks(Option<Box<Pages>>);
 
 impl Iterator for Chunks {
@@ -146,17 +146,17 @@ impl PageIterator for Chunks {}
 
 struct Pages {
     file: FilePart,
-    /// What is read next, and where the chunk ends.
+    /// The offset of the next read, and the end of the chunk.
     at: u64,
     end: u64,
-    /// Values that are not read yet.
+    /// The number of values that are not read yet.
     values_left: i64,
-    /// The header that is read already, and where its page is.
+    /// The header that is read already, and the offset of its page.
     next: Option<(Header, u64)>,
     unpack: Unpack,
-    /// Bytes that a value takes at least where it is written plainly.
+    /// The least number of bytes of a value in the plain encoding.
     value_bytes: u64,
-    /// The highest levels of repetition and definition. With the first, rows have any number of values.
+    /// The highest levels of repetition and definition. With levels of repetition, a row has any number of values.
     levels: [i16; 2],
     last_bytes: u64,
     held: Arc<PageMemory>,
@@ -186,7 +186,7 @@ impl Pages {
         })
     }
 
-    /// The header of the next page, and where that is.
+    /// Returns the header of the next page, and the offset of the page.
     fn peek(&mut self) -> Result<Option<&(Header, u64)>> {
         while self.next.is_none() {
             if self.values_left <= 0 || self.at >= self.end {
@@ -199,7 +199,7 @@ impl Pages {
                 return Err(damaged("a page is longer than its column"));
             }
             self.at = page + packed;
-            // What else there is, an index, is not needed.
+            // Other pages, such as an index, are not needed.
             if matches!(header.kind, DATA | DICTIONARY | DATA_V2) {
                 if header.kind != DICTIONARY {
                     self.values_left = self.values_left.saturating_sub(header.values);
@@ -225,14 +225,14 @@ impl Pages {
         }
     }
 
-    /// Takes some bytes for the last page.
+    /// Counts bytes of the last page.
     fn hold(&mut self, bytes: u64) -> Result<()> {
         self.held.last.fetch_add(bytes, Ordering::Relaxed);
         self.last_bytes = self.last_bytes.saturating_add(bytes);
         self.held.take(&self.held.batch, bytes)
     }
 
-    /// Takes what the values of a page take beyond its bytes.
+    /// Counts the memory that the values of a page take beyond its bytes.
     fn hold_extra(&mut self, header: &Header, page: &[u8]) -> Result<()> {
         let encoding = encoding(header.encoding)?;
         if !prefixes::have_lengths(encoding) {
@@ -243,13 +243,13 @@ impl Pages {
         let lengths = self.after_levels(header, page);
         let extra = lengths.and_then(|lengths| prefixes::extra(lengths, encoding, values, window));
         let extra = extra.ok_or_else(|| damaged("a page has wrong lengths"))?;
-        // Their positions have 32 bits, of which the bytes of the page use some.
+        // Positions have 32 bits, and the bytes of the page use some of their range.
         let memory = MemoryBound(Some(self.held.memory.0.unwrap_or(u64::MAX).min(1 << 31)));
         self.held.check(memory, "some values that begin like each other", extra.prefixes)?;
         self.hold(extra.lengths.saturating_add(extra.prefixes))
     }
 
-    /// The values of a page: what follows the levels.
+    /// Returns the values of a page, which follow the levels.
     fn after_levels<'a>(&self, header: &Header, page: &'a [u8]) -> Option<&'a [u8]> {
         if header.kind == DATA_V2 {
             let levels = header.definition_bytes.checked_add(header.repetition_bytes)?;
@@ -295,7 +295,7 @@ impl Pages {
         let buf = if self.unpack.is_plain() || is_v2 && header.uncompressed {
             packed
         } else {
-            // Levels come first, and are not compressed.
+            // The levels come first, and are not compressed.
             let levels = if is_v2 { levels } else { 0 };
             let halves = packed.split_at_checked(levels).zip(bytes.checked_sub(levels));
             let ((before, packed), rest) = halves.ok_or_else(|| damaged("a page is too short"))?;

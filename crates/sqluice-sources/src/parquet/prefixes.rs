@@ -1,4 +1,4 @@
-//! What the values of a page take that are written by their differences from each other.
+//! The memory of a page whose values are encoded by their differences from each other.
 //!
 //! ```text
 //!  DELTA_LENGTH_BYTE_ARRAY   lengths | bytes
@@ -7,29 +7,29 @@
 //!  block                     least difference | bits of a difference, for each miniblock | miniblocks
 //! ```
 //!
-//! A value that shares all its bytes with the one before takes hardly a bit, and the reader copies it whole; and it makes room for as
-//! many lengths as the page claims to have. Both are counted here first, without a list of them.
+//! A value that shares all its bytes with the value before takes hardly a bit in the page, but the reader copies it whole. The reader also
+//! allocates as many lengths as the page declares. Both sizes are counted here first, without a list of the lengths.
 
 use parquet::basic::Encoding;
 
 use super::thrift::varint;
 
-/// What the reader allocates for a page besides its bytes.
+/// The memory that the reader allocates for a page besides the page's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extra {
-    /// For lengths, while the page is read.
+    /// The bytes of lengths, while the page is read.
     pub(super) lengths: u64,
-    /// For copies of prefixes, among as many values as a batch may have.
+    /// The bytes of copied prefixes, for the values of one batch.
     pub(super) prefixes: u64,
 }
 
-/// Whether values of this encoding are written so.
+/// Returns `true` if values of this encoding have lists of lengths.
 pub(super) fn have_lengths(encoding: Encoding) -> bool {
     matches!(encoding, Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY)
 }
 
-/// What the reader allocates for the `bytes` of a page's values, of which there are `values` at most and `window` in a batch. `None`: it is
-/// damaged.
+/// Returns the memory that the reader allocates for the values `bytes` of a page: at most `values` values, of which a batch has at most
+/// `window`. Returns `None` if the page is damaged.
 pub(super) fn extra(bytes: &[u8], encoding: Encoding, values: u64, window: u64) -> Option<Extra> {
     const LENGTH_BYTES: u64 = 4;
     let lists = if encoding == Encoding::DELTA_BYTE_ARRAY { 2 } else { 1 };
@@ -49,7 +49,7 @@ pub(super) fn extra(bytes: &[u8], encoding: Encoding, values: u64, window: u64) 
     Some(extra)
 }
 
-/// The most that any `window` lengths in a row are together, or somewhat more: two windows that follow each other hold them.
+/// Returns an upper bound on the sum of any `window` successive lengths: two successive windows of the list hold them.
 fn most_together(lengths: &mut Lengths<'_>, window: u64) -> Option<u64> {
     let (mut most, mut before) = (0, 0);
     while lengths.left > 0 {
@@ -63,26 +63,26 @@ fn most_together(lengths: &mut Lengths<'_>, window: u64) -> Option<u64> {
     Some(most)
 }
 
-/// A list of lengths that is read one by one.
+/// A list of lengths that is read one length at a time.
 struct Lengths<'a> {
-    /// What follows: the rest of the present block, or the next one.
+    /// The rest of the current block, or the next block.
     rest: &'a [u8],
-    /// Lengths that are not read yet.
+    /// The number of lengths that are not read yet.
     left: u64,
     last: i32,
     is_first: bool,
-    /// Lengths of each miniblock.
+    /// The number of lengths in each miniblock.
     miniblock: u64,
     miniblocks: usize,
-    /// Of the present block.
+    /// The least difference of the current block, and the widths of its remaining miniblocks.
     least: i32,
     widths: &'a [u8],
-    /// Of the present miniblock: its bits, and the lengths that are not read yet.
+    /// The bits of the current miniblock, and the number of its lengths that are not read yet.
     bits: Bits<'a>,
     in_miniblock: u64,
 }
 
-/// Numbers of a fixed number of bits, one after another from the lowest bit on.
+/// Numbers with a fixed number of bits, one after another from the lowest bit on.
 #[derive(Clone, Copy, Default)]
 struct Bits<'a> {
     bytes: &'a [u8],
@@ -92,7 +92,7 @@ struct Bits<'a> {
 
 impl Bits<'_> {
     fn next(&mut self) -> u32 {
-        // Up to 32 bits from any bit on lie in five bytes.
+        // Any 32 bits lie in five bytes.
         let byte = self.at / 8;
         let mut word = [0; 8];
         let there = self.bytes.get(byte..).unwrap_or_default();
@@ -138,7 +138,7 @@ impl<'a> Lengths<'a> {
             self.next_miniblock()?;
         }
         self.in_miniblock -= 1;
-        // As the reader does it: differences of 32 bits, which wrap.
+        // Differences have 32 bits and wrap, as in the reader.
         let difference = self.least.wrapping_add(self.bits.next().cast_signed());
         self.last = self.last.wrapping_add(difference);
         Some(self.last)
@@ -151,7 +151,7 @@ impl<'a> Lengths<'a> {
         }
         let (&width, widths) = self.widths.split_first()?;
         let bytes = usize::try_from(self.miniblock.checked_mul(u64::from(width))? / 8).ok()?;
-        // The last one may end early.
+        // The last miniblock may end early.
         let (bytes, rest) = self.rest.split_at(bytes.min(self.rest.len()));
         (self.widths, self.rest) = (widths, rest);
         self.bits = Bits { bytes, width: u32::from(width), at: 0 };
@@ -161,7 +161,7 @@ impl<'a> Lengths<'a> {
 }
 
 fn zigzag(number: u64) -> i32 {
-    // The reader takes 32 bits, too.
+    // The reader also takes 32 bits.
     ((number >> 1) as i64 ^ -((number & 1) as i64)) as i32
 }
 
@@ -169,7 +169,7 @@ fn zigzag(number: u64) -> i32 {
 mod tests {
     use super::*;
 
-    /// The lengths of values whose differences are written in blocks of 128.
+    /// Returns the encoded lengths of values, in blocks of 128 differences.
     fn written(lengths: &[i32]) -> Vec<u8> {
         let mut out = vec![0x80, 1, 4];
         let number = |out: &mut Vec<u8>, mut number: u64| {

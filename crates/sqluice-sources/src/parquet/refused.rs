@@ -1,4 +1,4 @@
-//! Why a file that Parquet's reader does not take is refused: it is encrypted, or has what is not supported, or it is damaged.
+//! The reasons why Parquet's reader refuses a file: encryption, unsupported features, or damage.
 
 use std::io::Read;
 
@@ -10,15 +10,15 @@ use super::thrift::{INTS, STRUCT, Thrift, Wanted};
 /// The first and last bytes of a Parquet file whose footer is encrypted.
 const ENCRYPTED_PARQUET: &[u8] = b"PARE";
 
-/// The last of the converted types, of the physical ones, and of the ways to compress.
+/// The last of the converted types, of the physical types, and of the compression codecs.
 const CONVERTED_TYPE_MAX: i64 = 21;
 const PHYSICAL_TYPE_MAX: i64 = 7;
 const CODEC_MAX: i64 = 7;
 
-/// Footers that are looked at for more than damage, in bytes.
+/// The largest number of bytes of a footer that is searched for other reasons than damage.
 const FOOTER_BYTES_MAX: u64 = 64 << 20;
 
-/// What is wrong with a file, if that is more than damage.
+/// Returns the reason why an intact file is unsupported; `None`: the file is damaged.
 pub(super) fn why(input: &FilePart) -> Option<Error> {
     let tail_at = input.bytes.checked_sub(8)?;
     let read = |at, bytes: u64| {
@@ -33,7 +33,7 @@ pub(super) fn why(input: &FilePart) -> Option<Error> {
     let length = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
     let footer = read(tail_at.checked_sub(length)?, length.min(FOOTER_BYTES_MAX))?;
     let mut found = None;
-    // What is found counts, even if the rest of the footer makes no sense.
+    // A reason that was found counts even if the rest of the footer is damaged.
     let _ = Thrift::new(&footer).fields(|thrift, id, kind| {
         match (id, kind) {
             (2, 9) => thrift.list(|thrift, kind| schema_element(thrift, kind, &mut found))?,
@@ -100,7 +100,7 @@ fn column_chunk(thrift: &mut Thrift<'_>, kind: u8, found: &mut Option<Error>) ->
     }
     thrift.fields(|thrift, id, kind| match (id, kind) {
         (3, STRUCT) => column_metadata(thrift, found).map(|()| Wanted::Yes),
-        // How it is encrypted.
+        // The column is encrypted.
         (8, STRUCT) => {
             found.get_or_insert_with(encrypted);
             Some(Wanted::No)

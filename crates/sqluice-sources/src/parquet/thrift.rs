@@ -1,17 +1,17 @@
-//! Thrift's compact protocol, as much as Parquet's headers need of it.
+//! The part of Thrift's compact protocol that Parquet's headers need.
 //!
 //! ```text
 //!  struct   field | field | ... | 0          field   (step of the id << 4) + type | its value
 //!  numbers  zigzag in groups of seven bits   binary  length | bytes
 //! ```
 
-/// Bytes that are read from the start on. `None` of its methods: they end too early, or are no such value.
+/// Bytes that are read from start to end. Methods return `None` if the bytes end too early, or are not such a value.
 pub(super) struct Thrift<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-/// How deep structs may lie in one another: Parquet's lie three deep.
+/// The largest depth of nested structs: Parquet's structs are three deep.
 const DEPTH_MAX: usize = 16;
 
 impl<'a> Thrift<'a> {
@@ -19,12 +19,12 @@ impl<'a> Thrift<'a> {
         Thrift { bytes, at: 0 }
     }
 
-    /// How many bytes are read.
+    /// Returns the number of bytes that are read.
     pub(super) fn at(&self) -> usize {
         self.at
     }
 
-    /// Reads a struct. `field` is called with the id and the type of each field, and reads it, or says that it is not wanted.
+    /// Reads a struct. `field` is called with the id and the type of each field, and reads the field or returns [`Wanted::No`].
     pub(super) fn fields(
         &mut self,
         mut field: impl FnMut(&mut Self, i64, u8) -> Option<Wanted>,
@@ -45,7 +45,7 @@ impl<'a> Thrift<'a> {
         }
     }
 
-    /// Reads a list. `item` reads one of the type that it is called with, or says that it is not wanted.
+    /// Reads a list. `item` is called with the type of each item, and reads the item or returns [`Wanted::No`].
     pub(super) fn list(&mut self, mut item: impl FnMut(&mut Self, u8) -> Option<Wanted>) -> Option<()> {
         let (count, kind) = self.list_head()?;
         for _ in 0..count {
@@ -87,7 +87,7 @@ impl<'a> Thrift<'a> {
             15 => self.varint()?,
             count => count.into(),
         };
-        // Each has a byte at least.
+        // Each item has at least one byte.
         (count <= (self.bytes.len() - self.at) as u64).then_some((count, head & 15))
     }
 
@@ -96,7 +96,7 @@ impl<'a> Thrift<'a> {
             return None;
         }
         match kind {
-            // Within a field, they are their type.
+            // The value of a boolean field is its type.
             1 | 2 => {}
             3 => drop(self.byte()?),
             4..=6 => drop(self.varint()?),
@@ -134,7 +134,7 @@ impl<'a> Thrift<'a> {
         Some(())
     }
 
-    /// An item of a list or a map: booleans have a byte there.
+    /// Skips an item of a list or a map. A boolean has a byte there.
     fn skip_item(&mut self, kind: u8, depth: usize) -> Option<()> {
         match kind {
             1 | 2 => self.byte().map(drop),
@@ -143,7 +143,7 @@ impl<'a> Thrift<'a> {
     }
 }
 
-/// Takes a number in groups of seven bits, the lowest first, from the start of `rest`.
+/// Reads a number in groups of seven bits, the lowest group first, from the start of `rest`.
 pub(super) fn varint(rest: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
@@ -157,7 +157,7 @@ pub(super) fn varint(rest: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Whether a field was read.
+/// The answer of a callback: `Yes` if it has read the field or item, `No` if the value is to be skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     Yes,

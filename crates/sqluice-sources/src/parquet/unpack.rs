@@ -1,4 +1,4 @@
-//! Decompression of pages: never to more bytes than their header says.
+//! Decompression of pages, to at most the number of bytes in the page's header.
 
 use std::io::Read;
 
@@ -6,27 +6,27 @@ use flate2::read::MultiGzDecoder;
 use parquet::basic::CompressionCodec;
 use parquet::errors::ParquetError;
 
-/// Decompresses some bytes to the given number, which it appends; or says what is wrong.
+/// A function that decompresses bytes to the given number of bytes, which it appends, or returns the reason why it can't.
 type Decompress = fn(&[u8], usize, &mut Vec<u8>) -> Result<(), String>;
 
-/// What decompresses the pages of a column chunk.
+/// The decompressor of the pages of a column chunk.
 pub(super) struct Unpack {
     codec: CompressionCodec,
     zstd: Option<zstd::bulk::Decompressor<'static>>,
 }
 
 impl Unpack {
-    /// Of pages that are compressed so.
+    /// Creates a decompressor for `codec`.
     pub(super) fn new(codec: CompressionCodec) -> Unpack {
         Unpack { codec, zstd: None }
     }
 
-    /// Whether pages are as they are.
+    /// Returns `true` if pages are not compressed.
     pub(super) fn is_plain(&self) -> bool {
         self.codec == CompressionCodec::UNCOMPRESSED
     }
 
-    /// Appends what `packed` stands for to `out`, which must be `bytes` bytes.
+    /// Decompresses `packed`, and appends the result to `out`. The result must have `bytes` bytes.
     pub(super) fn unpack(
         &mut self,
         packed: &[u8],
@@ -59,7 +59,7 @@ impl Unpack {
                 out.truncate(start + unpacked);
             }
             CompressionCodec::LZ4_RAW => lz4_block(packed, bytes, out).map_err(|error| failed(&error))?,
-            // Hadoop's frames, or the frames of LZ4, or a single block: writers did not agree.
+            // Writers did not agree on this codec: Hadoop's frames, the frames of LZ4, or a single block.
             CompressionCodec::LZ4 => {
                 let attempts: [Decompress; 3] = [lz4_hadoop, lz4_frame, lz4_block];
                 for attempt in attempts {
@@ -100,7 +100,7 @@ fn lz4_frame(packed: &[u8], bytes: usize, out: &mut Vec<u8>) -> Result<(), Strin
     read_at_most(lz4_flex::frame::FrameDecoder::new(packed), bytes, out).map_err(|error| error.to_string())
 }
 
-/// Blocks, each behind its length and the length that it is packed to, most significant byte first.
+/// Decompresses blocks. Each block follows its length and its compressed length, most significant byte first.
 fn lz4_hadoop(mut packed: &[u8], bytes: usize, out: &mut Vec<u8>) -> Result<(), String> {
     let end = out.len() + bytes;
     while !packed.is_empty() {

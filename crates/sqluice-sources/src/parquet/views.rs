@@ -1,8 +1,8 @@
-//! Which types of Arrow's the columns are read as.
+//! The types of Arrow with which columns are read.
 //!
 //! Texts and blobs are read as views, which point into the pages that they were read from: a string of a dictionary is stored once, however
-//! many rows have it. The reader refuses a page with text that is not UTF-8 as a whole. Then the column is read again as blobs, so that the
-//! rows with such text can be distinguished from the others. [`kinds`] says which of the blobs are texts.
+//! many rows have it. The reader refuses a whole page for one text that is not UTF-8. Then the column is read again as blobs, and only the
+//! rows with such texts are bad rows. [`kinds`] returns the true types, which show which blobs are texts.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use parquet::basic::{ConvertedType, Type};
 use parquet::errors::ParquetError;
 use parquet::schema::types::{SchemaDescriptor, Type as Node};
 
-/// How texts are read.
+/// The way in which texts are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Texts {
     /// As texts.
     Checked,
-    /// As blobs, because some are not UTF-8.
+    /// As blobs, because some texts are not UTF-8.
     AsBlobs,
 }
 
-/// The columns `read` of a file.
+/// Returns the columns `read` of a file, with the types for reading.
 pub(super) fn levels(
     metadata: &ArrowReaderMetadata,
     read: &[usize],
@@ -42,15 +42,14 @@ pub(super) fn levels(
     parquet_to_arrow_field_levels(schema, mask, Some(&fields))
 }
 
-/// The types that the columns `read` of a file mean, however their texts are read.
+/// Returns the types that the columns `read` of a file mean, whether texts are read as texts or as blobs.
 pub(super) fn kinds(metadata: &ArrowReaderMetadata, read: &[usize]) -> Vec<DataType> {
     let fields = metadata.schema().fields();
     read.iter().map(|field| type_as_views(fields[*field].data_type(), Texts::Checked)).collect()
 }
 
-/// Returns the way in which the columns `read`, which mean the types `kinds`, can be read first. The reader
-/// checks only strings that are marked as UTF-8. Strings that are marked as JSON, or have no mark and are
-/// texts by the Arrow schema of the file, are taken as they are.
+/// Returns the way in which the columns `read` with the types `kinds` can be read first. The reader checks only strings that are marked as
+/// UTF-8. It does not check strings that are marked as JSON, or that have no mark and are texts by the Arrow schema of the file.
 pub(super) fn first_reading(metadata: &ArrowReaderMetadata, read: &[usize], kinds: &[DataType]) -> Texts {
     let schema = metadata.parquet_schema();
     let is_unchecked = |leaf: usize| {
@@ -104,7 +103,7 @@ fn type_as_views(data_type: &DataType, texts: Texts) -> DataType {
     }
 }
 
-/// The schema without the marks that make texts of strings of bytes.
+/// Returns the schema without the marks that make strings of bytes texts.
 fn without_texts(node: &Node) -> Result<Node, ParquetError> {
     let info = node.get_basic_info();
     let id = info.has_id().then(|| info.id());
@@ -127,7 +126,7 @@ fn without_texts(node: &Node) -> Result<Node, ParquetError> {
     group.build()
 }
 
-/// Whether a string of bytes is a decimal or a text is said by marks; the first must stay.
+/// Returns `true` if a mark makes a string of bytes a text. A mark of decimals must stay.
 fn is_text(node: &Node) -> bool {
     use parquet::basic::LogicalType;
     let info = node.get_basic_info();

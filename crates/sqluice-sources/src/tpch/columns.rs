@@ -1,4 +1,4 @@
-//! Some rows, put together value by value, as the columns of a batch. Buffers are used again for the next rows.
+//! Rows that are built value by value, as the columns of a batch. Their buffers are reused for the next rows.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -13,7 +13,7 @@ use sqluice_core::batch::{Batch, Bytes, Column, Span, Spans, Values};
 
 const DATE_BYTES: usize = "1992-01-01".len();
 
-/// Every day that there is, as text.
+/// The text of every day in the range of TPC-H's dates.
 static DATES: LazyLock<Vec<[u8; DATE_BYTES]>> = LazyLock::new(|| {
     let mut dates = vec![[0; DATE_BYTES]; TOTAL_DATE_RANGE as usize];
     for (day, date) in (MIN_GENERATE_DATE..).zip(&mut dates) {
@@ -23,16 +23,16 @@ static DATES: LazyLock<Vec<[u8; DATE_BYTES]>> = LazyLock::new(|| {
     dates
 });
 
-/// The rows that are being put together.
+/// The rows that are being built.
 #[derive(Debug)]
 pub(super) struct Columns {
     columns: Vec<Buffer>,
     rows: usize,
-    /// The text that comments are parts of.
+    /// The text that has all comments.
     pool: &'static [u8],
 }
 
-/// One column's values. What `kind` does not name is empty.
+/// The values of one column. Only the fields that `kind` names are filled.
 #[derive(Debug, Default)]
 struct Buffer {
     kind: ColumnKind,
@@ -43,7 +43,7 @@ struct Buffer {
     spans: Vec<Span>,
 }
 
-/// What a column holds.
+/// The values of a column.
 #[derive(Clone, Copy, Debug, Default)]
 enum ColumnKind {
     #[default]
@@ -56,7 +56,7 @@ enum ColumnKind {
     Comments,
 }
 
-/// The row that is being put together: each call adds the next column's value.
+/// The row that is being built: each call adds the value of the next column.
 #[derive(Debug)]
 pub(super) struct Row<'a> {
     columns: IterMut<'a, Buffer>,
@@ -70,7 +70,7 @@ impl Columns {
         Columns { columns: (0..count).map(|_| Buffer::default()).collect(), rows: 0, pool }
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
@@ -81,13 +81,13 @@ impl Columns {
         Row { columns: self.columns.iter_mut(), pool: self.pool }
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub(super) fn batch(&self) -> Batch<'_> {
         let columns = self.columns.iter().map(|column| Column::new(column.values(self.pool)));
         Batch { rows: self.rows, columns: columns.collect() }
     }
 
-    /// Forgets the rows.
+    /// Removes all rows.
     pub(super) fn clear(&mut self) {
         self.rows = 0;
         for Buffer { ints, reals, bytes, ends, spans, .. } in &mut self.columns {
@@ -117,7 +117,7 @@ impl Buffer {
         self.ends.push(self.bytes.len() as u32);
     }
 
-    /// A string begins where the one before it ends, the first at 0.
+    /// Begins a string, where the string before ends. The first string begins at 0.
     fn begin(&mut self) {
         self.kind = ColumnKind::Strings;
         if self.ends.is_empty() {
@@ -136,7 +136,7 @@ impl Row<'_> {
         self
     }
 
-    /// A decimal: the real that is nearest to it.
+    /// Adds a decimal as the nearest float.
     pub(super) fn decimal(&mut self, decimal: TPCHDecimal) -> &mut Self {
         let column = self.next();
         column.kind = ColumnKind::Reals;
@@ -159,7 +159,7 @@ impl Row<'_> {
         self
     }
 
-    /// A text that is written out only here.
+    /// Adds the text of a value that is formatted here.
     pub(super) fn shown(&mut self, text: impl Display) -> &mut Self {
         let column = self.next();
         column.begin();
@@ -169,7 +169,7 @@ impl Row<'_> {
         self
     }
 
-    /// A part of the pool.
+    /// Adds a comment, which is a part of the pool.
     pub(super) fn comment(&mut self, comment: &str) -> &mut Self {
         let start = comment.as_ptr().addr() - self.pool.as_ptr().addr();
         let column = self.next();

@@ -1,13 +1,13 @@
-//! TPC-H's tables at any scale, made as they are read.
+//! The tables of TPC-H at any scale, generated while they are read.
 //!
 //! ```text
 //!  next_part   part i of n: the orders, parts, ... that it holds are known by i and n; of lineitem its rows are counted
 //!  decode      the generator of tpchgen, moved to the part's first row ──> columns ──> batches
 //! ```
 //!
-//! Invariant: rows are those of `tpchgen`, in its order, into however many parts a table is cut.
+//! Invariant: the rows are those of `tpchgen`, in its order, whatever the number of parts.
 //!
-//! Comments are parts of one text of 300 MiB, which is made when the first rows are, and stays: batches point into it.
+//! Comments are parts of one text of 300 MiB. The text is generated with the first rows and stays in memory: batches point into it.
 
 mod columns;
 mod tables;
@@ -26,21 +26,21 @@ use sqluice_core::progress::Amount;
 use sqluice_core::schema::Schema;
 use sqluice_core::source::{Part, Sink, Source};
 
-/// Bytes of encoded rows that a part should have: somewhat less than a chunk, so that it is one write.
+/// The number of bytes of encoded rows in a part: somewhat less than a chunk, so that a part is one write.
 const PART_BYTES: u64 = 7 << 20;
 
-/// The largest scale that the specification knows.
+/// The largest scale of the specification.
 const SCALE_MAX: f64 = 100_000.0;
 
-/// Bytes of the text that comments are parts of.
+/// The number of bytes of the text that has all comments.
 pub const TEXT_BYTES: u64 = 300 << 20;
 
 const SQL: &str = include_str!("tpch.sql");
 
-/// The schema of all tables; messages call its file `preset:tpch`.
+/// Returns the schema of all tables. Messages call its file `preset:tpch`.
 ///
 /// # Errors
-/// Never, as far as SQLite takes its own syntax.
+/// Never, as long as SQLite accepts its own syntax.
 pub fn schema() -> Result<Schema> {
     Schema::parse(SQL.to_owned(), Path::new("preset:tpch"))
 }
@@ -53,17 +53,17 @@ pub struct TpchTable {
     parts: i32,
     /// The next part, counted from 1.
     next: i32,
-    /// Its first row.
+    /// The number of the next part's first row.
     first_row: u64,
-    /// How many lines the next order has.
+    /// The generator of the number of lines of each order.
     lines: RandomBoundedInt,
 }
 
 impl TpchTable {
-    /// All tables, in the order of the [`schema`]. At scale 1 they have 8.7 million rows in all.
+    /// Returns all tables, in the order of the [`schema`]. At scale 1 they have 8.7 million rows.
     ///
     /// # Errors
-    /// When there is no such scale: it is above 0 and up to 100,000, and of small ones some give a key of `partsupp` twice.
+    /// If the scale is not above 0 and at most 100,000, or if it is small and gives a key of `partsupp` twice.
     pub fn all(scale: f64) -> Result<Vec<TpchTable>> {
         if !(scale > 0.0 && scale <= SCALE_MAX) {
             return Err(Error::usage(format!("TPC-H has no scale {scale}"))
@@ -81,12 +81,12 @@ impl TpchTable {
         TpchTable { table, scale, parts, next: 1, first_row: 0, lines }
     }
 
-    /// How many rows there are; `None`: that is known only when they have been counted, as those of `lineitem`.
+    /// Returns the number of rows; `None` for `lineitem`, whose rows are known only once they are counted.
     pub fn rows(&self) -> Option<u64> {
         (self.table != Table::LineItem).then(|| self.rows_about())
     }
 
-    /// How many rows there are, roughly.
+    /// Returns the approximate number of rows.
     pub fn rows_about(&self) -> u64 {
         match self.table {
             Table::Region => 5,
@@ -95,12 +95,12 @@ impl TpchTable {
         }
     }
 
-    /// Bytes that they take in the file, roughly, with their entries in indexes.
+    /// Returns the approximate number of bytes of the rows in the database file, including their index entries.
     pub fn bytes_about(&self) -> u64 {
         self.rows_about().saturating_mul(self.table.row_bytes())
     }
 
-    /// Rows of the next part.
+    /// Returns the number of rows of the next part.
     fn part_rows(&mut self) -> u64 {
         let Some(base) = self.table.units() else { return self.rows_about() };
         let units =
@@ -111,7 +111,7 @@ impl TpchTable {
         }
     }
 
-    /// Lines of the next order.
+    /// Returns the number of lines of the next order.
     fn order_lines(&mut self) -> u64 {
         let lines = self.lines.next_value();
         self.lines.row_finished();
@@ -124,14 +124,14 @@ fn units(table: Table, scale: f64) -> u64 {
     units.cast_unsigned()
 }
 
-/// In how many parts a table is cut. The last also has what the division leaves.
+/// Returns the number of parts of a table. The last part also has the remainder of the division.
 fn parts(table: Table, scale: f64) -> i32 {
     let units_of_part = PART_BYTES / (table.row_bytes() * table.rows_per_unit());
     i32::try_from(units(table, scale) / units_of_part).unwrap_or(i32::MAX).max(1)
 }
 
-/// Whether two of the four suppliers of some part are the same. Supplier i of part p is
-/// (p + i * (suppliers / 4 + (p - 1) / suppliers)) mod suppliers.
+/// Returns `true` if two of the four suppliers of some part are the same. Supplier i of part p is (p + i * (suppliers / 4 + (p - 1) /
+/// suppliers)) mod suppliers.
 fn a_key_comes_twice(parts: u64, suppliers: u64) -> bool {
     if suppliers == 0 {
         return true;

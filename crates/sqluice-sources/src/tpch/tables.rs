@@ -1,4 +1,4 @@
-//! The tables: how many rows each has, and what they hold.
+//! The tables: their numbers of rows, and their columns.
 
 use sqluice_core::batch::ROWS_MAX;
 use sqluice_core::error::Result;
@@ -22,7 +22,7 @@ pub(super) enum Table {
 }
 
 impl Table {
-    /// In the order of the schema: referenced tables precede those that refer to them.
+    /// All tables in the order of the schema: referenced tables precede the tables that refer to them.
     pub(super) const ALL: [Table; 8] = [
         Table::Region,
         Table::Nation,
@@ -47,7 +47,8 @@ impl Table {
         }
     }
 
-    /// At scale 1, what rows are made of: parts for `partsupp`, orders for `lineitem`. Two tables have the same rows at any scale.
+    /// Returns the number of units of a table at scale 1. A unit is a row, or a part for `partsupp` and an order for `lineitem`. `None`:
+    /// the table has the same rows at any scale.
     pub(super) fn units(self) -> Option<i32> {
         match self {
             Table::Region | Table::Nation => None,
@@ -58,7 +59,7 @@ impl Table {
         }
     }
 
-    /// Rows of a unit, on average.
+    /// Returns the average number of rows of a unit.
     pub(super) fn rows_per_unit(self) -> u64 {
         match self {
             Table::PartSupp | Table::LineItem => 4,
@@ -66,7 +67,7 @@ impl Table {
         }
     }
 
-    /// Bytes of a row in the file on average, its entry in an index among them.
+    /// Returns the average number of bytes of a row in the database file, including its index entries.
     pub(super) fn row_bytes(self) -> u64 {
         match self {
             Table::Region => 100,
@@ -137,7 +138,7 @@ fn nation(n: &rows::Nation<'_>, row: &mut Row<'_>) {
 
 fn supplier(s: &rows::Supplier, row: &mut Row<'_>) {
     row.int(s.s_suppkey).shown(s.s_name).shown(&s.s_address).int(s.s_nationkey);
-    // Of some comments words are replaced: these are no part of the pool.
+    // Words of some comments are replaced: these comments are no part of the pool.
     row.shown(&s.s_phone).decimal(s.s_acctbal).text(&s.s_comment);
 }
 

@@ -6,7 +6,7 @@ use tpchgen::generators::{LineItemGenerator, PartSuppGenerator};
 
 use super::*;
 
-/// All values of some parts, as text, and the number of each part's first row.
+/// Returns all values of some parts, as text, and the number of each part's first row.
 fn rows(source: &mut TpchTable) -> (Vec<Vec<String>>, Vec<u64>) {
     let (mut rows, mut firsts) = (Vec::new(), Vec::new());
     while let Some(mut part) = source.next_part().unwrap() {
@@ -67,12 +67,12 @@ fn large_tables_are_cut_into_parts_of_a_write() {
             assert!(whole || (least..2 * PART_BYTES).contains(&part_bytes), "{table:?}: {part_bytes}");
         }
     }
-    // Parts at the end of a large scale, without those before.
+    // The last parts of a large scale, without the parts before.
     let rows = LineItemGenerator::new(100_000.0, 9_000_000, 9_000_000).iter().take(10).count();
     assert_eq!(rows, 10);
 }
 
-/// The keys of `partsupp`, as they are, beside what is said of them without making them.
+/// Compares the generated keys of `partsupp` with the prediction of repeated keys.
 #[test]
 fn scales_that_give_a_key_twice_are_refused() {
     let mut refused = 0;

@@ -9,7 +9,7 @@ use super::{Field, TextEncoder, fields};
 use crate::digits::{push_int, push_real};
 use crate::unfit::unfit;
 
-/// The names of the columns.
+/// Returns the line with the names of the columns.
 pub(super) fn header(names: &[String], delimiter: u8) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     for (index, name) in names.iter().enumerate() {
@@ -26,12 +26,12 @@ pub(super) fn header(names: &[String], delimiter: u8) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The bytes that a field must be quoted for, or can't have.
+/// Returns `true` for bytes because of which a field must be quoted, or which a field can't have.
 fn is_special(byte: u8, delimiter: u8) -> bool {
     (byte == delimiter) | (byte == b'"') | (byte == b'\n') | (byte == b'\r') | (byte == 0)
 }
 
-/// Appends a field, quoted where it must be.
+/// Appends a field, quoted if necessary.
 fn push_text(out: &mut Vec<u8>, text: &[u8], delimiter: u8, quoted: bool) {
     if !quoted && !text.is_empty() && !has_any(text, |byte| is_special(byte, delimiter)) {
         out.extend_from_slice(text);
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use csv_core::{ReadRecordResult, ReaderBuilder};
 
-    /// The fields that a reader made by others finds in the first record.
+    /// Returns the fields of the first record, as another CSV reader finds them.
     fn read(csv: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
         let (mut bytes, mut ends) = ([0; 64], [0; 8]);
         let mut reader = ReaderBuilder::new().delimiter(delimiter).build();

@@ -8,14 +8,14 @@ use super::{Field, TextEncoder, fields};
 use crate::digits::{push_int, push_real};
 use crate::unfit::unfit;
 
-/// What stands before the value of a column, with some bytes behind it, so that it is copied faster.
+/// The text before the value of a column, followed by some more bytes, so that it can be copied faster.
 pub(super) struct Key {
     bytes: Vec<u8>,
     len: usize,
 }
 
 impl Key {
-    /// Of a column by its number and name: `{"a":`, `,"b":`.
+    /// Creates the key of a column by the column's index and name: `{"a":`, `,"b":`.
     pub(super) fn new(index: usize, name: &str) -> Key {
         let mut bytes = vec![if index == 0 { b'{' } else { b',' }];
         push_text(&mut bytes, name.as_bytes());
@@ -26,7 +26,7 @@ impl Key {
     }
 }
 
-/// The bytes that are escaped.
+/// Returns `true` for bytes that are escaped.
 fn is_special(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < 0x20)
 }
@@ -55,7 +55,7 @@ fn push_text(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
 }
 
-/// Appends the rows of a batch: of an array with commas between them, each on a line of its own.
+/// Appends the rows of a batch, each on a line of its own. In an array, commas stand between them.
 pub(super) fn push(
     encoder: &TextEncoder,
     in_array: bool,

@@ -1,4 +1,4 @@
-//! CSV and JSON.
+//! Encodes parts as CSV and JSON.
 //!
 //! ```text
 //!  head        the names of the columns of CSV, [ of a JSON array
@@ -7,9 +7,9 @@
 //!  tail        ] of a JSON array
 //! ```
 //!
-//! What is written is what `load` reads back: NULL is an empty field of CSV and empty text is `""`; integers have all digits, floats
-//! as many as they are read back by. What a format does not have is an error, or NULL on request: blobs and infinities in both, in
-//! CSV text with a NUL byte, and a row of one column that is NULL.
+//! `load` reads the same values back: NULL is an empty field of CSV, and empty text is `""`; integers have all digits, and floats the
+//! fewest digits that read as the float. Values that a format can't store are an error, or NULL on request: blobs and infinities in both
+//! formats; in CSV also text with a NUL byte, and a row of one column that is NULL.
 
 mod csv;
 mod json;
@@ -30,22 +30,22 @@ use crate::unfit::{Mixed, Nulled, without_bad_text};
 /// A format of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextFormat {
-    /// Fields between a delimiter, as RFC 4180 has them, with lines that end with LF.
+    /// Fields between delimiters, as in RFC 4180, but with lines that end with LF.
     Csv {
-        /// A character of ASCII.
+        /// The delimiter, a character of ASCII.
         delimiter: u8,
     },
-    /// An object a line.
+    /// Objects, one a line.
     Ndjson,
     /// An array of objects, one a line.
     Json,
 }
 
-/// Encodes parts as text.
+/// An encoder of parts as text.
 pub struct TextEncoder {
     format: TextFormat,
     names: Vec<String>,
-    /// What stands before the value of each column.
+    /// The text before the value of each column.
     keys: Vec<Key>,
     compression: Compression,
     mixed: Mixed,
@@ -53,23 +53,23 @@ pub struct TextEncoder {
     seen: Vec<AtomicU8>,
 }
 
-/// Rows of a part, as text.
+/// The rows of a part as text.
 #[derive(Debug, Default)]
 pub struct TextPiece {
-    /// Compressed, if that is wanted.
+    /// The text, compressed if this is wanted.
     pub bytes: Vec<u8>,
     /// The number of rows.
     pub rows: u64,
-    /// Bytes that the part stands for.
+    /// The input bytes of the part.
     pub input_bytes: u64,
 }
 
-/// Kinds of values that a column has, as bits.
+/// The kinds of a column's values, as bits.
 const NUMBER: u8 = 1;
 const TEXT: u8 = 2;
 
 impl TextEncoder {
-    /// For columns of these names. Values that become NULL are counted by `nulled`.
+    /// Creates an encoder for columns with these names. `nulled` counts the values that become NULL.
     pub fn new(
         format: TextFormat,
         names: Vec<String>,
@@ -82,10 +82,10 @@ impl TextEncoder {
         TextEncoder { format, names, keys, compression, mixed, nulled, seen }
     }
 
-    /// What stands before all rows.
+    /// Returns the text before all rows.
     ///
     /// # Errors
-    /// When a name can't be written.
+    /// If a name can't be written.
     pub fn head(&self) -> Result<Vec<u8>> {
         let head = match self.format {
             TextFormat::Csv { delimiter } => csv::header(&self.names, delimiter)?,
@@ -95,23 +95,23 @@ impl TextEncoder {
         self.compression.piece(head)
     }
 
-    /// What stands between two pieces that have rows.
+    /// Returns the text between two pieces that have rows.
     ///
     /// # Errors
-    /// When it can't be compressed.
+    /// If the text can't be compressed.
     pub fn separator(&self) -> Result<Vec<u8>> {
         self.compression.piece(if self.format == TextFormat::Json { b",".to_vec() } else { Vec::new() })
     }
 
-    /// What stands after all rows.
+    /// Returns the text after all rows.
     ///
     /// # Errors
-    /// When it can't be compressed.
+    /// If the text can't be compressed.
     pub fn tail(&self) -> Result<Vec<u8>> {
         self.compression.piece(if self.format == TextFormat::Json { b"\n]\n".to_vec() } else { Vec::new() })
     }
 
-    /// The columns that hold both numbers and text, which look the same in CSV.
+    /// Returns the columns with both numbers and text, which look the same in CSV.
     pub fn ambiguous(&self) -> Vec<&str> {
         let is_csv = matches!(self.format, TextFormat::Csv { .. });
         let columns = self.names.iter().zip(&self.seen);
@@ -119,7 +119,7 @@ impl TextEncoder {
         both.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Notes which kinds of values the columns have.
+    /// Notes the kinds of the values of each column.
     fn see(&self, batch: &Batch<'_>) {
         for (column, seen) in batch.columns.iter().zip(&self.seen) {
             let of_value = |value: &Value<'_>| match value {
@@ -139,7 +139,7 @@ impl TextEncoder {
         }
     }
 
-    /// Decides about a value that the format does not have: NULL is written instead, or it is an error.
+    /// Counts a value that the format can't store as NULL, or returns the error.
     fn unfit(&self, at: (usize, usize), error: impl FnOnce() -> Error) -> Result<(), Refused> {
         if self.mixed == Mixed::Null {
             self.nulled.count(at.1);
@@ -194,22 +194,22 @@ impl Sink for TextSink<'_> {
 
 /// A column of a batch, in the form that is fastest to write.
 enum Field<'b> {
-    /// Without NULLs.
+    /// Integers without NULLs.
     Ints(&'b [i64]),
-    /// Without NULLs and NaNs; all finite.
+    /// Finite floats without NULLs.
     Reals(&'b [f64]),
-    /// Without NULLs.
+    /// Text without NULLs.
     Text {
         data: &'b [u8],
         offsets: &'b [u32],
-        /// Some of it has bytes that need more than a copy.
+        /// `true` if some bytes need more than a copy.
         needs_care: bool,
     },
-    /// Any other.
+    /// Any other column.
     Other(Column<'b>),
 }
 
-/// The columns of a batch; `special` says which bytes need more than a copy.
+/// Returns the columns of a batch. `special` returns `true` for bytes that need more than a copy.
 fn fields<'b>(batch: &Batch<'b>, special: impl Fn(u8) -> bool + Copy) -> Vec<Field<'b>> {
     let field = |column: &Column<'b>| match column.values {
         _ if column.validity.is_some() => Field::Other(*column),

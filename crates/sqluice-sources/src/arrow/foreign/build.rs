@@ -1,7 +1,7 @@
-//! Arrays of the C interface as arrays of the Arrow crate, by its constructors that check everything.
+//! Arrays of the C interface become arrays of the Arrow crate, by constructors that check everything.
 //!
-//! Only the values that the rows have are looked at: a slice of a long array is as cheap as a short one. Garbage that the constructors
-//! refuse is replaced if no row has it: views, keys and ranges of NULLs, and of children that belong to a NULL.
+//! Only values that belong to a row are looked at: a slice of a long array is as cheap as a short array. Garbage that the constructors
+//! refuse is replaced if it belongs to no row: views, keys and ranges of NULLs, and of children that belong to a NULL.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -19,7 +19,7 @@ use super::raw::Node;
 
 type Built = Result<ArrayRef, Fault>;
 
-/// The dictionaries of the last array. Batches often share theirs, and each is imported once.
+/// The dictionaries of the last array. Batches often share dictionaries, and each is imported once.
 #[derive(Default)]
 pub(super) struct Dictionaries {
     known: Vec<Option<Known>>,
@@ -29,12 +29,12 @@ pub(super) struct Dictionaries {
 struct Known {
     identity: Vec<usize>,
     values: ArrayRef,
-    /// Keeps the memory, so that no other dictionary gets its addresses.
+    /// The owner of the memory, kept so that no other dictionary gets its addresses.
     _owner: Arc<FFI_ArrowArray>,
 }
 
 impl Dictionaries {
-    /// Begins with the first dictionary of the next array.
+    /// Restarts with the first dictionary, for the next array.
     pub(super) fn rewind(&mut self) {
         self.next = 0;
     }
@@ -58,7 +58,7 @@ impl Dictionaries {
     }
 }
 
-/// Returns the number of dictionaries that the values of a type have.
+/// Returns the number of dictionaries within a type.
 fn nested_dictionaries(kind: &DataType) -> usize {
     use DataType::*;
     match kind {
@@ -76,8 +76,7 @@ fn nested_dictionaries(kind: &DataType) -> usize {
     }
 }
 
-/// The type that an array of this type gets: text is binary data, because nothing has checked it yet, and a map is a list of its
-/// entries.
+/// Returns the type of the imported array: text is binary data, because nothing has checked it yet, and a map is a list of its entries.
 pub(super) fn plain(kind: &DataType) -> DataType {
     use DataType::*;
     match kind {
@@ -102,12 +101,12 @@ pub(super) fn plain(kind: &DataType) -> DataType {
     }
 }
 
-/// A field of the type that its arrays get. Any of its values may be NULL: that a schema denies it is no protection.
+/// Returns a field of the imported type. Its values may be NULL, because a schema that denies NULLs does not prevent them.
 pub(super) fn plain_field(field: &FieldRef) -> FieldRef {
     Arc::new(Field::new(field.name(), plain(field.data_type()), true))
 }
 
-/// The `len` values of an array from value `from` on; `level` says which rows they belong to.
+/// Imports the `len` values of an array from value `from` on. `level` leads to the rows of the values.
 pub(super) fn build(
     node: Node<'_>,
     from: usize,
@@ -172,7 +171,7 @@ pub(super) fn build(
     }
 }
 
-/// The array that a constructor has made. It can refuse nothing, because its parts are checked before.
+/// Returns the array that a constructor has made. The constructor refuses nothing, because its parts are checked before.
 fn built(array: Result<impl Array + 'static, ArrowError>, level: &Level<'_>) -> Built {
     match array {
         Ok(array) => Ok(Arc::new(array)),
@@ -180,7 +179,7 @@ fn built(array: Result<impl Array + 'static, ArrowError>, level: &Level<'_>) -> 
     }
 }
 
-/// An array of which some values are taken.
+/// An array some of whose values are imported.
 struct This<'a> {
     node: Node<'a>,
     from: usize,
@@ -198,7 +197,7 @@ impl This<'_> {
         self.level.whole(message)
     }
 
-    /// Entries of a buffer as numbers.
+    /// Returns entries of a buffer as numbers.
     fn numbers<T: ArrowNativeType>(&self, buffer: usize) -> Result<ScalarBuffer<T>, Fault> {
         let entries = self.node.entries(buffer, self.from, self.len);
         Ok(ScalarBuffer::new(entries.map_err(|message| self.whole(message))?, 0, self.len))
@@ -223,7 +222,7 @@ impl This<'_> {
         built(array.and_then(|array| array.with_precision_and_scale(digits, scale)), self.level)
     }
 
-    /// Offsets, which ascend.
+    /// Returns offsets, which ascend.
     fn offsets<O: OffsetSizeTrait>(&self) -> Result<OffsetBuffer<O>, Fault> {
         let buffer = self.node.offsets(self.from, self.len).map_err(|message| self.whole(message))?;
         let offsets = ScalarBuffer::<O>::new(buffer, 0, self.len + 1);
@@ -262,7 +261,7 @@ impl This<'_> {
         built(BinaryViewArray::try_new(views.into(), buffers, self.nulls.clone()), self.level)
     }
 
-    /// Values without those that are wrong, which become `default`. A wrong one that a row has is a fault.
+    /// Returns values in which wrong ones are replaced by `default`. A wrong value that belongs to a row is a fault.
     fn replaced<T: Copy>(
         &self,
         values: &[T],
@@ -314,7 +313,7 @@ impl This<'_> {
                 Some(format!("it has {size:?} values from {offset:?} on, of {}", values.length()))
             }
         };
-        // One list that is wrong, or NULL, is as good as any: it becomes empty.
+        // A list that is wrong or NULL becomes empty.
         let slots: Vec<Option<usize>> =
             (0..self.len).map(|slot| (!self.is_null(slot)).then_some(slot)).collect();
         let slots = self.replaced(&slots, None, fault)?;
@@ -368,7 +367,7 @@ impl This<'_> {
         built(array, self.level)
     }
 
-    /// The children of a struct.
+    /// Imports the children of a struct.
     fn members<'n>(
         &self,
         names: impl Iterator<Item = &'n str>,
@@ -424,7 +423,7 @@ impl This<'_> {
         let ends = of_ends.entries(1, 0, count).map_err(|message| self.whole(message))?;
         let ends = ScalarBuffer::<R::Native>::new(ends, 0, count);
         let (start, end) = (self.node.offset() + self.from, self.node.offset() + self.from + self.len);
-        // The runs that have the values, and where they end among these.
+        // The runs that have the values, and their ends relative to the first value.
         let (mut before, mut first, mut within) = (0, 0, Vec::new());
         for (run, run_end) in ends.iter().enumerate() {
             let run_end = run_end.to_usize().filter(|run_end| *run_end > before).ok_or_else(|| {

@@ -6,19 +6,19 @@
 //!  its values   a   b   c         d   e          d and e belong to no row
 //! ```
 //!
-//! Only errors need this way, and values that look wrong: one that belongs to no row is legal.
+//! The way is needed only for errors and for values that look wrong: a wrong value that belongs to no row is legal.
 
 use std::ops::Range;
 
 use super::Fault;
 
-/// Receives the values that a value of the level above has.
+/// A receiver of the range of values that belong to a value of the level above.
 pub(super) type Each<'e> = &'e mut dyn FnMut(usize, Range<usize>);
 
-/// Lists which values of a level belong to each value of the level above that is not NULL.
+/// A function that gives the range of values of each value of the level above that is not NULL.
 type Edges<'a> = &'a dyn Fn(Each<'_>);
 
-/// The values of an array, or those of a child that belong to it.
+/// The values of an array, or the values of a child that belong to it.
 pub(super) struct Level<'a> {
     len: usize,
     name: &'a str,
@@ -26,17 +26,17 @@ pub(super) struct Level<'a> {
 }
 
 impl<'a> Level<'a> {
-    /// Rows.
+    /// Returns the level of the rows.
     pub(super) fn rows(len: usize) -> Level<'static> {
         Level { len, name: "", above: None }
     }
 
-    /// The `len` values of a child.
+    /// Returns the level of a child with `len` values.
     pub(super) fn child(&'a self, name: &'a str, len: usize, edges: Edges<'a>) -> Level<'a> {
         Level { len, name, above: Some((self, edges)) }
     }
 
-    /// For each value, whether a row has it.
+    /// Returns for each value `true` if the value belongs to a row.
     pub(super) fn reached(&self) -> Vec<bool> {
         let Some((above, edges)) = self.above else { return vec![true; self.len] };
         let above = above.reached();
@@ -55,7 +55,7 @@ impl<'a> Level<'a> {
         reached.collect()
     }
 
-    /// The first row that has a value.
+    /// Returns the first row that a value belongs to.
     fn row_of(&self, value: usize) -> Option<usize> {
         let Some((above, edges)) = self.above else { return Some(value) };
         let reached = above.reached();
@@ -78,7 +78,7 @@ impl<'a> Level<'a> {
         Fault { column: self.column().to_owned(), path: self.path(), row: None, message: message.into() }
     }
 
-    /// The name of the column.
+    /// Returns the name of the column.
     fn column(&self) -> &str {
         match self.above.map_or("", |(above, _)| above.column()) {
             "" => self.name,
@@ -86,7 +86,7 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// The name of the column, and of what is within it: `person.phones[]`.
+    /// Returns the name of the column, followed by the path within it: `person.phones[]`.
     fn path(&self) -> String {
         let Some((above, _)) = self.above else { return self.name.to_owned() };
         match above.path() {

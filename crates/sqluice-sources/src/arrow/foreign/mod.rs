@@ -6,13 +6,13 @@
 //!                                        └── level: the row of a fault
 //! ```
 //!
-//! The Arrow crate takes such arrays without a look at their content. An offset that runs backward, a key beyond its dictionary or
-//! text that is not UTF-8 would then be undefined behaviour. Here a fault of a buffer's content is an error that names column and row.
+//! The Arrow crate takes such arrays without checking their content. An offset that runs backward, a key beyond its dictionary or text that
+//! is not UTF-8 would then be undefined behaviour. Here a fault of a buffer's content is an error that names column and row.
 //!
-//! Invariant: every array is made by a constructor that checks its parts. None has text: what its text is, is checked where
-//! rows are converted, on all cores, and a row that has bytes that are not UTF-8 is a bad row, as in files.
+//! Invariant: every array is made by a constructor that checks its parts. No array has text: text is checked when rows are converted, on
+//! all cores. A row with bytes that are not UTF-8 is a bad row, as in files.
 //!
-//! Legal and left alone: bytes that belong to no row, such as values under a NULL.
+//! Bytes that belong to no row, such as values under a NULL, are legal, and ignored.
 
 mod build;
 mod level;
@@ -40,7 +40,7 @@ use super::damaged::read_damaged;
 struct Fault {
     /// The name of the column; empty if the fault is of all columns.
     column: String,
-    /// The column, and what within it.
+    /// The path to the fault: the column, and the fields within it.
     path: String,
     /// The first row that has the fault, counted from 0.
     row: Option<usize>,
@@ -53,13 +53,13 @@ pub struct ForeignBatches {
     kind: DataType,
     schema: SchemaRef,
     dictionaries: Dictionaries,
-    /// Batches so far that have rows.
+    /// The number of batches so far that have rows.
     batches: u64,
     rows: u64,
 }
 
 impl ForeignBatches {
-    /// Batches that have this schema.
+    /// Creates the import of batches with the given schema.
     pub fn new(schema: &Schema) -> ForeignBatches {
         let fields = schema.fields();
         let plain: Vec<_> = fields.iter().map(plain_field).collect();
@@ -73,19 +73,19 @@ impl ForeignBatches {
         }
     }
 
-    /// Numbers the rows after this number of earlier rows.
+    /// Sets the number of earlier rows, after which the rows are numbered.
     #[must_use]
     pub fn after(mut self, rows: u64) -> ForeignBatches {
         self.rows = rows;
         self
     }
 
-    /// The schema of the batches as they are imported: text is binary data.
+    /// Returns the schema of the imported batches, in which text is binary data.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// The types that the columns have in the other library, for [`ArrowRows::kinds`](super::ArrowRows::kinds).
+    /// Returns the types of the columns in the other library, for [`ArrowRows::kinds`](super::ArrowRows::kinds).
     pub fn kinds(&self) -> &[DataType] {
         &self.kinds
     }
@@ -93,7 +93,7 @@ impl ForeignBatches {
     /// Imports the next batch.
     ///
     /// # Errors
-    /// Content that contradicts itself. The error names the row among all rows so far, counted from 1, and the batch.
+    /// If the content contradicts itself. The error names the row among all rows so far, counted from 1, and the batch.
     ///
     /// # Safety
     /// `array` must be an array of the C interface, an array of structs with the fields of the schema. Each of its pointers must be NULL
@@ -101,7 +101,7 @@ impl ForeignBatches {
     #[allow(unsafe_code, reason = "the promise is the caller's")]
     pub unsafe fn import(&mut self, array: FFI_ArrowArray) -> Result<RecordBatch> {
         self.dictionaries.rewind();
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees that the array is valid.
         let rows = unsafe { imported(array, &self.kind, "", &mut self.dictionaries) };
         let batch = rows.and_then(|rows| self.batch(&rows)).map_err(|fault| {
             let batch = self.batches + 1;
@@ -132,10 +132,10 @@ impl ForeignBatches {
     }
 }
 
-/// Imports an array that is one column, called `name`; `first_row` is the number of its first row, counted from 0.
+/// Imports an array that is the column `name`. `first_row` is the number of its first row, counted from 0.
 ///
 /// # Errors
-/// Content that contradicts itself.
+/// If the content contradicts itself.
 ///
 /// # Safety
 /// As for [`ForeignBatches::import`]: `array` must be of the type `kind`.
@@ -146,7 +146,7 @@ pub unsafe fn import_column(
     name: &str,
     first_row: u64,
 ) -> Result<ArrayRef> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees that the array is valid.
     let array = unsafe { imported(array, kind, name, &mut Dictionaries::default()) };
     array.map_err(|fault| {
         let place = fault.row.map(|row| format!("row {}", first_row + row as u64 + 1));
@@ -167,7 +167,7 @@ unsafe fn imported(
     if owner.is_released() {
         return Err(whole("the array is released".to_owned()));
     }
-    // SAFETY: as the caller says, and it is not released.
+    // SAFETY: the caller guarantees that the array is valid, and it is not released.
     let node = unsafe { Node::root(&owner, kind) };
     node.check().map_err(whole)?;
     let rows = Level::rows(node.length());

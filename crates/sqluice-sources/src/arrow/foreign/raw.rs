@@ -1,11 +1,11 @@
-//! Arrays as [the C data interface](https://arrow.apache.org/docs/format/CDataInterface.html) lays them out, and their buffers.
+//! Arrays and their buffers in the layout of [the C data interface](https://arrow.apache.org/docs/format/CDataInterface.html).
 //!
 //! ```text
 //!  length, null count, offset | buffers: pointers without sizes | children | dictionary
 //! ```
 //!
-//! The interface gives a pointer for each buffer and no size: that follows from the type, the length and the offset, and for text
-//! also from the last offset. [`Node::root`] is unsafe for this reason. All other functions trust nothing else that the array says.
+//! The interface gives a pointer for each buffer, but no size. The size follows from the type, the length and the offset, and for text also
+//! from the last offset. So [`Node::root`] is unsafe. All other functions trust nothing else in the array.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -16,7 +16,7 @@ use arrow_array::ffi::FFI_ArrowArray;
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_schema::{DataType, UnionMode};
 
-/// An array as the interface lays it out.
+/// An array in the layout of the interface.
 #[repr(C)]
 pub(super) struct Raw {
     pub(super) length: i64,
@@ -39,11 +39,11 @@ pub(super) struct Node<'a> {
     owner: &'a Arc<FFI_ArrowArray>,
 }
 
-/// The validity bitmap is the first buffer of every array that has one.
+/// The index of the validity bitmap: the first buffer of every array that has one.
 const VALIDITY: usize = 0;
 
 impl<'a> Node<'a> {
-    /// The outermost array.
+    /// Returns the outermost array.
     ///
     /// # Safety
     /// `owner` must be an array of the C interface and of the type `kind`, and not released. Each of its pointers must be NULL or
@@ -55,17 +55,17 @@ impl<'a> Node<'a> {
         Node { raw, kind, owner }
     }
 
-    /// The type of the values.
+    /// Returns the type of the values.
     pub(super) fn kind(self) -> &'a DataType {
         self.kind
     }
 
-    /// The array that all buffers belong to.
+    /// Returns the array that all buffers belong to.
     pub(super) fn owner(self) -> &'a Arc<FFI_ArrowArray> {
         self.owner
     }
 
-    /// Compares the array's form with its type: its length, and how many buffers and children it has.
+    /// Compares the array with its type: the length, and the numbers of buffers and children.
     pub(super) fn check(self) -> Result<(), String> {
         let Raw { length, offset, n_buffers, n_children, buffers, children, dictionary, .. } = *self.raw;
         if length < 0
@@ -116,7 +116,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The types of the children.
+    /// Returns the types of the children.
     fn child_kinds(self) -> Vec<&'a DataType> {
         use DataType::*;
         match self.kind {
@@ -133,7 +133,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The number of bytes of an entry of a buffer.
+    /// Returns the number of bytes of an entry of a buffer.
     fn entry_bytes(self, buffer: usize) -> usize {
         use DataType::*;
         match (self.kind, buffer) {
@@ -149,20 +149,20 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The number of values.
+    /// Returns the number of values.
     pub(super) fn length(self) -> usize {
         usize::try_from(self.raw.length).unwrap_or(0)
     }
 
-    /// The position of the first value in the buffers.
+    /// Returns the position of the first value in the buffers.
     pub(super) fn offset(self) -> usize {
         usize::try_from(self.raw.offset).unwrap_or(0)
     }
 
-    /// A child. [`Node::check`] must have found it.
+    /// Returns a child. [`Node::check`] must have found the child.
     pub(super) fn child(self, index: usize) -> Node<'a> {
         let raw = self.child_pointer(index).expect("the array was checked");
-        // SAFETY: a pointer of the array that is not NULL is valid, as the caller of `root` says, and lives as long as the owner.
+        // SAFETY: a pointer of the array that is not NULL is valid, as the caller of `root` guarantees, and lives as long as the owner.
         Node { raw: unsafe { &*raw.as_ptr() }, kind: self.child_kinds()[index], owner: self.owner }
     }
 
@@ -172,7 +172,7 @@ impl<'a> Node<'a> {
         NonNull::new(unsafe { *self.raw.children.add(index) })
     }
 
-    /// The dictionary. [`Node::check`] must have found it.
+    /// Returns the dictionary. [`Node::check`] must have found the dictionary.
     pub(super) fn dictionary(self) -> Node<'a> {
         let DataType::Dictionary(_, kind) = self.kind else { unreachable!("the array was checked") };
         let raw = NonNull::new(self.raw.dictionary).expect("the array was checked");
@@ -186,10 +186,10 @@ impl<'a> Node<'a> {
         NonNull::new(unsafe { *self.raw.buffers.add(buffer) }.cast_mut().cast())
     }
 
-    /// Bytes of a buffer.
+    /// Returns bytes of a buffer.
     ///
     /// # Safety
-    /// The buffer must have them.
+    /// The buffer must have these bytes.
     unsafe fn bytes(self, buffer: usize, start: usize, len: usize) -> Result<Buffer, String> {
         if len == 0 {
             return Ok(Buffer::default());
@@ -197,11 +197,11 @@ impl<'a> Node<'a> {
         let Some(pointer) = self.pointer(buffer) else {
             return Err(format!("its buffer {buffer} is missing"));
         };
-        // SAFETY: the buffer has these bytes, as the caller says, until its owner is dropped.
+        // SAFETY: the buffer has these bytes, as the caller guarantees, until its owner is dropped.
         Ok(unsafe { Buffer::from_custom_allocation(pointer.add(start), len, Arc::clone(self.owner) as _) })
     }
 
-    /// Entries of a buffer whose entries have a fixed size: `len` of them from value `from` on. They are aligned.
+    /// Returns `len` entries of a buffer from value `from` on, aligned. The entries have a fixed size.
     pub(super) fn entries(self, buffer: usize, from: usize, len: usize) -> Result<Buffer, String> {
         let width = self.entry_bytes(buffer);
         let bytes = len.checked_mul(width).ok_or("it is too long")?;
@@ -215,7 +215,7 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// The offsets of `len` values, one more than these.
+    /// Returns the offsets of `len` values: one more than the values.
     pub(super) fn offsets(self, from: usize, len: usize) -> Result<Buffer, String> {
         match len {
             // An array without values may lack its buffers.
@@ -226,7 +226,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The bytes of text or binary data, as far as the last offset of the whole array says.
+    /// Returns the bytes of text or binary data, up to the last offset of the whole array.
     pub(super) fn data(self) -> Result<Buffer, String> {
         let offset = match self.length() {
             0 => Buffer::default(),
@@ -243,7 +243,7 @@ impl<'a> Node<'a> {
         unsafe { self.bytes(2, 0, len) }
     }
 
-    /// The buffers that views point into.
+    /// Returns the buffers that views point into.
     pub(super) fn view_data(self) -> Result<Vec<Buffer>, String> {
         let buffers = usize::try_from(self.raw.n_buffers).unwrap_or(0);
         let count = buffers - self.expected_buffers();
@@ -273,7 +273,7 @@ impl<'a> Node<'a> {
         Ok(BooleanBuffer::new(bytes, skipped, len))
     }
 
-    /// The values of an array of booleans.
+    /// Returns the values of an array of booleans.
     pub(super) fn booleans(self, from: usize, len: usize) -> Result<BooleanBuffer, String> {
         assert_eq!(self.kind, &DataType::Boolean);
         self.bits_of(1, from, len)
@@ -301,13 +301,13 @@ impl<'a> Node<'a> {
         Ok(Some(nulls).filter(|nulls| nulls.null_count() > 0))
     }
 
-    /// Numbers that tell the array's content from any other while its owner lives: its lengths and where its buffers are.
+    /// Appends numbers that distinguish the array's content from any other while its owner lives: lengths and addresses of buffers.
     pub(super) fn identity(self, numbers: &mut Vec<usize>) -> Result<(), String> {
         self.check()?;
         let buffers = usize::try_from(self.raw.n_buffers).unwrap_or(0);
         numbers.extend([self.length(), self.offset(), self.raw.null_count as usize, buffers]);
         if !self.raw.buffers.is_null() {
-            // SAFETY: the list has so many pointers.
+            // SAFETY: the list has `n_buffers` pointers.
             let buffers = unsafe { slice::from_raw_parts(self.raw.buffers, buffers) };
             numbers.extend(buffers.iter().map(|buffer| buffer.addr()));
         }

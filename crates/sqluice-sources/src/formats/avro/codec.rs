@@ -1,4 +1,4 @@
-//! Decompression of blocks: never to more bytes than a load may take.
+//! Decompression of blocks, within the memory of the load.
 
 use std::io::Read;
 
@@ -9,7 +9,7 @@ use sqluice_core::error::Error;
 use super::fault::Fault;
 use crate::arrow::MemoryBound;
 
-/// The most bytes that one byte of Snappy stands for: a copy of 64 bytes takes three.
+/// The largest number of bytes that one byte of Snappy decompresses to: a copy of 64 bytes takes three.
 const SNAPPY_GROWTH_MAX: usize = 22;
 
 /// The compression of the blocks of a file.
@@ -22,7 +22,7 @@ pub(super) enum Codec {
 }
 
 impl Codec {
-    /// Returns the codec of that name.
+    /// Returns the codec with the given name.
     pub(super) fn of_name(name: &[u8]) -> Result<Codec, Fault> {
         Ok(match name {
             b"null" | b"" => Codec::Null,
@@ -39,7 +39,7 @@ impl Codec {
         })
     }
 
-    /// Appends what `packed` stands for to `out`, which is empty.
+    /// Decompresses `packed` into `out`, which is empty.
     pub(super) fn unpack(self, packed: &[u8], out: &mut Vec<u8>, memory: MemoryBound) -> Result<(), Fault> {
         match self {
             Codec::Null => out.extend_from_slice(packed),
@@ -69,7 +69,7 @@ impl Codec {
     }
 }
 
-/// Reads all, unless that is more than a load may take.
+/// Reads everything into `out`. More bytes than the memory of the load are an error.
 fn read_at_most(from: impl Read, out: &mut Vec<u8>, memory: MemoryBound) -> Result<(), Fault> {
     let end = memory.0.unwrap_or(u64::MAX - 1);
     from.take(end + 1).read_to_end(out).map_err(Fault::of)?;

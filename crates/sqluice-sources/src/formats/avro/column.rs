@@ -9,7 +9,7 @@
 //!  string           Binary, meant as Utf8  union: with null, of others  nullable, Union
 //! ```
 //!
-//! A `fixed` is no array of values of fixed size: a NULL, which takes one byte in the file, would take as many bytes as a value.
+//! `fixed` is stored as Binary, not as FixedSizeBinary: a NULL, which takes one byte in the file, would take as many bytes as a value.
 
 use std::mem;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use super::cursor::Cursor;
 use super::fault::Fault;
 use super::room::Room;
 
-/// Items of an array that take no bytes: a few bytes of a damaged file could stand for any number of them.
+/// The largest number of items of an array that take no bytes: a few bytes of a damaged file could stand for any number of them.
 pub(super) const EMPTY_ITEMS_MAX: u64 = 1 << 20;
 
 /// The values of one field.
@@ -41,7 +41,7 @@ pub(super) struct Column {
     null_bytes: u64,
 }
 
-/// The index that stands before a value of a union which is not stored as one.
+/// The kind of union whose branch index precedes each value, if the union is stored as one of its types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag {
     /// The type is no union.
@@ -67,13 +67,13 @@ pub(super) enum IntAs {
 pub(super) enum LongAs {
     Long,
     TimeMicros,
-    /// A moment in this unit; `true` if it is one of UTC.
+    /// A timestamp in the given unit; `true` if it is in UTC.
     Timestamp(TimeUnit, bool),
 }
 
 /// The bytes of values, one after another.
 pub(super) struct Bytes {
-    /// The length of each value, if the type says it.
+    /// The length of each value, if the type gives one.
     pub(super) fixed: Option<usize>,
     pub(super) is_text: bool,
     offsets: Vec<i32>,
@@ -83,7 +83,7 @@ pub(super) struct Bytes {
 /// A decimal type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decimal {
-    /// The length of each value in bytes, if the type says it.
+    /// The length of each value in bytes, if the type gives one.
     pub(super) fixed: Option<usize>,
     pub(super) precision: u8,
     pub(super) scale: i8,
@@ -122,7 +122,7 @@ impl Bytes {
         Ok(())
     }
 
-    /// Ends a value. The room of a batch is less than the range of an offset.
+    /// Ends a value. The memory of a batch is less than the range of an offset.
     fn end_value(&mut self) {
         self.offsets.push(self.data.len() as i32);
     }
@@ -134,7 +134,7 @@ impl Bytes {
     }
 }
 
-/// Reads a value of `fixed`, or one that has its length before it.
+/// Reads a value: `fixed` bytes, or a length and as many bytes.
 fn read_bytes<'a>(fixed: Option<usize>, from: &mut Cursor<'a>) -> Result<&'a [u8], Fault> {
     match fixed {
         Some(bytes) => from.take(bytes),
@@ -142,12 +142,12 @@ fn read_bytes<'a>(fixed: Option<usize>, from: &mut Cursor<'a>) -> Result<&'a [u8
     }
 }
 
-/// Takes the offsets of an array, and leaves those of an empty one.
+/// Takes the offsets of an array, and leaves the offsets of an empty array.
 fn taken_offsets(offsets: &mut Vec<i32>) -> OffsetBuffer<i32> {
     OffsetBuffer::new(mem::replace(offsets, vec![0]).into())
 }
 
-/// Extends a number of `N` bytes or less, most significant byte first, to all of them.
+/// Extends a big-endian number of any length to `N` bytes.
 fn extended<const N: usize>(bytes: &[u8]) -> Result<[u8; N], Fault> {
     let sign = if bytes.first().is_some_and(|byte| *byte >= 0x80) { 0xff } else { 0 };
     let more = bytes.len().saturating_sub(N);
@@ -168,7 +168,7 @@ impl Column {
         Column { tag, values, validity: NullBufferBuilder::new(0), null_bytes }
     }
 
-    /// Returns a column of the same values whose type is a union that is not stored as one.
+    /// Returns the column with a type that is a union of `tag`'s kind.
     pub(super) fn tagged(self, tag: Tag) -> Column {
         Column { tag, ..self }
     }
@@ -183,7 +183,7 @@ impl Column {
         self.tag != Tag::None || matches!(self.values, Values::Union(..))
     }
 
-    /// Takes the fields of the values, if these are records.
+    /// Takes the fields of the values, if the values are records.
     pub(super) fn take_record(&mut self) -> Option<Vec<(Arc<str>, Column)>> {
         match &mut self.values {
             Values::Record(_, fields) if self.tag == Tag::None => Some(mem::take(fields)),
@@ -202,7 +202,7 @@ impl Column {
             }
     }
 
-    /// The type of the values; `stored`: the type of the arrays, where texts are binary data that may not be UTF-8.
+    /// Returns the type of the values, or, with `stored`, the type of the arrays, which have Binary for texts that may not be UTF-8.
     pub(super) fn data_type(&self, stored: bool) -> DataType {
         match &self.values {
             Values::Null(_) => DataType::Null,
@@ -259,7 +259,7 @@ impl Column {
         Ok(())
     }
 
-    /// Appends a NULL, or what stands in the place of a value of a record that is NULL.
+    /// Appends a NULL, or the placeholder of a value whose record is NULL.
     fn push_null(&mut self) {
         self.validity.append_null();
         self.values.push_null();
@@ -272,7 +272,7 @@ impl Column {
     }
 }
 
-/// The zone of timestamps that are moments.
+/// The time zone of timestamps in UTC.
 const UTC: &str = "+00:00";
 
 const NO_SUCH_TYPE: &str = "a union has no type of that number";
@@ -294,7 +294,7 @@ fn branch_fields(types: Vec<DataType>) -> Result<UnionFields, Fault> {
     UnionFields::try_from_fields(fields).map_err(Fault::of)
 }
 
-/// The fields of a record.
+/// Returns the Arrow fields of a record.
 pub(super) fn fields_of(fields: &[(Arc<str>, Column)], stored: bool) -> Fields {
     fields.iter().map(|(name, column)| Field::new(&**name, column.data_type(stored), true)).collect()
 }
@@ -305,7 +305,7 @@ pub(super) fn finish_fields(fields: &mut [(Arc<str>, Column)]) -> Result<Vec<Arr
 }
 
 impl Values {
-    /// The memory of a NULL, in bytes.
+    /// Returns the memory of a NULL, in bytes.
     fn null_bytes(&self) -> u64 {
         let value = match self {
             Values::Null(_) | Values::Boolean(_) => 0,
@@ -477,12 +477,12 @@ impl Values {
     }
 }
 
-/// The symbols of an enum.
+/// Returns the symbols of an enum as an array.
 pub(super) fn symbols<'a>(names: impl IntoIterator<Item = &'a str>) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(names))
 }
 
-/// The type of a union that stands in the place of a value of a record that is NULL: null, if the union has it.
+/// Returns the index of the union's type that stands for a NULL: null, if the union has this type.
 fn place_of_null(branches: &[Column]) -> usize {
     branches.iter().position(Column::is_null).unwrap_or(0)
 }
@@ -515,7 +515,7 @@ fn read_items(
     }
 }
 
-/// Ends an array or a map. Each item takes some room, so their number is less than the range of an offset.
+/// Ends an array or a map. Each item takes some memory, so the number of items is less than the range of an offset.
 fn end_items(offsets: &mut Vec<i32>, count: u64, room: &mut Room) -> Result<(), Fault> {
     let end = offsets.last().copied().unwrap_or_default() + count as i32;
     push(offsets, end, room)

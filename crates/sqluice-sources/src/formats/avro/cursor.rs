@@ -12,7 +12,7 @@ impl<'a> Cursor<'a> {
         Cursor { rest: bytes }
     }
 
-    /// The number of bytes that are not read yet.
+    /// Returns the number of bytes that are not read yet.
     pub(super) fn left(&self) -> usize {
         self.rest.len()
     }
@@ -33,7 +33,7 @@ impl<'a> Cursor<'a> {
         Ok(*taken)
     }
 
-    /// Reads a `long`: groups of seven bits, the lowest first, of a number whose lowest bit is its sign.
+    /// Reads a `long`: groups of seven bits, the lowest group first. The lowest bit of the number is its sign.
     pub(super) fn long(&mut self) -> Result<i64, Fault> {
         let mut number = 0;
         for (index, byte) in self.rest.iter().enumerate() {
@@ -76,8 +76,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads the number of items of the next block of an array or a map, and, where the number is negative, the length of that
-    /// block, which is not needed. 0 ends the array or map.
+    /// Reads the number of items in the next block of an array or a map. After a negative number, the block's length follows, which is
+    /// skipped. 0 ends the array or map.
     pub(super) fn items(&mut self) -> Result<u64, Fault> {
         let count = self.long()?;
         if count < 0 {

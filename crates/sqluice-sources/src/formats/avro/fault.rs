@@ -2,21 +2,21 @@
 
 use sqluice_core::error::Error;
 
-/// Why a header or a block can't be read.
+/// The reason why a header or a block can't be read.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// The bytes break the rules of Avro.
     Damaged(&'static str),
-    /// The bytes break the rules of Avro, as a library says.
+    /// The bytes break the rules of Avro, in the words of a library.
     DamagedAs(String),
-    /// The error of a file that is intact, but of a kind that is not supported, or too large.
+    /// The error of an intact file that is too large or of an unsupported kind.
     Refused(Error),
-    /// The error of the file itself.
+    /// The error of reading the file.
     Unreadable(std::io::Error),
 }
 
 impl Fault {
-    /// A fault whose words are a library's.
+    /// Returns a fault with the words of a library.
     pub(super) fn of(error: impl std::fmt::Display) -> Fault {
         Fault::DamagedAs(error.to_string())
     }

@@ -1,4 +1,4 @@
-//! Avro files of a load. They are read from start to end, several times.
+//! The format `avro` of a load. Its files are read from start to end, several times.
 
 use arrow_schema::SchemaRef;
 use sqluice_core::error::Result;
@@ -13,7 +13,7 @@ use crate::formats::sample::changed;
 use crate::formats::{FileFormat, Format};
 use crate::input::InputFile;
 
-/// Reads Avro.
+/// The reader of Avro files.
 pub(in crate::formats) struct Avro;
 
 impl Format for Avro {

@@ -8,7 +8,7 @@ const MEMORY_BYTES: u64 = 64 << 20;
 /// Reads `bytes` as a file, and again with each end cut off.
 ///
 /// # Panics
-/// When a file that is cut short has other rows than the whole one, or more of them.
+/// If a file that is cut short has other rows than the whole file, or more rows.
 pub fn reads_what_there_is(bytes: &[u8]) {
     let whole = read(bytes, MEMORY_BYTES);
     let Some((&cut, _)) = bytes.split_last() else { return };

@@ -5,11 +5,11 @@
 //!  block   number of records | length in bytes | records, one after another, compressed | the same 16 bytes
 //! ```
 //!
-//! A schema in JSON (`schema`) says of which columns the records are (`column`), whose values are read by its order alone: nothing in a
-//! record names its fields. So a reader takes any bytes for records, unless they break one of the few rules there are. All of them are
+//! A schema in JSON (`schema`) gives the columns of the records (`column`). Values follow one another in the order of the schema: nothing
+//! in a record names its fields. So a reader takes any bytes for records, unless the bytes break one of Avro's few rules. All rules are
 //! checked.
 //!
-//! Values are stored as those of Parquet and Arrow files are ([`arrow`](crate::arrow)), by these types:
+//! Values are stored as the values of Parquet and Arrow files are ([`arrow`](crate::arrow)), by these types:
 //!
 //! | Avro | Arrow |
 //! |---|---|
@@ -25,23 +25,23 @@
 //! | a union of null and a type | the type, nullable |
 //! | other unions | Union |
 //!
-//! Invariant: every length is compared with what the file has left, what a block grows to and what the values of a record take
-//! with the memory there is, before anything is allocated for it.
+//! Invariant: the length of every value is compared with the rest of the file, and the memory of every block and record with the memory of
+//! the load, before anything is allocated.
 //!
 //! # Why the format is read here
 //!
-//! Neither crate that reads Avro keeps that invariant, and each takes some damage for the end of the file or for values:
+//! Two crates read Avro. Neither keeps this invariant, and each takes some damage for the end of the file or for values:
 //!
-//! * `arrow-avro` 60.1 gives arrays, as needed here. It ends without an error where the last block is cut short, takes any number before a
+//! * `arrow-avro` 60.1 gives arrays, as needed here. It ends without an error if the last block is cut short. It takes any number before a
 //!   nullable value for one of the two types, any byte that is not 0 for `true`, and months beyond 31 bits for negative ones. It
-//!   decompresses a block to any length, panics over a block of Snappy that is shorter than its checksum, refuses all rows of a batch for one text
-//!   that is not UTF-8, and gives UUIDs that are strings as binary data.
-//! * `apache-avro` 0.23 gives a tree of values for each record, of which arrays would have to be made here. It bounds allocations, by
-//!   a number for the whole process, but allocates what a block says it has before it reads it; a block that is cut short in its first number
-//!   ends the file, and bytes behind the records of a block are left out. It needs a dozen more crates.
+//!   decompresses a block to any length, and panics if a block of Snappy is shorter than its checksum. It refuses all rows of a batch for
+//!   one text that is not UTF-8, and gives UUIDs that are strings as binary data.
+//! * `apache-avro` 0.23 gives a tree of values for each record, which would have to be turned into arrays here. It bounds allocations, by a
+//!   number for the whole process, but allocates the declared size of a block before it reads the block. A block that is cut short in its
+//!   first number ends the file, and bytes behind the records of a block are left out. It needs a dozen more crates.
 //!
-//! Both are licensed as this crate is, and maintained. What they would save is less than what would have to be checked around them, and
-//! the decoder here needs no crate that Parquet does not need.
+//! Both crates are maintained, and licensed as this crate is. They would save less code than the checks around them would need, and the
+//! decoder here needs no crate that Parquet does not need.
 
 mod codec;
 mod column;
@@ -82,10 +82,10 @@ pub use crate::arrow::ipc::Batches;
 /// The first bytes of a file.
 const AVRO: [u8; 4] = *b"Obj\x01";
 
-/// Records of a batch at most.
+/// The largest number of records in a batch.
 const BATCH_ROWS: usize = 16 << 10;
 
-/// The bytes of a header at most: its schema grows when it becomes types.
+/// The largest number of bytes in a header: its schema takes more memory as types.
 const HEADER_BYTES_MAX: u64 = 4 << 20;
 
 /// The number of bytes of a file that are read at once.
@@ -94,13 +94,13 @@ const BUFFER_BYTES: usize = 128 << 10;
 /// The bytes that end the header and each block.
 type Marker = [u8; 16];
 
-/// Reads the schema of `input`, which messages call `name`, and its records as batches.
+/// Reads the schema and the records of `input`, which messages call `name`. The records are batches.
 ///
-/// The batches have Binary for the Utf8 of the schema, because texts may not be UTF-8. Give the types of the schema to
-/// [`ArrowRows::kinds`](crate::arrow::ArrowRows::kinds): a row with such a text is a bad row then.
+/// The batches have Binary where the schema has Utf8, because texts may not be UTF-8. Give the types of the schema to
+/// [`ArrowRows::kinds`](crate::arrow::ArrowRows::kinds): then a row with a text that is not UTF-8 is a bad row.
 ///
 /// # Errors
-/// When the file is no Avro file, is damaged, is of a kind that is not supported, needs too much memory, or can't be read.
+/// If the file is no Avro file, is damaged, is of an unsupported kind, needs too much memory, or can't be read.
 pub fn read(
     input: impl Read + Seek + Send + 'static,
     name: &Path,
@@ -126,7 +126,7 @@ pub fn read(
     Ok((schema, Box::new(batches)))
 }
 
-/// The error of a damaged file.
+/// Returns the error for a damaged file.
 fn damaged(message: String, fault: Fault) -> Error {
     let error = Error::input(message).hint("is it cut short, or still being written?");
     match fault {
@@ -140,17 +140,17 @@ fn damaged(message: String, fault: Fault) -> Error {
 /// A file that is read from start to end.
 struct Input<R> {
     reader: BufReader<R>,
-    /// The bytes that are not read yet.
+    /// The number of bytes that are not read yet.
     left: u64,
 }
 
 impl<R: Read> Input<R> {
-    /// Reads bytes into `out`, if the file still has them.
+    /// Reads bytes into `out`, if the file has so many bytes left.
     fn read(&mut self, out: &mut [u8]) -> Result<(), Fault> {
         self.left =
             self.left.checked_sub(out.len() as u64).ok_or(Fault::Damaged("it names bytes beyond its end"))?;
         self.reader.read_exact(out).map_err(|error| match error.kind() {
-            // The file has become shorter.
+            // The file has become shorter since it was opened.
             ErrorKind::UnexpectedEof => Fault::Damaged("it ends too early"),
             _ => Fault::Unreadable(error),
         })
@@ -246,13 +246,13 @@ struct Reader<R> {
     room: Room,
     packed: Vec<u8>,
     block: Vec<u8>,
-    /// The number of bytes of the block that were read.
+    /// The number of bytes of the block that are read.
     block_at: usize,
     /// The number of the block, counted from 1.
     block_number: u64,
-    /// The records of the block that are not read yet.
+    /// The number of records of the block that are not read yet.
     records_left: u64,
-    /// The records that are read.
+    /// The number of records that are read.
     records: u64,
 }
 
@@ -280,7 +280,7 @@ impl<R: Read + Seek> Reader<R> {
         })
     }
 
-    /// Reads the next batch, if there is one more.
+    /// Reads the next batch; `None`: the file ends.
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, Fault> {
         self.room.clear();
         let mut rows = 0;
@@ -300,7 +300,7 @@ impl<R: Read + Seek> Reader<R> {
         batch.map(Some).map_err(Fault::of)
     }
 
-    /// Reads records of the block until the batch is full, and returns how many.
+    /// Reads records of the block until the batch is full, and returns their number.
     fn read_records(&mut self, rows_max: usize) -> Result<usize, Fault> {
         let mut from = Cursor::new(&self.block[self.block_at..]);
         let mut rows = 0;
@@ -321,7 +321,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(rows)
     }
 
-    /// Reads the next block, if there is one more.
+    /// Reads the next block. Returns `false` if the file ends.
     fn next_block(&mut self) -> Result<bool, Fault> {
         if self.input.left == 0 {
             return Ok(false);
@@ -353,7 +353,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(true)
     }
 
-    /// The error of the block, or of the record in it that is being read.
+    /// Returns the error for a fault in the current block, or in the current record of the block.
     fn explain(&self, fault: Fault, name: &Path) -> Error {
         let (block, record) = (self.block_number, self.records + 1);
         match fault {

@@ -1,24 +1,24 @@
-//! The memory of a batch: what its values take, and what those of one record may take.
+//! The memory of a batch and of a record: bytes are counted before they are allocated, and bounded.
 
 use sqluice_core::error::Error;
 
 use super::fault::Fault;
 use crate::arrow::MemoryBound;
 
-/// The memory of the values of a batch, roughly, after which the batch ends.
+/// The memory of the values of a batch, roughly: a batch that takes more ends.
 const BATCH_BYTES: u64 = 8 << 20;
 
-/// The share of the memory of a load after which a batch ends, where that is less.
+/// The divisor of the memory of a load: a batch that takes more than this share ends, if the share is less than `BATCH_BYTES`.
 const BATCH_SHARE: u64 = 8;
 
-/// The memory that the values of a batch take.
+/// The memory of a batch's values.
 pub(super) struct Room {
     memory: MemoryBound,
     used_bytes: u64,
     record_bytes: u64,
 }
 
-/// The values of a record take at most this number of bytes: with a batch before them, less than the range of an offset.
+/// The largest number of bytes of a record's values: with a batch before them, still less than the range of an offset.
 const RECORD_BYTES_MAX: u64 = i32::MAX as u64 - 2 * BATCH_BYTES;
 
 impl Room {
@@ -36,12 +36,12 @@ impl Room {
         self.record_bytes = 0;
     }
 
-    /// Returns `true` if the values take as much as those of a batch should.
+    /// Returns `true` if the values take as much memory as a batch should.
     pub(super) fn is_full(&self) -> bool {
         self.used_bytes >= BATCH_BYTES.min(self.memory.0.unwrap_or(u64::MAX) / BATCH_SHARE)
     }
 
-    /// Adds bytes of a value, before they are allocated.
+    /// Counts the bytes of a value, before they are allocated.
     pub(super) fn take(&mut self, bytes: u64) -> Result<(), Fault> {
         self.used_bytes += bytes;
         self.record_bytes = self.record_bytes.saturating_add(bytes);

@@ -1,9 +1,9 @@
 //! The schema of a file: JSON that becomes the columns of its records.
 //!
-//! A named type is defined once, at its first use, and then named. Each use of its name has columns of its own, so a short schema can
-//! stand for any number of them: `a` has two `b`, which have two `c` each. What they cost is counted and bounded.
+//! A named type is defined at its first use; later uses name it. Each use has columns of its own, so a short schema can stand for any
+//! number of columns: `a` has two `b`, which have two `c` each. The cost of the types is counted and bounded.
 //!
-//! As the specification asks, a logical type is ignored where it does not fit its type, and so is one that is not known.
+//! As the specification asks, a logical type is ignored if it is unknown or does not fit its type.
 
 use std::collections::HashMap;
 use std::ptr;
@@ -18,27 +18,27 @@ use sqluice_core::error::Error;
 use super::column::{Bytes, Column, Decimal, IntAs, LongAs, Tag, Values, symbols};
 use super::fault::Fault;
 
-/// The types of a schema, roughly: names count for more if they are long.
+/// The largest number of types in a schema, where a long name counts as several types.
 const COST_MAX: usize = 1 << 16;
-/// The bytes of a name that count as a type.
+/// The number of bytes of a name that count as a type.
 const NAME_BYTES: usize = 64;
 
-/// The types that may be within one another.
+/// The largest depth of nested types.
 const DEPTH_MAX: usize = 64;
 
-/// The types that one union may have: what Arrow can number.
+/// The largest number of types in a union: Arrow can number no more.
 const BRANCHES_MAX: usize = 128;
 
-/// The digits that Arrow's decimals have at most.
+/// The largest numbers of digits of Arrow's decimals: Decimal128 and Decimal256.
 const DIGITS_MAX: [u64; 2] = [38, 76];
 
 /// The fields of a record.
 pub(super) type Fields = Vec<(Arc<str>, Column)>;
 
-/// The name of the only column, if the objects of a file are no records.
+/// The name of the only column of a file whose objects are no records.
 const VALUE: &str = "value";
 
-/// Returns the columns of a schema. Where the objects are no records, they are one column, and that is its name.
+/// Returns the columns of a schema: the fields of its record, or one column if the objects are no records.
 pub(super) fn columns(schema: &[u8]) -> Result<Fields, Fault> {
     let schema: Value =
         serde_json::from_slice(schema).map_err(|error| Fault::DamagedAs(format!("its schema: {error}")))?;
@@ -51,9 +51,9 @@ pub(super) fn columns(schema: &[u8]) -> Result<Fields, Fault> {
     }
 }
 
-/// The named types of a schema, and what its columns cost.
+/// The named types of a schema, and the cost of its columns so far.
 struct Types<'s> {
-    /// The definition of each full name, and the namespace in which it stands.
+    /// The definition of each full name, and the namespace around the definition.
     named: HashMap<String, (&'s Map<String, Value>, String)>,
     /// The symbols of the enums, by full name.
     symbols: HashMap<String, ArrayRef>,
@@ -63,7 +63,7 @@ struct Types<'s> {
     depth: usize,
 }
 
-/// A schema that breaks the rules.
+/// Returns the fault of a schema that breaks the rules.
 fn invalid(what: &'static str) -> Fault {
     Fault::Damaged(what)
 }
@@ -77,7 +77,7 @@ impl<'s> Types<'s> {
         }
     }
 
-    /// Returns a column for a type that stands in `namespace`.
+    /// Returns a column for a type within `namespace`.
     fn column(&mut self, schema: &'s Value, namespace: &str) -> Result<Column, Fault> {
         self.pay("")?;
         self.depth += 1;
@@ -122,7 +122,7 @@ impl<'s> Types<'s> {
         Ok(branches.swap_remove(at).tagged(tag))
     }
 
-    /// Returns a column of the type `name`, which `object` describes further.
+    /// Returns a column of the type `name`. `object` has the attributes of the type, if any.
     fn by_name(
         &mut self,
         name: &'s str,
@@ -165,7 +165,7 @@ impl<'s> Types<'s> {
         Ok(Column::new(Tag::None, values))
     }
 
-    /// Returns a column of a type that has a name, by its definition.
+    /// Returns a column of a record, enum or fixed, by its definition.
     fn defined(&mut self, object: &'s Map<String, Value>, namespace: &str) -> Result<Column, Fault> {
         let text = |key: &str| object.get(key).and_then(Value::as_str);
         let name = text("name").ok_or(invalid("a record, enum or fixed of its schema has no name"))?;
@@ -215,7 +215,7 @@ impl<'s> Types<'s> {
     }
 }
 
-/// The name of a type with its namespace: its own, or else that of the type around it.
+/// Returns the name of a type with its namespace: the type's own, or else the namespace of the type around it.
 fn full_name(name: &str, own: Option<&str>, around: &str) -> String {
     match own.unwrap_or(around) {
         _ if name.contains('.') => name.trim_start_matches('.').to_owned(),
@@ -258,7 +258,7 @@ fn fixed(object: &Map<String, Value>) -> Result<Values, Fault> {
     })
 }
 
-/// The decimal type that an object describes, if it does.
+/// Returns the decimal type that an object describes, if any.
 fn decimal(
     logical: &str,
     object: Option<&Map<String, Value>>,

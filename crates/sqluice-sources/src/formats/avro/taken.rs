@@ -1,4 +1,4 @@
-//! The rows of a file as a load takes them: for tests and for fuzzing.
+//! The rows of a file as a load reads them: for tests and for fuzzing.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -25,19 +25,19 @@ pub(super) enum Cell {
 /// The result of reading a file.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Outcome {
-    /// The names of the columns, and the types that they are declared with.
+    /// The names and declared types of the columns.
     pub(super) columns: Vec<(String, Option<&'static str>)>,
     pub(super) rows: Vec<Vec<Cell>>,
     /// The errors of the bad rows.
     pub(super) bad: Vec<String>,
-    /// The error that ended it.
+    /// The error that ended the reading.
     pub(super) error: Option<String>,
 }
 
-/// Rows that are enough of a file that has more.
+/// The largest number of rows that are read of a file.
 const ROWS_MAX: usize = 1 << 16;
 
-/// Reads a file with so much memory.
+/// Reads a file with the given memory.
 pub(super) fn read(file: &[u8], memory_bytes: u64) -> Outcome {
     let mut outcome = Outcome::default();
     if let Err(error) = take(file, MemoryBound(Some(memory_bytes)), &mut outcome) {
@@ -46,7 +46,7 @@ pub(super) fn read(file: &[u8], memory_bytes: u64) -> Outcome {
     outcome
 }
 
-/// The words of an error, and those of what is behind it.
+/// Returns the message of an error, followed by the messages of its causes.
 fn with_cause(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {}", with_cause(cause)))
 }

@@ -1,4 +1,4 @@
-//! The rules: what is stored gives back what was written; the slow form of them; examples.
+//! The rules: stored values give back the text, a slow twin of the rules, and examples.
 
 use proptest::prelude::*;
 use sqluice_core::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
@@ -48,7 +48,7 @@ proptest! {
         let values = [text];
         let concluded = evidence(&values).conclude();
         prop_assert_ne!(concluded, Inferred::Text);
-        // Beside others with fewer decimals.
+        // The value stands beside one with fewer decimals.
         if decimals > 0 && !values[0].ends_with('0') {
             let values = [values[0].clone(), "7".to_owned()];
             prop_assert_eq!(evidence(&values).conclude(), Inferred::Real);
@@ -72,7 +72,7 @@ proptest! {
             evidence.add(text.as_bytes());
             let now = evidence.conclude();
             let first_point = text.contains('.') && !pointed;
-            // So does an exponent: `1e-7` beside an integer of 20 digits.
+            // A later exponent can do this, too: `1e-7` beside an integer of 20 digits.
             let first_exponent = text.contains(['e', 'E']) && !with_exponent;
             prop_assert!(before <= Some(now) || first_point || first_exponent, "{:?}", values);
             prop_assert!(!evidence.is_empty());
@@ -84,7 +84,7 @@ proptest! {
                 prop_assert_eq!(now, Inferred::Text);
             }
         }
-        // What can be numbers no more is known to be text for ever.
+        // A column that can't become numbers any more is known to be text for ever.
         prop_assert_eq!(evidence.is_final(), before == Some(Inferred::Text) && (pointed || evidence.is_final()));
     }
 
@@ -180,7 +180,7 @@ fn floats_are_real_as_any_common_printer_writes_them() {
         &["1000000000000000", "0.1"],
         &["0.10000000000000000555", "0.50000000000000000000"],
         &["9007199254740994", "0.5"],
-        // Up to 17 digits, of which not all are needed.
+        // Up to 17 digits, not all of which are needed.
         &["12.5", "27.200000760000002"],
         &["0.10000000000000001", "0.5", "17", "1e-05"],
         &["0.33333333333333331", "100", "1e+17"],

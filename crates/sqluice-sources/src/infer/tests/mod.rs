@@ -1,4 +1,4 @@
-//! What all tests of this module use: columns of text, and the rules in their slow form.
+//! The code that all tests of this module share: columns of text, and a slow twin of the rules.
 
 mod evidence;
 mod print;
@@ -12,7 +12,7 @@ use proptest::test_runner::TestRunner;
 use super::Inferred;
 use print::{has_printer, stored};
 
-/// The rules, word for word.
+/// Returns the type of a column by the rules, word for word: the slow twin.
 fn slow(values: &[String]) -> Inferred {
     if values.is_empty() {
         Inferred::Text
@@ -26,7 +26,7 @@ fn slow(values: &[String]) -> Inferred {
     }
 }
 
-/// Without a point anywhere, what is no integer needs an exponent with which printers write it.
+/// Returns `true` if no value has a point, and a value that is no integer lacks an exponent as printers write it.
 fn may_be_codes(values: &[String]) -> bool {
     let exponents =
         || values.iter().filter_map(|text| text.split_once(['e', 'E'])).map(|(_, exponent)| exponent);
@@ -64,7 +64,7 @@ fn integer() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Decimals with the given number of fraction digits, or with any number of them.
+/// Generates decimals with the given number of fraction digits, or with any number of them.
 fn decimal(decimals: Option<usize>) -> impl Strategy<Value = String> {
     let len = match decimals {
         Some(decimals) => Just(decimals).boxed(),
@@ -85,7 +85,7 @@ fn decimal(decimals: Option<usize>) -> impl Strategy<Value = String> {
     })
 }
 
-/// Any float, of those that are of some size more of them.
+/// Generates any float, mostly of moderate size.
 fn float() -> impl Strategy<Value = f64> {
     let of_any_bits =
         any::<u64>().prop_map(f64::from_bits).prop_filter("it is a number", |real| real.is_finite());
@@ -102,7 +102,7 @@ fn float() -> impl Strategy<Value = f64> {
     .prop_map(|real| real + 0.0)
 }
 
-/// Next to a number.
+/// Generates texts that are almost numbers.
 fn odd() -> impl Strategy<Value = String> {
     let odd = [
         "",
@@ -186,7 +186,7 @@ fn odd() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The values of a column, most of one kind, some with one that is of none.
+/// Generates the values of a column: mostly of one kind, sometimes with one value of another kind.
 fn column() -> impl Strategy<Value = Vec<String>> {
     let many = 0..40usize;
     let no_zeros = |text: String| match text.contains('.') {

@@ -1,4 +1,4 @@
-//! Printers of floats, one value at a time: what the rules speak of.
+//! Printers of floats, one value at a time: the printers of the rules.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -6,7 +6,7 @@ use proptest::sample::select;
 use sqluice_core::affinity::{Affinity, text_to_number};
 use sqluice_core::batch::Value;
 
-/// How whole numbers look.
+/// The form of whole numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Point {
     /// `1` and `1e-05`
@@ -17,12 +17,12 @@ pub(super) enum Point {
     Always,
 }
 
-/// Which values get an exponent.
+/// The rule by which values get an exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exponents {
-    /// Those below the first power of ten, and those from the second on.
+    /// Values below the first power of ten, and values from the second on.
     Beyond(i32, i32),
-    /// Those that are shorter so, `e+05` taken for the exponent.
+    /// Values that are shorter with an exponent, which counts as `e+05`.
     Shorter,
 }
 
@@ -38,11 +38,11 @@ pub(super) const C: Style = Style { letter: 'e', plus: true, width: 2 };
 /// A printer of floats.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Print {
-    /// At most this number of significant digits, without trailing zeros; 17: as many as needed.
+    /// At most the given number of significant digits, without trailing zeros; 17: as many as needed.
     Digits(usize, Point, Exponents, Style),
-    /// This number of significant digits, without trailing zeros: `%.17g`.
+    /// The given number of significant digits, without trailing zeros: `%.17g`.
     Rounded(usize, Point, Exponents, Style),
-    /// As R.
+    /// The printer of R.
     R,
     /// `%.Nf`
     Decimals(usize),
@@ -90,7 +90,7 @@ impl Print {
     }
 }
 
-/// The sign, the fewest digits that read as the float, and the power of ten of the first.
+/// Returns the sign, the fewest digits that read as the float, and the power of ten of the first digit.
 fn digits_of(real: f64) -> (String, String, i32) {
     digits_of_text(real, &format!("{real:e}"))
 }
@@ -131,7 +131,7 @@ fn is_shorter_with_exponent(digits: &str, power: i32) -> bool {
     scientific.len() < plain(digits, power, false).len()
 }
 
-/// The printers that are spoken of by name.
+/// Generates well-known printers.
 pub(super) fn printer() -> impl Strategy<Value = Print> {
     let shortest = |point, low, high, style| Print::Digits(17, point, Exponents::Beyond(low, high), style);
     let bare = Style { letter: 'e', plus: false, width: 1 };
@@ -165,7 +165,7 @@ pub(super) fn printer() -> impl Strategy<Value = Print> {
     ]
 }
 
-/// The float that SQLite stores for a text that a printer may have printed; no zero but 0 has a sign.
+/// Returns the float that SQLite stores for a text that a printer may have printed. No zero but 0 has a sign.
 pub(super) fn stored(text: &str) -> Option<f64> {
     let real = match text_to_number(text.as_bytes(), Affinity::Real) {
         Value::Real(real) => real,
@@ -181,11 +181,11 @@ pub(super) fn stored(text: &str) -> Option<f64> {
     (real.is_finite() && !zero && decimals <= 300).then_some(real)
 }
 
-/// Whether some printer prints all values, each from the float that is stored for it.
+/// Returns `true` if some printer prints all values, each from the float that is stored for it.
 pub(super) fn has_printer(values: &[String]) -> bool {
     let reals: Vec<f64> = values.iter().map(|text| stored(text).unwrap()).collect();
     let prints = |print: Print| values.iter().zip(&reals).all(|(text, real)| print.print(*real) == *text);
-    // Each value with as many digits as it has.
+    // A printer that prints each value with the value's own number of digits.
     let prints_as_long = |point, exponents, style| {
         values.iter().zip(&reals).all(|(text, real)| {
             let mantissa = text.split(['e', 'E']).next().unwrap();
@@ -200,7 +200,7 @@ pub(super) fn has_printer(values: &[String]) -> bool {
     let high = powers.iter().copied().filter(|power| *power >= 0).min().unwrap_or(400);
     let low = powers.iter().copied().filter(|power| *power < 0).max().map_or(-400, |power| power + 1);
     if (low > -3 || high < 1) && powers.len() < values.len() {
-        // Beside values without an exponent, no printer has one so near to 1: `1e+0` beside `0.0001`.
+        // Beside values without an exponent, no printer has an exponent so near to 1: `1e+0` beside `0.0001`.
         return false;
     }
     let decimals = parts[0].0.split_once('.').map_or(0, |(_, fraction)| fraction.len());

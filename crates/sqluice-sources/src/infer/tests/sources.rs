@@ -1,4 +1,4 @@
-//! What is seen of a whole source: by any number of threads, and beside a load.
+//! The evidence of a whole source, with any number of threads, and during a load.
 
 use std::sync::Mutex;
 
@@ -11,8 +11,8 @@ use sqluice_core::source::{BadRow, Part, Refused, RefusedRow, Sink, Source};
 use super::super::{Evidence, Inferred, Watch, Watched, scan};
 use super::column;
 
-/// Parts of rows of one column, each of ten bytes to progress. A row of "fault" fails, a row of "bad" is a bad row, and so
-/// is one that the sink refuses.
+/// A source of one column, whose parts count as ten bytes of progress. A row of "fault" fails. A row of "bad" is a bad row, and so is a row
+/// that the sink refuses.
 #[derive(Clone, Debug)]
 struct Rows(pub std::collections::VecDeque<Vec<String>>);
 
@@ -79,7 +79,7 @@ fn of<'a>(values: impl IntoIterator<Item = &'a String>) -> Evidence {
     evidence
 }
 
-/// Decodes all parts; the rows that reached the sink.
+/// Decodes all parts, and returns the number of rows that reached the sink.
 fn load(mut source: Box<dyn Source>) -> (usize, Result<()>) {
     let mut rows = 0;
     let mut decode = || {
@@ -132,7 +132,7 @@ proptest! {
             prop_assert_eq!(evidence.conclude(), all.conclude());
             prop_assert_eq!(watch.evidence(), [all]);
         } else if !evidence.is_empty() {
-            // What is text for lack of a point may be numbers up to some part, and text again.
+            // A column that is text for lack of a point may be numbers up to some part, and text again.
             prop_assert!(evidence.conclude() != all.conclude() || evidence.conclude() == Inferred::Text);
         }
     }
@@ -181,12 +181,12 @@ fn a_wrong_guess_stops_the_load_after_its_part() {
     assert_eq!(rows, 4, "the sink took all rows of the part");
     assert!(watch.broken() && watch.clone().broken());
     assert_eq!(watch.evidence()[0].conclude(), Inferred::Real);
-    // What other threads have in hand stops at once.
+    // The parts of other threads stop at once.
     let (rows, loaded) = load(watch.over(Box::new(Rows::new(&[&["1"]]))));
     assert_eq!((rows, loaded.unwrap_err().message()), (0, message.to_owned()));
 }
 
-/// Refuses a text, and counts all other values.
+/// A sink that refuses a text, and counts all other values.
 struct Refusing {
     text: &'static str,
     stop: bool,

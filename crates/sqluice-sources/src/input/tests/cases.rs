@@ -1,4 +1,4 @@
-//! Examples: what is recognised by which bytes, and the words of errors.
+//! Examples: the formats that first bytes show, and the words of errors.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn decoded(bytes: &[u8], encoding: Option<&str>) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// The text before the error, the error with its place, its hint.
+/// Returns the text before the error, the error with its place, and its hint.
 fn failure(bytes: &[u8], encoding: Option<&str>) -> (String, String, String) {
     let (text, error) = text_of(bytes, encoding);
     let error = error.expect("an error");
@@ -132,7 +132,7 @@ fn only_frames_may_follow_zstd_data() {
 
 #[test]
 fn a_zstd_window_over_the_limit_is_an_error_with_a_way_out() {
-    // A frame without checksum or size: its window, and the last block with one byte as it is.
+    // A frame without checksum or size: its window, and the last block with one raw byte.
     let frame = |window: u8| [&[0x28, 0xb5, 0x2f, 0xfd, 0, (window - 10) << 3, 9, 0, 0][..], b"a"].concat();
     assert_eq!(decoded(&frame(27), None), "a");
     let (_, error, hint) = failure(&frame(28), None);

@@ -1,4 +1,4 @@
-//! Files and pipes: opened, sampled, spooled, read again.
+//! Files and pipes: opened, sampled, spooled and read again.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -22,7 +22,7 @@ fn file(folder: &TempDir, name: impl AsRef<OsStr>, content: &[u8]) -> PathBuf {
     path
 }
 
-/// More than all the blocks that are read ahead.
+/// Returns more bytes than the blocks of the thread that reads ahead.
 fn long() -> Vec<u8> {
     (0..400_000u32).flat_map(|row| format!("{row}\n").into_bytes()).collect()
 }
@@ -93,7 +93,7 @@ fn what_cannot_be_read_is_named() {
     assert_eq!(error.without_hint(), format!("{} is a folder", folder.path().display()));
     let files = folder.path().join("*.csv");
     assert!(error.hint_text().unwrap().contains(&files.display().to_string()));
-    // Windows opens no folder in this way.
+    // Windows can't open a folder in this way.
     if cfg!(unix) {
         let open = File::open(folder.path()).unwrap();
         let error = InputFile::of_open(open, "standard input".into(), options(None)).err().unwrap();
@@ -105,7 +105,7 @@ fn what_cannot_be_read_is_named() {
 fn a_file_that_fails_when_read_is_named() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("x.csv");
-    // Open for writing alone.
+    // The file is open for writing only.
     let open = File::create(&path).unwrap();
     let mut input = InputFile::of_open(open, path.clone(), options(None)).unwrap();
     let error = input.open().unwrap_err();
@@ -211,7 +211,7 @@ fn a_pipe_can_be_opened_once_and_a_file_again_and_again() {
     let named = InputFile::new(&path, options(None)).unwrap();
     for (mut input, text) in [(named, &long()[..]), (redirected, &long()[2..])] {
         assert!(input.can_reopen());
-        // At the same time, too.
+        // Both readers are open at the same time.
         let first = input.open().unwrap();
         assert_eq!(first.bytes, Some(text.len() as u64));
         assert_eq!(whole(input.open()), text);
@@ -219,7 +219,7 @@ fn a_pipe_can_be_opened_once_and_a_file_again_and_again() {
     }
 }
 
-/// Counts.
+/// A counter of the bytes of progress.
 #[derive(Default)]
 struct Bytes(AtomicU64);
 
@@ -243,7 +243,7 @@ fn what_was_spooled_is_read_twice_and_leaves_nothing() {
             input.spool(folder.path(), &bytes).unwrap();
             assert_eq!(bytes.0.into_inner(), content.len() as u64);
             assert!(input.can_reopen());
-            // On Windows its file has a name until it is closed.
+            // On Windows the temporary file has a name until it is closed.
             let left = || fs::read_dir(folder.path()).unwrap().count();
             assert_eq!(left(), usize::from(cfg!(windows)));
             let opened = input.open().unwrap();

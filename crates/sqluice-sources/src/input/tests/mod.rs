@@ -1,4 +1,4 @@
-//! What an input is read as, whatever its bytes come in: files, pipes, drips.
+//! Tests of the text of an input, whether its bytes come from files, pipes or a few at a time.
 
 mod cases;
 mod files;
@@ -16,14 +16,14 @@ use sqluice_core::error::{Error, Result};
 use super::decoded::Decoded;
 use super::{Encoding, Input, InputFile, InputOptions};
 
-/// Gives its bytes a few at a time.
+/// A reader that gives its bytes a few at a time.
 struct Drip {
     bytes: io::Cursor<Vec<u8>>,
     sizes: std::iter::Cycle<std::vec::IntoIter<usize>>,
 }
 
 impl Drip {
-    /// Of `bytes`, as many at a time as `sizes` says, over and over.
+    /// Creates a reader of `bytes`. `sizes` are the lengths of its reads, over and over.
     fn new(bytes: &[u8], sizes: Vec<usize>) -> Drip {
         Drip { bytes: io::Cursor::new(bytes.to_vec()), sizes: sizes.into_iter().cycle() }
     }
@@ -36,10 +36,10 @@ impl Read for Drip {
     }
 }
 
-/// All that a reader gives, and the error that ends it.
+/// Returns all bytes of a reader, and the error that ends it.
 fn drain(mut reader: impl Read) -> (Vec<u8>, Option<Error>) {
     let mut text = Vec::new();
-    // `read_to_end` keeps what it read before an error.
+    // `read_to_end` keeps the bytes before an error.
     let error = reader.read_to_end(&mut text).err();
     if error.is_some() {
         assert!(reader.read(&mut [0; 16]).is_err(), "an error is no end");
@@ -47,7 +47,7 @@ fn drain(mut reader: impl Read) -> (Vec<u8>, Option<Error>) {
     (text, error.map(|error| Error::from_read(Path::new("not named"), error)))
 }
 
-/// The text of `raw`, which messages call `x.csv`.
+/// Returns the text of `raw`, which messages call `x.csv`.
 fn text_of(raw: impl Read + Send, encoding: Option<&str>) -> (Vec<u8>, Option<Error>) {
     let encoding = encoding.map(|label| label.parse().unwrap());
     let text = Decoded::new(Box::new(raw), Path::new("x.csv"), encoding).unwrap();
@@ -59,7 +59,7 @@ fn options(encoding: Option<&str>) -> InputOptions {
     InputOptions { encoding, ..InputOptions::default() }
 }
 
-/// All text of an input that is without fault.
+/// Returns the whole text of an input without faults.
 fn whole(input: Result<Input>) -> Vec<u8> {
     let (text, error) = drain(input.unwrap().reader);
     assert!(error.is_none(), "{error:?}");
@@ -72,7 +72,7 @@ fn gzip(data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// One frame, with a checksum.
+/// Compresses `data` to one frame with a checksum.
 fn zstd(data: &[u8]) -> Vec<u8> {
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).unwrap();
     encoder.include_checksum(true).unwrap();
@@ -80,7 +80,7 @@ fn zstd(data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A frame that means nothing.
+/// Returns a skippable frame.
 fn skippable(data: &[u8]) -> Vec<u8> {
     let length = u32::try_from(data.len()).unwrap().to_le_bytes();
     [&[0x5a, 0x2a, 0x4d, 0x18], &length[..], data].concat()
@@ -90,7 +90,7 @@ fn utf_16(text: &str, to_bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
     text.encode_utf16().flat_map(to_bytes).collect()
 }
 
-/// A pipe as standard input would be, and its other end.
+/// Returns an input that is a pipe, as standard input would be, and the pipe's other end.
 fn pipe(options: InputOptions) -> (InputFile, io::PipeWriter) {
     let (reader, writer) = io::pipe().unwrap();
     #[cfg(unix)]
@@ -100,11 +100,11 @@ fn pipe(options: InputOptions) -> (InputFile, io::PipeWriter) {
     (InputFile::of_open(file, super::STANDARD_INPUT.into(), options).unwrap(), writer)
 }
 
-/// A pipe with this content.
+/// Returns a pipe with the given content.
 fn piped(content: &[u8], options: InputOptions) -> InputFile {
     let (input, mut writer) = pipe(options);
     let content = content.to_vec();
-    // Who does not read it all closes the pipe.
+    // A reader that does not read everything closes the pipe.
     std::thread::spawn(move || writer.write_all(&content).err());
     input
 }

@@ -42,7 +42,7 @@ fn some_files_name_no_table() {
     }
 }
 
-/// A folder with files of these names.
+/// Creates a folder with the given files.
 fn folder(names: &[&[u8]]) -> TempDir {
     let folder = TempDir::new().unwrap();
     for name in names {
@@ -53,7 +53,7 @@ fn folder(names: &[&[u8]]) -> TempDir {
     folder
 }
 
-/// What patterns in `folder` mean, without the folder.
+/// Returns the files that each pattern matches in `folder`, without the folder.
 fn meant(folder: &TempDir, patterns: &[&str]) -> Vec<Vec<u8>> {
     let patterns: Vec<PathBuf> = patterns.iter().map(|pattern| folder.path().join(pattern)).collect();
     let strip = |path: PathBuf| bytes(path.strip_prefix(folder.path()).unwrap().as_os_str()).into_owned();
@@ -82,7 +82,7 @@ fn a_pattern_means_its_files_by_name() {
 fn braces_and_backslashes_in_a_pattern_stand_for_themselves() {
     let folder = folder(&[b"{a,b}.csv", b"a.csv", b"c\\d.csv", b"cd.csv"]);
     assert_eq!(meant(&folder, &["{a,b}.c?v"]), [b"{a,b}.csv"]);
-    // On Windows the file is in a folder `c`.
+    // On Windows the file `d.csv` is in a folder `c`.
     let backslash = if cfg!(windows) { b"c/d.csv" } else { b"c\\d.csv" };
     assert_eq!(meant(&folder, &["c\\d.c?v"]), [backslash]);
 }
@@ -102,7 +102,7 @@ fn names_that_are_no_utf_8_are_found_and_left_alone() {
 fn a_name_of_a_file_is_no_pattern() {
     let folder = folder(&[b"a[1].csv", b"a1.csv", b"[.csv"]);
     assert_eq!(meant(&folder, &["a[1].csv", "[.csv"]), [&b"a[1].csv"[..], b"[.csv"]);
-    // No name on Windows has an asterisk.
+    // On Windows a name can't have an asterisk.
     if cfg!(unix) {
         fs::write(folder.path().join("a*.csv"), "").unwrap();
         assert_eq!(meant(&folder, &["a*.csv"]), [b"a*.csv"]);

@@ -1,4 +1,4 @@
-//! Any text through any layers is what it was; what is bad, cut off or damaged is noticed, and where.
+//! Any text comes through any layers unchanged; bad, cut off and damaged bytes are reported with their place.
 
 use encoding_rs::{DecoderResult, Encoding};
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![pieces, any::<String>()]
 }
 
-/// Bytes that mean something to some encoding, not necessarily where they stand.
+/// Bytes that are characters in some encoding, in any order.
 fn rubble() -> impl Strategy<Value = Vec<u8>> {
     let piece = select(vec![
         &b"a"[..],
@@ -78,7 +78,7 @@ fn sizes() -> impl Strategy<Value = Vec<usize>> {
     prop_oneof![prop::collection::vec(1..8usize, 1..4), Just(vec![1 << 20])]
 }
 
-/// What wraps the bytes: nothing, or this number of members or frames.
+/// The compression around the bytes: none, or the given number of members or frames.
 #[derive(Clone, Copy, Debug)]
 enum Wrap {
     Plain,
@@ -94,7 +94,7 @@ impl Wrap {
     fn around(self, data: &[u8]) -> Vec<u8> {
         let in_pieces = |pieces: usize, of: fn(&[u8]) -> Vec<u8>| {
             let piece_bytes = data.len().div_ceil(pieces).max(1);
-            // An empty file is no compressed one.
+            // An empty file is not a compressed file, so empty data is one member or frame.
             let first = if data.is_empty() { of(data) } else { Vec::new() };
             data.chunks(piece_bytes).map(of).fold(first, |all, piece| [all, piece].concat())
         };
@@ -106,7 +106,7 @@ impl Wrap {
     }
 }
 
-/// The slow twin: byte by byte up to the first that is bad, whose place in text and file it gives.
+/// Decodes byte by byte: the slow twin. Returns the text before the first bad byte, and the place of that byte in the text and the file.
 fn slow(encoding: &'static Encoding, bytes: &[u8]) -> (String, Option<Place>) {
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let mut text = String::new();
@@ -169,7 +169,7 @@ proptest! {
         bytes in rubble(), label in select(&LABELS[..]), wrap in wrap(), sizes in sizes(),
     ) {
         let encoding = Encoding::for_label(label.as_bytes()).unwrap();
-        // A mark is a matter of its own, and so are bytes that say that they are compressed, or a picture.
+        // Byte order marks, signatures of compression and signatures of other formats have tests of their own.
         prop_assume!(!bytes.starts_with(b"\xff\xfe") && !bytes.starts_with(b"\xfe\xff"));
         prop_assume!(!bytes.starts_with(b"\x1f\x8b") && foreign::of_bytes(&bytes).is_none());
         let (text, place) = slow(encoding, &bytes);
@@ -195,7 +195,7 @@ proptest! {
     }
 }
 
-/// A text that is not the same twice, so that losing any of it shows, and that compresses to more than one block of Huffman codes.
+/// Returns a text without repeated rows, so that losing any of it shows. It compresses to more than one block of Huffman codes.
 fn rows() -> Vec<u8> {
     (0..60u32).flat_map(|row| format!("{row},{},é\n", row.wrapping_mul(2_654_435_761)).into_bytes()).collect()
 }
@@ -204,7 +204,7 @@ fn rows() -> Vec<u8> {
 fn compressed_data_that_is_cut_off_anywhere_is_an_error() {
     let rows = rows();
     for (data, magic_bytes, says) in [(gzip(&rows), 2, "gzip"), (zstd(&rows), 4, "zstd")] {
-        // With less than its magic bytes it is not compressed, just odd: two members or frames, cut off in the second.
+        // A file that is cut within its magic bytes is not compressed, just odd. Two members or frames are also cut within the second.
         let twice = [&data[..], &data].concat();
         for end in (magic_bytes..data.len()).chain(data.len() + 1..twice.len()) {
             let (text, error) = text_of(&twice[..end], None);

@@ -15,10 +15,10 @@ use super::super::ahead::Ahead;
 use super::super::{Input, InputOptions};
 use super::{drain, gzip, options, pipe};
 
-/// Long enough for any machine, and no test waits for it unless it fails.
+/// A timeout that no machine needs: a test waits for it only if it fails.
 const FAR_TOO_LONG: Duration = Duration::from_secs(20);
 
-/// The error of `work` after the flag is set: the point is that it returns at all.
+/// Checks that `work` returns an error after the cancel flag is set.
 fn interrupted<T: Send + 'static>(work: impl FnOnce(InputOptions) -> Result<T, Error> + Send + 'static) {
     let cancel = Cancel::new();
     let options = InputOptions { cancel: cancel.clone(), ..InputOptions::default() };
@@ -87,7 +87,7 @@ fn what_a_pipe_gives_is_available_at_once() {
     assert_eq!(reader.read(&mut line).unwrap(), 0);
 }
 
-/// Gives the same byte for ever; the holder of the other pointer sees when it is gone.
+/// A reader that gives the same byte for ever. A test sees by the pointer's other holder when the reader is dropped.
 struct Endless(#[expect(dead_code, reason = "it is there to be dropped")] Arc<()>);
 
 impl Read for Endless {
@@ -112,7 +112,7 @@ fn the_thread_ends_when_its_reader_is_gone() {
     }
 }
 
-/// Gives a byte, then ends in some way.
+/// A reader that gives a byte, and then ends or fails.
 struct Fails {
     given: bool,
     end: fn() -> io::Result<usize>,

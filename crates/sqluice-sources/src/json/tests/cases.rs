@@ -1,4 +1,4 @@
-//! What single records mean.
+//! The values of single records.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What all tests of this module use.
+//! The code that all tests of this module share.
 
 mod cases;
 mod properties;

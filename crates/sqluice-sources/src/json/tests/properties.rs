@@ -1,11 +1,11 @@
-//! What is read equals what serde_json reads, record by record, however the input is cut.
+//! The values equal those of serde_json, record by record, however the input is cut.
 
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
 
-/// White space that a line may have.
+/// Generates white space that a line may have.
 fn space() -> impl Strategy<Value = String> {
     select(vec!["", "", "", " ", "\t", " \r"]).prop_map(str::to_owned)
 }
@@ -53,7 +53,7 @@ fn object(members: &[(String, String, String)]) -> String {
     format!("{{{}}}", joined(members))
 }
 
-/// Records that mostly have the same keys, some of them broken.
+/// Generates records that mostly have the same keys. Some records are broken.
 fn record() -> impl Strategy<Value = String> {
     let key = prop_oneof![
         6 => select(vec!["\"id\"", "\"name\"", "\"a b\"", "\"\\u0061\"", "\"A\"", "\"\""]).prop_map(str::to_owned),
@@ -145,7 +145,7 @@ proptest! {
         let path = RecordsPath::parse("data.items").unwrap();
         let found = read(document.as_bytes(), &JsonOptions { records: Some(path), ..options(Layout::Array, part_bytes) });
         if before.contains("\"dat") {
-            // The first key of that name counts.
+            // The first key with this name counts.
             prop_assert!(found.error.is_some());
         } else {
             let plain = |outcome: &Outcome| -> Vec<Option<Vec<Cell>>> {

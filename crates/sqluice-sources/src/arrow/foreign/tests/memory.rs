@@ -10,8 +10,7 @@ use fastrand::Rng;
 use super::super::raw::Raw;
 use super::tree::Tree;
 
-/// The memory that the pointers of an array point to. Every buffer is an allocation of its own, exactly as
-/// long as the buffer.
+/// The memory behind the pointers of an array. Every buffer is an allocation of its own, exactly as long as the buffer.
 #[derive(Default)]
 pub(super) struct Memory {
     buffers: Vec<Box<[u8]>>,
@@ -23,14 +22,14 @@ pub(super) struct Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         for array in &self.arrays {
-            // SAFETY: each comes from `Box::into_raw`, and no array uses it any more.
+            // SAFETY: each pointer comes from `Box::into_raw`, and no array uses it any more.
             drop(unsafe { Box::from_raw(*array) });
         }
     }
 }
 
 unsafe extern "C" fn release(array: *mut Raw) {
-    // SAFETY: the interface calls it with the array.
+    // SAFETY: the interface passes a valid array.
     unsafe { (*array).release = None };
 }
 
@@ -79,7 +78,7 @@ impl Memory {
 
     pub(super) fn ffi(&mut self, tree: &Tree, rng: &mut Rng) -> FFI_ArrowArray {
         let array = self.array(tree, rng);
-        // SAFETY: it is an array of the interface.
+        // SAFETY: `array` is an array of the interface.
         unsafe { FFI_ArrowArray::from_raw(array.cast()) }
     }
 }

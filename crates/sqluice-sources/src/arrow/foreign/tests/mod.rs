@@ -24,7 +24,7 @@ fn fields(tree: &Tree) -> Fields {
     fields.clone()
 }
 
-/// A row of a batch as JSON, unless it is a bad one.
+/// Returns a row of a batch as JSON, or the fault of a bad row.
 fn row_of(batch: &RecordBatch, kinds: &[DataType], row: usize) -> Result<Value, String> {
     let mut text = String::new();
     let mut json = Json::new(&mut text, usize::MAX);
@@ -38,7 +38,7 @@ fn row_of(batch: &RecordBatch, kinds: &[DataType], row: usize) -> Result<Value, 
     }
 }
 
-/// Converts every column to a column of a batch: the texts have to be those of the rows, or one of them is refused.
+/// Converts every column to a column of a batch. The result must have the rows' texts, or refuse a row with an illegal text.
 fn convert_columns(batch: &RecordBatch, kinds: &[DataType], rows: &[Read]) {
     for (index, (column, kind)) in batch.columns().iter().zip(kinds).enumerate() {
         let options = ArrowOptions::new();
@@ -72,10 +72,10 @@ fn legal_arrays_with_garbage_that_no_row_has_are_read_unchanged() {
         tree.fill_with_garbage(&reached, rng);
         let mut memory = Memory::default();
         let mut batches = ForeignBatches::new(&Schema::new(fields(&tree)));
-        // The second time, dictionaries are known.
+        // The second import knows the dictionaries.
         for _ in 0..2 {
             let array = memory.ffi(&tree, &mut Rng::with_seed(seed));
-            // SAFETY: it is an array of the interface whose buffers have their true sizes.
+            // SAFETY: `array` is an array of the interface whose buffers have their true sizes.
             let batch = unsafe { batches.import(array) };
             let batch = batch.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{tree:#?}"));
             let rows: Vec<Read> = (0..tree.length).map(|row| tree.read(row)).collect();
@@ -100,7 +100,7 @@ fn corrupted_arrays_are_refused_or_have_the_values_that_a_slow_reader_finds() {
         let mut memory = Memory::default();
         let mut batches = ForeignBatches::new(&Schema::new(fields(&tree)));
         let array = memory.ffi(&tree, rng);
-        // SAFETY: it is an array of the interface whose buffers have their true sizes.
+        // SAFETY: `array` is an array of the interface whose buffers have their true sizes.
         let batch = match unsafe { batches.import(array) } {
             Ok(batch) => batch,
             Err(error) => {

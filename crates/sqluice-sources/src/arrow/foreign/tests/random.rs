@@ -9,7 +9,7 @@ use fastrand::Rng;
 use super::tree::Tree;
 
 impl Tree {
-    /// All of this tree's arrays.
+    /// Calls `change` with every array of the tree.
     pub(super) fn each(&mut self, change: &mut dyn FnMut(&mut Tree)) {
         change(self);
         self.children.iter_mut().for_each(|child| child.each(change));
@@ -18,7 +18,7 @@ impl Tree {
         }
     }
 
-    /// Fills what no row has with garbage; `reached` says which values a row has.
+    /// Fills values that belong to no row with garbage. `reached` is `true` for values that belong to a row.
     pub(super) fn fill_with_garbage(&mut self, reached: &[bool], rng: &mut Rng) {
         use DataType::*;
         let places = self.offset + self.length;
@@ -100,7 +100,7 @@ impl Tree {
     }
 }
 
-/// A random type.
+/// Returns a random type.
 fn kind(rng: &mut Rng, depth: usize) -> DataType {
     use DataType::*;
     let field = |name: &str, kind| Arc::new(Field::new(name, kind, true));
@@ -154,7 +154,7 @@ fn text(rng: &mut Rng) -> Vec<u8> {
     words[rng.usize(..words.len())].as_bytes().to_vec()
 }
 
-/// A legal array of the type with this number of values.
+/// Returns a legal array of the type, with `length` values.
 pub(super) fn tree(kind: &DataType, length: usize, nullable: bool, rng: &mut Rng) -> Tree {
     use DataType::*;
     let offset = rng.usize(..3);
@@ -299,7 +299,7 @@ pub(super) fn tree(kind: &DataType, length: usize, nullable: bool, rng: &mut Rng
     Tree { kind: kind.clone(), length, offset, null_count, buffers, children, dictionary }
 }
 
-/// The rows of random columns.
+/// Returns rows of random columns.
 pub(super) fn rows(rng: &mut Rng) -> Tree {
     let columns = 1 + rng.usize(..2);
     let fields = (0..columns).map(|index| Field::new(format!("c{index}"), kind(rng, 3), true));
@@ -308,7 +308,7 @@ pub(super) fn rows(rng: &mut Rng) -> Tree {
     tree(&kind, length, false, rng)
 }
 
-/// Changes something that buffers of a true size can say wrongly.
+/// Corrupts some content of an array, but not the sizes of its buffers.
 pub(super) fn corrupt(tree: &mut Tree, rng: &mut Rng) {
     let mut arrays = 0;
     tree.each(&mut |_| arrays += 1);
@@ -322,7 +322,7 @@ pub(super) fn corrupt(tree: &mut Tree, rng: &mut Rng) {
             return;
         }
         match rng.usize(..8) {
-            // The root's length is the number of rows: a shorter one is legal.
+            // The length of the root is the number of rows, so a shorter root is legal.
             0 if chosen > 0 => tree.length -= rng.usize(..=tree.length),
             1 if tree.length > 0 => (tree.length, tree.offset) = (tree.length - 1, tree.offset + 1),
             2 => tree.null_count = rng.i64(-1..4),
@@ -349,7 +349,7 @@ pub(super) fn corrupt(tree: &mut Tree, rng: &mut Rng) {
                         }
                     }
                 }
-                // The last offset says how long the data is, so that must be true.
+                // The last offset is the size of the data, so it must be true.
                 use DataType::*;
                 if matches!(tree.kind, Utf8 | LargeUtf8 | Binary | LargeBinary)
                     && let Ok(last) = tree.offset_at(1, tree.offset + tree.length)
@@ -363,7 +363,7 @@ pub(super) fn corrupt(tree: &mut Tree, rng: &mut Rng) {
             }
         }
     });
-    // A shorter array may end at an offset that was in its middle.
+    // The last offset of a shorter array may be an offset from its middle.
     tree.each(&mut |tree| {
         use DataType::*;
         if matches!(tree.kind, Utf8 | LargeUtf8 | Binary | LargeBinary)

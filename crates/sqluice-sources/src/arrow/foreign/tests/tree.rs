@@ -1,4 +1,4 @@
-//! An array whose buffers have sizes, and the slow reader of its values.
+//! Arrays whose buffers have sizes, and the slow reader of their values.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ impl Tree {
         self.buffers[0].as_ref().is_some_and(|bits| bits[place / 8] >> (place % 8) & 1 == 0)
     }
 
-    /// The bytes of a text or a binary.
+    /// Returns the bytes of a text or a binary.
     fn bytes(&self, place: usize) -> Result<Vec<u8>, Illegal> {
         use DataType::*;
         if let FixedSizeBinary(bytes) = self.kind {
@@ -77,7 +77,7 @@ impl Tree {
         range.map(|at| self.read(at)).collect::<Result<Vec<Value>, _>>().map(Value::Array)
     }
 
-    /// The values of a list that are in the child.
+    /// Returns the range of a list's values in the child.
     pub(super) fn range(&self, place: usize) -> Result<std::ops::Range<usize>, Illegal> {
         use DataType::*;
         let (start, end) = match self.kind {
@@ -114,7 +114,7 @@ impl Tree {
         })
     }
 
-    /// The run that a value belongs to.
+    /// Returns the run that a value belongs to.
     pub(super) fn run(&self, place: usize) -> Result<usize, Illegal> {
         let ends = &self.children[0];
         let mut before = 0;
@@ -131,7 +131,7 @@ impl Tree {
         Err(Illegal)
     }
 
-    /// The child of a union that has a value, and its place there.
+    /// Returns the child of a union that has a value, and the index of the value in the child.
     pub(super) fn member(&self, place: usize) -> Result<(usize, usize), Illegal> {
         let DataType::Union(fields, mode) = &self.kind else { unreachable!() };
         let id = i8::from_le_bytes(self.word(0, place)?);
@@ -145,7 +145,7 @@ impl Tree {
         Ok((index, at))
     }
 
-    /// A value, as JSON.
+    /// Returns a value as JSON.
     pub(super) fn read(&self, at: usize) -> Read {
         use DataType::*;
         if at >= self.length {

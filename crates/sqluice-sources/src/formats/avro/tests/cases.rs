@@ -5,7 +5,7 @@ use super::super::taken::{Cell, read};
 use super::file::{block, bytes, file, header, long, of_field, packed};
 use super::{MEMORY, rows, text};
 
-/// Returns the values of one column, and the type that it is declared with.
+/// Returns the values of one column, and the declared type of the column.
 fn values(kind: &str, records: i64, data: &[u8]) -> (Option<&'static str>, Vec<Cell>) {
     let outcome = rows(kind, records, data);
     assert_eq!((outcome.error, outcome.bad), (None, vec![]), "{kind}");
@@ -92,7 +92,7 @@ fn decimals_are_numbers_where_those_keep_all_digits() {
     assert_eq!(values(fixed, 1, &data).1, [text("-0.1")]);
     data[0] = 0x80;
     assert_eq!(values(fixed, 1, &data).1, [text("-72504182789462761957760927248034352928243528499.3")]);
-    // A logical type that makes no sense is none.
+    // A logical type that makes no sense is ignored.
     for ignored in [of_bytes(0, 0), of_bytes(2, 3), r#"{"type":"bytes","logicalType":"decimal"}"#.to_owned()]
     {
         assert_eq!(values(&ignored, 1, &[2, 5]), (Some("BLOB"), vec![Cell::Blob(vec![5])]));
@@ -261,7 +261,7 @@ fn items_and_records_that_take_no_bytes_are_a_million_at_most() {
 
 #[test]
 fn the_values_of_a_record_take_no_more_than_they_may() {
-    // A NULL takes one byte of the file, and in memory those of a NULL in each of its fields.
+    // A NULL takes one byte of the file, but the memory of a NULL in each field of the record.
     let fields: Vec<String> =
         (0..1000).map(|index| format!(r#"{{"name":"f{index}","type":"long"}}"#)).collect();
     let kind = format!(
@@ -273,7 +273,7 @@ fn the_values_of_a_record_take_no_more_than_they_may() {
     long(0, &mut data);
     let error = rows(&kind, 1, &data).error.unwrap();
     assert!(error.contains("the values of a record") && error.contains("record 1, in block 1"), "{error}");
-    // A long fixed is as long as a NULL takes it to be: nothing.
+    // A NULL of a long fixed takes no memory.
     let fixed = r#"["null",{"type":"fixed","name":"f","size":1000000000}]"#;
     assert_eq!(rows(fixed, 1000, &[0; 1000]).rows.len(), 1000);
 }

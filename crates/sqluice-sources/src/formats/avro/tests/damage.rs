@@ -51,7 +51,7 @@ fn blocks_that_break_a_rule_are_refused() {
     let end = file.len();
     file[end - 1] ^= 1;
     assert!(read(&file, MEMORY).error.unwrap().contains("block 1 can't be read"));
-    // Lengths that the file does not have.
+    // Lengths beyond the end of the file.
     for bytes in [1 << 20, i64::MAX] {
         let mut file = header(&schema, "null");
         long(1, &mut file);
@@ -64,7 +64,7 @@ fn blocks_that_break_a_rule_are_refused() {
     assert!(read(&file, MEMORY).error.unwrap().contains("not an Avro file, or it is damaged"));
 }
 
-/// Returns the rows and bad rows of a file that is damaged behind them.
+/// Returns `true` if the rows and bad rows of `short` are the first ones of `whole`.
 fn is_beginning(short: &Outcome, whole: &Outcome) -> bool {
     whole.rows.starts_with(&short.rows) && whole.bad.starts_with(&short.bad)
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-/// The 16 bytes at the end of the header and of each block.
+/// The 16 bytes that end the header and each block.
 pub(super) const SYNC: &[u8; 16] = b"sixteen bytes ..";
 
 /// Appends a `long`.
@@ -24,7 +24,7 @@ pub(super) fn bytes(value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
 }
 
-/// A header.
+/// Returns a header.
 pub(super) fn header(schema: &str, codec: &str) -> Vec<u8> {
     let mut out = b"Obj\x01".to_vec();
     long(2, &mut out);
@@ -37,7 +37,7 @@ pub(super) fn header(schema: &str, codec: &str) -> Vec<u8> {
     out
 }
 
-/// Appends a block of records that are compressed already.
+/// Appends a block of compressed records.
 pub(super) fn block(records: i64, data: &[u8], out: &mut Vec<u8>) {
     long(records, out);
     bytes(data, out);
@@ -64,14 +64,14 @@ pub(super) fn packed(codec: &str, data: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A file of one block.
+/// Returns a file of one block.
 pub(super) fn file(schema: &str, records: i64, data: &[u8]) -> Vec<u8> {
     let mut out = header(schema, "null");
     block(records, data, &mut out);
     out
 }
 
-/// The schema of a record that has one field.
+/// Returns the schema of a record with one field.
 pub(super) fn of_field(kind: &str) -> String {
     format!(r#"{{"type":"record","name":"r","fields":[{{"name":"v","type":{kind}}}]}}"#)
 }

@@ -12,7 +12,7 @@ use super::taken::{Cell, Outcome, read};
 /// The memory of a load.
 const MEMORY: u64 = 64 << 20;
 
-/// Reads records that have one field of that type.
+/// Reads records with one field of the type `kind`.
 fn rows(kind: &str, records: i64, data: &[u8]) -> Outcome {
     read(&file(&of_field(kind), records, data), MEMORY)
 }
@@ -21,7 +21,7 @@ fn text(text: &str) -> Cell {
     Cell::Text(text.to_owned())
 }
 
-/// A file of one column, `v`, that has arrays of one random type; and the JSON of its rows.
+/// Returns a file with one column, `v`, of arrays of one random type; and the JSON of its rows.
 fn random_file(seed: u64) -> (Vec<u8>, Vec<Value>) {
     let mut rng = fastrand::Rng::with_seed(seed);
     let kind = random::Kind::Array(Box::new(random::kind(3, &mut rng)));

@@ -1,4 +1,4 @@
-//! Random schemas with random values, and the JSON that these values are.
+//! Random schemas with random values, and the JSON of these values.
 
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
@@ -25,7 +25,7 @@ pub(super) enum Kind {
     Union(Vec<Kind>),
 }
 
-/// A type that is at most so deep.
+/// Returns a random type with at most `depth` levels of nesting.
 pub(super) fn kind(depth: usize, rng: &mut Rng) -> Kind {
     let several = |rng: &mut Rng| (0..rng.usize(1..4)).map(|_| kind(depth - 1, rng)).collect();
     match rng.usize(..if depth == 0 { 11 } else { 17 }) {
@@ -55,7 +55,7 @@ pub(super) fn kind(depth: usize, rng: &mut Rng) -> Kind {
 }
 
 impl Kind {
-    /// The schema of the type. `names` counts those that are given.
+    /// Returns the schema of the type. `names` counts the named types.
     pub(super) fn schema(&self, names: &mut usize) -> Value {
         let mut name = || {
             *names += 1;
@@ -97,7 +97,7 @@ impl Kind {
         }
     }
 
-    /// Appends a random value, and returns what it is in JSON.
+    /// Appends a random value, and returns its JSON.
     pub(super) fn put(&self, rng: &mut Rng, out: &mut Vec<u8>) -> Value {
         match self {
             Kind::Null => Value::Null,
@@ -152,7 +152,7 @@ impl Kind {
                 match fixed {
                     Some(_) => out.extend_from_slice(&all),
                     None => {
-                        // Writers leave out bytes that only repeat the sign, but need not.
+                        // Writers may leave out bytes that only repeat the sign.
                         let sign = if value < 0 { 0xff } else { 0 };
                         let same = |pair: &&[u8]| pair[0] == sign && pair[1] & 0x80 == sign & 0x80;
                         let more = all.windows(2).take_while(same).count();
@@ -190,7 +190,7 @@ impl Kind {
     }
 }
 
-/// Appends items in several blocks, some of which have their length before them.
+/// Appends items in several blocks. Some blocks have their length before them.
 fn put_items(
     rng: &mut Rng,
     out: &mut Vec<u8>,
@@ -218,7 +218,7 @@ fn text(rng: &mut Rng) -> String {
         .collect()
 }
 
-/// A number as JSON reads it; NaN and infinities are null.
+/// Parses a number as JSON; NaN and infinities are null.
 fn number(digits: String) -> Value {
     serde_json::from_str(&digits).unwrap_or(Value::Null)
 }
