@@ -1,4 +1,4 @@
-//! Makes batches of a part of the input, on any core.
+//! Turns a part of the input into batches, on any core.
 //!
 //! ```text
 //!  part   1,a⏎2,b⏎3,"x"y⏎4,d⏎5,e⏎6,f⏎        to the sink, in this order:
@@ -6,8 +6,8 @@
 //!          batch    bad     batch             so rows 4, bad row 5, rows 6
 //! ```
 //!
-//! [`records`](super::records) finds the fields of good records. Whatever it stumbles over is read again by
-//! [`naive`](super::naive), which says what and where it is and where it ends: the two always agree on that.
+//! [`records`](super::records) finds the fields of well-formed records. [`naive`](super::naive) reads each malformed record again, and
+//! finds the fault and the end of the record. The two parsers always agree on which records are malformed.
 //!
 //! Invariant: every record goes to the sink once, in order: in a batch that it took, or as a bad row.
 
@@ -34,22 +34,22 @@ use super::repeats::{RepeatedHeaders, Repeats};
 use crate::give::{GivenRows, give};
 use crate::text::{Pool, Position};
 
-/// What all parts of a file know.
+/// The data that all parts of a file share.
 pub(super) struct Shared {
     pub(super) file: std::path::PathBuf,
     pub(super) options: CsvOptions,
     pub(super) marks: Marks,
     pub(super) limits: Limits,
     pub(super) nulls: NullTokens,
-    /// Rows that were taken although fields are missing.
+    /// The counter of the rows that a sink takes although fields are missing.
     pub(super) padded: Arc<AtomicU64>,
-    /// Quoted fields that may be rows.
+    /// The collector of the quoted fields that may be rows.
     pub(super) doubts: Arc<Doubts>,
-    /// Records that repeat the header.
+    /// The collector of the records that repeat the header.
     pub(super) repeated: Arc<RepeatedHeaders>,
-    /// Which records repeat the header, and which of these are no rows.
+    /// The rules for records that repeat the header.
     pub(super) repeats: Repeats,
-    /// How many fields every record has.
+    /// The number of fields of every record.
     pub(super) fields: usize,
     pub(super) columns: Vec<Filled>,
     pub(super) pool: Pool<Scratch>,
@@ -60,7 +60,7 @@ pub(super) struct CsvPart {
     pub(super) shared: Arc<Shared>,
     pub(super) cut: Cut,
     pub(super) input_bytes: u64,
-    /// Bytes of `cut.data` that are input; what follows is unescaped text.
+    /// The number of bytes of `cut.data` that are input; unescaped text follows.
     pub(super) raw_bytes: usize,
 }
 
@@ -139,7 +139,7 @@ impl CsvPart {
         Ok(())
     }
 
-    /// Removes the blanks around the unquoted fields of some rows.
+    /// Removes the blanks around the unquoted fields of the first `rows` rows.
     fn trim(&self, rows: usize, scratch: &mut Scratch) {
         let input = self.input();
         for spans in scratch.spans.chunks_mut(scratch.stride).take(self.shared.fields) {
@@ -162,8 +162,8 @@ impl CsvPart {
         }
     }
 
-    /// Reports the records with a quoted field that may be rows, or returns them if the user refuses such. The last of the `rows` records
-    /// ends at `end`.
+    /// Reports the records with a quoted field that may be rows, or, with `strict_quotes`, returns these records as refused rows. The last
+    /// of the `rows` records ends at or before `end`.
     fn doubts(&self, rows: usize, end: usize, scratch: &Scratch, cursor: &mut Cursor) -> Vec<RefusedRow> {
         let Shared { options, fields, file, doubts, repeats, .. } = &*self.shared;
         let usual = Usual { fields: *fields, header: &repeats.header };
@@ -172,7 +172,7 @@ impl CsvPart {
         let row_of = |at: usize| scratch.of_lines.get(at).map(|slot| slot % scratch.stride);
         for (at, &slot) in scratch.of_lines.iter().enumerate() {
             let (column, row) = (slot / scratch.stride, slot % scratch.stride);
-            // A record is doubted once.
+            // A record is reported only once.
             if last == Some(row) {
                 continue;
             }
@@ -209,7 +209,7 @@ impl CsvPart {
         &self.cut.data[..self.raw_bytes]
     }
 
-    /// Gives some rows to the sink.
+    /// Gives some of the rows to the sink.
     fn batch(&self, rows: Range<usize>, scratch: &mut Scratch, sink: &mut dyn Sink) -> Result<(), Refused> {
         let Scratch { rows_max, stride, spans, validity, nulls, .. } = scratch;
         let data = &self.cut.data;
@@ -235,7 +235,7 @@ impl CsvPart {
         sink.rows(&Batch { rows: rows.len(), columns })
     }
 
-    /// A row that the sink does not take, with its place.
+    /// Returns the bad row for a refused row, with its place.
     #[cold]
     fn refused(
         &self,
@@ -247,13 +247,13 @@ impl CsvPart {
     ) -> BadRow {
         let record = self.record(scratch.starts[row] as usize, cursor);
         let Some(Record { at, bytes, fields, .. }) = record else { return BadRow { error, raw: Vec::new() } };
-        // A column that the file does not have is blamed on the record.
+        // If the file does not have the column, the error has the place of the record.
         let field = match self.shared.columns.get(column) {
             Some(Filled::Field(field)) => fields.ok().and_then(|fields| Some(fields.get(*field)?.at)),
             _ => None,
         };
         let raw = self.input()[bytes].to_vec();
-        // A doubt has its place.
+        // The error about a field that may be rows already has a place.
         if error.place().is_some() {
             return BadRow { error, raw };
         }
@@ -261,7 +261,7 @@ impl CsvPart {
         BadRow { error: error.at(place), raw }
     }
 
-    /// Gives the malformed record that begins at `start` to the sink; where it ends.
+    /// Gives the malformed record that begins at `start` to the sink as a bad row. Returns the position behind the line end of the record.
     #[cold]
     fn malformed(&self, start: usize, cursor: &mut Cursor, sink: &mut dyn Sink) -> Result<usize> {
         let Some(Record { bytes, fields: Err(malformed), .. }) = self.record(start, cursor) else {
@@ -275,7 +275,7 @@ impl CsvPart {
             return Err(error);
         }
         sink.bad_row(BadRow { error, raw: self.input()[bytes.clone()].to_vec() })?;
-        // Behind its line end, or else an empty line would seem to follow.
+        // The line end is skipped, because an empty line would otherwise seem to follow.
         let line_end = match &self.input()[bytes.end..] {
             [b'\r', b'\n', ..] => 2,
             rest => rest.len().min(1),
@@ -283,7 +283,7 @@ impl CsvPart {
         Ok(bytes.end + line_end)
     }
 
-    /// The record that begins at `start`, as the slow parser reads it.
+    /// Reads the record that begins at `start` with the slow parser.
     fn record(&self, start: usize, cursor: &mut Cursor) -> Option<Record> {
         let at = cursor.advance(self.input(), start, self.cut.at);
         let Shared { options, limits, fields, .. } = &*self.shared;
@@ -309,7 +309,7 @@ struct CsvRecords<'f> {
 impl GivenRows for CsvRecords<'_> {
     fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused> {
         self.part.batch(rows.clone(), self.scratch, sink)?;
-        // The rows are in order.
+        // The rows in `padded` are in ascending order.
         let padded = &self.scratch.padded;
         let until = |row: usize| padded.partition_point(|&padded| padded < row);
         let taken = until(rows.end) - until(rows.start);
@@ -324,15 +324,14 @@ impl GivenRows for CsvRecords<'_> {
     }
 }
 
-/// A place in a part that only moves forward: if each of many bad rows counted the lines before it anew, that would take
-/// forever.
+/// A position in a part, which only moves forward. To count the lines before each of many bad rows anew would take quadratic time.
 struct Cursor {
     byte: usize,
     line: u64,
 }
 
 impl Cursor {
-    /// Moves on to byte `to`, where a line begins; `part` is where the part does.
+    /// Moves to byte `to`, the start of a line, and returns the position in the input. `part` is the start of the part.
     fn advance(&mut self, data: &[u8], to: usize, part: Position) -> Position {
         let ends = Finder::new(&data[..to], self.byte, [b'\n', b'\r']);
         self.line += ends.filter(|&at| super::scan::ends_line(data, at)).count() as u64;

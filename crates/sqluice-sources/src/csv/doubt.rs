@@ -1,4 +1,5 @@
-//! Quoted fields of several lines that may be rows: a stray quote opens a field, and another one, many lines later, closes it.
+//! Quoted fields of several lines that may be rows: a stray quote opens a field, and another stray quote, many lines later, closes the
+//! field.
 //!
 //! ```text
 //!  id,name,city
@@ -10,7 +11,8 @@
 //!  the second",Prag
 //! ```
 //!
-//! Such a field is well formed, and is loaded as one value: a text must not bring rows. But it is reported.
+//! A field that may be rows is well formed, and is loaded as one value: the text of a field must never become rows. A warning names the
+//! first of these fields. With [`CsvOptions::strict_quotes`], a record with one of these fields is malformed.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -23,24 +25,24 @@ use super::malformed::{Malformed, What};
 use super::naive::Record;
 use super::sniff::{Field, is_number_or_missing, split};
 
-/// The fields of a file that may be rows.
+/// The collector of the quoted fields that may be rows.
 #[derive(Debug, Default)]
 pub struct Doubts(Mutex<Found>);
 
 #[derive(Debug, Default)]
 struct Found {
     fields: u64,
-    /// The first one in the file, and the number of its lines.
+    /// The place of the first of these fields in the file, and the number of its lines.
     first: Option<(Place, u64)>,
 }
 
 impl Doubts {
-    /// Forgets all of them.
+    /// Forgets all fields.
     pub fn clear(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Found::default();
     }
 
-    /// Adds a field with its place and its lines.
+    /// Adds a field with its place and the number of its lines.
     pub(super) fn add(&self, place: Place, lines: u64) {
         let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         found.fields += 1;
@@ -49,7 +51,7 @@ impl Doubts {
         }
     }
 
-    /// Returns the warning about them, if there are any.
+    /// Returns the warning about the fields, if any field was added.
     pub fn warning(&self) -> Option<Message> {
         let found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (place, lines) = found.first.as_ref()?;
@@ -68,14 +70,14 @@ impl Doubts {
     }
 }
 
-/// What a record should be like: the number of its fields, and the bytes of the header.
+/// The properties of a usual record: the number of its fields, and the bytes of the header.
 #[derive(Clone, Copy)]
 pub(super) struct Usual<'a> {
     pub(super) fields: usize,
     pub(super) header: &'a [u8],
 }
 
-/// Returns the fault of a sound record that has a field which may be rows; `text` is that of the record.
+/// Returns the fault of a well-formed record if one of its fields may be rows. `text` is the text of the record.
 pub(super) fn doubt(
     record: &Record,
     text: &[u8],
@@ -93,7 +95,7 @@ pub(super) fn doubt(
         return Some(doubted(first.at, lines));
     }
     of_lines().find_map(|(column, field)| {
-        // There may be blanks before the quote.
+        // Blanks may precede the quote.
         let begin = (field.at.byte - record.at.byte) as usize;
         let open = begin + text[begin..].iter().position(|byte| Some(*byte) == options.dialect.quote)?;
         let lines = rows_in(text, column, open..closing(text, open, options.dialect)?, options, usual)?;
@@ -101,14 +103,15 @@ pub(super) fn doubt(
     })
 }
 
-/// Returns `false` if the first line of a record is surely no row. That is cheap to see where the delimiter is one byte.
+/// Returns `false` if the first line of a record is surely no row. Delimiters of one byte are counted, which is cheap. With a wide
+/// delimiter, any line may be a row.
 pub(super) fn may_begin_with_row(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -> bool {
     let line = &text[..memchr::memchr2(b'\n', b'\r', text).unwrap_or(text.len())];
     let delimiter = options.dialect.delimiter;
     delimiter.is_wide() || memchr::memchr_iter(delimiter.first(), line).count() + 1 == usual.fields
 }
 
-/// Where the quoted field closes that opens at `open`.
+/// Returns the position of the closing quote of a field whose opening quote is at `open`.
 fn closing(text: &[u8], open: usize, dialect: Dialect) -> Option<usize> {
     let mut at = open + 1;
     loop {
@@ -121,8 +124,8 @@ fn closing(text: &[u8], open: usize, dialect: Dialect) -> Option<usize> {
     }
 }
 
-/// Returns the number of lines of a record, if each of them could be a row where all its quotes are text. A record whose quotes are stray has
-/// several fields of lines: what closes one opens the next.
+/// Returns the number of lines of a record, if each line could be a row with all quotes as text. Blank lines, comments and lines that
+/// repeat the header don't count. With several stray quotes, several fields of a record may have line ends.
 pub(super) fn all_rows_in(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -> Option<u64> {
     let dialect = Dialect { quote: None, escape: None, ..options.dialect };
     let mut lines = 0;
@@ -139,19 +142,19 @@ pub(super) fn all_rows_in(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -
     (lines >= 2 && usual.fields >= 2).then_some(lines)
 }
 
-/// Returns `true` if the columns from `from` on may have these values: none of a column of numbers is text.
+/// Returns `true` if the columns from `from` on may have these values: no value of a column of numbers is text.
 fn all_fit(options: &CsvOptions, from: usize, values: &[Field<'_>]) -> bool {
     values.iter().enumerate().all(|(at, field)| {
         !options.numbers.get(from + at).is_some_and(|&numbers| numbers) || is_number_or_missing(&field.value)
     })
 }
 
-/// Returns the number of lines of a quoted field, if each of them could be a row where its quotes are text. Blank lines, comments and lines
-/// that repeat the header don't count.
+/// Returns the number of lines of a quoted field, if each line could be a row with the quotes of the field as text. Blank lines, comments
+/// and lines that repeat the header don't count.
 ///
-/// * `text`: the record, perhaps with more behind it.
+/// * `text`: the text of the record, perhaps with more text behind the record.
 /// * `column`: the column of the field.
-/// * `quotes`: where its quotes are in `text`.
+/// * `quotes`: the positions of the opening and the closing quote in `text`.
 pub(super) fn rows_in(
     text: &[u8],
     column: usize,
@@ -159,11 +162,11 @@ pub(super) fn rows_in(
     options: &CsvOptions,
     usual: Usual<'_>,
 ) -> Option<u64> {
-    // Any line is a row of one column.
+    // In a file of one column, any line is a row.
     if usual.fields < 2 {
         return None;
     }
-    // Most fields with line ends are seen here to be text: their first and last lines lack delimiters, or have too many.
+    // These cheap tests exclude most fields with line ends: the first and last lines of a text have too few or too many delimiters.
     let field = &text[quotes.clone()];
     let delimiter = options.dialect.delimiter;
     let delimiters = |text: &[u8]| memchr::memchr_iter(delimiter.first(), text).count();
@@ -182,7 +185,7 @@ pub(super) fn rows_in(
     let dialect = Dialect { quote: None, escape: None, ..options.dialect };
     let is_end = |&byte: &u8| matches!(byte, b'\n' | b'\r');
     let mut lines = 0;
-    // The first line from the quote on; its fields before that are as they are.
+    // The first line is tested from the opening quote on: the quotes do not change the fields before this quote.
     let mut from = column;
     for line in text[quotes.start..last - 1].split(is_end) {
         let values = split(line, dialect, usual.fields)?;
@@ -195,7 +198,7 @@ pub(super) fn rows_in(
         lines += 1;
         from = 0;
     }
-    // The last line up to the closing quote; its fields after that are as they are.
+    // The last line is tested up to the closing quote: the quotes do not change the fields behind this quote.
     let values = split(&text[last..=quotes.end], dialect, usual.fields)?;
     (values.len() == column + 1 && all_fit(options, 0, &values)).then_some(lines + 1)
 }

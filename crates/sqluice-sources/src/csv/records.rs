@@ -1,16 +1,16 @@
-//! Finds the fields of a part's records: the fast parser.
+//! The fast parser: finds the fields of the records of a part.
 //!
 //! ```text
-//!  data    7,"Oslo",,"say ""hi"""⏎8,...│say "hi"           unescaped text is appended for as long as a batch lives
+//!  data    7,"Oslo",,"say ""hi"""⏎8,...│say "hi"           unescaped text, behind the input until the batch is given to the sink
 //!          ^  ^^^^     ^^^^^^^^^^      │^^^^^^^^
 //!  spans   column 0: (0,1) ...   column 1: (3,4) ...   column 2: (0,0) ...   column 3: (31,8) ...
 //! ```
 //!
-//! A field without doubled quotes is never copied. The span (0,0) stands for an empty unquoted field, which no other field
-//! can have: it is not empty, or a quote precedes it. So NULL costs nothing until a batch is done, and then one
-//! comparison.
+//! A field without doubled quotes and escapes is never copied. The span (0,0) marks an empty unquoted field. No other field of the input
+//! has this span, because any other field has text, or a quote before its start. So the parser does no work for NULL: one comparison of
+//! spans recognises an empty field when the batch is complete.
 //!
-//! What is malformed is only noticed here; [`naive`](super::naive) says what and where it is.
+//! This parser only notices that a record is malformed; [`naive`](super::naive) finds the kind and the position of the fault.
 
 use sqluice_core::batch::{ROWS_MAX, Span};
 
@@ -22,30 +22,30 @@ use super::repeats::Repeats;
 use super::scan::{are_blanks, closes_in_line, is_empty_line, is_escaped, wide_needles};
 use crate::text::valid_utf8;
 
-/// The spans of a batch need no more than this, in bytes.
+/// The most bytes of spans in a batch, unless 64 rows need more.
 const SPANS_BYTES_MAX: usize = 2 << 20;
 
-/// Where a batch is put together.
+/// The memory in which a batch is put together.
 pub(super) struct Scratch {
-    /// Rows that fit.
+    /// The most rows of a batch.
     pub(super) rows_max: usize,
-    /// From one column's first span to the next one's. Not a power of two, or all columns would compete for the same few
-    /// lines of the cache.
+    /// The number of spans from the start of one column to the start of the next. The stride is no power of two, because all columns would
+    /// then compete for the same few cache lines.
     pub(super) stride: usize,
     pub(super) spans: Vec<Span>,
-    /// Where each record begins.
+    /// The start of each record.
     pub(super) starts: Vec<u32>,
-    /// Which of `spans` have doubled quotes or escapes.
+    /// The indexes in `spans` of the fields with doubled quotes or escapes.
     pub(super) escaped: Vec<usize>,
-    /// Which of `spans` have line ends: in order, with those of one record next to each other.
+    /// The indexes in `spans` of the quoted fields with line ends, in the order of the input.
     pub(super) of_lines: Vec<usize>,
-    /// Where records begin that repeat the header, and whether they are no rows.
+    /// The start of each record that repeats the header, and `true` if the record is no row.
     pub(super) repeated: Vec<(usize, bool)>,
-    /// Which rows had fewer fields than there are.
+    /// The rows in which fields are missing.
     pub(super) padded: Vec<usize>,
-    /// A bitmap for every column of the table.
+    /// A bitmap for each column of the table: a bit is set if the value is not NULL.
     pub(super) validity: Vec<u64>,
-    /// Which columns have NULLs.
+    /// A flag for each column of the table: `true` if the column has NULLs.
     pub(super) nulls: Vec<bool>,
 }
 
@@ -69,53 +69,54 @@ impl Scratch {
     }
 }
 
-/// Reads records and notes where their fields are.
+/// A reader of records, which notes the positions of the fields.
 pub(super) struct Records<'a> {
     pub(super) data: &'a [u8],
-    /// How many every record has.
+    /// The number of fields of every record.
     pub(super) fields: usize,
     pub(super) marks: Marks,
     pub(super) delimiter: Delimiter,
     pub(super) limits: Limits,
-    /// What stands for fields that are missing at the end of a record; `None`: they make it malformed.
+    /// The span of a field that is missing at the end of a record; `None`: a record with missing fields is malformed.
     pub(super) missing: Option<Span>,
-    /// A quote within an unquoted field is malformed.
+    /// `true` if a quote within an unquoted field is malformed.
     pub(super) strict_quotes: bool,
-    /// A delimiter behind the last field of a record separates nothing.
+    /// `true` if a delimiter behind the last field of a record separates nothing.
     pub(super) trailing_delimiter: bool,
-    /// Which records repeat the header, and which of these are none.
+    /// The rules for records that repeat the header.
     pub(super) repeats: &'a Repeats,
     /// `true` if an empty line is a record of one empty field.
     pub(super) blank_rows: bool,
-    /// Where in the input the part begins.
+    /// The start of the part in the input, in bytes.
     pub(super) byte: u64,
 }
 
-/// What came of it.
+/// The result of `Records::read`.
 pub(super) struct Read {
     pub(super) rows: usize,
-    /// One past the last record; where the malformed one begins.
+    /// The position at which reading stopped: the start of the malformed record if a record is malformed.
     pub(super) end: usize,
     pub(super) next: Next,
 }
 
+/// The reason why reading stopped.
 pub(super) enum Next {
     /// The batch is full.
     More,
-    /// The part is at its end.
+    /// The part is read to its end.
     Done,
-    /// What follows is malformed.
+    /// The record at `Read::end` is malformed.
     Malformed,
 }
 
-/// How the delimiter is recognised: the compiler makes a loop for each kind.
+/// A kind of delimiter. The compiler makes a separate loop for each kind.
 trait Between: Copy {
-    /// Another byte than a delimiter's may begin like one, and within a delimiter there may be hits.
+    /// `true` if a delimiter may have several bytes: its first byte may also be text, and hits may lie within a delimiter.
     const WIDE: bool;
-    /// Blanks separate nothing at the start and the end of a line.
+    /// `true` if the delimiter is a run of blanks: blanks at the start and the end of a line separate nothing.
     const BLANKS: bool;
 
-    /// How many bytes of a delimiter there are at `at`, where `byte` is.
+    /// Returns the number of bytes of the delimiter at `at`, or 0 if no delimiter begins there. `byte` is the byte at `at`.
     fn bytes(self, data: &[u8], at: usize, byte: u8) -> usize;
 }
 
@@ -133,7 +134,7 @@ impl Between for Narrow {
     }
 }
 
-/// Any other; whether it is blanks.
+/// Any other delimiter. `BLANKS` is `true` if the delimiter is a run of blanks.
 #[derive(Clone, Copy)]
 struct Wide<'d, const BLANKS: bool>(&'d Delimiter);
 
@@ -147,7 +148,7 @@ impl<const BLANKS: bool> Between for Wide<'_, BLANKS> {
 }
 
 impl Records<'_> {
-    /// Fills `scratch` from byte `from` on, where a record, a comment or an empty line begins.
+    /// Fills `scratch` with the records from byte `from` on, where a record, a comment or an empty line begins.
     pub(super) fn read(&self, from: usize, valid: &mut Valid, scratch: &mut Scratch) -> Read {
         scratch.escaped.clear();
         scratch.of_lines.clear();
@@ -167,7 +168,7 @@ impl Records<'_> {
             self.run(needles, Narrow(delimiter), from, valid, scratch)
         };
         if let Next::Malformed = read.next {
-            // What the malformed record left behind.
+            // Removes the notes about the malformed record.
             scratch.escaped.retain(|slot| slot % scratch.stride < read.rows);
             scratch.of_lines.retain(|slot| slot % scratch.stride < read.rows);
             scratch.padded.retain(|&row| row < read.rows);
@@ -175,7 +176,7 @@ impl Records<'_> {
         read
     }
 
-    /// A fifth needle means that there may be escapes and comments.
+    /// Reads records with one kind of delimiter. Escapes and comments can occur only if there are more than four needles.
     fn run<const N: usize, B: Between>(
         &self,
         needles: [u8; N],
@@ -187,14 +188,14 @@ impl Records<'_> {
         let data = self.data;
         let Marks { quote, escape, escapes_unquoted, .. } = self.marks;
         let stride = scratch.stride;
-        // A delimiter that may separate nothing is followed by a field that must be empty.
+        // With `extra`, a record may have one more field, behind a trailing delimiter. This field must be empty.
         let extra = self.trailing_delimiter && !B::BLANKS;
         let complete_len = self.fields * stride;
         let spans_len = complete_len + if extra { stride } else { 0 };
         let spans = &mut scratch.spans[..spans_len];
-        // Fields that another follows.
+        // The spans below this length belong to fields that a delimiter may follow: all fields but the last.
         let delimited_len = spans_len - stride;
-        // Only a part that is longer than the limit can hold such a field.
+        // Only a part that is longer than the limit can hold a field that is too long.
         let field_bytes_max =
             if data.len() > self.limits.field_bytes_max { self.limits.field_bytes_max } else { usize::MAX };
 
@@ -202,15 +203,15 @@ impl Records<'_> {
         let mut rows = 0;
         let mut record = from;
         let mut start = from;
-        // The record's first character that is no blank; only blanks differ from `record`.
+        // The start of the record behind leading blanks if the delimiter is a run of blanks, and otherwise `record`.
         let mut content = from;
-        // The present field's place in `spans`.
+        // The index of the current field in `spans`.
         let mut slot = 0;
-        // One past the last byte that is escaped outside of quotes, and the escapes of the present field.
+        // The position one past the last byte escaped outside of quotes, and the number of escapes in the current field.
         let (mut escaped, mut escapes) = (0, 0);
         let next = 'records: loop {
             if !B::WIDE && N < 5 && field_bytes_max == usize::MAX {
-                // Most fields: what is below does the same.
+                // Reads most fields in a short loop. The code below would do the same.
                 while let Some((block, mut delimiters)) = finder.pass_first() {
                     while delimiters != 0 {
                         let at = block + delimiters.trailing_zeros() as usize;
@@ -224,7 +225,7 @@ impl Records<'_> {
                     }
                 }
             }
-            // The input may end without a line end.
+            // The end of the input counts as a line end.
             let mut at = finder.next().unwrap_or(data.len());
             let mut byte = data.get(at).copied().unwrap_or(b'\n');
             if B::WIDE && at < start {
@@ -238,7 +239,7 @@ impl Records<'_> {
                 }
                 if byte == escape {
                     escaped = at + 2;
-                    // The last byte of the input escapes nothing.
+                    // An escape that is the last byte of the input is text.
                     escapes += usize::from(at + 1 < data.len());
                     continue;
                 }
@@ -270,7 +271,7 @@ impl Records<'_> {
             }
             let span = if byte == quote {
                 if at != start && !self.opens_after_blanks(start, at) {
-                    // A quote within an unquoted field is a character like any other.
+                    // A quote within an unquoted field is text, or a fault with `strict_quotes`.
                     if self.strict_quotes {
                         break Next::Malformed;
                     }
@@ -351,7 +352,7 @@ impl Records<'_> {
             if let Some(skips) = self.repeats.skips(&data[record..at], self.byte + record as u64) {
                 scratch.repeated.push((record, skips));
                 if skips {
-                    // Of the slots that it has filled, those with escapes or line ends are forgotten.
+                    // Removes the notes about the skipped record.
                     scratch.escaped.retain(|slot| slot % stride != rows);
                     scratch.of_lines.retain(|slot| slot % stride != rows);
                     record = start.min(data.len());
@@ -372,14 +373,15 @@ impl Records<'_> {
         Read { rows, end: record, next }
     }
 
-    /// Returns `true` if the quote at `at` begins the field from `start` on, as only blanks precede it, and it closes in its line.
+    /// Returns `true` if the quote at `at` opens the field that starts at `start`: only blanks precede the quote, and the field closes in
+    /// the same line.
     #[cold]
     fn opens_after_blanks(&self, start: usize, at: usize) -> bool {
         are_blanks(&self.data[start..at])
             && closes_in_line(self.data, at, &self.delimiter, self.marks, true) == Some(true)
     }
 
-    /// Fills the fields from `slot` on, which the record does not have; whether that is asked for.
+    /// Fills the spans from `slot` on, for fields that the record lacks. Returns `false` if a record with missing fields is malformed.
     #[cold]
     fn pad(&self, spans: &mut [Span], slot: usize, stride: usize, padded: &mut Vec<usize>) -> bool {
         let Some(missing) = self.missing else { return false };
@@ -391,25 +393,25 @@ impl Records<'_> {
 
 /// The end of a quoted field.
 struct Closing {
-    /// Where the closing quote is.
+    /// The position of the closing quote.
     at: usize,
-    /// How many bytes before it only say that the next one stands for itself.
+    /// The number of bytes that unescaping removes from the field: escapes, and one quote of each doubled quote.
     dropped: usize,
-    /// Whether there are line ends before it.
+    /// `true` if the field has line ends.
     lines: bool,
 }
 
-/// The quote that ends the field whose opening quote the finder has just passed.
+/// Finds the end of the field whose opening quote the finder has just passed. Returns `None` if the quote never closes.
 #[inline]
 fn closing_quote<const N: usize>(data: &[u8], finder: &mut Finder<'_, N>, marks: Marks) -> Option<Closing> {
     let mut dropped = 0;
     let mut lines = false;
-    // What is before this is escaped.
+    // The position one past the last escaped byte.
     let mut from = 0;
     loop {
         let at = finder.next()?;
         if N >= 5 && at < from {
-            // A line end is one, escaped or not.
+            // An escaped line end is a line end, too.
             lines |= matches!(data[at], b'\n' | b'\r');
             continue;
         }
@@ -434,25 +436,25 @@ fn span(start: usize, end: usize) -> Span {
     Span { start: start as u32, len: (end - start) as u32 }
 }
 
-/// Appends to `data` what fields with doubled quotes or escapes stand for, and points their spans there. With `trim`, blanks around unquoted
-/// fields are left out.
+/// Appends the unescaped text of the fields with doubled quotes or escapes to `data`, and points the spans of these fields to this text.
+/// With `trim`, the blanks around unquoted fields are left out.
 pub(super) fn unescape(data: &mut Vec<u8>, marks: Marks, trim: bool, scratch: &mut Scratch) {
     for &slot in &scratch.escaped {
         let Span { start, len } = scratch.spans[slot];
         let (mut from, end) = (start as usize, (start + len) as usize);
         let is_quoted = from > 0 && data[from - 1] == marks.quote;
         if !is_quoted && data[from..end] == [marks.escape, b'N'] {
-            // It is NULL.
+            // The field is NULL, and keeps its text.
             continue;
         }
         let quote = if is_quoted { marks.quote } else { marks.escape };
         let mut search = from;
         let mut begin = data.len();
-        // Without an escape, that is a byte that no UTF-8 has.
+        // If the dialect has no escape, `marks.escape` is a byte that UTF-8 never has.
         while let Some(mark) = memchr::memchr2(quote, marks.escape, &data[search..end]) {
             let at = search + mark;
             if at + 1 == end {
-                // The last byte of the input.
+                // An escape that is the last byte of the input is text.
                 break;
             }
             data.extend_from_within(from..at);
@@ -462,7 +464,7 @@ pub(super) fn unescape(data: &mut Vec<u8>, marks: Marks, trim: bool, scratch: &m
                     data.push(meant);
                     from = at + 2;
                 }
-                // The character stands for itself.
+                // The next character stands for itself.
                 None => from = at + 1,
             }
             search = at + 2;
@@ -474,7 +476,7 @@ pub(super) fn unescape(data: &mut Vec<u8>, marks: Marks, trim: bool, scratch: &m
             }
             begin += data[begin..].iter().take_while(|&&byte| is_blank(byte)).count();
             if begin == data.len() {
-                // The end of the input would stand for a missing field.
+                // An empty span at the end of the input would mean a missing field: a filler byte moves the span.
                 data.push(0);
                 begin += 1;
             }
@@ -483,12 +485,12 @@ pub(super) fn unescape(data: &mut Vec<u8>, marks: Marks, trim: bool, scratch: &m
     }
 }
 
-/// Which bytes are UTF-8 without NUL. Records and comments may hold others, so this is found out anew after each of these;
-/// still, every byte is looked at once.
+/// The test for UTF-8 without NUL bytes. Malformed records and comments may hold any bytes, so the test begins anew behind each of them.
+/// Still, every byte is tested only once.
 pub(super) struct Valid {
-    /// From the start of the record where this was last asked for up to here.
+    /// The end of the valid bytes from the last start of the test on.
     until: usize,
-    /// The first NUL from there on.
+    /// The position of the first NUL byte from that start on, or the length of the data.
     nul: usize,
 }
 
@@ -498,10 +500,10 @@ impl Valid {
         Valid { until: utf8_until(&data[..nul], 0), nul }
     }
 
-    /// Whether a record, of which `until` lies before the end or within, is all valid.
+    /// Returns `true` if the record from `record` to `end` is valid. The record ends behind `until`.
     #[cold]
     fn reaches(&mut self, data: &[u8], record: usize, end: usize) -> bool {
-        // What is at `until` is at fault: this record, or something before it.
+        // The byte at `until` is invalid. If this byte precedes the record, the test begins anew.
         if record > self.until {
             if record > self.nul {
                 self.nul = memchr::memchr(0, &data[record..]).map_or(data.len(), |nul| record + nul);
@@ -512,7 +514,7 @@ impl Valid {
     }
 }
 
-/// Up to where `data` is UTF-8 from `from` on.
+/// Returns the end of the valid UTF-8 that begins at `from`.
 fn utf8_until(data: &[u8], from: usize) -> usize {
     from + valid_utf8(&data[from..])
 }

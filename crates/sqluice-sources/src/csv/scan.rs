@@ -1,22 +1,23 @@
-//! Looks for the ends of records: the fast way to cut.
+//! Finds the ends of records, for the cutter.
 //!
 //! ```text
 //!  bytes    1,"a⏎""b",x⏎2,y"z⏎
 //!  quotes   ..#..##.#......#..
-//!  quoted   ...###.##.......##      an odd number of quotes before it; a doubled quote closes and opens again
+//!  quoted   ...###.##.......##      set behind an odd number of quotes; a doubled quote closes and opens again
 //! ```
 //!
-//! That is wrong after a quote in the middle of an unquoted field, as the last one above: there it is a character. So what
-//! is before each quote that opens is looked at: a delimiter, a line end or the quote that it doubles. Blocks with another,
-//! and dialects with escapes or comments, go hit by hit, and so do blocks of few hits, because that is faster.
+//! This rule is wrong behind a quote in the middle of an unquoted field, such as the last quote above, which is text. So the byte before
+//! each opening quote is tested: a delimiter, a line end or the first quote of a doubled quote may stand there. A block with any other
+//! byte there is processed hit by hit (a hit is a byte with a special meaning). So are dialects with escapes or comments, and blocks with
+//! few hits, because that is faster.
 //!
-//! What is before a quote does not say enough where a delimiter is wide: of `|||"` the first two are `||`, and the third begins a
-//! field. So there fields are followed, hit by hit, on a path of its own.
+//! With a wide delimiter, the byte before a quote is not enough: in `|||"`, the first two bytes are the delimiter `||`, and the third byte
+//! begins a field, so the quote is text. Therefore a separate loop follows the fields, hit by hit.
 //!
-//! A closing quote that text follows breaks the rest of its line: quotes mean nothing there. A quote that never closes is seen at the end
-//! of the input; looking goes on then behind the line of that quote ([`Scan::leave_unclosed`]).
+//! If text follows a closing quote, quotes mean nothing in the rest of the line. A quote that never closes is noticed at the end of the
+//! input. The search then goes on behind the line of that quote ([`Scan::leave_unclosed`]).
 //!
-//! Invariant: all ways find the same, which is what [`naive`](super::naive) finds.
+//! Invariant: all loops find the same ends of records as [`naive`](super::naive).
 
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::ops::Range;
@@ -27,40 +28,40 @@ use super::find::{BLOCKS, Finder, short};
 use super::repeats::Repeats;
 use crate::needles::{Masks, mask, masks};
 
-/// From this number of hits in a block on, it pays to look at all of them at once.
+/// The smallest number of hits in a block for which it is faster to process all hits at once.
 const HITS_MIN: u32 = 8;
 
-/// How far a part has been looked through.
+/// The state of the search through a part.
 pub(super) struct Scan {
     part_bytes: usize,
     record_bytes_max: usize,
     repeats: Repeats,
     /// `true` if an empty line is a record of one empty field.
     blank_rows: bool,
-    /// Where in the input the part begins.
+    /// The start of the part in the input, in bytes.
     byte: u64,
     pub(super) records_max: u64,
-    /// All before this is looked through.
+    /// The number of bytes that are searched.
     seen: usize,
-    /// Where the present record begins.
+    /// The start of the current record.
     pub(super) record: usize,
-    /// All of the input was read.
+    /// `true` if all of the input has been read.
     ended: bool,
-    /// Within quotes.
+    /// `true` within quotes.
     quoted: bool,
-    /// One past the last closing quote: another quote here means that it was none.
+    /// The position one past the last closing quote. Another quote at this position makes the two a doubled quote.
     reopens: usize,
-    /// One past the last escaped byte.
+    /// The position one past the last escaped byte.
     escaped: usize,
-    /// Behind text after a closing quote: up to the end of the line, quotes mean nothing.
+    /// `true` behind text after a closing quote: quotes mean nothing up to the end of the line.
     broken: bool,
-    /// Ended records.
+    /// The number of records that have ended.
     pub(super) records: u64,
-    /// Ended lines.
+    /// The number of lines that have ended.
     pub(super) lines: u64,
-    /// With a wide delimiter: where the present record has its first character that is no blank.
+    /// The start of the current record behind leading blanks that separate nothing; used only for a wide delimiter.
     content: usize,
-    /// With a wide delimiter: where the present field begins.
+    /// The start of the current field; used only for a wide delimiter.
     field: usize,
 }
 
@@ -99,7 +100,7 @@ impl Scan {
         self
     }
 
-    /// Looks through what is new in `data`; where to cut, if that is known already.
+    /// Searches the new bytes of `data`. Returns the position of the cut, if found. `ended` is `true` if nothing follows `data`.
     pub(super) fn run(
         &mut self,
         marks: Marks,
@@ -126,7 +127,7 @@ impl Scan {
         }
     }
 
-    /// With a wide delimiter.
+    /// Searches `data` hit by hit, for a wide delimiter.
     fn wide(
         &mut self,
         marks: Marks,
@@ -145,7 +146,7 @@ impl Scan {
                     (self.content, self.field) = (self.record, self.record);
                 }
             } else if comment || self.broken || at < self.escaped {
-                // It means nothing here.
+                // The byte is part of a comment, of text after a closing quote, or of an escape: it has no special meaning.
             } else if self.quoted {
                 if byte == marks.quote {
                     self.quoted = false;
@@ -175,12 +176,12 @@ impl Scan {
         Continue(())
     }
 
-    /// Where the present record has its first character, unless it is a blank that separates nothing.
+    /// Returns the start of the current record, behind leading blanks that separate nothing.
     pub(super) fn content(&self) -> usize {
         self.content.max(self.record)
     }
 
-    /// A fourth needle means that there may be escapes and comments.
+    /// Searches `data` block by block, for a delimiter of one byte. Escapes and comments can occur only if there are four needles.
     fn blocks<const N: usize>(
         &mut self,
         needles: [u8; N],
@@ -226,7 +227,7 @@ impl Scan {
         Continue(())
     }
 
-    /// A block with many hits, all at once; whether that can be.
+    /// Processes all hits of a block at once. Returns `false`, and changes nothing, if the block must be processed hit by hit.
     fn many(
         &mut self,
         block: &[u8; 64],
@@ -238,7 +239,7 @@ impl Scan {
         if self.broken {
             return Continue(false);
         }
-        // Where there is no quote, none of the hits is what stands for it.
+        // If the dialect has no quote, `marks.quote` is a byte that is never a hit.
         let quotes = mask(block, [marks.quote]) & hits;
         let quoted = odd(quotes) << 1 ^ if self.quoted { u64::MAX } else { 0 };
         let opening = quotes & !quoted;
@@ -262,30 +263,32 @@ impl Scan {
         Continue(true)
     }
 
-    /// Whether one of the closing quotes in a block at `at` has text after it; `around`: what may stand there.
+    /// Returns `true` if text follows one of the closing quotes in a block at `at`. `around` has the bits of
+    /// delimiters, quotes and line ends, which may follow.
     fn breaks(&self, at: usize, closing: u64, around: u64, marks: Marks, data: &[u8]) -> bool {
         if closing == 0 {
             return false;
         }
-        // What follows the last one may be in the next block.
+        // The byte behind the last closing quote may be in the next block.
         let last = 63 - closing.leading_zeros();
         let before_last = closing & !(1 << last);
         before_last & !(around >> 1) != 0 || !may_follow(data, at + last as usize + 1, marks)
     }
 
-    /// Goes on at `end`, a line end or the end of the input, as if the record ended there: a quote in it never closes.
+    /// Continues the search at `end`, a line end or the end of the input, as if the current record ended there. A quote of this record
+    /// never closes.
     pub(super) fn leave_unclosed(&mut self, data: &[u8], end: usize) {
         let lines = Finder::new(&data[..end], 0, [b'\n', b'\r']).filter(|&at| ends_line(data, at));
         self.lines = lines.count() as u64;
         (self.seen, self.quoted, self.reopens, self.escaped) = (end, false, usize::MAX, 0);
     }
 
-    /// Whether what was looked through ends within quotes.
+    /// Returns `true` if the searched bytes end within quotes.
     pub(super) fn is_quoted(&self) -> bool {
         self.quoted
     }
 
-    /// A needle, wherever it is.
+    /// Processes one hit, for a delimiter of one byte.
     #[inline]
     fn hit<const N: usize>(&mut self, data: &[u8], at: usize, marks: Marks) -> ControlFlow<Option<usize>> {
         let comment = N == 4 && marks.comment_at(data, self.record);
@@ -299,7 +302,7 @@ impl Scan {
                 self.quoted || N == 4 && marks.escapes_unquoted && is_escaped(data, at, self.escaped);
             return self.line_end(data, at, is_text, comment);
         } else if !comment && !self.broken && at >= self.escaped {
-            // A delimiter that is escaped begins no field.
+            // No field begins behind an escaped delimiter.
             let follows = || at > self.escaped && data[at.saturating_sub(1)] == marks.delimiter;
             let opens = at == self.reopens || at == self.record || follows();
             if self.quoted {
@@ -315,7 +318,7 @@ impl Scan {
         Continue(())
     }
 
-    /// Returns `true` if there are only blanks between the start of a field and `at`, where the delimiter is one byte.
+    /// Returns `true` if only blanks stand between the start of a field and `at`, for a delimiter of one byte.
     #[cold]
     fn follows_blanks(&self, data: &[u8], at: usize, marks: Marks) -> bool {
         let is_text = |&byte: &u8| byte == marks.delimiter || !is_blank(byte);
@@ -324,7 +327,8 @@ impl Scan {
         start < at && (start == self.record || start > self.escaped && data[start - 1] == marks.delimiter)
     }
 
-    /// Opens a field whose quote at `at` follows blanks, if it closes in its line.
+    /// Opens a field whose quote at `at` follows blanks, if the field closes in the same line. Breaks with `None` if `data` ends before
+    /// that is known.
     #[cold]
     fn open_after_blanks(
         &mut self,
@@ -343,7 +347,8 @@ impl Scan {
         Continue(())
     }
 
-    /// A line end.
+    /// Processes a line end. Breaks with the position of the cut, or with `None` if the record is too long. If `quoted` is `true`, the line
+    /// end is text.
     #[inline]
     fn line_end(
         &mut self,
@@ -381,15 +386,16 @@ impl Scan {
         self.repeats.skips(&data[record], byte) == Some(true)
     }
 
-    /// Whether the current record is longer than allowed, and enough of it has been read to see that.
+    /// Returns `true` if enough of the current record has been read to see that the record is too long.
     pub(super) fn record_too_long(&self, delimiter: &Delimiter, data_bytes: usize, ended: bool) -> bool {
-        // One of the unseen bytes may be the line end.
+        // The line end may be among the bytes that are not searched yet.
         data_bytes - self.record > self.record_bytes_max + unseen(delimiter, ended)
     }
 }
 
-/// Returns `true` if the quote at `at` closes in its line, before a delimiter or the line end; `None` if `data` ends before that is known.
-/// `ended`: nothing follows `data`. After blanks, such a quote begins a field.
+/// Returns `true` if a field whose quote is at `at` closes in the same line, before a delimiter or the line end; `None` if `data` ends
+/// before that is known. `ended` is `true` if nothing follows `data`. A quote after blanks opens a field only if this function returns
+/// `true`.
 #[cold]
 pub(super) fn closes_in_line(
     data: &[u8],
@@ -425,19 +431,19 @@ pub(super) fn closes_in_line(
     if ended { Some(false) } else { None }
 }
 
-/// Returns `true` if bytes are blanks, and some.
+/// Returns `true` if all bytes of `text`, at least one, are blanks.
 pub(super) fn are_blanks(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(|&byte| is_blank(byte))
 }
 
-/// Whether what is at `at`, behind a closing quote, may stand there where the delimiter is one byte.
+/// Returns `true` if the byte at `at` may follow a closing quote, for a delimiter of one byte.
 #[inline]
 fn may_follow(data: &[u8], at: usize, marks: Marks) -> bool {
     data.get(at).is_none_or(|&next| next == marks.delimiter || is_quote_or_line_end(next, marks))
 }
 
-/// Returns `true` if the line end at `at`, outside of quotes, is text because an escape precedes it; `escaped`: one past the last escaped
-/// byte. A CRLF is escaped as a whole.
+/// Returns `true` if the byte at `at`, outside of quotes, is text because an escape precedes the byte. `escaped` is the position one past
+/// the last escaped byte. A CRLF is escaped as a whole.
 #[inline]
 pub(super) fn is_escaped(data: &[u8], at: usize, escaped: usize) -> bool {
     at < escaped || at == escaped && at >= 2 && data[at - 1..=at] == *b"\r\n"
@@ -447,31 +453,31 @@ fn is_quote_or_line_end(byte: u8, marks: Marks) -> bool {
     byte == marks.quote || matches!(byte, b'\n' | b'\r')
 }
 
-/// How many bytes at the end are not looked at before more is read: what a CR means depends on the next byte, and what a closing quote
-/// means on whether a delimiter follows.
+/// Returns the number of bytes at the end of the data that are not searched before more is read. The meaning of a CR depends on the next
+/// byte, and the meaning of a closing quote depends on the bytes of a delimiter that may follow.
 fn unseen(delimiter: &Delimiter, ended: bool) -> usize {
     if ended { 0 } else { delimiter.as_bytes().len() }
 }
 
-/// What to look for where a delimiter is wide: its first byte, or all kinds of blanks, before the others.
+/// Returns the needles for a wide delimiter. The first byte of the delimiter, or a space and a tab for a run of blanks, come first.
 pub(super) fn wide_needles(marks: Marks, delimiter: &Delimiter) -> [u8; 6] {
     let second = if delimiter.is_whitespace() { b'\t' } else { marks.delimiter };
     [marks.delimiter, second, marks.quote_needle(), b'\n', b'\r', marks.escape_needle()]
 }
 
-/// Whether the line end at `at` ends a line: the LF of a CRLF does, its CR does not (but ends the record).
+/// Returns `true` if the line end at `at` ends a line. The CR of a CRLF ends only the record, and the LF ends the line.
 #[inline]
 pub(super) fn ends_line(data: &[u8], at: usize) -> bool {
     data[at] == b'\n' || data.get(at + 1) != Some(&b'\n')
 }
 
-/// Returns `true` if the line end at `at`, which no text precedes, ends an empty line: it is not the LF of a CRLF.
+/// Returns `true` if the line end at `at`, where a record might begin, ends an empty line. The LF of a CRLF ends no empty line.
 #[inline]
 pub(super) fn is_empty_line(data: &[u8], at: usize) -> bool {
     !(at > 0 && data[at - 1..=at] == *b"\r\n")
 }
 
-/// Where the number of bits up to and including that one is odd.
+/// Sets each bit for which the number of set bits, up to and including this bit, is odd.
 #[inline]
 fn odd(bits: u64) -> u64 {
     [1, 2, 4, 8, 16, 32].into_iter().fold(bits, |bits, distance| bits ^ bits << distance)
