@@ -226,7 +226,12 @@ impl Kinds {
     }
 
     fn see_sure_markers(&mut self, column: &Column<'_>, rows: Range<usize>, (part, first_row): (u64, u64)) {
-        for row in rows {
+        let may_be_marker = |row: &usize| match column.values {
+            Values::Text(texts) => texts.range(*row).len() == SURE_MARKER.len(),
+            Values::Any(_) => true,
+            _ => false,
+        };
+        for row in rows.filter(may_be_marker) {
             if let Value::Text(text) = column.get(row)
                 && text == SURE_MARKER
             {
