@@ -41,6 +41,7 @@ def load(
     empty_as_text: bool = False,
     pad: bool = False,
     strict_quotes: bool = False,
+    lenient_json: bool = False,
     encoding: str | None = None,
     records: str | None = None,
     schema: str | os.PathLike[str] | None = None,
@@ -91,7 +92,8 @@ def load(
     skip_lines: 0 keeps lines before the table that are recognised as no part of it. pad: fields that are missing at the end of a
     record are NULL. strict_quotes: a quote inside an unquoted field makes a bad row, as does a quoted field whose lines could be rows, which
     has a warning otherwise. trim: blanks around unquoted values are removed. keep_empty_rows: rows at the end of a file whose
-    fields are all empty are rows; without it they are left out of new tables.
+    fields are all empty are rows; without it they are left out of new tables. lenient_json: NaN in JSON is NULL, Infinity a float, and half of
+    a surrogate pair U+FFFD; without it such a record is bad.
     schema: statements that declare the tables, or the path of a file with them; types: those of some columns. lossy: what SQLite's
     conversions may lose, they lose.
     date: formats of columns with dates, such as {"placed": "%d.%m.%Y"}, which become ISO 8601 text. boolean: columns of booleans, which become

@@ -185,6 +185,8 @@ settings! {
         MaxRejects = "max_rejects": of(Kind::Count, "N", "Stop if more rows than this are bad [default: more than 100, and more than the good ones]").requires("reject").below(BAD_ROWS).hidden();
         Pad = "pad": switch("Fill fields that are missing at the end of a record with NULL [default: such a row is bad]").below(BAD_ROWS).hidden();
         StrictQuotes = "strict_quotes": switch("Treat a quote inside an unquoted field, and a quoted field whose lines could be rows, as an error [default: the quote is an ordinary character, the field is loaded with a warning]").below(BAD_ROWS).hidden();
+        LenientJson = "lenient_json": switch("Read NaN in JSON as NULL, Infinity as a REAL, and half of a surrogate pair as U+FFFD [default: such a record is bad]")
+            .below(BAD_ROWS).hidden();
         SkipBadFiles = "skip_bad_files": switch("Leave out files that cannot be loaded, list them at the end, and exit with 1 [default: they end the load]")
             .below(BAD_ROWS).hidden();
     }

@@ -26,8 +26,11 @@ use crate::json::{
 };
 
 /// An array of objects.
-pub(super) static JSON_ARRAY: FileFormat =
-    FileFormat { words: "a JSON array", settings: &[Setting::Records], ..of(&Json(Some(Layout::Array))) };
+pub(super) static JSON_ARRAY: FileFormat = FileFormat {
+    words: "a JSON array",
+    settings: &[Setting::Records, Setting::LenientJson],
+    ..of(&Json(Some(Layout::Array)))
+};
 
 /// Objects one after another.
 pub(super) static JSON_OBJECTS: FileFormat =
@@ -41,7 +44,7 @@ const fn of(reader: &'static Json) -> FileFormat {
         about: "",
         extensions: &[],
         signatures: &[],
-        settings: &[],
+        settings: &[Setting::LenientJson],
         has_tables: false,
         reader: Reader::Built(reader),
     }
@@ -127,6 +130,7 @@ fn open(
         .part_bytes(request.part_bytes)
         .record_bytes_max(request.record_bytes_max)
         .records(records)
+        .lenient(request.options.lenient_json)
         .wanted(wanted);
     let words = match &options.records {
         Some(path) => format!("JSON, records in {path}"),

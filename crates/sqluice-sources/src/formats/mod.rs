@@ -123,7 +123,7 @@ pub static NDJSON: FileFormat = FileFormat {
     about: "JSON objects, one per line",
     extensions: &["ndjson", "jsonl", "ldjson", "geojsonl"],
     signatures: &[],
-    settings: &[],
+    settings: &[Setting::LenientJson],
     has_tables: false,
     reader: Reader::Built(&json::Json(Some(Layout::Lines))),
 };
@@ -135,7 +135,7 @@ pub static JSON: FileFormat = FileFormat {
     about: "JSON: an array of objects, or objects one after another",
     extensions: &["json", "geojson"],
     signatures: &[],
-    settings: &[Setting::Records],
+    settings: &[Setting::Records, Setting::LenientJson],
     has_tables: false,
     reader: Reader::Built(&json::Json(None)),
 };

@@ -51,6 +51,8 @@ pub struct FormatOptions {
     pub strict_quotes: bool,
     /// The array of records in a JSON document that is one object; `None`: the file is an array, or objects.
     pub records: Option<RecordsPath>,
+    /// `true` if `NaN` in JSON is NULL, `Infinity` is a float, and half of a surrogate pair is U+FFFD. Otherwise a record with one is bad.
+    pub lenient_json: bool,
     /// The encoding; `None`: UTF-8, or the encoding that the byte order mark names.
     pub encoding: Option<Encoding>,
 }
@@ -84,6 +86,8 @@ setters! { FormatOptions:
     strict_quotes(strict: bool) = strict;
     /// Sets the path of the array of records in a JSON document that is one object.
     records(path: impl Into<Option<RecordsPath>>) = path.into();
+    /// Reads `NaN` in JSON as NULL, `Infinity` as a float, and half of a surrogate pair as U+FFFD.
+    lenient_json(lenient: bool) = lenient;
     /// Sets the encoding, instead of UTF-8 or the encoding that the byte order mark names.
     encoding(encoding: impl Into<Option<Encoding>>) = encoding.into();
 }
@@ -107,6 +111,7 @@ impl TakesSettings for FormatOptions {
             Setting::Pad => self.pad = value.to()?,
             Setting::StrictQuotes => self.strict_quotes = value.to()?,
             Setting::Encoding => self.encoding = Some(text()?.parse()?),
+            Setting::LenientJson => self.lenient_json = value.to()?,
             Setting::Records => self.records = Some(RecordsPath::parse(&text()?)?),
             _ => return Ok(false),
         }
@@ -125,6 +130,7 @@ impl FormatOptions {
         let FormatOptions { delimiter, quote, escape, comment, header, skip_lines, null, .. } = self;
         let given = [
             (Setting::Records, self.records.is_some()),
+            (Setting::LenientJson, self.lenient_json),
             (Setting::Delimiter, delimiter.is_some()),
             (Setting::Quote, quote.is_some()),
             (Setting::Escape, escape.is_some()),

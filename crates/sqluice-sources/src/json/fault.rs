@@ -85,7 +85,11 @@ impl Fault {
             What::Expected(_)
                 if ["NaN", "Infinity", "-Infinity"].iter().any(|no| rest.starts_with(no.as_bytes())) =>
             {
-                "JSON has no such number: a missing one is null"
+                return Some(message![
+                    "JSON has no such number; ",
+                    Setting::LenientJson,
+                    " reads NaN as NULL, and Infinity as a float"
+                ]);
             }
             What::Expected(_) if rest.is_empty() && record.trim_ascii() == b"{" => {
                 "a record is one line; jq -c . makes it so"
@@ -97,7 +101,13 @@ impl Fault {
             What::Escape => {
                 "escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits"
             }
-            What::Surrogate => "a character beyond U+FFFF is two escapes: \\ud83d\\ude00",
+            What::Surrogate => {
+                return Some(message![
+                    "a character beyond U+FFFF is two escapes: \\ud83d\\ude00; ",
+                    Setting::LenientJson,
+                    " reads half of them as U+FFFD"
+                ]);
+            }
             What::Unterminated => {
                 "is its closing quote missing? a record is one line, unless the file is an array"
             }

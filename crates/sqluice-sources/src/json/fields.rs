@@ -19,6 +19,8 @@ pub(super) struct Fields {
     known: Vec<Known>,
     by_name: HashMap<Vec<u8>, usize>,
     wanted: Wanted,
+    /// `true` if `NaN`, `Infinity` and halves of surrogate pairs are read.
+    pub(super) lenient: bool,
 }
 
 /// A known key.
@@ -102,10 +104,15 @@ fn written(name: &str) -> Vec<u8> {
 const TRIED: usize = 4;
 
 impl Fields {
-    pub(super) fn new(keys: &[String], target: impl Fn(usize) -> Target, wanted: Wanted) -> Fields {
+    pub(super) fn new(
+        keys: &[String],
+        target: impl Fn(usize) -> Target,
+        wanted: Wanted,
+        lenient: bool,
+    ) -> Fields {
         let known = keys.iter().enumerate().map(|(field, name)| Known::new(written(name), target(field)));
         let by_name = keys.iter().enumerate().map(|(field, name)| (name.clone().into_bytes(), field));
-        Fields { known: known.collect(), by_name: by_name.collect(), wanted }
+        Fields { known: known.collect(), by_name: by_name.collect(), wanted, lenient }
     }
 
     pub(super) fn target(&self, field: usize) -> Target {

@@ -18,6 +18,9 @@
 //! A malformed record is a bad row, with an error that names file, line and column. The sink may go on after it: the end of a record is
 //! known whatever is wrong with it, by the line end, or by quotes and brackets.
 //!
+//! With [`JsonOptions::lenient`], `NaN` is NULL, `Infinity` and `-Infinity` are floats, and half of a surrogate pair is U+FFFD: Python and
+//! JavaScript write these, and JSON does not have them. Within arrays and objects they stay as they are.
+//!
 //! Invariant: values and errors equal those of serde_json, for any input and any size of parts. The only exception: a number beyond the
 //! range of floats is no error.
 
@@ -141,6 +144,8 @@ pub struct JsonOptions {
     pub record_bytes_max: usize,
     /// The unknown keys that matter; all others are skipped.
     pub wanted: Wanted,
+    /// `true` if `NaN` is NULL, `Infinity` and `-Infinity` are floats, and half of a surrogate pair is U+FFFD. Otherwise these are faults.
+    pub lenient: bool,
 }
 
 setters! { JsonOptions:
@@ -152,6 +157,8 @@ setters! { JsonOptions:
     record_bytes_max(bytes: usize) = bytes;
     /// Sets the unknown keys that matter.
     wanted(wanted: Wanted) = wanted;
+    /// Reads `NaN`, `Infinity` and halves of surrogate pairs, which JSON does not have.
+    lenient(lenient: bool) = lenient;
 }
 
 impl JsonOptions {
@@ -163,6 +170,7 @@ impl JsonOptions {
             part_bytes: PART_BYTES,
             record_bytes_max: RECORD_BYTES_MAX,
             wanted: Wanted::All,
+            lenient: false,
         }
     }
 }
@@ -231,7 +239,7 @@ impl JsonSource {
                 constant @ ColumnFrom::Constant(_) => constant,
             });
         }
-        let fields = Fields::new(keys, |field| targets[field], options.wanted.clone());
+        let fields = Fields::new(keys, |field| targets[field], options.wanted.clone(), options.lenient);
         let columns = Filled::all(from, slots.len());
         JsonSource::open(input, file, options, fields, (slots, columns), rows)
     }
@@ -247,7 +255,7 @@ impl JsonSource {
         known: &[String],
         rows: Range<u64>,
     ) -> Result<JsonSource> {
-        let fields = Fields::new(known, |_| Target::Nothing, options.wanted.clone());
+        let fields = Fields::new(known, |_| Target::Nothing, options.wanted.clone(), options.lenient);
         let mut source = JsonSource::open(input, file, options, fields, (Vec::new(), Vec::new()), rows)?;
         if let Some(shared) = Arc::get_mut(&mut source.shared) {
             shared.keys_only = true;

@@ -3,7 +3,7 @@
 //! No recursion: one bit for each level tells an array from an object.
 
 use super::fault::{DEPTH_MAX, Fault, What};
-use super::number::number;
+use super::number::{Number, number};
 use super::text::string_end;
 
 /// Returns the end of the white space that begins at `at`.
@@ -21,30 +21,44 @@ fn some_space_end(data: &[u8], mut at: usize) -> usize {
 }
 
 /// Returns the end of the value that begins at `at`, within a record.
-pub(super) fn value_end(data: &[u8], at: usize) -> Result<usize, Fault> {
+pub(super) fn value_end(data: &[u8], at: usize, lenient: bool) -> Result<usize, Fault> {
     match data.get(at) {
-        Some(b'{' | b'[') => nested_end(data, at),
-        _ => scalar_end(data, at),
+        Some(b'{' | b'[') => nested_end(data, at, lenient),
+        _ => scalar_end(data, at, lenient),
     }
 }
 
-fn scalar_end(data: &[u8], at: usize) -> Result<usize, Fault> {
+fn scalar_end(data: &[u8], at: usize, lenient: bool) -> Result<usize, Fault> {
     match data.get(at) {
-        Some(b'"') => string_end(data, at).map(|(end, _)| end + 1),
-        Some(b'-' | b'0'..=b'9') => number(data, at).map(|(_, end)| end),
-        _ => literal(data, at).map(|word| at + word.len()),
+        Some(b'"') => string_end(data, at, lenient).map(|(end, _)| end + 1),
+        Some(b'-' | b'0'..=b'9') => any_number(data, at, lenient).map(|(_, end)| end),
+        _ => literal(data, at, lenient).map(|word| at + word.len()),
     }
 }
 
-/// Returns the `true`, `false` or `null` at `at`.
-pub(super) fn literal(data: &[u8], at: usize) -> Result<&'static str, Fault> {
+/// Returns the number at `at`, and its end. If `lenient`, `-Infinity` is a number.
+#[inline]
+pub(super) fn any_number(data: &[u8], at: usize, lenient: bool) -> Result<(Number, usize), Fault> {
+    let read = number(data, at);
+    if read.is_err() && lenient && data[at..].starts_with(NEGATIVE_INFINITY) {
+        return Ok((Number::Real(f64::NEG_INFINITY), at + NEGATIVE_INFINITY.len()));
+    }
+    read
+}
+
+const NEGATIVE_INFINITY: &[u8] = b"-Infinity";
+
+/// Returns the `true`, `false` or `null` at `at`. If `lenient`, also `NaN` or `Infinity`.
+pub(super) fn literal(data: &[u8], at: usize, lenient: bool) -> Result<&'static str, Fault> {
     let rest = data.get(at..).unwrap_or_default();
-    let found = ["true", "false", "null"].into_iter().find(|word| rest.starts_with(word.as_bytes()));
-    found.ok_or(Fault::expected(at, "a value"))
+    let words = ["true", "false", "null", "NaN", "Infinity"];
+    let words = if lenient { &words[..] } else { &words[..3] };
+    let found = words.iter().find(|word| rest.starts_with(word.as_bytes()));
+    found.copied().ok_or(Fault::expected(at, "a value"))
 }
 
 /// Returns the end of the array or object that begins at `start`.
-fn nested_end(data: &[u8], start: usize) -> Result<usize, Fault> {
+fn nested_end(data: &[u8], start: usize, lenient: bool) -> Result<usize, Fault> {
     let mut at = start;
     // The lowest bit is set if the innermost level is an object.
     let mut objects = 0u128;
@@ -59,11 +73,11 @@ fn nested_end(data: &[u8], start: usize) -> Result<usize, Fault> {
             objects = objects << 1 | u128::from(*open == b'{');
             at = space_end(data, at + 1);
             if data.get(at) != Some(&closing(objects)) {
-                at = key_end(data, at, objects)?;
+                at = key_end(data, at, objects, lenient)?;
                 continue;
             }
         } else {
-            at = scalar_end(data, at)?;
+            at = scalar_end(data, at, lenient)?;
         }
         // A comma or a bracket follows a value. An empty array or object continues here, too.
         loop {
@@ -73,7 +87,7 @@ fn nested_end(data: &[u8], start: usize) -> Result<usize, Fault> {
             at = space_end(data, at);
             match data.get(at) {
                 Some(b',') => {
-                    at = key_end(data, space_end(data, at + 1), objects)?;
+                    at = key_end(data, space_end(data, at + 1), objects, lenient)?;
                     break;
                 }
                 Some(&close) if close == closing(objects) => {
@@ -95,14 +109,14 @@ fn closing(objects: u128) -> u8 {
 }
 
 /// Returns the start of the value whose member begins at `at`; in an array, `at` itself.
-fn key_end(data: &[u8], at: usize, objects: u128) -> Result<usize, Fault> {
+fn key_end(data: &[u8], at: usize, objects: u128, lenient: bool) -> Result<usize, Fault> {
     if objects & 1 == 0 {
         return Ok(at);
     }
     if data.get(at) != Some(&b'"') {
         return Err(Fault::expected(at, "a key in quotes"));
     }
-    let (end, _) = string_end(data, at)?;
+    let (end, _) = string_end(data, at, lenient)?;
     colon_end(data, end + 1)
 }
 

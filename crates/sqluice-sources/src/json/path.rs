@@ -228,7 +228,7 @@ fn is_key(quoted: &[u8], key: &str) -> bool {
 
 /// Returns the text of a string with quotes.
 fn unquoted(quoted: &[u8]) -> Option<String> {
-    let (end, escapes) = string_end(quoted, 0).ok()?;
+    let (end, escapes) = string_end(quoted, 0, true).ok()?;
     let text = &quoted[1..end];
     if !escapes {
         return String::from_utf8(text.to_vec()).ok();
@@ -248,7 +248,7 @@ pub fn arrays_of_objects(head: &[u8]) -> Vec<RecordsPath> {
     while let Some(&byte) = head.get(at) {
         match byte {
             b'"' => {
-                let Ok((end, _)) = string_end(head, at) else { break };
+                let Ok((end, _)) = string_end(head, at, true) else { break };
                 if let (true, Some(Some(key))) = (key_next, open.last_mut()) {
                     let Some(name) = unquoted(&head[at..=end]) else { break };
                     *key = name;

@@ -13,8 +13,8 @@ use sqluice_core::batch::{ROWS_MAX, Span};
 
 use super::fault::{Fault, What};
 use super::fields::{Fields, KeyMatch, NewKeys, Target};
-use super::nested::{colon_end, literal, space_end, value_end};
-use super::number::{Number, number};
+use super::nested::{any_number, colon_end, literal, space_end, value_end};
+use super::number::Number;
 use super::text::string_end;
 use crate::csv::FIELD_BYTES_MAX;
 
@@ -115,7 +115,7 @@ pub(super) fn object(
             }
             None => other_key(data, at, fields, &mut next, new)?,
         };
-        at = value(data, at, target, row, scratch)?;
+        at = value(data, at, target, fields.lenient, row, scratch)?;
         at = space_end(data, at);
         match data.get(at) {
             Some(b',') => at = space_end(data, at + 1),
@@ -136,7 +136,7 @@ fn other_key(
     if data.get(at) != Some(&b'"') {
         return Err(Fault::expected(at, "a key in quotes"));
     }
-    let (end, escapes) = string_end(data, at)?;
+    let (end, escapes) = string_end(data, at, fields.lenient)?;
     let name = &data[at + 1..end];
     if !escapes && new.follows(name) {
         return Ok((Target::Nothing, colon_end(data, end + 1)?));
@@ -158,21 +158,28 @@ fn other_key(
 
 /// Reads a value into a row, and returns its end.
 #[inline]
-fn value(data: &[u8], at: usize, target: Target, row: usize, scratch: &mut Scratch) -> Result<usize, Fault> {
+fn value(
+    data: &[u8],
+    at: usize,
+    target: Target,
+    lenient: bool,
+    row: usize,
+    scratch: &mut Scratch,
+) -> Result<usize, Fault> {
     let (slot, as_text) = match target {
         Target::Slot(slot) => (slot, false),
         Target::TextSlot(slot) => (slot, true),
-        Target::Nothing => return value_end(data, at),
+        Target::Nothing => return value_end(data, at, lenient),
     };
     match data.get(at) {
         Some(b'"') => {
-            let (end, escapes) = string_end(data, at)?;
+            let (end, escapes) = string_end(data, at, lenient)?;
             let tag = if escapes { ESCAPED } else { TEXT };
             text(tag, at + 1, end, slot, row, scratch)?;
             Ok(end + 1)
         }
         Some(b'-' | b'0'..=b'9') => {
-            let (number, end) = number(data, at)?;
+            let (number, end) = any_number(data, at, lenient)?;
             match number {
                 Number::Int(int) if !as_text => scratch.put(slot, row, INT, int),
                 Number::Real(real) if !as_text => scratch.put(slot, row, REAL, real.to_bits().cast_signed()),
@@ -181,15 +188,16 @@ fn value(data: &[u8], at: usize, target: Target, row: usize, scratch: &mut Scrat
             Ok(end)
         }
         Some(b'{' | b'[') => {
-            let end = value_end(data, at)?;
+            let end = value_end(data, at, lenient)?;
             text(TEXT, at, end, slot, row, scratch)?;
             Ok(end)
         }
         _ => {
-            let word = literal(data, at)?;
+            let word = literal(data, at, lenient)?;
             match word {
-                "null" => scratch.put(slot, row, 0, 0),
+                "null" | "NaN" => scratch.put(slot, row, 0, 0),
                 _ if as_text => text(TEXT, at, at + word.len(), slot, row, scratch)?,
+                "Infinity" => scratch.put(slot, row, REAL, f64::INFINITY.to_bits().cast_signed()),
                 _ => scratch.put(slot, row, INT, i64::from(word == "true")),
             }
             Ok(at + word.len())
@@ -222,11 +230,11 @@ pub(super) fn place_of(data: &[u8], start: usize, fields: &Fields, wanted: usize
         if data.get(at) != Some(&b'"') {
             return found;
         }
-        let (end, escapes) = string_end(data, at).ok()?;
+        let (end, escapes) = string_end(data, at, fields.lenient).ok()?;
         let begins = colon_end(data, end + 1).ok()?;
         if fields.find(&data[at + 1..end], escapes) == KeyMatch::Known(wanted) {
             found = Some(begins);
         }
-        at = space_end(data, value_end(data, begins).ok()?);
+        at = space_end(data, value_end(data, begins, fields.lenient).ok()?);
     }
 }

@@ -9,9 +9,9 @@ use super::fault::{Fault, What};
 use crate::needles::string_ends;
 
 /// Returns the offset of the closing quote of the string that opens at `open`, and `true` if the string has escapes. The escapes are
-/// checked.
+/// checked; if `lenient`, half of a surrogate pair is allowed.
 #[inline]
-pub(super) fn string_end(data: &[u8], open: usize) -> Result<(usize, bool), Fault> {
+pub(super) fn string_end(data: &[u8], open: usize, lenient: bool) -> Result<(usize, bool), Fault> {
     let mut at = open + 1;
     let mut escapes = false;
     loop {
@@ -20,7 +20,7 @@ pub(super) fn string_end(data: &[u8], open: usize) -> Result<(usize, bool), Faul
             Some(b'"') => return Ok((at, escapes)),
             Some(b'\\') => {
                 escapes = true;
-                at = escape_end(data, at)?;
+                at = escape_end(data, at, lenient)?;
             }
             Some(&byte) => return Err(Fault { at, what: What::Control(byte) }),
             None => return Err(Fault { at: open, what: What::Unterminated }),
@@ -44,21 +44,15 @@ fn special(data: &[u8], mut at: usize) -> usize {
 
 /// Returns the end of the escape whose backslash is at `at`.
 #[cold]
-fn escape_end(data: &[u8], at: usize) -> Result<usize, Fault> {
+fn escape_end(data: &[u8], at: usize, lenient: bool) -> Result<usize, Fault> {
     match data.get(at + 1) {
         Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
         Some(b'u') => {
             let bad = |what| Fault { at, what };
             let unit = hex(data, at + 2).ok_or(bad(What::Escape))?;
             match unit {
-                0xdc00..=0xdfff => Err(bad(What::Surrogate)),
-                0xd800..=0xdbff => {
-                    let low = (data.get(at + 6..at + 8) == Some(b"\\u")).then(|| hex(data, at + 8)).flatten();
-                    match low {
-                        Some(0xdc00..=0xdfff) => Ok(at + 12),
-                        _ => Err(bad(What::Surrogate)),
-                    }
-                }
+                0xd800..=0xdbff if low_surrogate(data, at + 6).is_some() => Ok(at + 12),
+                0xd800..=0xdfff if !lenient => Err(bad(What::Surrogate)),
                 _ => Ok(at + 6),
             }
         }
@@ -70,6 +64,12 @@ fn escape_end(data: &[u8], at: usize) -> Result<usize, Fault> {
 fn hex(data: &[u8], at: usize) -> Option<u32> {
     let digits = data.get(at..at + 4)?;
     digits.iter().try_fold(0, |unit, &digit| Some(unit << 4 | char::from(digit).to_digit(16)?))
+}
+
+/// Returns the second half of a surrogate pair, if its escape begins at `at`.
+fn low_surrogate(data: &[u8], at: usize) -> Option<u32> {
+    let unit = (data.get(at..at + 2)? == b"\\u").then(|| hex(data, at + 2))??;
+    (0xdc00..=0xdfff).contains(&unit).then_some(unit)
 }
 
 /// Appends the unescaped text of a string. `text` is the string without its quotes, with valid escapes.
@@ -98,10 +98,10 @@ pub(super) fn unescape(text: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(rest);
 }
 
-/// Returns the character of the escape `\uXXXX`, or of a pair of these, and the number of its bytes.
+/// Returns the character of the escape `\uXXXX`, or of a pair of these, and the number of its bytes. Half of a pair becomes U+FFFD.
 fn unicode(text: &[u8], at: usize) -> (char, usize) {
     let unit = hex(text, at + 2).unwrap_or_default();
-    let (code, bytes) = match (unit, hex(text, at + 8)) {
+    let (code, bytes) = match (unit, low_surrogate(text, at + 6)) {
         (0xd800..=0xdbff, Some(low)) => (0x10000 + ((unit & 0x3ff) << 10 | (low & 0x3ff)), 12),
         _ => (unit, 6),
     };

@@ -18,6 +18,9 @@ use super::header;
 
 /// The most lines before a table, and the most records of a footer.
 const PREAMBLE_MAX: usize = 40;
+
+/// The number of rows that show whether a header stands below titles.
+const HEADED_ROWS: usize = 100;
 const FOOTER_MAX: usize = 3;
 
 /// The longest unit, such as `kg` or `m/s`, in bytes.
@@ -140,7 +143,10 @@ impl<'s> Reading<'s> {
         // Titles have several words, or an empty line below, or a header below. Other short lines are records that lack fields.
         let is_phrase = |row: &Row<'_>| row.fields.len() <= 1 && row.has_several_words();
         let spaced = self.rows[first].line > self.rows[first - 1].line + 1;
-        let headed = || header::score(&self.rows[first].fields, &self.values(first + 1)) > 0.0;
+        let headed = || {
+            let rest = self.values(first + 1);
+            header::score(&self.rows[first].fields, &rest[..rest.len().min(HEADED_ROWS)]) > 0.0
+        };
         if titles.iter().all(is_phrase) || spaced || headed() { first } else { leading }
     }
 
