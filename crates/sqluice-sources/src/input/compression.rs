@@ -72,7 +72,7 @@ impl Compression {
     /// Returns a reader of the member that `input` begins with.
     fn member<R: BufRead>(self, input: R) -> io::Result<Member<R>> {
         Ok(match self {
-            Compression::Gzip => Member::Gzip(GzDecoder::new(input)),
+            Compression::Gzip => Member::Gzip(Box::new(GzDecoder::new(input))),
             Compression::Zstd => {
                 Member::Zstd(zstd::stream::read::Decoder::with_buffer(input)?.single_frame())
             }
@@ -136,7 +136,7 @@ impl Read for Decompress<'_> {
 
 /// A gzip member or a zstd frame.
 enum Member<R: BufRead> {
-    Gzip(GzDecoder<R>),
+    Gzip(Box<GzDecoder<R>>),
     Zstd(zstd::stream::read::Decoder<'static, R>),
 }
 
