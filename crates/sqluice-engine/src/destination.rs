@@ -13,13 +13,13 @@ pub trait Output: Send {
     /// Writes whole pages from byte `offset` of the file on. The slices follow each other in it.
     ///
     /// # Errors
-    /// When they can't be written. Nothing may follow then but dropping the output, which leaves things as they were.
+    /// If they can't be written. Nothing may follow then but dropping the output, which leaves things as they were.
     fn write(&mut self, offset: u64, pages: &[&[u8]]) -> Result<()>;
 
     /// Makes what was written durable, and the target. Returns how a file that had the name was replaced.
     ///
     /// # Errors
-    /// When it can't be: things are as they were, then.
+    /// If it can't be: things are as they were, then.
     fn commit(self: Box<Self>) -> Result<Option<Replacement>>;
 
     /// The path of the file until it has its name, if any. When page 1 is written, SQLite may open it by this path and change
@@ -69,13 +69,13 @@ pub trait Destination: fmt::Debug + Send + Sync {
     /// Refuses a database that it can't take.
     ///
     /// # Errors
-    /// When it is too large.
+    /// If it is too large.
     fn refuse(&self, new: &NewObject) -> Result<()>;
 
     /// Begins a database, which gets its name by [`Output::commit`].
     ///
     /// # Errors
-    /// When it can't be begun.
+    /// If it can't be begun.
     fn create(&self, new: &NewObject, cancel: &Cancel) -> Result<Box<dyn Output>>;
 }
 

@@ -198,7 +198,7 @@ impl TakesSettings for WriteOptions {
 /// Reads a page size that is given.
 ///
 /// # Errors
-/// When there is no such page size.
+/// If there is no such page size.
 pub fn given_page_size(value: &Value) -> Result<PageSize> {
     let bytes: u64 = value.to()?;
     u32::try_from(bytes).ok().and_then(PageSize::new).ok_or_else(|| {

@@ -130,7 +130,7 @@ impl RejectFile {
     /// Adds a row.
     ///
     /// # Errors
-    /// When it exceeds the limit, or can't be written.
+    /// If it exceeds the limit, or can't be written.
     pub(crate) fn add(&mut self, bad: &BadRow) -> Result<()> {
         self.write(bad).map_err(|error| self.failed(error))?;
         self.rows += 1;

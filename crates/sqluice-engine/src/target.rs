@@ -103,7 +103,7 @@ impl TargetSnapshot {
     /// table is used as it is.
     ///
     /// # Errors
-    /// When an existing object is declared otherwise, or a name is taken.
+    /// If an existing object is declared otherwise, or a name is taken.
     pub fn combine(&self, mut schema: Schema) -> Result<Schema> {
         (schema.user_version, schema.application_id) = (0, 0);
         let mut tables = Vec::new();

@@ -176,7 +176,7 @@ impl Generate {
     /// Understands the schema and decides what will be done. Nothing is written.
     ///
     /// # Errors
-    /// When a comment is malformed, a table is unknown, the row count of a table is missing, or existing tables are in the way; when a share
+    /// If a comment is malformed, a table is unknown, the row count of a table is missing, or existing tables are in the way; when a share
     /// does not exist, or should go into an existing database.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedGenerate> {
         context.cancel.check()?;
@@ -450,7 +450,7 @@ impl PreparedGenerate {
     /// Generates the rows, watched and stopped by `context`.
     ///
     /// # Errors
-    /// When the database can't be written: it is absent, or as it was, then.
+    /// If the database can't be written: it is absent, or as it was, then.
     pub fn run(self, context: &Context<'_>) -> Result<Report> {
         let mut prepared = self;
         attempts::run(

@@ -193,7 +193,7 @@ impl Index {
     /// Makes the indexes, watched and stopped by `context`.
     ///
     /// # Errors
-    /// When a statement is no CREATE INDEX or not understood, a name is taken, rows share a key that is to be unique, the database is
+    /// If a statement is no CREATE INDEX or not understood, a name is taken, rows share a key that is to be unique, the database is
     /// in use, damaged, or can't be written. It is as it was, then.
     pub fn run_with(&self, context: &Context<'_>) -> Result<Report> {
         let started = Instant::now();

@@ -212,7 +212,7 @@ impl Read {
     /// Says whether it can be read, without reading rows.
     ///
     /// # Errors
-    /// When the database can't be read, or has no such table or column; when SQLite does not accept the query.
+    /// If the database can't be read, or has no such table or column; when SQLite does not accept the query.
     pub fn check(&self, context: &Context<'_>) -> Result<()> {
         self.rows(&context.child()).map(drop)
     }

@@ -32,7 +32,7 @@ pub(crate) fn is_unconnected(target: Option<&Path>, options: &WriteOptions) -> b
 /// Connects `options` to the object that `target` means, if it is a URL: the database is made there. Does nothing when that is done already.
 ///
 /// # Errors
-/// When the store can't be reached, or `target` is a URL and the feature `cloud` is off.
+/// If the store can't be reached, or `target` is a URL and the feature `cloud` is off.
 pub(crate) fn connect(target: Option<&Path>, options: &mut WriteOptions, cancel: &Cancel) -> Result<()> {
     match target {
         Some(target) if is_unconnected(Some(target), options) => {
@@ -55,7 +55,7 @@ pub fn expand<P: AsRef<Path>>(patterns: &[P], cancel: &Cancel) -> Result<Vec<Pat
 /// The files and objects that patterns mean, in the order of the patterns, those of one pattern by name.
 ///
 /// # Errors
-/// When a pattern is malformed or means nothing, or a bucket can't be listed.
+/// If a pattern is malformed or means nothing, or a bucket can't be listed.
 #[cfg(feature = "load")]
 pub fn expand_within<P: AsRef<Path>>(
     patterns: &[P],

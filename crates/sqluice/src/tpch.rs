@@ -98,7 +98,7 @@ impl Tpch {
     /// Decides what will be done. Nothing is written.
     ///
     /// # Errors
-    /// When the scale is out of range, or existing tables are in the way.
+    /// If the scale is out of range, or existing tables are in the way.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedTpch> {
         context.cancel.check()?;
         let mut tpch = self.clone();
@@ -136,7 +136,7 @@ impl PreparedTpch {
     /// Generates the tables, watched and stopped by `context`.
     ///
     /// # Errors
-    /// When the database can't be written: it is as it was, then.
+    /// If the database can't be written: it is as it was, then.
     pub fn run(self, context: &Context<'_>) -> Result<Report> {
         let mut prepared = self;
         attempts::run(

@@ -36,7 +36,7 @@ use crate::remote;
 /// says how they are handled. `sources` has one source of rows for each table, in the order of [`Schema::tables`].
 ///
 /// # Errors
-/// When the schema holds something that can't be done yet, a source fails, a value can't be stored, or the database can't
+/// If the schema holds something that can't be done yet, a source fails, a value can't be stored, or the database can't
 /// be written: it is absent, or as it was, then.
 pub fn write_tables(
     target: Option<&Path>,

@@ -226,7 +226,7 @@ pub struct CopiedTree {
 /// Copies the objects of `job` to its target.
 ///
 /// # Errors
-/// When a source can't be read or is damaged, or the target can't be written. An existing target is unchanged then, and a new target does
+/// If a source can't be read or is damaged, or the target can't be written. An existing target is unchanged then, and a new target does
 /// not exist.
 pub fn copy(job: &CopyJob<'_>, context: &Context<'_>) -> Result<Copied> {
     // The trees that are sorted.
@@ -411,7 +411,7 @@ pub struct SharedTree<'a> {
 /// same pieces.
 ///
 /// # Errors
-/// When a source can't be read or is damaged, or more rows share keys than the memory can hold.
+/// If a source can't be read or is damaged, or more rows share keys than the memory can hold.
 pub fn repeated_rows(
     schema: &Schema,
     trees: &[SharedTree<'_>],

@@ -38,7 +38,7 @@ const COUNTED_BYTES_MAX: u64 = 64 << 20;
 /// if given. `phase` is the phase that the caller has begun.
 ///
 /// # Errors
-/// When a row can't be stored, another process keeps the database locked, or the database can't be written. The database is unchanged then.
+/// If a row can't be stored, another process keeps the database locked, or the database can't be written. The database is unchanged then.
 /// The error may refute an [`Assumption`] of the plan.
 pub(crate) fn write(
     plan: &Plan,

@@ -119,7 +119,7 @@ pub fn run<S, R>(
 /// this function decides whether a run creates a new database or changes an existing database.
 ///
 /// # Errors
-/// When the file is not a database that can be read and written.
+/// If the file is not a database that can be read and written.
 pub fn look(target: Option<&Target>, options: &WriteOptions) -> Result<Option<TargetSnapshot>> {
     let Some(target) = target else { return Ok(None) };
     match target.destination() {
@@ -154,7 +154,7 @@ fn not_written(target: &Path) -> Error {
 /// order. Bad rows go to `rejects`, if given. `phase` is the phase that the caller has begun.
 ///
 /// # Errors
-/// When a row can't be stored or the database can't be written. An existing database is unchanged then, and a new database does not exist.
+/// If a row can't be stored or the database can't be written. An existing database is unchanged then, and a new database does not exist.
 /// The error may refute an [`Assumption`] of the plan.
 pub fn write(
     plan: &Plan,
@@ -178,7 +178,7 @@ pub fn write(
 /// database that needs the temporary file.
 ///
 /// # Errors
-/// When a row can't be stored or the file can't be written.
+/// If a row can't be stored or the file can't be written.
 pub fn write_scratch(
     plan: &Plan,
     schema: &Schema,

@@ -73,7 +73,7 @@ pub(crate) fn write(
 /// database that needs the temporary file.
 ///
 /// # Errors
-/// When a row can't be stored or the file can't be written.
+/// If a row can't be stored or the file can't be written.
 pub(crate) fn write_scratch(
     plan: &Plan,
     schema: &Schema,

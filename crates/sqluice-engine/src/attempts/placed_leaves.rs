@@ -39,7 +39,7 @@ impl PlacedRanges {
     /// Reads the heads of the lists.
     ///
     /// # Errors
-    /// When a list is incomplete, or the ranges do not follow each other.
+    /// If a list is incomplete, or the ranges do not follow each other.
     pub(crate) fn open(placed: &PlacedLeaves<'_>, geometry: Geometry) -> Result<PlacedRanges> {
         let (mut last_page, mut checksum) = (1, Checksum::default());
         let mut readers = Vec::new();
@@ -59,7 +59,7 @@ impl PlacedRanges {
     /// Writes the interior pages of the table. Returns the tree, and the number of leaves that were copied as they are.
     ///
     /// # Errors
-    /// When the leaves are out of order or in no range.
+    /// If the leaves are out of order or in no range.
     pub(crate) fn write_levels(
         self,
         table: &str,

@@ -46,7 +46,7 @@ impl Converter {
     /// Appends a batch, which has all columns of the table, to the cells of the given ones.
     ///
     /// # Errors
-    /// When rows can't be stored: nothing of the batch is appended, then.
+    /// If rows can't be stored: nothing of the batch is appended, then.
     pub(crate) fn append(&mut self, batch: &Batch<'_>, cells: &mut [Cells]) -> Result<(), Refused> {
         let mut refused = Vec::new();
         let mut refused_rows = vec![0; batch.rows.div_ceil(64)];

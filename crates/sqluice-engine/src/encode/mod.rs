@@ -52,7 +52,7 @@ pub trait Chunks {
     /// Passes the full chunk on and puts an empty one in its place.
     ///
     /// # Errors
-    /// When the run is over: cancelled, or failed elsewhere.
+    /// If the run is over: cancelled, or failed elsewhere.
     fn next(&mut self) -> Result<()>;
 }
 
@@ -170,7 +170,7 @@ impl Encoder {
     /// rowid of the row before, where that is known.
     ///
     /// # Errors
-    /// When rows can't be stored: nothing of the batch is, then. Or what `chunks` says.
+    /// If rows can't be stored: nothing of the batch is, then. Or what `chunks` says.
     pub fn encode(
         &mut self,
         batch: &Batch<'_>,
@@ -235,7 +235,7 @@ impl Encoder {
     /// is the largest rowid so far, if all rows are encoded one after another.
     ///
     /// # Errors
-    /// When rows can't be stored: nothing of the batch is, then.
+    /// If rows can't be stored: nothing of the batch is, then.
     pub(crate) fn encode_in_any_order(
         &mut self,
         batch: &Batch<'_>,

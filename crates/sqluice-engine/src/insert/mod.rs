@@ -108,7 +108,7 @@ pub type Rejects<'a> = dyn FnMut(&BadRow) -> Result<()> + 'a;
 /// `rejects`, or the first of them ends the run. `cancel` is set when the run fails: this unblocks readers that wait on a pipe.
 ///
 /// # Errors
-/// When the columns of an upsert are no key, rows can't be read or stored, SQLite can't write, or `cancel` is set. The caller rolls
+/// If the columns of an upsert are no key, rows can't be read or stored, SQLite can't write, or `cancel` is set. The caller rolls
 /// back what has been done. An error about a record names it ([`Error::record`]).
 pub fn insert(
     connection: &Connection,

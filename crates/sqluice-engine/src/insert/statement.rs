@@ -45,7 +45,7 @@ pub(super) struct NumberedSql {
 
 impl Statements {
     /// # Errors
-    /// When nothing is given, or rows are matched by what is no key.
+    /// If nothing is given, or rows are matched by what is no key.
     pub(super) fn new(connection: &Connection, table: &Table, how: &Insert) -> Result<Statements> {
         let names: Vec<String> =
             how.columns.iter().map(|&column| quoted(&table.columns[column].name)).collect();

@@ -20,7 +20,7 @@ impl Scratch {
     /// Creates the file in `folder`.
     ///
     /// # Errors
-    /// When no file can be created in the folder.
+    /// If no file can be created in the folder.
     pub fn create(folder: &Path, target: &TargetPath) -> Result<Scratch> {
         let removed = leftover::remove_stale(folder, &target.file_name);
         let (file, path) = leftover::create(folder, &target.file_name).map_err(|error| {

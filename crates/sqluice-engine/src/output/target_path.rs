@@ -28,7 +28,7 @@ impl TargetPath {
     /// Resolves the name of a file.
     ///
     /// # Errors
-    /// When the name is empty or that of a folder, or leads through too many symbolic links.
+    /// If the name is empty or that of a folder, or leads through too many symbolic links.
     pub fn resolve(name: &Path) -> Result<TargetPath> {
         resolve(name).map_err(|unresolved| unresolved.error(name))
     }

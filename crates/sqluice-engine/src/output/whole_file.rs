@@ -72,7 +72,7 @@ impl WholeFile {
     /// Begins the file.
     ///
     /// # Errors
-    /// When its name is taken and may not be taken over, or its folder can't be written to.
+    /// If its name is taken and may not be taken over, or its folder can't be written to.
     pub fn create(path: &Path, overwrite: bool) -> Result<WholeFile> {
         WholeFile::create_in(&mut None, path, overwrite)
     }
@@ -110,7 +110,7 @@ impl WholeFile {
     /// Refuses a name that is taken, unless it may be taken over.
     ///
     /// # Errors
-    /// When the name is that of a folder, or is taken and `overwrite` is `false`.
+    /// If the name is that of a folder, or is taken and `overwrite` is `false`.
     pub fn refuse(path: &Path, overwrite: bool) -> Result<()> {
         match path.metadata() {
             Ok(about) if about.is_dir() => Err(Error::target(format!("{} is a folder", path.display()))
@@ -124,7 +124,7 @@ impl WholeFile {
     /// Appends bytes.
     ///
     /// # Errors
-    /// When the bytes can't be written.
+    /// If the bytes can't be written.
     pub fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
         if self.unnamed.is_none() {
             self.written += bytes.len() as u64;
@@ -160,7 +160,7 @@ impl WholeFile {
     /// Makes the bytes of the file durable. No more bytes are written afterwards.
     ///
     /// # Errors
-    /// When the bytes can't be made durable.
+    /// If the bytes can't be made durable.
     pub(super) fn complete(&mut self) -> Result<()> {
         if self.is_complete {
             return Ok(());
@@ -191,7 +191,7 @@ impl WholeFile {
     /// Makes the file durable, and gives it its name.
     ///
     /// # Errors
-    /// When a step fails. No temporary file is left behind.
+    /// If a step fails. No temporary file is left behind.
     pub fn finish(mut self) -> Result<()> {
         match self.give_name()? {
             Some(folder) => self.sync_name(&folder),

@@ -40,7 +40,7 @@ impl WholeFiles {
     /// Begins a file.
     ///
     /// # Errors
-    /// When its name is taken and may not be taken over, or its folder can't be written to.
+    /// If its name is taken and may not be taken over, or its folder can't be written to.
     pub fn create(&mut self, path: &Path) -> Result<WholeFile> {
         WholeFile::create_in(&mut self.folder, path, self.overwrite)
     }
@@ -48,7 +48,7 @@ impl WholeFiles {
     /// Takes a file to which nothing more is written, and makes its bytes durable.
     ///
     /// # Errors
-    /// When the bytes can't be made durable.
+    /// If the bytes can't be made durable.
     pub fn add(&mut self, mut file: WholeFile) -> Result<()> {
         file.complete()?;
         if self.complete.len() as u64 >= self.open_max {

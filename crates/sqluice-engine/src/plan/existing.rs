@@ -128,7 +128,7 @@ impl Plan {
     /// Chooses the write paths of a table, now that more is known of its rows. `options` are those of the plan.
     ///
     /// # Errors
-    /// When the memory is too small to sort with.
+    /// If the memory is too small to sort with.
     pub fn choose(
         &mut self,
         (index, declared): (usize, &Table),

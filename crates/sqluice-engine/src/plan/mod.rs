@@ -152,7 +152,7 @@ impl Plan {
     /// The plan for a new database with the tables of `schema`.
     ///
     /// # Errors
-    /// When the schema has an unsupported object, or the memory is too small.
+    /// If the schema has an unsupported object, or the memory is too small.
     pub fn new(schema: &Schema, target: Option<Target>, options: &WriteOptions) -> Result<Plan> {
         let tables: Vec<TablePlan> =
             schema.tables.iter().map(|table| TablePlan::new(table, options.on_conflict)).collect();
@@ -197,7 +197,7 @@ impl Plan {
     /// and rows are encoded one after another. `options` are those of the plan.
     ///
     /// # Errors
-    /// When the memory is too small to sort with.
+    /// If the memory is too small to sort with.
     pub fn sort_rows(
         &mut self,
         (index, declared): (usize, &Table),

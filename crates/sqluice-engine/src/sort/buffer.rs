@@ -123,7 +123,7 @@ impl<'a> Buffer<'a> {
     /// Takes an item. If the buffer is full, sorts and spills the items before it.
     ///
     /// # Errors
-    /// When temporary space runs out.
+    /// If temporary space runs out.
     pub fn push(&mut self, item: Item<'_>) -> Result<()> {
         let Item { rowid, number, record } = item;
         self.push_with(rowid, number, record.len(), |room| room[..record.len()].copy_from_slice(record))
@@ -494,7 +494,7 @@ impl<'a> Buffer<'a> {
     /// Hands over the remaining items as a run that stays in memory for now.
     ///
     /// # Errors
-    /// When temporary space runs out.
+    /// If temporary space runs out.
     pub fn flush(&mut self) -> Result<()> {
         let Held { mut arena, end, places, mut prefixes } = std::mem::take(&mut self.held);
         let layout = &self.sorter.layout;

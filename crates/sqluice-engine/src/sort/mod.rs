@@ -94,7 +94,7 @@ impl Sorter {
     /// bytes of memory, including the runs that are still in memory. `prefetch` reads the spilled runs.
     ///
     /// # Errors
-    /// When temporary space runs out, or `cancel` is set.
+    /// If temporary space runs out, or `cancel` is set.
     pub fn sorted(
         self,
         memory_bytes: usize,

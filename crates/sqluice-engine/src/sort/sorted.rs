@@ -73,7 +73,7 @@ impl Sorted {
     /// Returns the items of a range. Several ranges can be merged at once, on any threads.
     ///
     /// # Errors
-    /// When spilled items can't be read.
+    /// If spilled items can't be read.
     pub fn range(&self, index: usize) -> Result<RunsInOrder<'_>> {
         let start = index.checked_sub(1).map(|before| &self.cuts[before]);
         let cuts = (start, self.cuts.get(index));

@@ -69,7 +69,7 @@ impl<'a> Work<'a> {
     /// Returns how many rows each of these tables has, in the order of the schema.
     ///
     /// # Errors
-    /// When rows break a constraint, SQLite can't write, or `cancel` is set. The file is of no use then.
+    /// If rows break a constraint, SQLite can't write, or `cancel` is set. The file is of no use then.
     pub(crate) fn finish(
         &self,
         path: &Path,
@@ -115,7 +115,7 @@ impl<'a> Work<'a> {
     /// something else in others.
     ///
     /// # Errors
-    /// When the rows of a table have no columns that identify them.
+    /// If the rows of a table have no columns that identify them.
     pub(crate) fn staging_schema(&self) -> Result<Option<Schema>> {
         let mut sql = String::new();
         for (table, _) in self.filled() {

@@ -47,6 +47,6 @@ pub(crate) trait OldEntries {
     /// `root_page`.
     ///
     /// # Errors
-    /// When the entries can't be read, or temporary space runs out.
+    /// If the entries can't be read, or temporary space runs out.
     fn give(&self, table: &Table, index: usize, root_page: u32, sorter: &Sorter) -> Result<()>;
 }

@@ -56,7 +56,7 @@ impl LeafList {
     /// Creates a list that writes the leaves to a new file.
     ///
     /// # Errors
-    /// When the file can't be created.
+    /// If the file can't be created.
     pub(crate) fn create(path: &Path) -> Result<LeafList> {
         let file = File::create_new(path).map_err(|error| unwritten(path, error))?;
         let mut list = LeafList { file: Some((BufWriter::new(file), path.to_owned())) };
@@ -133,7 +133,7 @@ impl LeafReader {
     /// Opens a list and reads its head.
     ///
     /// # Errors
-    /// When the file can't be read, or is incomplete.
+    /// If the file can't be read, or is incomplete.
     pub(crate) fn open(path: &Path) -> Result<LeafReader> {
         let mut file = BufReader::new(File::open(path).map_err(|error| Error::read(path, error))?);
         let mut head = [0; HEAD_BYTES];
@@ -146,7 +146,7 @@ impl LeafReader {
     /// Gives the leaves to `take`, in order.
     ///
     /// # Errors
-    /// When the file can't be read.
+    /// If the file can't be read.
     pub(crate) fn read(mut self, mut take: impl FnMut(Child) -> Result<()>) -> Result<()> {
         let mut bytes = [0; LEAF_BYTES];
         for _ in 0..self.range.leaves {

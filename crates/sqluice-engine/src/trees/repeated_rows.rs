@@ -17,7 +17,7 @@ const GROUPED_BYTES: u64 = 120;
 /// database and its rowid in that database. All of `trees` must have the same pieces. The search uses at most `memory_bytes` bytes.
 ///
 /// # Errors
-/// When a tree can't be read, or more rows share keys than the memory can hold.
+/// If a tree can't be read, or more rows share keys than the memory can hold.
 pub(crate) fn repeated_rows(
     trees: &[UnionTree<'_>],
     on_conflict: OnConflict,

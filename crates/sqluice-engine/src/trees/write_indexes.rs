@@ -26,7 +26,7 @@ pub(crate) struct IndexJob<'a> {
 /// Writes the trees of indexes, one after another. The root of each tree is written last.
 ///
 /// # Errors
-/// When rows share a unique key, or the pages can't be written. The context's cancel is set then.
+/// If rows share a unique key, or the pages can't be written. The context's cancel is set then.
 pub(crate) fn write_indexes(
     jobs: &[IndexJob<'_>],
     settings: &Settings,

@@ -32,7 +32,7 @@ pub struct Listed {
 /// read.
 ///
 /// # Errors
-/// When the database can't be read, or `take` says so.
+/// If the database can't be read, or `take` says so.
 pub fn list(
     database: &Path,
     layout: Option<Layout>,
@@ -60,7 +60,7 @@ pub fn list(
 /// Writes the file that is called `name` to `to`; returns how many bytes it has. A broken archive may be noticed when a part of it is written.
 ///
 /// # Errors
-/// When the file does not exist, is damaged, or can't be written.
+/// If the file does not exist, is damaged, or can't be written.
 pub fn write_file(database: &Path, layout: Option<Layout>, name: &[u8], to: &mut dyn Write) -> Result<u64> {
     let (archive, connections) = Archive::open(database, layout, 1)?;
     let mut bytes = 0;

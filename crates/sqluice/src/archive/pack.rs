@@ -127,7 +127,7 @@ impl Pack {
     /// 100 bytes each.
     ///
     /// # Errors
-    /// When something in the folder can't be read or is too large for a row, or what is at the target is in the way.
+    /// If something in the folder can't be read or is too large for a row, or what is at the target is in the way.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedPack> {
         if (self.layout, self.compression) == (Layout::Kv, Compression::Deflate) {
             return Err(Error::usage("a kv table says of no value whether it is deflated").hint(message![
@@ -228,7 +228,7 @@ impl PreparedPack {
     /// Packs the folder, watched and stopped by `context`.
     ///
     /// # Errors
-    /// When a file can't be read any more or the database can't be written: it is as it was, or absent, then.
+    /// If a file can't be read any more or the database can't be written: it is as it was, or absent, then.
     pub fn run(self, context: &Context<'_>) -> Result<PackReport> {
         let mut prepared = self;
         let report = attempts::run(

@@ -71,7 +71,7 @@ impl Archive {
     /// see the same rows.
     ///
     /// # Errors
-    /// When it holds no archive, or can't be read.
+    /// If it holds no archive, or can't be read.
     pub(crate) fn open(
         path: &Path,
         layout: Option<Layout>,
@@ -133,7 +133,7 @@ impl Archive {
     /// Gives each row with a rowid from `first` to `last` to `take`, in their order, with that rowid.
     ///
     /// # Errors
-    /// When the rows can't be read, or `take` says so.
+    /// If the rows can't be read, or `take` says so.
     pub(crate) fn read(
         &self,
         connection: &Connection,
@@ -150,7 +150,7 @@ impl Archive {
     /// Gives all rows to `take`, in the order of their names and without their data.
     ///
     /// # Errors
-    /// When the rows can't be read, or `take` says so.
+    /// If the rows can't be read, or `take` says so.
     pub(crate) fn list(
         &self,
         connection: &Connection,

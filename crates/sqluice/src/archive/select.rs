@@ -33,7 +33,7 @@ impl Selection {
     /// Takes what matches a pattern of `include`, or everything if it is empty, except what matches one of `exclude`.
     ///
     /// # Errors
-    /// When one is no pattern.
+    /// If one is no pattern.
     pub fn new(include: &[String], exclude: &[String]) -> Result<Selection> {
         Ok(Selection {
             include: globs(Setting::Include, include)?,

@@ -153,7 +153,7 @@ impl Unpack {
     /// Unpacks the archive, watched and stopped by `context`. Refused rows are in the report.
     ///
     /// # Errors
-    /// When the database can't be read, or the disk is full: what was restored by then stays.
+    /// If the database can't be read, or the disk is full: what was restored by then stays.
     pub fn run_with(&self, context: &Context<'_>) -> Result<UnpackReport> {
         context.cancel.check()?;
         let started = Instant::now();

@@ -74,7 +74,7 @@ impl List {
     /// Walks `folder`, which is packed into `target`.
     ///
     /// # Errors
-    /// When something in it can't be read, or stored.
+    /// If something in it can't be read, or stored.
     pub(crate) fn new(
         folder: &Path,
         target: &Path,

@@ -137,7 +137,7 @@ impl Check {
     /// Checks the database, watched and stopped by `context`.
     ///
     /// # Errors
-    /// When the file can't be read, or is in use in a way that does not let it be. Whatever is wrong with the database is
+    /// If the file can't be read, or is in use in a way that does not let it be. Whatever is wrong with the database is
     /// in the result.
     pub fn run_with(&self, context: &Context<'_>) -> Result<Checked> {
         let started = Instant::now();

@@ -28,7 +28,7 @@ pub(crate) fn in_new_file(
 /// A temporary database with pages and text like those of a database with this header, in a transaction.
 ///
 /// # Errors
-/// When SQLite can't make it.
+/// If SQLite can't make it.
 pub(crate) fn begin_temporary(path: &Path, header: &Header, cancel: &Cancel) -> Result<Connection> {
     let set = format!(
         "PRAGMA page_size = {}; PRAGMA encoding = '{}'; PRAGMA secure_delete = ON; PRAGMA temp_store = FILE",

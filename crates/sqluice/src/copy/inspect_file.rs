@@ -29,7 +29,7 @@ pub(super) fn path(database: &Path) -> PathBuf {
 /// Writes it. `counts` are the rows of the tables that are known.
 ///
 /// # Errors
-/// When the database can't be read, or the file can't be written.
+/// If the database can't be read, or the file can't be written.
 pub(super) fn write(
     database: &Path,
     counts: &[(String, u64)],

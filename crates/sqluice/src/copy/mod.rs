@@ -110,7 +110,7 @@ impl Copy {
     /// Connects to the store if the target is a URL, for [`Copy::wanted`]. Otherwise the plan and the run connect.
     ///
     /// # Errors
-    /// When the store can't be reached.
+    /// If the store can't be reached.
     #[doc(hidden)]
     pub fn connect(mut self, context: &Context<'_>) -> Result<Copy> {
         remote::connect(Some(&self.target), &mut self.write, &context.cancel)?;
@@ -164,7 +164,7 @@ impl Copy {
     /// Copies, watched and stopped by `context`.
     ///
     /// # Errors
-    /// When the source can't be read or is damaged, what is left out breaks what stays, or the target exists or can't be written: it is as
+    /// If the source can't be read or is damaged, what is left out breaks what stays, or the target exists or can't be written: it is as
     /// it was, or absent, then.
     pub fn run_with(&self, context: &Context<'_>) -> Result<CopyReport> {
         if remote::is_unconnected(Some(&self.target), &self.write) {

@@ -89,7 +89,7 @@ impl Settled {
     /// The copy as its purpose wants it; without one, as it is.
     ///
     /// # Errors
-    /// When a setting contradicts the purpose.
+    /// If a setting contradicts the purpose.
     pub(super) fn new(copy: &Copy) -> Result<Settled> {
         let mut settled = Settled { copy: copy.clone(), wanted: copy.wanted(), chosen: Vec::new() };
         let Some(purpose) = copy.purpose else { return Ok(settled) };
@@ -125,7 +125,7 @@ impl Settled {
     /// Looks at what only the source shows: refuses what the purpose can't have, and notes the rest.
     ///
     /// # Errors
-    /// When the text of the source has another encoding than the purpose allows.
+    /// If the text of the source has another encoding than the purpose allows.
     pub(super) fn look_at(&mut self, source: &Header) -> Result<()> {
         match self.copy.purpose {
             Some(Purpose::Turso) if source.used_text_encoding() != UTF_8 => {

@@ -29,7 +29,7 @@ impl Selection {
     /// What the options ask for.
     ///
     /// # Errors
-    /// When a table does not exist, or something would break.
+    /// If a table does not exist, or something would break.
     pub(super) fn new(
         copy: &Copy,
         snapshot: &Snapshot,

@@ -12,7 +12,7 @@ use crate::check::spec;
 /// Returns the verification of a source. With `no_verify`, index entries are not compared with rows, nor values with their columns.
 ///
 /// # Errors
-/// When SQLite can't compute the defaults of columns.
+/// If SQLite can't compute the defaults of columns.
 pub(crate) fn verification<'a>(
     snapshot: &'a Snapshot,
     schema: &Schema,

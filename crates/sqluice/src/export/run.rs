@@ -71,7 +71,7 @@ impl Export {
     /// Exports, watched and stopped by `context`.
     ///
     /// # Errors
-    /// When the database can't be read, a value has no place in the format, or a file can't be written: no file appears, then. When some of
+    /// If the database can't be read, a value has no place in the format, or a file can't be written: no file appears, then. When some of
     /// several tables are damaged: the files of the others appear.
     pub fn run_with(&self, context: &Context<'_>) -> Result<ExportReport> {
         let started = Instant::now();

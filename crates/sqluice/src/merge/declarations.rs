@@ -80,7 +80,7 @@ impl<'s> Declared<'s> {
 /// The declaration with the columns of all members of a table; `None`: all declare it alike.
 ///
 /// # Errors
-/// When sources would store or accept other values in what they share. `with_rows` are the sources that have rows.
+/// If sources would store or accept other values in what they share. `with_rows` are the sources that have rows.
 pub(super) fn joined(sources: &[Source], object: &Shared, with_rows: &[usize]) -> Result<Option<Joined>> {
     let sql_of = |(source, at): (usize, usize)| sources[source].objects[at].sql.as_deref().unwrap_or("");
     let first = object.members[0];

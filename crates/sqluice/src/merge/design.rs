@@ -231,7 +231,7 @@ fn refuse_other_statement(sources: &[Source], object: &Shared) -> Result<()> {
 /// Whether a table belongs to a virtual table that one source has.
 ///
 /// # Errors
-/// When several sources have it.
+/// If several sources have it.
 fn is_shadow(sources: &[Source], object: &Shared) -> Result<bool> {
     let lower = object.name.to_ascii_lowercase();
     let mut shadows = object.members.iter().filter(|(source, _)| sources[*source].shadows.contains(&lower));

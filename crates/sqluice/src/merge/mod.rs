@@ -72,7 +72,7 @@ impl Merge {
     /// Connects to the store if the target is a URL, for [`Merge::wanted`]. Otherwise the plan and the run connect.
     ///
     /// # Errors
-    /// When the store can't be reached.
+    /// If the store can't be reached.
     #[doc(hidden)]
     pub fn connect(mut self, context: &Context<'_>) -> Result<Merge> {
         remote::connect(Some(&self.target), &mut self.write, &context.cancel)?;
@@ -112,7 +112,7 @@ impl Merge {
     /// Merges, watched and stopped by `context`.
     ///
     /// # Errors
-    /// When a source can't be read or is damaged, objects of the same name differ, rows have the same key, or the target can't be
+    /// If a source can't be read or is damaged, objects of the same name differ, rows have the same key, or the target can't be
     /// written: it is as it was, or absent, then.
     pub fn run_with(&self, context: &Context<'_>) -> Result<MergeReport> {
         if remote::is_unconnected(Some(&self.target), &self.write) {

@@ -41,7 +41,7 @@ impl Place {
     /// Counts the pages that the rows of a table take in the result.
     ///
     /// # Errors
-    /// When the source can't be read or is damaged, or has no such table with rows.
+    /// If the source can't be read or is damaged, or has no such table with rows.
     pub fn count(source: &Path, table: &str, options: &WriteOptions, context: &Context<'_>) -> Result<u32> {
         with_table(source, table, options, &context.cancel, |job| job.count(context))
     }
@@ -50,7 +50,7 @@ impl Place {
     /// it, more than once, each time with another list.
     ///
     /// # Errors
-    /// When the source can't be read, is damaged or has changed, or the file can't be written: also because the merge has been completed or
+    /// If the source can't be read, is damaged or has changed, or the file can't be written: also because the merge has been completed or
     /// given up meanwhile.
     pub fn write(&self, list: &Path, options: &WriteOptions, context: &Context<'_>) -> Result<()> {
         let Place { file, first_page, pages, .. } = self;

@@ -94,7 +94,7 @@ impl Merge {
     /// The lists of the leaves that have been written.
     ///
     /// # Errors
-    /// When their places are not those of the sources.
+    /// If their places are not those of the sources.
     pub(super) fn lists(&self, sources: &[Source], design: &Design<'_>) -> Result<Vec<PathBuf>> {
         let mut in_order: Vec<&Placed> = self.placed.iter().collect();
         in_order.sort_by_key(|placed| placed.place.first_page);

@@ -67,7 +67,7 @@ impl References {
     /// The references of tables, of which those to be renumbered get the numbers that these need.
     ///
     /// # Errors
-    /// When a column that seems to refer to new numbers is not decided, or one that does can't follow.
+    /// If a column that seems to refer to new numbers is not decided, or one that does can't follow.
     pub(super) fn new<'s>(around: &Around<'s>, tables: &mut [MergedTable<'s>]) -> Result<References> {
         let mut references = References::default();
         references.add_declared(tables);

@@ -104,7 +104,7 @@ const OTHER_FILES: u64 = 100;
 /// Has the system allow as many open files as the sources need.
 ///
 /// # Errors
-/// When it does not allow those that each source has in any case.
+/// If it does not allow those that each source has in any case.
 fn allow_open_files(sources: usize) -> Result<()> {
     let sources = sources as u64;
     let allowed = open_files::allow(sources * FILES_OF_SOURCE + OTHER_FILES);
@@ -175,7 +175,7 @@ impl Shared {
 /// The objects of all sources, those of the first in its order, then what each has besides.
 ///
 /// # Errors
-/// When objects of different kinds have the same name.
+/// If objects of different kinds have the same name.
 pub(super) fn shared(sources: &[Source]) -> Result<Vec<Shared>> {
     let mut all: Vec<Shared> = Vec::new();
     // Tables, indexes and views have different names.

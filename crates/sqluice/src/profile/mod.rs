@@ -70,7 +70,7 @@ impl Profile {
     /// Reads the database and describes it, watched and stopped by `context`.
     ///
     /// # Errors
-    /// When the database can't be read, or a table that is named does not exist.
+    /// If the database can't be read, or a table that is named does not exist.
     pub fn run_with(&self, context: &Context<'_>) -> Result<ProfileReport> {
         let started = Instant::now();
         if self.threads == Some(0) {

@@ -105,7 +105,7 @@ impl ProfileReport {
     /// The profile as the schema that the generator takes.
     ///
     /// # Errors
-    /// When SQLite does not accept a statement of the database any more.
+    /// If SQLite does not accept a statement of the database any more.
     pub fn schema(&self) -> Result<Schema> {
         Schema::parse(self.text.as_str(), Path::new("the profile"))
     }

@@ -177,7 +177,7 @@ impl TableFacts {
 /// Reads all rows.
 ///
 /// # Errors
-/// When the table can't be read, or the run is cancelled.
+/// If the table can't be read, or the run is cancelled.
 pub(super) fn scan(
     rows: &Rows,
     wanted: &Wanted,

@@ -62,7 +62,7 @@ impl NewTable {
     /// The schema that declares it. If a database exists at `target`, its indexes get names that are free there.
     ///
     /// # Errors
-    /// When it has no column, a key or an index names one that it does not have, or SQLite does not understand a declaration.
+    /// If it has no column, a key or an index names one that it does not have, or SQLite does not understand a declaration.
     pub fn schema(&self, target: &Path, options: &WriteOptions) -> Result<Schema> {
         let mut taken = vec![self.name.to_ascii_lowercase()];
         if !is_url(target)

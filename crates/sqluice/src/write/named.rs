@@ -74,7 +74,7 @@ pub struct PreparedWrite {
 /// The table of that name that the database at `target` has; `None` also where the database is yet to be made.
 ///
 /// # Errors
-/// When the file is not a database that can be read and written.
+/// If the file is not a database that can be read and written.
 pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Option<Table>> {
     // An object is made, or replaced as a whole.
     if is_url(target) {
@@ -88,7 +88,7 @@ pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Opt
 /// not there, or whose rows are replaced, have none.
 ///
 /// # Errors
-/// When the file is not a database that can be read and written.
+/// If the file is not a database that can be read and written.
 pub fn moment_forms(
     target: &Path,
     name: &str,
@@ -165,7 +165,7 @@ impl Write {
     /// Decides what will be done. Nothing is written.
     ///
     /// # Errors
-    /// When a table is unknown or in the way, columns do not fit, or the database can't be written.
+    /// If a table is unknown or in the way, columns do not fit, or the database can't be written.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedWrite> {
         context.cancel.check()?;
         let mut write = self.clone();
@@ -342,7 +342,7 @@ impl PreparedWrite {
     /// Writes the rows of one source for each table, in their order, watched and stopped by `context`.
     ///
     /// # Errors
-    /// When a source fails, a value can't be stored, or the database can't be written: it is as it was, then.
+    /// If a source fails, a value can't be stored, or the database can't be written: it is as it was, then.
     pub fn run(mut self, mut sources: Vec<Box<dyn Source + '_>>, context: &Context<'_>) -> Result<Report> {
         let (tables, given) = (self.tables.len(), sources.len());
         if tables != given {

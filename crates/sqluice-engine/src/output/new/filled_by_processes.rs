@@ -34,7 +34,7 @@ const AGAIN: Duration = Duration::from_millis(50);
 /// Creates the file, which must not exist. Returns `true` if the file system has the locks that the processes need.
 ///
 /// # Errors
-/// When the file can't be created.
+/// If the file can't be created.
 pub fn create_shared(path: &Path) -> Result<bool> {
     let made = OpenOptions::new().write(true).create_new(true).open(path);
     let file = made.map_err(|error| failed("create", path, error))?;
@@ -44,7 +44,7 @@ pub fn create_shared(path: &Path) -> Result<bool> {
 /// Takes the file for this process alone. Waits up to `wait` for processes that write to the file.
 ///
 /// # Errors
-/// When the file is gone, or other processes still write to it.
+/// If the file is gone, or other processes still write to it.
 pub(super) fn take(path: &Path, wait: Duration) -> Result<File> {
     let file = open(path)?;
     let began = Instant::now();
@@ -78,7 +78,7 @@ impl SharedRange {
     /// Opens the file to write the byte range `bytes`, in pages of `page_bytes` bytes.
     ///
     /// # Errors
-    /// When the file is gone, or has been taken by the driver.
+    /// If the file is gone, or has been taken by the driver.
     pub(crate) fn open(path: &Path, page_bytes: usize, bytes: Range<u64>) -> Result<SharedRange> {
         let file = open(path)?;
         match try_lock_shared(&file) {

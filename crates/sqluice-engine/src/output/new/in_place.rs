@@ -23,7 +23,7 @@ impl Exclusive {
     /// Takes the database at `target` for this process alone. Waits for other processes up to the busy timeout of the target.
     ///
     /// # Errors
-    /// When the file does not exist, is no database, has several names, or is in use.
+    /// If the file does not exist, is no database, has several names, or is in use.
     pub fn take(target: &Target, cancel: &Cancel) -> Result<Exclusive> {
         let (name, path) = (target.name(), target.path()?);
         path.path().symlink_metadata().map_err(|error| Error::read(name, error))?;

@@ -64,7 +64,7 @@ impl NewFile {
     /// process had taken for itself before.
     ///
     /// # Errors
-    /// When its name is taken by something that may not be replaced, or is in use; when a `-journal` or `-wal` exists
+    /// If its name is taken by something that may not be replaced, or is in use; when a `-journal` or `-wal` exists
     /// without a database; when the folder is not writable or lacks the space.
     pub fn create(
         wanted: &Wanted,

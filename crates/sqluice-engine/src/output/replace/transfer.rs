@@ -54,7 +54,7 @@ pub(super) struct Into<'a> {
 /// Afterwards, `from` is in a rollback mode.
 ///
 /// # Errors
-/// When SQLite can't write, or `cancel` is set: the old content stays then.
+/// If SQLite can't write, or `cancel` is set: the old content stays then.
 pub(super) fn transfer(from: &Path, into: Into<'_>, cancel: &Cancel) -> Result<()> {
     let Into { connection, name, is_wal } = into;
     let cannot =

@@ -73,7 +73,7 @@ impl Target {
     /// Returns the folder and the name of the file.
     ///
     /// # Errors
-    /// When the name can't be the name of a file.
+    /// If the name can't be the name of a file.
     pub fn path(&self) -> Result<&TargetPath> {
         let name = self.destination.as_ref().map_or(&*self.name, |destination| destination.name());
         self.path.as_ref().map_err(|unresolved| unresolved.error(name))

@@ -40,7 +40,7 @@ impl Wanted {
     /// not find out if another process uses a database that is to be replaced.
     ///
     /// # Errors
-    /// When something has this name that may not be replaced, a `-journal` or `-wal` exists without a database, or
+    /// If something has this name that may not be replaced, a `-journal` or `-wal` exists without a database, or
     /// the disk has too little room.
     pub fn refuse(&self) -> Result<()> {
         if let Some(destination) = self.target.destination() {

@@ -30,7 +30,7 @@ impl Prefetch {
     /// Starts `threads` threads.
     ///
     /// # Errors
-    /// When a thread can't be started.
+    /// If a thread can't be started.
     pub fn new(threads: usize) -> Result<Prefetch> {
         let (sender, receiver) = unbounded::<Request>();
         let read = |receiver: Receiver<Request>| {

@@ -80,7 +80,7 @@ impl Masks {
     /// The masks that a file asks for.
     ///
     /// # Errors
-    /// When it names what the database does not have, or a mask would break a key, a constraint or a foreign key.
+    /// If it names what the database does not have, or a mask would break a key, a constraint or a foreign key.
     pub(in crate::copy) fn new(masking: &Masking, snapshot: &Snapshot, schema: &Schema) -> Result<Masks> {
         let file = &masking.file;
         let mut resolving =

@@ -39,7 +39,7 @@ impl FullText {
     /// The full-text tables among the objects that are copied.
     ///
     /// # Errors
-    /// When one does not keep its text.
+    /// If one does not keep its text.
     pub(in crate::copy) fn all(objects: &[&StoredObject], masks: &Masks) -> Result<Vec<FullText>> {
         let mut all = Vec::new();
         for object in objects.iter().filter(|object| object.kind == "table" && object.tree.is_none()) {
@@ -99,7 +99,7 @@ impl FullText {
     /// Makes the tables in the file at a path.
     ///
     /// # Errors
-    /// When SQLite can't make one.
+    /// If SQLite can't make one.
     pub(in crate::copy) fn finish(
         tables: &[FullText],
         source: &Snapshot,

@@ -27,7 +27,7 @@ impl Insertion<'_> {
     /// Copies the rows that `select` returns, which has the columns that are read, by `insert`, which takes them.
     ///
     /// # Errors
-    /// When a row can't be read, masked or stored.
+    /// If a row can't be read, masked or stored.
     pub(super) fn copy(&self, from: &Connection, select: &str, to: &Connection, insert: &str) -> Result<()> {
         let cannot_read = |error| failed(error, &format!("read table {}", self.table));
         let mut select = from.prepare(select).map_err(cannot_read)?;

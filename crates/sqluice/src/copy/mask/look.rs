@@ -42,7 +42,7 @@ struct Sample {
 /// Looks at the source. Reads a sample of each table.
 ///
 /// # Errors
-/// When it can't be read.
+/// If it can't be read.
 pub(in crate::copy) fn look(
     opened: &Opened,
     masking: &Masking,

@@ -74,7 +74,7 @@ impl Masking {
     /// Masks as a file says, with a random key that is forgotten.
     ///
     /// # Errors
-    /// When the system has no random bytes.
+    /// If the system has no random bytes.
     pub fn new(file: MaskFile) -> Result<Masking> {
         Ok(Masking { file, key: MaskKey::random()?, strict: false })
     }
@@ -95,7 +95,7 @@ impl Masking {
 /// Reads the file of a key.
 ///
 /// # Errors
-/// When it can't be read, or is too short for a secret.
+/// If it can't be read, or is too short for a secret.
 pub fn read_key(file: &Path) -> Result<MaskKey> {
     let bytes = std::fs::metadata(file).map_err(|error| Error::read(file, error))?.len();
     if bytes > KEY_BYTES_MAX {

@@ -64,7 +64,7 @@ impl MaskedTables {
     /// Makes the masked tables of a copy with that header.
     ///
     /// # Errors
-    /// When a row can't be read, or its new values can't be stored.
+    /// If a row can't be read, or its new values can't be stored.
     pub(in crate::copy) fn make(
         (copy, opened, masks): (&Copy, &Opened, &Masks),
         header: &Header,
@@ -88,7 +88,7 @@ impl MaskedTables {
     /// The tree of a table or an index of a masked table.
     ///
     /// # Errors
-    /// When it was not made.
+    /// If it was not made.
     pub(in crate::copy) fn object(&self, object: &StoredObject) -> Result<(&Snapshot, &StoredObject)> {
         let found = self.files.iter().find_map(|Made { snapshot, objects, .. }| {
             let is_it = |other: &&StoredObject| {
@@ -102,7 +102,7 @@ impl MaskedTables {
     /// The largest rowids of AUTOINCREMENT tables that were made, by their names in small letters.
     ///
     /// # Errors
-    /// When they can't be read.
+    /// If they can't be read.
     pub(in crate::copy) fn sequences(&self) -> Result<HashMap<String, i64>> {
         let mut all = HashMap::new();
         for Made { snapshot, .. } in &self.files {

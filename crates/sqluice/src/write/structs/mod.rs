@@ -59,7 +59,7 @@ use source::{BorrowingSource, Look, StructSource, Target, look};
 /// [`WriteRows`] has keys, indexes and the other options, such as what to do with an existing table.
 ///
 /// # Errors
-/// When a row can't be stored: the message names the number of the row, counted from 1, and the field. When the table exists, or
+/// If a row can't be stored: the message names the number of the row, counted from 1, and the field. When the table exists, or
 /// the database can't be written. The database is as it was, then.
 pub fn write_rows<T, I>(target: impl Into<PathBuf>, table: impl Into<String>, rows: I) -> Result<Report>
 where
