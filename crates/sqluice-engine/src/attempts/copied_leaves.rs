@@ -21,11 +21,11 @@ pub struct LeavesJob<'a> {
     pub snapshot: &'a Snapshot,
     /// The table.
     pub table: &'a StoredObject,
-    /// Threads and memory.
+    /// The options: threads and memory.
     pub options: &'a WriteOptions,
 }
 
-/// A range of pages in a file, which one process writes.
+/// A range of pages in a file that one process writes.
 #[derive(Clone, Copy, Debug)]
 pub struct PageRange<'a> {
     /// The file.

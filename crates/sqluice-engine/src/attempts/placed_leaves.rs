@@ -17,12 +17,12 @@ use sqluice_format::tree::TableTree;
 
 use crate::trees::{Appender, LeafRange, LeafReader, WrittenTree};
 
-/// The pages that other processes have written into a file beside the target, from page 2 on: the leaves and overflow pages of a table.
+/// The leaves and overflow pages of a table that other processes have written into a file beside the target, from page 2 on.
 #[derive(Clone, Copy, Debug)]
 pub struct PlacedLeaves<'a> {
     /// The file, which becomes the target.
     pub file: &'a Path,
-    /// The lists of leaves that the other processes have written, in the order of the rowids.
+    /// The lists of leaves by the other processes, in the order of the rowids.
     pub lists: &'a [PathBuf],
 }
 
@@ -56,7 +56,7 @@ impl PlacedRanges {
         Ok(PlacedRanges { readers, last_page, checksum })
     }
 
-    /// Writes the interior pages of the table. Returns the tree, and the number of leaves that were copied as they are.
+    /// Writes the interior pages of the table. Returns the tree, and the number of leaves that were copied unchanged.
     ///
     /// # Errors
     /// If the leaves are out of order or in no range.

@@ -1,4 +1,4 @@
-//! A temporary file that is needed while a database is made, and is removed afterwards.
+//! A temporary file for the work on a database. The file is removed afterwards.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
