@@ -1,4 +1,4 @@
-//! A list of the leaves of a table whose interior pages another process makes. The list is a file with the page and the largest rowid of
+//! A list of the leaves of a table whose interior pages another process builds. The list is a file with the page and the largest rowid of
 //! each leaf.
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //!      12     4  pages of the range: leaves and overflow pages
 //!      16     8  rows
 //!      24     8  leaves
-//!      32     8  leaves that were taken as they are
+//!      32     8  leaves that were copied unchanged
 //!      40     8  checksum of the pages
 //!      48    12  of each leaf, in order: page (4), largest rowid (8)
 //! ```
@@ -43,7 +43,7 @@ pub(crate) struct LeafRange {
 /// A writer of a list, which takes the leaves of a table in order.
 #[derive(Debug)]
 pub(crate) struct LeafList {
-    /// The file and its path; `None`: leaves are discarded.
+    /// The file and its path; `None` if leaves are discarded.
     file: Option<(BufWriter<File>, PathBuf)>,
 }
 
@@ -143,7 +143,7 @@ impl LeafReader {
         Ok(LeafReader { file, path: path.to_owned(), range })
     }
 
-    /// Gives the leaves to `take`, in order.
+    /// Passes the leaves to `take`, in order.
     ///
     /// # Errors
     /// If the file can't be read.

@@ -19,7 +19,7 @@ use crate::sort::Sorted;
 /// The entries of an index, or the rows of a WITHOUT ROWID table, sorted.
 pub(crate) struct IndexJob<'a> {
     pub(crate) sorted: &'a Sorted,
-    /// The table and the index of a key that no two rows may share; `None`: rows may share keys.
+    /// The table and the index of a key that no two rows may share; `None` if rows may share keys.
     pub(crate) unique: Option<(&'a Table, &'a Index)>,
 }
 
