@@ -7,7 +7,7 @@
 //!  push ──> Buffer ──sort──> run ├──> Sorted, cut ────┼─> range 1, all runs ──> items
 //!           (one a worker)   run ┘    into ranges     └─> ...
 //!                             │
-//!                             └── spilled to a file without a name, unless it is the last of its buffer
+//!                             └── spilled to an unnamed file, unless it is the last of its buffer
 //! ```
 //!
 //! Entries of integers, NULL, short text and blobs are *key-only*: a normalized key of at most 16 or 32 bytes, or a pair of numbers,

@@ -4,8 +4,8 @@
 //!  prefixes   t 1 2 0 4 1 7 . . 9      only the bits that differ somewhere matter
 //!             t 1 9 0 4 3 2 . . 4
 //!                 ----- -------        the first 32 of these bits, compressed, above the index of the item:
-//!  keys       [ bits | index ]         one u64 an item, sorted digit by digit from the last (LSD radix);
-//!                                      many are sorted by a first digit before
+//!  keys       [ bits | index ]         one u64 per item, sorted digit by digit from the last (LSD radix);
+//!                                      many items are first sorted by the first digit
 //! ```
 //!
 //! Items that are equal in these bits are sorted again by the bits that differ within their group. Items that are equal in the whole prefix

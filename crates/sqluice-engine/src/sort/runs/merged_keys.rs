@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  run ──> [keys] ─┐
-//!                  ├─> [keys] ─┐       two streams make one, some keys at a time, which stay in the nearest cache
+//!                  ├─> [keys] ─┐       two streams are merged into one, a few keys at a time, within the L1 cache
 //!  run ──> [keys] ─┘           ├─> [keys]
 //!  run ──> [keys] ─────────────┘
 //! ```

@@ -4,7 +4,7 @@
 //!  in memory   places    3 0 2 1            of the items, in order
 //!              arena     [item][item][item][item]
 //!
-//!  spilled     stream    [item][item][it|em][item][item|...]     items cross blocks and pieces as they please
+//!  spilled     stream    [item][item][it|em][item][item|...]     items may cross blocks and pieces
 //!              starts     ^               ^                      the first item in each STEP_BYTES
 //! ```
 //!
@@ -97,7 +97,7 @@ impl SortedRun {
         }
     }
 
-    /// Returns the form in which the keys are stored, or `None` if the items are more than keys.
+    /// Returns the form of the stored keys, or `None` if the items are not key-only.
     pub(in crate::sort) fn form(&self) -> Option<Form> {
         match self {
             SortedRun::Memory(_) => None,
