@@ -1,7 +1,7 @@
 //! Orphans: rows whose parent was in their source, but is left out of the result because another row has one of its keys.
 //!
 //! ```text
-//!  rows that are left out ──> their keys ──> those that no other row of the result has ──> rows of their source that refer to them
+//!  left-out rows ──> their keys ──> keys that no other row of the result has ──> rows of their source that refer to these keys
 //! ```
 
 use rusqlite::types::Value;

@@ -1,7 +1,7 @@
 //! A merge whose leaves are copied by several processes, each to the place of its source in the file. The merge adds the other pages.
 //!
 //! ```text
-//!  processes   Place::count ──┐                 ┌──> Place::write      each its own pages, side by side
+//!  processes   Place::count ──┐                 ┌──> Place::write      each writes its own pages, in parallel
 //!  merge                      └─> Merge::places ┘         └──> Merge::placed, run: interior pages, indexes, schema, page 1
 //! ```
 //!

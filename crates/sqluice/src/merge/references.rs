@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!  declared by REFERENCES ──────┐
-//!  given as visits.place=places ├──> followed, if their parent is renumbered; with the rows that conflicts leave out: orphans
-//!  found by name and values ────┘    found ones must be decided before
+//!  given as visits.place=places ├──> followed, if their parent is renumbered; checked for orphans of left-out rows
+//!  found by name and values ────┘    the user must decide about found references first
 //! ```
 //!
 //! ```text
-//!           keys of places      values that refer to them       numbers that it gets         added
+//!           keys of places      values that refer to them       numbers in the result        added
 //!  a.db     1 ... 600           1 ... 600, 650, 0               1 ... 650                    0
 //!  b.db     1 ... 600           1 ... 600, 0                    651 ... 1250                 650
 //! ```

@@ -3,7 +3,7 @@
 //! ```text
 //!  rowids of the sources        own key (INTEGER PRIMARY KEY)            no own key
 //!  1-9    10-19   20-29         concatenated                             concatenated
-//!  1-19   10-29                 interleaved; a repeated one is a         renumbered: 1-19, 20-39
+//!  1-19   10-29                 interleaved; a shared rowid is a         renumbered: 1-19, 20-39
 //!                               repeated key
 //! ```
 

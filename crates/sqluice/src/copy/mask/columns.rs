@@ -1,8 +1,8 @@
 //! Resolves the masks of columns: from the mask file, foreign keys and unique keys.
 //!
 //! ```text
-//!  customers.id      permute()   the file says so; it is a key, so different values must stay different
-//!  orders.customer   permute()   it refers to customers.id
+//!  customers.id      permute()   from the mask file; a key, so different values must stay different
+//!  orders.customer   permute()   refers to customers.id
 //! ```
 
 use std::collections::{BTreeMap, HashSet};

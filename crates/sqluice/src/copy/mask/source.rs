@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  batch of the reader   | first column with a value | ... | rowid |
-//!                                   │ mask           │ as it is  │
+//!                                   │ mask           │ unchanged │
 //!  batch for the engine  | first column              | ... computed columns: NULL | rowid |
 //! ```
 
