@@ -63,7 +63,7 @@ pub(super) fn may_mean_any(column: &str) -> bool {
 pub(crate) struct TableNames {
     /// The tables of each form.
     forms: HashMap<String, Vec<usize>>,
-    /// The tables by the id with the first letter of their name: `nid` of `notes`.
+    /// The tables by the initials of their names' words followed by `id`: `nid` of `notes`.
     initials: HashMap<String, Vec<usize>>,
     /// The words of each table's name.
     words: Vec<Vec<String>>,
