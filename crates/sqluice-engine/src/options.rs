@@ -52,7 +52,7 @@ pub struct WriteOptions {
     /// `true` if a row without the parent that its FOREIGN KEY requires ends the run; `None` to check foreign keys in a new database but
     /// not in an existing one, like SQLite's default.
     pub foreign_keys: Option<bool>,
-    /// How a table that exists in the database is handled.
+    /// The treatment of a table that exists in the database.
     pub if_exists: IfExists,
     /// The rowid of the first row of a new table whose rows have no rowids of their own. The rowids of the other rows follow. Rows that
     /// SQLite inserts count from 1.
@@ -225,7 +225,7 @@ impl OnConflict {
         [("abort", OnConflict::Abort), ("ignore", OnConflict::Ignore), ("replace", OnConflict::Replace)];
 }
 
-/// How a table that exists in the database is handled.
+/// The treatment of a table that exists in the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum IfExists {
     /// An existing table ends the run.

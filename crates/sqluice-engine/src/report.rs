@@ -77,7 +77,7 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct InputReport {
-    /// The file, as messages call it.
+    /// The name of the file in messages.
     pub name: String,
     /// The table of the rows.
     pub table: String,
@@ -98,7 +98,7 @@ pub struct InputReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SkippedFile {
-    /// The file, as messages call it.
+    /// The name of the file in messages.
     pub name: String,
     /// The reason why the file could not be loaded.
     #[serde(serialize_with = "message_as_text")]
@@ -182,7 +182,7 @@ impl Report {
     }
 }
 
-/// The report of a table.
+/// Returns the report of a table.
 fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict) -> TableReport {
     let (ignored, none) = (written.ignored, Some(0));
     let (updated, replaced, ignored) = match (plan.action, plan.write_path, on_conflict) {

@@ -22,7 +22,7 @@ impl Transaction<'_> {
     /// before anything is changed.
     ///
     /// # Errors
-    /// If it is damaged, or can't be read.
+    /// If the database is damaged or can't be read.
     pub fn refuse_damaged(&self, tables: &[&str]) -> Result<()> {
         let readable = self.pages_are_readable()?;
         let page_count = self.page_count()?;
@@ -50,7 +50,7 @@ impl Transaction<'_> {
     /// Refuses a damaged database before the tail past its last page is cut off. If the header counts too few pages, the tail holds rows.
     ///
     /// # Errors
-    /// If it is damaged, or can't be read.
+    /// If the database is damaged or can't be read.
     pub(super) fn refuse_tail_in_use(&self) -> Result<()> {
         let read = || {
             let sql = "SELECT name FROM main.sqlite_schema WHERE type = 'table'";

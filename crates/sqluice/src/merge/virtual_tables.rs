@@ -1,6 +1,6 @@
 //! Virtual tables of several sources. SQLite creates them in the result, and inserts the rows of all sources.
 //!
-//! Their shadow tables are never merged row by row, because the keys are the same in every source.
+//! The shadow tables are never merged row by row, because their keys are the same in every source.
 
 use std::path::Path;
 

@@ -80,7 +80,7 @@ impl<'d> Keys<'d> {
     }
 
     fn set(&mut self, column: usize, expression: String) {
-        // `distinct` would make each column unique, which a key of several columns does not need.
+        // Each column is a group of its own, so that it is distinct by itself.
         let expression = match expression.strip_suffix(')').filter(|_| expression.starts_with("distinct(")) {
             Some(inner) => format!("{inner}, {})", column + 1),
             None => expression,

@@ -34,11 +34,11 @@ pub struct Load {
     pub files: Vec<PathBuf>,
     /// The settings about the format of the files: delimiter, header, encoding and so on.
     pub format: FormatOptions,
-    /// The table that all files fill; `None`: one table for each file, named after the file.
+    /// The table that all files fill; `None` for a table per file, named after the file.
     pub table: Option<String>,
     /// The part of a file's path that names its table, if `table` is `None`.
     pub name_from: NameFrom,
-    /// The schema that declares the tables; `None`: the tables have the columns of the files, with types that follow from the values.
+    /// The schema that declares the tables; `None` for tables with the columns of the files, and types that follow from the values.
     /// Existing tables stay as they are, and must be declared the same.
     pub schema: Option<Schema>,
     /// Declared types of columns, by name, instead of types that follow from the values. Not with a schema.
@@ -59,7 +59,7 @@ pub struct Load {
     pub arrow: sqluice_sources::arrow::ArrowOptions,
     /// `true` if values may lose precision in SQLite's conversions, such as digits of `'12345678901234567890'` in an INTEGER column.
     pub lossy: bool,
-    /// The file for bad rows; `None`: the first bad row ends the load.
+    /// The file for bad rows; `None` if the first bad row ends the load.
     pub reject: Option<PathBuf>,
     /// `true` if an existing `reject` file is replaced. Otherwise an existing file is an error.
     pub overwrite_reject: bool,
