@@ -5,8 +5,8 @@
 //!  chosen     |3515 489 .|2918 617 489|2790 1100 .......|1435 ...            the other bytes fill overflow pages
 //! ```
 //!
-//! A file of 10 kB has between 0.5 and 4 kB on its leaf. In the order of names, a third of the leaf space stays empty. Here a leaf begins
-//! with the first remaining row, and continues with the largest row that fits: a folder of files of 8 to 12 kB takes 5% less space.
+//! A file of 10 kB has between 0.5 and 4 kB on its leaf. In the order of names, the empty space amounts to every third leaf. Here a leaf
+//! begins with the first remaining row, and continues with the largest row that fits: a folder of files of 8 to 12 kB takes 5% less space.
 
 use std::collections::BTreeSet;
 
