@@ -43,14 +43,14 @@ const AFTER_HELP: &str = "\
 
 Exit status: 0 done, 1 the input or the target is at fault, 2 wrong usage, 130 interrupted.";
 
-/// The version of this program and of the SQLite in it.
+/// Returns the versions of this program and of its SQLite.
 fn version() -> &'static str {
     static VERSION: LazyLock<String> =
         LazyLock::new(|| format!("{} (SQLite {})", env!("CARGO_PKG_VERSION"), sqluice::sqlite_version()));
     &VERSION
 }
 
-/// The version, and what the program was built with.
+/// Returns the version, and the properties of the build.
 fn long_version() -> &'static str {
     static VERSION: LazyLock<String> = LazyLock::new(|| {
         let (rustc, target) = (env!("SQLUICE_RUSTC"), env!("SQLUICE_TARGET"));

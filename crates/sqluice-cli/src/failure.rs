@@ -1,4 +1,4 @@
-//! An error as JSON, which `--json` prints where the report would be: `{"error": {...}}`.
+//! An error as JSON, which `--json` prints in place of the report: `{"error": {...}}`.
 
 use std::path::Path;
 
@@ -7,46 +7,46 @@ use sqluice::error::{Error, ErrorKind};
 
 use crate::terms;
 
-/// What is printed.
+/// The printed JSON object.
 #[derive(Debug, Serialize)]
 pub(crate) struct Failure {
     error: Fault,
 }
 
-/// An error; what is unknown is null.
+/// An error. Unknown fields are null.
 #[derive(Debug, Default, Serialize)]
 struct Fault {
     /// `input`, `target`, `usage` or `interrupted`.
     kind: &'static str,
-    /// What happened, without the place.
+    /// The message, without the place.
     message: String,
-    /// What caused it, the nearest cause first.
+    /// The causes, the nearest cause first.
     causes: Vec<String>,
-    /// What to do about it.
+    /// The hint for the user.
     hint: Option<String>,
-    /// The file or folder that it is about.
+    /// The file or folder that the error is about.
     path: Option<String>,
     /// The input file that was read.
     file: Option<String>,
-    /// The line in it, counted from 1.
+    /// The line in the input file, counted from 1.
     line: Option<u64>,
     /// The character in the line, counted from 1.
     column: Option<u64>,
     /// The byte in the file, counted from 0.
     byte: Option<u64>,
-    /// The table that the record was for.
+    /// The table of the record.
     table: Option<String>,
     /// The record's number in the table's source, counted from 1.
     row: Option<u64>,
-    /// The errors that this one sums up.
+    /// The errors that this error summarizes.
     parts: Vec<Fault>,
 }
 
 impl Failure {
-    /// Of the command.
+    /// Creates the failure of a command.
     pub(crate) fn new(error: &anyhow::Error) -> Failure {
         let fault = match error.downcast_ref::<Error>() {
-            // What anyhow puts around an error of the engine is the message then.
+            // If `anyhow` wraps an error of the engine, the outer context is the message.
             Some(engine) => Fault::of_engine(engine),
             None => Fault { kind: ErrorKind::Target.name(), ..Fault::default() },
         };
@@ -56,7 +56,7 @@ impl Failure {
         Failure { error: Fault { message, causes: chain.collect(), ..fault } }
     }
 
-    /// Of arguments that can't be parsed.
+    /// Creates the failure of arguments that can't be parsed.
     pub(crate) fn of_arguments(error: &clap::Error) -> Failure {
         let text = error.render().to_string();
         let mut paragraphs = text.split("\n\n").map(str::trim);

@@ -1,10 +1,10 @@
-//! The `sqluice` command as a function: the binary calls it, and so does the Python package's console script.
+//! The `sqluice` command as a function, which the binary and the Python package's console script call.
 //!
-//! Modules, from the bottom up; each uses only those above it in this list:
+//! The modules, from the bottom up. Each module uses only modules above it in this list:
 //!
-//! * `quantities`: numbers as people read them; `table`: text in columns; `terms`: settings as flags
+//! * `quantities`: numbers for people; `table`: text in columns; `terms`: settings as flags
 //! * `settings`: declared settings as flags; `failure`, `signals`, `progress`
-//! * `args`: what is asked for; `printer`: what is said; `commands`: one file for each
+//! * `args`: the arguments; `printer`: the output; `commands`: the commands, a file for each
 
 mod args;
 mod commands;
@@ -23,17 +23,17 @@ use std::process::ExitCode;
 
 use clap::{ColorChoice, FromArgMatches};
 
-/// How the command ended: 0 done, 1 the input or the target is at fault, 2 wrong usage, 130 interrupted.
+/// The exit code of the command: 0 for success, 1 for a fault of the input or the target, 2 for wrong usage, 130 if interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit(u8);
 
 impl Exit {
-    /// Done.
+    /// The command succeeded.
     pub const SUCCESS: Exit = Exit(0);
     /// The input or the target is at fault.
     pub const FAILURE: Exit = Exit(1);
 
-    /// The status of the process.
+    /// Returns the exit status of the process.
     pub fn code(self) -> u8 {
         self.0
     }
@@ -51,7 +51,8 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The colour that the arguments ask for. It is known before they are parsed, because their parser prints help and errors, too.
+/// Returns the colour choice of the arguments. It is needed before the arguments are parsed, because the parser prints help and errors,
+/// too.
 fn color(args: &[OsString]) -> ColorChoice {
     let args: Vec<_> = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str()).collect();
     let after = |flag: &&[&str]| flag[0] == "--color";
@@ -68,12 +69,12 @@ fn scale_waits() -> anyhow::Result<()> {
     if is_valid { Ok(()) } else { Err(wrong().hint("unset this variable: it is one of tests").into()) }
 }
 
-/// Runs the command with its arguments, the first of which is its name. It takes the signals that ask to stop for itself, and writes to
-/// standard output and standard error.
+/// Runs the command with its arguments, beginning with its name. Handles the signals that request to stop, and writes to standard output
+/// and standard error.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let given: Vec<OsString> = args.into_iter().collect();
     if given.len() < 2 {
-        // A closed standard error changes nothing.
+        // A closed standard error is ignored.
         let _ = io::stderr().write_all(args::WELCOME.as_bytes());
         return Exit(2);
     }
@@ -81,11 +82,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     let matches = command.try_get_matches_from_mut(&given);
     let args = match matches.and_then(|matches| args::Args::from_arg_matches(&matches)) {
         Ok(args) => args,
-        // Help is one, too.
+        // Clap also returns help as an error.
         Err(error) => {
             let is_flag = |arg: &&OsString| *arg != "--";
             let wants_json = given.iter().take_while(is_flag).any(|arg| arg == "--json");
-            // A reader that has gone away changes nothing.
+            // A closed pipe is ignored.
             let _ = match wants_json && error.use_stderr() {
                 true => printer::print_json(&failure::Failure::of_arguments(&error)),
                 false => error.print().map_err(Into::into),

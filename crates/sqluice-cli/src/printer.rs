@@ -1,7 +1,7 @@
-//! The one place that decides what is said, where, and in which colour.
+//! Prints all output of the command, on the right stream and with colour.
 //!
-//! Standard output is for data: a report as JSON, a plan, what `check` and `info` found. Everything else goes to standard
-//! error. No information is given by colour alone.
+//! Standard output is for data: a report as JSON, a plan, the results of `check` and `info`. All other output goes to standard error. No
+//! information is given by colour alone.
 
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
@@ -19,28 +19,28 @@ use crate::failure::Failure;
 use crate::progress::{Bar, Lines};
 use crate::terms;
 
-/// How much is printed, and where.
+/// The options for printing.
 pub(crate) struct Printer {
     quiet: bool,
     verbose: bool,
     json: bool,
     no_progress: bool,
-    /// Whether standard error is coloured.
+    /// `true` if standard error is coloured.
     color: bool,
-    /// Whether standard output is coloured.
+    /// `true` if standard output is coloured.
     data_color: bool,
-    /// Standard output has its JSON.
+    /// `true` if JSON was printed on standard output.
     printed: AtomicBool,
 }
 
-/// How progress is shown.
+/// The kind of progress display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProgressDisplay {
     /// A bar, on a terminal.
     Bar,
-    /// A line now and then, where `--verbose` asks for it and standard error is no terminal.
+    /// Lines at intervals, with `--verbose` if standard error is no terminal.
     Lines,
-    /// Not at all.
+    /// No progress.
     Hidden,
 }
 
@@ -63,12 +63,12 @@ impl Printer {
         }
     }
 
-    /// Whether the report goes to standard output as JSON.
+    /// Returns `true` if the report goes to standard output as JSON.
     pub(crate) fn is_json(&self) -> bool {
         self.json
     }
 
-    /// What watches the engine.
+    /// Returns the progress that watches the engine.
     pub(crate) fn progress(&self) -> Box<dyn Progress> {
         match self.progress_display() {
             ProgressDisplay::Bar => Box::new(Bar::default()),
@@ -83,12 +83,13 @@ impl Printer {
         work(&Context::default().progress(&*progress).cancel(cancel))
     }
 
-    /// What watches the engine while it writes data to standard output: a bar would mix with data on the same terminal.
+    /// Returns the progress that watches the engine while it writes data to standard output. A bar would mix with data on the same
+    /// terminal.
     pub(crate) fn progress_beside_data(&self) -> Box<dyn Progress> {
         if io::stdout().is_terminal() { Box::new(Silent) } else { self.progress() }
     }
 
-    /// How progress is shown.
+    /// Returns the kind of progress display.
     pub(crate) fn progress_display(&self) -> ProgressDisplay {
         if self.quiet || self.no_progress {
             ProgressDisplay::Hidden
@@ -101,23 +102,23 @@ impl Printer {
         }
     }
 
-    /// Whether only errors are printed.
+    /// Returns `true` if only errors are printed.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Whether a person can see a question and answer it.
+    /// Returns `true` if a user can see and answer a question.
     pub(crate) fn can_ask(&self) -> bool {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// A question, whose answer is typed after it.
+    /// Prints a question. The answer is typed after it.
     pub(crate) fn ask(&self, question: &str) {
         let _ = io::stderr().write_all(question.as_bytes());
     }
 
-    /// Prints data on standard output. A closed pipe is no error, since the reader has seen enough; what the command found still decides
-    /// its exit code.
+    /// Prints data on standard output. A closed pipe is no error: the reader needs no more data. The result of the command still decides
+    /// the exit code.
     pub(crate) fn data(&self, text: &str) -> anyhow::Result<()> {
         self.bytes(text.as_bytes())
     }
@@ -128,47 +129,47 @@ impl Printer {
         print(bytes)
     }
 
-    /// A report as JSON, on standard output.
+    /// Prints a report as JSON on standard output.
     pub(crate) fn json(&self, report: &impl Serialize) -> anyhow::Result<()> {
         self.printed.store(true, Ordering::Relaxed);
         print_json(report)
     }
 
-    /// What was done: a verb and the rest of the sentence.
+    /// Prints the result: a verb and the rest of the sentence.
     pub(crate) fn done(&self, verb: &str, rest: &str) {
         self.note(&format!("{} {rest}", self.paint("1;32", verb)));
     }
 
-    /// Something worth knowing.
+    /// Prints a note.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             self.say(text);
         }
     }
 
-    /// Text in bold for standard output, if that is coloured.
+    /// Returns text in bold for standard output, if standard output is coloured.
     pub(crate) fn bold_data(&self, text: &str) -> String {
         if self.data_color { painted("1", text) } else { text.to_owned() }
     }
 
-    /// Whether more than the minimum is printed.
+    /// Returns `true` if details are printed.
     pub(crate) fn is_verbose(&self) -> bool {
         self.verbose
     }
 
-    /// A part of an error that the end of the run sums up.
+    /// Prints a part of an error that the end of the run summarizes.
     pub(crate) fn warn(&self, text: &str) {
         self.say(text);
     }
 
-    /// Something that few want to know.
+    /// Prints a detail, with `--verbose`.
     pub(crate) fn detail(&self, text: &str) {
         if self.verbose {
             self.say(text);
         }
     }
 
-    /// An error with its causes and hint; returns the exit code that it means.
+    /// Prints an error with its causes and hint. Returns the exit code of the error.
     pub(crate) fn error(&self, error: &anyhow::Error) -> Exit {
         let engine = error.downcast_ref::<Error>();
         let kind = engine.map_or(ErrorKind::Target, Error::kind);
@@ -216,17 +217,17 @@ fn painted(style: &str, text: &str) -> String {
     format!("\x1b[{style}m{text}\x1b[0m")
 }
 
-/// Whether the terminal can neither colour text nor move the cursor.
+/// Returns `true` if the terminal can neither colour text nor move the cursor.
 fn is_dumb() -> bool {
     std::env::var_os("TERM").as_deref() == Some(OsStr::new("dumb"))
 }
 
-/// Whether the environment asks for text without colour: <https://no-color.org>.
+/// Returns `true` if the environment requests text without colour: <https://no-color.org>.
 fn refuses_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
-/// JSON, on standard output.
+/// Prints a value as JSON on standard output.
 pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     print(format!("{}\n", serde_json::to_string_pretty(value)?).as_bytes())
 }

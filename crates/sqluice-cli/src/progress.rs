@@ -1,4 +1,4 @@
-//! Progress, drawn: a bar on a terminal, or a line now and then.
+//! Shows progress: a bar on a terminal, or lines at intervals.
 //!
 //! ```text
 //!  sample   ████████░░░░░░░░░░░░ 40%  2 s left  1,440 files
@@ -7,8 +7,8 @@
 //!  sync
 //! ```
 //!
-//! Phases follow each other, some twice. What is counted is whatever the engine counts in that phase: bytes of input as they
-//! lie there, compressed or not, rows that are written. A phase whose end is not known has no bar. A narrow terminal cuts off the end.
+//! Phases follow each other, and some repeat. Each phase shows the counts that the engine reports: bytes of input, compressed or not, or
+//! written rows. A phase with an unknown total has no bar. A narrow terminal cuts off the end.
 
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -21,22 +21,22 @@ use sqluice::waits;
 
 use crate::quantities::{counted, rate, size, wait};
 
-/// The time between two lines where there is no terminal, scaled by [`waits`].
+/// The time between two lines without a terminal, scaled by [`waits`].
 pub(crate) const LINE_EVERY: Duration = Duration::from_secs(5);
 
-/// How often a bar is drawn.
+/// The time between two drawings of the bar.
 const BAR_EVERY: Duration = Duration::from_millis(100);
 
-/// How long a run must take before its bar appears: a bar that flashes says nothing.
+/// The time before the bar of a run appears. The bar of a shorter run would only flash.
 const BAR_AFTER: Duration = Duration::from_millis(250);
 
-/// Steps of the bar.
+/// The number of steps of the bar.
 const STEPS: u64 = 1000;
 
 /// The phase that counts files.
 const SAMPLE: &str = "sample";
 
-/// What has been done in a phase.
+/// The progress of a phase.
 #[derive(Clone, Debug)]
 struct State {
     phase: String,
@@ -57,7 +57,7 @@ impl State {
         self.done.bytes += more.bytes;
     }
 
-    /// Whether it is time to show it again.
+    /// Returns `true` if the progress must be shown again.
     fn is_due(&mut self, every: Duration) -> bool {
         let due = self.shown.elapsed() >= every;
         if due {
@@ -66,7 +66,7 @@ impl State {
         due
     }
 
-    /// The part that is done, 0 to 1, where the whole is known.
+    /// Returns the completed fraction, 0 to 1, if the total is known.
     fn fraction(&self) -> Option<f64> {
         let total = self.total?;
         let (done, total) =
@@ -74,13 +74,13 @@ impl State {
         (total > 0).then(|| (done as f64 / total as f64).min(1.0))
     }
 
-    /// `12%  9 s left  120,000,000 rows  94.1 M rows/s  2.4 GB`, after `seconds` seconds.
+    /// Describes the progress after `seconds` seconds: `12%  9 s left  120,000,000 rows  94.1 M rows/s  2.4 GB`.
     fn describe(&self, seconds: f64) -> String {
         let seconds = seconds.max(1e-3);
         let Amount { rows, bytes } = self.done;
         let mut parts = Vec::new();
         if let Some(fraction) = self.fraction() {
-            // All is done when the next phase begins.
+            // The fraction is rounded down, as a phase is complete only when the next phase begins.
             parts.push(format!("{:2.0}%", (fraction * 100.0).floor()));
             if fraction > 0.0 {
                 parts.push(format!("{} left", wait(seconds / fraction - seconds)));
@@ -105,7 +105,7 @@ impl State {
     }
 }
 
-/// A bar on a terminal, on standard error.
+/// A progress bar on a terminal, on standard error.
 pub(crate) struct Bar {
     bar: ProgressBar,
     state: Mutex<State>,
@@ -125,7 +125,7 @@ impl Default for Bar {
 }
 
 impl Bar {
-    /// Draws the bar from now on, if the run has taken long enough.
+    /// Shows the bar from now on, if the run has taken long enough.
     fn appear(&self) {
         if self.started.elapsed() >= BAR_AFTER && !self.appeared.swap(true, Ordering::Relaxed) {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -169,7 +169,7 @@ impl Drop for Bar {
     }
 }
 
-/// A line now and then, on standard error.
+/// Progress lines at intervals, on standard error.
 pub(crate) struct Lines(Mutex<State>);
 
 impl Default for Lines {
@@ -189,7 +189,7 @@ impl Progress for Lines {
         let Ok(mut state) = self.0.lock() else { return };
         state.add(done);
         if state.is_due(waits::scaled(LINE_EVERY)) {
-            // A closed standard error is no reason to stop.
+            // A closed standard error does not stop the run.
             let _ = writeln!(io::stderr(), "{}: {}", state.phase, state.describe_now());
         }
     }

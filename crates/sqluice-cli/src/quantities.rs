@@ -1,10 +1,10 @@
-//! Numbers, rates and times, as people read them.
+//! Formats numbers, rates and times for people.
 
 use sqluice::size::Bytes;
 
 pub(crate) use sqluice::size::grouped;
 
-/// A number of things: `1 row`, `2,000 rows`, `2 entries`, `3 indexes`.
+/// Formats a number of things: `1 row`, `2,000 rows`, `2 entries`, `3 indexes`.
 pub(crate) fn counted(number: u64, thing: &str) -> String {
     let number_text = grouped(number);
     match thing.strip_suffix('y') {
@@ -15,7 +15,7 @@ pub(crate) fn counted(number: u64, thing: &str) -> String {
     }
 }
 
-/// Things as a list: `1 table`, `1 table and 2 indexes`, `3 files, 1 folder and 1 link`.
+/// Formats things as a list: `1 table`, `1 table and 2 indexes`, `3 files, 1 folder and 1 link`.
 pub(crate) fn listed(things: &[String]) -> String {
     match things {
         [] => String::new(),
@@ -24,12 +24,12 @@ pub(crate) fn listed(things: &[String]) -> String {
     }
 }
 
-/// A number of bytes: `8.2 kB`. JSON reports have the exact number.
+/// Formats a number of bytes: `8.2 kB`. JSON reports have the exact number.
 pub(crate) fn size(bytes: u64) -> String {
     format!("{:.1}", Bytes(bytes))
 }
 
-/// A time that has passed: `8 ms`, `1.24 s`, `2 min 5 s`.
+/// Formats an elapsed time: `8 ms`, `1.24 s`, `2 min 5 s`.
 pub(crate) fn elapsed(seconds: f64) -> String {
     match seconds {
         seconds if seconds < 0.9995 => format!("{:.0} ms", (seconds * 1000.0).max(1.0)),
@@ -38,9 +38,9 @@ pub(crate) fn elapsed(seconds: f64) -> String {
     }
 }
 
-/// Rows in a second, as people read it: `94.1 M rows/s`.
+/// Formats a rate of rows: `94.1 M rows/s`.
 pub(crate) fn rate(rows: u64, seconds: f64) -> String {
-    // A clock may say that no time has passed.
+    // The elapsed time of a coarse clock may be 0.
     let rate = rows as f64 / seconds.max(1e-6);
     match rate {
         999_950.0.. => format!("{:.1} M rows/s", rate / 1e6),
@@ -49,7 +49,7 @@ pub(crate) fn rate(rows: u64, seconds: f64) -> String {
     }
 }
 
-/// A time to wait, as people read it: `9 s`, `2 min 5 s`, `3 h 20 min`.
+/// Formats a time to wait: `9 s`, `2 min 5 s`, `3 h 20 min`.
 pub(crate) fn wait(seconds: f64) -> String {
     match seconds.max(0.0).round() as u64 {
         seconds @ 0..100 => format!("{seconds} s"),

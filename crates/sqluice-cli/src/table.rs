@@ -1,4 +1,4 @@
-//! A table in plain text: headings, a rule below them, and columns that are aligned.
+//! A plain-text table: headings, a rule below them, and aligned columns.
 //!
 //! ```text
 //! name   rows
@@ -7,17 +7,17 @@
 //! order     12
 //! ```
 
-/// Between columns.
+/// The space between columns.
 const GAP: &str = "  ";
 
-/// Where the texts of a column begin or end.
+/// The alignment of a column's texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
     Right,
 }
 
-/// A table.
+/// A plain-text table.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     columns: Vec<(String, Align)>,
@@ -25,7 +25,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table without rows.
+    /// Creates a table without rows.
     pub(crate) fn new(columns: impl IntoIterator<Item = (String, Align)>) -> Table {
         Table { columns: columns.into_iter().collect(), rows: Vec::new() }
     }
@@ -36,7 +36,7 @@ impl Table {
         self.rows.push(texts);
     }
 
-    /// Its lines, of which `heading` styles the first.
+    /// Returns the lines of the table. `heading` styles the first line.
     pub(crate) fn render(&self, heading: impl Fn(&str) -> String) -> String {
         let headings: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
         let width = |column: usize| {

@@ -1,4 +1,4 @@
-//! The command's words for what messages name as data.
+//! Formats messages in the terms of the command: settings as flags.
 
 use std::error::Error as StdError;
 use std::sync::LazyLock;
@@ -20,7 +20,7 @@ pub(crate) fn flag_name(setting: Setting) -> &'static str {
     &FLAG_NAMES[setting as usize]
 }
 
-/// Returns a text of help with flags in the place of names such as `{temp_dir}`.
+/// Returns a help text with flags in the place of names such as `{temp_dir}`.
 pub(crate) fn in_flags(text: &str) -> String {
     let mut pieces = text.split('{');
     let mut flags = pieces.next().unwrap_or_default().to_owned();
@@ -33,11 +33,11 @@ pub(crate) fn in_flags(text: &str) -> String {
     flags
 }
 
-/// A setting as the flag that it is here: `--temp-dir DIR`.
+/// Returns a setting as a flag: `--temp-dir DIR`.
 pub(crate) fn flag(setting: Setting, value: Option<&str>) -> String {
     let name = flag_name(setting);
     match value {
-        // The shell changes these characters.
+        // The shell would change these characters.
         Some(value)
             if value.contains(['"', '\\', '#', '?', '(', ')', '<', '>', '\'']) || value.ends_with(' ') =>
         {
@@ -48,12 +48,12 @@ pub(crate) fn flag(setting: Setting, value: Option<&str>) -> String {
     }
 }
 
-/// A message with its settings as flags.
+/// Returns a message with its settings as flags.
 pub(crate) fn rendered(message: &Message) -> String {
     message.render(flag)
 }
 
-/// The hint of an error. A command that lacks a cargo feature is built again by its repository's Makefile, with every feature.
+/// Returns the hint of an error. For a missing cargo feature, the hint is to build with every feature by the repository's Makefile.
 pub(crate) fn hint(error: &Error) -> Option<String> {
     let hint = rendered(error.remedy()?);
     Some(match error.missing_feature() {
@@ -64,7 +64,7 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
     })
 }
 
-/// An error without its hint: the place and the message.
+/// Returns the place and the message of an error, without its hint.
 pub(crate) fn error(error: &(dyn StdError + 'static)) -> String {
     match error.downcast_ref::<Error>() {
         Some(error) => {

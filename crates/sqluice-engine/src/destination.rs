@@ -1,4 +1,4 @@
-//! Where pages go: into a file, or to a place that is no file of this machine.
+//! Destinations of pages: a local file, or another place.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,27 +8,27 @@ use serde::Serialize;
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
 
-/// Takes finished pages in the order of their numbers; page 1 is the last.
+/// An output of finished pages in the order of their numbers, with page 1 last.
 pub trait Output: Send {
-    /// Writes whole pages from byte `offset` of the file on. The slices follow each other in it.
+    /// Writes whole pages from byte `offset` of the file on. The slices follow each other in the file.
     ///
     /// # Errors
-    /// When they can't be written. Nothing may follow then but dropping the output, which leaves things as they were.
+    /// If the pages can't be written. The output must then be dropped, which leaves an existing target unchanged.
     fn write(&mut self, offset: u64, pages: &[&[u8]]) -> Result<()>;
 
-    /// Makes what was written durable, and the target. Returns how a file that had the name was replaced.
+    /// Makes the pages durable, and gives them the name of the target. Returns the method that replaced an existing file, if any.
     ///
     /// # Errors
-    /// When it can't be: things are as they were, then.
+    /// If the target can't be written. An existing target is then unchanged.
     fn commit(self: Box<Self>) -> Result<Option<Replacement>>;
 
-    /// The path of the file until it has its name, if any. When page 1 is written, SQLite may open it by this path and change
-    /// it, and must close it before the commit; nothing is written by [`Output::write`] after that.
+    /// Returns the path of the file before it is renamed, if any. After page 1 is written, SQLite may open the file by this path and change
+    /// it, and must close it before the commit. [`Output::write`] must not be called after that.
     fn path(&self) -> Option<&Path> {
         None
     }
 
-    /// How pages get to the disk, for the report.
+    /// Returns the kind of I/O that writes the pages, for the report.
     fn describe(&self) -> &'static str;
 }
 
@@ -38,10 +38,9 @@ pub trait Output: Send {
 pub enum Replacement {
     /// The new file gets the name.
     Rename,
-    /// SQLite writes the pages of the new file into the old one, in one transaction: processes that have the file open go on with
-    /// the new content.
+    /// SQLite writes the pages of the new file into the old file, in one transaction. Processes with the file open see the new content.
     Transaction {
-        /// The reason: somebody may have the file open.
+        /// The reason: a process may have the file open.
         why: String,
     },
 }
@@ -55,40 +54,40 @@ impl fmt::Display for Replacement {
     }
 }
 
-/// A place for a database that is no file of this machine.
+/// A place for a database that is not a local file.
 pub trait Destination: fmt::Debug + Send + Sync {
-    /// For messages: without credentials.
+    /// Returns the name for messages, without credentials.
     fn name(&self) -> &Path;
 
-    /// The size of what has the name; `None`: the name is free.
+    /// Returns the size of the existing object, or `None` if the name is free.
     fn old_bytes(&self) -> Option<u64>;
 
-    /// The bytes that writing takes of the memory of a run.
+    /// Returns the part of a run's memory that writing takes, in bytes.
     fn memory_bytes(&self, run_bytes: u64) -> u64;
 
-    /// Refuses a database that it can't take.
+    /// Refuses a database that the destination can't store.
     ///
     /// # Errors
-    /// When it is too large.
+    /// If the database is too large.
     fn refuse(&self, new: &NewObject) -> Result<()>;
 
-    /// Begins a database, which gets its name by [`Output::commit`].
+    /// Begins a database. [`Output::commit`] gives it its name.
     ///
     /// # Errors
-    /// When it can't be begun.
+    /// If the upload can't begin.
     fn create(&self, new: &NewObject, cancel: &Cancel) -> Result<Box<dyn Output>>;
 }
 
-/// A database that is made at a [`Destination`].
+/// A new database at a [`Destination`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct NewObject {
-    /// Bytes of memory for what waits to be written.
+    /// The memory for pages to write, in bytes.
     pub memory_bytes: u64,
-    /// Its rough size, if it can be estimated.
+    /// The rough size of the database, if it can be estimated.
     pub estimated_bytes: Option<u64>,
-    /// The bytes of the lock-byte page, which are never written.
+    /// The byte range of the lock-byte page, which is never written.
     pub lock_page: Range<u64>,
-    /// Whether a database of that name is replaced.
+    /// `true` if a database of this name is replaced.
     pub replaces: bool,
 }

@@ -1,21 +1,20 @@
-//! Rows to pages on all cores, and pages into new and existing databases.
+//! Encodes rows into pages on all cores, and writes pages to new and existing databases.
 //!
-//! Modules, from the bottom up; each uses only those above it in this list:
+//! The modules, from the bottom up. Each module uses only modules above it in this list:
 //!
-//! * [`destination`]: where pages go
-//! * [`options`]: how a database is written; [`phases`]: what a run does, timed
-//! * `tournament`: which of several streams is first
+//! * [`destination`]: destinations of pages
+//! * [`options`]: the options of a write; [`phases`]: the timed phases of a run
+//! * `tournament`: the first of several sorted streams
 //! * [`sort`]: index entries and rows in the order of their keys, in memory and on disk
-//! * [`encode`]: batches of rows to pages
+//! * [`encode`]: encodes batches of rows into pages
 //! * [`output`]: files that appear once complete; [`reject`]: the file of bad rows
-//! * [`verification`]: what is verified of a source while it is copied
-//! * [`target`]: what is known of an existing database; [`plan`]: what will be done, and why
-//! * [`trees`]: what makes B-trees: workers make leaves, one writer puts pages in order
-//! * [`report`]: what was done
-//! * [`sqlite`]: what only SQLite can do to a file; [`insert`]: rows that SQLite inserts
-//! * [`existing`]: an existing database, locked and written to
-//! * [`attempts`]: attempts until one is done, each from start to end: a new database, an existing one, a copy, leaves in the file of
-//!   another process
+//! * [`verification`]: verifies a source while it is copied
+//! * [`target`]: the facts about an existing database; [`plan`]: the plan of a run
+//! * [`trees`]: builds B-trees: workers build leaves, one writer orders the pages
+//! * [`report`]: the report of a run
+//! * [`sqlite`]: work on a file that only SQLite can do; [`insert`]: rows that SQLite inserts
+//! * [`existing`]: transactions in an existing database
+//! * [`attempts`]: complete attempts of a run: a new database, an existing database, a copy, leaves in the file of another process
 
 #![deny(unsafe_code)]
 

@@ -15,10 +15,10 @@ pub use sqluice_format::page::PageSize;
 
 use crate::destination::Destination;
 
-/// The fewest chunks of a worker: one to fill, one that is being written, one in between.
+/// The least number of chunks of a worker: one to fill, one being written, one in between.
 pub const CHUNKS_PER_WORKER_MIN: usize = 3;
 
-/// The most chunks of a worker: more would not make the disk any busier.
+/// The largest number of chunks of a worker. More chunks would not keep the disk busier.
 pub const CHUNKS_PER_WORKER_MAX: usize = 6;
 
 /// Options of a write, for any source of rows.
@@ -32,58 +32,57 @@ pub const CHUNKS_PER_WORKER_MAX: usize = 6;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// Worker threads; `None`: one a core.
+    /// The number of worker threads; `None` for one per core.
     pub threads: Option<usize>,
-    /// Bytes that the run may take, besides the largest single row: at least 24 MiB.
+    /// The memory of the run in bytes, without the largest single row: at least 24 MiB.
     pub memory_bytes: u64,
-    /// The page size of a new file; an existing one keeps its own.
+    /// The page size of a new file. An existing file keeps its page size.
     pub page_size: PageSize,
-    /// Whether an existing database with the target's name is replaced. No connection of this process may have it open, not
-    /// even an idle one: it would lose its locks.
+    /// `true` if an existing database at the target is replaced. No connection of this process may have that database open, not even an
+    /// idle connection: it would lose its locks.
     pub overwrite: bool,
-    /// The folder for temporary files; `None`: the folder of the target.
+    /// The folder for temporary files; `None` for the folder of the target.
     pub temp_dir: Option<PathBuf>,
-    /// Where the database is made, if not in a file; the target is its name, then.
+    /// The destination of the database, if it is not a file. The target is then the name of the object.
     pub destination: Option<Arc<dyn Destination>>,
-    /// How rows with the same key are handled. ON CONFLICT clauses of the schema are not followed.
+    /// The treatment of rows with the same key. ON CONFLICT clauses of the schema are ignored.
     pub on_conflict: OnConflict,
-    /// Whether to run ANALYZE.
+    /// `true` if ANALYZE is run.
     pub analyze: bool,
-    /// Whether a row without the parent that its FOREIGN KEY requires ends the run; `None`: foreign keys are checked in a new database,
-    /// and not in an existing one, as SQLite itself does by default.
+    /// `true` if a row without the parent that its FOREIGN KEY requires ends the run; `None` to check foreign keys in a new database but
+    /// not in an existing one, like SQLite's default.
     pub foreign_keys: Option<bool>,
-    /// How a table that exists in the database is handled.
+    /// The treatment of a table that exists in the database.
     pub if_exists: IfExists,
-    /// The rowid of the first row of a new table whose rows have no numbers of their own; those of the others follow it. Rows that SQLite
-    /// inserts count from 1.
+    /// The rowid of the first row of a new table whose rows have no rowids of their own. The rowids of the other rows follow. Rows that
+    /// SQLite inserts count from 1.
     pub first_rowid: i64,
-    /// How long to wait for a database that is in use.
+    /// The time to wait for a database that is in use.
     pub busy_timeout: Duration,
-    /// `true` if a database that is replaced has no users except those that are seen. Such a database is
-    /// replaced by a rename, even if others could have it open unseen: an unseen user would keep reading the
-    /// old content.
+    /// `true` if the run may assume that only visible processes have a replaced database open. Such a database is replaced by a rename: an
+    /// unseen user would keep reading the old content.
     pub assume_unused: bool,
     /// The limits of requests for files and databases behind URLs.
     pub requests: RequestLimits,
-    /// Sizes and limits that only tests change.
+    /// The sizes and limits that only tests change.
     #[doc(hidden)]
     pub tuning: Tuning,
 }
 
-/// Sizes and limits that only tests change: the bytes of a file may depend on them.
+/// Sizes and limits that only tests change. The bytes of a file may depend on them.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
-    /// From this number of rows on, the indexes of an existing table are rebuilt: with fewer, SQLite has inserted them before
-    /// the indexes are read.
+    /// The least number of rows for which the indexes of an existing table are rebuilt. SQLite inserts fewer rows faster than the indexes
+    /// can be read.
     pub many_rows: u64,
-    /// Bytes of pages that go to the writer at a time.
+    /// The bytes of pages in a chunk, which goes to the writer as a whole.
     pub chunk_bytes: usize,
-    /// The position of SQLite's lock byte: tests move it to where small files reach it.
+    /// The position of SQLite's lock byte. Tests move it so that small files reach it.
     pub pending_byte: u32,
-    /// How much of each file a load reads before it decides anything, in bytes of text.
+    /// The bytes of text at the start of each file that a load reads before it plans.
     pub sample_bytes: usize,
-    /// How much of a file one part is, in bytes of text.
+    /// The bytes of text in a part of a file.
     pub part_bytes: usize,
 }
 
@@ -127,12 +126,12 @@ impl Default for WriteOptions {
 }
 
 impl WriteOptions {
-    /// The default options: a new file, one thread for each core, 256 MiB of buffers.
+    /// Returns the default options: a new file, one thread per core, 256 MiB of buffers.
     pub fn new() -> WriteOptions {
         WriteOptions::default()
     }
 
-    /// Changes the sizes and limits that only tests change.
+    /// Changes sizes and limits for tests.
     #[doc(hidden)]
     #[must_use]
     pub fn tune(mut self, tune: impl FnOnce(&mut Tuning)) -> WriteOptions {
@@ -142,31 +141,31 @@ impl WriteOptions {
 }
 
 setters! { WriteOptions:
-    /// Sets the number of worker threads; `None`: one for each core.
+    /// Sets the number of worker threads; `None` for one per core.
     threads(threads: impl Into<Option<usize>>) = threads.into();
-    /// Sets how much memory the run may use, in bytes: at least 24 MiB.
+    /// Sets the memory of the run in bytes: at least 24 MiB.
     memory_bytes(bytes: u64) = bytes;
-    /// Sets the page size of a new file. An existing file keeps its own.
+    /// Sets the page size of a new file. An existing file keeps its page size.
     page_size(size: PageSize) = size;
     /// Replaces an existing database at the target. No connection of this process may have that database open.
     overwrite(overwrite: bool) = overwrite;
     /// Sets the folder of temporary files. The default is the target's folder.
     temp_dir(folder: impl Into<PathBuf>) = Some(folder.into());
-    /// Makes the database somewhere else than in a file.
+    /// Sets a destination for the database that is not a file.
     destination(destination: impl Into<Option<Arc<dyn Destination>>>) = destination.into();
-    /// Sets how rows with the same key are handled.
+    /// Sets the treatment of rows with the same key.
     on_conflict(on_conflict: OnConflict) = on_conflict;
     /// Runs ANALYZE at the end.
     analyze(analyze: bool) = analyze;
-    /// Checks foreign keys, or does not check them; `None`: checks them in a new database only.
+    /// Sets if foreign keys are checked; `None` to check them only in a new database.
     foreign_keys(check: impl Into<Option<bool>>) = check.into();
-    /// Sets how a table that already exists is handled.
+    /// Sets the treatment of an existing table.
     if_exists(if_exists: IfExists) = if_exists;
-    /// Sets the rowid of the first row of a new table whose rows have no numbers of their own.
+    /// Sets the rowid of the first row of a new table whose rows have no rowids of their own.
     first_rowid(rowid: i64) = rowid;
-    /// Sets how long to wait for a database that is in use.
+    /// Sets the time to wait for a database that is in use.
     busy_timeout(timeout: Duration) = timeout;
-    /// Replaces a database by a rename even where others could have it open unseen.
+    /// Replaces a database by a rename even if unseen processes could have it open.
     assume_unused(assume: bool) = assume;
     /// Sets the limits of requests for files and databases behind URLs.
     requests(limits: RequestLimits) = limits;
@@ -195,10 +194,10 @@ impl TakesSettings for WriteOptions {
     }
 }
 
-/// Reads a page size that is given.
+/// Parses a page size.
 ///
 /// # Errors
-/// When there is no such page size.
+/// If the value is no valid page size.
 pub fn given_page_size(value: &Value) -> Result<PageSize> {
     let bytes: u64 = value.to()?;
     u32::try_from(bytes).ok().and_then(PageSize::new).ok_or_else(|| {
@@ -208,8 +207,7 @@ pub fn given_page_size(value: &Value) -> Result<PageSize> {
     })
 }
 
-/// How a row is handled whose PRIMARY KEY or UNIQUE key an earlier row has
-/// ([ON CONFLICT](https://www.sqlite.org/lang_conflict.html)).
+/// The treatment of a row whose PRIMARY KEY or UNIQUE key an earlier row has ([ON CONFLICT](https://www.sqlite.org/lang_conflict.html)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnConflict {
@@ -218,7 +216,7 @@ pub enum OnConflict {
     Abort,
     /// The row is left out.
     Ignore,
-    /// Earlier rows with its key are left out.
+    /// Earlier rows with the key are left out.
     Replace,
 }
 
@@ -227,22 +225,22 @@ impl OnConflict {
         [("abort", OnConflict::Abort), ("ignore", OnConflict::Ignore), ("replace", OnConflict::Replace)];
 }
 
-/// How a table that exists in the database is handled.
+/// The treatment of a table that exists in the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum IfExists {
     /// An existing table ends the run.
     #[default]
     Fail,
-    /// The table keeps its rows and gets the new ones.
+    /// The table keeps its rows and gets the new rows.
     Append,
-    /// The table gets the new rows instead of its own. Its columns, indexes and triggers stay, and these fire.
+    /// The new rows replace the old rows. The columns, indexes and triggers of the table stay, and the triggers fire.
     Replace,
-    /// Existing rows with the same values in these columns, which are a key of the table, are updated in the columns that are
-    /// given; other rows are added.
+    /// Existing rows with the same values in these columns, which are a key of the table, are updated in the given columns. Other rows are
+    /// added.
     Upsert(Vec<String>),
 }
 
-/// What is done to a table.
+/// The effect of a run on a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -250,15 +248,15 @@ pub enum Action {
     /// The table is created.
     #[default]
     Make,
-    /// The table keeps its rows and gets new ones.
+    /// The table keeps its rows and gets new rows.
     Append,
-    /// The table gets new rows instead of its own.
+    /// New rows replace the rows of the table.
     Replace,
-    /// Rows with existing keys are updated, and others added.
+    /// Rows with existing keys are updated, and other rows are added.
     Upsert,
 }
 
-/// The way by which rows or index entries are written to the file.
+/// The method by which rows or index entries are written to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -267,14 +265,14 @@ pub enum WritePath {
     Pages,
     /// Sorted, and then encoded into pages.
     Sorted,
-    /// By SQLite, when the pages of the rest are in place.
+    /// Written by SQLite, after all pages are written.
     Sqlite,
-    /// By INSERT, a batch of rows at a time; entries of indexes are inserted with the rows.
+    /// Inserted by SQLite in batches of rows, with the entries of indexes.
     Insert,
 }
 
 impl WritePath {
-    /// Its name in plans and reports.
+    /// Returns the name in plans and reports.
     pub fn name(self) -> &'static str {
         match self {
             WritePath::Pages => "pages",

@@ -9,14 +9,14 @@ use sqluice_core::progress::{Amount, Progress};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PhaseReport {
-    /// What was done, such as `sample`, `load`, `sort orders.by_date`, `merge orders.by_date`, `write` or `sqlite`.
+    /// The name of the phase, such as `sample`, `load`, `sort orders.by_date`, `merge orders.by_date`, `write` or `sqlite`.
     pub name: String,
-    /// Seconds that it took.
+    /// The duration in seconds.
     pub seconds: f64,
 }
 
 impl PhaseReport {
-    /// What was done, and how many seconds it took.
+    /// Creates the report of a phase.
     pub fn new(name: impl Into<String>, seconds: f64) -> PhaseReport {
         PhaseReport { name: name.into(), seconds }
     }
@@ -30,17 +30,17 @@ pub struct Phases<'p> {
 }
 
 impl<'p> Phases<'p> {
-    /// Begins with a phase that was reported before.
+    /// Begins with a phase that was already reported.
     pub fn new(progress: &'p dyn Progress, first: &str) -> Phases<'p> {
         Phases { progress, done: Vec::new(), current: Some((first.to_owned(), Instant::now())) }
     }
 
-    /// The progress of the caller.
+    /// Returns the progress of the caller.
     pub(crate) fn progress(&self) -> &'p dyn Progress {
         self.progress
     }
 
-    /// A phase begins, and the one before it ends.
+    /// Begins a phase, which ends the phase before.
     pub fn begin(&mut self, name: &str, total: Option<Amount>) {
         self.progress.phase(name, total);
         self.time(name);
@@ -53,7 +53,7 @@ impl<'p> Phases<'p> {
         }
     }
 
-    /// What the time went into.
+    /// Ends the last phase. Returns the times of all phases.
     pub fn finish(mut self) -> Vec<PhaseReport> {
         self.time("");
         self.done

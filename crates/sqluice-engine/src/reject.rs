@@ -1,12 +1,12 @@
-//! The file that bad rows go to: a CSV file of its own, so that any tool can read it.
+//! The reject file: a CSV file of bad rows.
 //!
 //! ```text
 //!  file,line,column,reason,record
 //!  orders.csv,17,9,"NULL in column total, which is NOT NULL","16,open,"
 //! ```
 //!
-//! `record` has the bytes of the row as they stand in the input, without the line end: only quotes are
-//! doubled. `line` and `column` say where the fault is.
+//! `record` has the bytes of the row in the input, without the line end. Only quotes are doubled. `line` and `column` are the place of the
+//! fault.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -25,8 +25,8 @@ use crate::output::{self, TargetPath};
 /// The header of the file.
 const HEADER: &str = "file,line,column,reason,record\n";
 
-/// Where bad rows are kept. The file gets its name when it is whole, or when the run fails and the file has rows; until
-/// then it has a temporary name beside it, and an existing file stays.
+/// The reject file. It gets its name when it is complete, or when the run fails and the file has rows. Until then, it has a temporary name
+/// beside the final name, and an existing file stays.
 #[derive(Debug)]
 pub struct RejectFile {
     path: PathBuf,
@@ -38,16 +38,16 @@ pub struct RejectFile {
     tallies: Vec<Tally>,
     /// The bad rows of each input.
     inputs: HashMap<PathBuf, Bad>,
-    /// `None`: it has its name, or is a terminal or a pipe.
+    /// The temporary file; `None` if the file has its name, or is a terminal or a pipe.
     unnamed: Option<Unnamed>,
 }
 
-/// An input, and how many rows of it were read so far, bad ones among them.
+/// An input, and the number of its rows read so far.
 #[derive(Clone, Debug)]
 pub struct Tally {
     /// The input.
     pub input: PathBuf,
-    /// Rows that were read, bad ones among them.
+    /// The number of rows read, including bad rows.
     pub rows: Arc<AtomicU64>,
 }
 
@@ -55,16 +55,16 @@ pub struct Tally {
 #[derive(Debug)]
 struct Bad {
     rows: u64,
-    /// Where the first is, and what is wrong with it.
+    /// The place and the message of the first bad row.
     first: (sqluice_core::error::Place, Message),
 }
 
-/// The number of bad rows, and of their lines in the input.
+/// The number of bad rows, and the number of their lines in the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rejected {
-    /// Rows.
+    /// The number of rows.
     pub rows: u64,
-    /// Lines, of which a quoted field may have several.
+    /// The number of lines. A quoted field may have several lines.
     pub lines: u64,
 }
 
@@ -75,10 +75,10 @@ impl Rejected {
     }
 }
 
-/// The fewest rows of an input that fails the run when more than nine tenths of them are bad.
+/// The least number of rows of an input that ends the run if more than nine tenths of them are bad.
 const JUDGED_ROWS_MIN: u64 = 20;
 
-/// More bad rows of an input than that fail the run when they outnumber the good ones.
+/// The number of bad rows of an input above which they end the run if they outnumber the good rows.
 const OUTNUMBERING_MIN: u64 = 100;
 
 #[derive(Debug)]
@@ -88,7 +88,7 @@ struct Unnamed {
 }
 
 impl RejectFile {
-    /// Refuses what [`RejectFile::create`] would refuse because the file exists. Nothing is written.
+    /// Refuses an existing file that [`RejectFile::create`] would refuse. Writes nothing.
     pub fn refuse(path: &Path, overwrite: bool) -> Result<()> {
         match path.symlink_metadata() {
             _ if path.is_dir() => Err(cannot_write(path, errors::is_folder())),
@@ -97,7 +97,7 @@ impl RejectFile {
         }
     }
 
-    /// Begins the file, which must not exist unless it is to be overwritten; it takes up to `rows_max` rows.
+    /// Begins a file of up to `rows_max` rows. The file must not exist unless `overwrite` is set.
     pub fn create(path: &Path, overwrite: bool, rows_max: u64) -> Result<RejectFile> {
         RejectFile::refuse(path, overwrite)?;
         let fail = |error| cannot_write(path, error);
@@ -116,13 +116,13 @@ impl RejectFile {
         Ok(RejectFile { path: path.to_owned(), file, rows: 0, rows_max, overwrite, tallies, inputs, unnamed })
     }
 
-    /// Notes the tallies, which know the number of rows of the inputs.
+    /// Sets the tallies, which count the rows of the inputs.
     pub fn with_tallies(mut self, tallies: Vec<Tally>) -> RejectFile {
         self.tallies = tallies;
         self
     }
 
-    /// Rows in it.
+    /// Returns the number of rows in the file.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
@@ -130,7 +130,7 @@ impl RejectFile {
     /// Adds a row.
     ///
     /// # Errors
-    /// When it exceeds the limit, or can't be written.
+    /// If the row exceeds the limit, or can't be written.
     pub(crate) fn add(&mut self, bad: &BadRow) -> Result<()> {
         self.write(bad).map_err(|error| self.failed(error))?;
         self.rows += 1;
@@ -163,7 +163,7 @@ impl RejectFile {
         }
     }
 
-    /// Fails the run when nearly all rows of an input are bad, unless the user has set a limit.
+    /// Returns an error if nearly all rows of an input are bad, unless the user has set a limit.
     fn judge(&self) -> Result<()> {
         if self.rows_max != u64::MAX {
             return Ok(());
@@ -209,8 +209,9 @@ impl RejectFile {
         self.name().map_err(|error| self.failed(error))
     }
 
-    /// Commits the file around the commit of a database, unless nearly all rows of an input are bad. A file with rows is committed
-    /// first, so that a row missing from the database is in the file, whatever happens; an empty one after it.
+    /// Commits the file around the commit of a database, unless nearly all rows of an input are bad. A file with rows is committed before
+    /// the database, so that every row missing from the database is in the file, even after a crash. An empty file is committed after the
+    /// database.
     pub(crate) fn finish_around<T>(
         mut rejects: Option<RejectFile>,
         commit: impl FnOnce() -> Result<T>,
@@ -225,7 +226,7 @@ impl RejectFile {
     fn name(&mut self) -> io::Result<()> {
         self.file.flush()?;
         let unless_special = |synced: io::Result<()>| match synced {
-            // Pipes, terminals and some folders have nothing to sync.
+            // Pipes, terminals and some folders can't be synced.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             synced => synced,
         };
@@ -263,7 +264,7 @@ fn cannot_write(path: &Path, error: io::Error) -> Error {
     }
 }
 
-/// A terminal or a pipe, which exists already and is written to.
+/// Returns `true` for a terminal or a pipe, which is written to directly.
 fn is_special(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
@@ -271,7 +272,7 @@ fn is_special(path: &Path) -> bool {
 impl Drop for RejectFile {
     fn drop(&mut self) {
         if self.rows > 0 && self.unnamed.is_some() {
-            // A failed run keeps its bad rows: they may show the reason.
+            // A failed run keeps its bad rows, as they may show the reason.
             let _ = self.name();
         }
         if let Some(Unnamed { temporary, .. }) = &self.unnamed {
@@ -280,7 +281,7 @@ impl Drop for RejectFile {
     }
 }
 
-/// A field, quoted where it must be.
+/// Writes a field, with quotes if needed.
 fn write_field(out: &mut impl Write, field: &[u8]) -> io::Result<()> {
     let plain = !field.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) && !field.is_empty();
     if plain {

@@ -21,42 +21,42 @@ pub use sqluice_core::source::recognised::{Recognised, RecognisedCsv, Recognised
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// The file that was written; `None`: the pages were discarded.
+    /// The written file; `None` if the pages were discarded.
     #[serde(serialize_with = "path_as_text")]
     pub target: Option<PathBuf>,
-    /// Rows of all tables.
+    /// The number of rows of all tables.
     pub rows: u64,
-    /// Bad rows that went to the reject file.
+    /// The number of bad rows that went to the reject file.
     pub rejected: u64,
-    /// The lines of these rows in the input.
+    /// The number of lines of these rows in the input.
     pub rejected_lines: u64,
-    /// Rows that were left out: another row has the same key, or a trigger says so.
+    /// The number of rows that were left out because of their keys or by a trigger.
     pub ignored: u64,
-    /// Pages of the file.
+    /// The number of pages of the file.
     pub pages: u32,
-    /// Bytes of a page.
+    /// The page size in bytes.
     pub page_bytes: usize,
-    /// Bytes of the file.
+    /// The number of bytes of the file.
     pub bytes: u64,
-    /// The checksum of all pages, in hexadecimal: see [`checksum`](sqluice_core::checksum). Empty for a database that existed before,
-    /// which is not read as a whole, and where one transaction has replaced a database.
+    /// The checksum of all pages, in hexadecimal: see [`checksum`](sqluice_core::checksum). Empty for an existing database, which is not
+    /// read as a whole, and if one transaction has replaced a database.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub checksum: String,
-    /// How pages got to the disk: `direct`, `buffered` or `discarded`, or by `sqlite`.
+    /// The kind of I/O that wrote the pages: `direct`, `buffered`, `discarded` or `sqlite`.
     pub output: &'static str,
     /// The effect of the run on a database that existed before.
     pub existing: Option<ExistingReport>,
     /// The content of the database that was replaced.
     pub replaced: Option<Replaced>,
-    /// The method by which that database was replaced.
+    /// The method that replaced this database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// The temporary files of killed runs, which were removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<PathBuf>,
-    /// Worker threads.
+    /// The number of worker threads.
     pub threads: usize,
-    /// Seconds, from the look at the input to the durable file.
+    /// The seconds from the examination of the input to the durable file.
     pub seconds: f64,
     /// The time of each phase, in order; phases that ran at the same time overlap.
     pub phases: Vec<PhaseReport>,
@@ -65,31 +65,31 @@ pub struct Report {
     /// The recognised format of each input of a load, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<InputReport>,
-    /// Files that were left out because they could not be loaded.
+    /// The files that were left out because they could not be loaded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<SkippedFile>,
-    /// Notes on what a user might not expect, which front ends word in their own terms.
+    /// Notes on results that a user may not expect. Front ends print them in their own terms.
     #[serde(skip)]
     pub notes: Vec<Message>,
 }
 
-/// An input of a load, and how it was read.
+/// An input of a load, and its format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct InputReport {
-    /// The file, as messages call it.
+    /// The name of the file in messages.
     pub name: String,
-    /// The table that its rows went to.
+    /// The table of the rows.
     pub table: String,
-    /// How it was read.
+    /// The recognised format.
     #[serde(flatten)]
     pub recognised: Recognised,
-    /// Rows that were loaded although fields are missing at their end, which are NULL.
+    /// The number of rows that were loaded although fields are missing at their end. The missing fields are NULL.
     pub padded: u64,
-    /// Notes on what a user might not expect.
+    /// Notes on readings of the input that a user may not expect.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Message>,
-    /// Values that may not be what they seem, with the place of the first, and the setting that reads them in another way.
+    /// Warnings about ambiguous values, with the place of the first value and the setting for another reading.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Message>,
 }
@@ -98,15 +98,15 @@ pub struct InputReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SkippedFile {
-    /// The file, as messages call it.
+    /// The name of the file in messages.
     pub name: String,
-    /// Why it could not be loaded.
+    /// The reason why the file could not be loaded.
     #[serde(serialize_with = "message_as_text")]
     pub why: Message,
 }
 
 impl InputReport {
-    /// An input of that name, whose rows went to `table`.
+    /// Creates the report of the input `name`, whose rows went to `table`.
     pub fn new(name: impl Into<String>, table: impl Into<String>, recognised: Recognised) -> InputReport {
         InputReport {
             name: name.into(),
@@ -120,7 +120,7 @@ impl InputReport {
 }
 
 impl SkippedFile {
-    /// The name of the file, and what is wrong with it.
+    /// Creates a skipped file with its name and the reason.
     pub fn new(name: impl Into<String>, why: Message) -> SkippedFile {
         SkippedFile { name: name.into(), why }
     }
@@ -131,7 +131,7 @@ fn message_as_text<S: serde::Serializer>(message: &Message, to: S) -> Result<S::
 }
 
 impl Report {
-    /// The report with its notes in the terms of a front end, ready to be printed or serialized.
+    /// Returns the report with its notes in the terms of a front end, ready to be printed or serialized.
     #[must_use]
     pub fn in_terms(mut self, name: impl Fn(Setting, Option<&str>) -> String) -> Report {
         let notes =
@@ -141,7 +141,7 @@ impl Report {
         self
     }
 
-    /// The report of tables that are written; the writer adds the checksum, or the report of an existing database.
+    /// Returns the report of the written tables. The caller adds the checksum, or the report of an existing database.
     pub(crate) fn of(
         plan: &Plan,
         tables: &[Written],
@@ -182,7 +182,7 @@ impl Report {
     }
 }
 
-/// The report of a table.
+/// Returns the report of a table.
 fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict) -> TableReport {
     let (ignored, none) = (written.ignored, Some(0));
     let (updated, replaced, ignored) = match (plan.action, plan.write_path, on_conflict) {
@@ -220,78 +220,78 @@ fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict)
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ExistingReport {
-    /// Its journal mode before.
+    /// The journal mode before the run.
     pub journal_mode_before: String,
-    /// Its journal mode after: the same.
+    /// The journal mode after the run, which is the same.
     pub journal_mode_after: String,
-    /// Pages that it had before.
+    /// The number of pages before the run.
     pub pages_before: u32,
-    /// Pages that were written past SQLite. The number that SQLite wrote is unknown.
+    /// The number of pages written directly. The number of pages that SQLite wrote is unknown.
     pub pages_written: u64,
 }
 
-/// The report of a table. If SQLite filled it, only the root page is known, and the numbers of pages are 0.
+/// The report of a table. If SQLite filled the table, only the root page is known, and the numbers of pages are 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TableReport {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What was done to it.
+    /// The effect of the run on the table.
     pub action: Action,
-    /// Rows written.
+    /// The number of written rows.
     pub rows: u64,
-    /// Bad rows that went to the reject file.
+    /// The number of bad rows that went to the reject file.
     pub rejected: u64,
-    /// The lines of these rows in the input.
+    /// The number of lines of these rows in the input.
     pub rejected_lines: u64,
-    /// Rows that were loaded although fields are missing at their end, which are NULL.
+    /// The number of rows that were loaded although fields are missing at their end. The missing fields are NULL.
     pub padded: u64,
-    /// Rows that were left out: another row has the same key, or a trigger says so.
+    /// The number of rows that were left out because of their keys or by a trigger.
     pub ignored: u64,
-    /// The number of `rows` that changed an existing row; `None`: of an upsert into a large database or with triggers, which is not
+    /// The number of `rows` that changed an existing row; `None` for an upsert into a large database or with triggers, which is not
     /// counted.
     pub updated: Option<u64>,
-    /// The number of rows, existing ones included, that a later row with the same key replaced; `None`: as above.
+    /// The number of rows, including existing rows, that a later row with the same key replaced; `None` as for `updated`.
     pub replaced: Option<u64>,
-    /// The write path of its rows.
+    /// The write path of the rows.
     pub write_path: WritePath,
-    /// The root of its B-tree.
+    /// The root page of the B-tree.
     pub root_page: u32,
-    /// Leaf pages.
+    /// The number of leaf pages.
     pub leaf_pages: u64,
-    /// Interior pages.
+    /// The number of interior pages.
     pub interior_pages: u64,
-    /// Overflow pages.
+    /// The number of overflow pages.
     pub overflow_pages: u64,
-    /// Its columns.
+    /// The columns.
     pub columns: Vec<ColumnReport>,
-    /// The report of each of its indexes.
+    /// The report of each index.
     pub indexes: Vec<IndexReport>,
 }
 
-/// The report of an index. If SQLite made it, its pages are unknown, and so are the entries of a partial one: these are
-/// 0, and so is the root if a statement made it.
+/// The report of an index. For an index that SQLite made, the numbers of pages are unknown, and so is the number of entries of a partial
+/// index: these are 0. The root page is 0, too, if a statement made the index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct IndexReport {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The write path of its entries.
+    /// The write path of the entries.
     pub write_path: WritePath,
-    /// The number of its entries.
+    /// The number of entries.
     pub entries: u64,
-    /// The root of its B-tree.
+    /// The root page of the B-tree.
     pub root_page: u32,
-    /// Leaf pages.
+    /// The number of leaf pages.
     pub leaf_pages: u64,
-    /// Interior pages.
+    /// The number of interior pages.
     pub interior_pages: u64,
-    /// Overflow pages.
+    /// The number of overflow pages.
     pub overflow_pages: u64,
 }
 
 impl IndexReport {
-    /// An index that is now the B-tree `tree`.
+    /// Creates the report of an index that was written as `tree`.
     pub fn new(name: impl Into<String>, write_path: WritePath, tree: WrittenTree) -> IndexReport {
         let WrittenTree { root_page, entries, leaf_pages, interior_pages, overflow_pages } = tree;
         IndexReport {

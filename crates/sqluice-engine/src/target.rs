@@ -1,4 +1,4 @@
-//! What a plan knows of an existing database and its tables: plain data, read by [`existing::look`](crate::existing::look).
+//! The facts about an existing database and its tables for a plan: plain data, read by [`existing::look`](crate::existing::look).
 
 use sqluice_core::error::{Error, Message, Result};
 use sqluice_core::schema::token::same;
@@ -14,58 +14,58 @@ use crate::output::Target;
 pub struct TargetSnapshot {
     /// The file or object of the database.
     pub(crate) target: Target,
-    /// Its schema.
+    /// The schema.
     pub schema: Schema,
-    /// Its page size.
+    /// The page size.
     pub page_size: PageSize,
     pub(crate) pages: u32,
     pub(crate) journal_mode: String,
     pub(crate) schema_version: i64,
-    /// Why pages can't be written into it.
+    /// The reason why pages can't be written into the database, if any.
     pub(crate) no_pages: Option<String>,
     /// `true` if the database stores text as UTF-8, so that text is copied without conversion.
     pub utf8: bool,
-    /// What is known of each table, in their order.
+    /// The facts about each table, in order.
     pub(crate) tables: Vec<TableSnapshot>,
 }
 
-/// A table of an existing database.
+/// The facts about a table of an existing database.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TableSnapshot {
-    /// The largest rowid; `None`: it has no rows, or no name for the rowid.
+    /// The largest rowid; `None` if the table has no rows, or no name means the rowid.
     pub largest_rowid: Option<i64>,
-    /// For each column of text, the last value: the first bytes of it, if it is known.
+    /// The first bytes of the last text of each TEXT column, if known.
     pub last_texts: Vec<Option<String>>,
-    /// The most rows that it can have, as its rowids show.
+    /// The largest possible number of rows, from the range of rowids.
     pub(crate) rows_max: Option<u64>,
-    /// Whether it has triggers.
+    /// `true` if the table has triggers.
     pub(crate) triggers: bool,
-    /// Why SQLite can't insert into it.
+    /// The reason why SQLite can't insert into the table, if any.
     pub(crate) refused: Option<String>,
 }
 
 impl TargetSnapshot {
-    /// The table of that name.
+    /// Returns the table of this name.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.schema.table(name)
     }
 
-    /// What is known of an existing table.
+    /// Returns the facts about an existing table.
     pub fn about(&self, name: &str) -> Option<&TableSnapshot> {
         let index = self.schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name))?;
         self.tables.get(index)
     }
 
-    /// The kind of the object that has a name, if it is one that a table can't have, too.
+    /// Returns the kind of the object with a name, if the name is not free for a table.
     pub(crate) fn kind_of(&self, name: &str) -> Option<&str> {
         let objects = self.schema.objects.iter().filter(|(kind, _)| kind != "trigger");
         let mut named = objects.filter(|(_, other)| other.eq_ignore_ascii_case(name));
         named.next().map(|(kind, _)| kind.as_str())
     }
 
-    /// Refuses a table name that can't be created, or an existing table that must not or can't get rows; `hint` names the options
-    /// for an existing one.
+    /// Refuses a table name that can't be created, or an existing table that must not or can't get rows. `hint` names the options for
+    /// existing tables.
     pub fn refuse_name(&self, name: &str, if_exists: &IfExists, hint: impl Into<Message>) -> Result<()> {
         let database = self.target.name().display();
         if self.table(name).is_some() {
@@ -88,7 +88,7 @@ impl TargetSnapshot {
         }
     }
 
-    /// [`TargetSnapshot::combine`] of a schema all of whose tables get rows; `hint` says what can be done with tables that exist.
+    /// Calls [`TargetSnapshot::combine`] for a schema whose tables all get rows. `hint` names the options for existing tables.
     ///
     /// # Errors
     /// As [`TargetSnapshot::combine`] and [`TargetSnapshot::refuse_name`].
@@ -99,11 +99,11 @@ impl TargetSnapshot {
         self.combine(schema)
     }
 
-    /// The objects of `schema` that are still to be created. An existing object must be declared alike, and is left out; an existing
-    /// table is used as it is.
+    /// Returns the objects of `schema` that must be created. An existing object must have the same declaration, and is left out. An
+    /// existing table is used as it is.
     ///
     /// # Errors
-    /// When an existing object is declared otherwise, or a name is taken.
+    /// If an existing object has another declaration, or a name is taken.
     pub fn combine(&self, mut schema: Schema) -> Result<Schema> {
         (schema.user_version, schema.application_id) = (0, 0);
         let mut tables = Vec::new();
@@ -147,7 +147,7 @@ impl TargetSnapshot {
         Ok(schema)
     }
 
-    /// Refuses a new object, and the indexes that it implies, if something else has its name.
+    /// Refuses a new object, and the indexes that it implies, if another object has its name.
     fn refuse_taken<'n>(
         &self,
         (kind, name): (&str, &'n String),

@@ -1,38 +1,38 @@
-//! Which of several streams has the first item.
+//! Finds the first item of several sorted streams.
 //!
 //! ```text
-//!            winner                      each inner node keeps its loser,
-//!           /      \                     so that one path is gone up for each item
+//!            winner                      each inner node stores its loser,
+//!           /      \                     so that each item replays one path
 //!        loser      loser
 //!        /   \      /   \
 //!        0   1      2   3                streams
 //! ```
 //!
-//! A stream that wins again and again is likely to go on: then it is compared with the first of all others alone, which stays the same as long
-//! as it wins. Of streams whose items come in long runs each item costs one comparison, and not one for each level.
+//! A stream that wins repeatedly is likely to win again: it is then compared only with the first of all other streams, which does not
+//! change while it wins. So if items come in long runs from one stream, each item costs one comparison instead of one per level.
 
-/// Wins in a row after which a stream is taken to go on.
+/// The number of consecutive wins after which a stream is expected to win again.
 const RUN_MIN: u32 = 4;
 
-/// Streams by what they are at. `is_less` says of two whether the first has the smaller item.
+/// A tournament of streams by their current items. `is_less` returns `true` if the first of two streams has the smaller item.
 #[derive(Debug, Default)]
 pub(crate) struct Tournament {
-    /// The loser at each inner node; node 0 has the winner.
+    /// The loser at each inner node. Node 0 has the winner.
     tree: Vec<u32>,
-    /// How often in a row the winner has won.
+    /// The number of consecutive wins of the winner.
     wins: u32,
-    /// The first of all others, while the winner is taken to go on.
+    /// The first of all other streams, while the winner is expected to win again.
     second: Option<u32>,
 }
 
 impl Tournament {
-    /// The stream with the first item.
+    /// Returns the stream with the first item.
     #[inline]
     pub(crate) fn winner(&self) -> usize {
         self.tree[0] as usize
     }
 
-    /// Begins with that number of streams.
+    /// Begins a tournament of `count` streams.
     pub(crate) fn rebuild(&mut self, count: usize, is_less: impl Fn(usize, usize) -> bool) {
         const EMPTY: u32 = u32::MAX;
         self.tree.clear();
@@ -40,7 +40,7 @@ impl Tournament {
         (self.wins, self.second) = (0, None);
         for stream in 0..count {
             let (mut winner, mut node) = (stream, (stream + count) / 2);
-            // The first to reach a node waits in it for the other.
+            // The first stream to reach a node waits there for the second.
             while node > 0 {
                 if self.tree[node] == EMPTY {
                     break;
@@ -55,13 +55,14 @@ impl Tournament {
         }
     }
 
-    /// Whether the winner, whose item is new, is taken to go on and wins again. `is_less` may be one that is quick and does not see all.
+    /// Returns `true` if the winner, with its new item, is expected to win again and does. `is_less` may be a fast comparison that only
+    /// sometimes returns `true`.
     #[inline]
     pub(crate) fn goes_on(&self, is_less: impl Fn(usize, usize) -> bool) -> bool {
         self.second.is_some_and(|second| is_less(self.winner(), second as usize))
     }
 
-    /// Goes up the path of the winner, whose item is new.
+    /// Replays the path of the winner, which has a new item.
     #[inline]
     pub(crate) fn replay(&mut self, is_less: impl Fn(usize, usize) -> bool) {
         let stream = self.winner();
@@ -86,7 +87,7 @@ impl Tournament {
         }
     }
 
-    /// The stream with the first item of all but the winner's: one of those that lost to it.
+    /// Returns the stream with the first item besides the winner: one of the streams that lost to the winner.
     fn first_of_others(&self, is_less: impl Fn(usize, usize) -> bool) -> Option<u32> {
         let mut node = self.leaf_parent(self.winner());
         let mut first: Option<u32> = None;
@@ -100,7 +101,7 @@ impl Tournament {
         first
     }
 
-    /// The inner node above a stream.
+    /// Returns the inner node above a stream.
     #[inline]
     fn leaf_parent(&self, stream: usize) -> usize {
         (stream + self.tree.len()) / 2
@@ -113,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    /// Merges streams of sorted numbers; also says how many comparisons that took.
+    /// Merges streams of sorted numbers. Also returns the number of comparisons.
     fn merged(streams: &[Vec<u32>]) -> (Vec<(u32, usize)>, usize) {
         let mut at = vec![0; streams.len()];
         let compared = std::cell::Cell::new(0);
@@ -131,7 +132,7 @@ mod tests {
             let winner = tournament.winner();
             all.push((streams[winner][at[winner]], winner));
             at[winner] += 1;
-            // What does not see all: equal items of an earlier and a later stream.
+            // A fast comparison that does not order equal items of different streams.
             let is_smaller = |a, b| head(&at, a).0 < head(&at, b).0 && is_less(&at, a, b);
             if !tournament.goes_on(is_smaller) {
                 tournament.replay(|a, b| is_less(&at, a, b));

@@ -1,13 +1,13 @@
 //! Verifies a source while its trees are copied.
 //!
 //! ```text
-//!  pages     each used once, by all trees that are read            Claims
+//!  pages     each used once by all trees that are read             Claims
 //!  records   header and values describe the record to its end      Records
-//!  sums      entries of an index == those that the rows demand     Totals of both, compared when all trees are read
+//!  sums      entries of an index == entries that the rows demand   Totals of both, compared when all trees are read
 //! ```
 //!
-//! A tree that is copied leaf by leaf is verified on the way ([`Piece`](crate::trees)). A tree that is read otherwise, because its entries
-//! interleave with those of other trees, are sorted, or are inserted by SQLite, is read once more for it (`Verification::read`).
+//! A tree that is copied leaf by leaf is verified during the copy ([`Piece`](crate::trees)). Other trees, whose entries interleave with
+//! other trees, are sorted, or are inserted by SQLite, are read once more for the verification (`Verification::read`).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,38 +21,38 @@ use sqluice_format::scan::{Leaf, Reader, Scan, ScanError, USED_TWICE, Visit};
 use sqluice_reader::pages::{FileView, damaged};
 use sqluice_reader::{Snapshot, StoredObject};
 
-/// Entries between two looks at whether the run was cancelled.
+/// The number of entries between two checks of the cancel flag.
 const CANCEL_ENTRIES: usize = 1 << 14;
 
-/// Bytes of leaves that a thread reads at a time.
+/// The bytes of leaves that a thread reads at a time.
 const PART_BYTES: usize = 1 << 20;
 
-/// The verification of one source. An attempt that begins anew forgets what an earlier one has read.
+/// The verification of one source. Each attempt begins the verification again.
 pub struct Verification<'a> {
     snapshot: &'a Snapshot,
     tables: Vec<Table>,
-    /// The tables by their names in small letters, and the indexes by theirs: the numbers of the table, and of the index.
+    /// The numbers of the table and the index of each tree, by its name in lower case.
     places: HashMap<String, (usize, Option<usize>)>,
     state: Mutex<State>,
 }
 
 struct State {
     claims: Arc<Claims>,
-    /// The totals of trees so far, by the names of the trees in small letters.
+    /// The totals of trees so far, by the names of the trees in lower case.
     totals: HashMap<String, Totals>,
 }
 
-/// A tree that is verified.
+/// A tree to verify.
 #[derive(Clone, Copy)]
 pub struct VerifiedTree<'a> {
-    /// The verification of its source.
+    /// The verification of the source.
     pub verification: &'a Verification<'a>,
     /// The table or index.
     pub object: &'a StoredObject,
 }
 
 impl<'a> Verification<'a> {
-    /// The verification of a source with these tables. Without tables only pages and the form of records are verified.
+    /// Creates the verification of a source with these tables. Without tables, only pages and the form of records are verified.
     pub fn new(snapshot: &'a Snapshot, tables: Vec<Table>) -> Verification<'a> {
         let mut places = HashMap::new();
         for (number, table) in tables.iter().enumerate() {
@@ -64,12 +64,12 @@ impl<'a> Verification<'a> {
         Verification { snapshot, tables, places, state: Mutex::new(State::new(snapshot)) }
     }
 
-    /// The source.
+    /// Returns the source.
     pub fn snapshot(&self) -> &'a Snapshot {
         self.snapshot
     }
 
-    /// Forgets what was read.
+    /// Forgets the results of an earlier attempt.
     pub(crate) fn begin(&self) {
         *self.state() = State::new(self.snapshot);
     }
@@ -78,10 +78,10 @@ impl<'a> Verification<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Compares each index that was read with its table, if that was read as well.
+    /// Compares each index that was read with its table, if the table was also read.
     ///
     /// # Errors
-    /// The first index, in the order of the tables, that has other entries than its table demands.
+    /// The first index, in the order of the tables, whose entries differ from the entries that its table demands.
     pub(crate) fn finish(&self) -> Result<()> {
         let state = self.state();
         for table in &self.tables {
@@ -108,7 +108,7 @@ impl<'a> Verification<'a> {
         Ok(())
     }
 
-    /// Reads trees, on that many threads, only to verify them.
+    /// Reads trees on `threads` threads, only to verify them.
     ///
     /// # Errors
     /// The first fault in the order of the trees.
@@ -125,7 +125,7 @@ impl<'a> Verification<'a> {
                 let &(tree, part) = parts.get(number)?;
                 let read = trees[tree].read_part(&scans[tree], part, &mut reader, cancel);
                 if let Err(error) = read {
-                    // Parts before this one may have errors as well: their threads go on until they find them.
+                    // Earlier parts may have errors, too: their threads continue until they find these.
                     next.store(parts.len(), Ordering::Relaxed);
                     return Some((number, error));
                 }
@@ -143,8 +143,8 @@ impl<'a> Verification<'a> {
         first.map_or(Ok(()), |(_, error)| Err(error))
     }
 
-    /// Replaces the error for a page that is used twice by the one that a single thread finds: which of two users is the second depends on
-    /// the threads.
+    /// Replaces the error for a page that is used twice by the error that a single thread finds, as threads find the two users in any
+    /// order.
     pub(crate) fn in_order(error: Error, trees: &[VerifiedTree<'_>], cancel: &Cancel) -> Error {
         if !error.message().ends_with(USED_TWICE) {
             return error;
@@ -154,7 +154,7 @@ impl<'a> Verification<'a> {
     }
 }
 
-/// The verifications of trees, each once.
+/// Returns the verifications of trees, each once.
 pub(crate) fn of_trees<'a>(trees: &[VerifiedTree<'a>]) -> Vec<&'a Verification<'a>> {
     let mut seen = HashSet::new();
     let verifications = trees.iter().map(|tree| tree.verification);
@@ -168,12 +168,12 @@ impl State {
 }
 
 impl<'a> VerifiedTree<'a> {
-    /// The pages of the source that have been read.
+    /// Returns the pages of the source that have been read.
     pub(crate) fn claims(&self) -> Arc<Claims> {
         Arc::clone(&self.verification.state().claims)
     }
 
-    /// Records for a part of the tree.
+    /// Returns the verification of records for a part of the tree.
     pub(crate) fn records(&self) -> Records<'a> {
         let Verification { snapshot, tables, places, .. } = self.verification;
         match places.get(&self.object.name.to_ascii_lowercase()) {
@@ -187,18 +187,18 @@ impl<'a> VerifiedTree<'a> {
         }
     }
 
-    /// Adds the records of a part.
+    /// Adds the verified records of a part.
     pub(crate) fn add(&self, records: Records<'_>) {
         let name = self.object.name.to_ascii_lowercase();
         self.verification.state().totals.entry(name).or_default().add(&records.totals());
     }
 
-    /// The error for a page of the tree.
+    /// Returns the error for a page of the tree.
     pub(crate) fn failed(&self, view: &FileView<'_>, error: ScanError<Error>) -> Error {
         view.failed_in(self.damaged(false), error)
     }
 
-    /// The error for a record of the tree, on a page if that is known.
+    /// Returns the error for a record of the tree, with its page if known.
     #[cold]
     pub(crate) fn wrong(&self, wrong: &Wrong, rowid: i64, page: Option<u32>) -> Error {
         let tree = self.object.describe();
@@ -239,7 +239,7 @@ impl<'a> VerifiedTree<'a> {
     }
 }
 
-/// Looks at the records of a part.
+/// A visitor that verifies the records of a part.
 struct Look<'l, 'a> {
     tree: VerifiedTree<'a>,
     records: Records<'a>,

@@ -1,7 +1,6 @@
-//! `generate`: a database from a schema and a seed, or more rows for an existing one.
+//! `generate`: fills a database from a schema and a seed, or adds rows to an existing database.
 //!
-//! Rows that are added to a table continue its rows: of a table of 1,000 rows that gets 500 more, the same seed makes what it
-//! makes of 1,500.
+//! Added rows continue the rows of a table: 1,000 rows and then 500 more are the same rows as 1,500 rows at once, with the same seed.
 
 use std::path::PathBuf;
 
@@ -24,7 +23,7 @@ use sqluice_generator::{Spec, TableSpec, parents, preview, stated_rows};
 
 use crate::remote;
 
-/// A database to make up.
+/// A database of generated rows.
 ///
 /// ```
 /// use sqluice::generate::Generate;
@@ -39,46 +38,47 @@ use crate::remote;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Generate {
-    /// The database; `None`: build its pages and discard them. Tables of an existing one must be declared the same, and [`IfExists`]
-    /// says how they are handled.
+    /// The database; `None` to build the pages and discard them. Tables of an existing database must be declared the same, and [`IfExists`]
+    /// determines how they are handled.
     pub target: Option<PathBuf>,
-    /// What it declares, and what its columns hold.
+    /// The declarations of the tables, with comments about the values of their columns.
     pub schema: Schema,
-    /// How many rows: of the table of that name, or of each that is not named. Later entries override earlier ones.
+    /// The row counts, each for the named table, or for all tables without an entry of their own. Later entries override earlier entries.
     pub rows: Vec<(Option<String>, u64)>,
-    /// Makes the values differ; the same seed makes the same file.
+    /// The seed of the values. The same seed makes the same file.
     pub seed: u64,
-    /// How much is made, beyond plain numbers of rows.
+    /// The extent of the rows, beyond plain row counts.
     pub extent: Extent,
-    /// How to write.
+    /// The options for writing the database.
     pub write: WriteOptions,
 }
 
-/// How much is made, beyond plain numbers of rows.
+/// The extent of the rows, beyond plain row counts.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Extent {
-    /// Of the table of that name, rows for each row of its parent: the other table that its first FOREIGN KEY names. At least 0.
+    /// The number of rows of the named table for each row of its parent, at least 0. The parent is the other table that its first FOREIGN
+    /// KEY names.
     pub per_parent: Vec<(String, f64)>,
-    /// The share that is made, counted from 1, and the number of shares; `None`: all. The rows of all shares together, in their order, are the
-    /// rows of the whole. A row may refer to one of another share, so FOREIGN KEYs are not checked.
+    /// The share to generate, counted from 1, and the number of shares; `None` for all rows. The rows of all shares in order are the rows
+    /// of the whole. A row may refer to a row of another share, so FOREIGN KEYs are not checked.
     pub share: Option<(u64, u64)>,
-    /// Multiplies the row counts that the comments of the schema state; `None`: they stay as they are.
+    /// The factor for the row counts in the comments of the schema; `None` for 1.
     pub scale: Option<f64>,
 }
 
-/// Rows for each row of the parent, of a table whose row count is not given.
+/// The number of rows for each row of the parent, if the row count of a table is not given.
 const PER_PARENT: f64 = 3.0;
 
-/// A generation whose schema is understood.
+/// A generation with a parsed schema and a plan.
 #[derive(Debug)]
 pub struct PreparedGenerate {
-    /// What is asked for.
+    /// The options of the generation.
     generate: Generate,
     plan: Plan,
     /// The first row of each table, counted from 0.
     first_rows: Vec<u64>,
-    /// Rows of each table that others can refer to.
+    /// The number of rows of each table that other rows can refer to.
     all: Vec<u64>,
     schema: Schema,
     spec: Spec,
@@ -87,23 +87,23 @@ pub struct PreparedGenerate {
 }
 
 setters! { Generate:
-    /// Sets the database; `None`: builds all pages and writes none.
+    /// Sets the database; `None` to build the pages and discard them.
     target(target: impl Into<Option<PathBuf>>) = target.into();
     /// Sets the seed. The same seed makes the same file.
     seed(seed: u64) = seed;
-    /// Sets how much is made, beyond plain numbers of rows.
+    /// Sets the extent of the rows, beyond plain row counts.
     extent(extent: Extent) = extent;
-    /// Sets how the database is written.
+    /// Sets the options for writing the database.
     write(options: WriteOptions) = options;
 }
 
 setters! { Extent:
-    /// Sets, by the name of a table, how many rows it gets for each row of its parent.
+    /// Sets the number of rows for each row of the parent, by the name of the table.
     per_parent(rows: impl IntoIterator<Item = (impl Into<String>, f64)>) =
         rows.into_iter().map(|(table, rows)| (table.into(), rows)).collect();
-    /// Makes one share of the rows: which, counted from 1, and of how many; `None`: all rows.
+    /// Sets the share of the rows, counted from 1, and the number of shares; `None` for all rows.
     share(share: impl Into<Option<(u64, u64)>>) = share.into();
-    /// Multiplies the row counts that the comments of the schema state.
+    /// Sets the factor for the row counts in the comments of the schema.
     scale(scale: impl Into<Option<f64>>) = scale.into();
 }
 
@@ -119,19 +119,19 @@ impl TakesSettings for Generate {
 }
 
 impl Extent {
-    /// All rows.
+    /// Creates the default extent: all rows.
     pub fn new() -> Extent {
         Extent::default()
     }
 }
 
 impl Generate {
-    /// Made-up rows for the tables of `schema`, with seed 0. [`rows`](Generate::rows) says how many.
+    /// Creates a generation for the tables of `schema`, with seed 0. [`rows`](Generate::rows) sets the row count.
     pub fn new(target: impl Into<PathBuf>, schema: Schema) -> Generate {
         Generate::without_target(schema).target(target.into())
     }
 
-    /// Builds all pages and writes none: for benchmarks.
+    /// Creates a generation that builds all pages and discards them, for benchmarks.
     pub fn without_target(schema: Schema) -> Generate {
         Generate {
             target: None,
@@ -157,7 +157,7 @@ impl Generate {
         self
     }
 
-    /// Generates the rows, silently.
+    /// Generates the rows without progress reports.
     ///
     /// # Errors
     /// As [`Generate::prepare`] and [`PreparedGenerate::run`].
@@ -165,7 +165,7 @@ impl Generate {
         self.run_with(&Context::default())
     }
 
-    /// Generates the rows, watched and stopped by `context`.
+    /// Generates the rows. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
     /// As [`Generate::prepare`] and [`PreparedGenerate::run`].
@@ -173,11 +173,11 @@ impl Generate {
         self.prepare(context)?.run(context)
     }
 
-    /// Understands the schema and decides what will be done. Nothing is written.
+    /// Parses the comments of the schema, and plans the run. Writes nothing.
     ///
     /// # Errors
-    /// When a comment is malformed, a table is unknown, the row count of a table is missing, or existing tables are in the way; when a share
-    /// does not exist, or should go into an existing database.
+    /// If a comment is malformed, a table is unknown, the row count of a table is missing, existing tables prevent the run, a share does
+    /// not exist, or a share is to be added to an existing database.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedGenerate> {
         context.cancel.check()?;
         let mut generate = self.for_its_share()?;
@@ -185,11 +185,11 @@ impl Generate {
         generate.understand()
     }
 
-    /// Returns the first rows of each table, at most `rows` each, as queries will return them. Writes nothing. A target behind a URL is
-    /// not looked at, because it would be a new database.
+    /// Returns the first rows of each table, at most `rows` each, as queries will return them. Writes nothing. A target with a URL is not
+    /// examined, because it would be a new database.
     ///
     /// # Errors
-    /// As [`Generate::prepare`]; if a row can't be generated.
+    /// As [`Generate::prepare`], or if a row can't be generated.
     pub fn preview(&self, rows: u64, context: &Context<'_>) -> Result<Vec<Preview>> {
         context.cancel.check()?;
         let mut generate = self.for_its_share()?;
@@ -216,7 +216,7 @@ impl Generate {
         Ok(self.clone().write(write))
     }
 
-    /// Understands the schema, after the target is connected.
+    /// Parses the comments of the schema and plans the run, after the target is connected.
     fn understand(self) -> Result<PreparedGenerate> {
         let extent = &self.extent;
         let target = self.target.as_deref().map(|target| Target::resolve(target, &self.write));
@@ -272,7 +272,7 @@ impl Generate {
         Ok(PreparedGenerate { generate: self, plan, first_rows, all, schema, spec, rows, seed })
     }
 
-    /// The schema of what is written, and how that is done.
+    /// Returns the schema of the written tables, and the plan.
     fn plan(&self, target: Option<&Target>, existing: Option<&TargetSnapshot>) -> Result<(Schema, Plan)> {
         let mut schema = self.schema.clone();
         if let Some(existing) = existing {
@@ -287,7 +287,7 @@ impl Generate {
         Ok((schema, plan))
     }
 
-    /// Chooses how a table is written, now that its rows are known. Returns the number of the first row.
+    /// Chooses the write path of a table, from its row count. Returns the number of the first row.
     fn choose(
         &self,
         (index, declared): (usize, &Table),
@@ -329,7 +329,7 @@ impl Generate {
         }
     }
 
-    /// How many rows a table gets, if it is said.
+    /// Returns the row count of a table, if given.
     fn given_rows(&self, table: &str) -> Option<u64> {
         let named =
             |name: &Option<String>| name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(table));
@@ -337,7 +337,7 @@ impl Generate {
         last(&named).or_else(|| last(&Option::is_none)).map(|(_, rows)| *rows)
     }
 
-    /// The row counts of all tables: those that are not given follow from the parents of the tables.
+    /// Returns the row counts of all tables. A missing row count follows from the parent of the table.
     fn all_rows(&self, extent: &Extent, spec: &Spec, notes: &mut Vec<String>) -> Result<Vec<u64>> {
         let tables = &self.schema.tables;
         let factor = |table: &Table| {
@@ -391,7 +391,7 @@ impl Generate {
         }
         let mut rows: Vec<u64> = rows.into_iter().flatten().collect();
         for (index, table) in spec.tables.iter().enumerate().filter(|(index, _)| given[*index].is_none()) {
-            // At most as many as different rows exist.
+            // The row count is at most the number of different rows.
             if rows[index] > 0
                 && let Some(most) = table.rows_max(self.seed, &rows)?
                 && most < rows[index]
@@ -405,7 +405,7 @@ impl Generate {
         Ok(rows)
     }
 
-    /// The table whose rows a table's rows belong to.
+    /// Returns the parent of a table.
     fn parent(&self, table: &Table) -> Option<usize> {
         let parent = |name: &str| {
             let is = |other: &Table| other.name.eq_ignore_ascii_case(name) && other.name != table.name;
@@ -415,7 +415,7 @@ impl Generate {
     }
 }
 
-/// The first row and the number of rows of a share.
+/// Returns the first row and the number of rows of a share.
 fn share_of(rows: u64, share: Option<(u64, u64)>) -> Result<(u64, u64)> {
     let Some((share, shares)) = share else { return Ok((0, rows)) };
     if share == 0 || share > shares {
@@ -431,12 +431,12 @@ fn share_of(rows: u64, share: Option<(u64, u64)>) -> Result<(u64, u64)> {
 }
 
 impl PreparedGenerate {
-    /// What will be done.
+    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// What each column is filled with.
+    /// Returns the specification of each column's values.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
@@ -447,10 +447,10 @@ impl PreparedGenerate {
         preview::preview(&self.generate.schema, &self.spec, self.seed, &self.all, &self.first_rows, &counts)
     }
 
-    /// Generates the rows, watched and stopped by `context`.
+    /// Generates the rows. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// When the database can't be written: it is absent, or as it was, then.
+    /// If the database can't be written. The database is then absent, or unchanged.
     pub fn run(self, context: &Context<'_>) -> Result<Report> {
         let mut prepared = self;
         attempts::run(
@@ -464,7 +464,7 @@ impl PreparedGenerate {
         )
     }
 
-    /// Does what is planned, unless the database has another schema by now.
+    /// Executes the plan, unless the schema of the database has changed.
     fn attempt(&self, context: &Context<'_>) -> Result<Report> {
         context.progress.phase("generate", Some(Amount { rows: self.rows.iter().sum(), bytes: 0 }));
         let rows = self.first_rows.iter().zip(&self.rows);
@@ -478,7 +478,7 @@ impl PreparedGenerate {
     }
 }
 
-/// Adds to an error about two rows with the same key which they are.
+/// Adds the numbers of the rows to an error about two rows with the same key.
 fn with_rows(mut error: Error) -> Error {
     let Some(duplicate) = error.take_duplicate() else { return error };
     error
@@ -486,7 +486,7 @@ fn with_rows(mut error: Error) -> Error {
         .hint("for unique keys, row(), permutation(a, b) and distinct(x) never repeat a value")
 }
 
-/// The error for a table that the schema does not have, at the first that it has.
+/// Returns the error for a table that the schema does not have, at the place of its first table.
 fn unknown_table(schema: &Schema, name: &str) -> Error {
     let names: Vec<&str> = schema.tables.iter().map(|table| table.name.as_str()).collect();
     Error::usage(format!("the schema has no table {name}, only: {}", names.join(", ")))

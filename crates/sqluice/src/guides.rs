@@ -1,4 +1,4 @@
-//! The Rust blocks of README and documentation site, compiled and run by `cargo test --doc`.
+//! The Rust examples of README and documentation site, which `cargo test --doc` compiles and runs.
 
 #[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md"))]
 struct Readme;

@@ -1,4 +1,4 @@
-//! `index`: indexes for tables of an existing database, made by our own sort and page writer.
+//! `index`: creates indexes on tables of an existing database, with the sorter and page writer of this crate.
 //!
 //! ```no_run
 //! use sqluice::index::Index;
@@ -9,7 +9,8 @@
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
 //!
-//! All statements of a call are one transaction: all indexes are made, or none. Meanwhile others can read the database as it was.
+//! All statements of a call are one transaction: all indexes are created, or none. Meanwhile, other processes can read the old state of the
+//! database.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ use sqluice_engine::plan::Memory;
 use sqluice_engine::report::{IndexReport, PhaseReport};
 use sqluice_engine::trees::Settings;
 
-/// Indexes to make.
+/// Indexes to create.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Index {
@@ -41,29 +42,29 @@ pub struct Index {
     pub target: PathBuf,
     /// CREATE INDEX statements, one or more in each text.
     pub statements: Vec<String>,
-    /// How long to wait for others who have locked the database.
+    /// The time to wait for locks of other processes.
     pub busy_timeout: Duration,
-    /// Threads, memory and temporary space; what concerns new files alone is not looked at.
+    /// The options for threads, memory and temporary space. Options for new files are ignored.
     pub write: WriteOptions,
 }
 
-/// What will be done.
+/// The plan of an index run.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct IndexPlan {
     /// The database.
     pub target: PathBuf,
-    /// Its journal mode, which stays.
+    /// The journal mode of the database, which does not change.
     pub journal_mode: String,
-    /// Bytes of a page.
+    /// The page size in bytes.
     pub page_bytes: usize,
-    /// Worker threads.
+    /// The number of worker threads.
     pub threads: usize,
-    /// Bytes of buffers that the run takes, besides the largest single row.
+    /// The bytes of buffers that the run takes, without the largest single row.
     pub buffer_bytes: u64,
-    /// What happens to each index.
+    /// The plan for each index.
     pub indexes: Vec<PlannedIndex>,
-    /// Indexes that exist, and whose statements say IF NOT EXISTS.
+    /// The existing indexes whose statements have IF NOT EXISTS.
     pub existing: Vec<String>,
 }
 
@@ -80,7 +81,7 @@ impl PreparedIndex {
         &self.plan
     }
 
-    /// Makes the indexes in the database as it is by now, watched and stopped by `context`.
+    /// Creates the indexes in the present state of the database. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
     /// As [`Index::run_with`].
@@ -89,57 +90,57 @@ impl PreparedIndex {
     }
 }
 
-/// What will be done with an index.
+/// The plan for an index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PlannedIndex {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The table that it is on.
+    /// The table of the index.
     pub table: String,
-    /// How its entries are written.
+    /// The write path of the entries.
     pub write_path: WritePath,
-    /// Why they are written that way.
+    /// The reason for the write path.
     pub why: String,
     /// The statement.
     pub sql: String,
 }
 
-/// What an index run did.
+/// The report of an index run.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Report {
     /// The database.
     pub target: PathBuf,
-    /// Its journal mode before.
+    /// The journal mode before the run.
     pub journal_mode_before: String,
-    /// Its journal mode after: the same.
+    /// The journal mode after the run, which is the same.
     pub journal_mode_after: String,
-    /// Pages of the database before.
+    /// The number of pages of the database before the run.
     pub pages_before: u32,
-    /// Pages of the database now.
+    /// The number of pages of the database after the run.
     pub pages: u32,
-    /// Bytes of a page.
+    /// The page size in bytes.
     pub page_bytes: usize,
-    /// Worker threads.
+    /// The number of worker threads.
     pub threads: usize,
-    /// Seconds that it took.
+    /// The duration of the run in seconds.
     pub seconds: f64,
-    /// What the time went into, in order.
+    /// The time of each phase, in order.
     pub phases: Vec<PhaseReport>,
-    /// The indexes that were made, in the order of their statements.
+    /// The created indexes, in the order of their statements.
     pub indexes: Vec<IndexReport>,
-    /// Indexes that existed before, and whose statements say IF NOT EXISTS.
+    /// The indexes that existed before, and whose statements have IF NOT EXISTS.
     pub existing: Vec<String>,
 }
 
-/// How long to wait for a lock by default.
+/// The default time to wait for a lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 setters! { Index:
-    /// Sets how long to wait for others who have locked the database.
+    /// Sets the time to wait for locks of other processes.
     busy_timeout(timeout: Duration) = timeout;
-    /// Sets threads, memory and temporary space.
+    /// Sets the options for threads, memory and temporary space.
     write(options: WriteOptions) = options;
 }
 
@@ -154,7 +155,7 @@ impl TakesSettings for Index {
 }
 
 impl Index {
-    /// Makes what `statements` say in the database at `target`.
+    /// Creates a run of the CREATE INDEX `statements` in the database at `target`.
     pub fn new(target: impl Into<PathBuf>, statements: impl IntoIterator<Item = impl Into<String>>) -> Index {
         Index {
             target: target.into(),
@@ -164,7 +165,7 @@ impl Index {
         }
     }
 
-    /// Looks at the database and plans its indexes. Nothing is written.
+    /// Examines the database and plans the indexes. Writes nothing.
     ///
     /// # Errors
     /// As [`Index::run_with`], except for errors that only the run finds.
@@ -182,7 +183,7 @@ impl Index {
         Ok(self.plan_of(&existing, memory, &declared, &made_before))
     }
 
-    /// Makes the indexes, silently.
+    /// Creates the indexes without progress reports.
     ///
     /// # Errors
     /// As [`Index::run_with`].
@@ -190,11 +191,11 @@ impl Index {
         self.run_with(&Context::default())
     }
 
-    /// Makes the indexes, watched and stopped by `context`.
+    /// Creates the indexes. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// When a statement is no CREATE INDEX or not understood, a name is taken, rows share a key that is to be unique, the database is
-    /// in use, damaged, or can't be written. It is as it was, then.
+    /// If a statement is no CREATE INDEX or malformed, a name is taken, rows share a key of a unique index, or the database is in use,
+    /// damaged, or can't be written. The database is then unchanged.
     pub fn run_with(&self, context: &Context<'_>) -> Result<Report> {
         let started = Instant::now();
         let mut opened = self.open()?;
@@ -217,7 +218,7 @@ impl Index {
             IndexReport::new(&declared.statement.name, declared.write_path(), made.unwrap_or_default())
         });
         let indexes = indexes.collect();
-        // Nothing to commit is nothing to wait for.
+        // Without new indexes, there is no transaction to commit.
         if declared.is_empty() {
             drop(transaction);
         } else {
@@ -305,7 +306,7 @@ struct Opened {
     statements: Vec<Statement>,
 }
 
-/// What the statements declare, as the database is now. `obstacle` says why SQLite must make all indexes.
+/// Returns the indexes that the statements declare in the present schema. `obstacle` is a reason why SQLite must make all indexes.
 fn look<'s>(
     existing: &Existing,
     schema: &'s Schema,
@@ -327,7 +328,7 @@ fn names(statements: &[Statement]) -> Vec<String> {
     statements.iter().map(|statement| statement.name.clone()).collect()
 }
 
-/// As `--dry-run` prints it.
+/// Formats the plan as `--dry-run` prints it.
 impl fmt::Display for IndexPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let IndexPlan {

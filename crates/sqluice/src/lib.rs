@@ -22,8 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Write structs, one row for each. The fields are the columns; [`write::WriteRows`] has keys, indexes and what to do with an existing
-//! table:
+//! Write structs, one row for each. The fields are the columns; [`write::WriteRows`] has options for keys, indexes and existing tables:
 //!
 //! ```
 //! # #[cfg(feature = "serde")] {
@@ -93,7 +92,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Generate test data. Comments in the schema say what the values are like; the same seed makes the same file:
+//! Generate test data. Comments in the schema describe the values; the same seed makes the same file:
 //!
 //! ```
 //! use sqluice::generate::Generate;
@@ -145,7 +144,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Merge databases into one. Tables that are declared alike become one table:
+//! Merge databases into one. Tables with the same declaration become one table:
 //!
 //! ```
 //! use sqluice::merge::Merge;
@@ -182,13 +181,13 @@
 //!
 //! # Verbs
 //!
-//! Each verb is a type ([`load::Load`], [`generate::Generate`], [`copy::Copy`], [`check::Check`], ...), and all of them are used in one way:
+//! Each verb is a type ([`load::Load`], [`generate::Generate`], [`copy::Copy`], [`check::Check`], ...), and all of them are used in the
+//! same way:
 //!
-//! - `Verb::new(...)`, methods that set options, and `run()`: runs silently, and returns a report
-//! - `run_with(&context)`: the same, with a [`Context`](progress::Context) that has a [`Progress`](progress::Progress) to watch the run and a
+//! - `Verb::new(...)`, methods that set options, and `run()`, which returns a report
+//! - `run_with(&context)` runs with a [`Context`](progress::Context): a [`Progress`](progress::Progress) to watch the run and a
 //!   [`Cancel`](progress::Cancel) to stop it
-//! - `prepare(&context)`, for verbs that have a plan: looks at what exists, and writes nothing. The prepared verb has `plan()` and
-//!   `run(&context)`; each call is watched and stopped by the context that it is given
+//! - `prepare(&context)`, for verbs with a plan, examines the inputs and writes nothing. The prepared verb has `plan()` and `run(&context)`
 //!
 //! ```
 //! use sqluice::copy::Copy;
@@ -227,36 +226,35 @@
 //! - `tpch`: the module [`tpch`], the database of the TPC-H benchmark
 //! - `blob-store`: the module [`blob_store`], blobs by key
 //! - `entity-store`: the module [`entity_store`], typed objects
-//! - `archive`: the module [`archive`], a folder as a database and back; includes `blob-store`
+//! - `archive`: the module [`archive`], which packs a folder into a database and unpacks it; includes `blob-store`
 //! - `cloud`: URLs (`s3://`, `gs://`, `az://`, `https://`) in the place of paths; see [`remote`]. Off by default
 //! - `export`: the module [`export`], tables and queries as files; with `parquet`, these may be Parquet and Arrow files; in [`copy`],
-//!   what Datasette and D1 take
+//!   copies for Datasette and D1
 //!
 //! # Existing databases
 //!
-//! New tables, rows behind the last one and indexes are written as pages into an existing database, too, with any build of SQLite: no
-//! compile-time option and no environment variable is needed. [`Plan`](plan::Plan) and [`Report`](report::Report) say for each table which
-//! [`WritePath`](options::WritePath) was chosen, and why.
+//! New tables, rows after the last row, and indexes are written as pages into an existing database, too, with any build of SQLite: no
+//! compile-time option or environment variable is needed. [`Plan`](plan::Plan) and [`Report`](report::Report) have the
+//! [`WritePath`](options::WritePath) of each table, and the reason.
 //!
-//! One kind of database is different in a build without `SQLITE_ENABLE_DBPAGE_VTAB`: one in WAL mode whose log has pages. [`mod@copy`],
-//! [`check`], [`merge`] and [`export`] read such pages through the virtual table `sqlite_dbpage`, and without it ask for a checkpoint
-//! (`PRAGMA wal_checkpoint(TRUNCATE)`) first. Set `LIBSQLITE3_FLAGS="-DSQLITE_ENABLE_DBPAGE_VTAB"` in the environment of the build, or in
-//! `[env]` of a `.cargo/config.toml`, to include it.
+//! A database in WAL mode whose WAL has pages needs a build with `SQLITE_ENABLE_DBPAGE_VTAB`: [`mod@copy`], [`check`], [`merge`] and
+//! [`export`] read these pages through the virtual table `sqlite_dbpage`, and without it ask for a checkpoint (`PRAGMA
+//! wal_checkpoint(TRUNCATE)`) first. To include the virtual table, set `LIBSQLITE3_FLAGS="-DSQLITE_ENABLE_DBPAGE_VTAB"` in the environment
+//! of the build, or in `[env]` of a `.cargo/config.toml`.
 //!
 //! # Modules
 //!
-//! From the bottom up; each uses only those above it in this list:
+//! The modules, from the bottom up. Each module uses only modules above it in this list:
 //!
-//! * [`remote`]: URLs in the place of paths; `personal`: whether a column looks personal; `references`: which columns refer to keys
-//!   without saying so
-//! * [`load`]: files of rows into a database; [`write`](mod@write): rows of the caller's own
+//! * [`remote`]: URLs in the place of paths; `personal`: detection of personal columns; `references`: detection of undeclared references
+//! * [`load`]: loads files into a database; [`write`](mod@write): writes rows of the caller
 //! * [`generate`], [`tpch`]: test data
-//! * [`profile`]: what a database is like, as a schema that the generator reads
-//! * [`index`]: indexes of an existing database; [`check`]: whether a file is sound
-//! * [`copy`]: a database, or some of its tables, as a new file without free pages
-//! * [`merge`]: several databases as one
-//! * [`archive`]: a folder as a database, and back
-//! * [`export`]: tables and queries as files; `read`: as Arrow record batches
+//! * [`profile`]: describes the data of a database as a schema for the generator
+//! * [`index`]: creates indexes in an existing database; [`check`]: verifies a database
+//! * [`copy`]: copies a database, or some of its tables, to a new file without free pages
+//! * [`merge`]: merges several databases into one
+//! * [`archive`]: packs a folder into a database, and unpacks it
+//! * [`export`]: writes tables and queries to files; `read`: returns them as Arrow record batches
 //! * `guides`: the Rust examples of README and documentation site, as tests
 //!
 //! The modules [`error`], [`options`], [`plan`], [`progress`], [`report`], [`schema`] and [`source`] have the types that all of them share.
@@ -301,7 +299,7 @@ pub mod remote;
 pub mod tpch;
 pub mod write;
 
-/// Sources of rows: what a source is, and the sources that read files.
+/// Sources of rows: the trait, and the sources that read files.
 pub mod source {
     pub use sqluice_core::source::*;
     #[cfg(feature = "arrow")]
@@ -314,7 +312,7 @@ pub mod source {
     pub use sqluice_sources::{csv, json};
 }
 
-/// The version of the SQLite that is built in.
+/// Returns the version of the built-in SQLite.
 pub fn sqlite_version() -> &'static str {
     rusqlite::version()
 }

@@ -1,4 +1,4 @@
-//! `read`: a table, a view or a query as Arrow record batches, made on all cores while they are taken.
+//! `read`: returns a table, a view or a query as Arrow record batches, which are built on all cores while they are taken.
 //!
 //! ```no_run
 //! use sqluice::progress::Context;
@@ -12,7 +12,7 @@
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
 //!
-//! Several processes read a table together, each one part of its pages, as long as nothing is committed to it:
+//! Several processes can read a table together, each a part of its pages, if no process commits to the database meanwhile:
 //!
 //! ```no_run
 //! # use sqluice::progress::Context;
@@ -22,8 +22,8 @@
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
 //!
-//! Invariant: all batches are of one committed state. Memory is that of a few batches a thread, for any number of rows; while no one
-//! takes batches, none are made.
+//! Invariant: all batches have one committed state. The memory is that of a few batches per thread, for any number of rows. No batches are
+//! built while none are taken.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -47,38 +47,38 @@ use crate::export::given_mixed;
 use crate::export::typed::{BATCH_BYTES, Typed, ValueOptions};
 use crate::remote;
 
-/// What is read.
+/// The object to read.
 #[derive(Clone, Debug)]
 enum What {
     Table(String),
     Query(String),
 }
 
-/// A table, a view or a query to read; see the module's description.
+/// A table, a view or a query to read.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Read {
     /// The database.
     pub source: PathBuf,
     what: What,
-    /// The columns, in their order; `None`: all.
+    /// The columns, in order; `None` for all.
     pub columns: Option<Vec<String>>,
-    /// A condition in SQL.
+    /// A condition in SQL for the rows.
     pub filter: Option<String>,
-    /// The number of rows at most.
+    /// The largest number of rows.
     pub limit: Option<u64>,
-    /// One part of the pages of a table: its number, counted from 0, and how many parts the table is cut into. Together they are the
-    /// rows of the table, one part after another.
+    /// The number of the part of a table's pages to read, counted from 0, and the number of parts. The rows of all parts in order are the
+    /// rows of the table.
     pub part: Option<(u32, u32)>,
-    /// What [`Read::find_basis`] has returned: the state that the database must have, and the types of the columns.
+    /// The result of [`Read::find_basis`]: the required state of the database, and the types of the columns.
     pub basis: Option<String>,
-    /// What happens to values of another kind than their column has.
+    /// The treatment of values whose kind differs from the kind of their column.
     pub mixed: Mixed,
-    /// Text of columns declared DATE, DATETIME or TIMESTAMP becomes dates and timestamps.
+    /// `true` if text in columns declared DATE, DATETIME or TIMESTAMP becomes dates and timestamps.
     pub dates: bool,
-    /// Threads; `None`: one a core.
+    /// The number of threads; `None` for one per core.
     pub threads: Option<usize>,
-    /// How the database is read.
+    /// The options for reading the database.
     pub read: ReadOptions,
 }
 
@@ -102,23 +102,23 @@ setters! { Read:
     columns(columns: impl Into<Option<Vec<String>>>) = columns.into();
     /// Sets a condition in SQL for the rows of a table.
     filter(filter: impl Into<Option<String>>) = filter.into();
-    /// Sets the number of rows at most.
+    /// Sets the largest number of rows.
     limit(limit: impl Into<Option<u64>>) = limit.into();
-    /// Sets the part of the table that is read.
+    /// Sets the part of the table to read.
     part(part: impl Into<Option<(u32, u32)>>) = part.into();
-    /// Sets the state that the database must have, and the types of the columns, as [`Read::find_basis`] has returned them.
+    /// Sets the required state of the database and the types of the columns, as returned by [`Read::find_basis`].
     basis(basis: impl Into<Option<String>>) = basis.into();
-    /// Sets what happens to values of another kind than their column has.
+    /// Sets the treatment of values whose kind differs from the kind of their column.
     mixed(mixed: Mixed) = mixed;
-    /// Makes dates and timestamps of text in columns that are declared so.
+    /// Converts text in columns declared DATE, DATETIME or TIMESTAMP to dates and timestamps.
     dates(dates: bool) = dates;
-    /// Sets the number of threads; `None`: one for each core.
+    /// Sets the number of threads; `None` for one per core.
     threads(threads: impl Into<Option<usize>>) = threads.into();
-    /// Sets how the database is read.
+    /// Sets the options for reading the database.
     read(read: ReadOptions) = read;
 }
 
-/// The record batches of what is read, in order.
+/// The record batches of a read, in order.
 pub struct RecordBatches {
     schema: SchemaRef,
     pieces: InOrder<ArrowEncoder>,
@@ -126,12 +126,12 @@ pub struct RecordBatches {
 }
 
 impl Read {
-    /// Reads a table, a view or a virtual table.
+    /// Creates a read of a table, a view or a virtual table.
     pub fn table(source: impl Into<PathBuf>, table: impl Into<String>) -> Read {
         Read::of(source.into(), What::Table(table.into()))
     }
 
-    /// Reads what a query returns.
+    /// Creates a read of the rows of a query.
     pub fn query(source: impl Into<PathBuf>, sql: impl Into<String>) -> Read {
         Read::of(source.into(), What::Query(sql.into()))
     }
@@ -152,7 +152,7 @@ impl Read {
         }
     }
 
-    /// Finds the rows without reading them, and the types of the columns as far as they are given.
+    /// Opens the rows without reading them. Returns also the types of the columns, if the basis has them.
     fn rows(&self, context: &Context<'_>) -> Result<(Rows, Arc<Snapshot>, Option<Vec<ColumnType>>)> {
         if self.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
@@ -193,8 +193,8 @@ impl Read {
         }
     }
 
-    /// The committed state of the database, and the types of the columns, as text for [`Read::basis`]. Readings that have it fail once
-    /// something was committed, and share the types, also of columns whose declaration leaves them open.
+    /// Returns the committed state of the database and the types of the columns, as text for [`Read::basis`]. Reads with this basis fail
+    /// after a commit to the database, and share the types of all columns, even if their declarations leave the types open.
     ///
     /// # Errors
     /// As [`Read::check`].
@@ -209,15 +209,16 @@ impl Read {
         Ok(format!("{} {}", snapshot.state()?, words.join(" ")))
     }
 
-    /// Says whether it can be read, without reading rows.
+    /// Checks that the object can be read, without reading rows.
     ///
     /// # Errors
-    /// When the database can't be read, or has no such table or column; when SQLite does not accept the query.
+    /// If the database can't be read, has no such table or column, or SQLite does not accept the query.
     pub fn check(&self, context: &Context<'_>) -> Result<()> {
         self.rows(&context.child()).map(drop)
     }
 
-    /// Begins to read. The database stays in its state until the batches are dropped. The cancel of `context` also ends the reading of batches.
+    /// Begins to read. The read transaction lasts until the batches are dropped. The cancel flag of `context` also ends later reads of
+    /// batches.
     ///
     /// # Errors
     /// As [`Read::check`].
@@ -230,7 +231,7 @@ impl Read {
         Ok(RecordBatches { schema, pieces, ready: VecDeque::new() })
     }
 
-    /// The rows with the types of their columns, which are found where they are not given.
+    /// Returns the rows with the types of their columns. Missing types are inferred.
     fn typed(&self, rows: &Rows, types: Option<Vec<ColumnType>>, cancel: &Cancel) -> Result<Typed> {
         let names: Vec<String> = rows.columns().iter().map(|column| column.name.clone()).collect();
         let nulled = Arc::new(Nulled::new(names.len()));
@@ -241,7 +242,7 @@ impl Read {
         }
     }
 
-    /// The number of threads.
+    /// Returns the number of threads.
     fn cores(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         self.threads.unwrap_or_else(cores)
@@ -249,7 +250,7 @@ impl Read {
 }
 
 impl RecordBatches {
-    /// The columns.
+    /// Returns the schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }

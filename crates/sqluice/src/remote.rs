@@ -1,9 +1,9 @@
-//! URLs in the place of paths: which file, object or database is meant.
+//! URLs in the place of paths: resolves the file, object or database that a URL means.
 //!
 //! ```text
 //!  s3://bucket/*.parquet  ──> expand ──> input: ranges and streams        files of a load
 //!  s3://bucket/x.db       ──> fetch: a temporary file ──> snapshot        databases that are read
-//!  s3://bucket/new.db     ──> connect: pages are uploaded as they are made
+//!  s3://bucket/new.db     ──> connect: pages are uploaded as they are built
 //! ```
 //!
 //! Without the feature `cloud`, a URL is an error.
@@ -24,15 +24,16 @@ use sqluice_engine::options::WriteOptions;
 use sqluice_reader::Snapshot;
 use sqluice_reader::snapshot::ReadOptions;
 
-/// Returns true if `target` is a URL to which `options` are not connected yet.
+/// Returns `true` if `target` is a URL to which `options` are not connected yet.
 pub(crate) fn is_unconnected(target: Option<&Path>, options: &WriteOptions) -> bool {
     options.destination.is_none() && target.is_some_and(remote::is_url)
 }
 
-/// Connects `options` to the object that `target` means, if it is a URL: the database is made there. Does nothing when that is done already.
+/// Connects `options` to the object at `target` if it is a URL, so that the database is written there. Does nothing if `options` are
+/// already connected.
 ///
 /// # Errors
-/// When the store can't be reached, or `target` is a URL and the feature `cloud` is off.
+/// If the store can't be reached, or `target` is a URL and the feature `cloud` is off.
 pub(crate) fn connect(target: Option<&Path>, options: &mut WriteOptions, cancel: &Cancel) -> Result<()> {
     match target {
         Some(target) if is_unconnected(Some(target), options) => {
@@ -43,7 +44,7 @@ pub(crate) fn connect(target: Option<&Path>, options: &mut WriteOptions, cancel:
     }
 }
 
-/// The files and objects that patterns mean, within the default limits of requests.
+/// Returns the files and objects that match patterns, within the default limits of requests.
 ///
 /// # Errors
 /// As [`expand_within`].
@@ -52,10 +53,10 @@ pub fn expand<P: AsRef<Path>>(patterns: &[P], cancel: &Cancel) -> Result<Vec<Pat
     expand_within(patterns, &RequestLimits::default(), cancel)
 }
 
-/// The files and objects that patterns mean, in the order of the patterns, those of one pattern by name.
+/// Returns the files and objects that match patterns, in the order of the patterns; the matches of a pattern are ordered by name.
 ///
 /// # Errors
-/// When a pattern is malformed or means nothing, or a bucket can't be listed.
+/// If a pattern is malformed or matches nothing, or a bucket can't be listed.
 #[cfg(feature = "load")]
 pub fn expand_within<P: AsRef<Path>>(
     patterns: &[P],
@@ -65,7 +66,7 @@ pub fn expand_within<P: AsRef<Path>>(
     if !patterns.iter().any(|pattern| remote::is_url(pattern.as_ref())) {
         return sqluice_sources::input::expand(patterns);
     }
-    // Together, for what is named twice.
+    // All patterns are expanded together, to find files that are named twice.
     let mut expanded = Vec::new();
     for pattern in patterns.iter().map(P::as_ref) {
         match remote::is_url(pattern) {
@@ -77,7 +78,7 @@ pub fn expand_within<P: AsRef<Path>>(
     Ok(expanded)
 }
 
-/// The file behind a URL; `None`: a path.
+/// Returns the remote file of a URL, or `None` for a path.
 #[cfg(feature = "load")]
 pub(crate) fn file(
     path: &Path,
@@ -87,7 +88,7 @@ pub(crate) fn file(
     if remote::is_url(path) { cloud::file(path, limits, cancel).map(Some) } else { Ok(None) }
 }
 
-/// Refuses a URL where only a file of this machine will do: `what` is what would be done with it.
+/// Refuses a URL in place of a local file. `what` is the operation on the file.
 pub(crate) fn refuse_url(path: &Path, what: &str) -> Result<()> {
     if !remote::is_url(path) {
         return Ok(());
@@ -100,7 +101,7 @@ pub(crate) fn refuse_url(path: &Path, what: &str) -> Result<()> {
     .hint("copy the database to a file first, and name that file"))
 }
 
-/// Begins to read a database. One behind a URL is fetched to a temporary file in `folder` first.
+/// Begins to read a database. A database at a URL is first downloaded to a temporary file in `folder`.
 pub(crate) fn snapshot(
     name: &Path,
     folder: &Path,
@@ -129,7 +130,7 @@ mod cloud {
     use sqluice_reader::snapshot::ReadOptions;
     use sqluice_remote::{Object, Upload, UploadOptions};
 
-    /// Bytes that are written at once.
+    /// The number of bytes written at once.
     const BLOCK_BYTES: usize = 1 << 20;
 
     pub(super) fn destination(
@@ -177,7 +178,7 @@ mod cloud {
         Snapshot::begin_fetched(&name, &path, Box::new(file), options, &context.cancel)
     }
 
-    /// A name in a store, for a database.
+    /// An object in a store, as the destination of a database.
     #[derive(Debug)]
     struct InStore(sqluice_remote::Destination);
 
@@ -212,7 +213,7 @@ mod cloud {
         }
     }
 
-    /// Pages on the way to a store.
+    /// An output that uploads pages to a store.
     #[derive(Debug)]
     struct Uploading(Upload);
 
@@ -235,7 +236,7 @@ mod cloud {
     }
 }
 
-/// What is said of URLs where they are not supported.
+/// The errors for URLs in a build without support for them.
 #[cfg(not(feature = "cloud"))]
 mod cloud {
     use std::path::Path;

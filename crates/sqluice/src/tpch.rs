@@ -1,7 +1,7 @@
-//! `tpch`: the database of the TPC-H benchmark at any scale, with its keys.
+//! `tpch`: generates the database of the TPC-H benchmark at any scale, with its keys.
 //!
-//! Its rows are those of every other generator of TPC-H; [`schema`] says how they are stored. Every FOREIGN KEY of it points to a
-//! row by how the rows are made, so they are only checked if [`WriteOptions::foreign_keys`] asks for it.
+//! The rows are the same as those of other TPC-H generators; [`schema`] declares the tables. By construction, every FOREIGN KEY refers to a
+//! row, so foreign keys are only checked if [`WriteOptions::foreign_keys`] requests it.
 //!
 //! ```no_run
 //! use sqluice::tpch::Tpch;
@@ -35,15 +35,16 @@ pub use sqluice_sources::tpch::schema;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Tpch {
-    /// The database; `None`: build its pages and discard them. An existing one gets the tables, if it has none of their names.
+    /// The database; `None` to build the pages and discard them. The tables are added to an existing database, if it has no tables of these
+    /// names.
     pub target: Option<PathBuf>,
-    /// How large: 1 is 8.7 million rows and about 1.3 GB. Above 0, at most 100,000.
+    /// The scale factor, above 0 and at most 100,000. Scale 1 is 8.7 million rows and about 1.3 GB.
     pub scale: f64,
-    /// How to write. 300 MiB of text are needed besides the memory.
+    /// The options for writing the database. The texts of the generator take 300 MiB in addition to the memory budget.
     pub write: WriteOptions,
 }
 
-/// TPC-H, and how it will be written.
+/// A TPC-H database with its plan.
 #[derive(Debug)]
 pub struct PreparedTpch {
     tpch: Tpch,
@@ -52,16 +53,16 @@ pub struct PreparedTpch {
 }
 
 setters! { Tpch:
-    /// Sets the database; `None`: builds all pages and writes none.
+    /// Sets the database; `None` to build the pages and discard them.
     target(target: impl Into<Option<PathBuf>>) = target.into();
-    /// Sets how the database is written.
+    /// Sets the options for writing the database.
     write(options: WriteOptions) = options;
 }
 
 impl TakesSettings for Tpch {
     fn set(&mut self, setting: Setting, value: &Value) -> Result<bool> {
         match setting {
-            // The rows of the benchmark depend on the scale alone.
+            // The rows of the benchmark depend only on the scale, so a seed is ignored.
             Setting::Seed => Ok(true),
             _ => self.write.set(setting, value),
         }
@@ -69,17 +70,17 @@ impl TakesSettings for Tpch {
 }
 
 impl Tpch {
-    /// TPC-H at that scale, in the database `target`.
+    /// Creates a TPC-H database of this scale at `target`.
     pub fn new(target: impl Into<PathBuf>, scale: f64) -> Tpch {
         Tpch::without_target(scale).target(target.into())
     }
 
-    /// Builds all pages and writes none: for benchmarks.
+    /// Creates a TPC-H database whose pages are built and discarded, for benchmarks.
     pub fn without_target(scale: f64) -> Tpch {
         Tpch { target: None, scale, write: WriteOptions::default() }
     }
 
-    /// Generates the tables, silently.
+    /// Generates the tables without progress reports.
     ///
     /// # Errors
     /// As [`Tpch::prepare`] and [`PreparedTpch::run`].
@@ -87,7 +88,7 @@ impl Tpch {
         self.run_with(&Context::default())
     }
 
-    /// Generates the tables, watched and stopped by `context`.
+    /// Generates the tables. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
     /// As [`Tpch::prepare`] and [`PreparedTpch::run`].
@@ -95,10 +96,10 @@ impl Tpch {
         self.prepare(context)?.run(context)
     }
 
-    /// Decides what will be done. Nothing is written.
+    /// Plans the run. Writes nothing.
     ///
     /// # Errors
-    /// When the scale is out of range, or existing tables are in the way.
+    /// If the scale is out of range, or existing tables prevent the run.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedTpch> {
         context.cancel.check()?;
         let mut tpch = self.clone();
@@ -128,15 +129,15 @@ impl Tpch {
 }
 
 impl PreparedTpch {
-    /// What will be done.
+    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Generates the tables, watched and stopped by `context`.
+    /// Generates the tables. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// When the database can't be written: it is as it was, then.
+    /// If the database can't be written. The database is then unchanged.
     pub fn run(self, context: &Context<'_>) -> Result<Report> {
         let mut prepared = self;
         attempts::run(
@@ -150,7 +151,7 @@ impl PreparedTpch {
         )
     }
 
-    /// Does what is planned, unless the database has another schema by now.
+    /// Executes the plan, unless the schema of the database has changed.
     fn attempt(&self, context: &Context<'_>) -> Result<Report> {
         let tables = TpchTable::all(self.tpch.scale)?;
         let rows = tables.iter().map(TpchTable::rows_about).sum();

@@ -43,7 +43,7 @@ pub(crate) struct Copy {
     pub(crate) flags: Flags<settings::Copy>,
 }
 
-/// All examples, and the functions that masks have besides.
+/// Returns the help text with all examples, and the additional functions of masks.
 fn long_help() -> String {
     let mut help = "Examples:
   A backup:

@@ -25,7 +25,7 @@ pub(crate) struct Generate {
     pub(crate) flags: Flags<settings::Generate>,
 }
 
-/// Examples and presets.
+/// The help text with examples and presets.
 static EXAMPLES_AND_PRESETS: LazyLock<String> = LazyLock::new(|| {
     let examples = "Examples:
   sqluice generate shop.db --preset shop --rows 1M
@@ -40,7 +40,7 @@ fn presets() -> String {
     format!("Presets:\n{}", presets.chain([tpch]).collect::<Vec<_>>().join("\n"))
 }
 
-/// All examples, presets, and the functions that a schema may use.
+/// Returns the help text with all examples, presets, and the functions of the generator.
 fn long_help() -> String {
     let mut help = "Examples:
   sqluice generate big.db --preset user --rows 1e9

@@ -1,11 +1,11 @@
-//! Help: what `sqluice` prints by itself, its commands by task, and the style of all help.
+//! Help: the output of `sqluice` without arguments, the commands by task, and the style of all help.
 
 use clap::builder::styling::{AnsiColor, Style, Styles};
 use clap::{Command, CommandFactory};
 
 use super::Args;
 
-/// What `sqluice` prints without arguments.
+/// The output of `sqluice` without arguments.
 pub(crate) const WELCOME: &str = "\
 sqluice fills SQLite databases at the speed of the disk.
 
@@ -39,7 +39,7 @@ const STYLES: Styles = Styles::styled()
     .valid(AnsiColor::Green.on_default())
     .invalid(AnsiColor::Yellow.on_default());
 
-/// The command with its help.
+/// Returns the command with its help.
 pub(crate) fn command() -> Command {
     let command = Args::command();
     let tasks = tasks(&command);
@@ -49,7 +49,7 @@ pub(crate) fn command() -> Command {
     command.styles(STYLES).help_template(template).mut_subcommands(with_styled_headings)
 }
 
-/// The commands, each with what it does, below the headings of their tasks.
+/// Returns the commands with their descriptions, below the headings of their tasks.
 fn tasks(command: &Command) -> String {
     let about = |name: &str| match command.find_subcommand(name).and_then(Command::get_about) {
         Some(about) => about.to_string(),
@@ -64,7 +64,7 @@ fn tasks(command: &Command) -> String {
     tasks.collect()
 }
 
-/// A command whose `Examples:` and the like look as the other headings do.
+/// Styles `Examples:` and similar lines of a command like its other headings.
 fn with_styled_headings(mut verb: Command) -> Command {
     if let Some(help) = verb.get_after_help().map(ToString::to_string) {
         verb = verb.after_help(styled(&help));
@@ -75,7 +75,7 @@ fn with_styled_headings(mut verb: Command) -> Command {
     verb
 }
 
-/// Text whose lines that are not indented and end with a colon are headings.
+/// Styles the headings of a text: unindented lines that end with a colon.
 fn styled(text: &str) -> String {
     let is_heading = |line: &str| line.ends_with(':') && !line.starts_with(' ');
     let lines = text.split('\n').map(|line| match is_heading(line) {

@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 #[cfg(feature = "lab")]
 use sqluice_lab::Scale;
 
-/// A scale that a build without the lab never looks at.
+/// The scale in a build without the lab, which ignores it.
 #[cfg(not(feature = "lab"))]
 type Scale = String;
 

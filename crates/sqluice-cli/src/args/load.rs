@@ -1,4 +1,4 @@
-//! What `load` takes.
+//! The arguments of `load`.
 
 use std::path::PathBuf;
 

@@ -22,10 +22,10 @@ struct Report<'a> {
     rows: u64,
     problems: Vec<String>,
     problem_count: u64,
-    /// What the format does not allow and SQLite accepts.
+    /// The deviations from the format that SQLite accepts.
     remarks: Vec<String>,
     unverified: &'a [Unverified],
-    /// Which of SQLite's own checks ran besides.
+    /// The check of SQLite that also ran, if any.
     sqlite_check: Option<&'a str>,
     sqlite_problems: &'a [String],
     seconds: f64,
@@ -92,10 +92,10 @@ fn text(db: &Path, report: &Report<'_>, verbose: bool) -> String {
     text
 }
 
-/// Names of a kind that are listed; `--json` has all.
+/// The largest number of listed names of a kind. `--json` has all names.
 const NAMES_MAX: usize = 5;
 
-/// What was not verified, kind by kind.
+/// Describes the unverified parts, by kind.
 fn unverified(all: &[Unverified]) -> String {
     let kinds = all.chunk_by(|one, other| one.what == other.what).map(|of_kind| {
         let names: Vec<&str> = of_kind.iter().take(NAMES_MAX).map(|one| one.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! The columns of loaded tables, in words.
+//! Describes the columns of loaded tables.
 
 use sqluice::error::Setting;
 use sqluice::plan::{ColumnReport, MissedType, NullMarkers};
@@ -8,16 +8,16 @@ use crate::printer::Printer;
 use crate::quantities::{counted, grouped, listed};
 use crate::terms;
 
-/// Tables that are listed, unless all are asked for.
+/// The largest number of tables listed without `--verbose`.
 const TABLES_MAX: usize = 20;
 
-/// Remarks on types that are listed, unless all are asked for.
+/// The largest number of remarks on types listed without `--verbose`.
 const REMARKS_MAX: usize = 20;
 
-/// Characters of a line, unless all columns are asked for.
+/// The largest number of characters of a line without `--verbose`.
 const LINE_MAX: usize = 110;
 
-/// A line for each table, then what a user might have expected of its types.
+/// Prints a line for each table, and remarks on types that a user may not expect.
 pub(super) fn summarize(tables: &[TableReport], printer: &Printer) {
     let shown = if printer.is_verbose() { tables.len() } else { tables.len().min(TABLES_MAX) };
     for table in &tables[..shown] {
@@ -34,7 +34,7 @@ pub(super) fn summarize(tables: &[TableReport], printer: &Printer) {
     say(tables.iter().flat_map(|table| remarks(&table.name, &table.columns)), printer);
 }
 
-/// Says the remarks on types: all if that was asked for, or some.
+/// Prints remarks on types: some of them, or all with `--verbose`.
 pub(super) fn say(remarks: impl Iterator<Item = String>, printer: &Printer) {
     let shown = if printer.is_verbose() { usize::MAX } else { REMARKS_MAX };
     let mut more = 0;
@@ -49,14 +49,14 @@ pub(super) fn say(remarks: impl Iterator<Item = String>, printer: &Printer) {
     }
 }
 
-/// What a user might have expected of the types of a table.
+/// Returns remarks on the types of a table that a user may not expect.
 pub(super) fn remarks(table: &str, columns: &[ColumnReport]) -> Vec<String> {
     let mut remarks = Vec::new();
     let mut near_types: Vec<(&str, Vec<(&str, &MissedType)>)> = Vec::new();
     for column in columns {
         remarks.extend(column.nulls.as_ref().map(|nulls| keeps_nulls(table, &column.name, nulls)));
         match &column.missed {
-            // All values are numbers: columns of the same kind share a remark.
+            // All values are numbers. Columns of this kind share a remark.
             Some(missed) if missed.others == 0 => {
                 let near = missed.near;
                 let place = near_types.iter().position(|(of, _)| *of == near).unwrap_or_else(|| {
@@ -81,7 +81,7 @@ pub(super) fn remarks(table: &str, columns: &[ColumnReport]) -> Vec<String> {
     remarks
 }
 
-/// Columns of numbers, some of which a number type would not keep as they are written.
+/// Describes columns of numbers, some of which a numeric type would print differently.
 fn would_read_otherwise(table: &str, near: &str, columns: &[(&str, &MissedType)]) -> String {
     let names: Vec<String> = columns.iter().map(|(name, _)| format!("{table}.{name}")).collect();
     let [(first, missed), others @ ..] = columns else { return String::new() };
@@ -96,7 +96,7 @@ fn would_read_otherwise(table: &str, near: &str, columns: &[(&str, &MissedType)]
     )
 }
 
-/// A column of numbers but for some values.
+/// Describes a column of numbers with some other values.
 fn has_other_values(table: &str, column: &ColumnReport, missed: &MissedType) -> String {
     let MissedType { near, value, values, others, read_by, .. } = missed;
     let name = &column.name;
@@ -129,7 +129,7 @@ fn has_other_values(table: &str, column: &ColumnReport, missed: &MissedType) -> 
     format!("note: {table}.{name} is TEXT, not {near}: {why}; {} {does}", flags.join(" "))
 }
 
-/// A column that keeps texts which other programs write for NULL.
+/// Describes a column that keeps texts that other programs write for NULL.
 fn keeps_nulls(table: &str, column: &str, nulls: &NullMarkers) -> String {
     let place = place(nulls.file.as_deref(), nulls.line);
     let is_text = nulls.near.map_or(String::new(), |near| format!(" is TEXT, not {near}, and"));

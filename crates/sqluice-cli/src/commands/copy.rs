@@ -117,7 +117,7 @@ fn summarize(report: &CopyReport, printer: &Printer) {
         printer.detail("  the source is in journal mode wal");
     }
     if report.pages == 0 {
-        // Statements.
+        // The copy was written as statements.
         return;
     }
     printer.detail(&format!(

@@ -48,7 +48,7 @@ fn summarize(report: &ExportReport, printer: &Printer) {
     let (rows, time) = (counted(report.rows(), "row"), elapsed(report.seconds));
     let (bytes, rate) = (size(report.bytes()), rate(report.rows(), report.seconds));
     match &report.files[..] {
-        // The rows are on the terminal, or the next program reports on them.
+        // The rows went to the terminal or to another program, so no line is needed.
         [file] if file.path.is_none() => {
             printer.detail(&format!("Exported {rows} to standard output in {time} ({rate})"));
         }

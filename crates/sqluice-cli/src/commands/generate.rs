@@ -67,7 +67,7 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
     print_report(&report, printer)
 }
 
-/// The schema that describes the database that is named for it.
+/// Returns the profile of the database that `--like` names, as a schema.
 fn like(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Schema> {
     let source: Option<PathBuf> = args.flags.get(Setting::Like);
     let source = source.ok_or_else(|| Error::usage("no schema is named"))?;
@@ -125,10 +125,10 @@ fn count(rows: &RowCount) -> Option<(Option<String>, u64)> {
     }
 }
 
-/// Characters of a value that a preview shows.
+/// The largest number of characters of a value in a preview.
 const WIDTH_MAX: usize = 40;
 
-/// Prints a table for each table, its columns below each other.
+/// Prints a plain-text table for each table.
 pub(super) fn print_preview(previews: &[Preview], printer: &Printer) -> anyhow::Result<Exit> {
     if printer.is_json() {
         printer.json(&previews)?;
@@ -157,7 +157,7 @@ pub(super) fn print_preview(previews: &[Preview], printer: &Printer) -> anyhow::
     Ok(Exit::SUCCESS)
 }
 
-/// Numbers end together, and other values begin together.
+/// Aligns numbers to the right, and other values to the left.
 fn aligns(columns: usize, rows: &[Vec<PreviewValue>]) -> Vec<Align> {
     let is_number = |row: &Vec<PreviewValue>, column: usize| {
         matches!(row[column], PreviewValue::Int(_) | PreviewValue::Real(_))
@@ -169,13 +169,13 @@ fn aligns(columns: usize, rows: &[Vec<PreviewValue>]) -> Vec<Align> {
     (0..columns).map(align).collect()
 }
 
-/// The database and the schema file among the arguments: --discard and --preset decide which of them are given.
+/// Returns the database and the schema file of the arguments. `--discard` and `--preset` determine which of them are given.
 fn files(args: &Generate) -> Result<(Option<PathBuf>, Option<PathBuf>), Error> {
     let mut files = args.files.iter().cloned();
     let [has_preset, is_like, discards] =
         [Setting::Preset, Setting::Like, Setting::Discard].map(|setting| args.flags.has(setting));
     let has_schema = has_preset || is_like;
-    // A preview is of no database; one may be named, because only --preview was added.
+    // A preview needs no database, but a database may be given, because the user may just have added `--preview`.
     let shows = args.flags.has(Setting::Preview);
     let nowhere = discards || (shows && args.files.len() < 2 - usize::from(has_schema));
     let target = if nowhere { None } else { files.next() };

@@ -46,7 +46,7 @@ struct TreeReport {
     interior_pages: u32,
     overflow_pages: u32,
     payload_bytes: u64,
-    /// The part of its pages' bytes that is in use, 0 to 1.
+    /// The fraction of the pages' bytes that is in use, 0 to 1.
     fill: f64,
 }
 

@@ -20,7 +20,7 @@ use crate::printer::{Printer, ProgressDisplay};
 use crate::progress::LINE_EVERY;
 use crate::quantities::wait;
 
-/// What shells say of a program that Ctrl-C has ended.
+/// The exit status of a program that Ctrl-C has ended, as in shells.
 const INTERRUPTED: u8 = 130;
 
 pub(super) fn run(args: &Lab, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
@@ -29,7 +29,7 @@ pub(super) fn run(args: &Lab, printer: &Printer, cancel: &Cancel) -> anyhow::Res
         return Ok(Exit::SUCCESS);
     }
     let old = args.compare.as_deref().map(read).transpose()?;
-    // An export that can't be written must fail now, not after an hour.
+    // An export file that can't be written must fail before the run, not after an hour.
     let exports = [&args.export_json, &args.export_html, &args.export_markdown];
     for file in exports.into_iter().flatten() {
         let opened = OpenOptions::new().create(true).append(true).open(file);
@@ -78,7 +78,7 @@ pub(super) fn run(args: &Lab, printer: &Printer, cancel: &Cancel) -> anyhow::Res
     Ok(end(&record, printer))
 }
 
-/// Repeats what failed at the end, where it can't be overlooked.
+/// Repeats the failures at the end, where they can't be overlooked.
 fn end(record: &Run, printer: &Printer) -> Exit {
     let mut failed = false;
     for (experiment, variant) in variants(record) {
@@ -114,7 +114,7 @@ fn cannot(what: &str, file: &Path, error: io::Error) -> Error {
     Error::target(format!("cannot {what} {}", file.display())).because(error)
 }
 
-/// Shows how far the run is: a bar on a terminal, or a line now and then.
+/// A display of the run's progress: a bar on a terminal, or lines at intervals.
 struct Watch {
     bar: Option<ProgressBar>,
     shown: Option<Mutex<Instant>>,
@@ -144,7 +144,7 @@ impl Watch {
         let Some(Ok(mut shown)) = self.shown.as_ref().map(Mutex::lock) else { return };
         if shown.elapsed() >= waits::scaled(LINE_EVERY) {
             *shown = Instant::now();
-            // A closed standard error is no reason to stop.
+            // A closed standard error does not stop the run.
             let _ = writeln!(io::stderr(), "lab: {}", said(step));
         }
     }
@@ -158,7 +158,7 @@ impl Drop for Watch {
     }
 }
 
-/// `12 of 340  2 min 5 s left  unroll-degree: 20`
+/// Describes a step: `12 of 340  2 min 5 s left  unroll-degree: 20`
 fn said(step: &Step<'_>) -> String {
     let left = step.left.map_or(String::new(), |left| format!("  {} left", wait(left.as_secs_f64())));
     format!("{} of {}{left}  {}: {}", step.number, step.of, step.experiment, step.variant)

@@ -63,7 +63,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         }
         print_details(&report, printer);
         columns::summarize(&report.tables, printer);
-        // What was known before is said above.
+        // Notes that were known before the load are already printed.
         for (input, before) in report.inputs.iter().zip(&inputs) {
             for note in input.notes.iter().filter(|note| !before.notes.contains(note)) {
                 printer.note(&format!("  {}: {}", input.name, terms::rendered(note)));
@@ -83,7 +83,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     Ok(Exit::FAILURE)
 }
 
-/// Refuses an existing database file that looks like a file to load: the two were named the wrong way round.
+/// Refuses an existing file that looks like a file to load in place of the database: the arguments may be in the wrong order.
 fn refuse_swapped(db: &Path) -> Result<(), Error> {
     let extension = db.extension().unwrap_or_default();
     let others = load::formats::ALL.iter().filter(|format| **format != &load::formats::SQLITE);

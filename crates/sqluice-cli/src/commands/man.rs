@@ -1,4 +1,4 @@
-//! `sqluice man`: man pages, made of the help.
+//! `sqluice man`: man pages from the help.
 
 use std::fs;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use crate::printer::Printer;
 pub(super) fn run(args: &Man, printer: &Printer) -> anyhow::Result<Exit> {
     let described = |verb: Command| verb.mut_args(with_long_help);
     let mut command = described(Args::command()).mut_subcommands(described).disable_help_subcommand(true);
-    // Gives each verb the flags of all verbs, and its full name.
+    // Building adds the global flags and the full name to each verb.
     command.build();
     match &args.dir {
         None => printer.bytes(&page(&command)?)?,
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Man, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-/// A flag whose help is on its page also if the short help leaves it out.
+/// Shows the help of a flag on the page even if the short help hides it.
 fn with_long_help(arg: Arg) -> Arg {
     match (arg.get_long_help(), arg.get_help().cloned()) {
         (None, Some(help)) => arg.long_help(help),
@@ -42,7 +42,7 @@ fn with_long_help(arg: Arg) -> Arg {
     }
 }
 
-/// The page of a command, in roff.
+/// Returns the page of a command, in roff.
 fn page(command: &Command) -> io::Result<Vec<u8>> {
     let title = title(command);
     let version = format!("sqluice {}", env!("CARGO_PKG_VERSION"));
@@ -62,7 +62,7 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Text with headings, such as `Examples:`, as sections whose lines stay as they are.
+/// Writes text with headings, such as `Examples:`, as sections with unchanged lines.
 fn write_sections(help: &str, text: &mut Vec<u8>) -> io::Result<()> {
     let is_heading = |line: &str| line.ends_with(':') && !line.starts_with(' ');
     if !help.lines().next().is_some_and(is_heading) {
@@ -71,7 +71,7 @@ fn write_sections(help: &str, text: &mut Vec<u8>) -> io::Result<()> {
     for line in help.lines() {
         match line.strip_suffix(':').filter(|_| is_heading(line)) {
             Some(heading) => writeln!(text, ".fi\n.SH {}\n.nf", escaped(&heading.to_uppercase()))?,
-            // What begins with a point or a quote would be a request.
+            // A line that begins with a period or an apostrophe would be a roff request.
             None => writeln!(text, "\\&{}", escaped(line))?,
         }
     }
@@ -82,7 +82,7 @@ fn escaped(line: &str) -> String {
     line.replace('\\', "\\e").replace('-', "\\-")
 }
 
-/// `sqluice-load`.
+/// Returns the title of a page: `sqluice-load`.
 fn title(command: &Command) -> String {
     command.get_bin_name().unwrap_or(command.get_name()).replace(' ', "-")
 }

@@ -14,10 +14,10 @@ use crate::args::Merge;
 use crate::printer::Printer;
 use crate::quantities::{counted, elapsed, grouped, listed, rate, size};
 
-/// Tables that are listed without `--verbose`.
+/// The largest number of tables listed without `--verbose`.
 const TABLES_MAX: usize = 20;
 
-/// Databases whose new numbers are listed without `--verbose`.
+/// The largest number of databases whose new numbers are listed without `--verbose`.
 const RENUMBERED_MAX: usize = 5;
 
 pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
@@ -109,7 +109,7 @@ fn summarize(args: &Merge, report: &MergeReport, printer: &Printer) {
     }
 }
 
-/// The line about a target that existed.
+/// Returns the line about an existing target.
 fn added(target: &Path, before: &Replaced, rows: u64) -> String {
     let target = target.display();
     match before {
@@ -121,7 +121,7 @@ fn added(target: &Path, before: &Replaced, rows: u64) -> String {
     }
 }
 
-/// How a table was merged, and what changed of its rows.
+/// Prints the method of merging a table, and the changes of its rows.
 fn summarize_table(table: &MergedTable, printer: &Printer) {
     let MergedTable { name, rows, sources, .. } = table;
     let rows = counted(*rows, "row");
@@ -130,7 +130,7 @@ fn summarize_table(table: &MergedTable, printer: &Printer) {
         _ => format!(" of {sources} databases"),
     };
     printer.note(&format!("  {name}: {rows}{of}{}", how(table)));
-    // New rowids that no column shows interest few.
+    // Without `--verbose`, new rowids are listed only if a column is the rowid.
     let listed = match (printer.is_verbose(), table.new_keys) {
         (true, _) => usize::MAX,
         (false, true) => RENUMBERED_MAX,
@@ -164,7 +164,7 @@ fn summarize_table(table: &MergedTable, printer: &Printer) {
     ));
 }
 
-/// The method of a table, in words.
+/// Returns the method of merging a table, in words.
 fn how(table: &MergedTable) -> String {
     let how = match (table.method, &table.why) {
         ("inserted", Some(why)) => return format!(", inserted by SQLite: {why}"),
@@ -180,7 +180,7 @@ fn how(table: &MergedTable) -> String {
     format!(", {how}")
 }
 
-/// Objects that were left out: as asked, or statistics.
+/// Prints the objects that were left out, by request or because they are statistics.
 fn summarize_left_out(args: &Merge, report: &MergeReport, printer: &Printer) {
     let (statistics, objects): (Vec<&String>, Vec<_>) =
         report.left_out.iter().partition(|object| object.starts_with("statistics"));

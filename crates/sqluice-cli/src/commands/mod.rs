@@ -1,4 +1,4 @@
-//! One file a verb: arguments in, the engine's call, its report out.
+//! The commands, a file for each verb: calls the engine with the arguments, and prints the report.
 
 #[cfg(feature = "lab")]
 mod advise;
@@ -37,7 +37,7 @@ use crate::printer::Printer;
 use crate::quantities::{counted, elapsed, grouped, rate, size};
 use crate::terms;
 
-/// Does what the arguments say.
+/// Runs the command of the arguments.
 pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     match &args.command {
         Command::Generate(args) => generate::run(args, printer, cancel),
@@ -75,7 +75,7 @@ fn refuse_page_size(given: &Given, target: Option<&Path>) -> Result<(), Error> {
     }
 }
 
-/// Prints a plan that is not carried out.
+/// Prints a plan for `--dry-run`.
 fn print_plan(plan: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
     plan.refuse()?;
     let mut plan = plan.in_terms(terms::flag);
@@ -83,7 +83,7 @@ fn print_plan(plan: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
     print_planned(&plan, printer)
 }
 
-/// Prints what a verb would do.
+/// Prints the plan of a verb.
 fn print_planned(plan: &(impl Serialize + Display), printer: &Printer) -> anyhow::Result<Exit> {
     if printer.is_json() {
         printer.json(plan)?;
@@ -93,7 +93,7 @@ fn print_planned(plan: &(impl Serialize + Display), printer: &Printer) -> anyhow
     Ok(Exit::SUCCESS)
 }
 
-/// A report, and what its reader might expect otherwise.
+/// A report, with notes on results that a user may not expect.
 #[derive(Serialize)]
 struct Noted<'r> {
     #[serde(flatten)]
@@ -107,7 +107,7 @@ fn print_json(report: &Report, printer: &Printer) -> anyhow::Result<()> {
     printer.json(&Noted { report: &report.clone().in_terms(terms::flag), notes })
 }
 
-/// Prints the line that says what was done, such as `Loaded 3 rows into x.db: 8.2 kB in 7 ms (428 rows/s)`.
+/// Prints the result in a line, such as `Loaded 3 rows into x.db: 8.2 kB in 7 ms (428 rows/s)`.
 fn print_done(verb: &str, what: &str, report: &Report, printer: &Printer) {
     let Report { target, existing, seconds, .. } = report;
     let (bytes, time, rate) = (size(report.bytes), elapsed(*seconds), rate(report.rows, *seconds));
@@ -119,11 +119,11 @@ fn print_done(verb: &str, what: &str, report: &Report, printer: &Printer) {
     printer.done(verb, &rest);
 }
 
-/// Prints what was written where, for those who ask for details.
+/// Prints details about the written files, with `--verbose`.
 fn print_details(report: &Report, printer: &Printer) {
     if !report.checksum.is_empty() {
         let checksum = format!("  checksum {}", report.checksum);
-        // Without a target, the checksum is what the run was for.
+        // Without a target, the checksum is the result of the run.
         if report.target.is_none() { printer.note(&checksum) } else { printer.detail(&checksum) }
     }
     printer.detail(&format!(
@@ -176,7 +176,7 @@ fn print_details(report: &Report, printer: &Printer) {
     }
 }
 
-/// Prints the time of each phase, for those who ask for details.
+/// Prints the time of each phase, with `--verbose`.
 fn print_phases(phases: &[PhaseReport], printer: &Printer) {
     let phases = phases.iter().map(|phase| format!("{} {}", phase.name, elapsed(phase.seconds)));
     let phases: Vec<String> = phases.collect();
@@ -185,7 +185,7 @@ fn print_phases(phases: &[PhaseReport], printer: &Printer) {
     }
 }
 
-/// Prints what was done to other rows than those that were written: replaced databases, repeated keys, bad rows.
+/// Prints side effects: replaced databases, repeated keys, bad rows.
 fn print_side_effects(report: &Report, rejects: Option<&Path>, printer: &Printer) {
     let (replaced, replacement) = (report.replaced.as_ref(), report.replacement.as_ref());
     replaced::summarize(replaced, replacement, report.target.as_deref(), printer);
@@ -205,7 +205,7 @@ fn print_side_effects(report: &Report, rejects: Option<&Path>, printer: &Printer
     }
 }
 
-/// Prints how rows were handled whose keys other rows have.
+/// Prints the treatment of rows with repeated keys.
 fn print_conflicts(report: &Report, printer: &Printer) {
     let sum = |of: fn(&TableReport) -> Option<u64>| report.tables.iter().filter_map(of).sum::<u64>();
     for (number, what) in [
@@ -219,7 +219,7 @@ fn print_conflicts(report: &Report, printer: &Printer) {
     }
 }
 
-/// What SQLite did with the rows of a table.
+/// Describes the effect of SQLite's inserts on the rows of a table.
 fn changes(table: &TableReport) -> String {
     match (table.action, table.updated) {
         (Action::Upsert, None) => format!("{} added or changed", counted(table.rows, "row")),

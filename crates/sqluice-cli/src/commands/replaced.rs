@@ -1,4 +1,4 @@
-//! `--overwrite`: what is lost is listed, a person at a terminal is asked, and the report says it.
+//! `--overwrite`: lists the content that is lost, asks a user at a terminal, and reports the replacement.
 
 use std::fmt::Write as _;
 use std::io;
@@ -14,14 +14,14 @@ use sqluice::report::{Replaced, ReplacedTable, Replacement};
 use crate::printer::Printer;
 use crate::quantities::{counted, grouped};
 
-/// Tables that are listed.
+/// The largest number of listed tables.
 const TABLES_MAX: usize = 20;
 
-/// How long Ctrl-C may wait while the answer is awaited.
+/// The longest delay of Ctrl-C while an answer is awaited.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Asks before a database is replaced, unless `--yes` is given or no answer is possible: standard input is not a terminal, or is one of the
-/// `inputs`.
+/// Asks before a database is replaced, unless `--yes` is given or no answer is possible because standard input is not a terminal or is one
+/// of the `inputs`.
 pub(super) fn confirm<'p>(
     wanted: Option<Wanted>,
     yes: bool,
@@ -49,10 +49,10 @@ pub(super) fn confirm<'p>(
     }
 }
 
-/// The line that is typed.
+/// Reads a typed line.
 fn answer(cancel: &Cancel) -> anyhow::Result<String> {
     let (send, receive) = mpsc::channel();
-    // A read can't be interrupted: this thread ends with the process.
+    // A read can't be interrupted, so this thread ends with the process.
     std::thread::spawn(move || {
         let mut line = String::new();
         let read = io::stdin().read_line(&mut line);
@@ -86,7 +86,7 @@ fn rows(table: &ReplacedTable) -> String {
     }
 }
 
-/// In a few words: `3 tables, 12,000 rows`.
+/// Summarizes a replaced database: `3 tables, 12,000 rows`.
 fn summary(replaced: &Replaced) -> String {
     let Replaced { tables, rows, estimated, unread, .. } = replaced;
     if let Some(why) = unread {
@@ -99,14 +99,14 @@ fn summary(replaced: &Replaced) -> String {
     format!("{}, {rows}", counted(tables.len() as u64, "table"))
 }
 
-/// Reports which temporary files of killed runs were removed.
+/// Reports the removed temporary files of killed runs.
 pub(super) fn summarize_removed(removed: &[PathBuf], printer: &Printer) {
     for path in removed {
         printer.note(&format!("  removed {}, which a killed run had left", path.display()));
     }
 }
 
-/// Reports what was replaced, and how.
+/// Reports the replaced database and the method of the replacement.
 pub(super) fn summarize(
     replaced: Option<&Replaced>,
     replacement: Option<&Replacement>,

@@ -15,7 +15,7 @@ use crate::args::Unpack;
 use crate::printer::Printer;
 use crate::quantities::{counted, elapsed, grouped, listed, size};
 
-/// The number of refused rows that are named.
+/// The largest number of refused rows that are named.
 const REFUSALS_MAX: usize = 50;
 
 pub(super) fn run(args: &Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
@@ -67,7 +67,7 @@ fn summarize(report: &UnpackReport, printer: &Printer) {
     printer.done("Unpacked", &format!("{what} into {folder}: {bytes} in {time}"));
 }
 
-/// Prints the names, and what is known of the files.
+/// Prints the names and the metadata of the files.
 fn list(unpack: &archive::Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     if printer.is_json() {
         return list_json(unpack, cancel);
@@ -79,7 +79,7 @@ fn list(unpack: &archive::Unpack, printer: &Printer, cancel: &Cancel) -> anyhow:
         match row {
             Ok(listed) => {
                 let mut line = if printer.is_verbose() { details(&listed).into_bytes() } else { Vec::new() };
-                // A name may hold what makes a terminal do things.
+                // A name may contain control sequences of the terminal.
                 match terminal {
                     true => line.extend(archive::shown(&listed.name).into_bytes()),
                     false => line.extend(&listed.name),
@@ -98,23 +98,23 @@ fn list(unpack: &archive::Unpack, printer: &Printer, cancel: &Cancel) -> anyhow:
     Ok(if refused == 0 { Exit::SUCCESS } else { Exit::FAILURE })
 }
 
-/// A row as `--json` lists it.
+/// A row in the list of `--json`.
 #[derive(Serialize)]
 struct ListedRow<'l> {
-    /// What is no UTF-8 in it is replaced; `name_bytes` has it then.
+    /// The name. Bytes that are not UTF-8 are replaced; `name_bytes` then has the original bytes.
     name: &'l str,
-    /// In hexadecimal.
+    /// The bytes of the name in hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     name_bytes: Option<String>,
     kind: Kind,
-    /// As `st_mode`.
+    /// The mode as `st_mode`.
     mode: Option<u32>,
-    /// Seconds since 1970.
+    /// The modification time in seconds since 1970.
     mtime: Option<i64>,
     bytes: u64,
 }
 
-/// Prints the rows as one JSON object. It is written as they are read: an archive may have millions.
+/// Prints the rows as one JSON object, while the rows are read: an archive may have millions of rows.
 fn list_json(unpack: &archive::Unpack, cancel: &Cancel) -> anyhow::Result<Exit> {
     let mut out = Out::new();
     let mut refusals = Vec::new();
@@ -149,7 +149,7 @@ fn list_json(unpack: &archive::Unpack, cancel: &Cancel) -> anyhow::Result<Exit> 
     Ok(if refused == 0 { Exit::SUCCESS } else { Exit::FAILURE })
 }
 
-/// What `sqlite3 -Atv` prints before a name.
+/// Returns the details that `sqlite3 -Atv` prints before a name.
 fn details(listed: &Listed) -> String {
     let mut text = String::new();
     text.push(match listed.kind {
@@ -185,7 +185,7 @@ fn cannot_write(error: io::Error) -> Error {
     Error::target("cannot write to standard output").because(error)
 }
 
-/// Standard output. A closed pipe is no error: the reader has seen enough.
+/// A writer to standard output that ignores a closed pipe.
 struct Out(Option<BufWriter<io::StdoutLock<'static>>>);
 
 impl Out {

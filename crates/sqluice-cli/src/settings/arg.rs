@@ -1,4 +1,4 @@
-//! Declarations of settings as arguments of clap.
+//! Converts declarations of settings to arguments of clap.
 
 use clap::builder::{
     NonEmptyStringValueParser, PathBufValueParser, PossibleValue, PossibleValuesParser, StringValueParser,
@@ -44,7 +44,7 @@ pub(super) fn arg(setting: Setting, declaration: &Declaration) -> Arg {
     }
     match declaration.kind {
         Kind::Switch | Kind::YesOrNo => return arg.action(ArgAction::SetTrue),
-        // A text may be a number below zero.
+        // A text may be a negative number.
         Kind::Texts => arg = arg.action(ArgAction::Append).allow_hyphen_values(true),
         kind if is_list(kind) => arg = arg.action(ArgAction::Append),
         Kind::Integer(least, _) => arg = arg.allow_negative_numbers(least < 0),
@@ -69,7 +69,7 @@ fn is_list(kind: Kind) -> bool {
     )
 }
 
-/// Returns a text of help: settings as flags, and `{}` as what only this build knows.
+/// Returns a help text, with settings as flags, and `{}` replaced by text that depends on the build.
 fn text(declared: &str, kind: Kind) -> String {
     let filled = match kind {
         Kind::InputFormat => declared.replace("{}", &load::formats::names()),
@@ -80,7 +80,7 @@ fn text(declared: &str, kind: Kind) -> String {
     in_flags(&filled)
 }
 
-/// Returns the parser of a kind. The parsers of clap have the words of clap for values that are empty or none of a list.
+/// Returns the parser of a kind. Clap's own parsers have messages for empty values and for values that are not in a list.
 fn parser(kind: Kind) -> ValueParser {
     let texts = |text| Value::Texts(vec![text]);
     match kind {

@@ -1,6 +1,6 @@
-//! The settings of a verb as flags: clap's arguments are made of the declarations, and what is given is collected by them.
+//! The settings of a verb as flags: the declarations define clap's arguments, and collect the given values.
 //!
-//! Modules, from the bottom up: `parse`: text as values; `arg`: declarations as arguments.
+//! Modules, from the bottom up: `parse`: parses values; `arg`: converts declarations to arguments.
 
 mod arg;
 mod parse;
@@ -101,7 +101,7 @@ mod tests {
             .filter(|(_, declaration)| matches!(declaration.taker, Taker::Options | Taker::Library))
     }
 
-    /// The options of a verb with their defaults.
+    /// Returns the options of a verb with their defaults.
     fn options(verb: Verb) -> Vec<Box<dyn OptionsOfVerb>> {
         use sqluice::{archive, check, copy, export, generate, index, load, merge, profile};
         let schema = sqluice::schema::Schema::parse("CREATE TABLE t (a)", "schema".as_ref()).unwrap();
@@ -127,7 +127,7 @@ mod tests {
 
     impl<T: TakesSettings + Debug> OptionsOfVerb for T {}
 
-    /// A value that a setting takes.
+    /// Returns a valid value of a setting.
     fn sample(declaration: &Declaration) -> Value {
         let text = match declaration.kind {
             Kind::Switch | Kind::YesOrNo => return Value::Switch(true),
@@ -147,7 +147,7 @@ mod tests {
         parse::value(declaration.kind, text).unwrap()
     }
 
-    /// Tells whether options have a field for a setting, or refuse the value by themselves.
+    /// Returns `true` if options have a field for a setting, or refuse the value themselves.
     fn is_taken(verb: Verb, setting: Setting, declaration: &Declaration) -> bool {
         options(verb).iter_mut().any(|options| options.set(setting, &sample(declaration)).unwrap_or(true))
     }

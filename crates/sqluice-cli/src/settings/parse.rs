@@ -1,4 +1,4 @@
-//! Text as the value of a setting, by its kind.
+//! Parses text as the value of a setting, by its kind.
 
 use std::path::PathBuf;
 
@@ -85,7 +85,7 @@ fn delimiter(text: &str) -> Result<String, String> {
     }
 }
 
-/// Parses names with commas between them. A name that has commas itself is quoted as in SQL.
+/// Parses names with commas between them. A name with commas is quoted as in SQL.
 fn columns(text: &str) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     let mut rest = text;
@@ -111,7 +111,7 @@ fn columns(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Returns the name in quotes that a text begins with, and what follows the name. A closing quote in the name is doubled.
+/// Returns the quoted name at the start of a text, and the text after it. A closing quote in the name is doubled.
 fn quoted_name(text: &str, close: char) -> Result<(String, &str), String> {
     let mut name = String::new();
     let mut rest = &text[1..];
@@ -136,7 +136,7 @@ fn column_type(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// A column and a format, which begins before its first directive.
+/// Parses a column and a date format. The format begins before its first directive.
 fn date(text: &str) -> Result<(String, String), String> {
     let directive = text.find('%').unwrap_or(text.len());
     match text[..directive].rsplit_once('=') {

@@ -61,12 +61,12 @@ pub struct CopyJob<'a> {
     pub header: Header,
     /// The target of the copy.
     pub target: &'a Target,
-    /// `true`: all leaves are rewritten, except the leaves of trees that were made for this copy.
+    /// `true` if all leaves are rewritten, except the leaves of trees that were made for this copy.
     pub compact: bool,
-    /// `true`: all interior pages follow page 1. With auto_vacuum, SQLite writes the copy and puts only the roots after page 1.
+    /// `true` if all interior pages follow page 1. With auto_vacuum, SQLite writes the copy and puts only the roots after page 1.
     pub interior_first: bool,
-    /// The mode of `PRAGMA auto_vacuum` of the copy: 1 is FULL, 2 is INCREMENTAL. SQLite writes the pages of the copy then. 0: no
-    /// auto_vacuum.
+    /// The mode of `PRAGMA auto_vacuum` of the copy: 0 is NONE, 1 is FULL, 2 is INCREMENTAL. With FULL and INCREMENTAL, SQLite writes the
+    /// pages of the copy.
     pub auto_vacuum: u8,
     /// The source, locked by this process, if the copy replaces the source.
     pub exclusive: Option<Arc<Exclusive>>,
@@ -75,21 +75,21 @@ pub struct CopyJob<'a> {
     pub replaced: Option<&'a Snapshot>,
     /// The source trees that are verified but not copied as pieces, because SQLite reads their rows.
     pub also_verified: Vec<VerifiedTree<'a>>,
-    /// The work of SQLite on the file before the file gets its name; `None`: no work.
+    /// The work of SQLite on the file before the file gets its name, if any.
     pub finish: Option<&'a Finish<'a>>,
-    /// The options: threads, memory, temporary space, and whether a database is replaced.
+    /// The options: threads, memory, temporary space, and replacement of an existing database.
     pub options: &'a WriteOptions,
 }
 
 impl<'a> CopyJob<'a> {
-    /// Returns all trees that are verified.
+    /// Returns all trees to verify.
     fn all_verified(&self) -> Vec<VerifiedTree<'a>> {
         let pieces = self.objects.iter().flat_map(|object| object.tree.pieces());
         let of_pieces = pieces.filter_map(|piece| piece.verified);
         self.also_verified.iter().copied().chain(of_pieces).collect()
     }
 
-    /// Returns the verified trees that are not verified while they are copied. These trees are read once more for the verification.
+    /// Returns the trees to verify that are not verified during the copy. These trees are read once more for the verification.
     fn read_for_verification(&self, sorts: &[bool]) -> Vec<VerifiedTree<'a>> {
         let is_copied = |object: &CopiedObject<'_>| matches!(object.tree, TreeContent::Copied(_));
         let objects = self.objects.iter().zip(sorts);
@@ -117,7 +117,7 @@ pub struct CopiedObject<'a> {
     pub object: &'a StoredObject,
     /// The source of the object's tree.
     pub tree: TreeContent<'a>,
-    /// The filter of the rows that are copied; `None`: all rows are copied.
+    /// The filter of the copied rows; `None` if all rows are copied.
     pub keep: Option<Box<Keep<'a>>>,
 }
 
@@ -125,11 +125,11 @@ pub struct CopiedObject<'a> {
 pub enum TreeContent<'a> {
     /// The object has no tree.
     None,
-    /// Trees of the same kind, one after another. The rowids of several tables ascend from one table to the next.
+    /// Trees of the same kind, in sequence. The rowids of several tables ascend from one table to the next.
     Copied(Vec<CopiedPiece<'a>>),
-    /// Trees of the same kind, whose entries interleave.
+    /// Trees of the same kind whose entries interleave.
     United(Vec<CopiedPiece<'a>>),
-    /// Trees of indexes that are in another order, and the order by which the entries are sorted.
+    /// Trees of indexes in another order, and the order in which the entries are sorted.
     Sorted(Vec<CopiedPiece<'a>>, KeyOrder),
     /// The rows of `sqlite_sequence`.
     Sequences(Vec<(String, i64)>),
@@ -145,9 +145,9 @@ pub struct CopiedPiece<'a> {
     pub tree: &'a StoredTree,
     /// The changes of the entries.
     pub changes: Changes<'a>,
-    /// `true`: the tree was made for this copy, so its full leaves hold no deleted bytes.
+    /// `true` if the tree was made for this copy, so that its full leaves hold no deleted bytes.
     pub is_new: bool,
-    /// The verification of the tree; `None`: the tree was made for this copy.
+    /// The verification of the tree; `None` if the tree was made for this copy.
     pub verified: Option<VerifiedTree<'a>>,
 }
 
@@ -156,7 +156,7 @@ impl<'a> CopiedPiece<'a> {
         CopiedPiece { snapshot, tree, changes: Changes::default(), is_new: false, verified: None }
     }
 
-    /// Returns a tree of a source, without changes; `None`: the object has no tree.
+    /// Returns a tree of a source, without changes, or `None` if the object has no tree.
     pub fn of_source(
         verification: &'a Verification<'a>,
         object: &'a StoredObject,
@@ -188,18 +188,18 @@ impl<'a> TreeContent<'a> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Copied {
-    /// The tree of each object, in the order of the objects; `None`: the object has no tree. If SQLite wrote the pages, the page numbers
+    /// The tree of each object, in the order of the objects; `None` if the object has no tree. If SQLite wrote the pages, the page numbers
     /// are unknown.
     pub trees: Vec<Option<CopiedTree>>,
     /// The number of pages of the file.
     pub pages: u32,
-    /// The checksum of all pages; `None`: SQLite wrote them.
+    /// The checksum of all pages; `None` if SQLite wrote them.
     pub checksum: Option<Checksum>,
-    /// The method by which pages were written to the disk.
+    /// The kind of I/O that wrote the pages: `direct` or `buffered`.
     pub output: &'static str,
     /// The database that was replaced.
     pub replaced: Option<Replaced>,
-    /// The method by which that database was replaced.
+    /// The method that replaced this database.
     pub replacement: Option<Replacement>,
     /// The temporary files of killed runs, which were removed.
     pub removed: Vec<PathBuf>,
@@ -217,26 +217,26 @@ pub struct Copied {
 pub struct CopiedTree {
     /// The tree.
     pub tree: WrittenTree,
-    /// The number of leaves that were copied as they are.
+    /// The number of leaves that were copied unchanged.
     pub relocated: u64,
-    /// `true`: the entries were sorted, because they were out of order or in another order.
+    /// `true` if the entries were sorted, because they were out of order or in another order.
     pub sorted: bool,
 }
 
 /// Copies the objects of `job` to its target.
 ///
 /// # Errors
-/// When a source can't be read or is damaged, or the target can't be written. An existing target is unchanged then, and a new target does
+/// If a source can't be read or is damaged, or the target can't be written. An existing target is unchanged then, and a new target does
 /// not exist.
 pub fn copy(job: &CopyJob<'_>, context: &Context<'_>) -> Result<Copied> {
-    // The trees that are sorted.
+    // `true` for each tree that is sorted.
     let is_sorted = |copied: &CopiedObject<'_>| matches!(copied.tree, TreeContent::Sorted(..));
     let mut sorts: Vec<bool> = job.objects.iter().map(is_sorted).collect();
     super::run(
         &mut sorts,
         |sorts| {
             let attempted = attempt(job, sorts, &context.child());
-            // Its own cancel is set once it has failed.
+            // A failed attempt sets its own cancel flag, so the flag of the caller is checked.
             Outcome::of(
                 attempted
                     .map_err(|error| Verification::in_order(error, &job.all_verified(), &context.cancel)),
@@ -270,7 +270,7 @@ fn attempt(job: &CopyJob<'_>, sorts: &mut [bool], context: &Context<'_>) -> Resu
     let mut wanted = Wanted::new(job.target.clone(), job.options.overwrite);
     wanted.estimated_bytes = Some(job.source_bytes.1);
     if let Some(placed) = job.placed() {
-        // Most of it has its room already.
+        // The file exists and has most of its pages, so the free space is not checked.
         (wanted.continues, wanted.estimated_bytes) = (Some(placed.file.to_owned()), None);
     }
     let folder = (job.auto_vacuum > 0 || job.finish.is_some()).then_some(&*settings.temp_dir);
@@ -278,7 +278,7 @@ fn attempt(job: &CopyJob<'_>, sorts: &mut [bool], context: &Context<'_>) -> Resu
         output::create(&wanted, geometry, job.exclusive.as_ref(), folder, &context.cancel)?;
     let mut copying = Copying { job, header: job.header, settings: &settings, phases: &mut phases, context };
     if job.auto_vacuum > 0 || job.finish.is_some() {
-        // SQLite reads it without a log beside it.
+        // In a rollback mode, SQLite reads the file without a WAL beside it.
         copying.header = Header { write_version: 1, read_version: 1, ..job.header };
     }
     let with_versions = |path: &Path| {
@@ -289,7 +289,7 @@ fn attempt(job: &CopyJob<'_>, sorts: &mut [bool], context: &Context<'_>) -> Resu
         })
     };
     let (trees, pages, checksum) = if job.auto_vacuum == 0 {
-        // Interior pages are as many and as large wherever they stand: so they are counted first.
+        // The number of interior pages does not depend on their position. So a first pass counts them.
         let first_singles = match job.interior_first {
             true => Some(copying.pages(sorts, None, &mut Discard)?.singles),
             false => None,
@@ -406,12 +406,11 @@ pub struct SharedTree<'a> {
     pub pieces: Vec<CopiedPiece<'a>>,
 }
 
-/// Finds the rows of a table that are left out because another row has the same key, as if the rows of one source after another were
-/// inserted. Each row is returned as the number of its piece and its rowid in the piece, in ascending order. All of `trees` must have the
-/// same pieces.
+/// Finds the rows of a table that are left out because another row has the same key, as if the sources were inserted one after another.
+/// Returns each row as the number of its piece and its rowid in the piece, in ascending order. All of `trees` must have the same pieces.
 ///
 /// # Errors
-/// When a source can't be read or is damaged, or more rows share keys than the memory can hold.
+/// If a source can't be read or is damaged, or more rows share keys than the memory can hold.
 pub fn repeated_rows(
     schema: &Schema,
     trees: &[SharedTree<'_>],
@@ -438,7 +437,7 @@ pub fn repeated_rows(
 struct WrittenPages {
     trees: Vec<Option<CopiedTree>>,
     page_count: u32,
-    /// The number of pages that were appended one by one: interior pages, empty roots, and pages of the schema.
+    /// The number of pages appended one by one: interior pages, empty roots, and pages of the schema.
     singles: u32,
     checksum: Checksum,
 }
@@ -453,8 +452,8 @@ struct Copying<'c, 'p> {
 }
 
 impl Copying<'_, '_> {
-    /// Verifies the sources and writes all pages of the copy. `first_singles` is the number of interior pages and other single pages that
-    /// follow page 1; `None`: single pages stand between the leaves.
+    /// Verifies the sources and writes all pages of the copy. `first_singles` is the number of interior pages and other single pages after
+    /// page 1; `None` if single pages are between the leaves.
     fn pages(
         &mut self,
         sorts: &mut [bool],
@@ -618,12 +617,12 @@ impl Copying<'_, '_> {
     }
 }
 
-/// Returns `true` if pages of both databases have the same layout, so that leaves can be copied as they are.
+/// Returns `true` if pages of both databases have the same layout, so that leaves can be copied unchanged.
 fn same_layout(source: Geometry, target: Geometry) -> bool {
     (source.page_bytes(), source.reserved_bytes()) == (target.page_bytes(), target.reserved_bytes())
 }
 
-/// Returns a row of `sqlite_schema` with another root page; `None`: the row is not a valid record.
+/// Returns a row of `sqlite_schema` with another root page, or `None` if the row is not a valid record.
 fn with_root(record: &[u8], root_page: u32) -> Option<Vec<u8>> {
     let mut values = record::decode(record).ok()?;
     *values.get_mut(ROOT_FIELD)? = Value::Int(i64::from(root_page));
@@ -652,7 +651,7 @@ fn vacuum_into(from: &Path, to: &Path, auto_vacuum: u8, cancel: &Cancel) -> Resu
         let code_is_general = error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown);
         let error = failed(error, "write the copy");
         match code_is_general {
-            // As a rule, for the want of an application's collation or function.
+            // The usual cause is a missing collation or function of an application.
             true => error.hint(message![
                 Setting::AutoVacuum.to("none"),
                 " makes a copy without SQLite, and so without what only an application has"

@@ -21,11 +21,11 @@ pub struct LeavesJob<'a> {
     pub snapshot: &'a Snapshot,
     /// The table.
     pub table: &'a StoredObject,
-    /// Threads and memory.
+    /// The options: threads and memory.
     pub options: &'a WriteOptions,
 }
 
-/// A range of pages in a file, which one process writes.
+/// A range of pages in a file that one process writes.
 #[derive(Clone, Copy, Debug)]
 pub struct PageRange<'a> {
     /// The file.
@@ -42,7 +42,7 @@ impl LeavesJob<'_> {
     /// Counts the pages that [`LeavesJob::write`] writes.
     ///
     /// # Errors
-    /// When the source can't be read or is damaged.
+    /// If the source can't be read or is damaged.
     pub fn count(&self, context: &Context<'_>) -> Result<u32> {
         context.progress.phase("count pages", Some(Amount { rows: 0, bytes: self.snapshot.bytes() }));
         let copied = self.copy(2, LeafList::discard(), &mut Discard, context)?;
@@ -52,7 +52,7 @@ impl LeavesJob<'_> {
     /// Copies the pages to their place in the file, and syncs the file.
     ///
     /// # Errors
-    /// When the source can't be read, is damaged or has another number of pages, or the file can't be written.
+    /// If the source can't be read, is damaged or has another number of pages, or the file can't be written.
     pub fn write(&self, range: &PageRange<'_>, context: &Context<'_>) -> Result<()> {
         context.progress.phase("place pages", Some(Amount { rows: 0, bytes: self.snapshot.bytes() }));
         let geometry = self.snapshot.geometry();

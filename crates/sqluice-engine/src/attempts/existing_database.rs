@@ -3,14 +3,13 @@
 //! ```text
 //!  begin    the write lock; the schema must be the one that the plan was made for
 //!  pages    tables whose rows become pages, each with its indexes (`existing`)
-//!  insert   tables whose rows SQLite inserts; a new one gets its non-unique indexes after the rows
-//!             before either: columns are added, rows are replaced
+//!  insert   tables whose rows SQLite inserts; a new table gets its non-unique indexes after the rows
+//!             before pages and inserts: columns are added, replaced rows are deleted
 //!  others   views and triggers, so that none fires for a new table; foreign keys of pages; ANALYZE
 //!  commit
 //! ```
 //!
-//! A reason against pages may become known only when the lock is held, such as a write-ahead log that another process reads. SQLite inserts
-//! all rows then.
+//! A reason against pages may become known only under the lock, such as a WAL that another process reads. SQLite inserts all rows then.
 
 use std::time::Instant;
 
@@ -38,7 +37,7 @@ const COUNTED_BYTES_MAX: u64 = 64 << 20;
 /// if given. `phase` is the phase that the caller has begun.
 ///
 /// # Errors
-/// When a row can't be stored, another process keeps the database locked, or the database can't be written. The database is unchanged then.
+/// If a row can't be stored, another process keeps the database locked, or the database can't be written. The database is unchanged then.
 /// The error may refute an [`Assumption`] of the plan.
 pub(crate) fn write(
     plan: &Plan,
@@ -54,7 +53,7 @@ pub(crate) fn write(
     };
     let mut existing = Existing::open(target, known.busy_timeout)?.with_pending_byte(plan.pending_byte);
     existing.set_foreign_keys(plan.foreign_keys)?;
-    // A run that was killed when it made a new file may have left it.
+    // A killed run may have left a temporary file.
     let path = target.path()?;
     let mut removed = Vec::new();
     for folder in plan.temp_dir.iter().chain([&path.folder]) {
@@ -144,7 +143,7 @@ impl ExistingDatabaseAttempt<'_, '_> {
         (schema.tables, schema.others) = (tables, Vec::new());
         let tables: Vec<TablePlan> = indexes.iter().map(|&index| self.plan.tables[index].clone()).collect();
         tables.iter().try_for_each(|table| change(transaction, table))?;
-        // The rest is for the end.
+        // Other objects, foreign keys and ANALYZE come after all tables.
         let plan =
             Plan { tables, others: Vec::new(), analyze: false, foreign_keys: false, ..self.plan.clone() };
         transaction.write(&plan, &schema, jobs, self.rejects.as_deref_mut(), self.phases)
@@ -221,14 +220,14 @@ impl ExistingDatabaseAttempt<'_, '_> {
         Ok(counted.and_then(|rows| u64::try_from(rows).ok()))
     }
 
-    /// Makes views and triggers, checks foreign keys, and runs ANALYZE. All rows must be written.
+    /// Creates views and triggers, checks foreign keys, and runs ANALYZE. All rows must be written before.
     fn finish(&mut self, transaction: &Transaction<'_>) -> Result<()> {
         for sql in self.schema.others.iter().filter_map(|object| object.sql.as_deref()) {
             transaction.execute(sql)?;
         }
         let tables = || self.schema.tables.iter().zip(&self.plan.tables);
         if self.plan.foreign_keys {
-            // SQLite has looked at the rows that it inserted.
+            // SQLite has checked the rows that it inserted.
             let by_pages =
                 tables().filter(|(table, plan)| table.foreign_keys && plan.write_path != WritePath::Insert);
             let by_pages: Vec<_> = by_pages.collect();
@@ -254,7 +253,7 @@ fn change(transaction: &Transaction<'_>, plan: &TablePlan) -> Result<()> {
     plan.alter.iter().try_for_each(|sql| transaction.execute(sql))?;
     if plan.action == Action::Replace {
         refuse_cascade(transaction.connection(), &plan.name)?;
-        // Rows that others reference may be inserted again.
+        // Deleted rows that others reference may be inserted again.
         transaction.execute("PRAGMA defer_foreign_keys = ON")?;
         transaction.delete_rows(&plan.name)?;
     }

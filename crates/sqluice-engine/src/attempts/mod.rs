@@ -4,7 +4,7 @@
 //!  plan ──> attempt ──> done: the report
 //!   ^          │
 //!   │          ├─ an assumption of the plan does not hold ──┐
-//!   │          └─ anything else that is wrong: the error    │
+//!   │          └─ any other error: the error of the run     │
 //!   └────────────── another plan, without the assumption <──┘
 //! ```
 //!
@@ -35,7 +35,7 @@ use crate::target::TargetSnapshot;
 use crate::trees::Job;
 use crate::{existing, output};
 
-/// The most plans for a database whose schema other processes change each time before the lock is taken.
+/// The largest number of plans if other processes change the schema each time before the lock is taken.
 const SCHEMAS_MAX: usize = 10;
 
 /// The outcome of an attempt.
@@ -115,11 +115,11 @@ pub fn run<S, R>(
     }
 }
 
-/// Returns the database at `target` as it is now; `None`: no database exists, the database will be replaced, or pages are discarded. Only
-/// this function decides whether a run creates a new database or changes an existing database.
+/// Returns the facts about the database at `target`, or `None` if no database exists, the database will be replaced, or pages are
+/// discarded. Only this function decides if a run creates a new database or changes an existing database.
 ///
 /// # Errors
-/// When the file is not a database that can be read and written.
+/// If the file is not a database that can be read and written.
 pub fn look(target: Option<&Target>, options: &WriteOptions) -> Result<Option<TargetSnapshot>> {
     let Some(target) = target else { return Ok(None) };
     match target.destination() {
@@ -143,7 +143,7 @@ pub fn note_destination(schema: &Schema, plan: &mut Plan) {
     plan.notes.push(note.into());
 }
 
-/// Returns the error for a URL that is given where a file is needed.
+/// Returns the error for a URL in place of a file.
 fn not_written(target: &Path) -> Error {
     let name = remote::without_secrets(target);
     Error::usage(format!("{} is a URL, and this needs a file", name.display()))
@@ -154,7 +154,7 @@ fn not_written(target: &Path) -> Error {
 /// order. Bad rows go to `rejects`, if given. `phase` is the phase that the caller has begun.
 ///
 /// # Errors
-/// When a row can't be stored or the database can't be written. An existing database is unchanged then, and a new database does not exist.
+/// If a row can't be stored or the database can't be written. An existing database is unchanged then, and a new database does not exist.
 /// The error may refute an [`Assumption`] of the plan.
 pub fn write(
     plan: &Plan,
@@ -165,7 +165,7 @@ pub fn write(
     context: &Context<'_>,
 ) -> Result<Report> {
     match plan.existing {
-        // Whether it has room is known when what a killed run left is removed.
+        // Leftovers of killed runs are removed before the free space is checked.
         None => new_database::write(plan, schema, jobs, rejects, phase, context),
         Some(_) => {
             plan.refuse()?;
@@ -178,7 +178,7 @@ pub fn write(
 /// database that needs the temporary file.
 ///
 /// # Errors
-/// When a row can't be stored or the file can't be written.
+/// If a row can't be stored or the file can't be written.
 pub fn write_scratch(
     plan: &Plan,
     schema: &Schema,

@@ -45,7 +45,7 @@ pub(crate) fn write(
         None if work.is_needed() => return Err(nowhere(plan)),
         None => Box::new(Discard),
     };
-    // A run that was killed may have left files in it, even if this one does not use the folder.
+    // A killed run may have left files in the folder, even if this run does not use the folder.
     if let (Some(folder), Some(target)) = (&plan.temp_dir, &plan.target) {
         removed.extend(output::remove_stale(folder, &target.path()?.file_name));
     }
@@ -73,7 +73,7 @@ pub(crate) fn write(
 /// database that needs the temporary file.
 ///
 /// # Errors
-/// When a row can't be stored or the file can't be written.
+/// If a row can't be stored or the file can't be written.
 pub(crate) fn write_scratch(
     plan: &Plan,
     schema: &Schema,
@@ -85,8 +85,8 @@ pub(crate) fn write_scratch(
     NewDatabaseAttempt { plan, rejects: None, phases, cancel }.whole(schema, jobs, scratch).map(drop)
 }
 
-/// Adds the work of SQLite to `written`: the tables that SQLite filled, and the indexes that SQLite made. `staged` has the rows that SQLite
-/// was given for each table, and `stored` the number of rows that SQLite kept.
+/// Adds the work of SQLite to `written`: the tables that SQLite filled, and the indexes that SQLite made. `staged` has the rows of each
+/// table that were passed to SQLite, and `stored` the number of rows that SQLite kept.
 fn take_over(schema: &Schema, plan: &Plan, written: &mut [Written], staged: &[Written], stored: &[u64]) {
     let mut filled = staged.iter().zip(stored);
     for ((table, plan), written) in schema.tables.iter().zip(&plan.tables).zip(written) {
@@ -101,7 +101,7 @@ fn take_over(schema: &Schema, plan: &Plan, written: &mut [Written], staged: &[Wr
         for ((index, write_path), made) in table.indexes.iter().zip(write_paths).zip(&mut written.indexes) {
             if write_path == WritePath::Sqlite {
                 let root_page = made.map_or(0, |made| made.root_page);
-                // Which rows a WHERE takes is known to SQLite alone.
+                // Only SQLite knows the number of rows in a partial index.
                 let entries = if index.partial { 0 } else { written.tree.entries };
                 *made = Some(WrittenTree { root_page, entries, ..WrittenTree::default() });
             }
@@ -116,7 +116,7 @@ fn nowhere(plan: &Plan) -> Error {
         .hint("leave it out of the schema, or name a database")
 }
 
-/// Splits the jobs into jobs whose rows become pages and jobs whose rows SQLite stores.
+/// Splits the jobs into those whose rows become pages and those whose rows SQLite stores.
 fn divide<'a>(schema: &Schema, plan: &Plan, jobs: Vec<Job<'a>>) -> (Vec<Job<'a>>, Vec<Job<'a>>) {
     let (mut direct, mut staged) = (Vec::new(), Vec::new());
     for ((job, table), plan) in jobs.into_iter().zip(&schema.tables).zip(&plan.tables) {
@@ -248,7 +248,7 @@ impl NewDatabaseAttempt<'_, '_> {
     }
 }
 
-/// Appends empty roots for the trees that SQLite fills: a table that was not written, and automatic indexes, which no statement makes.
+/// Appends empty roots for the trees that SQLite fills: a table that was not written, and automatic indexes, which no statement creates.
 fn with_empty_trees(table: &Table, written: Option<Written>, appender: &mut Appender) -> Written {
     let mut empty = |kind| WrittenTree {
         root_page: append_empty_leaf(kind, appender),

@@ -17,12 +17,12 @@ use sqluice_format::tree::TableTree;
 
 use crate::trees::{Appender, LeafRange, LeafReader, WrittenTree};
 
-/// The pages that other processes have written into a file beside the target, from page 2 on: the leaves and overflow pages of a table.
+/// The leaves and overflow pages of a table that other processes have written into a file beside the target, from page 2 on.
 #[derive(Clone, Copy, Debug)]
 pub struct PlacedLeaves<'a> {
     /// The file, which becomes the target.
     pub file: &'a Path,
-    /// The lists of leaves that the other processes have written, in the order of the rowids.
+    /// The lists of leaves by the other processes, in the order of the rowids.
     pub lists: &'a [PathBuf],
 }
 
@@ -39,7 +39,7 @@ impl PlacedRanges {
     /// Reads the heads of the lists.
     ///
     /// # Errors
-    /// When a list is incomplete, or the ranges do not follow each other.
+    /// If a list is incomplete, or the ranges do not follow each other.
     pub(crate) fn open(placed: &PlacedLeaves<'_>, geometry: Geometry) -> Result<PlacedRanges> {
         let (mut last_page, mut checksum) = (1, Checksum::default());
         let mut readers = Vec::new();
@@ -56,10 +56,10 @@ impl PlacedRanges {
         Ok(PlacedRanges { readers, last_page, checksum })
     }
 
-    /// Writes the interior pages of the table. Returns the tree, and the number of leaves that were copied as they are.
+    /// Writes the interior pages of the table. Returns the tree, and the number of leaves that were copied unchanged.
     ///
     /// # Errors
-    /// When the leaves are out of order or in no range.
+    /// If the leaves are out of order or in no range.
     pub(crate) fn write_levels(
         self,
         table: &str,

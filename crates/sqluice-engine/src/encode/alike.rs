@@ -1,4 +1,4 @@
-//! Rows whose cells are all of one size: they lie side by side, so that every column is written at steps of as many bytes.
+//! Encodes rows whose cells have the same size. The cells are adjacent, so the values of a column are at equal distances.
 //!
 //! ```text
 //!  cell   | payload size | rowid | header size | type type type ... | value value value ... |
@@ -15,14 +15,14 @@ use sqluice_format::varint;
 use super::scatter::copy_twice;
 use super::stored::{BytesSerials, Serials, Stored, Width};
 
-/// What stands before the values of every row: all but the rowid, and serial types that vary, is the same.
+/// The part of a cell before the values. Only the rowid and varying serial types differ between rows.
 #[derive(Debug)]
 pub(super) struct Head {
     payload_bytes: usize,
-    /// With room for the longest rowid.
+    /// The bytes of the head, with room for the longest rowid.
     template: Vec<u8>,
     rowid_at: usize,
-    /// Bytes of header size and serial types; the types are zero where they vary.
+    /// The bytes of header size and serial types. Varying types are zero.
     header: Vec<u8>,
     types_bytes: usize,
 }
@@ -38,7 +38,7 @@ impl Head {
         Head { payload_bytes, rowid_at: template.len(), template, header, types_bytes }
     }
 
-    /// Writes the cells of rows from `first_row` on, which lie in `runs`. Their rowids take as many bytes as `first_rowid`.
+    /// Writes the cells of rows from `first_row` on to `runs`. The rowids have the same length as `first_rowid`.
     pub(super) fn write_rows(
         &mut self,
         bytes: &mut [u8],
@@ -63,11 +63,11 @@ impl Head {
         }
     }
 
-    /// Writes what stands before the values into cells that lie side by side.
+    /// Writes the heads of adjacent cells.
     fn write(&mut self, mut cells: &mut [u8], cell_bytes: usize, first_rowid: i64) {
         let mut rowid = first_rowid;
         while !cells.is_empty() {
-            // Rowids that differ only in the lowest seven bits, which are the last byte of the varint (below nine bytes).
+            // The number of rowids that differ only in the lowest seven bits, which are the last byte of a varint of less than nine bytes.
             let alike = if varint::len(rowid as u64) == 9 { 1 } else { 128 - (rowid & 127) as usize };
             let rest = cells.len().saturating_sub(alike * cell_bytes);
             let (others, group) = cells.split_at_mut(rest);
@@ -82,16 +82,16 @@ impl Head {
     }
 }
 
-/// Copies `template` to the start of every cell, its byte `counter` one more each time: it does not overflow.
+/// Copies `template` to the start of every cell, and increments its byte `counter` for each cell. The byte does not overflow.
 fn write_counting(cells: &mut [u8], cell_bytes: usize, template: &mut Vec<u8>, counter: usize) {
-    // What follows is written later.
+    // The bytes after the template are overwritten later.
     template.resize(template.len().max(cell_bytes.min(8)), 0);
     let len = template.len();
     let cells = cells.rchunks_exact_mut(cell_bytes);
     if let (..8, ..=16, Some(head), Some(tail)) =
         (counter, len, template.first_chunk::<8>(), template.last_chunk::<8>())
     {
-        // Two words, which may share some bytes: the one that counts is written last.
+        // The template is written as two words, which may overlap. The word with the counter is written last.
         let mut head = u64::from_be_bytes(*head);
         let step = 1 << (8 * (7 - counter));
         for cell in cells {
@@ -108,7 +108,7 @@ fn write_counting(cells: &mut [u8], cell_bytes: usize, template: &mut Vec<u8>, c
     }
 }
 
-/// Cells side by side, the first row's at the end, and where in each of them the next column goes.
+/// Adjacent cells in reverse order of rows, and the offset of the next column in each cell.
 struct Cells<'a> {
     cells: &'a mut [u8],
     cell_bytes: usize,
@@ -117,7 +117,7 @@ struct Cells<'a> {
 }
 
 impl Cells<'_> {
-    /// The values of a column from `row` on, and their serial types if they vary.
+    /// Writes the values of a column from `row` on, and their serial types if they vary.
     fn write(&mut self, column: &Stored<'_>, row: usize) {
         match column {
             Stored::Null => self.type_at += 1,
@@ -149,7 +149,7 @@ impl Cells<'_> {
         }
     }
 
-    /// Writes something of each value into its cell.
+    /// Calls `write` for each value and its cell.
     #[inline(always)]
     fn each<V>(&mut self, values: impl Iterator<Item = V>, write: impl Fn(&mut [u8], V)) {
         for (cell, value) in self.cells.rchunks_exact_mut(self.cell_bytes).zip(values) {
@@ -157,7 +157,7 @@ impl Cells<'_> {
         }
     }
 
-    /// Integers and floats of `width` bytes.
+    /// Writes integers and floats of `width` bytes.
     fn numbers(&mut self, width: usize, bits: &[i64]) {
         match width {
             0 => {}
@@ -178,7 +178,7 @@ impl Cells<'_> {
         });
     }
 
-    /// Strings of `len` bytes each.
+    /// Writes strings of `len` bytes each.
     fn strings<'s>(&mut self, len: usize, strings: impl Iterator<Item = &'s [u8]>) {
         let value = self.value_at..self.value_at + len;
         match len {

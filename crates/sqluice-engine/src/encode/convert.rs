@@ -1,7 +1,7 @@
-//! Batches in, columns of their own out: for SQLite to store where no pages are made.
+//! Converts batches to columns for rows that SQLite inserts.
 //!
-//! Values are converted and refused as on the way to a page, by the same code. SQLite then finds them as it would make them, so
-//! its own conversions change nothing.
+//! The same code converts and refuses values as for pages. The values are then as SQLite would store them, so SQLite's own conversions
+//! change nothing.
 
 use std::cell::Cell;
 
@@ -16,11 +16,11 @@ use super::rowid;
 use super::stored::{Scratch, Serials, Stored};
 use super::{Coercion, ColumnRules, Refusals, alias_of};
 
-/// Converts the batches of one table.
+/// A converter for the batches of one table.
 #[derive(Debug)]
 pub(crate) struct Converter {
     columns: Vec<ColumnRules>,
-    /// The columns of the table that are given.
+    /// The given columns of the table.
     given: Vec<usize>,
     lossless: bool,
     rowid_alias: Option<usize>,
@@ -30,7 +30,7 @@ pub(crate) struct Converter {
 }
 
 impl Converter {
-    /// A converter for these columns of a table.
+    /// Creates a converter for these columns of a table.
     pub(crate) fn new(table: &Table, given: &[usize], coercion: Coercion) -> Converter {
         Converter {
             columns: ColumnRules::of(table),
@@ -43,10 +43,10 @@ impl Converter {
         }
     }
 
-    /// Appends a batch, which has all columns of the table, to the cells of the given ones.
+    /// Appends a batch, which has all columns of the table, to the cells of the given columns.
     ///
     /// # Errors
-    /// When rows can't be stored: nothing of the batch is appended, then.
+    /// If rows can't be stored. Nothing of the batch is then appended.
     pub(crate) fn append(&mut self, batch: &Batch<'_>, cells: &mut [Cells]) -> Result<(), Refused> {
         let mut refused = Vec::new();
         let mut refused_rows = vec![0; batch.rows.div_ceil(64)];
@@ -81,7 +81,7 @@ impl Converter {
     }
 }
 
-/// The values of a column that has integers only.
+/// Returns the values of a column that has only integers.
 fn plain_ints<'a>(batch: &Batch<'a>, column: usize) -> Option<&'a [i64]> {
     match (batch.columns[column].values, batch.columns[column].validity) {
         (Values::Int(ints), None) => Some(&ints[..batch.rows]),
@@ -89,7 +89,8 @@ fn plain_ints<'a>(batch: &Batch<'a>, column: usize) -> Option<&'a [i64]> {
     }
 }
 
-/// What the column that is another name for the rowid asks for, if it is not plain integers; what is no rowid is refused.
+/// Returns the rowids in the column that is another name for the rowid, if it has other values than integers. Refuses values that are no
+/// rowids.
 fn rowids(
     batch: &Batch<'_>,
     alias: rowid::Alias<'_>,
@@ -113,7 +114,7 @@ fn rowids(
     }
 }
 
-/// Appends a column as it would be stored.
+/// Appends the stored form of a column.
 fn push(stored: &Stored<'_>, rows: usize, cells: &mut Cells) {
     match stored {
         Stored::Null => cells.extend_nulls(rows),
@@ -155,7 +156,7 @@ fn class(serial: u64) -> Class {
     SerialType(serial).class().unwrap_or(Class::Null)
 }
 
-/// A big-endian integer of up to eight bytes.
+/// Returns a big-endian integer of up to eight bytes.
 fn int(bytes: &[u8]) -> i64 {
     let sign = if bytes.first().is_some_and(|first| first & 0x80 != 0) { -1 } else { 0 };
     bytes.iter().fold(sign, |int, byte| int << 8 | i64::from(*byte))

@@ -1,9 +1,9 @@
-//! Rows and index entries for the sorters: records that are not written to pages yet.
+//! Encodes rows and index entries as records for the sorters.
 //!
 //! ```text
 //!  stored columns ──> | b | a | rowid |                 an index on (b, a) of a table with rowids
 //!  and rowids     ──> | k | a | all other columns |     the rows of a WITHOUT ROWID table with PRIMARY KEY (k, a)
-//!                 ──> | all columns |                   rows with rowids, to be sorted by those
+//!                 ──> | all columns |                   rows with rowids, to be sorted by rowid
 //! ```
 
 use sqluice_core::error::Result;
@@ -18,14 +18,14 @@ use super::Rowids;
 use super::stored::{Serials, Stored};
 use crate::sort::{Buffer, SLACK_BYTES};
 
-/// What a column of a record is.
+/// A column of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     Column(usize),
     Rowid,
 }
 
-/// A column that has integers, and perhaps NULL, and nothing else.
+/// A column that has only integers and NULLs.
 enum Ints<'a> {
     Null,
     All(&'a [i64]),
@@ -34,7 +34,7 @@ enum Ints<'a> {
 }
 
 impl Ints<'_> {
-    /// The halves of pairs that its first rows are; says whether they can all be.
+    /// Appends the halves of pairs for the first `rows` rows. Returns `true` if all these values can be halves.
     fn pair(&self, rows: usize, halves: &mut Vec<u64>) -> bool {
         halves.clear();
         match self {
@@ -82,7 +82,7 @@ impl Field {
     }
 }
 
-/// The records that a sorter gets, and where it takes them.
+/// An encoder of records for a sorter, with its buffer.
 pub(crate) struct Entries<'s> {
     fields: Vec<Field>,
     buffer: Buffer<'s>,
@@ -93,7 +93,7 @@ pub(crate) struct Entries<'s> {
 }
 
 impl<'s> Entries<'s> {
-    /// The entries of an index, or the rows of a WITHOUT ROWID table.
+    /// Creates an encoder of the entries of an index, or of the rows of a WITHOUT ROWID table.
     pub(crate) fn of_index(index: &Index, table: &Table, buffer: Buffer<'s>) -> Entries<'s> {
         let field = |value| match value {
             Indexed::Column(column) if Some(column) != table.rowid_alias => Field::Column(column),
@@ -104,14 +104,14 @@ impl<'s> Entries<'s> {
         Entries { fields, buffer, serials: Vec::new(), halves: Default::default() }
     }
 
-    /// The rows of a table with rowids.
+    /// Creates an encoder of the rows of a table with rowids.
     pub(crate) fn of_rows(table: &Table, buffer: Buffer<'s>) -> Entries<'s> {
         let stored = |column: &usize| table.columns[*column].generated != Some(Generated::Virtual);
         let fields = (0..table.columns.len()).filter(stored).map(Field::Column).collect();
         Entries { fields, buffer, serials: Vec::new(), halves: Default::default() }
     }
 
-    /// Gives the rows of a batch to the sorter. The first is record `number` of the source.
+    /// Pushes the rows of a batch to the sorter. The first row is record `number` of the source.
     pub(super) fn push(
         &mut self,
         stored: &[Stored<'_>],
@@ -154,7 +154,7 @@ impl<'s> Entries<'s> {
                 if buffer.push_ints(&values)? {
                     continue;
                 }
-                // From here on items are held otherwise.
+                // From here on, the buffer has items in another form.
                 ints = None;
             }
             let rowid = rowids.get(row);
@@ -186,7 +186,8 @@ impl<'s> Entries<'s> {
         Ok(())
     }
 
-    /// Gives the rows of a batch to the sorter if all are pairs of integers or NULLs and it takes such; says whether it has.
+    /// Pushes the rows of a batch to the sorter if all rows are pairs of integers or NULLs and the sorter takes pairs. Returns `true` if
+    /// the rows were pushed.
     fn push_pairs(&mut self, stored: &[Stored<'_>], rowids: Rowids<'_>, rows: usize) -> Result<bool> {
         let Entries { fields, buffer, halves: [first, second], .. } = self;
         let [a, b] = fields[..] else { return Ok(false) };
@@ -201,13 +202,13 @@ impl<'s> Entries<'s> {
         Ok(true)
     }
 
-    /// Hands over what is left.
+    /// Passes the remaining items to the sorter.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.buffer.flush()
     }
 }
 
-/// Bytes of a value of that serial type.
+/// Returns the number of bytes of a value of this serial type.
 #[inline]
 fn content_bytes(serial: u64) -> usize {
     match FIXED_BYTES.get(serial as usize) {
@@ -216,7 +217,7 @@ fn content_bytes(serial: u64) -> usize {
     }
 }
 
-/// A value on its way into a record.
+/// A value of a record under construction.
 #[derive(Clone, Copy)]
 struct Content {
     serial: u64,
@@ -224,15 +225,15 @@ struct Content {
 }
 
 impl Content {
-    /// Writes the value of `row` to the start of `room`, which is longer by [`SLACK_BYTES`]: what is short is stored as a whole
-    /// word, because a call to copy a few bytes takes longer than the copy.
+    /// Writes the value of `row` to the start of `room`, which is [`SLACK_BYTES`] longer than the value: a short value is stored as a whole
+    /// word, as a call of `memcpy` takes longer than the copy.
     #[inline]
     fn write(self, stored: &Stored<'_>, row: usize, room: &mut [u8]) {
         match stored {
             Stored::Null => {}
             Stored::Numbers { bits, .. } => self.write_int(bits[row], room),
             Stored::Bytes { bytes, .. } => {
-                // NULL has no bytes, wherever they are.
+                // NULL has no bytes, so its span is ignored.
                 if self.serial == 0 {
                     return;
                 }

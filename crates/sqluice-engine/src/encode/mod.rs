@@ -1,15 +1,15 @@
-//! Batches in, cells on pages out, column by column.
+//! Encodes batches into cells on pages, column by column.
 //!
-//! The plain way to store a row is [`sqluice_format::record::encode`], then [`Chunk::push`]. This does the same for up to
-//! a thousand rows at once, and its output is tested to be the same bytes:
+//! The simple way to store a row is [`sqluice_format::record::encode`], then [`Chunk::push`]. This module does the same for up to a
+//! thousand rows at once. Tests check that the bytes are the same:
 //!
-//! 1. `stored`: apply affinity to each column, find the serial type of every value. Often one type serves the column.
-//! 2. Add up the bytes of every row; ask the chunk for room for its cell. Where all rows are of one size, and their
-//!    rowids follow each other, room for many cells is one division.
-//! 3. Write what stands before the serial types of every row, then column after column its serial types and values into
-//!    all rows: `alike` where they are of one size, else `scatter`.
+//! 1. `stored`: apply affinity to each column, and find the serial type of every value. Often all values of a column have one type.
+//! 2. Sum the bytes of every row, and reserve its cell in the chunk. If all rows have one size and consecutive rowids, one division gives
+//!   the number of cells on a page.
+//! 3. Write the start of every cell, and then, column by column, the serial types and values into all cells: `alike` for cells of one size,
+//!   else `scatter`.
 //!
-//! Rows that overflow their page are rare, or so large that nothing matters but copying: they go the plain way.
+//! Rows with overflow pages are rare, or so large that only the copy matters: they are stored in the simple way.
 
 mod alike;
 mod convert;
@@ -44,28 +44,28 @@ use stored::{Scratch, Stored};
 /// The largest record that SQLite takes: `SQLITE_MAX_LENGTH`.
 pub const RECORD_BYTES_MAX: usize = limits::LENGTH_MAX;
 
-/// Where encoded rows go: a chunk, and after it the next.
+/// The chunks for encoded rows, one after another.
 pub trait Chunks {
-    /// The chunk that is being filled.
+    /// Returns the chunk to fill.
     fn current(&mut self) -> &mut Chunk;
 
-    /// Passes the full chunk on and puts an empty one in its place.
+    /// Passes on the full chunk, and replaces it by an empty chunk.
     ///
     /// # Errors
-    /// When the run is over: cancelled, or failed elsewhere.
+    /// If the run is canceled or has failed elsewhere.
     fn next(&mut self) -> Result<()>;
 }
 
-/// What a declared type may do to text.
+/// The conversions of text that a declared type may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coercion {
-    /// Whatever SQLite does.
+    /// All conversions that SQLite does.
     All,
-    /// Nothing that loses digits or magnitude: such a row is refused.
+    /// No conversion that loses digits or magnitude. A row with such a text is refused.
     Lossless,
 }
 
-/// Encodes batches of one table.
+/// An encoder for the batches of one table.
 #[derive(Debug)]
 pub struct Encoder {
     geometry: Geometry,
@@ -78,7 +78,7 @@ pub struct Encoder {
     space: Space,
 }
 
-/// Space for the rows of a batch, used again for every one.
+/// The buffers for the rows of a batch, which are reused for every batch.
 #[derive(Debug, Default)]
 struct Space {
     runs: Vec<Run>,
@@ -92,52 +92,53 @@ struct ColumnRules {
     name: String,
     affinity: Affinity,
     not_null: bool,
-    /// In a STRICT table, what the column takes.
+    /// The type of the column in a STRICT table.
     strict: Option<StrictType>,
-    /// SQLite computes it when it is read.
+    /// `true` if SQLite computes the column on read.
     computed: bool,
 }
 
 /// The rowids of an encoded batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowidRange {
-    /// The rowid of its first row.
+    /// The rowid of the first row.
     pub first: i64,
-    /// The rowid of its last row.
+    /// The rowid of the last row.
     pub last: LastRowid,
-    /// The first row gave NULL for its rowid, and the rowid before it was not known: `first` holds only if that is
-    /// [`counted`](LastRowid::counted), or if it does not exist.
+    /// `true` if the first row has NULL for its rowid, and the rowid of the row before is unknown: `first` is right only if the rowid
+    /// before is [`counted`](LastRowid::counted) or does not exist.
     pub first_assumed: bool,
 }
 
-/// The rowid of a row that others follow.
+/// The rowid of a row before further rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastRowid {
     /// The rowid.
     pub rowid: i64,
-    /// Whether it is the number of the row, counted from 1 over the source: then NULL in the next row means its number, too.
+    /// `true` if the rowid is the number of the row, counted from 1 over the source. NULL in the next row then means the number of that
+    /// row, too.
     pub counted: bool,
 }
 
-/// Bytes of every row's record.
+/// The sizes of every row's record.
 #[derive(Debug, Default)]
 struct Sizes {
-    /// Bytes of the serial types.
+    /// The bytes of the serial types.
     types: Vec<u32>,
-    /// Bytes of the whole record.
+    /// The bytes of the whole record.
     payload: Vec<u32>,
-    /// Of each column: bytes that each row has after its value, at least.
+    /// The least number of bytes that each row has after its value of each column.
     after: Vec<usize>,
-    /// The first row stands for all.
+    /// `true` if all rows have the size of the first row.
     alike: bool,
 }
 
 /// The rowids of a batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Rowids<'a> {
-    /// This one and those that follow.
+    /// Consecutive rowids from this rowid on.
     From(i64),
-    /// Ascending, with gaps.
+    /// Ascending rowids with gaps.
     Each(&'a [i64]),
 }
 
@@ -152,7 +153,7 @@ impl Rowids<'_> {
 }
 
 impl Encoder {
-    /// An encoder for a table's rows, on pages of `geometry`.
+    /// Creates an encoder for a table's rows, on pages of `geometry`.
     pub fn new(table: &Table, geometry: Geometry, coercion: Coercion) -> Encoder {
         Encoder {
             geometry,
@@ -166,11 +167,11 @@ impl Encoder {
         }
     }
 
-    /// Adds a batch. Its rows get the rowids from `next_rowid` on, unless the table has a column for them; `last` is the
-    /// rowid of the row before, where that is known.
+    /// Adds a batch. Its rows get the rowids from `next_rowid` on, unless the table has a column for rowids. `last` is the rowid of the row
+    /// before, if known.
     ///
     /// # Errors
-    /// When rows can't be stored: nothing of the batch is, then. Or what `chunks` says.
+    /// If rows can't be stored: then nothing of the batch is stored. Also the errors of `chunks`.
     pub fn encode(
         &mut self,
         batch: &Batch<'_>,
@@ -181,7 +182,7 @@ impl Encoder {
         self.encode_in_order(batch, next_rowid, last, chunks, &mut [])
     }
 
-    /// Encodes the rows of a batch, and gives the entries of the table's indexes to their sorters.
+    /// Encodes the rows of a batch, and pushes the entries of the table's indexes to their sorters.
     pub(crate) fn encode_in_order(
         &mut self,
         batch: &Batch<'_>,
@@ -231,11 +232,11 @@ impl Encoder {
         Ok(RowidRange { first: rowids.get(0), last, first_assumed })
     }
 
-    /// Gives the rows of a batch, in any order of their rowids, and the entries of the table's indexes to sorters. `largest`
-    /// is the largest rowid so far, if all rows are encoded one after another.
+    /// Pushes the rows of a batch, in any order of their rowids, and the entries of the table's indexes to sorters. `largest` is the
+    /// largest rowid so far, if all rows are encoded in sequence.
     ///
     /// # Errors
-    /// When rows can't be stored: nothing of the batch is, then.
+    /// If rows can't be stored. Nothing of the batch is then stored.
     pub(crate) fn encode_in_any_order(
         &mut self,
         batch: &Batch<'_>,
@@ -278,7 +279,7 @@ fn alias_of(
     index.map(|index| Alias { index, name: &columns[index].name, lossless, autoincrement })
 }
 
-/// What the columns of a batch become; values that can't be stored go to `refused`.
+/// Returns the stored form of the columns of a batch. Values that can't be stored go to `refused`.
 fn store<'a>(
     columns: &[ColumnRules],
     scratch: &'a mut [Scratch],
@@ -289,7 +290,7 @@ fn store<'a>(
 ) -> Vec<Stored<'a>> {
     let mut refused_rows = vec![0; batch.rows.div_ceil(64)];
     let columns = columns.iter().zip(scratch).enumerate().map(|(i, (rules, scratch))| {
-        // The record holds NULL where the column is another name for the rowid, and nothing of what SQLite computes.
+        // The record has NULL for the column that is another name for the rowid, and no value for virtual columns.
         if Some(i) == rowid_alias || rules.computed {
             return Stored::Null;
         }
@@ -302,8 +303,8 @@ fn store<'a>(
     columns.collect()
 }
 
-/// The rowids, unless rows are refused. A row that is out of order ends the run, but only if no row before it is refused:
-/// it may be in order without that.
+/// Returns the rowids, unless rows are refused. A row out of order ends the run only if no row before it is refused, as the order may be
+/// right without the refused row.
 fn in_order<T>(
     rowids: Result<T, (usize, Error)>,
     alias: Option<usize>,
@@ -320,7 +321,7 @@ fn in_order<T>(
     }
 }
 
-/// One batch on its way to the pages.
+/// A batch to write to pages.
 struct RunOfRows<'a> {
     geometry: Geometry,
     rowids: Rowids<'a>,
@@ -329,7 +330,7 @@ struct RunOfRows<'a> {
 }
 
 impl RunOfRows<'_> {
-    /// Rows of one size from rowid `first` on.
+    /// Writes rows of one size, with rowids from `first` on.
     fn write_alike(
         &self,
         rows: usize,
@@ -342,7 +343,7 @@ impl RunOfRows<'_> {
         let mut row = 0;
         while row < rows {
             let rowid = first + row as i64;
-            // As long as the rowid takes as many bytes, so does the cell.
+            // Cells have the same size while rowids have the same length.
             let others =
                 usize::try_from(last_of_varint_len(rowid).saturating_sub(rowid)).unwrap_or(usize::MAX);
             let alike = (rows - row).min(others.saturating_add(1));
@@ -358,7 +359,7 @@ impl RunOfRows<'_> {
         Ok(())
     }
 
-    /// Rows of any size.
+    /// Writes rows of any sizes.
     fn write(&self, rows: usize, chunks: &mut impl Chunks, space: &mut Space) -> Result<()> {
         let Sizes { payload, .. } = self.sizes;
         let local_max = cell::table_leaf_local_max(self.geometry);
@@ -402,7 +403,7 @@ impl RunOfRows<'_> {
         Ok(())
     }
 
-    /// The plain way, for a row that overflows.
+    /// Stores a row with overflow pages in the simple way.
     fn push(&self, row: usize, chunks: &mut impl Chunks, record: &mut Vec<u8>) -> Result<()> {
         record.clear();
         let types = self.sizes.types[row] as usize;
@@ -419,7 +420,7 @@ impl RunOfRows<'_> {
     }
 }
 
-/// The largest rowid whose varint is as long as `rowid`'s.
+/// Returns the largest rowid whose varint has the length of `rowid`'s varint.
 fn last_of_varint_len(rowid: i64) -> i64 {
     match varint::len(rowid as u64) {
         9 if rowid < 0 => -1,
@@ -429,7 +430,7 @@ fn last_of_varint_len(rowid: i64) -> i64 {
 }
 
 impl Sizes {
-    /// Measures the rows of a batch. One stands for all if they are alike and take at most `alike_max` bytes.
+    /// Measures the rows of a batch. Only one row is measured if all rows have one size of at most `alike_max` bytes.
     fn measure(&mut self, stored: &[Stored<'_>], rows: usize, alike_max: usize) -> Result<(), Refused> {
         let (mut types, mut body) = (0, 0);
         let mut vary = Vec::new();
@@ -439,7 +440,7 @@ impl Sizes {
                     types += varint::len(serial);
                     body += width;
                 }
-                // Serial types below 128 take one byte, whichever they are.
+                // Each serial type below 128 takes one byte.
                 (None, Some(width)) => {
                     types += 1;
                     body += width;
@@ -473,7 +474,7 @@ impl Sizes {
         let refused =
             self.payload.iter().enumerate().filter(|(_, payload)| **payload as usize > RECORD_BYTES_MAX);
         let refused = refused.map(|(row, _)| {
-            // Exactly: the sum ends at the largest number.
+            // The exact sum is needed, as the fast sum saturates.
             let bytes = |column: &Stored<'_>| SerialType(column.serial(row)).content_bytes().unwrap_or(0);
             let body: u64 = stored.iter().map(bytes).sum();
             let bytes = body + record::header_bytes(self.types[row] as usize) as u64;
@@ -485,7 +486,7 @@ impl Sizes {
 }
 
 impl ColumnRules {
-    /// Adds to `refused` the rows whose value this column can't hold; `lost`: some number has lost something.
+    /// Adds the rows whose value this column can't hold to `refused`. `lost` is `true` if some number has lost digits or magnitude.
     fn check(
         &self,
         stored: &Stored<'_>,
@@ -521,7 +522,7 @@ impl ColumnRules {
     }
 }
 
-/// The refused rows of a batch, each once: an error takes much more memory than a value does.
+/// The refused rows of a batch, each once, as an error takes much more memory than a value.
 struct Refusals<'a> {
     /// A bit for each row that a column has refused.
     rows: &'a mut [u64],
@@ -529,7 +530,7 @@ struct Refusals<'a> {
 }
 
 impl Refusals<'_> {
-    /// Columns are added in their order, so the first to refuse a row is the one to blame.
+    /// Adds a refused row. Columns are checked in order, so the first column that refuses a row is blamed.
     fn add(&mut self, row: usize, column: usize, error: &dyn Fn() -> Error) {
         let bit = 1 << (row % 64);
         if self.rows[row / 64] & bit == 0 {
@@ -539,7 +540,7 @@ impl Refusals<'_> {
     }
 }
 
-/// What `value` loses in a column of `affinity`: the error for a column of a given name.
+/// Returns a function that makes the error for the loss of `value` in a column of `affinity`, if any, from the name of the column.
 fn loss_of<'v>(value: &Value<'v>, affinity: Affinity) -> Option<impl Fn(&str) -> Error + use<'v>> {
     let Value::Text(text) = *value else { return None };
     let (becomes, loss) = affinity::text_to_number_checked(text, affinity);

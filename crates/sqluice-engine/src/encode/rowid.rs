@@ -1,8 +1,8 @@
-//! Rowids that a column gives.
+//! Rowids from a column that is another name for the rowid.
 //!
-//! To SQLite NULL is one more than the largest rowid so far. A part does not know what came before it, so NULL means
-//! the number of the row here, counted from 1, which is the same if all rows before it have theirs; it is
-//! refused where it is not. Thus what is taken does not depend on where the input is cut.
+//! SQLite replaces NULL by one more than the largest rowid so far. A part does not know the rows before it, so NULL means the number of the
+//! row here, counted from 1. Both are the same if each row before has its number as rowid. If not, NULL is refused. So the result does not
+//! depend on the division of the input into parts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,14 +19,14 @@ use super::{LastRowid, Rowids, loss_of};
 pub(super) struct Alias<'n> {
     pub(super) index: usize,
     pub(super) name: &'n str,
-    /// Text whose number loses something is refused.
+    /// `true` if text that loses digits or magnitude as a number is refused.
     pub(super) lossless: bool,
-    /// The table is AUTOINCREMENT.
+    /// `true` if the table is AUTOINCREMENT.
     pub(super) autoincrement: bool,
 }
 
-/// What the column holds in rows of any order, known to all workers: NULL means one more than the largest number before it,
-/// which is known only when all rows are read one after another.
+/// The facts about the column for rows in any order, shared by all workers. NULL means one more than the largest rowid before it, which is
+/// known only if all rows are encoded in sequence.
 #[derive(Debug, Default)]
 pub(crate) struct AnyOrder {
     null: AtomicBool,
@@ -34,12 +34,12 @@ pub(crate) struct AnyOrder {
 }
 
 impl AnyOrder {
-    /// Whether NULL stood among numbers where its meaning was unknown.
+    /// Returns `true` if the column has NULL among numbers, and the meaning of the NULL is unknown.
     pub(crate) fn is_unknown(&self) -> bool {
         self.null.load(Ordering::Relaxed) && self.number.load(Ordering::Relaxed)
     }
 
-    /// Takes what a batch had, once it is stored: `largest` is what the worker knows, if it knows the rows before each row.
+    /// Adds the facts about a stored batch. `largest` is the largest rowid so far, if the worker knows all rows before.
     pub(super) fn note(&self, batch: Seen, largest: Option<&mut Option<i64>>) {
         match largest {
             Some(largest) => *largest = batch.largest,
@@ -51,20 +51,20 @@ impl AnyOrder {
     }
 }
 
-/// What a batch has in the column.
+/// The facts about the column in a batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
     null: bool,
     number: bool,
-    /// The largest rowid up to its end.
+    /// The largest rowid up to the end of the batch.
     largest: Option<i64>,
 }
 
-/// The rowids that column `alias` gives, in any order. `largest` is the largest before, if all rows are encoded one after another and
-/// it is known therefore; else NULL means the number of the row. Values that are no rowids go to `refused`.
+/// Returns the rowids of the column `alias`, in any order. `largest` is the largest rowid before, known if all rows are encoded in
+/// sequence; otherwise NULL means the number of the row. Values that are no rowids go to `refused`.
 ///
 /// # Errors
-/// NULL after the largest possible number.
+/// If NULL follows the largest possible rowid.
 pub(super) fn of_alias_in_any_order<'a>(
     batch: &Batch<'_>,
     alias: Alias<'_>,
@@ -104,7 +104,7 @@ pub(super) fn of_alias_in_any_order<'a>(
     Ok((Rowids::Each(given), seen))
 }
 
-/// The rowid after the largest. AUTOINCREMENT counts from 0 on, whatever came before.
+/// Returns the rowid after the largest rowid. AUTOINCREMENT never continues from a negative rowid.
 fn next_of(largest: Option<i64>, alias: Alias<'_>) -> Option<i64> {
     match largest {
         None => Some(1),
@@ -113,8 +113,8 @@ fn next_of(largest: Option<i64>, alias: Alias<'_>) -> Option<i64> {
     }
 }
 
-/// The rowids that column `alias` gives, and whether the first is an assumption: it is NULL, and the rowid before it, which
-/// is `last`, is not known. `next_rowid` is the number of the first row. Values that are no rowids go to `refused`.
+/// Returns the rowids of the column `alias`, and `true` if the first rowid is assumed because it is NULL and the rowid before, `last`, is
+/// unknown. `next_rowid` is the number of the first row. Values that are no rowids go to `refused`.
 ///
 /// # Errors
 /// The first row that is out of order.
@@ -162,7 +162,7 @@ pub(super) fn of_alias<'a>(
     Ok((Rowids::Each(given), first_assumed))
 }
 
-/// The refusal of a value that is no rowid.
+/// Returns the refusal of a value that is no rowid.
 pub(super) fn refusal(
     wanted: Result<Rowid, Error>,
     value: Value<'_>,
@@ -175,7 +175,7 @@ pub(super) fn refusal(
     RefusedRow { row, column: alias.index, error: wanted.map_or_else(|error| error, mismatch) }
 }
 
-/// What a value asks for, or what it would lose.
+/// Returns the rowid that a value requests, or an error about digits or magnitude that it would lose.
 pub(super) fn wanted(value: Value<'_>, alias: Alias<'_>) -> Result<Rowid, Error> {
     let rowid = affinity::to_rowid(value);
     match rowid {
@@ -189,13 +189,13 @@ pub(super) fn wanted(value: Value<'_>, alias: Alias<'_>) -> Result<Rowid, Error>
 
 fn follow_each_other(ints: &[i64]) -> bool {
     let span = ints[ints.len() - 1].checked_sub(ints[0]);
-    // All of them, many at a time: one that does not is rare.
+    // All values are compared, with SIMD, as an exception is rare.
     let difference = |(&int, row): (&i64, i64)| int ^ ints[0].wrapping_add(row);
     span == Some(ints.len() as i64 - 1)
         && ints.iter().zip(0..).map(difference).fold(0, |all, bits| all | bits) == 0
 }
 
-/// The error for NULL where rows before had rowids of their own.
+/// Returns the error for NULL after rows with rowids of their own.
 pub(crate) fn null_among_numbers(name: &str) -> Error {
     Error::input(format!("NULL in column {name} among rows that have numbers in it"))
         .hint("give all rows a number, or none")
@@ -207,19 +207,19 @@ fn no_rowid_left(name: &str) -> Error {
         .hint("give the row a number that is free")
 }
 
-/// The error for rows that would need rowids beyond the largest.
+/// Returns the error for rows that would need rowids above the largest possible rowid.
 pub(crate) fn no_rowids_left(table: &str) -> Error {
     Error::input(format!("table {table} has no rowids left behind the largest"))
         .refuting(Assumption::RowOrder)
 }
 
-/// The error for rows that do not follow the existing ones.
+/// Returns the error for rows that do not follow the existing rows.
 pub(crate) fn not_after_last(name: &str, last: i64, rowid: i64) -> Error {
     Error::input(format!("{name} = {rowid} is not greater than {last}, the last in the table"))
         .refuting(Assumption::RowOrder)
 }
 
-/// The error for rows that do not arrive in the order of their rowids.
+/// Returns the error for rows that do not arrive in the order of their rowids.
 pub(crate) fn out_of_order(name: &str, last: i64, rowid: i64) -> Error {
     if last == rowid {
         return Error::input(format!("{name} = {rowid} twice"))

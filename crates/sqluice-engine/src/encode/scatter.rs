@@ -1,12 +1,12 @@
-//! Columns into cells of any size: where every row's cell begins is known, here its bytes are written.
+//! Writes columns into cells of any sizes. The position of every row's cell is known.
 //!
 //! ```text
 //!  cell     | payload size | rowid | header size | type type type ... | value value value ... |
 //!                                                ^ header cursor       ^ body cursor
 //! ```
 //!
-//! A cursor is a place a row plus an offset that all rows share. Where a column is uniform only the offset moves; one
-//! that varies moves each row's place.
+//! A cursor is a place for each row plus an offset that all rows share. A uniform column moves only the offset. A varying column moves the
+//! place of each row.
 
 use std::ops::Range;
 
@@ -18,14 +18,14 @@ use sqluice_format::varint;
 use super::stored::{BytesSerials, Serials, Stored, Width, bytes_of};
 use super::{Rowids, Sizes};
 
-/// Space for a run of rows, used again for every one.
+/// The buffers for a run of rows, which are reused for every run.
 #[derive(Debug, Default)]
 pub(super) struct RowsOnPages {
     header: Cursor,
     body: Cursor,
 }
 
-/// Where the next byte of every row goes.
+/// The position of the next byte of every row.
 #[derive(Debug, Default)]
 struct Cursor {
     places: Vec<u32>,
@@ -33,23 +33,23 @@ struct Cursor {
 }
 
 impl RowsOnPages {
-    /// The places of `n` cells, to be filled in.
+    /// Returns the places of `n` cells, for the caller to fill in.
     pub(super) fn places(&mut self, n: usize) -> &mut [u32] {
         self.header.places.resize(n, 0);
         &mut self.header.places
     }
 }
 
-/// The serial types of every row, zeros for those that vary, where each takes one byte.
+/// The serial types of every row, if each takes one byte. Varying types are zero.
 #[derive(Debug)]
 pub(super) struct ShortTypes {
-    /// More zeros at the end, up to a multiple of [`WORD_BYTES`].
+    /// The types, padded with zeros to a multiple of [`WORD_BYTES`].
     template: Vec<u8>,
     columns: usize,
 }
 
 impl ShortTypes {
-    /// `None`: some type takes more.
+    /// Returns `None` if a type takes more than one byte.
     pub(super) fn new(stored: &[Stored<'_>], sizes: &Sizes) -> Option<ShortTypes> {
         let columns = stored.len();
         if !sizes.types.iter().all(|&types| types as usize == columns) {
@@ -62,7 +62,7 @@ impl ShortTypes {
     }
 }
 
-/// Writes the cells of `rows`, whose places are in `space`.
+/// Writes the cells of `rows`. Their places are in `space`.
 pub(super) fn write(
     bytes: &mut [u8],
     rows: Range<usize>,
@@ -83,7 +83,7 @@ pub(super) fn write(
     }
 }
 
-/// Payload size, rowid and header size. Moves the cursors behind them.
+/// Writes payload size, rowid and header size, and moves the cursors after them.
 fn write_heads(
     bytes: &mut [u8],
     rows: Range<usize>,
@@ -114,8 +114,8 @@ fn write_heads(
     }
 }
 
-/// Writes a payload size of at most two bytes, a rowid of at most eight, and a header size of one. Says how many bytes they took; what follows them
-/// in the cell, which has more, is written later.
+/// Writes a payload size of at most two bytes, a rowid of at most eight bytes, and a header size of one byte. Returns the number of these
+/// bytes. Further bytes of `cell` may be overwritten, as they are written later.
 #[inline]
 fn write_short_head(cell: &mut [u8; 16], payload: u32, rowid: u64, types: u32) -> usize {
     let ([first, second], payload_len) = match payload {
@@ -125,7 +125,7 @@ fn write_short_head(cell: &mut [u8; 16], payload: u32, rowid: u64, types: u32) -
     cell[..2].copy_from_slice(&[first, second]);
     let (rowid, rowid_len) = varint::short(rowid);
     cell[payload_len..payload_len + 8].copy_from_slice(&rowid);
-    // At most ten bytes, which the compiler does not see.
+    // The length is at most ten bytes, which the compiler can't deduce.
     let len = payload_len + rowid_len;
     cell[len & 15] = 1 + types as u8;
     len + 1
@@ -136,7 +136,7 @@ fn write_short_types(bytes: &mut [u8], types: &ShortTypes, places: &[u32], paylo
     let template = &types.template[..];
     for (&place, &payload) in places.iter().zip(payload) {
         let at = place as usize;
-        // The header size, of one byte or two, is part of the payload. What follows the types in it is written later.
+        // The payload includes the header size of one or two bytes. The bytes after the types are written later.
         if payload as usize >= 2 + template.len() {
             match template.first_chunk::<WORD_BYTES>() {
                 Some(word) if template.len() == WORD_BYTES => {
@@ -150,8 +150,8 @@ fn write_short_types(bytes: &mut [u8], types: &ShortTypes, places: &[u32], paylo
     }
 }
 
-/// The serial types and values of a column, after which each row has at least `after` bytes of other values. `short_types`: they take
-/// one byte each, and those that are the same in all rows are written already.
+/// Writes the serial types and values of a column. Each row has at least `after` bytes of further values. With `short_types`, types take
+/// one byte each, and uniform types are already written.
 fn write_column(
     bytes: &mut [u8],
     rows: Range<usize>,
@@ -233,7 +233,7 @@ fn write_column(
     }
 }
 
-/// Strings of any length each, which begin at `starts`.
+/// Writes strings of any lengths, which begin at `starts`.
 #[inline]
 fn put_varying_bytes(
     bytes: &mut [u8],
@@ -243,7 +243,7 @@ fn put_varying_bytes(
     after: usize,
 ) {
     for ((to, &serial), start) in body.places.iter_mut().zip(serials).zip(starts) {
-        // What stands in the place of a NULL may lie anywhere.
+        // The span of a NULL is arbitrary.
         let len = bytes_of(serial);
         if len > 0 {
             put_bytes(bytes, *to as usize + body.offset, data, start, (len as usize, after));
@@ -252,7 +252,7 @@ fn put_varying_bytes(
     }
 }
 
-/// Serial types of strings. Where they are `short`, of one byte, all rows' cursors move alike.
+/// Writes serial types of strings. If all types are `short`, of one byte, the cursors of all rows move by the same offset.
 fn put_types(bytes: &mut [u8], header: &mut Cursor, serials: &[u32], short: bool) {
     if short {
         for (&place, &serial) in header.places.iter().zip(serials) {
@@ -266,7 +266,7 @@ fn put_types(bytes: &mut [u8], header: &mut Cursor, serials: &[u32], short: bool
     }
 }
 
-/// Integers and floats of `width` bytes.
+/// Writes integers and floats of `width` bytes.
 fn put_numbers(bytes: &mut [u8], body: &mut Cursor, width: usize, bits: &[i64]) {
     fn put<const WIDTH: usize>(bytes: &mut [u8], body: &Cursor, bits: &[i64]) {
         for (&place, number) in body.places.iter().zip(bits) {
@@ -286,14 +286,14 @@ fn put_numbers(bytes: &mut [u8], body: &mut Cursor, width: usize, bits: &[i64]) 
     body.offset += width;
 }
 
-/// Numbers of any width each.
+/// Writes numbers of any widths.
 fn put_varying_numbers(bytes: &mut [u8], body: &mut Cursor, serials: &[u8], bits: &[i64], after: usize) {
     let numbers = body.places.iter_mut().zip(serials).zip(bits);
     if after >= 8 {
         for ((place, &serial), number) in numbers {
             let width = FIXED_BYTES[serial as usize];
             let at = *place as usize + body.offset;
-            // What follows the number in these is written later.
+            // The bytes after the number are written later.
             bytes[at..at + 8].copy_from_slice(&at_start(*number, width.into()));
             *place += u32::from(width);
         }
@@ -306,10 +306,10 @@ fn put_varying_numbers(bytes: &mut [u8], body: &mut Cursor, serials: &[u8], bits
     }
 }
 
-/// The low `width` bytes of a number, and zeros.
+/// Returns the low `width` bytes of a number, followed by zeros.
 #[inline]
 fn at_start(number: i64, width: usize) -> [u8; 8] {
-    // By less than its bits at a time, for `width` may be 0.
+    // The shift is split in two, as `width` may be 0 and a shift by all bits is invalid.
     let unused = 32 - 4 * width;
     (number << unused << unused).to_be_bytes()
 }
@@ -323,7 +323,7 @@ fn put_number(bytes: &mut [u8], at: usize, number: i64, width: usize) {
     }
 }
 
-/// Writes `len` bytes that begin at `start` of `data`; the row has at least `after` bytes that are written later.
+/// Writes `len` bytes from `start` of `data`. At least `after` further bytes of the row are written later.
 #[inline]
 fn put_bytes(bytes: &mut [u8], at: usize, data: &[u8], start: usize, (len, after): (usize, usize)) {
     if len <= WORD_BYTES
@@ -339,14 +339,13 @@ fn put_bytes(bytes: &mut [u8], at: usize, data: &[u8], start: usize, (len, after
     copy(&mut bytes[at..], &data[start..start + len]);
 }
 
-/// The most bytes of which a few are written at a time.
+/// The size of a word of which only a part is written.
 const WORD_BYTES: usize = 16;
 
-/// Writes the first `len` of these bytes. No branch depends on `len`, which is unpredictable: the others are written as they
-/// were.
+/// Writes the first `len` of these bytes. No branch depends on `len`, which is unpredictable: the other bytes are rewritten unchanged.
 #[inline]
 fn put_start(to: &mut [u8; WORD_BYTES], from: &[u8; WORD_BYTES], len: usize) {
-    // The lower 0 to 16 bytes of a word.
+    // The masks of the lower 0 to 16 bytes of a word.
     const LOWER: [u128; WORD_BYTES + 1] = {
         let mut masks = [u128::MAX; WORD_BYTES + 1];
         let mut bytes = 0;
@@ -360,16 +359,16 @@ fn put_start(to: &mut [u8; WORD_BYTES], from: &[u8; WORD_BYTES], len: usize) {
     *to = (before ^ (before ^ word) & LOWER[len]).to_le_bytes();
 }
 
-/// As [`put_start`] of half as many bytes, at most 8.
+/// Writes the first `len` of at most 8 bytes, like [`put_start`].
 #[inline]
 fn put_start_of_8(to: &mut [u8; 8], from: &[u8; 8], len: usize) {
-    // By less than its bits at a time, for `len` may be 8.
+    // The shift is split in two, as `len` may be 8 and a shift by all bits is invalid.
     let lower = !(u64::MAX << (4 * len) << (4 * len));
     let (before, word) = (u64::from_le_bytes(*to), u64::from_le_bytes(*from));
     *to = (before ^ (before ^ word) & lower).to_le_bytes();
 }
 
-/// Strings of `len` bytes each.
+/// Writes strings of `len` bytes each.
 fn put_fixed_bytes<'a>(
     bytes: &mut [u8],
     body: &mut Cursor,
@@ -396,7 +395,7 @@ fn put_fixed_bytes<'a>(
     body.offset += len;
 }
 
-/// Strings of `HALF` to twice `HALF` bytes: the first `HALF` and the last, which may share some.
+/// Writes strings of `HALF` to twice `HALF` bytes: the first `HALF` and the last `HALF` bytes, which may overlap.
 fn put_twice<'a, const HALF: usize>(bytes: &mut [u8], body: &Cursor, rows: impl Iterator<Item = &'a [u8]>) {
     for (&place, row) in body.places.iter().zip(rows) {
         let to = &mut bytes[place as usize + body.offset..][..row.len()];
@@ -414,7 +413,7 @@ pub(super) fn copy_twice<const HALF: usize>(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Copies `from` to the start of `to`; most strings and numbers are short, and a call of memcpy costs more than they do.
+/// Copies `from` to the start of `to`. For short strings and numbers, a call of `memcpy` takes longer than the copy.
 #[inline]
 fn copy(to: &mut [u8], from: &[u8]) {
     match from.len() {

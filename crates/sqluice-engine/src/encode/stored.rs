@@ -1,7 +1,7 @@
-//! What a column of a batch becomes in the file: affinity applied, serial types known.
+//! The stored form of a column of a batch, with affinity applied and serial types known.
 //!
-//! Each column of a batch turns into one of four forms, by the class of its values and the affinity of the table's column.
-//! The first three copy nothing, or eight bytes a value; the last copies the values and is for what is rare.
+//! Each column of a batch gets one of four forms, by the class of its values and the affinity of the table's column. The first three forms
+//! copy nothing, or eight bytes per value. The last form copies the values, for rare cases.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -14,47 +14,47 @@ use sqluice_format::varint;
 use sqluice_core::affinity::{self, Affinity, Loss, StrictType};
 use sqluice_core::batch::{Bitmap, Bytes, Column, Spans, Value, Values};
 
-/// A column as it will be stored.
+/// The stored form of a column.
 #[derive(Clone, Copy)]
 pub(super) enum Stored<'a> {
     /// NULL in every row.
     Null,
-    /// NULLs, integers and floats.
+    /// Numbers and NULLs.
     Numbers {
         serials: Serials<'a>,
-        /// The value in its low bytes: an integer, or the bits of a float.
+        /// The values, in the low bytes: integers, or the bits of floats.
         bits: &'a [i64],
     },
-    /// Text or blobs, perhaps some NULLs.
+    /// Texts or blobs, and NULLs.
     Bytes { bytes: Bytes<'a>, serials: BytesSerials<'a> },
-    /// Anything, its bytes laid out in a row: row `i` is `data[ends[i - 1]..ends[i]]`.
+    /// Any values, as concatenated bytes: row `i` is `data[ends[i - 1]..ends[i]]`.
     Mixed { serials: &'a [u64], data: &'a [u8], ends: &'a [usize] },
 }
 
-/// Serial types of numbers: all the same, or one each.
+/// The serial types of numbers: one for all values, or one for each value.
 #[derive(Clone, Copy)]
 pub(super) enum Serials<'a> {
     Same(u8),
     Each { serials: &'a [u8], width: Width },
 }
 
-/// Serial types of text or blobs: the same where all have one length, or one each.
+/// The serial types of texts or blobs: one type if all have the same length, or one for each value.
 #[derive(Clone, Copy)]
 pub(super) enum BytesSerials<'a> {
     Same { serial: u64, len: usize },
     Each(&'a [u32]),
 }
 
-/// Bytes of the values of a column.
+/// The sizes of a column's values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Width {
-    /// The same in every row.
+    /// The same size in every row.
     Same(usize),
-    /// As the serial types say.
+    /// A size for each row, by its serial type.
     Varies,
 }
 
-/// Space for one column, used again for every batch.
+/// The buffers of one column, which are reused for every batch.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     serials: Vec<u8>,
@@ -66,18 +66,18 @@ pub(super) struct Scratch {
     text: Vec<u8>,
 }
 
-/// What the texts of a column have become.
+/// The result of converting the texts of a column to numbers.
 enum Numbers {
-    /// Integers, and NULL.
+    /// Integers and NULLs.
     Ints,
-    /// Numbers of both kinds, and NULL.
+    /// Integers, floats and NULLs.
     Any,
-    /// Some of them are no numbers.
+    /// Some texts are no numbers.
     No,
 }
 
 impl<'a> Stored<'a> {
-    /// Applies `affinity` to `rows` values of `column`; sets `lost` when some text that became a number has lost something.
+    /// Applies `affinity` to `rows` values of `column`. Sets `lost` if a text that became a number has lost digits or magnitude.
     pub(super) fn new(
         column: &Column<'a>,
         rows: usize,
@@ -107,7 +107,7 @@ impl<'a> Stored<'a> {
             }
             (Values::Blob(bytes), _) => scratch.bytes(bytes, rows, validity, SerialType::of_blob(0).0),
             (Values::Text(bytes), Integer | Numeric | Real) => {
-                // A loop for the strings of files, which lie anywhere.
+                // A separate loop for strings at arbitrary positions, as in files.
                 let numbers = match bytes.spans {
                     Spans::Anywhere(spans) => scratch.try_numbers_of_text(
                         (bytes.data, |row: usize| spans[row].range()),
@@ -130,7 +130,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Whether a row is NULL.
+    /// Returns `true` if any row is NULL.
     pub(super) fn has_null(&self) -> bool {
         match self {
             Stored::Null => true,
@@ -142,7 +142,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Serial type of every row, and bytes of every value, where each is the same in all rows.
+    /// Returns the serial type of all rows and the size of all values, each if it is the same in all rows.
     pub(super) fn uniform(&self) -> (Option<u64>, Option<usize>) {
         match self {
             Stored::Null => (Some(0), Some(0)),
@@ -188,12 +188,12 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Whether a column of a STRICT table takes the value of `row`.
+    /// Returns `true` if a column of a STRICT table accepts the value of `row`.
     pub(super) fn fits(&self, row: usize, strict: StrictType) -> bool {
         SerialType(self.serial(row)).class().is_some_and(|class| strict.fits(class))
     }
 
-    /// The serial type of `row`.
+    /// Returns the serial type of `row`.
     #[inline]
     pub(super) fn serial(&self, row: usize) -> u64 {
         match self {
@@ -206,7 +206,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Source buffer and byte range of the text of `row`; `None` if it is no text, or lies elsewhere.
+    /// Returns the source buffer and the byte range of the text of `row`, or `None` if the value is no text or is stored elsewhere.
     #[inline]
     pub(super) fn text(&self, row: usize) -> Option<(&'a [u8], (usize, usize))> {
         let Stored::Bytes { bytes, .. } = self else { return None };
@@ -215,7 +215,7 @@ impl<'a> Stored<'a> {
         is_text.then_some((bytes.data, (range.start, range.end)))
     }
 
-    /// The bytes of `row`'s value: a slice of the stored bytes, or of `number`.
+    /// Returns the bytes of `row`'s value: a slice of the stored bytes, or of `number`.
     #[inline]
     pub(super) fn content<'b>(&'b self, row: usize, number: &'b mut [u8; 8]) -> &'b [u8] {
         match self {
@@ -239,19 +239,19 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Bytes of a string or a NULL of that serial type.
+/// Returns the number of bytes of a string or NULL of this serial type.
 #[inline(always)]
 pub(super) fn bytes_of(serial: u32) -> u32 {
     serial.saturating_sub(12) / 2
 }
 
-/// Bytes of a serial type, for many at a time.
+/// Returns the number of bytes of a serial type, without branches, for vectorized loops.
 #[inline(always)]
 fn types_bytes(serial: u32) -> u32 {
     [7, 14, 21, 28].iter().fold(1, |bytes, bits| bytes + u32::from(serial >= 1 << bits))
 }
 
-/// Integers that stay what they are. When all are in one range, no serial type needs to be made.
+/// Returns the stored form of unconverted integers. If all integers have one width, no serial types are computed.
 fn ints<'a>(ints: &'a [i64], validity: Option<Bitmap<'_>>, serials: &'a mut Vec<u8>) -> Stored<'a> {
     let (min, max) = smallest_and_largest(ints);
     if validity.is_none() && min <= max {
@@ -266,7 +266,7 @@ fn ints<'a>(ints: &'a [i64], validity: Option<Bitmap<'_>>, serials: &'a mut Vec<
             };
             return Stored::Numbers { serials, bits: ints };
         }
-        // Of one sign and one width, and neither 0 nor 1 among them: all are as wide.
+        // With one sign and one width, and without 0 and 1, all integers have the same serial type.
         if low == high && (min > 1 || max < 0) {
             return Stored::Numbers { serials: Serials::Same(low), bits: ints };
         }
@@ -294,10 +294,10 @@ impl<'a> Serials<'a> {
     }
 }
 
-/// Of no integers, the largest that there is and the smallest.
+/// Returns the least and the greatest integer, or `i64::MAX` and `i64::MIN` for no integers.
 #[multiversion(targets("x86_64+avx2"))]
 fn smallest_and_largest(ints: &[i64]) -> (i64, i64) {
-    // No closure: the library would call it instead of making it part of the loop.
+    // A closure would be called instead of being inlined into the loop.
     let (mut min, mut max) = (i64::MAX, i64::MIN);
     for &int in ints {
         min = min.min(int);
@@ -306,7 +306,7 @@ fn smallest_and_largest(ints: &[i64]) -> (i64, i64) {
     (min, max)
 }
 
-/// The value; notes whether something was lost.
+/// Returns the value. Sets `lost` if digits or magnitude were lost.
 #[inline(always)]
 fn note<'v>(lost: &Cell<bool>, (value, loss): (Value<'v>, Option<Loss>)) -> Value<'v> {
     if loss.is_some() {
@@ -316,7 +316,7 @@ fn note<'v>(lost: &Cell<bool>, (value, loss): (Value<'v>, Option<Loss>)) -> Valu
 }
 
 impl Scratch {
-    /// Strings. `base` is the serial type of an empty one.
+    /// Returns the stored form of strings. `base` is the serial type of an empty string.
     fn bytes<'a>(
         &'a mut self,
         bytes: Bytes<'a>,
@@ -330,7 +330,7 @@ impl Scratch {
         }
         let serials = &mut self.bytes_serials;
         serials.clear();
-        // A record of more than 2 GB is refused, whatever its serial types.
+        // A record of more than 2 GB is refused, so the serial types of huge strings do not matter.
         let huge = u32::MAX - 1 + (base & 1) as u32;
         let serial = |len: u32| if len <= (u32::MAX - 13) / 2 { base as u32 + 2 * len } else { huge };
         match bytes.spans {
@@ -345,7 +345,7 @@ impl Scratch {
             }
         }
         let first = serials[0];
-        // No NULL: its bytes would be anything.
+        // NULLs are excluded, as their spans are arbitrary.
         if first != 0 && serials.iter().all(|&serial| serial == first) {
             let same = BytesSerials::Same { serial: u64::from(first), len: bytes_of(first) as usize };
             return Stored::Bytes { bytes, serials: same };
@@ -357,7 +357,7 @@ impl Scratch {
         Stored::Numbers { serials: Serials::of(&self.serials), bits: &self.bits }
     }
 
-    /// Numbers that a function of the row gives, and NULL.
+    /// Returns the stored form of the numbers and NULLs that a function returns for each row.
     fn numbers<'v>(
         &mut self,
         rows: usize,
@@ -369,8 +369,8 @@ impl Scratch {
         self.as_numbers()
     }
 
-    /// Stores the numbers that the parts of `data` are, for `affinity`. Those of a column are mostly alike: whole or not, as the first is, is
-    /// tried before all else.
+    /// Stores the numbers of texts in `data`, for `affinity`. The numbers of a column are mostly of one kind, so the kind of the first
+    /// number is tried first.
     #[inline(always)]
     fn try_numbers_of_text(
         &mut self,
@@ -403,7 +403,7 @@ impl Scratch {
         if all { Numbers::Any } else { Numbers::No }
     }
 
-    /// Stores integers of a function that may give something else: false as soon as it does.
+    /// Stores the integers that a function returns. Returns `false` at the first result that is no integer.
     #[inline]
     fn try_ints(
         &mut self,
@@ -442,7 +442,7 @@ impl Scratch {
         true
     }
 
-    /// Whatever the column holds, one value at a time.
+    /// Returns the stored form of any values, converted one at a time.
     fn mixed(
         &mut self,
         column: &Column<'_>,

@@ -1,7 +1,6 @@
-//! The right edge of a table that is there: the pages that must change when rows come after its last
-//! (`trees/existing_trees.rs` draws it).
+//! The right edge of an existing table: the pages that change when rows are appended (drawn in `trees/existing_trees.rs`).
 //!
-//! The pages are SQLite's own, and may be damaged: every number is checked before it is believed.
+//! The pages may be damaged: every number is checked before it is used.
 
 use sqluice_core::error::{Error, Result};
 use sqluice_format::cell;
@@ -12,14 +11,15 @@ use sqluice_reader::pages::DAMAGED_HINT;
 
 use crate::trees::Edge;
 
-/// Levels that a tree has at most: with two children a page there would be more pages than numbers.
+/// The largest number of levels of a tree. With two children a page, a tree of more levels would have more pages than there are page
+/// numbers.
 const LEVELS_MAX: usize = 32;
 
-/// Reads the right edge of the table whose root is page `root`, of a database of `page_count` pages. Rowids are counted from the
+/// Reads the right edge of the table with root page `root` in a database of `page_count` pages. The next rowid is the one after the
 /// largest.
 ///
 /// # Errors
-/// When a page can't be read, or is damaged.
+/// If a page can't be read, or is damaged.
 pub(super) fn read(
     root: u32,
     page_count: u32,
@@ -50,7 +50,7 @@ pub(super) fn read(
             }
             PageKind::InteriorTable => {
                 let children = children(&page, geometry)?;
-                // Page numbers beyond the file will be used for another tree.
+                // A page number past the end of the file will be used by another tree.
                 if children.iter().any(|child| !(2..=page_count).contains(&child.page)) {
                     return Err(damaged_page(&page, "has a child that is no page of the file"));
                 }
@@ -67,7 +67,7 @@ pub(super) fn read(
     Err(damaged(root, "it has too many levels".to_owned()))
 }
 
-/// The last rowid of a leaf.
+/// Returns the last rowid of a leaf.
 fn last_rowid(page: &PageView<&[u8]>) -> Result<i64> {
     let Some(last) = page.cells().checked_sub(1) else {
         return Err(damaged_page(page, "has no cells"));
@@ -76,7 +76,7 @@ fn last_rowid(page: &PageView<&[u8]>) -> Result<i64> {
     Ok(entry.rowid)
 }
 
-/// The children of an interior page, without the right-most.
+/// Returns the children of an interior page, without the right-most child.
 fn children(page: &PageView<&[u8]>, geometry: Geometry) -> Result<Vec<Child>> {
     let mut children: Vec<Child> = Vec::with_capacity(page.cells());
     let mut bytes = 0;
@@ -114,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    /// A table of three levels, on small pages.
+    /// Returns the geometry, root page and bytes of a database with a table of three levels on small pages.
     fn table() -> (Geometry, u32, Vec<u8>) {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("x.db");

@@ -1,8 +1,8 @@
-//! Looks at an existing database, as far as a plan needs to know it. Nothing is changed, and no lock stays.
+//! Reads the facts about an existing database that a plan needs. The database is not changed, and no lock is kept.
 //!
-//! SQLite opens it as it would for any program: so a journal that a crash has left is rolled back first, and what SQLite can't read
-//! is refused in its words. Whether rows can be inserted at all is for SQLite to say, too: the INSERT is compiled, and with it
-//! CHECKs, triggers and the keys of all indexes, so that a function or collation that is not built in is known by its name.
+//! SQLite opens the database as for any program: a hot journal is rolled back first, and a database that SQLite can't read is refused with
+//! SQLite's message. SQLite also decides if rows can be inserted: compiling the INSERT compiles CHECKs, triggers and the keys of all
+//! indexes. So an unknown function or collation is reported by its name.
 
 use std::path::Path;
 use std::{fs, io};
@@ -19,10 +19,10 @@ use crate::options::WriteOptions;
 use crate::output::Target;
 use crate::target::{TableSnapshot, TargetSnapshot};
 
-/// Looks at the database at `target`; `None`: none exists, or it will be replaced.
+/// Reads the facts about the database at `target`. Returns `None` if no database exists or it will be replaced.
 ///
 /// # Errors
-/// When the file is not a database that can be read and written.
+/// If the file is not a database that can be read and written.
 pub fn look(target: &Target, options: &WriteOptions) -> Result<Option<TargetSnapshot>> {
     let name = target.name();
     refuse_memory(name)?;
@@ -36,7 +36,7 @@ pub fn look(target: &Target, options: &WriteOptions) -> Result<Option<TargetSnap
 
 fn read(target: &Target, existing: &Existing) -> rusqlite::Result<TargetSnapshot> {
     let connection = existing.connection();
-    // One state of it.
+    // All queries see one state of the database.
     connection.execute_batch("BEGIN")?;
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
     let schema = Schema::from_catalogue(connection, String::new(), target.name())?;
@@ -78,13 +78,13 @@ fn read_table(connection: &Connection, schema: &Schema, table: &Table) -> rusqli
     Ok(about)
 }
 
-/// Rows at the end of a table that are looked at for a text.
+/// The number of rows at the end of a table that are searched for a text.
 const LAST_ROWS: usize = 100;
 
-/// Bytes of a text that are read: a timestamp is shorter.
+/// The largest number of bytes of a text that is read: a timestamp is shorter.
 const LAST_BYTES: usize = 40;
 
-/// Reads the last text of each column that has TEXT affinity. What can't be read is left out: the run that needs it reports the reason.
+/// Reads the last text of each column that has TEXT affinity. Read errors are ignored here: a run that needs the value reports them.
 fn last_texts(connection: &Connection, table: &Table) -> Vec<Option<String>> {
     let order = rowid_in_sql(table).map_or(String::new(), |rowid| format!(" ORDER BY {rowid} DESC"));
     let last = |column: &Column| {
@@ -101,7 +101,7 @@ fn last_texts(connection: &Connection, table: &Table) -> Vec<Option<String>> {
     table.columns.iter().map(last).collect()
 }
 
-/// An INSERT into all columns that take values.
+/// Returns an INSERT into all columns that take values.
 fn insert(table: &Table) -> String {
     let taking = table.columns.iter().filter(|column| column.generated.is_none());
     let columns: Vec<String> = taking.map(|column| quoted(&column.name)).collect();
@@ -114,7 +114,7 @@ fn insert(table: &Table) -> String {
     }
 }
 
-/// A name that means the rowid: the columns of a table may have taken them all.
+/// Returns a name that means the rowid, or `None` if columns of the table have all these names.
 fn rowid_in_sql(table: &Table) -> Option<String> {
     match table.rowid_alias {
         Some(alias) => Some(quoted(&table.columns[alias].name)),
@@ -122,7 +122,7 @@ fn rowid_in_sql(table: &Table) -> Option<String> {
     }
 }
 
-/// Whether the file exists. What prevents creating it is reported when it is created.
+/// Returns `true` if the file exists. Obstacles to its creation are reported when it is created.
 fn is_there(target: &Path) -> Result<bool> {
     match fs::metadata(target) {
         Ok(about) if about.is_file() => Ok(true),
@@ -136,7 +136,7 @@ fn is_there(target: &Path) -> Result<bool> {
     }
 }
 
-/// The error for a database that can't be read.
+/// Returns the error for a database that can't be read.
 fn refused(target: &Path, error: rusqlite::Error) -> Error {
     let name = target.display();
     match error.sqlite_error_code() {

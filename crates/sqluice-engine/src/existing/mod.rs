@@ -1,34 +1,34 @@
-//! An existing database, changed by one transaction: new pages are written past its end while SQLite holds the write lock, and
-//! become part of it when SQLite commits.
+//! An existing database, changed by one transaction. New pages are written past the end of the file while SQLite holds the write lock, and
+//! become part of the database when SQLite commits.
 //!
 //! ```text
-//!  begin     BEGIN IMMEDIATE: no other process can allocate pages; the tail that a killed run left is cut off
+//!  begin     BEGIN IMMEDIATE: no other process can allocate pages; the tail of a killed run is cut off
 //!  schema    CREATE TABLE, CREATE INDEX by SQL: their roots are empty pages up to page P
 //!
 //!            1                  P  P+1                               N
 //!            +--+----------+---+--+---------------------------------+--+
-//!  the file  |  | as it was    |R |  leaves, interior pages         |  |     readers see what existed before: page 1 says
-//!            +--+----------+---+--+---------------------------------+--+     the number of pages
-//!                                   raw, past the page cache where the file system can; fdatasync
-//!  publish   through a savepoint of SQLite's: the roots R, the last page N, and page 1 with the new count
-//!  check     queries; what only SQLite can make (partial indexes, CHECK, ANALYZE)
+//!  the file  |  | unchanged    |R |  leaves, interior pages         |  |     readers see the old database: page 1 has
+//!            +--+----------+---+--+---------------------------------+--+     the old number of pages
+//!                                   raw, by direct I/O if the file system can; fdatasync
+//!  publish   through a savepoint of SQLite: the roots R, the last page N, and page 1 with the new count
+//!  check     queries; then the work that only SQLite can do (partial indexes, CHECK, ANALYZE)
 //!  commit    COMMIT
 //! ```
 //!
-//! The room has:
+//! The modules:
 //!
-//! * `look`: what a plan must know of the database, read before any lock is held
-//! * `transaction`: the transaction, and how raw pages become part of the database in it
-//! * `indexes`: new indexes of tables, and indexes that are built again because their table gets many rows
-//! * `write`: new tables and tables that grow; `edge` is the right edge of a table that grows
-//! * `trusted`, `verify`: trees are checked before they change, and again before COMMIT
+//! * `look`: the facts about the database for a plan, read before any lock is held
+//! * `transaction`: the transaction, which makes raw pages part of the database
+//! * `indexes`: new indexes of tables, and indexes that are rebuilt because their table gets many rows
+//! * `write`: new tables and growing tables; `edge`: the right edge of a growing table
+//! * `trusted`, `verify`: checks of trees before they change, and before COMMIT
 //!
-//! Invariant: until COMMIT nothing that was in the file is changed but through SQLite's journal. A killed run leaves the old
-//! content and at most a tail past the last page; the next run cuts it off.
+//! Invariant: until COMMIT, the old pages of the file change only through SQLite's journal. A killed run leaves the old content and at most
+//! a tail past the last page. The next run cuts off the tail.
 //!
-//! Invariant: the raw descriptor is opened before SQLite opens the file and closed after SQLite has closed it: closing any
-//! descriptor of a file drops all POSIX locks that the process has on it. So this crate opens the file in no other way while
-//! an [`Existing`] lives; other connections of the same process lose their locks when it ends.
+//! Invariant: the raw descriptor is opened before SQLite opens the file, and closed after SQLite has closed the file: closing any
+//! descriptor of a file drops all POSIX locks of the process on this file. So this crate opens the file in no other way while an
+//! [`Existing`] lives. Other connections of the same process lose their locks when the [`Existing`] is dropped.
 
 mod edge;
 pub mod indexes;
@@ -62,18 +62,18 @@ pub use write::write_into;
 use crate::output::Target;
 use sqluice_reader::no_file;
 
-/// How long SQLite itself waits for a lock; between two such waits we look whether the run is cancelled.
+/// The time that SQLite itself waits for a lock. Between two waits, the cancel flag is checked.
 const WAIT: Duration = Duration::from_millis(100);
 
-/// An existing database, held open.
+/// An open existing database.
 #[derive(Debug)]
 pub struct Existing {
-    /// Before the descriptor, so that it is closed before it.
+    /// The connection. Fields are dropped in order, so it is closed before the descriptor `file`.
     connection: Connection,
     file: File,
-    /// As the user named it; for messages.
+    /// The path as the user gave it, for messages.
     name: PathBuf,
-    /// Symbolic links followed.
+    /// The absolute path, with symbolic links resolved.
     path: PathBuf,
     geometry: Geometry,
     encoding: String,
@@ -82,15 +82,15 @@ pub struct Existing {
 }
 
 impl Existing {
-    /// Opens the database at `target`. A hot journal that a crash left is rolled back, as by every program that opens it. A process in
-    /// the way, now or later, is waited for, for `busy_timeout`.
+    /// Opens the database at `target`. SQLite rolls back a hot journal of a crash. Here and later, locks of other processes are waited for,
+    /// up to `busy_timeout`.
     ///
     /// # Errors
-    /// When the file does not exist, is no database, may not be written or is locked all the time.
+    /// If the file does not exist, is no database, may not be written or is locked all the time.
     pub fn open(target: &Target, busy_timeout: Duration) -> Result<Existing> {
         let name = target.name().to_owned();
         let resolved = target.path()?.path();
-        // An absolute path is never taken for a URI.
+        // An absolute path is never parsed as a URI.
         let path = std::path::absolute(&resolved).map_err(|error| cannot_open(&name, error))?;
         let metadata = fs::metadata(&path).map_err(|error| cannot_open(&name, error))?;
         if let Some(why) = no_file(&name, &metadata) {
@@ -121,10 +121,10 @@ impl Existing {
         Ok(existing)
     }
 
-    /// Sets the connection up, and reads what it says of the database.
+    /// Configures the connection, and reads the encoding, journal mode and page size of the database.
     fn look(&mut self, empty: bool) -> Result<()> {
         let never = Cancel::new();
-        // The first that reads rolls a hot journal back.
+        // The first read rolls back a hot journal.
         let (encoding, mode, page_bytes) = self.waiting(&never, "read", |connection| {
             connection.busy_timeout(WAIT.min(self.busy_timeout))?;
             connection.execute_batch(
@@ -151,24 +151,24 @@ impl Existing {
         })
     }
 
-    /// Moves SQLite's lock byte: for tests.
+    /// Moves SQLite's lock byte. For tests.
     #[doc(hidden)]
     #[must_use]
     pub fn with_pending_byte(self, pending_byte: u32) -> Existing {
         Existing { geometry: self.geometry.with_pending_byte(pending_byte), ..self }
     }
 
-    /// Its connection.
+    /// Returns the connection.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// A page of the file, whatever SQLite knows of a newer one; `None` past the last.
+    /// Returns a page of the file, even if SQLite has a newer version. Returns `None` past the last page.
     ///
     /// # Errors
-    /// When it can't be read.
+    /// If the page can't be read.
     fn page_of_file(&self, number: u32) -> Result<Option<Vec<u8>>> {
-        // Direct I/O may be on, while pages are written past the end.
+        // The buffer is aligned, as direct I/O may be on while pages are written past the end.
         let mut page = AlignedBuffer::default();
         page.set_len(self.geometry.page_bytes());
         match self.file.read_exact_at(page.bytes_mut(), self.geometry.offset(number)) {
@@ -178,73 +178,75 @@ impl Existing {
         }
     }
 
-    /// A descriptor of the file, for reading pages. It must not be closed: see the module's description.
+    /// Returns the descriptor of the file, for reading pages. The descriptor must not be closed: see the invariant of this module.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
-    /// As the user named it.
+    /// Returns the path as the user gave it.
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// Where it is, symbolic links followed.
+    /// Returns the absolute path, with symbolic links resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Page size, reserved bytes and the lock-byte page.
+    /// Returns the page size, the reserved bytes and the lock-byte page.
     pub fn geometry(&self) -> Geometry {
         self.geometry
     }
 
-    /// As `PRAGMA encoding` returns it: `UTF-8`, `UTF-16le` or `UTF-16be`.
+    /// Returns the text encoding, as `PRAGMA encoding` does: `UTF-8`, `UTF-16le` or `UTF-16be`.
     pub fn encoding(&self) -> &str {
         &self.encoding
     }
 
-    /// As `PRAGMA journal_mode` returns it: `delete`, `truncate`, `persist` or `wal`. What is not `wal` is no property of the file.
+    /// Returns the journal mode, as `PRAGMA journal_mode` does: `delete`, `truncate`, `persist` or `wal`. Modes other than `wal` are not
+    /// stored in the file.
     pub fn journal_mode(&self) -> &str {
         &self.journal_mode
     }
 
-    /// Its schema, as it is now: in a transaction it stays so.
+    /// Returns the present schema. In a transaction, no other process can change the schema.
     ///
     /// # Errors
-    /// When SQLite can't read it.
+    /// If SQLite can't read it.
     pub fn schema(&self) -> Result<Schema> {
         self.waiting(&Cancel::new(), "read the schema of", |connection| {
             Schema::from_catalogue(connection, String::new(), &self.name)
         })
     }
 
-    /// Why pages can't be written into it, as far as that is known before its transaction: a sentence for the plan. See
+    /// Returns the reason why pages can't be written into the database, as far as known before a transaction: a sentence for the plan. See
     /// [`Transaction::obstacle`].
     ///
     /// # Errors
-    /// When SQLite can't read it.
+    /// If SQLite can't read it.
     pub fn obstacle(&self) -> Result<Option<String>> {
         self.waiting(&Cancel::new(), "look at", |_| obstacle::of_kind(self))
     }
 
-    /// Whether SQLite itself enforces FOREIGN KEY as it stores rows. It does not, by default; in a transaction this changes nothing.
+    /// Sets `PRAGMA foreign_keys`: with `on`, SQLite checks FOREIGN KEY constraints as it stores rows. The default is off. Has no effect in
+    /// a transaction.
     ///
     /// # Errors
-    /// When SQLite says no.
+    /// If SQLite refuses the PRAGMA.
     pub fn set_foreign_keys(&self, on: bool) -> Result<()> {
         let sql = format!("PRAGMA foreign_keys = {}", if on { "ON" } else { "OFF" });
         self.connection.execute_batch(&sql).map_err(|error| self.failed(error, "set PRAGMA foreign_keys of"))
     }
 
-    /// Begins the transaction, and cuts off what a killed run left past the end.
+    /// Begins the transaction, and cuts off the tail of a killed run.
     ///
     /// # Errors
-    /// When another program writes to it all the time, or `cancel` is set.
+    /// If another program keeps the write lock for the busy timeout, or `cancel` is set.
     pub fn begin(&mut self, cancel: &Cancel) -> Result<Transaction<'_>> {
         Transaction::begin(self, cancel)
     }
 
-    /// Tries until no other process is in the way, at most for the busy timeout.
+    /// Retries `attempt` while other processes hold locks, for at most the busy timeout.
     fn waiting<T>(
         &self,
         cancel: &Cancel,
@@ -254,7 +256,7 @@ impl Existing {
         self.waiting_until(Instant::now() + self.busy_timeout, cancel, what, attempt)
     }
 
-    /// Tries until no other process is in the way, or that moment has passed: at least once.
+    /// Retries `attempt` while other processes hold locks, until `deadline` at most. Tries at least once.
     fn waiting_until<T>(
         &self,
         deadline: Instant,
@@ -270,7 +272,7 @@ impl Existing {
                         return Err(self.locked(error, started.elapsed()));
                     }
                     cancel.check()?;
-                    // SQLite does not wait where that could be a deadlock.
+                    // SQLite does not wait if a wait could be a deadlock.
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 other => return other.map_err(|error| self.failed(error, what)),
@@ -278,7 +280,7 @@ impl Existing {
         }
     }
 
-    /// The error for a database that others had locked for so long.
+    /// Returns the error for a database that other processes locked for the time `waited`.
     fn locked(&self, error: rusqlite::Error, waited: Duration) -> Error {
         let tenths = (waited.as_secs_f64() * 10.0).round() / 10.0;
         let unit = if tenths == 1.0 { "second" } else { "seconds" };
@@ -295,7 +297,7 @@ impl Existing {
         )
     }
 
-    /// The error for what SQLite could not do.
+    /// Returns the error for a failed SQLite operation. `what` is the verb of the operation.
     fn failed(&self, error: rusqlite::Error, what: &str) -> Error {
         let name = self.name.display();
         match error.sqlite_error_code() {
@@ -311,13 +313,14 @@ impl Existing {
     }
 }
 
-/// What a file without a byte is to SQLite, unless it says otherwise.
+/// The geometry of a new database in an empty file, until SQLite reports another page size.
 const DEFAULT_GEOMETRY: Geometry = match Geometry::new(PageSize::DEFAULT, 0) {
     Some(geometry) => geometry,
     None => unreachable!(),
 };
 
-/// The page size and the reserved bytes, which the header has; `None` for an empty file. What is no header SQLite will refuse.
+/// Reads the page size and the reserved bytes from the header. Returns `None` for an empty file or an invalid header, which SQLite will
+/// refuse.
 fn geometry(file: &File) -> io::Result<Option<Geometry>> {
     let mut start = [0; 21];
     if file.metadata()?.len() < start.len() as u64 {

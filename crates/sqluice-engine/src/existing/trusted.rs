@@ -1,13 +1,12 @@
-//! Whether the trees that are about to change can be trusted: neither pages nor SQLite's INSERT make anything of a damaged tree but
-//! a tree that is damaged worse.
+//! Checks the trees that are about to change for damage: writes to a damaged tree, as pages or by INSERT, would damage it more.
 //!
 //! ```text
-//!  header, freelist, schema table      always: pages are taken from these, and roots
-//!  trees of the tables that grow       up to 16 MiB: all of their pages
-//!                                      beyond: the first and the last page of each level, so a run takes as long as before
+//!  header, freelist, schema table      always: new pages come from the freelist, roots from the schema table
+//!  trees of the growing tables         in a database up to 16 MiB: all of their pages
+//!                                      in a larger database: only the first and the last page of each level, to save time
 //! ```
 //!
-//! In between, SQLite looks at the sizes of cells on each page that it reads (`PRAGMA cell_size_check`).
+//! On the other pages, SQLite checks the sizes of cells as it reads them (`PRAGMA cell_size_check`).
 
 use sqluice_core::error::{Error, Result};
 use sqluice_format::check::{self, Only, Options, ReadPage};
@@ -15,15 +14,15 @@ use sqluice_format::check::{self, Only, Options, ReadPage};
 use super::Transaction;
 use sqluice_reader::pages::damaged;
 
-/// Up to this size all pages of a tree are read.
+/// The largest database in which all pages of the trees are read.
 const WHOLE_BYTES_MAX: u64 = 16 << 20;
 
 impl Transaction<'_> {
-    /// Refuses a database in which the trees of these tables, or what new pages are taken from, are damaged. Nothing may have been
-    /// changed yet.
+    /// Refuses a database in which the trees of these tables, the header, the freelist or the schema table are damaged. Must be called
+    /// before anything is changed.
     ///
     /// # Errors
-    /// When it is damaged, or can't be read.
+    /// If the database is damaged or can't be read.
     pub fn refuse_damaged(&self, tables: &[&str]) -> Result<()> {
         let readable = self.pages_are_readable()?;
         let page_count = self.page_count()?;
@@ -48,11 +47,10 @@ impl Transaction<'_> {
 }
 
 impl Transaction<'_> {
-    /// Refuses a database in which something is damaged, before what lies behind its last page is cut off: where the header counts too
-    /// few pages, that is what its tables hold.
+    /// Refuses a damaged database before the tail past its last page is cut off. If the header counts too few pages, the tail holds rows.
     ///
     /// # Errors
-    /// When it is damaged, or can't be read.
+    /// If the database is damaged or can't be read.
     pub(super) fn refuse_tail_in_use(&self) -> Result<()> {
         let read = || {
             let sql = "SELECT name FROM main.sqlite_schema WHERE type = 'table'";
@@ -64,7 +62,7 @@ impl Transaction<'_> {
     }
 }
 
-/// Pages as the transaction sees them, whatever the journal mode.
+/// A reader of pages as the transaction sees them, in any journal mode.
 struct BySqlite<'t>(&'t Transaction<'t>);
 
 impl ReadPage for BySqlite<'_> {

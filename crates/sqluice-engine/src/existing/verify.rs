@@ -1,6 +1,7 @@
-//! Queries over what was written, before it is committed: SQLite must find in a tree what was written to it.
+//! Queries that check the written trees before COMMIT: SQLite must find the entries that were written.
 //!
-//! Small trees are counted; of large ones the ends are looked at, for to count is to read every leaf.
+//! In small trees all entries are counted. In large trees only the first entries and the largest rowid are read, as a count reads every
+//! leaf.
 
 use rusqlite::{Connection, OptionalExtension};
 use sqluice_core::error::{Error, Result};
@@ -10,10 +11,10 @@ use sqluice_core::schema::{Table, quoted};
 use crate::options::WritePath;
 use crate::trees::{Written, WrittenTree};
 
-/// Leaves of trees that are counted.
+/// The largest number of leaves of a tree whose entries are counted.
 const LEAVES_MAX: u64 = 500;
 
-/// Checks that SQLite finds the rows of a table, which had none before if `is_new`, and the entries of its indexes.
+/// Checks that SQLite finds the rows of a table and the entries of its indexes. If `is_new`, the table had no rows before.
 pub(super) fn verify(
     connection: &Connection,
     table: &Table,
@@ -51,7 +52,7 @@ fn verify_index(connection: &Connection, table: &str, index: &Index, tree: &Writ
     count(connection, &index.name, &format!("{table} INDEXED BY {}", quoted(&index.name)), tree)
 }
 
-/// Counts entries: all of a small tree; of a large one only whether it begins.
+/// Compares the number of entries in a small tree with the written number. Checks only that a large tree has at least two entries.
 fn count(connection: &Connection, name: &str, from: &str, tree: &WrittenTree) -> Result<()> {
     let wanted = if tree.leaf_pages <= LEAVES_MAX { tree.entries } else { 2 };
     let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {from} LIMIT ?1)");

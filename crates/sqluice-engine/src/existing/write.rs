@@ -1,4 +1,4 @@
-//! Tables that are added to a database, and tables that grow, by pages.
+//! Writes new tables, and rows of existing tables, as pages.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,35 +21,35 @@ use crate::report::Report;
 use crate::sqlite::Work;
 use crate::trees::{self, Edge, ExistingTrees, Job, Pages, Settings, Written};
 
-/// What a transaction has written, and has not committed yet.
+/// The result of the uncommitted writes of a transaction.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// The tables, in their order.
+    /// The written tables, in order.
     pub(crate) tables: Vec<Written>,
-    /// Pages of the database, so far.
+    /// The present number of pages of the database.
     pub(crate) page_count: u32,
-    /// Pages that were written, new ones and existing ones.
+    /// The number of written pages, new and existing.
     pub(crate) pages_written: u64,
-    /// How pages got to the disk: `direct` or `buffered`.
+    /// The kind of I/O that wrote the pages: `direct` or `buffered`.
     pub(crate) output: &'static str,
 }
 
-/// What is done with a table.
+/// A table to write, with its plan.
 struct Task<'t> {
     table: &'t Table,
     plan: &'t TablePlan,
-    /// Whether it is made.
+    /// `true` if the table is created.
     is_new: bool,
 }
 
 impl Transaction<'_> {
-    /// Writes the tables of `schema` as `plan` says, with the rows of `jobs`: missing ones are created. Views and triggers
-    /// are last. Nothing is committed.
+    /// Writes the rows of `jobs` to the tables of `schema`, as `plan` says. Creates missing tables, and views and triggers last. Commits
+    /// nothing.
     ///
     /// # Errors
-    /// When a row can't be stored or the disk can't be written. An error that refutes
-    /// [`Assumption::RowOrder`](sqluice_core::error::Assumption) says that rows did not follow the last of a table: by SQL they may
-    /// be stored.
+    /// If a row can't be stored or the disk can't be written. An error that refutes
+    /// [`Assumption::RowOrder`](sqluice_core::error::Assumption) means that rows do not follow the last row of a table. INSERT can still
+    /// store these rows.
     pub(crate) fn write(
         &mut self,
         plan: &Plan,
@@ -76,7 +76,7 @@ impl Transaction<'_> {
         Ok(outcome)
     }
 
-    /// Root pages of all tables and indexes, by their names in lower case.
+    /// Returns the root pages of all tables and indexes, by their names in lower case.
     fn roots(&self) -> Result<HashMap<String, u32>> {
         let read = || -> rusqlite::Result<HashMap<String, u32>> {
             let sql = "SELECT name, rootpage FROM main.sqlite_schema WHERE type IN ('table', 'index')";
@@ -108,7 +108,7 @@ impl Transaction<'_> {
         Ok(Task { table, plan, is_new })
     }
 
-    /// Makes a table and those of its indexes whose entries are written to pages.
+    /// Creates a table, and the indexes whose entries are written as pages.
     fn make(&self, task: &Task<'_>) -> Result<()> {
         let Task { table, plan, .. } = task;
         self.execute(&table.sql)?;
@@ -129,7 +129,7 @@ impl Transaction<'_> {
         rejects: Option<&mut RejectFile>,
         phases: &mut Phases<'_>,
     ) -> Result<Outcome> {
-        // What grows has indexes that are rebuilt.
+        // The indexes of growing tables are rebuilt.
         let refilled = self.refilled(tasks)?;
         let clearing = Clearing::prepare(self, &refilled)?;
         let (page_count, mut output) = self.past_the_end()?;
@@ -186,13 +186,13 @@ impl Transaction<'_> {
         Ok(outcome)
     }
 
-    /// The roots of the indexes of tables that grow.
+    /// Returns the root pages of the indexes of growing tables.
     fn refilled(&self, tasks: &[Task<'_>]) -> Result<Vec<u32>> {
         let grown = tasks.iter().filter(|task| !task.is_new).flat_map(|task| &task.table.indexes);
         grown.map(|index| self.root_page(&index.name)).collect()
     }
 
-    /// What the trees of a table grow from.
+    /// Returns the existing trees of a table, to which its new entries are added.
     fn existing_trees(
         &self,
         task: &Task<'_>,
@@ -216,7 +216,7 @@ impl Transaction<'_> {
         Ok(ExistingTrees { root_page, indexes, edge })
     }
 
-    /// Whether this transaction has deleted all rows of the table, so that its root is an empty page, which the file does not show.
+    /// Returns `true` if this transaction has deleted all rows of the table. The root is then an empty page, but not yet in the file.
     fn is_emptied(&self, task: &Task<'_>) -> Result<bool> {
         if task.plan.action != Action::Replace {
             return Ok(false);
@@ -225,7 +225,7 @@ impl Transaction<'_> {
         self.connection().query_row(&sql, [], |row| row.get(0)).map_err(|error| self.failed(error, "read"))
     }
 
-    /// The largest rowid that an AUTOINCREMENT table has ever had.
+    /// Returns the largest rowid that an AUTOINCREMENT table has ever had.
     fn sequence(&self, table: &Table) -> Result<Option<i64>> {
         let sql = "SELECT max(CAST(seq AS INTEGER)) FROM main.sqlite_sequence WHERE name = ?1";
         self.connection()
@@ -233,7 +233,7 @@ impl Transaction<'_> {
             .map_err(|error| self.failed(error, "read the sequences of"))
     }
 
-    /// Notes the largest rowid of an AUTOINCREMENT table, as SQLite does for each row.
+    /// Records the largest rowid of an AUTOINCREMENT table in `sqlite_sequence`, as SQLite does for each row.
     fn note_sequence(&self, table: &Table, largest: Option<i64>) -> Result<()> {
         // A table that never had a row has no entry.
         let Some(largest) = largest.map(|largest| largest.max(0)) else { return Ok(()) };
@@ -249,7 +249,7 @@ impl Transaction<'_> {
         noted().map_err(|error| self.failed(error, "note the sequence in"))
     }
 
-    /// What SQLite must create once the rows are written: other indexes, views and triggers, constraints, ANALYZE.
+    /// Has SQLite do the work that follows the rows: other indexes, views, triggers, checks of constraints, ANALYZE.
     fn finish(&self, plan: &Plan, schema: &Schema, phases: &mut Phases<'_>) -> Result<()> {
         let work = Work { schema, plan };
         if !work.is_needed() && schema.others.is_empty() {
@@ -265,10 +265,10 @@ impl Transaction<'_> {
     }
 }
 
-/// Adds the tables of `schema` to the database at `target`, or rows to existing ones, by pages: for tests.
+/// Writes the tables of `schema`, or rows of existing tables, to the database at `target` as pages. For tests.
 ///
 /// # Errors
-/// When that is not possible, for the reason in the error; the database is as it was.
+/// If the tables can't be written. The database is then unchanged.
 #[doc(hidden)]
 pub fn write_into(
     target: &Path,

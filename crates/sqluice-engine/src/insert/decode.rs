@@ -1,13 +1,13 @@
-//! Parts in, batches in their order out: workers decode and convert, the calling thread takes what they make.
+//! Decodes parts into batches, in order: workers decode and convert, and the calling thread takes the batches.
 //!
 //! ```text
-//!  order      0  1  1  0       which worker has the next part, as the parts were handed out
+//!  order      0  1  1  0       the worker of each part, in the order of the parts
 //!  worker 0   rows rows end │ rows end
 //!  worker 1   rows end │ bad-rows end
 //! ```
 //!
-//! Each worker has a queue of its own, which holds a few messages. The queue whose turn it is is always being emptied, so
-//! one worker can always go on.
+//! Each worker has a queue of its own for a few messages. The calling thread always empties the queue whose turn it is, so one worker can
+//! always continue.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -22,13 +22,13 @@ use sqluice_core::source::{BadRow, Part, Refused, Sink, Source};
 use super::{BATCH_BYTES, Insert};
 use crate::encode::Converter;
 
-/// Bytes of bad rows that a worker gathers before it sends them.
+/// The bytes of bad rows that a worker gathers before it sends the rows.
 const BAD_ROWS_BYTES: usize = 1 << 18;
 
-/// What the error of a bad row takes, roughly: its message, its hint, the name of its file.
+/// The approximate bytes of the error of a bad row: the message, the hint, and the name of the file.
 const ERROR_BYTES: usize = 500;
 
-/// What a worker makes of a part, in its order.
+/// A message of a worker about a part, in the order of the part.
 pub(super) enum Message {
     Rows(Decoded),
     BadRows(Vec<BadRow>),
@@ -36,17 +36,17 @@ pub(super) enum Message {
     End {
         input_bytes: u64,
     },
-    /// The run is over.
+    /// The part can't be finished, which ends the run.
     Failed(Error),
 }
 
-/// Rows that are ready for SQLite.
+/// Decoded rows, ready for SQLite.
 #[derive(Debug, Default)]
 pub(super) struct Decoded {
-    /// One for each given column.
+    /// The cells of each given column.
     pub(super) cells: Vec<Cells>,
     pub(super) rows: usize,
-    /// Rows from which on records follow each other, both counted from 0.
+    /// The rows at which runs of consecutive records begin, with the numbers of their records, both counted from 0.
     pub(super) records: Vec<(usize, u64)>,
 }
 
@@ -59,7 +59,7 @@ impl Decoded {
     }
 }
 
-/// Decodes all parts, and gives the results to `take`, in order, which may give batches back.
+/// Decodes all parts, and passes the results to `take`, in order. `take` may return emptied batches.
 pub(super) fn each(
     source: Box<dyn Source + '_>,
     table: &Table,
@@ -104,7 +104,7 @@ pub(super) fn each(
         if taken.is_err() {
             cancel.cancel();
         }
-        // Workers that wait for something get nothing, and end.
+        // Dropping the queues ends the workers that wait.
         drop(queues);
         taken
     })
@@ -116,16 +116,16 @@ fn take_all(
     cancel: &Cancel,
     take: &mut impl FnMut(Message) -> Result<Option<Decoded>>,
 ) -> Result<()> {
-    // It ends when the dispenser has no more parts.
+    // The channel is closed when the dispenser has no more parts.
     while let Ok(worker) = order.recv() {
         let (messages, give_back) = &queues[worker];
         loop {
-            // A worker ends its parts, or panics.
+            // A worker that does not end its part has panicked.
             let message = messages.recv().map_err(|_| Error::target("a worker panicked"))?;
             cancel.check()?;
             let end = matches!(message, Message::End { .. });
             if let Some(empty) = take(message)? {
-                // The worker that would fill it may have ended.
+                // The worker of the batch may have ended.
                 let _ = give_back.send(empty);
             }
             if end {
@@ -136,10 +136,10 @@ fn take_all(
     Ok(())
 }
 
-/// The parts of a source, and the channel that says which worker got the next.
+/// The parts of a source, and the channel for the worker of each part.
 type Parts<'a> = (Box<dyn Source + 'a>, Sender<usize>);
 
-/// Hands out parts and notes which worker got them; nothing after the last.
+/// A dispenser of parts, which also reports the worker of each part; `None` after the last part.
 struct Dispenser<'a>(Mutex<Option<Parts<'a>>>);
 
 impl Dispenser<'_> {
@@ -161,7 +161,7 @@ impl Dispenser<'_> {
     }
 }
 
-/// A worker, and the batch that it fills.
+/// A worker, with the batch that it fills.
 struct Worker<'a> {
     index: usize,
     table: &'a Table,
@@ -196,7 +196,7 @@ impl Worker<'_> {
     fn decode(&mut self, mut part: Box<dyn Part>) -> Result<u64> {
         self.next_record = part.first_row();
         let decoded = part.decode(self);
-        // Rows before the error may have one of their own.
+        // The rows before the error are sent first, as they may have an earlier error.
         self.send_rows()?;
         self.send_bad_rows()?;
         decoded.map(|()| part.input_bytes())

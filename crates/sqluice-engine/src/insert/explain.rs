@@ -1,17 +1,17 @@
 //! Finds the row of a failed batch that SQLite refused, and the reason.
 //!
 //! ```text
-//!  left half done   the cursor stood at the row when the statement ended
+//!  left half done   the cursor was at the row when the statement ended
 //!  left nothing     rows    1 ................ 4096      fails
-//!                           1 ..... 2048                 stays, so it is a later one
+//!                           1 ..... 2048                 succeeds, so the row is a later one
 //!                                  2049 .. 3072          fails ...
 //! ```
 //!
-//! A row without a parent is reported only where no other row of the batch can be what it points to, or replace it.
+//! A row without a parent is reported only if no other row of the batch can be its parent or replace it.
 //!
-//! If the failed statement has left the rows before the refused one in place ("left half done"), the cursor stands at that row. If it has left
-//! none, halves of the batch are tried. In both cases the row is then inserted alone, which gives the message. The caller rolls back what is
-//! tried here.
+//! If the failed statement has left the rows before the refused row in place ("left half done"), the cursor is at the refused row. If the
+//! statement has left no rows, halves of the batch are tried. In both cases the row is then inserted alone, which gives the message. The
+//! caller rolls back these inserts.
 
 use rusqlite::{Connection, Statement, ffi};
 use sqluice_core::batch::describe;
@@ -22,7 +22,7 @@ use sqluice_core::sqlite_error::{is_of_values, said};
 
 use super::statement::{Statements, cannot_insert};
 
-/// Values that a message has at most.
+/// The largest number of values in a message.
 const VALUES_MAX: usize = 8;
 
 /// A batch that failed.
@@ -51,7 +51,7 @@ impl Failure<'_> {
         }
     }
 
-    /// The row, counted from 0, and what SQLite says about it alone.
+    /// Returns the refused row, counted from 0, and SQLite's error for this row alone.
     fn find(&self) -> rusqlite::Result<Option<(usize, rusqlite::Error)>> {
         let mut range = self.connection.prepare(&self.statements.range)?;
         if self.statements.fails_half_done {
@@ -72,7 +72,7 @@ impl Failure<'_> {
         Ok(self.insert(&mut range, from, to)?.map(|error| (from, error)))
     }
 
-    /// Inserts some rows, all or none; gives the error about them.
+    /// Inserts some rows, all or none. Returns the error about them, if any.
     fn insert(
         &self,
         range: &mut Statement<'_>,
@@ -103,13 +103,13 @@ impl Failure<'_> {
             .hint(format!("it has {}{more}", values.join(", ")))
     }
 
-    /// The error when the row is unknown.
+    /// Returns the error if the row is unknown.
     fn somewhere(&self, message: &str) -> Error {
         let (first, last) = (self.record(0), self.record(self.rows.len().saturating_sub(1)));
         Error::input(format!("table {}, one of the records {first} to {last}: {message}", self.table.name))
     }
 
-    /// The number of a row's record, counted from 1.
+    /// Returns the number of a row's record, counted from 1.
     fn record(&self, row: usize) -> u64 {
         let run = self.records.partition_point(|(first, _)| *first <= row).checked_sub(1);
         let (first, record) = run.map_or((0, 0), |run| self.records[run]);

@@ -1,9 +1,9 @@
-//! The statements that insert, and the keys by which rows are matched.
+//! Builds the INSERT statements, and the keys that match rows.
 //!
 //! ```text
 //!  INSERT OR FAIL INTO main.t (a, b) SELECT c1, c2 FROM sqluice_rows(?1) WHERE true ON CONFLICT (a) DO UPDATE SET b = excluded.b
 //!         │                                                              │
-//!         the effect of a half done statement                            else ON would begin a join's condition
+//!         the effect of a half done statement                            otherwise ON would begin a join condition
 //! ```
 
 use rusqlite::{Connection, ErrorCode};
@@ -15,37 +15,37 @@ use sqluice_core::sqlite_error::failed;
 use super::Insert;
 use crate::options::OnConflict;
 
-/// What is run for a table.
+/// The statements for a table.
 #[derive(Debug)]
 pub(super) struct Statements {
-    /// Inserts all rows of ?1.
+    /// The statement that inserts all rows of ?1.
     pub(super) all: String,
-    /// Inserts those from ?2 to ?3.
+    /// The statement that inserts the rows of ?1 from ?2 to ?3.
     pub(super) range: String,
-    /// Inserts all rows of ?1 without their rowids, where that can be the same.
+    /// The statement that inserts all rows of ?1 without their rowids, if SQLite may assign the same rowids.
     pub(super) numbered: Option<NumberedSql>,
-    /// A statement that fails leaves the rows before the one that is to blame. If not, it leaves nothing.
+    /// `true` if a failed statement leaves the rows before the refused row; `false` if it leaves nothing.
     pub(super) fails_half_done: bool,
-    /// A row without a parent may be cured by another of its statement, so alone it proves nothing.
+    /// `true` if another row of the statement may be the missing parent of a row, so that a failure of the row alone proves nothing.
     pub(super) rows_cure: bool,
-    /// A batch needs a savepoint, because a trigger may leave it half done.
+    /// `true` if a batch needs a savepoint, because a trigger may leave it half done.
     pub(super) savepoint: bool,
 }
 
-/// How rows are inserted whose rowids follow the last one of the table, each by one: SQLite numbers them so by itself, and need not
-/// look for each of these rowids in the table (`bench/existing --only insert`).
+/// The statement for rows whose rowids continue the table's last rowid in steps of one: SQLite assigns the same rowids, without a search
+/// for each rowid in the table (`bench/existing --only insert`).
 #[derive(Debug)]
 pub(super) struct NumberedSql {
-    /// The rowid's place among the given columns.
+    /// The index of the rowid among the given columns.
     pub(super) given: usize,
     pub(super) insert: String,
-    /// Selects the last rowid of the table.
+    /// The query for the last rowid of the table.
     pub(super) last: String,
 }
 
 impl Statements {
     /// # Errors
-    /// When nothing is given, or rows are matched by what is no key.
+    /// If no column is given, or the columns that match rows are no key.
     pub(super) fn new(connection: &Connection, table: &Table, how: &Insert) -> Result<Statements> {
         let names: Vec<String> =
             how.columns.iter().map(|&column| quoted(&table.columns[column].name)).collect();
@@ -82,7 +82,7 @@ impl Statements {
                 "INSERT{or} INTO main.{into} ({names}) SELECT {selected} FROM sqluice_rows(?1) WHERE {range}{on}"
             )
         };
-        // A row that is left out would get no number, BEFORE triggers would see none, and AUTOINCREMENT counts otherwise.
+        // A left-out row would get no rowid, BEFORE triggers would see no rowid, and AUTOINCREMENT assigns other rowids.
         let all_get_in = !replaces && how.on_conflict == OnConflict::Abort && !triggers;
         let rowid = table.rowid_alias.filter(|_| all_get_in && !table.autoincrement && names.len() > 1);
         let given = rowid.and_then(|rowid| how.columns.iter().position(|column| *column == rowid));
@@ -102,14 +102,13 @@ impl Statements {
     }
 }
 
-/// What is said for a statement that leaves nothing when it fails. What an INSERT says of conflicts holds in the bodies of triggers as
-/// well, whatever they say themselves. So with triggers it says nothing, which means the same, unless the table says
-/// something else.
+/// Returns the conflict clause of a statement that leaves nothing when it fails. The clause of an INSERT overrides the clauses in the
+/// bodies of triggers. So with triggers the clause is empty, which also means ABORT unless the table has ON CONFLICT clauses.
 fn or_abort(table: &Table, triggers: bool) -> &'static str {
     if triggers && !table.says_on_conflict() { "" } else { " OR ABORT" }
 }
 
-/// The clause by which an upsert updates existing rows.
+/// Returns the clause of an upsert that updates existing rows.
 fn on_conflict_update(table: &Table, how: &Insert) -> Result<String> {
     let mut key = Vec::new();
     for name in &how.upsert {
@@ -162,7 +161,7 @@ fn keys_told(table: &Table) -> String {
     }
 }
 
-/// Whether triggers may fire, temporary ones included.
+/// Returns `true` if triggers may fire, including temporary triggers.
 fn has_triggers(connection: &Connection, table: &Table) -> rusqlite::Result<bool> {
     let any = "SELECT EXISTS (SELECT 1 FROM (SELECT type, tbl_name FROM main.sqlite_schema
                UNION ALL SELECT type, tbl_name FROM temp.sqlite_schema)
@@ -174,7 +173,7 @@ fn foreign_keys_on(connection: &Connection) -> bool {
     connection.query_row("PRAGMA foreign_keys", [], |row| row.get(0)).unwrap_or(true)
 }
 
-/// Whether a FOREIGN KEY of the table is about the table itself.
+/// Returns `true` if a FOREIGN KEY of the table refers to the table itself.
 fn refers_to_itself(connection: &Connection, table: &Table) -> bool {
     let sql = "SELECT EXISTS (SELECT 1 FROM pragma_foreign_key_list(?1, 'main') WHERE \"table\" = ?1 COLLATE NOCASE)";
     connection.query_row(sql, [&table.name], |row| row.get(0)).unwrap_or(true)
@@ -194,7 +193,7 @@ pub(super) fn cannot_insert(connection: &Connection, table: &Table, error: rusql
     )
 }
 
-/// Whether SQLite's "database or disk is full" is about rowids.
+/// Returns `true` if SQLite's "database or disk is full" means that no rowids are left.
 fn last_rowid_given(connection: &Connection, table: &Table) -> bool {
     let given = "SELECT max(seq) FROM main.sqlite_sequence WHERE name = ?1 COLLATE NOCASE";
     connection.query_row(given, [&table.name], |row| row.get(0)) == Ok(Some(i64::MAX))

@@ -38,7 +38,7 @@ impl Direct {
                     offset += n as u64;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // A file system may take the flag and refuse the write, or have written a part that is no whole block.
+                // A file system may accept the flag but refuse the write, or may have written only a part of a block.
                 Err(error) if self.on && unbuffered::refuses(&error) => self.off(file),
                 Err(error) => return Err(error),
             }

@@ -1,12 +1,12 @@
-//! The temporary file beside a target, and the temporary files that killed runs have left beside it.
+//! The temporary file beside a target, and the temporary files of killed runs.
 //!
 //! ```text
-//!  big.db                         the target: absent until it is whole
-//!  .big.db.sqluice-tmp-4711-0     the pages so far, locked as long as its process lives
+//!  big.db                         the target: absent until it is complete
+//!  .big.db.sqluice-tmp-4711-0     the pages so far, locked while its process lives
 //! ```
 //!
-//! A killed process cannot remove its file. The next run that wants the same target finds it, sees that no process holds the
-//! lock, and removes it.
+//! A killed process can't remove its file. The next run for the same target finds the file, sees that no process holds the lock, and
+//! removes the file.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -31,7 +31,7 @@ fn prefix(target: &OsStr) -> OsString {
     prefix
 }
 
-/// Creates and locks a temporary file for `target` in `folder`, which only its owner may read. The finished file gets its rights last.
+/// Creates and locks a temporary file for `target` in `folder`. Only its owner may read the file until it is finished.
 pub(crate) fn create(folder: &Path, target: &OsStr) -> io::Result<(File, PathBuf)> {
     let process = std::process::id();
     for attempt in 0.. {
@@ -46,9 +46,9 @@ pub(crate) fn create(folder: &Path, target: &OsStr) -> io::Result<(File, PathBuf
         };
         match try_lock(&file) {
             Ok(Lock::Taken) if is_still_at(&file, &path) => return Ok((file, path)),
-            // Between the two calls another run took it for a leftover, and removes it.
+            // Between the two calls, another run took the file for a leftover and removes it.
             Ok(Lock::Taken | Lock::Held) => {}
-            // This file system has no locks. So no process gets one, and takes this file for a leftover.
+            // This file system has no locks. So no process can lock this file and take it for a leftover.
             Err(_) => return Ok((file, path)),
         }
     }
@@ -68,7 +68,7 @@ pub(super) struct Leftovers {
 }
 
 impl Leftovers {
-    /// Lists the temporary files in `folder`. The list is empty if the folder can't be read: files that can't be removed stay, and are no
+    /// Lists the temporary files in `folder`. Returns an empty list if the folder can't be read: leftovers that can't be removed are no
     /// error.
     pub(super) fn list(folder: &Path) -> Leftovers {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -88,7 +88,7 @@ impl Leftovers {
                 continue;
             }
             let path = self.folder.join(name);
-            // Whatever else has such a name is not waited for, nor followed.
+            // Pipes and symbolic links with such a name are not opened.
             let Ok(file) = locks::open(&path) else { continue };
             let unlocked = try_lock(&file).is_ok_and(|lock| lock == Lock::Taken);
             if unlocked && is_still_at(&file, &path) && std::fs::remove_file(&path).is_ok() {
@@ -100,7 +100,7 @@ impl Leftovers {
     }
 }
 
-/// Returns the rights that a temporary file gets with the name `target`: the rights of the replaced file, or the rights of any new file.
+/// Returns the permissions that a temporary file gets when it is renamed to `target`: those of the replaced file, or of any new file.
 pub(crate) fn rights_of_file(target: &Path) -> Rights {
     target.metadata().map_or_else(|_| Rights::of_new_file(), |metadata| Rights::of(&metadata))
 }

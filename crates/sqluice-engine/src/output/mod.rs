@@ -1,10 +1,11 @@
 //! The outputs of a run: files, objects and temporary files that pages are written to.
 //!
-//! * `target_path`, `target`: where a database goes, resolved once; what exists there, and whether there is room
-//! * `replace`: an old database gives way to a new one of the same name
-//! * `new`: a new database: beside its name until it is whole, in the place of its source, at a destination, or filled by several processes
-//! * `whole_file`, `whole_files`: files of any content, which get their names when they are whole
-//! * `leftover`, `scratch`: temporary files, and those that killed runs have left; `direct`: writes past the page cache
+//! * `target_path`, `target`: the target of a database, resolved once; checks of existing files and free space
+//! * `replace`: an old database that a new database of the same name replaces
+//! * `new`: a new database: a temporary file until it is complete, a replacement of its source, at a destination, or filled by several
+//!   processes
+//! * `whole_file`, `whole_files`: files of any content, which get their names when they are complete
+//! * `leftover`, `scratch`: temporary files, also of killed runs; `direct`: writes past the page cache
 
 mod direct;
 mod leftover;
@@ -38,17 +39,17 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_format::page::Geometry;
 
-/// A new database in the making.
+/// A new database whose pages are being written.
 pub(crate) struct Created {
     pub(crate) output: Box<dyn Output>,
     /// The content of the database that is replaced, if it was read.
     pub(crate) replaced: Option<Replaced>,
-    /// The temporary files that killed runs had left, which were removed.
+    /// The temporary files of killed runs, which were removed.
     pub(crate) removed: Vec<PathBuf>,
 }
 
-/// Begins the wanted database, with pages of `geometry`: a new file, a file that replaces the database of `exclusive`, or an object. An
-/// object that SQLite finishes is a file in `sqlite_folder` until then.
+/// Creates the wanted database, with pages of `geometry`: a new file, a file that replaces the database of `exclusive`, or an object. An
+/// object that SQLite finishes is a file in `sqlite_folder` first.
 pub(crate) fn create(
     wanted: &Wanted,
     geometry: Geometry,
@@ -69,10 +70,10 @@ pub(crate) fn create(
     Ok(Created { output: Box::new(file), replaced, removed })
 }
 
-/// Removes the temporary files that killed runs have left beside `target`, and returns their paths. A run that writes to `target` removes
-/// these files itself.
+/// Removes the temporary files of killed runs beside `target`, and returns their paths. A run that writes to `target` removes these files
+/// itself.
 pub fn remove_leftovers(target: &Path) -> Vec<PathBuf> {
-    // What can't be a target has none.
+    // A path that can't be a target has no temporary files.
     TargetPath::resolve(target).map_or(Vec::new(), |path| remove_stale(&path.folder, &path.file_name))
 }
 
@@ -94,7 +95,7 @@ impl Output for Discard {
     }
 }
 
-/// Adds the cause `error` to `failure`, and a hint about what the user can do.
+/// Adds the cause `error` to `failure`, and a hint about a remedy.
 pub fn explained(failure: Error, error: io::Error) -> Error {
     let hint = match error.kind() {
         io::ErrorKind::NotADirectory => "a part of this path is a file, not a folder",

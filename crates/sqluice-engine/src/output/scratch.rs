@@ -1,4 +1,4 @@
-//! A temporary file that is needed while a database is made, and is removed afterwards.
+//! A temporary file for the work on a database. The file is removed afterwards.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ impl Scratch {
     /// Creates the file in `folder`.
     ///
     /// # Errors
-    /// When no file can be created in the folder.
+    /// If no file can be created in the folder.
     pub fn create(folder: &Path, target: &TargetPath) -> Result<Scratch> {
         let removed = leftover::remove_stale(folder, &target.file_name);
         let (file, path) = leftover::create(folder, &target.file_name).map_err(|error| {

@@ -1,4 +1,4 @@
-//! The folder of a file and the name in it, symbolic links followed.
+//! The folder and name of a file, with symbolic links resolved.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use sqluice_core::error::{Error, Result};
 use sqluice_platform::paths::ends_with_separator;
 
-/// The folder of a file, which need not exist, and the name in it. Symbolic links are followed.
+/// The folder and the name of a file, which need not exist. Symbolic links are resolved.
 #[derive(Clone, Debug)]
 pub struct TargetPath {
     /// The folder.
     pub folder: PathBuf,
-    /// The name in the folder.
+    /// The name of the file in the folder.
     pub file_name: OsString,
 }
 
@@ -28,7 +28,7 @@ impl TargetPath {
     /// Resolves the name of a file.
     ///
     /// # Errors
-    /// When the name is empty or that of a folder, or leads through too many symbolic links.
+    /// If the name is empty or names a folder, or has too many symbolic links.
     pub fn resolve(name: &Path) -> Result<TargetPath> {
         resolve(name).map_err(|unresolved| unresolved.error(name))
     }
@@ -70,7 +70,7 @@ impl Unresolved {
     }
 }
 
-/// Resolves the name of a file, with all symbolic links followed.
+/// Resolves the name of a file, and all symbolic links.
 pub(super) fn resolve(name: &Path) -> std::result::Result<TargetPath, Unresolved> {
     let resolved = follow_links(name)?;
     let ends_in_slash = ends_with_separator(name);
@@ -86,7 +86,7 @@ pub(super) fn resolve(name: &Path) -> std::result::Result<TargetPath, Unresolved
     Ok(TargetPath { folder, file_name })
 }
 
-/// Follows symbolic links to the file that is meant, which need not exist.
+/// Follows symbolic links to the final file, which need not exist.
 fn follow_links(name: &Path) -> std::result::Result<PathBuf, Unresolved> {
     const LINKS_MAX: usize = 40;
     let mut path = name.to_owned();

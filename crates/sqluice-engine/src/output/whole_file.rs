@@ -1,7 +1,7 @@
-//! A file of any content that is written beside its name and gets it when it is whole.
+//! A file of any content that is written under a temporary name and renamed when it is complete.
 //!
-//! Bytes are collected to blocks, which go past the page cache where the file system can: they are on the disk when the last is
-//! written, and the cache keeps what others read. Pipes and devices exist already, and are written to as bytes arrive.
+//! Bytes are collected into blocks, which are written past the page cache if the file system can: they are on the disk when the last block
+//! is written, and do not evict other data from the cache. Pipes and devices are written to directly.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -18,15 +18,15 @@ use super::explained;
 use super::leftover::{self, Leftovers};
 use super::target_path::TargetPath;
 
-/// The number of bytes that are written at once.
+/// The number of bytes written at once.
 const BLOCK_BYTES: usize = 4 << 20;
 
-/// A file that gets its name when it is whole. Dropped before that, it leaves nothing behind.
+/// A file that gets its name when it is complete. If dropped before, the temporary file is removed.
 #[derive(Debug)]
 pub struct WholeFile {
     /// The path that the user gave, for messages.
     name: PathBuf,
-    /// The open file; `None`: closed, because the file is complete and many others are open.
+    /// The open file; `None` if the file is complete and was closed because many others are open.
     file: Option<File>,
     unnamed: Option<Unnamed>,
     overwrite: bool,
@@ -46,7 +46,7 @@ struct Unnamed {
     folder: Arc<InFolder>,
 }
 
-/// A folder that files are written to.
+/// A folder of written files.
 #[derive(Debug)]
 pub(super) struct InFolder {
     path: PathBuf,
@@ -72,7 +72,7 @@ impl WholeFile {
     /// Begins the file.
     ///
     /// # Errors
-    /// When its name is taken and may not be taken over, or its folder can't be written to.
+    /// If its name is taken and may not be overwritten, or its folder can't be written to.
     pub fn create(path: &Path, overwrite: bool) -> Result<WholeFile> {
         WholeFile::create_in(&mut None, path, overwrite)
     }
@@ -107,10 +107,10 @@ impl WholeFile {
         &self.removed
     }
 
-    /// Refuses a name that is taken, unless it may be taken over.
+    /// Refuses a taken name, unless `overwrite` is set.
     ///
     /// # Errors
-    /// When the name is that of a folder, or is taken and `overwrite` is `false`.
+    /// If the name is that of a folder, or is taken and `overwrite` is `false`.
     pub fn refuse(path: &Path, overwrite: bool) -> Result<()> {
         match path.metadata() {
             Ok(about) if about.is_dir() => Err(Error::target(format!("{} is a folder", path.display()))
@@ -124,7 +124,7 @@ impl WholeFile {
     /// Appends bytes.
     ///
     /// # Errors
-    /// When the bytes can't be written.
+    /// If the bytes can't be written.
     pub fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
         if self.unnamed.is_none() {
             self.written += bytes.len() as u64;
@@ -160,7 +160,7 @@ impl WholeFile {
     /// Makes the bytes of the file durable. No more bytes are written afterwards.
     ///
     /// # Errors
-    /// When the bytes can't be made durable.
+    /// If the bytes can't be made durable.
     pub(super) fn complete(&mut self) -> Result<()> {
         if self.is_complete {
             return Ok(());
@@ -168,7 +168,7 @@ impl WholeFile {
         if let (Some(_), Some(file)) = (&self.unnamed, &self.file)
             && !self.block.bytes().is_empty()
         {
-            // The last block is no whole one.
+            // The last block may be incomplete, which direct I/O can't write.
             self.direct.off(file);
             self.write_block()?;
         }
@@ -183,7 +183,7 @@ impl WholeFile {
         Ok(())
     }
 
-    /// Closes a complete file. Another run that wants the same name takes it for the file of a killed run from now on, and removes it.
+    /// Closes a complete file. From now on, another run for the same name takes the file for a leftover of a killed run, and removes it.
     pub(super) fn close(&mut self) {
         self.file = None;
     }
@@ -191,7 +191,7 @@ impl WholeFile {
     /// Makes the file durable, and gives it its name.
     ///
     /// # Errors
-    /// When a step fails. No temporary file is left behind.
+    /// If a step fails. No temporary file is left behind.
     pub fn finish(mut self) -> Result<()> {
         match self.give_name()? {
             Some(folder) => self.sync_name(&folder),

@@ -1,7 +1,7 @@
-//! Files that get their names together, when all are whole.
+//! Files that are renamed to their final names together, when all are complete.
 //!
-//! A file that is complete stays open, so that its lock shows other runs that it is in use. Where there are more files than the system lets
-//! a process have open, the others are closed.
+//! A complete file stays open, so that its lock shows other runs that the file is in use. Files beyond the system's limit of open files are
+//! closed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::whole_file::{InFolder, WholeFile};
 /// The number of files that may be open besides the written files: the database, its log, temporary files of sorters.
 const OTHER_FILES: u64 = 256;
 
-/// A set of complete files that get their names together. If the set is dropped before, it leaves nothing behind.
+/// A set of complete files that get their names together. If the set is dropped before, all files are removed.
 #[derive(Debug)]
 pub struct WholeFiles {
     overwrite: bool,
@@ -26,7 +26,7 @@ pub struct WholeFiles {
 }
 
 impl WholeFiles {
-    /// Returns an empty set of files. `overwrite` takes over names that are taken; `count` is the expected number of files.
+    /// Returns an empty set of files. With `overwrite`, existing files are replaced. `count` is the expected number of files.
     pub fn new(overwrite: bool, count: usize) -> WholeFiles {
         let allowed = open_files::allow(count as u64 + OTHER_FILES);
         WholeFiles {
@@ -40,7 +40,7 @@ impl WholeFiles {
     /// Begins a file.
     ///
     /// # Errors
-    /// When its name is taken and may not be taken over, or its folder can't be written to.
+    /// If its name is taken and may not be overwritten, or its folder can't be written to.
     pub fn create(&mut self, path: &Path) -> Result<WholeFile> {
         WholeFile::create_in(&mut self.folder, path, self.overwrite)
     }
@@ -48,7 +48,7 @@ impl WholeFiles {
     /// Takes a file to which nothing more is written, and makes its bytes durable.
     ///
     /// # Errors
-    /// When the bytes can't be made durable.
+    /// If the bytes can't be made durable.
     pub fn add(&mut self, mut file: WholeFile) -> Result<()> {
         file.complete()?;
         if self.complete.len() as u64 >= self.open_max {

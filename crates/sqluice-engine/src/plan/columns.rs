@@ -1,4 +1,4 @@
-//! The columns of a table, as a plan and a report list them.
+//! The columns of a table in plans and reports.
 
 use std::path::PathBuf;
 
@@ -11,16 +11,16 @@ use super::path_as_text;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ColumnReport {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its declared type; may be empty.
+    /// The declared type, which may be empty.
     #[serde(rename = "type")]
     pub declared_type: String,
-    /// How its text is converted, if the user asked for that: `date %d.%m.%Y`.
+    /// The conversion of its text that the user requested, if any: `date %d.%m.%Y`.
     pub conversion: Option<String>,
     /// The texts that other programs write for NULL, if the column keeps such texts among numbers or dates.
     pub nulls: Option<NullMarkers>,
-    /// The type of numbers that it just missed, if its type follows from its values and nearly all of these are numbers.
+    /// The numeric type that the column just missed, if its type follows from its values and nearly all of them are numbers.
     pub missed: Option<MissedType>,
     /// A value that the declared type changes.
     pub changed: Option<ChangedText>,
@@ -40,10 +40,10 @@ pub struct NullMarkers {
     pub near: Option<&'static str>,
     /// The first of these texts.
     pub value: String,
-    /// The file that has it.
+    /// The file of the value.
     #[serde(serialize_with = "path_as_text")]
     pub file: Option<PathBuf>,
-    /// Its line, counted from 1.
+    /// The line of the value, counted from 1.
     pub line: Option<u64>,
     /// The number of values that are such a text.
     pub nulls: u64,
@@ -51,47 +51,47 @@ pub struct NullMarkers {
     pub values: u64,
 }
 
-/// Why a column is TEXT although nearly all of its values are numbers. The counts are those of the values that were read for the types: the
-/// sample of a large file, or all values if the sample did not decide.
+/// The reason why a column is TEXT although nearly all of its values are numbers. The counts are those of the values that were read for the
+/// types: the sample of a large file, or all values if the sample did not decide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct MissedType {
     /// INTEGER or REAL.
     #[serde(rename = "type")]
     pub near: &'static str,
-    /// The first value that decided; a long one is cut off.
+    /// The first value that prevented the type. A long value is truncated.
     pub value: String,
-    /// The file that has it.
+    /// The file of the value.
     #[serde(serialize_with = "path_as_text")]
     pub file: Option<PathBuf>,
-    /// Its line, counted from 1.
+    /// The line of the value, counted from 1.
     pub line: Option<u64>,
-    /// Values that were counted.
+    /// The number of counted values.
     pub values: u64,
-    /// Those among them that are no numbers. If empty, the value that decided is a number, but is not what a float prints
-    /// as: `1.10` beside `1.9`.
+    /// The number of values that are no numbers. If 0, the value that prevented the type is a number, but not in the form that a float
+    /// prints: `1.10` beside `1.9`.
     pub others: u64,
     /// The settings that read the others as numbers, each with its value: `thousands`, `price=,`.
     pub read_by: Vec<(&'static str, String)>,
 }
 
-/// Text that a declared type makes another text of: `01234` becomes 1234.
+/// A text that a declared type changes: `01234` becomes 1234.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ChangedText {
     /// The first such value of the sample.
     pub value: String,
-    /// What is stored for it.
+    /// The stored value.
     pub becomes: String,
-    /// The file that has it.
+    /// The file of the value.
     #[serde(serialize_with = "path_as_text")]
     pub file: Option<PathBuf>,
-    /// Its line, counted from 1.
+    /// The line of the value, counted from 1.
     pub line: Option<u64>,
 }
 
 impl MissedType {
-    /// The type that was missed, and the first value that decided.
+    /// Creates a missed type with the first value that prevented it.
     pub fn new(near: &'static str, value: impl Into<String>) -> MissedType {
         MissedType {
             near,
@@ -114,14 +114,14 @@ impl NullMarkers {
 }
 
 impl ChangedText {
-    /// The value, and what is stored for it.
+    /// Creates a changed text with the value that is stored for it.
     pub fn new(value: impl Into<String>, becomes: impl Into<String>) -> ChangedText {
         ChangedText { value: value.into(), becomes: becomes.into(), file: None, line: None }
     }
 }
 
 impl ColumnReport {
-    /// The columns of a table.
+    /// Returns the reports of a table's columns.
     pub(super) fn all(table: &Table) -> Vec<ColumnReport> {
         let columns = table.columns.iter().map(|column| ColumnReport {
             name: column.name.clone(),

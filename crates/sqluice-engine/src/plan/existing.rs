@@ -1,13 +1,13 @@
-//! The write paths into an existing database: which one each table and index takes, and why.
+//! Chooses the write path of each table and index in an existing database.
 //!
 //! ```text
 //!  a new table                                          pages, as in a new database
-//!  an existing one, rows after the last rowid
+//!  an existing table, rows after the last rowid
 //!    without indexes, not just a few rows               pages: the right edge of its tree is rewritten
 //!    with indexes, many rows                            pages, and each index is rebuilt by a merge
 //!    with indexes, few rows                             insert
-//!  what only SQLite can do or decide                    insert
-//!  where pages can't be written                         insert
+//!  work that only SQLite can do or decide               insert
+//!  a database into which pages can't be written         insert
 //! ```
 
 use sqluice_core::error::Result;
@@ -19,39 +19,40 @@ use crate::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
 use crate::output::Target;
 use crate::target::{TableSnapshot, TargetSnapshot};
 
-/// Up to this number, rows fit into existing pages: pages of their own would be wasted, one for each load.
+/// The largest number of rows that SQLite inserts into existing pages: a new page for each small load would waste space.
 const FEW_ROWS: u64 = 100;
 
-/// An index is rebuilt if its table grows by more than this fraction of its rows (1/n): reading and writing one entry costs about as
-/// many times less than finding the place of one.
+/// An index is rebuilt if its table grows by more than 1/n of its rows: reading and writing an entry is about n times cheaper than finding
+/// the place of an entry.
 const GROWTH: u64 = 16;
 
-/// The fewest characters of a name that is compared: shorter ones are similar to many others.
+/// The least length of a compared name: shorter names are similar to many others.
 const NEAR_CHARS_MIN: usize = 4;
 
-/// What is known of the rows that a table will get.
+/// The facts about the rows that a table will get.
 #[derive(Clone, Debug, Default)]
 pub struct ExpectedRows {
-    /// Their number, about.
+    /// The approximate number of rows.
     pub about: Option<u64>,
-    /// Whether they have rowids.
+    /// `true` if the rows have rowids.
     pub with_rowids: bool,
-    /// Whether their rowids ascend, as far as known.
+    /// `true` if the rowids ascend, as far as known.
     pub ascending: bool,
-    /// The first of their rowids.
+    /// The first rowid.
     pub first_rowid: Option<i64>,
-    /// The columns that they have, if not all.
+    /// The columns that the rows have; `None` for all.
     pub columns: Option<Vec<usize>>,
-    /// A column that they lack, and whose DEFAULT SQLite must compute.
+    /// A column that the rows lack, and whose DEFAULT SQLite must compute.
     pub computed: Option<String>,
-    /// Whether their table gets columns for them.
+    /// `true` if the table gets new columns for the rows.
     pub adds_columns: bool,
-    /// Whether they are known to overlap the existing rows: they do not follow the last rowid.
+    /// `true` if the rows are known not to follow the last rowid of the table.
     pub overlaps: bool,
 }
 
 impl Plan {
-    /// The plan for the tables of `schema` in the database at `target`: the existing one, if `existing` shows one, or else a new one.
+    /// Returns the plan for the tables of `schema` in the database at `target`: the database of `existing`, if given, or else a new
+    /// database.
     ///
     /// # Errors
     /// As [`Plan::new`].
@@ -67,7 +68,7 @@ impl Plan {
         }
     }
 
-    /// The plan for the tables of `schema`, of which the database may have some.
+    /// Returns the plan for the tables of `schema`. The database may have some of them.
     fn into_existing(schema: &Schema, existing: &TargetSnapshot, options: &WriteOptions) -> Result<Plan> {
         let options = WriteOptions { page_size: existing.page_size, overwrite: false, ..options.clone() };
         let mut plan = Plan::new(schema, Some(existing.target.clone()), &options)?;
@@ -97,7 +98,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Notes new tables whose names are nearly those of existing ones: the latter may be meant.
+    /// Adds notes about new tables whose names are similar to existing tables, which the user may have meant.
     fn note_near_names(&mut self, existing: &TargetSnapshot) {
         let own = || existing.schema.tables.iter().map(|table| table.name.as_str());
         let letters = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
@@ -113,7 +114,7 @@ impl Plan {
         }
     }
 
-    /// The same plan for a database into which no pages can be written, for the reason that is given.
+    /// Returns the plan with SQLite inserting all rows, because no pages can be written into the database for the reason `why`.
     pub(crate) fn by_insert(&self, schema: &Schema, why: &str) -> Plan {
         let mut plan = self.clone();
         for (table, declared) in plan.tables.iter_mut().zip(&schema.tables) {
@@ -125,10 +126,10 @@ impl Plan {
         plan
     }
 
-    /// Chooses the write paths of a table, now that more is known of its rows. `options` are those of the plan.
+    /// Chooses the write paths of a table, from further facts about its rows. `options` are the options of the plan.
     ///
     /// # Errors
-    /// When the memory is too small to sort with.
+    /// If the memory is too small to sort with.
     pub fn choose(
         &mut self,
         (index, declared): (usize, &Table),
@@ -138,7 +139,7 @@ impl Plan {
     ) -> Result<()> {
         let foreign_keys = self.foreign_keys;
         let plan = &mut self.tables[index];
-        // Starts from a plan without earlier decisions.
+        // The choice starts from a plan without earlier decisions.
         let fresh = TablePlan::new(declared, self.on_conflict);
         (plan.write_path, plan.why, plan.indexes) = (fresh.write_path, fresh.why, fresh.indexes);
         let chosen = match plan.action {
@@ -155,7 +156,7 @@ impl Plan {
     }
 }
 
-/// The reason why SQLite must insert the rows of a new table, if any.
+/// Returns the reason why SQLite must insert the rows of a new table, if any.
 fn made_by_sqlite(plan: &TablePlan, existing: &TargetSnapshot, rows: &ExpectedRows) -> Option<String> {
     match (&existing.no_pages, &rows.computed) {
         (Some(why), _) => Some(why.clone()),
@@ -165,7 +166,7 @@ fn made_by_sqlite(plan: &TablePlan, existing: &TargetSnapshot, rows: &ExpectedRo
     }
 }
 
-/// The reason why SQLite must insert the rows of an existing table, if any.
+/// Returns the reason why SQLite must insert the rows of an existing table, if any.
 fn filled_by_sqlite(
     table: &Table,
     action: Action,
@@ -207,7 +208,7 @@ fn filled_by_sqlite(
     Some(why.to_owned())
 }
 
-/// The reason why rows are too few for pages of their own, or for a merge of the indexes, if any.
+/// Returns the reason why the rows are too few for new pages, or for a rebuild of the indexes, if any.
 fn few(
     table: &Table,
     about: &TableSnapshot,
@@ -233,12 +234,12 @@ fn few(
 }
 
 impl TablePlan {
-    /// Whether its rows become pages after the existing ones.
+    /// Returns `true` if the rows become new pages after the existing rows.
     pub fn appends(&self) -> bool {
         self.action != Action::Make && self.write_path == WritePath::Pages
     }
 
-    /// SQLite inserts the rows. Of a new table, non-unique indexes are created after the rows.
+    /// Lets SQLite insert the rows. Non-unique indexes of a new table are created after the rows.
     pub(super) fn insert(&mut self, declared: &Table, why: &str) {
         (self.write_path, self.why) = (WritePath::Insert, why.to_owned());
         let make = self.action == Action::Make;
@@ -250,7 +251,7 @@ impl TablePlan {
         }
     }
 
-    /// Rows after the existing ones are written as pages.
+    /// Writes the rows as pages after the existing rows.
     fn append(&mut self, table: &Table, existing: &TargetSnapshot, rows: &ExpectedRows) {
         let old = existing.about(&table.name).and_then(|about| about.rows_max).unwrap_or(0);
         let (why, old) = match self.action {

@@ -22,78 +22,78 @@ use crate::options::{
 };
 use crate::output::{self, Replaced, Replacement, Target, Wanted};
 
-/// The plan of a run; see the module's description.
+/// The plan of a run.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Plan {
-    /// The file that will be written; `None`: the pages are made and discarded.
+    /// The file to write; `None` if the pages are built and discarded.
     #[serde(serialize_with = "name_as_text")]
     pub target: Option<Target>,
-    /// Whether a file of that name exists, which the new one replaces.
+    /// `true` if a file of this name exists, which the new file replaces.
     pub replaces: bool,
-    /// The content of that file, which will be lost; set by [`Plan::look_at_replaced`].
+    /// The content of the replaced file, which will be lost. Set by [`Plan::look_at_replaced`].
     pub replaced: Option<Replaced>,
-    /// The method by which that file will be replaced; set by [`Plan::look_at_replaced`].
+    /// The method that will replace the file. Set by [`Plan::look_at_replaced`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
-    /// The database of that name that the rows go into; `None`: a new one is created.
+    /// The existing database that gets the rows; `None` if a new database is created.
     pub existing: Option<ExistingPlan>,
-    /// Bytes of a page.
+    /// The page size in bytes.
     pub page_bytes: usize,
-    /// Worker threads.
+    /// The number of worker threads.
     pub threads: usize,
-    /// Bytes of pages that go to the writer at a time.
+    /// The bytes of pages in a chunk.
     pub chunk_bytes: usize,
-    /// The rowid of the first row of a new table whose rows have no numbers of their own.
+    /// The rowid of the first row of a new table whose rows have no rowids of their own.
     #[serde(skip)]
     pub first_rowid: i64,
-    /// The chunks of that size that each worker has.
+    /// The number of chunks of each worker.
     pub chunks_per_worker: usize,
-    /// Bytes of buffers that the run takes, besides the largest single row.
+    /// The bytes of buffers that the run takes, without the largest single row.
     pub buffer_bytes: u64,
-    /// The part of these bytes that sorting takes.
+    /// The bytes of buffers for sorting.
     pub sort_bytes: u64,
-    /// The file's rough size, if it can be estimated; of an existing database: by how much it grows.
+    /// The rough size of a new file, or the rough growth of an existing database, if it can be estimated.
     pub estimated_bytes: Option<u64>,
     /// The plan of each table.
     pub tables: Vec<TablePlan>,
-    /// The statements that declare other objects than tables: views, triggers, versions.
+    /// The statements for other objects than tables: views, triggers, versions.
     pub others: Vec<String>,
-    /// Notes on what a user might not expect.
+    /// Notes on results that a user may not expect.
     pub notes: Vec<Message>,
-    /// The folder for temporary files; `None`: the folder of the target.
+    /// The folder for temporary files; `None` for the folder of the target.
     #[serde(serialize_with = "path_as_text")]
     pub temp_dir: Option<PathBuf>,
-    /// How rows with the same key are handled.
+    /// The treatment of rows with the same key.
     pub on_conflict: OnConflict,
-    /// Whether ANALYZE runs at the end.
+    /// `true` if ANALYZE runs at the end.
     pub analyze: bool,
-    /// Whether every FOREIGN KEY must point to a row.
+    /// `true` if every FOREIGN KEY must refer to a row.
     pub foreign_keys: bool,
-    /// Where SQLite's lock byte is.
+    /// The offset of SQLite's lock byte.
     #[serde(skip)]
     pub pending_byte: u32,
-    /// Bytes that the run may take.
+    /// The memory budget of the run in bytes.
     #[serde(skip)]
     pub memory_bytes: u64,
 }
 
-/// An existing database.
+/// The plan for an existing database.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ExistingPlan {
-    /// The number of its pages.
+    /// The number of pages.
     pub pages: u32,
-    /// Its journal mode, which stays.
+    /// The journal mode, which does not change.
     pub journal_mode: String,
-    /// Why no pages can be written into it; `None`: they can.
+    /// The reason why no pages can be written into the database; `None` if they can.
     pub no_pages: Option<String>,
-    /// The columns whose values are the key of a row that may exist already.
+    /// The columns of an upsert, which are a key of the table.
     pub upsert: Vec<String>,
-    /// How long to wait for another process that uses it.
+    /// The time to wait for other processes that use the database.
     #[serde(skip)]
     pub(crate) busy_timeout: Duration,
-    /// `PRAGMA schema_version` when the plan was made.
+    /// The `PRAGMA schema_version` for which the plan was made.
     #[serde(skip)]
     pub(crate) schema_version: i64,
 }
@@ -102,34 +102,34 @@ pub struct ExistingPlan {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct TablePlan {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What is done to it.
+    /// The effect of the run on the table.
     pub action: Action,
-    /// Statements that change it before it gets rows.
+    /// The statements that change the table before it gets rows.
     pub alter: Vec<String>,
-    /// Rows that it will get, where that is known.
+    /// The number of rows that the table will get, if known.
     pub rows: Option<u64>,
-    /// Their sources; empty without any.
+    /// The sources of the rows, if any.
     pub sources: Vec<String>,
-    /// The write path of its rows.
+    /// The write path of the rows.
     pub write_path: WritePath,
-    /// The reason for that write path.
+    /// The reason for the write path.
     pub why: String,
     /// The statement that creates the table.
     pub sql: String,
-    /// Its columns.
+    /// The columns of the table.
     #[serde(rename = "columns")]
     pub all_columns: Vec<ColumnReport>,
-    /// The plans of its indexes.
+    /// The plans of the indexes.
     pub indexes: Vec<IndexPlan>,
-    /// Its rows are encoded one after another: NULL for a rowid means one more than the largest before.
+    /// `true` if the rows are encoded in sequence: NULL for a rowid means one more than the largest rowid before.
     #[serde(skip)]
     pub(crate) in_sequence: bool,
-    /// Its rows are generated so that the rows that they reference exist: no query checks this.
+    /// `true` if the rows are generated so that their parents exist, which no query needs to check.
     #[serde(skip)]
     pub parents_known: bool,
-    /// The columns that its rows have; the others get their defaults. `None`: all that take values.
+    /// The columns that the rows have; `None` for all columns that take values. Other columns get their defaults.
     #[serde(skip)]
     pub(crate) columns: Option<Vec<usize>>,
 }
@@ -138,21 +138,21 @@ pub struct TablePlan {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct IndexPlan {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The write path of its entries.
+    /// The write path of the entries.
     pub write_path: WritePath,
-    /// The reason for that write path.
+    /// The reason for the write path.
     pub why: String,
-    /// The statement that creates it; `None` for automatic indexes.
+    /// The statement that creates the index; `None` for automatic indexes.
     pub sql: Option<String>,
 }
 
 impl Plan {
-    /// The plan for a new database with the tables of `schema`.
+    /// Returns the plan for a new database with the tables of `schema`.
     ///
     /// # Errors
-    /// When the schema has an unsupported object, or the memory is too small.
+    /// If the schema has an unsupported object, or the memory is too small.
     pub fn new(schema: &Schema, target: Option<Target>, options: &WriteOptions) -> Result<Plan> {
         let tables: Vec<TablePlan> =
             schema.tables.iter().map(|table| TablePlan::new(table, options.on_conflict)).collect();
@@ -193,11 +193,11 @@ impl Plan {
         })
     }
 
-    /// Sorts the rows of a table, because they may arrive in any order of their rowids; `in_sequence`: these may include NULL,
-    /// and rows are encoded one after another. `options` are those of the plan.
+    /// Sorts the rows of a table, because they may arrive in any order of their rowids. With `in_sequence`, rowids may be NULL, and rows
+    /// are encoded in sequence. `options` are the options of the plan.
     ///
     /// # Errors
-    /// When the memory is too small to sort with.
+    /// If the memory is too small to sort with.
     pub fn sort_rows(
         &mut self,
         (index, declared): (usize, &Table),
@@ -231,23 +231,23 @@ impl Plan {
         Ok(())
     }
 
-    /// The plan with its notes in the terms of a front end, ready to be printed or serialized.
+    /// Returns the plan with its notes in the terms of a front end, ready to be printed or serialized.
     #[must_use]
     pub fn in_terms(&self, name: impl Fn(Setting, Option<&str>) -> String) -> Plan {
         Plan { notes: self.notes.iter().map(|note| note.in_terms(&name)).collect(), ..self.clone() }
     }
 
-    /// The new file that will be written, so that an existing one can be checked before.
+    /// Returns the new file to write, for checks of an existing file.
     pub fn wanted(&self) -> Option<Wanted> {
         let target = self.target.as_ref().filter(|_| self.existing.is_none())?;
         let wanted = Wanted::new(target.clone(), self.replaces);
         Some(Wanted { estimated_bytes: self.estimated_bytes, ..wanted })
     }
 
-    /// Refuses what the run would refuse because of an existing file or too little room. Nothing is changed.
+    /// Refuses an existing file, or a disk with too little space, that the run would refuse. Changes nothing.
     ///
     /// # Errors
-    /// As [`Wanted::refuse`]; of an existing database, when it has no room to grow.
+    /// As [`Wanted::refuse`], or if an existing database has no space to grow.
     pub fn refuse(&self) -> Result<()> {
         if let Some(wanted) = self.wanted() {
             return wanted.refuse();
@@ -258,7 +258,7 @@ impl Plan {
         }
     }
 
-    /// Adds the content of the database that is replaced, and how it will be replaced. Nothing is changed.
+    /// Adds the content of the replaced database, and the method of the replacement. Changes nothing.
     ///
     /// # Errors
     /// As [`Wanted::refuse`] and [`Wanted::replacement`].
@@ -269,7 +269,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The folder for temporary files: that of the target, if the user names no other.
+    /// Returns the folder for temporary files: the user's, or the folder of the target.
     pub(crate) fn temp_dir(&self) -> Result<PathBuf> {
         match (&self.target, &self.temp_dir) {
             (Some(target), _) => target.temp_dir(),
@@ -278,7 +278,7 @@ impl Plan {
         }
     }
 
-    /// The pages of the file.
+    /// Returns the layout of the file's pages.
     pub fn geometry(&self) -> Geometry {
         PageSize::new(self.page_bytes as u32)
             .and_then(|size| Geometry::new(size, 0))
@@ -290,22 +290,22 @@ impl Plan {
 /// The division of the memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
-    /// Worker threads.
+    /// The number of worker threads.
     pub threads: usize,
-    /// Chunks that each has.
+    /// The number of chunks of each thread.
     pub chunks_per_worker: usize,
-    /// Bytes for sorting.
+    /// The bytes for sorting.
     pub sort_bytes: u64,
 }
 
 impl Memory {
-    /// As many threads as the memory has chunks for, up to the wanted number. Sorting gets the rest of the memory.
+    /// Divides the memory: as many threads as the memory has chunks for, up to the wanted number. Sorting gets the rest.
     pub fn divide(options: &WriteOptions, sorts: bool) -> Result<Memory> {
         let least = ((CHUNKS_PER_WORKER_MIN + usize::from(sorts)) * options.tuning.chunk_bytes) as u64;
         let given_bytes = options.memory_bytes.saturating_sub(Memory::for_upload(options));
         if given_bytes < least {
             let what = if sorts { " to sort with" } else { "" };
-            // What uploading takes is a part of the memory, and has a minimum.
+            // Uploads take a part of the memory, which has a minimum.
             let least = least + options.destination.as_ref().map_or(0, |to| to.memory_bytes(0));
             let (given, enough) = (Mebibytes(options.memory_bytes), Mebibytes::at_least(least));
             let message = format!("{given} of memory are too little{what}: {enough} are enough");
@@ -324,19 +324,19 @@ impl Memory {
         Ok(Memory { sort_bytes: if sorts { rest } else { 0 }, ..memory })
     }
 
-    /// Bytes that uploading takes.
+    /// Returns the bytes that uploads take.
     fn for_upload(options: &WriteOptions) -> u64 {
         options.destination.as_ref().map_or(0, |to| to.memory_bytes(options.memory_bytes))
     }
 
-    /// Bytes of all chunks.
+    /// Returns the bytes of all chunks.
     fn chunk_bytes(self, options: &WriteOptions) -> u64 {
         (self.threads * self.chunks_per_worker * options.tuning.chunk_bytes) as u64
     }
 }
 
 impl TablePlan {
-    /// The plan of a new table.
+    /// Returns the plan of a new table.
     pub(crate) fn new(table: &Table, on_conflict: OnConflict) -> TablePlan {
         let indexes: Vec<IndexPlan> =
             table.indexes.iter().map(|index| IndexPlan::new(index, table)).collect();
@@ -390,21 +390,21 @@ impl TablePlan {
         plan
     }
 
-    /// SQLite stores the rows, and with them the entries of all indexes.
+    /// Lets SQLite store the rows, and with them the entries of all indexes.
     fn leave_to_sqlite(&mut self, why: &str) {
         (self.write_path, self.why) = (WritePath::Sqlite, why.to_owned());
         let indexes = std::mem::take(&mut self.indexes);
         self.indexes = indexes.into_iter().map(|index| index.by_sqlite(why)).collect();
     }
 
-    /// Whether its rows or any of its indexes are sorted.
+    /// Returns `true` if the rows or any index are sorted.
     pub(crate) fn sorts(&self) -> bool {
         self.write_path == WritePath::Sorted
             || self.indexes.iter().any(|index| index.write_path == WritePath::Sorted)
     }
 }
 
-/// The reason why only SQLite can make the entries of an index, if any.
+/// Returns the reason why only SQLite can make the entries of an index, if any.
 fn by_sqlite(index: &Index, table: &Table) -> Option<&'static str> {
     let computed = |value: Indexed| match value {
         Indexed::Column(column) => table.columns[column].generated.is_some(),
@@ -446,12 +446,12 @@ fn other_statements(schema: &Schema) -> Vec<String> {
     schema.others.iter().filter_map(|object| object.sql.clone()).chain(pragmas).collect()
 }
 
-/// A path as text: invalid UTF-8 becomes U+FFFD, because JSON has only Unicode text.
+/// Serializes a path as text. Invalid UTF-8 becomes U+FFFD, because JSON has only Unicode text.
 pub fn path_as_text<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
     path.as_ref().map(|path| path.to_string_lossy()).serialize(to)
 }
 
-/// The name of a target, as [`path_as_text`] gives a path.
+/// Serializes the name of a target, like [`path_as_text`].
 fn name_as_text<S: Serializer>(target: &Option<Target>, to: S) -> Result<S::Ok, S::Error> {
     target.as_ref().map(|target| target.name().to_string_lossy()).serialize(to)
 }

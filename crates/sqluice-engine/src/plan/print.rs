@@ -1,4 +1,4 @@
-//! A plan as text: a schema file, ready to be used. What is no SQL is a comment.
+//! Formats a plan as a schema file, ready to be used. Text that is no SQL is in comments.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ impl TablePlan {
 }
 
 impl Action {
-    /// What the run does to an existing table.
+    /// Describes the effect of the run on an existing table.
     fn words(self) -> Option<&'static str> {
         match self {
             Action::Make => None,
@@ -59,7 +59,7 @@ impl ExistingPlan {
     }
 }
 
-/// What is lost with the old database.
+/// Writes the content that is lost with the old database.
 fn write_replaced(replaced: &Replaced, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     const TABLES_MAX: usize = 20;
     for ReplacedTable { name, rows, estimated } in replaced.tables.iter().take(TABLES_MAX) {
@@ -76,7 +76,7 @@ fn write_replaced(replaced: &Replaced, f: &mut fmt::Formatter<'_>) -> fmt::Resul
     }
 }
 
-/// A statement with its semicolon, which is no part of a comment that it may end with.
+/// Returns a statement with a semicolon after it, outside of any comment at its end.
 fn ended(sql: &str) -> String {
     match token::tokens(sql).last() {
         Some(last) if last.is_comment() && last.at.end == sql.len() => format!("{sql}\n;"),
@@ -84,12 +84,12 @@ fn ended(sql: &str) -> String {
     }
 }
 
-/// A name as part of a comment, which ends with its line: so must no name.
+/// Returns a name for a comment, without line breaks, which would end the comment.
 fn in_line(name: &(impl fmt::Display + ?Sized)) -> String {
     name.to_string().replace(['\n', '\r'], "\u{fffd}")
 }
 
-/// A schema file, ready to be used: what is no SQL is a comment.
+/// Formats the plan as a schema file, with comments for other text.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.target {

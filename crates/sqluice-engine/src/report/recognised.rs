@@ -1,14 +1,14 @@
-//! The recognised properties of inputs, in words.
+//! Describes the recognised formats of inputs in words.
 
 use super::InputReport;
 
-/// Kinds of inputs that are listed, at most.
+/// The largest number of listed kinds of inputs.
 const KINDS_MAX: usize = 4;
 
-/// Files of a kind that are named, at most.
+/// The largest number of named files of a kind.
 const NAMES_MAX: usize = 3;
 
-/// What was recognised, with inputs of one kind as one: `a.csv: comma, header`, or `1,500 files: comma, header; 2 files: tab,
+/// Describes the recognised formats, with inputs grouped by format: `a.csv: comma, header`, or `1,500 files: comma, header; 2 files: tab,
 /// header (a.tsv, b.tsv)`.
 pub fn recognised_in_words(inputs: &[InputReport], count: impl Fn(u64) -> String) -> String {
     let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
@@ -25,7 +25,7 @@ pub fn recognised_in_words(inputs: &[InputReport], count: impl Fn(u64) -> String
     for (place, (words, files)) in kinds.iter().take(KINDS_MAX).enumerate() {
         parts.push(match files[..] {
             [file] => format!("{file}: {words}"),
-            // What most are needs no names.
+            // The files of the most frequent kind are not named.
             _ if place == 0 => format!("{}: {words}", count(files.len() as u64)),
             _ => format!("{}: {words} ({})", count(files.len() as u64), some(files)),
         });
@@ -36,8 +36,8 @@ pub fn recognised_in_words(inputs: &[InputReport], count: impl Fn(u64) -> String
     parts.join("; ")
 }
 
-/// Which inputs have rows that lack fields, and how many: `12 rows filled with NULL where fields are missing: a.csv 10, b.csv 2`;
-/// `None` if none has.
+/// Describes the inputs with padded rows: `12 rows filled with NULL where fields are missing: a.csv 10, b.csv 2`. Returns `None` if no
+/// input has padded rows.
 pub fn padded_in_words(inputs: &[InputReport], count: impl Fn(u64) -> String) -> Option<String> {
     let all: u64 = inputs.iter().map(|input| input.padded).sum();
     let mut padded: Vec<&InputReport> = inputs.iter().filter(|input| input.padded > 0).collect();
@@ -54,7 +54,7 @@ pub fn padded_in_words(inputs: &[InputReport], count: impl Fn(u64) -> String) ->
     }
 }
 
-/// Some names of many.
+/// Lists the first names of many.
 fn some<N: AsRef<str>>(names: &[N]) -> String {
     let mut shown: Vec<&str> = names.iter().take(NAMES_MAX).map(AsRef::as_ref).collect();
     if names.len() > NAMES_MAX {

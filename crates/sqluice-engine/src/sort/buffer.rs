@@ -1,15 +1,15 @@
-//! The items that one worker has pushed and that are not spilled yet.
+//! The buffer of one worker: the pushed items that are not spilled yet.
 //!
 //! ```text
-//!  arena      [item][item][item]...       as they came
-//!  places       0     17    31            where each begins
-//!  prefixes     p     p     p             of their keys
+//!  arena      [item][item][item]...       in the order of pushes
+//!  places       0     17    31            the offset of each item
+//!  prefixes     p     p     p             the prefix of each item's key
 //! ```
 //!
-//! Entries of integers and short text are key-only: the buffer holds nothing but their keys. So no item is fetched from the place where it
-//! was put, and less memory is needed. If items have two columns, keys are pairs while all values are integers or NULL, and short pairs
-//! until a value does not fit. Other keys have one word. The first longer key turns all keys into keys of two words. The first item that is
-//! not key-only turns all keys of the buffer into full items. UUIDs have a key form of their own, as long as all items are UUIDs.
+//! Entries of integers and short text are key-only: the buffer has only their keys. So sorting reads no items at scattered places, and less
+//! memory is needed. If items have two columns, keys are pairs while all values are integers or NULL, and short pairs until a value does
+//! not fit. Other keys have one word. The first longer key converts all keys to keys of two words. The first item that is not key-only
+//! converts all keys of the buffer to full items. UUIDs have a key form of their own, while all items are UUIDs.
 
 use std::cmp::Ordering;
 
@@ -35,18 +35,18 @@ pub const SLACK_BYTES: usize = 16;
 /// The size of a word of a normalized key.
 const WORD_BYTES: usize = size_of::<u128>();
 
-/// The number of items after which their size is roughly known.
+/// The number of items after which the average item size is roughly known.
 const MEASURED: usize = 1000;
 
 /// A buffer for the items of one worker.
 pub struct Buffer<'a> {
     sorter: &'a Sorter,
-    /// The keys of the items, while all items are key-only. `held` is empty then.
+    /// The keys of the items, while all items are key-only; `held` is then empty.
     keys: Option<Keys>,
     held: Held,
     samples: Samples,
     scratch: Scratch,
-    /// The memory for the items in bytes, all included.
+    /// The total memory for the items in bytes.
     items_bytes: usize,
     writer: RunWriter,
 }
@@ -120,16 +120,16 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Takes an item. If the buffer is full, sorts and spills the items before it.
+    /// Pushes an item. If the buffer is full, sorts and spills the earlier items.
     ///
     /// # Errors
-    /// When temporary space runs out.
+    /// If temporary space runs out.
     pub fn push(&mut self, item: Item<'_>) -> Result<()> {
         let Item { rowid, number, record } = item;
         self.push_with(rowid, number, record.len(), |room| room[..record.len()].copy_from_slice(record))
     }
 
-    /// Takes an item whose record is not written yet: `write` writes the record, which has `record_bytes` bytes. `write` may overwrite
+    /// Pushes an item whose record is not written yet: `write` writes the record of `record_bytes` bytes. `write` may overwrite
     /// [`SLACK_BYTES`] bytes after the record.
     ///
     /// # Errors
@@ -193,7 +193,7 @@ impl<'a> Buffer<'a> {
             keys.push(key.map(halves).as_flattened());
             return Ok(());
         }
-        // The keys are of another form from here on, or are none.
+        // The item does not fit the form of the keys, so the form changes.
         let record = item.record.to_vec();
         match (is_word, key) {
             _ if keys.form == Form::Uuid => self.hold_items()?,
@@ -205,7 +205,7 @@ impl<'a> Buffer<'a> {
         self.push(Item { rowid, number, record: &record })
     }
 
-    /// Appends a pair to the keys, which are pairs and have room.
+    /// Appends a pair to the keys, which must be pairs and have room.
     #[inline]
     fn push_pair(&mut self, pair: u128) -> Result<()> {
         let short = self.sorter.layout.order.short_of_pair(pair);
@@ -226,7 +226,7 @@ impl<'a> Buffer<'a> {
         self.keys.as_ref().is_some_and(|keys| matches!(keys.form, Form::Short | Form::Pair))
     }
 
-    /// Takes a record of two integers or NULLs if the record can be held by its key alone. Returns `true` if the record was taken.
+    /// Pushes a record of two integers or NULLs if the record is key-only. Returns `true` if the record was pushed.
     ///
     /// # Errors
     /// The errors of [`Buffer::push`].
@@ -253,7 +253,7 @@ impl<'a> Buffer<'a> {
         Ok(true)
     }
 
-    /// Takes pairs, given as their halves ([`sqluice_format::key::KeyOrder::pair`]). The buffer must [take pairs](Buffer::takes_pairs).
+    /// Pushes pairs, given as their halves ([`sqluice_format::key::KeyOrder::pair`]). The buffer must [take pairs](Buffer::takes_pairs).
     ///
     /// # Errors
     /// The errors of [`Buffer::push`].
@@ -269,7 +269,7 @@ impl<'a> Buffer<'a> {
         while !first.is_empty() {
             self.make_room(0)?;
             let Some(keys) = &mut self.keys else { return Ok(()) };
-            // Not beyond the point where room must be made.
+            // Stops at the point where the buffer must be spilled.
             let all = (self.items_bytes / keys.form.key_bytes()).min(u32::MAX as usize);
             let all = if keys.len() < MEASURED { all.min(MEASURED) } else { all };
             let now = all.saturating_sub(keys.len()).clamp(1, first.len());
@@ -292,8 +292,7 @@ impl<'a> Buffer<'a> {
         self.keys.as_ref().is_some_and(|keys| matches!(keys.form, Form::Word | Form::Words | Form::Uuid))
     }
 
-    /// Takes a record of a text, which lies in `data`, and an integer, if the record can be held by its key alone. Returns `true` if the
-    /// record was taken.
+    /// Pushes a record of a text in `data` and an integer, if the record is key-only. Returns `true` if the record was pushed.
     ///
     /// # Errors
     /// The errors of [`Buffer::push`].
@@ -315,7 +314,7 @@ impl<'a> Buffer<'a> {
         if is_word {
             self.samples.see_word(key[0], record_bytes);
         } else {
-            // Of a shorter text the record ends otherwise.
+            // With a shorter text, the last 8 bytes of the record include more than these two values.
             let Some(last) = record_end(&data[start..end], int, int_bytes) else { return Ok(false) };
             self.samples.see_words(key[0], last, record_bytes, || Cut::of_whole(&key));
         }
@@ -328,7 +327,7 @@ impl<'a> Buffer<'a> {
         Ok(true)
     }
 
-    /// Takes a record of a UUID and an integer like [`Buffer::push_text`], while the buffer holds UUIDs.
+    /// Pushes a record of a UUID and an integer like [`Buffer::push_text`], while the buffer holds UUIDs.
     #[inline]
     fn push_uuid(&mut self, data: &[u8], (start, end): (usize, usize), int: i64) -> Result<bool> {
         let order = &self.sorter.layout.order;
@@ -351,8 +350,7 @@ impl<'a> Buffer<'a> {
             && self.keys.as_ref().is_some_and(|keys| keys.form == Form::Word)
     }
 
-    /// Takes a record of integers and NULL, of any number but two, if the record can be held by its key alone. Returns `true` if the record
-    /// was taken.
+    /// Pushes a record of integers and NULLs, except of two values, if the record is key-only. Returns `true` if the record was pushed.
     ///
     /// # Errors
     /// The errors of [`Buffer::push`].
@@ -384,7 +382,7 @@ impl<'a> Buffer<'a> {
         let arena_bytes = self.held.end + needed;
         let each = self.keys.as_ref().map_or(ITEM_BYTES, |keys| keys.form.key_bytes());
         if arena_bytes + (self.len() + 1) * each > self.items_bytes
-            // Places and indexes are 32 bits.
+            // Places and indexes have 32 bits.
             || arena_bytes.max(self.len()) > u32::MAX as usize
         {
             self.spill()?;
@@ -403,7 +401,7 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Turns the keys into another or a longer form, for all items from now on.
+    /// Converts the keys to another or a longer form, for all items from now on.
     #[cold]
     fn hold_keys(&mut self, form: Form) -> Result<()> {
         let longest = if form == Form::Pair { form } else { Form::Words };
@@ -419,21 +417,21 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
-    /// Holds UUIDs from now on. The buffer must be empty.
+    /// Switches to UUID keys. The buffer must be empty.
     #[cold]
     fn hold_uuids(&mut self) {
         self.scratch = Scratch::default();
         self.keys = Some(Keys::new(Form::Uuid));
     }
 
-    /// Turns the keys into full items, for all items from now on.
+    /// Converts the keys to full items, for all items from now on.
     #[cold]
     fn hold_items(&mut self) -> Result<()> {
         let arena_bytes = self.len() * (1 + DECODED_BYTES_MAX);
         if self.len() * ITEM_BYTES + arena_bytes > self.items_bytes || arena_bytes > u32::MAX as usize {
             self.spill()?;
         }
-        // Fewer items will fit, and need less.
+        // Fewer full items will fit, so they need less scratch memory.
         self.scratch = Scratch::default();
         let order = &self.sorter.layout.order;
         let Held { arena, end, places, prefixes } = &mut self.held;
@@ -491,10 +489,10 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
-    /// Hands over the remaining items as a run that stays in memory for now.
+    /// Passes the remaining items to the sorter as a run in memory.
     ///
     /// # Errors
-    /// When temporary space runs out.
+    /// If temporary space runs out.
     pub fn flush(&mut self) -> Result<()> {
         let Held { mut arena, end, places, mut prefixes } = std::mem::take(&mut self.held);
         let layout = &self.sorter.layout;
@@ -505,7 +503,7 @@ impl<'a> Buffer<'a> {
         }
         let items = Seen { layout, arena: &arena, places: &places };
         let order = radix::sort(&mut prefixes, &items, &mut self.scratch);
-        // What is not needed any more goes before the rest takes more.
+        // Unneeded memory is freed before more is allocated.
         drop(prefixes);
         let sorted: Vec<u32> = order.map(|index| places[index as usize]).collect();
         self.scratch = Scratch::default();
@@ -536,7 +534,7 @@ impl<'a> Buffer<'a> {
     }
 }
 
-/// Returns the last 8 bytes of a record of a text and an integer of `int_bytes` bytes; `None`: the text has fewer than 8 bytes.
+/// Returns the last 8 bytes of a record of a text and an integer of `int_bytes` bytes, or `None` if the text has fewer than 8 bytes.
 #[inline]
 fn record_end(text: &[u8], int: i64, int_bytes: usize) -> Option<[u8; 8]> {
     let mut ends = [0; 16];
@@ -545,7 +543,7 @@ fn record_end(text: &[u8], int: i64, int_bytes: usize) -> Option<[u8; 8]> {
     ends[int_bytes..].first_chunk().copied()
 }
 
-/// Makes an arena at least `bytes` long, and somewhat longer.
+/// Makes an arena at least `bytes` long, with some reserve, and returns its bytes.
 #[inline]
 fn room(arena: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
     const STEP: usize = 64 << 10;
@@ -556,13 +554,13 @@ fn room(arena: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
 }
 
 impl Held {
-    /// Makes room for as many items of the size so far as `items_bytes` bytes of memory allow, so that the items never move to a larger
-    /// arena. Later items may be shorter or longer by an eighth: memory that was never touched takes no space.
+    /// Reserves memory for as many items of the average size so far as `items_bytes` bytes allow, so that the arena is not reallocated.
+    /// Later items may be shorter or longer by an eighth: untouched memory takes no space.
     fn reserve(&mut self, items_bytes: usize) {
         let with_others = |count: usize| count + count / 8;
         let each = self.end / self.places.len() + 1;
         let items = items_bytes / (each + ITEM_BYTES);
-        // After a spill the room is sufficient.
+        // After a spill, the arena is large enough.
         if self.arena.len() < each * items {
             let mut arena = vec![0; with_others(each * items)];
             memory::advise_large(&mut arena);

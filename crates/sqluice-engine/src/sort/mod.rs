@@ -1,19 +1,17 @@
 //! Sorts items by key in bounded memory: items are pushed in any order, and read in key order.
 //!
-//! Index entries and rows that do not arrive in the order of their keys are sorted here, outside the tree, and then streamed
-//! into pages.
+//! Index entries, and rows that may arrive out of key order, are sorted here and then streamed into pages.
 //!
 //! ```text
 //!  push ──> Buffer ──sort──> run ┐                    ┌─> range 0, all runs ──> items
 //!  push ──> Buffer ──sort──> run ├──> Sorted, cut ────┼─> range 1, all runs ──> items
 //!           (one a worker)   run ┘    into ranges     └─> ...
 //!                             │
-//!                             └── spilled to a file without a name, unless it is the last of its buffer
+//!                             └── spilled to an unnamed file, unless it is the last of its buffer
 //! ```
 //!
-//! Entries of integers, NULL, short text and blobs are *key-only*: a normalized key of at most 16 or 32 bytes, or a pair of
-//! numbers, decodes to them. Then the keys alone are held, sorted, spilled and merged, and the entry is decoded when it is merged
-//! out.
+//! Entries of integers, NULL, short text and blobs are *key-only*: a normalized key of at most 16 or 32 bytes, or a pair of numbers,
+//! decodes to the entry. Only such keys are stored, sorted, spilled and merged, and the last merge decodes the entries.
 //!
 //! Modules, from the bottom up:
 //!
@@ -22,10 +20,10 @@
 //! * `runs`: sorted runs in temporary space or in memory, and several of them in order
 //! * `buffer`, `sorted`: the API for other modules
 //!
-//! Invariant: the merged items and how they are cut into ranges depend on the items alone, not on buffers, memory,
-//! threads, or the order in which they push. Items with equal keys are never cut apart.
+//! Invariant: the merged items and the cuts into ranges depend only on the items, not on buffers, memory, threads, or the order of pushes.
+//! Items with equal keys are always in one range.
 //!
-//! Invariant: the order is total, but for items that are the same in everything.
+//! Invariant: the order is total, except for identical items.
 
 mod buffer;
 mod items;
@@ -67,7 +65,7 @@ struct Taken {
 }
 
 impl Sorter {
-    /// Creates a sorter of items of this layout. Each of its buffers takes `buffer_bytes` bytes of memory, all included.
+    /// Creates a sorter of items of this layout. Each of its buffers takes `buffer_bytes` bytes of memory in total.
     pub fn new(layout: Layout, buffer_bytes: usize, spill: &Arc<Spill>) -> Sorter {
         Sorter::with_ranges(layout, buffer_bytes, spill, Ranges::default())
     }
@@ -94,7 +92,7 @@ impl Sorter {
     /// bytes of memory, including the runs that are still in memory. `prefetch` reads the spilled runs.
     ///
     /// # Errors
-    /// When temporary space runs out, or `cancel` is set.
+    /// If temporary space runs out, or `cancel` is set.
     pub fn sorted(
         self,
         memory_bytes: usize,

@@ -16,7 +16,7 @@ use crate::sort::spill::{BLOCK_BYTES, Spill};
 
 /// The largest size of a block in bytes: larger blocks are not read faster.
 const BLOCK_BYTES_MAX: usize = 256 << 10;
-/// The block size in bytes that is fast enough: runs stay in memory only if the other runs can be read in blocks of this size.
+/// The least fast block size in bytes: runs stay in memory only if the other runs can be read in blocks of this size.
 const BLOCK_BYTES_FAST: usize = 32 << 10;
 /// The number of blocks for each run: one block is read while the other is used.
 const BLOCKS: usize = 2;
@@ -49,7 +49,7 @@ impl Sorted {
             if !is_spilled || overlap <= fan_in.max(2) {
                 break overlap;
             }
-            // All of the memory is available to one merge. It need not take more than makes the rest fit.
+            // One merge may use all of the memory. It joins only as many runs as needed for the last merge to fit.
             let fan_in_now = readers_max(&runs, memory_bytes).max(2);
             let count = (overlap - fan_in.max(2) + 1).clamp(2, fan_in_now);
             cancel.check()?;
@@ -65,7 +65,7 @@ impl Sorted {
         self.items
     }
 
-    /// Returns the number of ranges, which is 0 only without items. A range has at least two items, the last at least one.
+    /// Returns the number of ranges, which is 0 only without items. Each range has at least two items, the last at least one.
     pub fn ranges(&self) -> usize {
         if self.items == 0 { 0 } else { self.cuts.len() + 1 }
     }
@@ -73,7 +73,7 @@ impl Sorted {
     /// Returns the items of a range. Several ranges can be merged at once, on any threads.
     ///
     /// # Errors
-    /// When spilled items can't be read.
+    /// If spilled items can't be read.
     pub fn range(&self, index: usize) -> Result<RunsInOrder<'_>> {
         let start = index.checked_sub(1).map(|before| &self.cuts[before]);
         let cuts = (start, self.cuts.get(index));
@@ -101,7 +101,7 @@ fn block_bytes(runs: &[SortedRun], memory_bytes: usize, readers: usize) -> usize
 /// Returns the largest number of runs that have items around the same key.
 fn overlap<'a>(order: &Order, runs: impl IntoIterator<Item = &'a SortedRun>) -> usize {
     let prefixes = runs.into_iter().map(|run| run.prefixes(order));
-    // Where a run begins and another ends they overlap: beginnings sort first.
+    // Beginnings sort before ends, as a run that begins where another ends overlaps it.
     let mut ends: Vec<_> = prefixes.flat_map(|(first, last)| [(first, false), (last, true)]).collect();
     ends.sort_unstable();
     let (mut open, mut most) = (0_usize, 0);

@@ -1,4 +1,4 @@
-//! Sorts random items in every way and compares them with a plain sort.
+//! Sorts random items in all ways, and compares the results with a plain sort.
 
 use std::sync::Arc;
 
@@ -30,21 +30,21 @@ impl Owned {
     }
 }
 
-/// How a sort is run: what must make no difference.
+/// The parameters of a sort that must not change its result.
 #[derive(Clone, Copy, Debug)]
 struct Course {
     buffer_bytes: usize,
     memory_bytes: usize,
     threads: usize,
     ranges_at_once: usize,
-    /// Records are pushed as their values where that can be.
+    /// `true` if records are pushed as their values where possible.
     values: bool,
 }
 
 const PLAIN: Course =
     Course { buffer_bytes: 64 << 20, memory_bytes: 64 << 20, threads: 1, ranges_at_once: 1, values: false };
 
-/// The values of a record of integers and NULL.
+/// Returns the values of a record of integers and NULL, or `None` for another record.
 fn ints(record: &[u8]) -> Option<Vec<Option<i64>>> {
     let values = record::decode(record).unwrap();
     let int = |value: &Value<'_>| match value {
@@ -57,12 +57,12 @@ fn ints(record: &[u8]) -> Option<Vec<Option<i64>>> {
 
 fn spill() -> (tempfile::TempDir, Arc<Spill>) {
     let folder = tempfile::tempdir().unwrap();
-    // Both through the page cache and past it.
+    // Some pieces go through the page cache and some past it.
     let spill = Arc::new(Spill::with_cached(folder.path().to_owned(), 8 * spill::PIECE_BYTES));
     (folder, spill)
 }
 
-/// Sorts items on a course; gives them by range.
+/// Sorts items with the parameters of `course`. Returns the items by range.
 fn sort(
     layout: &Layout,
     ranges: Ranges,
@@ -71,7 +71,7 @@ fn sort(
     spill: &Arc<Spill>,
 ) -> Result<Vec<Vec<Owned>>> {
     let sorter = Sorter::with_ranges(layout.clone(), course.buffer_bytes, spill, ranges);
-    // Each thread takes every so manyth, so that what one has lies between what another has.
+    // The items are dealt to the threads in turn, so that the items of different threads interleave.
     std::thread::scope(|scope| {
         let push = |thread: usize| {
             let mut buffer = sorter.buffer();
@@ -140,7 +140,7 @@ fn sort(
     })
 }
 
-/// The slow twin.
+/// Sorts items by comparison, as the reference.
 fn plainly_sorted(layout: &Layout, items: &[Owned]) -> Vec<Owned> {
     let mut items: Vec<Owned> = items.iter().map(|item| Owned::of(&layout.kept(item.item()))).collect();
     items.sort_by(|a, b| layout.order.compare(&a.item(), &b.item()));
@@ -153,7 +153,7 @@ fn encoded(values: &[Value<'_>]) -> Vec<u8> {
     bytes
 }
 
-/// A UUID, one of few or of many.
+/// Generates a UUID, from few or from many.
 fn any_uuid() -> impl Strategy<Value = Vec<u8>> {
     let number = prop_oneof![(0..9_u128).boxed(), any::<u128>().boxed()];
     number.prop_map(|number| {
@@ -162,7 +162,7 @@ fn any_uuid() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// A value as text of one of many kinds, drawn from few, so that equal ones are common.
+/// Generates a text value of one of many kinds, from few values, so that equal values are common.
 fn any_value() -> impl Strategy<Value = Vec<u8>> {
     let int = prop_oneof![
         (-3..3_i64).boxed(),
@@ -205,7 +205,7 @@ fn any_items(columns: usize) -> impl Strategy<Value = Vec<Owned>> {
     let item = (rowid, number, any_record(columns));
     let item = item.prop_map(|(rowid, number, record)| Owned { rowid, number, record });
     let some = vec(item, 0..200);
-    // Many of few, in ascending stretches or not.
+    // Many duplicates, with and without ascending runs.
     (some, 1..8_usize, any::<bool>()).prop_map(|(mut items, times, ascending): (Vec<Owned>, _, _)| {
         if ascending {
             items.sort_by_key(|item| item.rowid);
@@ -227,7 +227,7 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
             (Just(layout), items)
         },
     );
-    // Key-only items, and perhaps one among them that is not.
+    // Key-only items, possibly with one full item among them.
     let short = prop_oneof![
         4 => (-70_000..70_000_i64).prop_map(|int| encoded(&[Value::Int(int)])),
         2 => any::<i64>().prop_map(|int| encoded(&[Value::Int(int)])),
@@ -236,7 +236,7 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
         2 => vec(select(b"ab\x01".to_vec()), 6..24).prop_map(|text| encoded(&[Value::Text(&text)])),
         1 => vec(any::<u8>(), 0..3).prop_map(|blob| encoded(&[Value::Blob(&blob)])),
     ];
-    // Of these pairs are short.
+    // Pairs of these values are short.
     let small = prop_oneof![
         4 => (0..70_000_i64).prop_map(|int| encoded(&[Value::Int(int)])),
         1 => select(vec![-1, 0, 1, i64::from(u32::MAX) - 1]).prop_map(|int| encoded(&[Value::Int(int)])),
@@ -255,7 +255,7 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
             let values: Vec<_> = values.iter().flat_map(|value| record::decode(value).unwrap()).collect();
             Owned { rowid: 0, number: 0, record: encoded(&values) }
         };
-        // Of two columns, one may be the key.
+        // In records of two columns, one may be the key.
         let columns_max = records.first().map_or(3, Vec::len);
         let columns = columns[..columns.len().min(columns_max)].to_vec();
         let taken = if mixed && columns_max == 2 { 2 } else { columns.len() };
@@ -317,7 +317,7 @@ proptest! {
         let bytes: usize = backwards.iter().map(|item| item.record.len() + 50).sum();
         for mut course in courses {
             backwards.reverse();
-            // Many runs are slow to write, each on its own, and show no more than a few.
+            // Many runs are slow to write, and test no more than a few.
             course.buffer_bytes = course.buffer_bytes.max(bytes / 30);
             let found = sort(&layout, ranges, course, &backwards, &spill).unwrap();
             prop_assert!(found == expected, "{:?}: cut into {:?} or {:?}", course,
@@ -330,7 +330,7 @@ fn by_number() -> Layout {
     Layout { order: Order::Record(KeyOrder::new([KeyColumn::default()])), rowid: true, number: true }
 }
 
-/// Items with the key that `key` gives each.
+/// Returns `count` items whose keys are the results of `key`.
 fn items_with(count: u64, key: impl Fn(u64) -> Vec<u8>) -> Vec<Owned> {
     (0..count)
         .map(|number| Owned {
@@ -341,7 +341,7 @@ fn items_with(count: u64, key: impl Fn(u64) -> Vec<u8>) -> Vec<Owned> {
         .collect()
 }
 
-/// Numbers that look random.
+/// Returns a pseudo-random number.
 fn scrambled(number: u64) -> u64 {
     let product = u128::from(number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
     (product >> 50) as u64
@@ -382,9 +382,9 @@ fn many_key_only_items_are_sorted() {
         let (minute, day) = (scrambled(n) % 1440, scrambled(n) / 1440 % 60);
         format!("2024-{:02}-{:02} {:02}:{:02}:07", 1 + day / 30, 1 + day % 30, minute / 60, minute % 60)
     };
-    // A reference and the rowid; the same the other way round, which is in order; all 64 bits, so that more than these differ;
-    // text of two words; the same once in a while, and numbers; text of any length up to two words; numbers whose keys end with zeros, and
-    // then text of one word; UUIDs.
+    // A reference and the rowid; the rowid and a reference, which is in order; values of 64 bits, so that more than 64 bits differ; text of
+    // two words; numbers with some text of two words; text of any length up to two words; numbers whose keys end with zeros, and then text
+    // of one word; UUIDs.
     let records: [&dyn Fn(u64) -> Vec<u8>; 8] = [
         &|n| two(scrambled(n) as i64 % 1000, n),
         &|n| two(n as i64, scrambled(n) % 1000),
@@ -399,7 +399,7 @@ fn many_key_only_items_are_sorted() {
         },
         &|n| text(format!("{:08x}-9a3b-4c5d-8e6f-{:012x}", scrambled(n) as u32, n % 7), n),
     ];
-    // One item at the end that is not key-only, or none.
+    // With and without a full item at the end.
     for ((record, descending), other) in records
         .into_iter()
         .zip([
@@ -457,7 +457,7 @@ fn ranges_are_about_as_large_as_asked_for() {
     let found = sort(&by_number(), ranges, PLAIN, &items, &spill).unwrap();
     let asked = (bytes / ranges.range_bytes) as usize;
     assert!((asked / 2..2 * asked).contains(&found.len()), "{} instead of {asked}", found.len());
-    // So few samples do not allow as many ranges.
+    // With few samples, there are fewer ranges.
     let ranges = Ranges { samples_max: 64, ..ranges };
     let found = sort(&by_number(), ranges, PLAIN, &items, &spill).unwrap();
     assert!((2..5).contains(&found.len()), "{}", found.len());
@@ -533,11 +533,11 @@ fn the_temporary_file_has_no_name_and_its_space_is_used_again() {
         }
         ends.push(spill.end());
     }
-    // Where it has a name, it loses it as it is closed.
+    // A file that has a name on this system loses the name when it is closed.
     drop(spill);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     assert!(ends[0] > 0);
-    // Two threads need not reach the same pieces in the same order.
+    // The order in which two threads take pieces is not fixed.
     assert!(ends[2] < 2 * ends[0], "{ends:?}");
 }
 

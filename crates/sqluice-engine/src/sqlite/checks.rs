@@ -1,11 +1,11 @@
-//! CHECK, and NOT NULL of VIRTUAL columns: one query over the rows of a table.
+//! Checks CHECK constraints, and NOT NULL of VIRTUAL columns, by a query over the rows of a table.
 //!
-//! SQLite's catalogue does not list the CHECKs of a table, so their expressions are looked up in the tokens. CHECK is a reserved
-//! word: wherever the bare word stands before a parenthesis, the parenthesis holds a constraint.
+//! SQLite's catalogue does not list the CHECKs of a table, so their expressions are found in the tokens. CHECK is a reserved word: if the
+//! bare word precedes a parenthesis, the parenthesis contains a constraint.
 //!
-//! * SQLite takes `a IS NULL` for false where `a` is declared NOT NULL, so it is asked for the type.
+//! * SQLite evaluates `a IS NULL` as false if `a` is declared NOT NULL, so the query compares the type.
 //! * A row passes when the expression is NULL.
-//! * The expression may end with a comment, so a new line follows it.
+//! * The expression may end with a comment, so a line break follows it.
 
 use rusqlite::Connection;
 use sqluice_core::error::{Error, Result};
@@ -15,23 +15,23 @@ use sqluice_core::sqlite_error::failed;
 
 use super::names::{RowNames, in_line, in_main, rowid_is_record, values};
 
-/// Constraints of one query: SQLite takes expressions of a limited depth.
+/// The largest number of constraints of a query, as SQLite limits the depth of expressions.
 const TOGETHER: usize = 50;
 
-/// Rows that a message names.
+/// The largest number of rows in a message.
 const ROWS_MAX: usize = 3;
 
 /// A constraint on the values of one row.
 struct Constraint {
-    /// As a user knows it: `CHECK (a > 0)`.
+    /// The constraint for messages: `CHECK (a > 0)`.
     text: String,
-    /// SQL that is true for rows that break it.
+    /// SQL that is true for rows that violate the constraint.
     broken: String,
-    /// The columns that it names.
+    /// The columns that the constraint names.
     columns: Vec<usize>,
 }
 
-/// Whether the table has anything to check.
+/// Returns `true` if the table has constraints to check.
 pub(super) fn any(table: &Table) -> bool {
     !constraints(table).is_empty()
 }
@@ -67,7 +67,7 @@ fn constraints(table: &Table) -> Vec<Constraint> {
     not_null.chain(checks).collect()
 }
 
-/// The columns that an expression names, each once.
+/// Returns the columns that an expression names, each once.
 fn columns_in(expression: &str, table: &Table) -> Vec<usize> {
     let mut columns = Vec::new();
     for token in token::tokens(expression) {
@@ -83,14 +83,14 @@ fn columns_in(expression: &str, table: &Table) -> Vec<usize> {
     columns
 }
 
-/// The error for the first rows that break some of the constraints.
+/// Returns the error for the first rows that violate some of the constraints, if any.
 fn broken(
     connection: &Connection,
     table: &Table,
     constraints: &[Constraint],
 ) -> rusqlite::Result<Option<Error>> {
     let any: Vec<&str> = constraints.iter().map(|constraint| constraint.broken.as_str()).collect();
-    // The table's own order: the first rows are reported.
+    // The rows are read in the order of the table, so the first violating rows are reported.
     let from = format!("FROM {} NOT INDEXED WHERE {}", in_main(table), any.join(" OR "));
     let names = RowNames::of(table);
     let mut selected = names.columns.clone();
@@ -135,7 +135,7 @@ fn broken(
     }))
 }
 
-/// `, a = 1, b = 2`: the values of some columns of the one row that `from` selects.
+/// Formats the values of some columns of the one row that `from` selects: `, a = 1, b = 2`.
 fn values_of(
     connection: &Connection,
     table: &Table,

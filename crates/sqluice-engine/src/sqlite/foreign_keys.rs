@@ -1,7 +1,7 @@
-//! FOREIGN KEY: every row's parent exists.
+//! Checks FOREIGN KEY constraints: the parent of every row must exist.
 //!
-//! `PRAGMA foreign_key_check` finds the rows that have none, by rowid. Of a table without rowids it says only that such rows
-//! exist, and the first is looked for by a query. What such a row holds and where it points is read from the catalogue.
+//! `PRAGMA foreign_key_check` returns the rowids of rows without a parent. For a WITHOUT ROWID table, it returns no rowids, and a query
+//! finds the first row. The columns of the foreign key come from the catalogue.
 
 use rusqlite::{Connection, OptionalExtension};
 use sqluice_core::error::{Error, Result, Setting, message};
@@ -10,17 +10,17 @@ use sqluice_core::sqlite_error::{failed, said};
 
 use super::names::{RowNames, in_main, rowid_is_record, values};
 
-/// Rows that a message names.
+/// The largest number of rows in a message.
 const ROWS_MAX: usize = 3;
 
-/// A foreign key: the columns of the child, and those of the parent. `None`: the parent's PRIMARY KEY.
+/// A foreign key: the columns of the child, and the columns of the parent; `None` for the parent's PRIMARY KEY.
 struct Key {
     parent: String,
     from: Vec<String>,
     to: Option<Vec<String>>,
 }
 
-/// Checks that the rows of a table have their parents.
+/// Checks that the parents of a table's rows exist.
 pub(crate) fn check(connection: &Connection, schema: &Schema, table: &Table) -> Result<()> {
     match orphans(connection, schema, table) {
         Ok(None) => Ok(()),
@@ -29,8 +29,8 @@ pub(crate) fn check(connection: &Connection, schema: &Schema, table: &Table) -> 
     }
 }
 
-/// Refuses to empty a table while foreign keys are enforced and rows of another table would be deleted or changed with it: they
-/// would stay so, even though the rows that they reference may be inserted again.
+/// Refuses to empty a table if foreign keys are enforced and the deletion would delete or change rows of another table: these changes would
+/// stay, even if the referenced rows are inserted again.
 pub(crate) fn refuse_cascade(connection: &Connection, table: &str) -> Result<()> {
     let sql = "SELECT m.name, f.on_delete FROM main.sqlite_schema AS m, pragma_foreign_key_list(m.name, 'main') AS f
                WHERE m.type = 'table' AND m.name <> ?1 COLLATE NOCASE AND f.\"table\" = ?1 COLLATE NOCASE
@@ -52,7 +52,7 @@ pub(crate) fn refuse_cascade(connection: &Connection, table: &str) -> Result<()>
 }
 
 fn orphans(connection: &Connection, schema: &Schema, table: &Table) -> rusqlite::Result<Option<Error>> {
-    // Without rows it does not matter what their parents would be.
+    // An empty table needs no parents.
     let some = format!("SELECT EXISTS (SELECT 1 FROM {})", in_main(table));
     if !connection.query_row(&some, [], |row| row.get::<_, bool>(0))? {
         return Ok(None);
@@ -81,7 +81,7 @@ fn orphans(connection: &Connection, schema: &Schema, table: &Table) -> rusqlite:
     let first = described.remove(0);
     let hint = match count {
         1 => "it is the only such row".to_owned(),
-        // The query for a table without rowids reports the same row again.
+        // The query for a WITHOUT ROWID table would report the same row again.
         _ if table.without_rowid || described.is_empty() => format!("{count} such rows"),
         _ => format!("{count} such rows; next: {}", described.join("; ")),
     };
@@ -92,7 +92,7 @@ fn orphans(connection: &Connection, schema: &Schema, table: &Table) -> rusqlite:
     }))
 }
 
-/// Foreign key number `id` of a table.
+/// Returns the foreign key number `id` of a table.
 fn key(connection: &Connection, table: &Table, id: i64) -> rusqlite::Result<Key> {
     let mut list = connection.prepare(
         "SELECT \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?1, 'main') WHERE id = ?2 ORDER BY seq",
@@ -110,7 +110,7 @@ fn key(connection: &Connection, table: &Table, id: i64) -> rusqlite::Result<Key>
     Ok(key)
 }
 
-/// `row 17: p has no such row, a = 5`.
+/// Describes a row without a parent: `row 17: p has no such row, a = 5`.
 fn describe(
     connection: &Connection,
     schema: &Schema,
@@ -136,7 +136,7 @@ fn describe(
     Ok(described.optional()?.unwrap_or_else(|| format!("some row: {} has no row for it", key.parent)))
 }
 
-/// SQL that is true for rows that point nowhere.
+/// Returns SQL that is true for rows without a parent.
 fn no_parent(schema: &Schema, key: &Key, own: &[String]) -> String {
     let known: Vec<String> = own.iter().map(|column| format!("{column} IS NOT NULL")).collect();
     let primary = || {

@@ -1,7 +1,7 @@
-//! Indexes whose entries only SQLite can compute: partial ones, and those of expressions and generated columns.
+//! Creates indexes whose entries only SQLite can compute: partial indexes, and indexes on expressions and generated columns.
 //!
-//! When rows have the same unique key SQLite says only so. The rows are found by a query with what the
-//! statement of the index says, which the catalogue does not hold: its expressions and its WHERE.
+//! If rows have the same unique key, SQLite's error does not name the rows. A query finds the rows, with the expressions and the WHERE of
+//! the index's statement, which the catalogue does not list.
 
 use rusqlite::{Connection, ErrorCode};
 use sqluice_core::error::{Error, Result};
@@ -14,7 +14,7 @@ use super::names::{RowNames, in_line, in_main, rowid_is_record, values};
 use crate::options::WritePath;
 use crate::plan::{IndexPlan, TablePlan};
 
-/// The indexes of a table that SQLite must make. An automatic index of a table that SQLite fills has its entries by then.
+/// Returns the indexes of a table that SQLite must make. Automatic indexes of a table that SQLite fills already have their entries.
 pub(super) fn to_make<'a>(
     table: &'a Table,
     plan: &'a TablePlan,
@@ -27,7 +27,7 @@ pub(super) fn to_make<'a>(
     table.indexes.iter().zip(&plan.indexes).filter(to_make)
 }
 
-/// Creates the indexes. Automatic ones exist already, but are empty.
+/// Creates the indexes. Automatic indexes already exist, but are empty.
 pub(super) fn make(
     connection: &Connection,
     table: &Table,
@@ -47,7 +47,7 @@ pub(super) fn make(
     Ok(())
 }
 
-/// The error for a key that two rows have.
+/// Returns the error for a key that two rows have.
 fn twice(connection: &Connection, table: &Table, index: &Index, error: rusqlite::Error) -> Error {
     let found = terms(index, table).map(|terms| find_twice(connection, table, index, &terms));
     match found {
@@ -56,16 +56,16 @@ fn twice(connection: &Connection, table: &Table, index: &Index, error: rusqlite:
     }
 }
 
-/// What an index is of, in SQL.
+/// The terms of an index, in SQL.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Terms {
-    /// Its key's columns and expressions.
+    /// The columns and expressions of the key.
     pub(super) key: Vec<String>,
-    /// Its WHERE.
+    /// The WHERE of a partial index.
     pub(super) filter: Option<String>,
 }
 
-/// What an index is of; `None` where its statement can't be followed.
+/// Returns the terms of an index, or `None` if its statement can't be parsed.
 pub(super) fn terms(index: &Index, table: &Table) -> Option<Terms> {
     let (said, filter) = match &index.sql {
         Some(sql) => said_of(sql)?,
@@ -79,7 +79,7 @@ pub(super) fn terms(index: &Index, table: &Table) -> Option<Terms> {
     Some(Terms { key: key.collect::<Option<Vec<_>>>()?, filter })
 }
 
-/// What a CREATE INDEX says: its terms, the order taken off, and its WHERE.
+/// Parses a CREATE INDEX: its terms without the order, and its WHERE.
 fn said_of(sql: &str) -> Option<(Vec<String>, Option<String>)> {
     let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
     let on = tokens.iter().position(|token| token.is_word(sql, "ON"))?;
@@ -92,7 +92,7 @@ fn said_of(sql: &str) -> Option<(Vec<String>, Option<String>)> {
     Some((split(sql, &tokens[open + 1..close]), filter))
 }
 
-/// The terms of a list, without ASC, DESC and NULLS FIRST.
+/// Splits a list into terms, without ASC, DESC and NULLS FIRST.
 fn split(sql: &str, tokens: &[Token]) -> Vec<String> {
     let mut depth = 0;
     let terms = tokens.split(|token| {
@@ -115,7 +115,7 @@ fn split(sql: &str, tokens: &[Token]) -> Vec<String> {
     terms.map(term).collect()
 }
 
-/// The first row that has the key of one before it.
+/// Finds the first row with the key of an earlier row.
 fn find_twice(
     connection: &Connection,
     table: &Table,
@@ -124,7 +124,7 @@ fn find_twice(
 ) -> rusqlite::Result<Error> {
     let rows = RowNames::of(table);
     let count = rows.columns.len();
-    // Names that no column has: an expression may name any.
+    // The names must differ from all columns, as an expression may name any column.
     let row_names: Vec<String> = (0..count).map(|at| format!("\"sqluice row {at}\"")).collect();
     let key_names: Vec<String> = (0..terms.key.len()).map(|at| format!("\"sqluice key {at}\"")).collect();
     let as_names = |columns: &[String], names: &[String]| {
@@ -155,7 +155,7 @@ fn find_twice(
         known.join(" AND "),
         collated.collect::<Vec<_>>().join(", "),
     );
-    // An automatic index may be without entries still, and would show no rows: hence NOT INDEXED.
+    // An automatic index may still be empty and would hide all rows: hence NOT INDEXED.
     let names: Vec<String> = terms.key.iter().map(|term| in_line(term)).collect();
     connection.query_row(&sql, [], |row| {
         let (first, this) = (rows.describe(row, 0)?, rows.describe(row, count)?);

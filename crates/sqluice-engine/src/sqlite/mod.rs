@@ -1,4 +1,4 @@
-//! What SQLite itself does to a new file: when the pages are in place, and before the file gets its name.
+//! The work of SQLite on a new file, after the pages are written and before the file gets its name.
 //!
 //! ```text
 //!  rows          of the tables that only SQLite can fill:  staging ── INSERT ... SELECT ──> the file
@@ -8,10 +8,10 @@
 //!  analyze       ANALYZE
 //! ```
 //!
-//! Invariant: a failure leaves nothing beside the file, whose pages may be in any state then: it is thrown away. So nothing is
-//! synced here and journals stay in memory. What SQLite sorts on disk has no name.
+//! Invariant: a failure leaves no sidecar files. The pages of the file may then be in any state, so the file is discarded. So nothing is
+//! synced here, and journals stay in memory. SQLite's temporary files for sorting have no names.
 //!
-//! Invariant: freed pages are zeroed, so what is written does not depend on what memory held back.
+//! Invariant: freed pages are zeroed, so the written bytes do not depend on earlier contents of memory.
 
 mod checks;
 mod foreign_keys;
@@ -40,7 +40,7 @@ use sqluice_core::sqlite_error::failed;
 
 use sorting::SortingIn;
 
-/// What SQLite must still do to a file.
+/// The remaining work of SQLite on a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Work<'a> {
     pub(crate) schema: &'a Schema,
@@ -48,7 +48,7 @@ pub(crate) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Whether any work is left: if not, the file is not opened, and views and triggers need no SQLite either.
+    /// Returns `true` if any work is left. If not, the file is not opened, and the engine writes views and triggers itself.
     pub(crate) fn is_needed(&self) -> bool {
         self.plan.analyze
             || self.has_indexes()
@@ -57,19 +57,19 @@ impl<'a> Work<'a> {
             || self.schema.others.iter().any(is_virtual_table)
     }
 
-    /// Does it, in the file at `path`, which is a whole database:
+    /// Does the work in the file at `path`, which must be a complete database:
     ///
     /// * every table exists, those of [`WritePath::Sqlite`] without rows;
-    /// * so are automatic indexes, those of [`WritePath::Sqlite`] without entries;
-    /// * other indexes of [`WritePath::Sqlite`], virtual tables and theirs, views and triggers are not.
+    /// * all automatic indexes exist, those of [`WritePath::Sqlite`] without entries;
+    /// * other indexes of [`WritePath::Sqlite`], virtual tables and their shadow tables, views and triggers do not exist.
     ///
     /// `staging` is a database of [`Work::staging_schema`], with the rows for the tables of [`WritePath::Sqlite`]; their rowids
     /// are the numbers of the records.
     ///
-    /// Returns how many rows each of these tables has, in the order of the schema.
+    /// Returns the number of rows of each table of [`WritePath::Sqlite`], in the order of the schema.
     ///
     /// # Errors
-    /// When rows break a constraint, SQLite can't write, or `cancel` is set. The file is of no use then.
+    /// If rows violate a constraint, SQLite can't write, or `cancel` is set. The file must then be discarded.
     pub(crate) fn finish(
         &self,
         path: &Path,
@@ -77,7 +77,7 @@ impl<'a> Work<'a> {
         context: &Context<'_>,
     ) -> Result<Vec<u64>> {
         context.cancel.check()?;
-        // An absolute path is never taken for a URI.
+        // An absolute path is never parsed as a URI.
         let path = std::path::absolute(path).map_err(|e| Error::read(path, e))?;
         let connection =
             open(&path, self.plan, &context.cancel).map_err(|error| failed(error, "open the new file"))?;
@@ -91,11 +91,11 @@ impl<'a> Work<'a> {
         Ok(stored)
     }
 
-    /// Does the work in an existing database, in an open transaction: the rows of all tables are in place, and so are the indexes that
-    /// decided which of them stay. The schema's first tables are those of the plan; others may follow, for foreign keys to point to.
+    /// Does the work in an existing database, in an open transaction. The rows of all tables are in place, and so are the unique indexes
+    /// that decided which rows stay. The schema's first tables are those of the plan; other tables may follow, as parents of foreign keys.
     ///
     /// # Errors
-    /// As [`Work::finish`]. The transaction is to be rolled back then.
+    /// As [`Work::finish`]. The transaction must then be rolled back.
     pub(crate) fn finish_in(
         &self,
         connection: &Connection,
@@ -110,12 +110,12 @@ impl<'a> Work<'a> {
         done.map(drop)
     }
 
-    /// The schema of the staging database: the tables of [`WritePath::Sqlite`] with the columns that take values, of the same types
-    /// and with no constraints but NOT NULL; `None` without such tables. STRICT tables stay STRICT, for ANY means
-    /// something else in others.
+    /// Returns the schema of the staging database, or `None` if it has no tables: the tables of [`WritePath::Sqlite`] with the columns that
+    /// take values, of the same types and with no constraints except NOT NULL. STRICT tables stay STRICT, because ANY has another meaning
+    /// in other tables.
     ///
     /// # Errors
-    /// When the rows of a table have no columns that identify them.
+    /// If the rows of a table have no columns that identify them.
     pub(crate) fn staging_schema(&self) -> Result<Option<Schema>> {
         let mut sql = String::new();
         for (table, _) in self.filled() {
@@ -145,7 +145,7 @@ impl<'a> Work<'a> {
         if self.has_constraints() {
             progress.phase("constraints", None);
         }
-        // The rows that SQLite inserted have passed.
+        // SQLite has already checked the rows that it inserted.
         for (table, _) in self.tables().filter(|(_, plan)| plan.write_path != WritePath::Sqlite) {
             checks::check(connection, table)?;
         }
@@ -159,7 +159,7 @@ impl<'a> Work<'a> {
         Ok(stored)
     }
 
-    /// Copies the rows of the tables that SQLite fills; how many each has then.
+    /// Copies the rows of the tables that SQLite fills. Returns the number of rows of each table.
     fn fill(&self, connection: &Connection, staging: &Path, progress: &dyn Progress) -> Result<Vec<u64>> {
         let cannot_open = |error| failed(error, "open the rows that wait for SQLite");
         connection.execute("ATTACH ?1 AS staging", [immutable_uri(staging)?]).map_err(cannot_open)?;
@@ -175,7 +175,7 @@ impl<'a> Work<'a> {
         Ok(stored)
     }
 
-    /// Makes virtual tables, views and triggers, in their order, in which each may need those before it.
+    /// Creates virtual tables, views and triggers in order, as each object may need earlier objects.
     fn make_others(&self, connection: &Connection) -> Result<()> {
         let others =
             self.schema.others.iter().filter(|other| other.kind != "table" || is_virtual_table(other));
@@ -192,12 +192,12 @@ impl<'a> Work<'a> {
         self.schema.tables.iter().zip(&self.plan.tables)
     }
 
-    /// The tables whose rows SQLite inserts.
+    /// Returns the tables whose rows SQLite inserts.
     fn filled(&self) -> impl Iterator<Item = (&'a Table, &'a TablePlan)> + use<'a> {
         self.tables().filter(|(_, plan)| plan.write_path == WritePath::Sqlite)
     }
 
-    /// Whether unique indexes are made before the rows, because they decide which of them stay.
+    /// Returns `true` if unique indexes are created before the rows, because they decide which rows stay.
     fn indexes_first(&self, plan: &TablePlan) -> bool {
         plan.write_path == WritePath::Sqlite && self.plan.on_conflict != OnConflict::Abort
     }
@@ -219,7 +219,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Whether a schema object is a virtual table: it creates the tables that it keeps its rows in.
+/// Returns `true` if a schema object is a virtual table, which creates its shadow tables itself.
 pub fn is_virtual_table(object: &Object) -> bool {
     let sql = object.sql.as_deref().unwrap_or_default();
     let tokens = token::tokens(sql);
@@ -227,9 +227,9 @@ pub fn is_virtual_table(object: &Object) -> bool {
     object.kind == "table" && words.nth(1).is_some_and(|word| word.is_word(sql, "VIRTUAL"))
 }
 
-/// Opens the file for us alone.
+/// Opens the file exclusively.
 fn open(path: &Path, plan: &Plan, cancel: &Cancel) -> rusqlite::Result<Connection> {
-    // What is attached is named by a URI.
+    // The attached database is named by a URI.
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let mut connection = Connection::open_with_flags(path, flags)?;
@@ -243,14 +243,14 @@ fn open(path: &Path, plan: &Plan, cancel: &Cancel) -> rusqlite::Result<Connectio
     Ok(connection)
 }
 
-/// How SQLite divides the memory: each sorting thread takes as much as the page cache.
+/// Returns the PRAGMAs that divide SQLite's memory: each sorting thread takes as much as the page cache.
 fn sorting_memory(plan: &Plan) -> String {
     let threads = plan.threads.min(8);
     let cache_kib = (plan.memory_bytes / (threads as u64 + 2)) >> 10;
     format!("PRAGMA cache_size = -{cache_kib}; PRAGMA threads = {threads}")
 }
 
-/// Checks that SQLite left no other file that would belong to the database.
+/// Checks that SQLite left no sidecar files of the database.
 fn refuse_siblings(path: &Path) -> Result<()> {
     for suffix in ["-journal", "-wal", "-shm"] {
         let mut sibling = OsString::from(path);

@@ -1,4 +1,4 @@
-//! Names of tables, columns and rows: in SQL, and in messages.
+//! Names of tables, columns and rows, in SQL and in messages.
 
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
@@ -8,26 +8,26 @@ use sqluice_core::batch::describe;
 use sqluice_core::schema::index::{Index, IndexOrigin, Indexed};
 use sqluice_core::schema::{Table, quoted};
 
-/// A table in SQL.
+/// Returns the name of a table in SQL.
 pub(super) fn in_main(table: &Table) -> String {
     format!("main.{}", quoted(&table.name))
 }
 
-/// The plain table that holds its rows until SQLite takes them.
+/// Returns the name of the staging table, which has the rows until SQLite inserts them.
 pub(super) fn in_staging(table: &Table) -> String {
     format!("staging.{}", quoted(&table.name))
 }
 
-/// Whether the rowid of a row is the number of its record: where no column is the rowid.
+/// Returns `true` if the rowid of a row is the number of its record, because no column is the rowid.
 pub(super) fn rowid_is_record(table: &Table) -> bool {
     table.rowid_alias.is_none() && table.rowid_name().is_some()
 }
 
 /// The columns that identify the rows of a table.
 pub(super) struct RowNames {
-    /// The columns, in SQL and in their order in the table's tree.
+    /// The columns in SQL, in their order in the table's tree.
     pub(super) columns: Vec<String>,
-    /// Their names, where a row is not named by its rowid.
+    /// The names of the columns, if rows are not named by their rowids.
     names: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl RowNames {
         RowNames { columns: names.iter().map(|name| quoted(name)).collect(), names }
     }
 
-    /// The names of the columns of its PRIMARY KEY.
+    /// Returns the names of the columns of the PRIMARY KEY.
     pub(super) fn key(table: &Table) -> Vec<String> {
         let primary = |index: &&Index| index.origin == IndexOrigin::PrimaryKey;
         let key = match table.rowid_alias {
@@ -58,7 +58,7 @@ impl RowNames {
         names.collect()
     }
 
-    /// The row whose values begin at column `at` of a result: `17`, or `(k = 'x')`.
+    /// Describes the row whose values begin at column `at` of a result: `17`, or `(k = 'x')`.
     pub(super) fn describe(&self, row: &Row<'_>, at: usize) -> rusqlite::Result<String> {
         if self.names.is_empty() {
             return match self.columns.len() {
@@ -70,7 +70,7 @@ impl RowNames {
     }
 }
 
-/// `a = 1, b = 'x'`: the values of a result from column `at` on, with their names.
+/// Formats the values of a result from column `at` on, with their names: `a = 1, b = 'x'`.
 pub(super) fn values<S: AsRef<str>>(row: &Row<'_>, at: usize, names: &[S]) -> rusqlite::Result<String> {
     const VALUES_MAX: usize = 8;
     let mut pairs = Vec::new();
@@ -80,7 +80,7 @@ pub(super) fn values<S: AsRef<str>>(row: &Row<'_>, at: usize, names: &[S]) -> ru
     Ok(pairs.join(", ") + if names.len() > VALUES_MAX { ", ..." } else { "" })
 }
 
-/// A value for a message, cut short.
+/// Formats a value for a message, truncated.
 fn shown(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
     Ok(describe(&match row.get_ref(column)? {
         ValueRef::Null => Value::Null,
@@ -91,7 +91,7 @@ fn shown(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
     }))
 }
 
-/// SQL for a message, on one line and cut short.
+/// Formats SQL for a message, on one line and truncated.
 pub(super) fn in_line(sql: &str) -> String {
     const CHARACTERS_MAX: usize = 100;
     let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,18 +1,18 @@
-//! Rows of the tables that only SQLite can fill, from plain tables of the same names.
+//! Fills tables that only SQLite can fill, from staging tables of the same names.
 //!
 //! ```text
 //!  staging.t   rowid = number of the record, the columns that take values
 //!      │       INSERT INTO main.t SELECT ... WHERE rowid BETWEEN 1 AND 1000, then 1001 AND 2000, ...
-//!  main.t      conflicts, generated columns, constraints: all as SQLite does them
+//!  main.t      SQLite handles conflicts, generated columns and constraints
 //! ```
 //!
-//! * Rows go in the order of the input, which decides conflicts. A batch that fails is undone and repeated row by row: so the
-//!   record is known.
-//! * A batch is small: what it changes of the pages before it is kept in memory until it is done.
-//! * Where no column is the rowid, it is the number of the record, as in tables that are encoded.
-//! * Conflicts are about keys alone: `OR IGNORE` would leave out rows with a failing CHECK as well, so it is `ON CONFLICT DO
-//!   NOTHING`. A forbidden NULL never gets here: `staging.t` has every NOT NULL of a given column.
-//! * `OR ABORT` is not what `INSERT` does by itself, which is what the ON CONFLICT clauses of the schema say.
+//! * Rows are inserted in the order of the input, which decides conflicts. A failed batch is rolled back and repeated row by row, which
+//!   finds the record.
+//! * A batch is small, as the old content of changed pages is kept in memory until the batch is done.
+//! * If no column is the rowid, the rowid is the number of the record, as in encoded tables.
+//! * Conflicts are only about keys: `OR IGNORE` would also leave out rows with a failing CHECK, so `ON CONFLICT DO NOTHING` is used. A
+//!   forbidden NULL never gets here: `staging.t` has the NOT NULL constraints of all given columns.
+//! * `OR ABORT` is explicit, because a plain `INSERT` follows the ON CONFLICT clauses of the schema.
 
 use rusqlite::{Connection, Statement};
 use sqluice_core::error::{Error, Result};
@@ -24,10 +24,10 @@ use sqluice_core::sqlite_error::{failed, is_of_values, said};
 use super::names::{in_main, in_staging, values};
 use crate::options::OnConflict;
 
-/// Records of a batch.
+/// The number of records of a batch.
 const BATCH: i64 = 1000;
 
-/// The statement that makes the plain table of a table.
+/// Returns the statement that creates the staging table of a table.
 pub(super) fn staging_table(table: &Table) -> Result<String> {
     if staging_rowid(table).is_none() {
         let message = format!("{} has columns rowid, _rowid_ and oid: its rows have no number", table.name);
@@ -35,7 +35,7 @@ pub(super) fn staging_table(table: &Table) -> Result<String> {
     }
     let columns = given(table).map(|index| {
         let column = &table.columns[index];
-        // NULL for a rowid is the next number.
+        // NULL for a rowid means the next rowid.
         let refuses_null = column.not_null && table.rowid_alias != Some(index);
         let not_null = if refuses_null { "NOT NULL" } else { "" };
         // A type may end with a comment.
@@ -46,7 +46,7 @@ pub(super) fn staging_table(table: &Table) -> Result<String> {
     Ok(format!("CREATE TABLE {} ({}){strict};\n", quoted(&table.name), columns.join(", ")))
 }
 
-/// Records of some tables, those that were rejected among them.
+/// Returns the number of records of some tables, including rejected records.
 pub(super) fn amount<'t>(
     connection: &Connection,
     tables: impl Iterator<Item = &'t Table>,
@@ -58,7 +58,7 @@ pub(super) fn amount<'t>(
     Ok(Some(Amount { rows, bytes: 0 }))
 }
 
-/// Copies the rows of a table, which has none; how many it has then.
+/// Copies the rows into an empty table. Returns the number of its rows.
 pub(super) fn copy(
     connection: &Connection,
     table: &Table,
@@ -92,7 +92,7 @@ pub(super) fn copy(
     connection.execute_batch("COMMIT").map_err(cannot_fill)?;
     match on_conflict {
         OnConflict::Abort | OnConflict::Ignore => Ok(stored),
-        // Inserted is also what was replaced later.
+        // The number of inserted rows would include rows that were replaced later.
         OnConflict::Replace => count(connection, table).map_err(cannot_fill),
     }
 }
@@ -124,12 +124,12 @@ fn insert(table: &Table, on_conflict: OnConflict) -> String {
     )
 }
 
-/// The columns that take values.
+/// Returns the columns that take values.
 fn given(table: &Table) -> impl Iterator<Item = usize> + '_ {
     (0..table.columns.len()).filter(|&column| table.columns[column].generated.is_none())
 }
 
-/// The name of the record's number in the plain table.
+/// Returns the name of the record's number in the staging table.
 fn staging_rowid(table: &Table) -> Option<&'static str> {
     let taken = |name: &str| given(table).any(|column| table.columns[column].name.eq_ignore_ascii_case(name));
     ["rowid", "_rowid_", "oid"].into_iter().find(|name| !taken(name))
@@ -141,7 +141,7 @@ fn last_record(connection: &Connection, table: &Table) -> rusqlite::Result<i64> 
     connection.query_row(&sql, [], |row| row.get(0))
 }
 
-/// The error for a batch that failed: which record it is, and what it has.
+/// Returns the error for a failed batch, with the record and its values.
 fn explain(
     connection: &Connection,
     table: &Table,
@@ -173,7 +173,7 @@ fn of_record(table: &Table, record: i64, message: &str) -> Error {
     Error::input(format!("record {record}: {message}")).of_record(&table.name, record.cast_unsigned())
 }
 
-/// `a = 1, as in record 3`, or just what the record has.
+/// Describes a conflict: `a = 1, as in record 3`, or only the values of the record.
 fn hint(connection: &Connection, table: &Table, record: i64, message: &str) -> rusqlite::Result<String> {
     let rowid = staging_rowid(table).unwrap_or_default();
     for key in keys(table) {
@@ -212,7 +212,7 @@ fn hint(connection: &Connection, table: &Table, record: i64, message: &str) -> r
     connection.query_row(&sql, [record], |row| Ok(format!("it has {}", values(row, 0, &names)?)))
 }
 
-/// The unique keys of a table that consist of given columns, each with its collation.
+/// Returns the unique keys of a table that consist of given columns, each column with its collation.
 fn keys(table: &Table) -> Vec<Vec<(usize, String)>> {
     let alias = table.rowid_alias.map(|alias| vec![(alias, "BINARY".to_owned())]);
     let key = |index: &Index| {

@@ -1,8 +1,8 @@
-//! The folder where SQLite sorts what does not fit the memory.
+//! Sets the folder of SQLite's temporary files for sorting.
 //!
-//! SQLite has one for the whole process: while several runs sort, it is that of the one that began last. A run that ends leaves the folder
-//! of another that goes on, or the one from before them all. So none stays that may soon be gone: in such a folder SQLite can't make
-//! temporary files on Windows, and elsewhere it looks for another one.
+//! SQLite has one folder for the whole process: while several runs sort, it is the folder of the run that began last. A run that ends sets
+//! the folder of another running run, or the folder from before all runs. So no folder stays set that may soon be removed: in a removed
+//! folder, SQLite can't create temporary files on Windows, and uses another folder elsewhere.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,14 +11,14 @@ use rusqlite::Connection;
 
 static FOLDERS: Mutex<Folders> = Mutex::new(Folders { before: String::new(), in_use: Vec::new(), begun: 0 });
 
-/// The folders of all runs that sort now.
+/// The folders of all sorting runs.
 #[derive(Debug)]
 struct Folders {
-    /// The one from before them; empty: the choice is SQLite's.
+    /// The folder from before all runs; empty for SQLite's choice.
     before: String,
-    /// In the order in which the runs began, by their numbers.
+    /// The folders in use with the numbers of their runs, in the order in which the runs began.
     in_use: Vec<(u64, String)>,
-    /// Runs that have begun.
+    /// The number of runs that have begun.
     begun: u64,
 }
 
@@ -29,7 +29,7 @@ impl Folders {
         self.begun
     }
 
-    /// Forgets the folder of a run; returns where to sort from now on.
+    /// Removes the folder of a run. Returns the folder to set.
     fn end(&mut self, run: u64) -> &str {
         self.in_use.retain(|(number, _)| *number != run);
         self.in_use.last().map_or(&self.before, |(_, folder)| folder)
@@ -40,14 +40,14 @@ fn folders() -> MutexGuard<'static, Folders> {
     FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A run that sorts in a folder of its own; `None`: where SQLite does anyway.
+/// A run that sorts in a folder of its own; `None` if SQLite's folder is used.
 #[derive(Debug)]
 pub(super) struct SortingIn {
     run: Option<u64>,
 }
 
 impl SortingIn {
-    /// Sorts in that folder from now on, if SQLite can.
+    /// Sets the folder for sorting, if SQLite can write to it.
     pub(super) fn folder(connection: &Connection, folder: Option<&Path>) -> SortingIn {
         let Some(folder) = folder.and_then(Path::to_str) else { return SortingIn { run: None } };
         let mut folders = folders();
@@ -71,8 +71,8 @@ fn current(connection: &Connection) -> String {
     connection.query_row("PRAGMA temp_store_directory", [], |row| row.get(0)).unwrap_or_default()
 }
 
-/// Takes this folder, if SQLite can write to it: if not, the one from before remains. Returns whether it did, which an error does not tell:
-/// SQLite also reports one when it takes the folder, and this connection has temporary tables that stay where they are.
+/// Sets the folder if SQLite can write to it; otherwise the folder from before remains. Returns `true` if the folder was set. The result of
+/// the statement does not tell: SQLite also reports an error when it sets the folder while this connection has temporary tables.
 fn set(connection: &Connection, folder: &str) -> bool {
     let sql = format!("PRAGMA temp_store_directory = '{}'", folder.replace('\'', "''"));
     let _ = connection.execute_batch(&sql);

@@ -1,11 +1,11 @@
-//! The existing trees of a table that gets more rows.
+//! The existing trees of a growing table.
 //!
 //! ```text
 //!                    [ root     a | b | c | · ]           the root keeps its page
 //!                                          \
-//!           ... subtrees of a, b, c ...   [ d | e | · ]   the right edge: interior pages that are rebuilt, in the places of
-//!                                                  \      the old ones and behind the end of the file
-//!                       ... leaves of d, e ...    [leaf]  stays as it is, and new leaves follow it
+//!           ... subtrees of a, b, c ...   [ d | e | · ]   the right edge: interior pages that are rebuilt, on their old
+//!                                                  \      pages and past the end of the file
+//!                       ... leaves of d, e ...    [leaf]  is unchanged, and new leaves follow
 //! ```
 
 use sqluice_core::error::Result;
@@ -19,7 +19,7 @@ use crate::sort::Sorter;
 pub(crate) struct ExistingTrees {
     /// The root page of the table.
     pub(crate) root_page: u32,
-    /// The root pages of the indexes, in the order of [`Table::indexes`]; 0: SQLite makes the index. Each other index gets a new tree.
+    /// The root pages of the indexes, in the order of [`Table::indexes`]; 0 if SQLite makes the index. Each other index gets a new tree.
     pub(crate) indexes: Vec<u32>,
     /// The right edge of the table tree.
     pub(crate) edge: Edge,
@@ -35,18 +35,18 @@ pub(crate) struct Edge {
     pub(crate) interior_pages: Vec<u32>,
     /// The bytes of a root that is a leaf. The leaf moves to a new page, and the root becomes its parent.
     pub(crate) leaf: Option<Vec<u8>>,
-    /// The largest rowid; `None`: the table has no rows.
+    /// The largest rowid; `None` if the table has no rows.
     pub(crate) largest_rowid: Option<i64>,
     /// The number before the rowid of the first new row, if the rows have no rowids of their own.
     pub(crate) counted_from: i64,
 }
 
-/// A reader of the entries that the indexes of a table already have.
+/// A reader of the existing entries of a table's indexes.
 pub(crate) trait OldEntries {
-    /// Gives the existing entries of index `index` of the table to `sorter`, which also gets the new entries. The root of the index is
+    /// Pushes the existing entries of index `index` of the table to `sorter`, which also gets the new entries. The root of the index is
     /// `root_page`.
     ///
     /// # Errors
-    /// When the entries can't be read, or temporary space runs out.
+    /// If the entries can't be read, or temporary space runs out.
     fn give(&self, table: &Table, index: usize, root_page: u32, sorter: &Sorter) -> Result<()>;
 }

@@ -1,4 +1,4 @@
-//! A list of the leaves of a table whose interior pages another process makes. The list is a file with the page and the largest rowid of
+//! A list of the leaves of a table whose interior pages another process builds. The list is a file with the page and the largest rowid of
 //! each leaf.
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //!      12     4  pages of the range: leaves and overflow pages
 //!      16     8  rows
 //!      24     8  leaves
-//!      32     8  leaves that were taken as they are
+//!      32     8  leaves that were copied unchanged
 //!      40     8  checksum of the pages
 //!      48    12  of each leaf, in order: page (4), largest rowid (8)
 //! ```
@@ -43,7 +43,7 @@ pub(crate) struct LeafRange {
 /// A writer of a list, which takes the leaves of a table in order.
 #[derive(Debug)]
 pub(crate) struct LeafList {
-    /// The file and its path; `None`: leaves are discarded.
+    /// The file and its path; `None` if leaves are discarded.
     file: Option<(BufWriter<File>, PathBuf)>,
 }
 
@@ -56,7 +56,7 @@ impl LeafList {
     /// Creates a list that writes the leaves to a new file.
     ///
     /// # Errors
-    /// When the file can't be created.
+    /// If the file can't be created.
     pub(crate) fn create(path: &Path) -> Result<LeafList> {
         let file = File::create_new(path).map_err(|error| unwritten(path, error))?;
         let mut list = LeafList { file: Some((BufWriter::new(file), path.to_owned())) };
@@ -133,7 +133,7 @@ impl LeafReader {
     /// Opens a list and reads its head.
     ///
     /// # Errors
-    /// When the file can't be read, or is incomplete.
+    /// If the file can't be read, or is incomplete.
     pub(crate) fn open(path: &Path) -> Result<LeafReader> {
         let mut file = BufReader::new(File::open(path).map_err(|error| Error::read(path, error))?);
         let mut head = [0; HEAD_BYTES];
@@ -143,10 +143,10 @@ impl LeafReader {
         Ok(LeafReader { file, path: path.to_owned(), range })
     }
 
-    /// Gives the leaves to `take`, in order.
+    /// Passes the leaves to `take`, in order.
     ///
     /// # Errors
-    /// When the file can't be read.
+    /// If the file can't be read.
     pub(crate) fn read(mut self, mut take: impl FnMut(Child) -> Result<()>) -> Result<()> {
         let mut bytes = [0; LEAF_BYTES];
         for _ in 0..self.range.leaves {

@@ -1,4 +1,4 @@
-//! B-trees: workers make their leaves on all cores, one writer puts the leaves in order and adds the pages above them.
+//! B-trees: workers build the leaves on all cores; one writer orders the leaves and adds the interior pages.
 //!
 //! ```text
 //!  rows    sources ──> parts ──> workers ──> table leaves ──────────────────────┐
@@ -6,7 +6,7 @@
 //!                                   └─> sorters (entries of indexes, rows        │
 //!                                       that may arrive in any order)            │
 //!  runs    sorters ──> ranges of keys ──> workers ──> index and table leaves ────┤
-//!  copies  trees of databases ──> parts ──> workers ──> their leaves, or new ones ┘
+//!  copies  trees of databases ──> parts ──> workers ──> old or new leaves ───────┘
 //!
 //!  a pass          parts in order                       chunks in any order            pages in order
 //!        dispenser (a lock) ──> workers ──────────────> writer (the calling thread) ──────────> output
@@ -22,22 +22,23 @@
 //! | `made_from` | the sources of a tree, and the work on a part of each: `rows`, `sorted_runs`, `copied`, `united` |
 //! | `workers` | parts in, chunks of pages out |
 //! | `writer` | chunks in any order in, pages in order out: `page_numbers`, `interior_pages` |
-//! | `keys` | keys that no two rows may share; `repeated_rows`: rows of several databases that share a key |
+//! | `keys` | unique keys; `repeated_rows`: rows of several databases that share a key |
 //! | `table_sorters` | the sorters of a table |
-//! | `existing_trees` | the trees of a table that grows |
-//! | `leaf_list` | the leaves of a table whose interior pages another process makes |
+//! | `existing_trees` | the existing trees of a growing table |
+//! | `leaf_list` | the leaves of a table whose interior pages another process builds |
 //! | `sequence_table` | the table with the numbers of AUTOINCREMENT tables |
 //!
-//! * Tables are written one after another, each with its indexes, so that one table sorts with all of the memory. Tables that need no
+//! * Tables are written one after another, each with its indexes, so that one table can use all memory for sorting. Tables that need no
 //!   sorting share a pass.
 //! * Each worker has its own chunks and waits while all of them are in use. Chunks of the earliest part never wait for chunks of later
-//!   parts, so one worker can always go on.
-//! * The writer writes all chunks whose turn it is in one system call. On a machine with busy cores the writer is woken late, and with a
-//!   system call for each chunk the disk would be idle once for each call.
-//! * The written pages depend only on the order of the chunks. The first error in the input is the error that is reported. Repeated keys
-//!   are reported after all rows have been read.
+//!   parts, so one worker can always continue.
+//! * The writer writes all chunks whose turn it is in one system call. On busy cores the writer wakes up late: with one system call per
+//!   chunk, the disk would be idle before each call.
+//! * The written pages depend only on the order of the chunks. The reported error is the first error in the input. Repeated keys are
+//!   reported after all rows have been read.
 //!
-//! Invariant: memory is the chunks of the workers, the memory of their sources and the memory of the sorters, whatever the number of rows.
+//! Invariant: the memory is the chunks of the workers, the memory of their sources and the memory of the sorters. It does not depend on the
+//! number of rows.
 
 mod existing_trees;
 mod keys;
@@ -133,12 +134,12 @@ pub(crate) struct Written {
     pub(crate) rejected: Rejected,
     /// The number of rows that were left out because another row has the same key.
     pub(crate) ignored: u64,
-    /// The number of inserted rows that changed or replaced another row, so that the table did not grow; `None`: the number was not
+    /// The number of inserted rows that changed or replaced another row, so that the table did not grow; `None` if the number was not
     /// counted.
     pub(crate) replacing: Option<u64>,
     /// The largest rowid of all rows, including those that were left out.
     pub(crate) largest_rowid: Option<i64>,
-    /// The indexes, in the order of [`Table::indexes`]; `None`: SQLite makes the index.
+    /// The indexes, in the order of [`Table::indexes`]; `None` if SQLite makes the index.
     pub(crate) indexes: Vec<Option<WrittenTree>>,
 }
 

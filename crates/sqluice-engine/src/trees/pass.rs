@@ -1,6 +1,6 @@
 //! One pass of workers over parts: of sources, of sorted runs, or of trees of other databases.
 //!
-//! The memory of a pass is the chunks of the workers and the memory of the parts under way. The number of parts does not matter.
+//! The memory of a pass is the chunks of the workers and the memory of the parts in progress. It does not depend on the number of parts.
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
@@ -72,7 +72,7 @@ pub(super) fn run(
         if written.is_err() {
             cancel.cancel();
         }
-        // Workers that wait for something get nothing, and end.
+        // Dropping the channels ends the workers that wait for chunks.
         drop(returns);
         written
     })
@@ -119,7 +119,7 @@ fn work(mut worker: Worker<'_>, dispenser: &Dispenser<'_>, trees: &Trees<'_>, ca
             return;
         }
     }
-    // What the sorters do not have yet. It is late for an error, but not too late: the writer hears of it as of a part.
+    // The remaining entries are flushed to the sorters. An error is reported to the writer like the error of a part.
     if let (Some((_, encoder)), Some(id)) = (&mut encoder, last)
         && !dispenser.is_stopped()
         && let Err(error) = encoder.flush()

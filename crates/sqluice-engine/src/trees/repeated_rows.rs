@@ -1,4 +1,4 @@
-//! The rows of several databases that are left out of a merge, because rows of other databases have their keys.
+//! The rows of several databases that are left out of a merge, because other rows have the same keys.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -9,15 +9,15 @@ use super::keys::on_conflict::{Member, play, refuse_many};
 use super::made_from::united::UnionTree;
 use crate::options::OnConflict;
 
-/// The most bytes that a row with a repeated key takes: as a member, as the holder of a key, in the list of rows that are left out, and in
-/// its group.
+/// The largest number of bytes of a row with a repeated key: as a member, as the holder of a key, in the list of left-out rows, and in its
+/// group.
 const GROUPED_BYTES: u64 = 120;
 
 /// Finds the rows of several databases that are left out because other rows have the same key. Each row is identified by the number of its
 /// database and its rowid in that database. All of `trees` must have the same pieces. The search uses at most `memory_bytes` bytes.
 ///
 /// # Errors
-/// When a tree can't be read, or more rows share keys than the memory can hold.
+/// If a tree can't be read, or more rows share keys than the memory can hold.
 pub(crate) fn repeated_rows(
     trees: &[UnionTree<'_>],
     on_conflict: OnConflict,

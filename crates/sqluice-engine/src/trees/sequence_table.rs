@@ -14,10 +14,10 @@ use super::writer::page_numbers::{Appender, append_empty_leaf};
 /// The name of the table.
 pub(crate) const NAME: &str = "sqlite_sequence";
 
-/// The number of pages of the table that are made at a time.
+/// The number of pages of the table that are built at a time.
 const CHUNK_PAGES: u32 = 8;
 
-/// Writes the table `sqlite_sequence`. Each row has the name of a table and the largest rowid of that table.
+/// Writes the table `sqlite_sequence`. Each row has the name of a table and its largest rowid.
 pub(crate) fn write(rows: &[(String, i64)], appender: &mut Appender) -> Result<WrittenTree> {
     let geometry = appender.geometry();
     let mut made = WrittenTree { entries: rows.len() as u64, ..WrittenTree::default() };

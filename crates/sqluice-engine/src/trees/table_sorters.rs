@@ -13,7 +13,7 @@ use crate::options::WritePath;
 use crate::plan::TablePlan;
 use crate::sort::{Layout, Order, Prefetch, Sorted, Sorter, Spill};
 
-/// The number of blocks that are read at a time for each worker that merges runs. Disks are faster with several reads at a time.
+/// The number of blocks that are read at a time for each worker that merges runs. Disks are faster with concurrent reads.
 const READS_PER_WORKER: usize = 2;
 
 /// The sorters of a table.
@@ -27,7 +27,7 @@ pub(crate) struct TableSorters {
 type SortedTable = (Option<Sorted>, Vec<(usize, Sorted)>);
 
 impl TableSorters {
-    /// Creates the sorters of a table, for items from `sources` sources, one after another. The items stay in memory as long as they fit.
+    /// Creates the sorters of a table, for items from `sources` successive sources. The items stay in memory while they fit.
     pub(super) fn new(
         table: &Table,
         plan: &TablePlan,
@@ -56,7 +56,7 @@ impl TableSorters {
         TableSorters { rows, indexes: indexes.collect() }
     }
 
-    /// Returns the encoders with which a worker fills the sorters: the encoder of the rows if they are sorted, then one for each index.
+    /// Returns the encoders that fill the sorters: one for the rows if they are sorted, then one for each index.
     pub(super) fn entries<'s>(&'s self, table: &Table) -> Vec<Entries<'s>> {
         let rows = self.rows.as_ref().map(|sorter| match &table.clustered {
             Some(clustered) => Entries::of_index(clustered, table, sorter.buffer()),
@@ -80,8 +80,8 @@ impl TableSorters {
     }
 }
 
-/// Returns the number of bytes of each sorter, which are used for its buffers first and for merging afterwards. A quarter of `sort_bytes`
-/// is left for the offsets of spilled blocks, whose number grows with the spilled data.
+/// Returns the memory of each sorter in bytes, first for its buffers and then for merging. A quarter of `sort_bytes` is reserved for the
+/// offsets of spilled blocks, whose number grows with the spilled data.
 fn share(settings: &Settings, sorters: usize) -> usize {
     settings.sort_bytes / 4 * 3 / sorters.max(1)
 }

@@ -13,7 +13,7 @@ use crate::output::Output;
 /// Writes copies of trees, one after another. The root of each tree is written last.
 ///
 /// # Errors
-/// When a tree is damaged, or an index is out of order, or the pages can't be written. The context's cancel is set then.
+/// If a tree is damaged, or an index is out of order, or the pages can't be written. The context's cancel is set then.
 pub(crate) fn write_copies(
     trees: &[TreeCopy<'_>],
     settings: &Settings,

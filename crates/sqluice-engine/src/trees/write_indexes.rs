@@ -19,14 +19,14 @@ use crate::sort::Sorted;
 /// The entries of an index, or the rows of a WITHOUT ROWID table, sorted.
 pub(crate) struct IndexJob<'a> {
     pub(crate) sorted: &'a Sorted,
-    /// The table and the index of a key that no two rows may share; `None`: rows may share keys.
+    /// The table and the index of a key that no two rows may share; `None` if rows may share keys.
     pub(crate) unique: Option<(&'a Table, &'a Index)>,
 }
 
 /// Writes the trees of indexes, one after another. The root of each tree is written last.
 ///
 /// # Errors
-/// When rows share a unique key, or the pages can't be written. The context's cancel is set then.
+/// If rows share a unique key, or the pages can't be written. The context's cancel is set then.
 pub(crate) fn write_indexes(
     jobs: &[IndexJob<'_>],
     settings: &Settings,

@@ -26,9 +26,9 @@ use crate::plan::TablePlan;
 use crate::reject::RejectFile;
 use crate::sort::{Sorted, Spill};
 
-/// Encodes the rows of all jobs as their plans say and writes the pages in the order of the jobs. Without a reject file, the first bad row
+/// Encodes the rows of all jobs as their plans say, and writes the pages in the order of the jobs. Without a reject file, the first bad row
 /// ends the run. The rows of a table with existing trees are appended to its tree, and its indexes are rebuilt from the `old` and the new
-/// entries. `cancel` is set when the run fails: this unblocks readers that wait on a pipe.
+/// entries. If the run fails, `cancel` is set, which unblocks readers that wait on a pipe.
 pub(crate) fn write_tables(
     jobs: Vec<(Job<'_>, &TablePlan, Option<ExistingTrees>)>,
     settings: &Settings,
@@ -190,7 +190,7 @@ impl TableWriting<'_, '_> {
     }
 }
 
-/// Returns the trees that are made from the sorted runs of a table: the rows if they were sorted, then the indexes.
+/// Returns the trees to make from the sorted runs of a table: the rows if they were sorted, then the indexes.
 fn runs_trees<'a>(
     table: &'a Table,
     plan: &TablePlan,

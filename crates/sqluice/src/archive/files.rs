@@ -1,14 +1,15 @@
-//! Files as a source of rows: workers read them as they encode them.
+//! A source of rows from files: workers read the files as they encode the rows.
 //!
 //! ```text
 //!  list   | a  b  c ...  | ...          | one large file | ...       parts: runs of entries, by their bytes
-//!           batch          batch          batch                      a buffer of contents, and where each lies in it
+//!           batch          batch          batch                      a buffer of contents, and the position of each
 //! ```
 //!
-//! The rows of a part are in an order that fills their pages ([`super::order`]). A file costs three system calls: open, read, close. It is read with room for one byte more than it had when it was looked at, so
-//! that one read shows that this was all; when it was not, or was too little, the file is looked at again.
+//! The rows of a part are in an order that fills their pages ([`super::order`]). A file takes three system calls: open, read, close. The
+//! read buffer has room for one byte more than the size of the file when it was listed, so that one read shows the end of the file. If the
+//! size has changed, the metadata of the file is read again.
 //!
-//! Invariant: `sz` counts the bytes that were read, whatever the file has become meanwhile.
+//! Invariant: `sz` is the number of bytes that were read, even if the file has changed meanwhile.
 
 use std::io;
 use std::ops::Range;
@@ -33,13 +34,13 @@ const PART_BYTES: u64 = 4 << 20;
 /// The largest number of rows in a part.
 const PART_ROWS: usize = 4096;
 
-/// A batch ends with the file that reaches this number of bytes: what is read stays in the cache until it is on a page.
+/// A batch ends with the file that reaches this number of bytes, so that contents stay in the cache until they are on a page.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// Buffers that have grown beyond this are not kept.
+/// The largest size of a buffer that is kept.
 const KEPT_BYTES_MAX: usize = 16 << 20;
 
-/// What parts share.
+/// The state that all parts share.
 struct Shared {
     list: Arc<List>,
     layout: Layout,
@@ -48,7 +49,7 @@ struct Shared {
     pool: Mutex<Vec<Buffers>>,
 }
 
-/// See the module's description.
+/// The source of rows from files.
 pub(crate) struct Files {
     shared: Arc<Shared>,
     next: usize,
@@ -60,7 +61,7 @@ struct FilesPart {
     bytes: u64,
 }
 
-/// What a worker needs, used again for other parts.
+/// The buffers of a worker, which are reused for other parts.
 #[derive(Default)]
 struct Buffers {
     contents: Vec<u8>,
@@ -70,7 +71,7 @@ struct Buffers {
     modes: Vec<i64>,
     mtimes: Vec<i64>,
     sizes: Vec<i64>,
-    /// Which rows have contents: folders have none.
+    /// The bitmap of the rows with contents. Folders have no contents.
     validity: Vec<u64>,
     links: bool,
     deflater: Option<Deflater>,
@@ -153,7 +154,7 @@ impl FilesPart {
         Ok(())
     }
 
-    /// The entries, as far as is known so that they fill their pages; what deflating makes of them is not.
+    /// Returns the entries in an order that fills their pages, as far as sizes are known: compressed sizes are not.
     fn order(&self) -> Vec<Entry> {
         let Shared { list, layout, compression, geometry, .. } = &*self.shared;
         let entries = &list.entries[self.entries.clone()];
@@ -176,7 +177,7 @@ impl FilesPart {
     }
 }
 
-/// The error for a row that is refused, of a batch of these entries.
+/// Returns the error for a refused row of a batch of these entries.
 fn named(list: &List, entries: &[Entry], refused: Refused) -> Error {
     match refused.first() {
         (Some((row, _)), error) => {
@@ -275,7 +276,7 @@ impl Buffers {
         Ok(())
     }
 
-    /// Gives the rows to the sink.
+    /// Passes the rows to the sink.
     fn give(&self, rows: usize, layout: Layout, sink: &mut dyn Sink) -> Result<(), Refused> {
         let bytes = |data, spans| Bytes { data, spans: Spans::Anywhere(spans) };
         let names = Column::new(Values::Text(bytes(&self.names, &self.name_spans)));
@@ -285,7 +286,7 @@ impl Buffers {
         }
         let validity = Bitmap(&self.validity);
         let about = [&self.modes, &self.mtimes, &self.sizes].map(|ints| Column::new(Values::Int(ints)));
-        // What links name is text, and blobs are a faster column than a mixed one.
+        // The targets of links are text. Without links, a column of blobs is faster than a mixed column.
         let mixed: Vec<Value<'_>>;
         let data = if self.links {
             let value = |row: usize| match (validity.get(row), self.sizes[row]) {
@@ -303,7 +304,7 @@ impl Buffers {
     }
 }
 
-/// Notes where a value lies: batches are far below 4 GiB, for they end with the value that goes beyond their measure.
+/// Appends the position of a value. Batches end with the value that exceeds their size, so they are far below 4 GiB.
 fn push_span(spans: &mut Vec<Span>, start: usize, len: usize) {
     spans.push(Span { start: start as u32, len: len as u32 });
 }

@@ -1,4 +1,4 @@
-//! What is in an archive, and one file of it, without a folder to unpack to.
+//! Lists the rows of an archive, and reads one file, without unpacking to a folder.
 
 use std::io::Write;
 use std::path::Path;
@@ -16,23 +16,23 @@ use super::{Kind, Layout, Refusal, Selection};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// Its name, of whatever bytes.
+    /// The name, which may have any bytes.
     pub name: Vec<u8>,
-    /// What it stands for.
+    /// The kind of the row.
     pub kind: Kind,
-    /// As `st_mode`, if it has one.
+    /// The mode as `st_mode`, if known.
     pub mode: Option<u32>,
-    /// When it was changed, in seconds since 1970, if that is known.
+    /// The modification time in seconds since 1970, if known.
     pub mtime: Option<i64>,
-    /// Bytes of the file; 0 for anything else.
+    /// The number of bytes of a file; 0 for other kinds.
     pub bytes: u64,
 }
 
-/// Gives all rows of the archive in `database` to `take`, in the order of their names; those that can't be understood as refusals. Data are not
-/// read.
+/// Passes all rows of the archive in `database` to `take`, in the order of their names. Malformed rows are passed as refusals. File
+/// contents are not read.
 ///
 /// # Errors
-/// When the database can't be read, or `take` says so.
+/// If the database can't be read, or `take` returns an error.
 pub fn list(
     database: &Path,
     layout: Option<Layout>,
@@ -57,10 +57,11 @@ pub fn list(
     })
 }
 
-/// Writes the file that is called `name` to `to`; returns how many bytes it has. A broken archive may be noticed when a part of it is written.
+/// Writes the content of the file `name` to `to`, and returns its number of bytes. A damaged file may be detected only after a part is
+/// written.
 ///
 /// # Errors
-/// When the file does not exist, is damaged, or can't be written.
+/// If the file does not exist, is damaged, or can't be written.
 pub fn write_file(database: &Path, layout: Option<Layout>, name: &[u8], to: &mut dyn Write) -> Result<u64> {
     let (archive, connections) = Archive::open(database, layout, 1)?;
     let mut bytes = 0;
@@ -86,10 +87,11 @@ pub fn write_file(database: &Path, layout: Option<Layout>, name: &[u8], to: &mut
         .hint(message![Setting::List, " prints the names"]))
 }
 
-/// A time in seconds since 1970 as SQLite's `datetime()` prints it, in UTC: `2026-11-21 23:36:36`; a number out of range as it is.
+/// Formats a time in seconds since 1970 like SQLite's `datetime()`, in UTC: `2026-11-21 23:36:36`. A number out of range is formatted as a
+/// number.
 pub fn utc(seconds: i64) -> String {
     const DAY: i64 = 86_400;
-    // From year 0 to year 9999, as SQLite's.
+    // SQLite's range: from year 0 to year 9999.
     if !(-62_167_219_200..=253_402_300_799).contains(&seconds) {
         return seconds.to_string();
     }

@@ -1,4 +1,4 @@
-//! `pack`: a folder into a database.
+//! `pack`: writes the files of a folder to a database.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,22 +28,22 @@ use super::{Compression, Layout, PAGE_SIZE, Selection};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Pack {
-    /// The database. An existing one without a table of the layout gets one.
+    /// The database. The table of the layout is added to an existing database without such a table.
     pub target: PathBuf,
-    /// The folder; what is in it and below becomes rows, itself not.
+    /// The folder. Its content at any depth becomes rows, but not the folder itself.
     pub folder: PathBuf,
     /// The table.
     pub layout: Layout,
-    /// What is done to the bytes of files; nothing can be in a `kv` table.
+    /// The compression of file contents. A `kv` table allows no compression.
     pub compression: Compression,
-    /// Which files.
+    /// The files to pack.
     pub selection: Selection,
-    /// How to write. Where [`IfExists::Append`] is asked for, a new row replaces an existing one with the same name, as with
+    /// The options for writing the database. With [`IfExists::Append`], a new row replaces an existing row of the same name, as with
     /// `sqlite3 -Ai`.
     pub write: WriteOptions,
 }
 
-/// A folder whose files are known.
+/// A pack with a known list of files.
 #[derive(Debug)]
 pub struct PreparedPack {
     pack: Pack,
@@ -52,22 +52,22 @@ pub struct PreparedPack {
     list: Arc<List>,
 }
 
-/// What was packed.
+/// The report of a packed folder.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct PackReport {
-    /// What was written.
+    /// The report of the written database.
     #[serde(flatten)]
     pub report: Report,
-    /// Files.
+    /// The number of files.
     pub files: u64,
-    /// Folders.
+    /// The number of folders.
     pub folders: u64,
-    /// Symbolic links.
+    /// The number of symbolic links.
     pub links: u64,
-    /// Bytes of all files.
+    /// The number of bytes of all files.
     pub file_bytes: u64,
-    /// What was left out without being excluded.
+    /// The entries of the folder that were left out without being excluded.
     pub skipped: Vec<Skipped>,
 }
 
@@ -84,18 +84,18 @@ impl TakesSettings for Pack {
 }
 
 setters! { Pack:
-    /// Sets the table that files are kept in.
+    /// Sets the layout of the table.
     layout(layout: Layout) = layout;
-    /// Sets how the bytes of files are compressed.
+    /// Sets the compression of file contents.
     compression(compression: Compression) = compression;
     /// Packs only these files.
     selection(selection: Selection) = selection;
-    /// Sets how the database is written.
+    /// Sets the options for writing the database.
     write(options: WriteOptions) = options;
 }
 
 impl Pack {
-    /// What packs `folder` into the new database `target` as an SQLite Archive.
+    /// Creates a `Pack` of `folder` into the new database `target` as an SQLite Archive.
     pub fn new(target: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Pack {
         Pack {
             target: target.into(),
@@ -107,7 +107,7 @@ impl Pack {
         }
     }
 
-    /// Packs the folder, silently.
+    /// Packs the folder without progress reports.
     ///
     /// # Errors
     /// As [`Pack::prepare`] and [`PreparedPack::run`].
@@ -115,7 +115,7 @@ impl Pack {
         self.run_with(&Context::default())
     }
 
-    /// Packs the folder, watched and stopped by `context`.
+    /// Packs the folder. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
     /// As [`Pack::prepare`] and [`PreparedPack::run`].
@@ -123,11 +123,10 @@ impl Pack {
         self.prepare(context)?.run(context)
     }
 
-    /// Walks the folder and decides what will be done. Nothing is written. Names and what is known of files stay in memory, about
-    /// 100 bytes each.
+    /// Walks the folder and plans the pack. Writes nothing. The names and metadata of files stay in memory, about 100 bytes each.
     ///
     /// # Errors
-    /// When something in the folder can't be read or is too large for a row, or what is at the target is in the way.
+    /// If a file in the folder can't be read or is too large for a row, or the existing file at the target prevents the pack.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedPack> {
         if (self.layout, self.compression) == (Layout::Kv, Compression::Deflate) {
             return Err(Error::usage("a kv table says of no value whether it is deflated").hint(message![
@@ -152,7 +151,7 @@ impl Pack {
         self.plan(Arc::new(list))
     }
 
-    /// What will be done with a list.
+    /// Plans the pack of a list of files.
     fn plan(&self, list: Arc<List>) -> Result<PreparedPack> {
         let declared = Schema::parse(format!("{};\n", self.layout.sql()), Path::new(""))?;
         let target = Target::resolve(&self.target, &self.write);
@@ -163,7 +162,7 @@ impl Pack {
             }
             Some(existing) => self.add_to(declared, (&target, &existing), &list)?,
         };
-        // A row, its cells and pointers; the name stands in the index, too. What deflating makes of it is not known.
+        // The size of a row with its cells and pointers. The name is also in the index. The compressed size is not known.
         let bytes = list.bytes() + 2 * list.name_bytes() + 40 * list.entries.len() as u64;
         plan.estimated_bytes = (self.compression == Compression::None).then_some(bytes);
         let rows = list.entries.len() as u64;
@@ -200,7 +199,7 @@ impl Pack {
             return Err(Error::input(message).hint("pack into a database of its own"));
         }
         let schema = existing.combine(declared)?;
-        // Of the rows of one folder no two have the same name.
+        // A folder has no two rows of the same name, so conflicts are only possible with existing rows.
         let adds = existing.table(table).is_some() && self.write.if_exists == IfExists::Append;
         let on_conflict = if adds { OnConflict::Replace } else { OnConflict::Abort };
         let options = self.write.clone().on_conflict(on_conflict);
@@ -214,21 +213,21 @@ impl Pack {
 }
 
 impl PreparedPack {
-    /// What will be done.
+    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// What is left out without being excluded: sockets, FIFOs, devices, the database itself, and links that the layout can't
-    /// hold.
+    /// Returns the entries that are left out without being excluded: sockets, FIFOs, devices, the database itself, and links that the
+    /// layout can't store.
     pub fn skipped(&self) -> &[Skipped] {
         &self.list.skipped
     }
 
-    /// Packs the folder, watched and stopped by `context`.
+    /// Packs the folder. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// When a file can't be read any more or the database can't be written: it is as it was, or absent, then.
+    /// If a file can't be read any more, or the database can't be written. The database is then unchanged, or absent.
     pub fn run(self, context: &Context<'_>) -> Result<PackReport> {
         let mut prepared = self;
         let report = attempts::run(

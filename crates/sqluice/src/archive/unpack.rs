@@ -1,13 +1,13 @@
-//! `unpack`: the rows of an archive as files again.
+//! `unpack`: restores the rows of an archive as files.
 //!
 //! ```text
-//!  ranges of rowids ──> threads, a connection each ──> folders as they are needed, files
+//!  ranges of rowids ──> threads, a connection each ──> folders as needed, files
 //!                                                        │ links and folders are remembered
 //!                                                        └─> links, then modes and times of folders, deepest first
 //! ```
 //!
-//! What can't be restored, or would be elsewhere, is refused by name, and the rest goes on. Nothing is ever made through a symbolic link; the
-//! links of the archive itself are made last, when all files exist.
+//! Rows that can't be restored, or would be outside of the folder, are refused by name, and the other rows are restored. No file is created
+//! through a symbolic link: the links of the archive are created last, when all files exist.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -40,20 +40,20 @@ pub struct Unpack {
     pub database: PathBuf,
     /// The folder; it is created if it does not exist.
     pub folder: PathBuf,
-    /// The table; `None`: the one that the database has, `sqlar` before `kv`.
+    /// The table; `None` for `sqlar` if it exists, otherwise `kv`.
     pub layout: Option<Layout>,
-    /// Which files.
+    /// The files to unpack.
     pub selection: Selection,
-    /// Existing files and links are replaced; folders are shared in any case.
+    /// `true` if existing files and links are replaced. Existing folders are always used.
     pub overwrite: bool,
-    /// No more than 100 entries a folder. A key that is an integer, or else the rowid, gives two digits to each folder, and the key's
-    /// last two are the name of the file; text stays the name of its file.
+    /// `true` if files are spread over folders of at most 100 entries. Two digits of the key, or of the rowid if the key is no integer,
+    /// name each folder. The last two digits of an integer key name the file; a text key is the name of its file.
     pub tree: bool,
-    /// Threads; `None`: one a core.
+    /// The number of threads; `None` for one per core.
     pub threads: Option<usize>,
 }
 
-/// What was unpacked.
+/// The report of an unpacked archive.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct UnpackReport {
@@ -62,23 +62,23 @@ pub struct UnpackReport {
     pub folder: Option<PathBuf>,
     /// The table.
     pub layout: Layout,
-    /// Files that were restored.
+    /// The number of restored files.
     pub files: u64,
-    /// Folders.
+    /// The number of folders.
     pub folders: u64,
-    /// Symbolic links.
+    /// The number of symbolic links.
     pub links: u64,
-    /// Bytes of all files.
+    /// The number of bytes of all files.
     pub file_bytes: u64,
-    /// Rows that were refused.
+    /// The number of refused rows.
     pub refused: u64,
-    /// Of these, how many were refused because a file or link of their name exists, which `overwrite` replaces.
+    /// The number of rows refused because a file or link of their name exists, which `overwrite` would replace.
     pub existing: u64,
-    /// What was wrong with the first thousand of these, in the order of their rowids.
+    /// The first thousand refused rows with the reasons, in the order of their rowids.
     pub refusals: Vec<Refusal>,
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
-    /// Seconds.
+    /// The duration in seconds.
     pub seconds: f64,
 }
 
@@ -86,19 +86,19 @@ pub struct UnpackReport {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// Its name; what is no UTF-8 in it is escaped.
+    /// The name of the row; bytes that are not UTF-8 are escaped.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// Refusals that are reported one by one.
+/// The largest number of refusals that are reported individually.
 const REFUSALS_MAX: usize = 1000;
 
-/// Ranges of rowids for each thread: enough that no thread waits long for the last.
+/// The number of ranges of rowids for each thread: enough that no thread waits long for the last range.
 const RANGES_PER_THREAD: i128 = 64;
 
-/// Rows of a range at least.
+/// The least number of rows of a range.
 const RANGE_ROWS_MIN: i128 = 128;
 
 impl TakesSettings for Unpack {
@@ -116,7 +116,7 @@ impl TakesSettings for Unpack {
 }
 
 setters! { Unpack:
-    /// Sets the table to read; `None`: `sqlar` if it exists, otherwise `kv`.
+    /// Sets the table to read; `None` for `sqlar` if it exists, otherwise `kv`.
     layout(layout: impl Into<Option<Layout>>) = layout.into();
     /// Unpacks only these files.
     selection(selection: Selection) = selection;
@@ -124,12 +124,12 @@ setters! { Unpack:
     overwrite(overwrite: bool) = overwrite;
     /// Spreads the files over folders of at most 100 entries.
     tree(tree: bool) = tree;
-    /// Sets the number of threads; `None`: one for each core.
+    /// Sets the number of threads; `None` for one per core.
     threads(threads: impl Into<Option<usize>>) = threads.into();
 }
 
 impl Unpack {
-    /// What unpacks all of `database` below `folder`.
+    /// Creates an `Unpack` of all files of `database` into `folder`.
     pub fn new(database: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Unpack {
         Unpack {
             database: database.into(),
@@ -142,7 +142,7 @@ impl Unpack {
         }
     }
 
-    /// Unpacks the archive, silently. Refused rows are in the report.
+    /// Unpacks the archive without progress reports. Refused rows are in the report.
     ///
     /// # Errors
     /// As [`Unpack::run_with`].
@@ -150,10 +150,10 @@ impl Unpack {
         self.run_with(&Context::default())
     }
 
-    /// Unpacks the archive, watched and stopped by `context`. Refused rows are in the report.
+    /// Unpacks the archive. Reports progress to `context`, and stops if `context` is canceled. Refused rows are in the report.
     ///
     /// # Errors
-    /// When the database can't be read, or the disk is full: what was restored by then stays.
+    /// If the database can't be read, or the disk is full. Files restored before the error stay.
     pub fn run_with(&self, context: &Context<'_>) -> Result<UnpackReport> {
         context.cancel.check()?;
         let started = Instant::now();
@@ -167,7 +167,7 @@ impl Unpack {
             archive: &archive,
             root: &root,
             ranges: Mutex::new(Ranges::new(archive.rowids, threads)),
-            // Two digits a step, and three at least, as kvtest has them.
+            // Two digits for each level, and at least three levels, as in kvtest.
             tree_steps: archive.rowids.map_or(3, |(_, last)| last.max(1).ilog(100) as usize + 1).max(3),
             context: &context.child(),
         };
@@ -200,7 +200,7 @@ impl Unpack {
     }
 }
 
-/// Hands out ranges of rowids, in order.
+/// A dispenser of ranges of rowids, in order.
 struct Ranges {
     next: i128,
     last: i128,
@@ -224,7 +224,7 @@ impl Ranges {
     }
 }
 
-/// One run.
+/// The state of a run.
 struct UnpackRun<'r> {
     unpack: &'r Unpack,
     archive: &'r Archive,
@@ -234,7 +234,7 @@ struct UnpackRun<'r> {
     context: &'r Context<'r>,
 }
 
-/// What a thread has done, and what is left to the end.
+/// The results of a thread, and the work left for the end of the run.
 #[derive(Default)]
 struct Restored {
     files: u64,
@@ -243,7 +243,7 @@ struct Restored {
     made_links: u64,
     refused: u64,
     existing: u64,
-    /// By rowid, the first of them.
+    /// The first refusals, by rowid.
     refusals: BTreeMap<i64, Vec<Refusal>>,
     links: Vec<(i64, SafeName, Vec<u8>, Option<i64>)>,
     folders: Vec<(i64, SafeName, About)>,
@@ -270,7 +270,7 @@ impl Restored {
         self.folders.extend(other.folders);
     }
 
-    /// Notes how something ended: refused, done, or with all of the run.
+    /// Records the result of a row: restored, refused, or an error that ends the run. Returns `true` if the row was restored.
     fn note(&mut self, rowid: i64, name: &[u8], done: Result<(), Failed>) -> Result<bool> {
         match done {
             Ok(()) => Ok(true),
@@ -289,7 +289,7 @@ impl Restored {
 }
 
 impl UnpackRun<'_> {
-    /// Restores all files, and folders on their way.
+    /// Restores all files, and the folders that contain them.
     fn all(&self, connections: &mut [Connection]) -> Result<Restored> {
         std::thread::scope(|scope| {
             let threads: Vec<_> =
@@ -299,7 +299,7 @@ impl UnpackRun<'_> {
             for thread in threads {
                 match thread.join().unwrap_or_else(|_| Err(Error::target("a thread panicked"))) {
                     Ok(part) => restored.add(part),
-                    // Those that the first one stopped were interrupted.
+                    // The other threads were interrupted by the first error.
                     Err(error)
                         if failed.is_none()
                             || error.kind() != sqluice_core::error::ErrorKind::Interrupted =>
@@ -316,7 +316,7 @@ impl UnpackRun<'_> {
         })
     }
 
-    /// What one thread does.
+    /// Restores the ranges of one thread.
     fn one(&self, connection: &Connection) -> Result<Restored> {
         let mut thread = Thread {
             run: self,
@@ -341,7 +341,7 @@ impl UnpackRun<'_> {
         Ok(thread.restored)
     }
 
-    /// Makes the links, now that no file is made any more.
+    /// Creates the links, after all files.
     fn links(&self, connection: &Connection, restored: &mut Restored) -> Result<()> {
         let mut below = Below::new(self.root, self.unpack.overwrite);
         let mut links = std::mem::take(&mut restored.links);
@@ -355,7 +355,7 @@ impl UnpackRun<'_> {
         Ok(())
     }
 
-    /// Names the row that is in the way of another, if it is one.
+    /// Adds the name of the archive's row that blocks another row, if any.
     fn explained(
         &self,
         connection: &Connection,
@@ -363,7 +363,7 @@ impl UnpackRun<'_> {
         kind: Kind,
         done: Result<(), Failed>,
     ) -> Result<Result<(), Failed>> {
-        // The names of a tree are not those of the rows.
+        // In a tree, file names differ from the names of rows.
         if self.unpack.tree || !matches!(done, Err(Failed::InTheWay(_) | Failed::Exists)) {
             return Ok(done);
         }
@@ -372,7 +372,7 @@ impl UnpackRun<'_> {
         Ok(other.map_or(done, |why| Err(Failed::Refused(why))))
     }
 
-    /// Gives folders their modes and times, from those that are in others on.
+    /// Sets the modes and times of folders, from the deepest folders on.
     fn folders(&self, restored: &mut Restored) -> Result<()> {
         let mut below = Below::new(self.root, self.unpack.overwrite);
         let mut folders = std::mem::take(&mut restored.folders);
@@ -385,7 +385,7 @@ impl UnpackRun<'_> {
         Ok(())
     }
 
-    /// Where a row goes that is called `name`.
+    /// Returns the file name for a row with the name `name`.
     fn name_of(&self, rowid: i64, name: &[u8]) -> Result<SafeName, String> {
         if !self.unpack.tree {
             return SafeName::new(name).map_err(str::to_owned);
@@ -412,7 +412,7 @@ impl UnpackRun<'_> {
     }
 }
 
-/// One thread and what it needs.
+/// The state of one thread.
 struct Thread<'r> {
     run: &'r UnpackRun<'r>,
     below: Below<'r>,
@@ -421,7 +421,7 @@ struct Thread<'r> {
 }
 
 impl Thread<'_> {
-    /// Restores a row, or notes it for later.
+    /// Restores a row, or remembers it for the end of the run.
     fn take(&mut self, connection: &Connection, rowid: i64, item: Result<Item<'_>, BadItem>) -> Result<()> {
         let Thread { run, below, inflater, restored } = self;
         let item = match item {

@@ -6,27 +6,27 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use sqluice_core::progress::Cancel;
 
-/// The constraints that SQLite keeps of the schema that a connection reads.
+/// The constraints that SQLite keeps when a connection reads the schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keeps {
-    /// All but CHECK: SQLite drops CHECK constraints on a connection that may not write.
+    /// All constraints but CHECK: SQLite drops CHECK constraints on a read-only connection.
     NoChecks,
-    /// All. SQLite opens the file for writing, and `PRAGMA query_only` refuses statements that write.
+    /// All constraints. SQLite opens the file for writing, and `PRAGMA query_only` refuses statements that write.
     Checks,
 }
 
-/// Opens a connection that reads. `path` is absolute, so SQLite never takes it for a URI.
+/// Opens a connection that only reads. `path` is absolute, so SQLite never parses it as a URI.
 pub(super) fn open(path: &Path, keeps: Keeps, cancel: &Cancel) -> rusqlite::Result<Connection> {
     let access = match keeps {
         Keeps::NoChecks => OpenFlags::SQLITE_OPEN_READ_ONLY,
         Keeps::Checks => OpenFlags::SQLITE_OPEN_READ_WRITE,
     };
     let mut connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    // The last connection that may write copies the log into the file and removes the log.
+    // By default, the last connection that may write runs a checkpoint and removes the WAL when it closes.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.pragma_update(None, "query_only", true)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
-    // SQLite's check may go on when ours has long been done.
+    // SQLite's check may take much longer than the check of this crate, so it must be cancelable.
     let cancel = cancel.clone();
     connection.progress_handler(1000, Some(move || cancel.check().is_err()))?;
     Ok(connection)
@@ -39,8 +39,8 @@ pub(super) fn begin(path: &Path, cancel: &Cancel) -> rusqlite::Result<Connection
 
 /// Opens a connection in a read transaction that keeps these constraints, or fewer if the file cannot be opened for writing.
 ///
-/// A connection that may write rolls a hot journal back. So a connection that may not write takes the lock first: that
-/// connection refuses a database with a hot journal.
+/// A connection that may write rolls back a hot journal. So a read-only connection takes the lock first: it refuses a database with a hot
+/// journal.
 pub(super) fn begin_with(path: &Path, keeps: Keeps, cancel: &Cancel) -> rusqlite::Result<Connection> {
     let begin = |keeps| -> rusqlite::Result<Connection> {
         let connection = open(path, keeps, cancel)?;
@@ -57,7 +57,7 @@ pub(super) fn begin_with(path: &Path, keeps: Keeps, cancel: &Cancel) -> rusqlite
     })
 }
 
-/// Bytes of a file beside the database, if it exists.
+/// Returns the number of bytes of a sidecar file, if it exists.
 pub(super) fn beside(path: &Path, suffix: &str) -> Option<u64> {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

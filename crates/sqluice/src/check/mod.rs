@@ -1,18 +1,18 @@
-//! `check` and `info`: is this file sound, and what is in it?
+//! `check` and `info`: verifies a database and lists its content.
 //!
-//! Our reader ([`sqluice_format::check`]) reads the file's bytes, on all cores; SQLite says what the schema means.
-//! SQLite's own `integrity_check`, which shares no code with it, can run beside it. A SQLite read transaction is held
-//! meanwhile, so the file does not change. Where the newest pages are in the write-ahead log, SQLite reads them for us.
+//! [`sqluice_format::check`] reads the file's bytes, on all cores; SQLite parses the schema. SQLite's own `integrity_check`, which shares
+//! no code with it, can run in parallel. A SQLite read transaction is held meanwhile, so the file does not change. If the newest pages are
+//! in the WAL, SQLite reads the pages.
 //!
-//! Invariant: a check changes no byte of the database, its log or its journal. A hot journal is an error.
+//! Invariant: a check changes no byte of the database, its WAL or its journal. A hot journal is an error.
 //!
 //! ```text
 //!  SQLite: read transaction, schema ──> parts of trees ──> workers (one a core) ──> joined in order ──> report
-//!                                  └──> integrity_check, if it is asked for ──────────────────────────────┘
+//!                                  └──> integrity_check, if requested ────────────────────────────────────┘
 //! ```
 //!
-//! The file is opened here before SQLite opens it and closed after SQLite has closed it: closing any descriptor of a file
-//! drops the locks that the process has on it, SQLite's among them.
+//! This crate opens the file before SQLite opens it, and closes the file after SQLite has closed it: closing any descriptor of a file drops
+//! all locks of the process on the file, including SQLite's.
 
 mod connection;
 mod pages;
@@ -44,55 +44,55 @@ use sqluice_reader::connection::unreadable;
 use sqluice_reader::descriptor::{Descriptor, no_file};
 pub use unverified::{Unverified, UnverifiedKind};
 
-/// A database to look at.
+/// A check of a database.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Check {
     /// The file.
     pub target: PathBuf,
-    /// Whether SQLite's `integrity_check` runs besides.
+    /// `true` if SQLite's `integrity_check` also runs.
     pub full: bool,
-    /// Whether to add up the checksum of all pages.
+    /// `true` if the checksum of all pages is computed.
     pub checksum: bool,
-    /// Threads that read; `None`: one a core.
+    /// The number of threads that read; `None` for one per core.
     pub threads: Option<usize>,
 }
 
-/// What was found.
+/// The result of a check.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Checked {
-    /// What our reader found.
+    /// The findings of this crate's reader.
     pub report: check::Report,
-    /// What was not verified, in the order of its kinds and names.
+    /// The parts that were not verified, ordered by kind and name.
     pub unverified: Vec<Unverified>,
-    /// What SQLite said against the file.
+    /// The problems that SQLite found.
     pub sqlite_problems: Vec<String>,
     /// The checksum of all pages, in hexadecimal.
     pub checksum: Option<String>,
-    /// Bytes of the file.
+    /// The number of bytes of the file.
     pub bytes: u64,
-    /// Seconds that it took.
+    /// The duration of the check in seconds.
     pub seconds: f64,
 }
 
 impl Checked {
-    /// Rows of all tables, the schema table left out.
+    /// Returns the number of rows of all tables except the schema table.
     pub fn rows(&self) -> u64 {
         use sqluice_format::check::TreeKind::Index;
         self.report.trees.iter().skip(1).filter(|tree| tree.kind != Index).map(|tree| tree.rows).sum()
     }
 
-    /// Whether no fault was found.
+    /// Returns `true` if no fault was found.
     pub fn is_sound(&self) -> bool {
         self.report.is_sound() && self.sqlite_problems.is_empty()
     }
 }
 
-/// Problems that are listed; more are only counted.
+/// The largest number of listed problems. Further problems are only counted.
 const PROBLEMS_MAX: usize = 100;
 
-/// The phases, in the words that [`Progress::phase`] gets.
+/// The phases that [`Progress::phase`] reports.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Phase {
@@ -112,21 +112,21 @@ impl TakesSettings for Check {
 }
 
 setters! { Check:
-    /// Runs SQLite's `integrity_check` besides.
+    /// Also runs SQLite's `integrity_check`.
     full(full: bool) = full;
     /// Computes the checksum of all pages.
     checksum(checksum: bool) = checksum;
-    /// Sets the number of threads that read; `None`: one for each core.
+    /// Sets the number of threads that read; `None` for one per core.
     threads(threads: impl Into<Option<usize>>) = threads.into();
 }
 
 impl Check {
-    /// A check of the database `target`, without SQLite's own and without a checksum.
+    /// Creates a check of the database `target`, without SQLite's own check and without a checksum.
     pub fn new(target: impl Into<PathBuf>) -> Check {
         Check { target: target.into(), full: false, checksum: false, threads: None }
     }
 
-    /// Checks the database, silently.
+    /// Checks the database without progress reports.
     ///
     /// # Errors
     /// As [`Check::run_with`].
@@ -134,11 +134,10 @@ impl Check {
         self.run_with(&Context::default())
     }
 
-    /// Checks the database, watched and stopped by `context`.
+    /// Checks the database. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// When the file can't be read, or is in use in a way that does not let it be. Whatever is wrong with the database is
-    /// in the result.
+    /// If the file can't be read, or another process's use prevents reading. Faults of the database are in the result.
     pub fn run_with(&self, context: &Context<'_>) -> Result<Checked> {
         let started = Instant::now();
         let target = &self.target;
@@ -146,7 +145,7 @@ impl Check {
             return Err(Error::usage("no threads can do no work").hint("give at least 1"));
         }
         crate::remote::refuse_url(target, "checked")?;
-        // Looked at before it is opened, since opening a named pipe waits for a writer.
+        // The metadata is checked before the file is opened, as opening a named pipe waits for a writer.
         let metadata = std::fs::metadata(target).map_err(|e| Error::read(target, e))?;
         if let Some(why) = no_file(target, &metadata) {
             return Err(Error::input(why).hint("name a database file"));
@@ -187,7 +186,7 @@ impl Check {
         Ok(Checked { report, unverified, sqlite_problems, checksum, bytes, seconds })
     }
 
-    /// Runs SQLite's check, if it is asked for, while `ours` runs. SQLite's read transaction ends after both.
+    /// Runs SQLite's check, if requested, while `ours` runs. SQLite's read transaction ends after both.
     fn beside<T>(
         &self,
         connection: Option<Connection>,
@@ -214,7 +213,7 @@ impl Check {
         })
     }
 
-    /// Has our reader read everything.
+    /// Reads the whole database with this crate's reader.
     fn read(&self, shared: &Shared<'_>, options: &Options<'_>) -> Result<(check::Report, Option<String>)> {
         let mut pages = shared.pages();
         let parts = Parts::new(&mut pages, shared.file_bytes, options)?;
@@ -223,7 +222,7 @@ impl Check {
         let Some(header) = report.header.as_ref().filter(|_| self.checksum) else {
             return Ok((report, None));
         };
-        // Free pages are not read.
+        // Free pages are not read by the check, so their checksum is added here.
         let unread = shared.unread(header.geometry, report.page_count);
         shared.stop_counting();
         let page_bytes = header.geometry.page_bytes() as u64;
@@ -240,7 +239,7 @@ impl Check {
         Ok((report, Some(checksum.to_hex())))
     }
 
-    /// Reads all parts, and adds up the checksum of their pages.
+    /// Reads all parts, and sums the checksums of their pages.
     fn parts(&self, parts: &Parts<'_>, shared: &Shared<'_>) -> Result<(Vec<Done>, Checksum)> {
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = self.threads.unwrap_or_else(cores).min(parts.len());
@@ -253,7 +252,7 @@ impl Check {
                 if part >= parts.len() {
                     return Ok((done, pages.checksum));
                 }
-                // No other part needs to begin.
+                // After an error, no other part begins.
                 done.push(
                     parts
                         .run(part, &mut pages)
@@ -284,7 +283,7 @@ impl Phase {
     }
 }
 
-/// The header, if the file has one.
+/// Returns the header, if the file has a header.
 fn header(from: Bytes<'_>, bytes: u64, target: &Path) -> Result<Option<Header>> {
     let mut start = [0; DATABASE_HEADER_BYTES];
     if bytes < start.len() as u64 {

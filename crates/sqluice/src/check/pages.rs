@@ -1,4 +1,4 @@
-//! Pages of the file, for any number of threads, and their checksum in passing.
+//! Reads the pages of the file on any number of threads, and computes their checksum.
 
 use std::fs::File;
 use std::path::Path;
@@ -14,30 +14,30 @@ use sqluice_reader::connection::unreadable;
 
 use super::snapshot::Snapshot;
 
-/// Bytes that are read at once: a multiple of every page size. All windows together stay in the second cache of a core.
+/// The number of bytes read at once: a multiple of every page size. All windows of a thread fit into the L2 cache.
 const WINDOW_BYTES: u64 = 64 << 10;
 
-/// Windows that are kept: one for each level of a deep tree.
+/// The number of kept windows: one for each level of a deep tree.
 const WINDOWS: usize = 8;
 
 /// The source of the bytes of pages.
 #[derive(Clone, Copy)]
 pub(super) enum Bytes<'a> {
-    /// The file, which does not change.
+    /// The file, which does not change during the check.
     File(&'a File),
-    /// SQLite, where the newest pages are in the log.
+    /// SQLite, if the newest pages are in the WAL.
     Log(&'a Snapshot),
 }
 
-/// The file, as all threads see it.
+/// The state that all threads share.
 pub(super) struct Shared<'a> {
     from: Bytes<'a>,
     pub(super) path: &'a Path,
     pub(super) file_bytes: u64,
     pub(super) context: &'a Context<'a>,
-    /// A bit for each page that a checksum has; empty without a checksum.
+    /// A bit for each page in a checksum; empty without a checksum.
     summed: Vec<AtomicU64>,
-    /// A bit for each window whose bytes progress has counted: some windows are read again, and by several threads.
+    /// A bit for each window whose bytes are counted as progress: some windows are read repeatedly, or by several threads.
     counted: Vec<AtomicU64>,
 }
 
@@ -45,19 +45,19 @@ fn bits(number: u64) -> Vec<AtomicU64> {
     (0..number.div_ceil(64)).map(|_| AtomicU64::new(0)).collect()
 }
 
-/// Sets a bit; whether it was not set before, and exists.
+/// Sets a bit. Returns `true` if the bit exists and was not set before.
 fn set_bit(bits: &[AtomicU64], number: u64) -> bool {
     let bit = 1 << (number % 64);
     let word = bits.get((number / 64) as usize);
     word.is_some_and(|word| word.fetch_or(bit, Ordering::Relaxed) & bit == 0)
 }
 
-/// Reads pages through a few windows: a tree that was written in order is read in order, level by level.
+/// A reader of pages through a few windows: a tree that was written in order is read in order, level by level.
 pub(super) struct FilePages<'a> {
     shared: &'a Shared<'a>,
-    /// The most recently read first.
+    /// The windows, the most recently read first.
     windows: Vec<Window>,
-    /// Of the pages to which this came first.
+    /// The checksum of the pages that this reader read first.
     pub(super) checksum: Checksum,
 }
 
@@ -69,7 +69,7 @@ struct Window {
 }
 
 impl<'a> Shared<'a> {
-    /// With a checksum if the page size is given.
+    /// Creates the shared state, with a checksum if the page size is given.
     pub(super) fn new(
         (from, path): (Bytes<'a>, &'a Path),
         file_bytes: u64,
@@ -81,22 +81,22 @@ impl<'a> Shared<'a> {
         Shared { from, path, file_bytes, context, summed: bits(pages), counted }
     }
 
-    /// A reader for one thread.
+    /// Returns a reader for one thread.
     pub(super) fn pages(&'a self) -> FilePages<'a> {
         FilePages { shared: self, windows: Vec::new(), checksum: Checksum::default() }
     }
 
-    /// Whether the page needs a checksum and is visited for the first time.
+    /// Returns `true` if the page needs a checksum and is visited for the first time.
     fn is_first(&self, number: u32) -> bool {
         set_bit(&self.summed, u64::from(number))
     }
 
-    /// From now on progress counts no windows.
+    /// Stops counting windows as progress.
     pub(super) fn stop_counting(&self) {
         self.counted.iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
     }
 
-    /// Pages of the database that have no checksum yet: those of the freelist are not read.
+    /// Returns the pages that are not in the checksum yet, such as unread pages of the freelist.
     pub(super) fn unread(&self, geometry: Geometry, page_count: u32) -> Vec<u32> {
         let is_unread = |number: &u32| {
             let word = self.summed[*number as usize / 64].load(Ordering::Relaxed);
@@ -107,7 +107,7 @@ impl<'a> Shared<'a> {
 }
 
 impl FilePages<'_> {
-    /// The window that holds byte `at`.
+    /// Returns the window with the byte at offset `at`.
     fn window(&mut self, at: u64) -> Result<&Window> {
         let start = at - at % WINDOW_BYTES;
         let found = self.windows.iter().position(|window| window.at == start && !window.bytes.is_empty());
@@ -148,7 +148,7 @@ impl ReadPage for FilePages<'_> {
         let window = self.window(at)?;
         let skip = (at - window.at) as usize;
         into.copy_from_slice(&window.bytes[skip..skip + into.len()]);
-        // The first call asks for less than a page.
+        // The first call reads less than a page.
         if into.len() >= 512 && self.shared.is_first(number) {
             self.checksum.add(number, PageHash::of(into));
         }

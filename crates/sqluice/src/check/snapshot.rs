@@ -1,12 +1,12 @@
-//! Pages of a database whose newest ones are in its write-ahead log: SQLite finds them, as its read transaction sees them.
+//! Reads the pages of a database whose newest pages are in the WAL. SQLite returns the pages as its read transaction sees them.
 //!
 //! ```text
-//!  watch       data_version ─────────────── the same? then both connections see one state
+//!  watch       data_version ─────────────── unchanged: then both connections see one state
 //!  connection              BEGIN                  schema, integrity_check
 //!  reader                         BEGIN           pages, by sqlite_dbpage
 //! ```
 //!
-//! The file alone has old pages, and which frames of the log are valid only its shared memory says.
+//! The file alone has old pages, and only the shared memory of the WAL tells which frames are valid.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -19,10 +19,10 @@ use sqluice_reader::dbpage;
 
 use super::connection::{Keeps, begin, begin_with, open};
 
-/// How often both connections begin, if each time another process commits in between.
+/// The number of attempts to begin both connections, if another process commits in between each time.
 const TRIES: usize = 100;
 
-/// A state of a database, page by page, for any number of threads.
+/// A state of a database, whose pages any number of threads can read.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     reader: Mutex<Connection>,
@@ -31,7 +31,7 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Begins to read: returns a connection in a transaction, which keeps these constraints, and the pages as it sees them.
+    /// Begins to read. Returns a connection in a transaction, which keeps these constraints, and the pages as the transaction sees them.
     pub(super) fn begin(
         path: &Path,
         target: &Path,
@@ -70,12 +70,12 @@ impl Snapshot {
         Ok(Snapshot { reader: Mutex::new(reader), page_bytes, page_count })
     }
 
-    /// Bytes of all pages.
+    /// Returns the number of bytes of all pages.
     pub(super) fn bytes(&self) -> u64 {
         u64::from(self.page_count) * self.page_bytes as u64
     }
 
-    /// Reads what begins at `at`, where a page begins, and ends where any page ends or within the first.
+    /// Reads bytes at the offset `at`, the start of a page. `into` must end at the end of a page, or within the first page.
     pub(super) fn read_at(&self, into: &mut [u8], at: u64) -> rusqlite::Result<()> {
         let first = at / self.page_bytes as u64 + 1;
         let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! The schema as the format crate's check takes it: which fields records have, and what they may hold.
+//! Describes the schema for the check of the format crate: the fields of records, and their valid values.
 
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -10,10 +10,10 @@ use sqluice_core::affinity::Affinity;
 use sqluice_core::schema::index::{self, Indexed};
 use sqluice_core::schema::{self, Column, Generated, Schema};
 
-/// What a schema says, in a database of this text encoding (1: UTF-8, 2: UTF-16le, 3: UTF-16be).
+/// Describes the tables of a schema, in a database of this text encoding (1: UTF-8, 2: UTF-16le, 3: UTF-16be).
 pub(crate) fn tables(schema: &Schema, encoding: u32) -> rusqlite::Result<Vec<Table>> {
     let connection = Connection::open_in_memory()?;
-    // Text that is not valid, such as CAST(x'd800' AS TEXT), is other text in another encoding.
+    // Defaults are computed in the encoding of the database: invalid text, such as CAST(x'd800' AS TEXT), depends on the encoding.
     connection.pragma_update(None, "encoding", encoding_name(encoding))?;
     let defaults = Defaults { connection, encoding };
     schema.tables.iter().map(|table| of_table(table, &defaults)).collect()
@@ -35,7 +35,7 @@ fn of_table(table: &schema::Table, defaults: &Defaults) -> rusqlite::Result<Tabl
             default: defaults.of(column)?,
         })
     });
-    // A column that occurs twice, with two collations, is the same value.
+    // A column that occurs twice, with two collations, has one value.
     let field_of = |column: usize| columns.iter().position(|&of_field| of_field == column);
     let source = |value: Indexed| match value {
         Indexed::Column(column) if table.rowid_alias == Some(column) => Source::Rowid,
@@ -68,7 +68,7 @@ fn as_column(value: Indexed) -> Option<usize> {
     }
 }
 
-/// The order by the first `fields` columns, if it is known.
+/// Returns the order by the first `fields` columns, if known.
 fn key(index: &index::Index, fields: usize, encoding: u32) -> Key {
     let order = index.order().map(|order| KeyOrder::new(&order.columns()[..fields]));
     let by_bytes =
@@ -77,7 +77,7 @@ fn key(index: &index::Index, fields: usize, encoding: u32) -> Key {
     Key { order, unique_fields: None, converted }
 }
 
-/// What a column may hold: the types of STRICT tables are exact, and affinity has converted what it can.
+/// Returns the values that a column may hold: the types of STRICT tables are exact, and affinity converts values of other columns.
 fn takes(column: &Column, strict: bool) -> Takes {
     let all = Takes { null: !column.not_null, ..Takes::ANYTHING };
     let nothing =
@@ -98,7 +98,7 @@ fn takes(column: &Column, strict: bool) -> Takes {
     }
 }
 
-/// Has SQLite compute what a DEFAULT is: ALTER TABLE ADD COLUMN leaves the records as they are.
+/// Has SQLite compute DEFAULT values, for records that are older than ALTER TABLE ADD COLUMN and lack the column.
 struct Defaults {
     connection: Connection,
     encoding: u32,
@@ -114,14 +114,14 @@ impl Defaults {
             Affinity::Integer => "INTEGER",
             Affinity::Real => "REAL",
         };
-        // Taken from a row that existed before, because TEXT DEFAULT 1e300 is '1e300' in it and '1.0e+300' in a new one. The
-        // catalogue leaves out the parentheses around an expression, which a literal must not have: "x" is text.
+        // The value is read from an existing row: TEXT DEFAULT 1e300 is '1e300' in an older row, and '1.0e+300' in a new row. The catalogue
+        // leaves out the parentheses around an expression. A literal must not have parentheses, as "x" without them is text.
         let create = |default: &str| {
             let before = "DROP TABLE IF EXISTS d; CREATE TABLE d (x); INSERT INTO d VALUES (1)";
             let sql = format!("{before}; ALTER TABLE d ADD COLUMN c {affinity} DEFAULT {default}");
             self.connection.execute_batch(&sql)
         };
-        // A default that SQLite computes for each new row can't be that of an older row.
+        // A default that SQLite computes for each new row can't be the value of an older row.
         if create(default).or_else(|_| create(&format!("({default})"))).is_err() {
             return Ok(Constant::Null);
         }
@@ -130,7 +130,7 @@ impl Defaults {
                 ValueRef::Null => Constant::Null,
                 ValueRef::Integer(int) => Constant::Int(int),
                 ValueRef::Real(real) => Constant::Real(real),
-                // As the database has it.
+                // The bytes of the text in the encoding of the database.
                 ValueRef::Text(_) => Constant::Text(row.get(1)?),
                 ValueRef::Blob(blob) => Constant::Blob(blob.to_vec()),
             })

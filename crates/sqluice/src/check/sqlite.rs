@@ -1,4 +1,4 @@
-//! SQLite's part of a check: the read transaction, the schema, and its own `integrity_check`.
+//! SQLite's part of a check: the read transaction, the schema, and `PRAGMA integrity_check`.
 
 use std::path::Path;
 
@@ -15,28 +15,29 @@ use super::snapshot::Snapshot;
 use super::unverified::{self, Found, Unverified, UnverifiedKind};
 use super::{PROBLEMS_MAX, spec};
 
-/// A database that is read.
+/// A database in a read transaction.
 pub(super) struct Held {
-    /// In a read transaction, so that the file does not change.
+    /// The connection in a read transaction, which keeps the file unchanged.
     pub(super) connection: Connection,
-    /// Its pages, where the newest are in the log.
+    /// The pages of the database, if the newest pages are in the WAL.
     pub(super) log: Option<Snapshot>,
 }
 
-/// Begins to read the database; or what SQLite says when it takes it for none, which our reader will explain.
+/// Begins to read the database. If SQLite reports that the file is no database, returns SQLite's message; this crate's reader will explain
+/// the fault.
 pub(super) fn hold(
     target: &Path,
     keeps: Keeps,
     cancel: &Cancel,
 ) -> Result<std::result::Result<Held, String>> {
-    // SQLite keeps the log beside the file itself, not beside a link to it.
+    // The WAL is beside the file itself, not beside a symbolic link to the file.
     let path = canonical(target).map_err(|e| Error::read(target, e))?;
     let connection = match begin_with(&path, keeps, cancel) {
         Ok(connection) => connection,
         Err(error) if is_unsound(&error) => return Ok(Err(message(error))),
         Err(error) => return Err(unreadable(target, error)),
     };
-    // An empty log stays so as far as this transaction is concerned: what is added to it now is not copied to the file.
+    // For this transaction, an empty WAL stays empty: pages that are added to the WAL now are not copied to the file.
     if beside(&path, "-wal").is_none_or(|bytes| bytes == 0) {
         return Ok(Ok(Held { connection, log: None }));
     }
@@ -45,10 +46,10 @@ pub(super) fn hold(
     Ok(Ok(Held { connection, log: Some(log) }))
 }
 
-/// What the schema says of the tables, and what of them can't be verified; or why SQLite can't read it.
+/// The tables of the schema and their unverifiable parts, or the reason why SQLite can't read the schema.
 type Known = std::result::Result<(Vec<Table>, Vec<Found>), String>;
 
-/// What is known of the tables of a database.
+/// Returns the known facts about the tables of a database.
 pub(super) fn tables(connection: &Connection, target: &Path, encoding: u32) -> Result<Known> {
     let read = Schema::from_catalogue(connection, String::new(), target).and_then(|schema| {
         let tables = spec::tables(&schema, encoding)?;
@@ -67,13 +68,13 @@ pub(super) fn tables(connection: &Connection, target: &Path, encoding: u32) -> R
 pub(super) struct Said {
     /// The faults that SQLite found.
     pub(super) problems: Vec<String>,
-    /// The tables that SQLite cannot check, and why: they need a collation, function or tokenizer of an application.
+    /// The tables that SQLite can't check, with the reasons: they need a collation, function or tokenizer of an application.
     pub(super) unanswered: Vec<(String, String)>,
     /// `true` if SQLite kept the CHECK constraints, and checked them.
     pub(super) kept_checks: bool,
 }
 
-/// Returns what is left after SQLite's `integrity_check`, if it ran.
+/// Returns the objects that stay unverified after SQLite's `integrity_check`, if it ran.
 pub(super) fn left_unverified(all: Vec<Found>, said: Option<&Said>) -> Vec<Unverified> {
     let is_verified = |Found { unverified, table }: &Found| {
         said.is_some_and(|said| {
@@ -90,7 +91,7 @@ pub(super) fn left_unverified(all: Vec<Found>, said: Option<&Said>) -> Vec<Unver
     left.chain(own).collect()
 }
 
-/// Runs `PRAGMA integrity_check`: over the database, or, if SQLite cannot compile or finish that, over one table after another.
+/// Runs `PRAGMA integrity_check` on the database, or on one table after another if SQLite can't compile or finish the former.
 pub(super) fn integrity_check(connection: &Connection) -> rusqlite::Result<Said> {
     let mut said = Said { kept_checks: !connection.is_readonly("main")?, ..Said::default() };
     match lines(connection, &PROBLEMS_MAX.to_string()) {
@@ -108,7 +109,7 @@ impl Said {
         let mut tables = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
         let tables = tables.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()?;
         for table in tables {
-            // SQLite takes such a name for the number of problems that it lists.
+            // SQLite parses a number as the largest number of reported problems, not as a table name.
             let is_number = table.trim_start_matches(['+', '-']).bytes().all(|byte| byte.is_ascii_digit());
             if is_number {
                 self.unanswered.push((table, "its name is a number".to_owned()));
@@ -152,36 +153,36 @@ fn lines(connection: &Connection, what: &str) -> rusqlite::Result<Vec<String>> {
     Ok(if lines == ["ok"] { Vec::new() } else { lines })
 }
 
-/// `true` if a line says that SQLite could not check a full-text table, rather than that the table is damaged.
+/// Returns `true` if a line says that SQLite could not check a full-text table, and not that the table is damaged.
 fn is_no_answer(line: &str) -> bool {
     line.starts_with("unable to validate the inverted index") && line.ends_with("SQL logic error")
 }
 
-/// Returns what SQLite says when it reads a table that it could not check, if it cannot read the table either.
+/// Returns SQLite's message if SQLite can't read a table that it could not check.
 fn why_unanswered(connection: &Connection, table: &str) -> Option<String> {
     let name = quoted(table);
     let read =
         |sql: String| -> rusqlite::Result<()> { connection.prepare(&sql)?.query([])?.next().map(drop) };
-    // Some modules ask for a tokenizer only when they need it.
+    // Some modules load a tokenizer only when they need it.
     let tried = [format!("SELECT * FROM {name}"), format!("SELECT * FROM {name} WHERE {name} MATCH 'a'")];
     tried.into_iter().find_map(|sql| read(sql).err()).map(message)
 }
 
-/// `true` if SQLite cannot run a statement because an object of the schema needs an application: damage has other codes.
+/// Returns `true` if SQLite can't run a statement because an object of the schema needs an application. Damage has other error codes.
 fn is_application(error: &rusqlite::Error) -> bool {
     let refused = matches!(error, rusqlite::Error::SqlInputError { .. });
     refused || error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown)
 }
 
-/// Whether it is the database that SQLite does not like: also one of a newer format, or one that needs what only some
-/// application has.
+/// Returns `true` if the error is about the content of the database: damage, a newer format, or a missing function or collation of an
+/// application.
 fn is_unsound(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, Unknown};
     let refused = matches!(error, rusqlite::Error::SqlInputError { .. });
     refused || matches!(error.sqlite_error_code(), Some(NotADatabase | DatabaseCorrupt | Unknown))
 }
 
-/// What SQLite says, without the statement that made it say so.
+/// Returns SQLite's message, without the SQL statement.
 fn message(error: rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqlInputError { msg, .. } => msg,

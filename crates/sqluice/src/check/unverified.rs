@@ -1,4 +1,4 @@
-//! What a check did not look at: only SQLite, or only the application, knows what is right.
+//! The parts of a database that a check can't verify, because only SQLite or an application can.
 
 use std::fmt;
 
@@ -9,50 +9,50 @@ use sqluice_core::schema::Schema;
 use sqluice_core::schema::token::{self, Token};
 use sqluice_engine::sqlite::is_virtual_table;
 
-/// Something that was not verified, and its name.
+/// A part that was not verified, and its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
 pub struct Unverified {
-    /// What kind of thing.
+    /// The kind of the part.
     pub what: UnverifiedKind,
-    /// The table or index; followed by what SQLite said, if SQLite's own check of a table did not run.
+    /// The table or index, with SQLite's message if SQLite's own check of a table did not run.
     pub name: String,
 }
 
-/// A kind of thing that is not verified.
+/// A kind of unverified part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum UnverifiedKind {
-    /// Which rows a partial index has entries for.
+    /// The set of rows with entries in a partial index.
     PartialIndex,
-    /// The values in an index on expressions, or on columns that are computed when they are read.
+    /// The values in an index on expressions or virtual columns.
     ExpressionIndex,
     /// The CHECK constraints of a table.
     CheckConstraint,
     /// The foreign keys of a table.
     ForeignKey,
-    /// What a full-text table (FTS3, FTS4, FTS5) holds.
+    /// The content of a full-text table (FTS3, FTS4, FTS5).
     FullText,
-    /// What an R*Tree holds.
+    /// The content of an R*Tree.
     RTree,
-    /// What another virtual table holds.
+    /// The content of another virtual table.
     VirtualTable,
-    /// The order of an index, or of a table without rowids, by a collation that an application brings.
+    /// The order of an index or a WITHOUT ROWID table by a collation of an application.
     Collation,
     /// The findings of SQLite's own check of a table, which needs a collation, function or tokenizer of an application.
     IntegrityCheck,
 }
 
 impl UnverifiedKind {
-    /// Whether SQLite's `integrity_check` looks at it.
+    /// Returns `true` if SQLite's `integrity_check` verifies this kind.
     pub(super) fn is_known_to_sqlite(self) -> bool {
         use UnverifiedKind::{CheckConstraint, ExpressionIndex, FullText, PartialIndex, RTree};
         matches!(self, PartialIndex | ExpressionIndex | CheckConstraint | FullText | RTree)
     }
 }
 
-/// As it stands before a name.
+/// Formats the kind as a prefix of the name.
 impl fmt::Display for UnverifiedKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -69,14 +69,14 @@ impl fmt::Display for UnverifiedKind {
     }
 }
 
-/// Something that our reader does not verify, and its table.
+/// A part that this crate's reader does not verify, and its table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Found {
     pub(super) unverified: Unverified,
     pub(super) table: String,
 }
 
-/// Returns what our reader does not verify of these tables.
+/// Returns the parts of these tables that this crate's reader does not verify.
 pub(super) fn of_schema(schema: &Schema, tables: &[Table]) -> Vec<Found> {
     let mut all = Vec::new();
     let add = |all: &mut Vec<Found>, table: &str, what, name: &str| {
@@ -113,7 +113,7 @@ pub(super) fn of_schema(schema: &Schema, tables: &[Table]) -> Vec<Found> {
     all
 }
 
-/// What the module of a CREATE VIRTUAL TABLE keeps.
+/// Returns the kind of content of a CREATE VIRTUAL TABLE statement's module.
 fn of_module(sql: &str) -> UnverifiedKind {
     let tokens = token::tokens(sql);
     let mut words = tokens.iter().filter(|token: &&Token| !token.is_comment());

@@ -1,4 +1,4 @@
-//! What SQLite writes into files that have no other user: a new file whose pages are written, a temporary database.
+//! Transactions of SQLite in files without other users: a new file whose pages are written, or a temporary database.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use sqluice_core::progress::Cancel;
 use sqluice_core::sqlite_error::failed;
 use sqluice_format::database::{Header, encoding_name};
 
-/// Calls `make` in one transaction in the new file at a path, which has no name yet that anyone knows.
+/// Calls `make` in one transaction in the new file at a path. The file must still have its temporary name.
 ///
 /// # Errors
-/// What `make` says, and when SQLite can't open or write the file.
+/// The errors of `make`, or if SQLite can't open or write the file.
 pub(crate) fn in_new_file(
     path: &Path,
     cancel: &Cancel,
@@ -25,10 +25,10 @@ pub(crate) fn in_new_file(
     cancel.check()
 }
 
-/// A temporary database with pages and text like those of a database with this header, in a transaction.
+/// Creates a temporary database with the page size and text encoding of `header`, and begins a transaction.
 ///
 /// # Errors
-/// When SQLite can't make it.
+/// If SQLite can't create the database.
 pub(crate) fn begin_temporary(path: &Path, header: &Header, cancel: &Cancel) -> Result<Connection> {
     let set = format!(
         "PRAGMA page_size = {}; PRAGMA encoding = '{}'; PRAGMA secure_delete = ON; PRAGMA temp_store = FILE",
@@ -38,7 +38,7 @@ pub(crate) fn begin_temporary(path: &Path, header: &Header, cancel: &Cancel) -> 
     begin(path, &set, cancel, "make a temporary database")
 }
 
-/// Begins a transaction in a file that has no other user. `what` is what can't be done otherwise.
+/// Begins a transaction in a file without other users. `what` names the operation in error messages.
 fn begin(path: &Path, set: &str, cancel: &Cancel, what: &str) -> Result<Connection> {
     let path = std::path::absolute(path).map_err(|error| Error::read(path, error))?;
     let cannot = |error| failed(error, what);

@@ -1,4 +1,4 @@
-//! What Datasette would find out of each database when it starts: a file for its `--inspect-file`.
+//! Writes a file for Datasette's `--inspect-file`: the facts about a database that Datasette would otherwise compute at startup.
 //!
 //! ```text
 //!  {"NAME": {"hash": SHA-256 of the file, "size": bytes, "file": "NAME.db", "tables": {"t": {"count": rows}, ...}}}
@@ -16,20 +16,20 @@ use sqluice_core::schema::quoted;
 use sqluice_core::sqlite_error::failed;
 use sqluice_engine::output::{WholeFile, explained};
 
-/// Bytes that are read at once.
+/// The number of bytes read at once.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Where the file of a database is: beside it.
+/// Returns the path of the file, which is beside the database.
 pub(super) fn path(database: &Path) -> PathBuf {
     let mut name = database.file_stem().unwrap_or_default().to_owned();
     name.push("-inspect.json");
     database.with_file_name(name)
 }
 
-/// Writes it. `counts` are the rows of the tables that are known.
+/// Writes the file. `counts` has the known row counts of tables.
 ///
 /// # Errors
-/// When the database can't be read, or the file can't be written.
+/// If the database can't be read, or the file can't be written.
 pub(super) fn write(
     database: &Path,
     counts: &[(String, u64)],
@@ -53,7 +53,7 @@ pub(super) fn write(
         let known = counts.iter().find(|(table, _)| table.eq_ignore_ascii_case(&name));
         let count = match known {
             Some((_, count)) => Some(*count),
-            // A virtual table, whose module may be missing.
+            // The row count of a virtual table, whose module may be missing.
             None => connection
                 .query_row(&format!("SELECT count(*) FROM {}", quoted(&name)), [], |row| row.get::<_, i64>(0))
                 .ok()
@@ -72,7 +72,7 @@ pub(super) fn write(
     Ok(path)
 }
 
-/// The SHA-256 of a file, in hexadecimal, and its bytes.
+/// Returns the SHA-256 of a file, in hexadecimal, and its number of bytes.
 fn hash(path: &Path, cancel: &Cancel) -> Result<(String, u64)> {
     let cannot =
         |error| explained(Error::target(format!("cannot read {}", path.display())).about(path), error);

@@ -1,4 +1,4 @@
-//! `copy`: a database, or some of its tables, as a new file without free pages.
+//! `copy`: copies a database, or some of its tables, to a new file without free pages.
 //!
 //! ```no_run
 //! use sqluice::copy::Copy;
@@ -8,14 +8,14 @@
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
 //!
-//! The copy is one committed state of the source, which other processes may go on using: in WAL mode they may write to it meanwhile, in
-//! the rollback modes they wait with their commits. Tables keep their rowids, and `sqlite_schema` its order and its text. Leaves that
-//! are full are taken as they are, others are written anew, and the order of all indexes is verified on the way.
+//! The copy is one committed state of the source. Other processes may use the source meanwhile: in WAL mode they may write, in the rollback
+//! modes their commits wait. Tables keep their rowids, and `sqlite_schema` its order and its text. Full leaves are copied unchanged, other
+//! leaves are rewritten, and the order of all indexes is verified meanwhile.
 //!
-//! A copy may be **masked** ([`Masking`]): columns that a file names get other values.
+//! A copy may be **masked** ([`Masking`]): the columns in a mask file get other values.
 //!
-//! With the source itself as the target, the copy takes its place, as after VACUUM: no other process may use the database meanwhile. Where
-//! others could have it open unseen, its pages are written into the file by one transaction, instead of a rename ([`Replacement`]).
+//! If the source is also the target, the copy replaces the source, like VACUUM: no other process may use the database meanwhile. If other
+//! processes could have the database open unseen, one transaction writes the pages into the file, instead of a rename ([`Replacement`]).
 
 mod by_sqlite;
 #[cfg(feature = "export")]
@@ -75,7 +75,7 @@ pub struct PreparedCopy {
     plan: CopyPlan,
 }
 
-/// What both the plan and the run begin with.
+/// The opened source, for the plan or the run.
 struct Opened {
     /// The copy with the settings of its purpose.
     settled: Settled,
@@ -86,7 +86,7 @@ struct Opened {
     masked: Option<Masked>,
 }
 
-/// What a masked copy has besides.
+/// The additional parts of a masked copy.
 struct Masked {
     masks: Masks,
     full_text: Vec<FullText>,
@@ -94,7 +94,7 @@ struct Masked {
 }
 
 impl Opened {
-    /// Returns a message with the setting that leaves a damaged table or index out.
+    /// Returns a message with the setting that leaves out a damaged table or index.
     fn without(&self, DamagedTree { is_index, name, table, .. }: &DamagedTree) -> Option<Message> {
         let is_it = |index: &&Index| index.name.eq_ignore_ascii_case(name);
         let index = self.schema.table(table).and_then(|table| table.indexes.iter().find(is_it));
@@ -110,14 +110,14 @@ impl Copy {
     /// Connects to the store if the target is a URL, for [`Copy::wanted`]. Otherwise the plan and the run connect.
     ///
     /// # Errors
-    /// When the store can't be reached.
+    /// If the store can't be reached.
     #[doc(hidden)]
     pub fn connect(mut self, context: &Context<'_>) -> Result<Copy> {
         remote::connect(Some(&self.target), &mut self.write, &context.cancel)?;
         Ok(self)
     }
 
-    /// Looks at the source and plans the copy. Nothing is written.
+    /// Examines the source and plans the copy. Writes nothing.
     ///
     /// # Errors
     /// As [`Copy::run_with`], except for errors that only the run finds.
@@ -131,7 +131,7 @@ impl Copy {
     fn plan(&self, context: &Context<'_>) -> Result<CopyPlan> {
         let settled = Settled::new(self)?;
         settled.copy.refuse_target(&settled.wanted)?;
-        // Asked before the source is read: looking at its file would end its locks.
+        // Determined before the source is read, as closing the source's file would drop its locks.
         let replacement = settled.copy.replacement(&settled.wanted)?;
         let opened = Copy::open(settled, None, context)?;
         let copy = &opened.settled.copy;
@@ -140,7 +140,8 @@ impl Copy {
         Ok(CopyPlan::new(&opened, &header, mode, replacement))
     }
 
-    /// Returns the first rows of each masked table, `rows` at most, with their new values. Without a file for the key these are others in each run.
+    /// Returns the first rows of each masked table, `rows` at most, with their new values. Without a key file, the values differ in each
+    /// run.
     ///
     /// # Errors
     /// As [`Copy::prepare`].
@@ -153,7 +154,7 @@ impl Copy {
         }
     }
 
-    /// Copies, silently.
+    /// Copies without progress reports.
     ///
     /// # Errors
     /// As [`Copy::run_with`].
@@ -161,11 +162,11 @@ impl Copy {
         self.run_with(&Context::default())
     }
 
-    /// Copies, watched and stopped by `context`.
+    /// Copies. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// When the source can't be read or is damaged, what is left out breaks what stays, or the target exists or can't be written: it is as
-    /// it was, or absent, then.
+    /// If the source can't be read or is damaged, left-out objects break copied objects, or the target exists or can't be written. The
+    /// target is then unchanged, or absent.
     pub fn run_with(&self, context: &Context<'_>) -> Result<CopyReport> {
         if remote::is_unconnected(Some(&self.target), &self.write) {
             return self.clone().connect(context)?.run_with(context);
@@ -173,7 +174,7 @@ impl Copy {
         let settled = Settled::new(self)?;
         settled.copy.refuse_target(&settled.wanted)?;
         context.progress.phase("lock", None);
-        // Released when all of it is read, and so after the snapshot.
+        // Dropped after the snapshot, when the whole source is read.
         let exclusive = match self.is_in_place() {
             true => {
                 Some(Arc::new(Exclusive::take(&Target::resolve(&self.source, &self.write), &context.cancel)?))
@@ -251,7 +252,7 @@ impl Copy {
         })
     }
 
-    /// What the tree of an object is made of.
+    /// Returns the source of an object's tree.
     fn content<'a>(
         &self,
         Opened { snapshot, schema, masked, .. }: &'a Opened,
@@ -274,13 +275,13 @@ impl Copy {
         Ok(piece.map_or(TreeContent::None, |piece| TreeContent::Copied(vec![piece])))
     }
 
-    /// Opens the source. `exclusive` has the source, if the copy is to take its place.
+    /// Opens the source. `exclusive` has the source, if the copy replaces the source.
     fn open(mut settled: Settled, exclusive: Option<&Exclusive>, context: &Context<'_>) -> Result<Opened> {
         let this = settled.copy.clone();
         if this.write.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
         }
-        // What is out of order, and is sorted with more memory, only the run finds.
+        // Only the run finds trees that are out of order, whose sorting needs more memory.
         Memory::divide(&this.write, false)?;
         let mut options = ReadOptions::new();
         options.busy_timeout = this.write.busy_timeout;
@@ -307,8 +308,8 @@ impl Copy {
         Ok(opened)
     }
 
-    /// Refuses a target that exists and may not be replaced. To be called before the source is read: looking at a file that is read would
-    /// end its locks.
+    /// Refuses a target that exists and may not be replaced. Must be called before the source is read, as closing the source's file would
+    /// drop its locks.
     fn refuse_target(&self, wanted: &Wanted) -> Result<()> {
         self.refuse_masked()?;
         if self.is_in_place() {
@@ -328,7 +329,7 @@ impl Copy {
         wanted.refuse()
     }
 
-    /// Refuses what a masked copy can't be.
+    /// Refuses options that a masked copy can't have.
     fn refuse_masked(&self) -> Result<()> {
         match self.purpose {
             _ if self.mask.is_none() => Ok(()),
@@ -348,7 +349,7 @@ impl Copy {
         }
     }
 
-    /// Refuses purposes that are not built in, and a file beside the copy that exists.
+    /// Refuses purposes that are not built in, and an existing file in place of the file beside the copy.
     fn refuse_beside(&self) -> Result<()> {
         match self.purpose {
             Some(purpose @ (Purpose::D1 | Purpose::Datasette)) if self.write.destination.is_some() => {
@@ -370,7 +371,7 @@ impl Copy {
         }
     }
 
-    /// Refuses interior pages at the start of a file whose first pages SQLite needs for something else.
+    /// Refuses `interior_first` for a file whose first pages SQLite uses differently.
     fn refuse_interior_first(&self, snapshot: &Snapshot) -> Result<()> {
         if !self.interior_first || self.auto_vacuum_of(snapshot) == AutoVacuum::None {
             return Ok(());
@@ -383,13 +384,12 @@ impl Copy {
             .hint(message!["make a copy without auto_vacuum: ", Setting::AutoVacuum.to("none")]))
     }
 
-    /// Whether the copy takes the place of the source.
+    /// Returns `true` if the copy replaces the source.
     pub fn is_in_place(&self) -> bool {
         is_same(&self.source, &self.target)
     }
 
-    /// Returns the method by which a file that has the name of the target will be replaced, if such a file
-    /// exists.
+    /// Returns the method that will replace an existing file at the target, if any.
     fn replacement(&self, wanted: &Wanted) -> Result<Option<Replacement>> {
         if self.purpose == Some(Purpose::D1) || !(self.is_in_place() || self.write.overwrite) {
             return Ok(None);
@@ -397,18 +397,18 @@ impl Copy {
         wanted.replacing().replacement(self.page_size.map(PageSize::bytes))
     }
 
-    /// The file that is wanted.
+    /// Returns the new file.
     pub fn wanted(&self) -> Wanted {
         Wanted::new(Target::resolve(&self.target, &self.write), self.write.overwrite)
     }
 
-    /// The journal mode of the copy, if the source is in WAL mode or not.
+    /// Returns the journal mode of the copy. `is_wal` is `true` if the source is in WAL mode.
     fn mode(&self, is_wal: bool) -> JournalMode {
         let unasked = if is_wal && self.is_in_place() { JournalMode::Wal } else { JournalMode::Delete };
         self.journal_mode.unwrap_or(unasked)
     }
 
-    /// The header of the copy.
+    /// Returns the header of the copy.
     fn header(&self, snapshot: &Snapshot, mode: JournalMode) -> Result<Header> {
         let source = snapshot.header();
         let reserved = source.geometry.reserved_bytes();
@@ -430,7 +430,7 @@ impl Copy {
             write_version: version,
             read_version: version,
             schema_cookie: source.schema_cookie.wrapping_add(1),
-            // What is made anew is in the newest format.
+            // Rebuilt trees have the newest schema format.
             schema_format: if self.mask.is_some() { 4 } else { source.schema_format.clamp(1, 4) },
             default_cache_size: source.default_cache_size,
             text_encoding: source.used_text_encoding(),
@@ -440,7 +440,7 @@ impl Copy {
         })
     }
 
-    /// The mode of auto_vacuum of the copy.
+    /// Returns the auto_vacuum mode of the copy.
     fn auto_vacuum_of(&self, snapshot: &Snapshot) -> AutoVacuum {
         self.auto_vacuum.unwrap_or_else(|| AutoVacuum::of(snapshot.header()))
     }
@@ -452,7 +452,7 @@ impl PreparedCopy {
         &self.plan
     }
 
-    /// Copies the source as it is by now, watched and stopped by `context`.
+    /// Copies the present state of the source. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
     /// As [`Copy::run_with`].
@@ -462,7 +462,7 @@ impl PreparedCopy {
 }
 
 impl Masked {
-    /// Resolves masks, and looks for what they do not follow.
+    /// Resolves masks, and finds values that masks do not reach.
     fn new(masking: &Masking, opened: &Opened, cancel: &Cancel) -> Result<Masked> {
         let Opened { snapshot, schema, objects, selection, .. } = opened;
         refuse_old_descending(snapshot, schema)?;
@@ -487,7 +487,7 @@ impl Masked {
     }
 }
 
-/// Refuses a format in which descending indexes ascend: what is made anew descends.
+/// Refuses an old schema format in which DESC indexes ascend, as rebuilt indexes descend.
 fn refuse_old_descending(snapshot: &Snapshot, schema: &Schema) -> Result<()> {
     let descends = |index: &Index| index.columns.iter().any(|column| column.descending);
     let mut indexes = schema.tables.iter().flat_map(|table| table.clustered.iter().chain(&table.indexes));
@@ -504,7 +504,7 @@ fn refuse_old_descending(snapshot: &Snapshot, schema: &Schema) -> Result<()> {
     }
 }
 
-/// What SQLite knows of AUTOINCREMENT: where rowids are masked, what the new ones say.
+/// Returns the rows of `sqlite_sequence`. For tables with masked rowids, these follow from the new rowids.
 fn masked_sequences(snapshot: &Snapshot, masks: &Masks, made: &MaskedTables) -> Result<Vec<(String, i64)>> {
     let new = made.sequences()?;
     let old = sequences(&snapshot.connection())?;

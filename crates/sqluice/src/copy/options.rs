@@ -1,4 +1,4 @@
-//! What can be asked of a copy.
+//! The options of a copy.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,43 +19,43 @@ use super::{MaskFile, Masking, Purpose, read_key};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Copy {
-    /// The database that is copied.
+    /// The database to copy.
     pub source: PathBuf,
     /// The new file.
     pub target: PathBuf,
-    /// Whether all leaves are written anew, so that no deleted bytes are copied.
+    /// `true` if all leaves are rewritten, so that no deleted bytes are copied.
     pub compact: bool,
-    /// The page size of the copy; `None`: that of the source.
+    /// The page size of the copy; `None` for the page size of the source.
     pub page_size: Option<PageSize>,
-    /// Only these tables and views; empty: all.
+    /// The tables and views to copy; empty for all.
     pub tables: Vec<String>,
-    /// Tables and views that are left out.
+    /// The tables and views to leave out.
     pub exclude_tables: Vec<String>,
-    /// Whether indexes are left out that make nothing unique.
+    /// `true` if indexes that are not unique are left out.
     pub no_indexes: bool,
-    /// Whether views, triggers and references may break because of what is left out.
+    /// `true` if left-out objects may break views, triggers and references.
     pub force: bool,
     /// `true` if index entries are not compared with rows, nor values with their columns. Pages and records are always verified.
     pub no_verify: bool,
-    /// How long the source may be read while that keeps other processes from committing; `None`: as long as it takes.
+    /// The largest time for which reading the source may keep other processes from committing; `None` for no limit.
     pub busy_limit: Option<Duration>,
-    /// The journal mode of the copy; `None`: a rollback journal, or that of the source if the copy takes its place.
+    /// The journal mode of the copy; `None` for a rollback journal, or for the mode of the source if the copy replaces the source.
     pub journal_mode: Option<JournalMode>,
-    /// The auto_vacuum mode of the copy; `None`: that of the source. A copy that has one is written by SQLite: objects are in the order of
-    /// `VACUUM INTO`, and interior pages anywhere.
+    /// The auto_vacuum mode of the copy; `None` for the mode of the source. SQLite writes a copy with auto_vacuum: objects are in the order
+    /// of `VACUUM INTO`, and interior pages anywhere.
     pub auto_vacuum: Option<AutoVacuum>,
-    /// `PRAGMA user_version` of the copy; `None`: that of the source.
+    /// `PRAGMA user_version` of the copy; `None` for the version of the source.
     pub user_version: Option<i32>,
-    /// `PRAGMA application_id` of the copy; `None`: that of the source.
+    /// `PRAGMA application_id` of the copy; `None` for the ID of the source.
     pub application_id: Option<i32>,
-    /// Whether all interior pages follow page 1, for readers that fetch ranges of the file. The source is read twice for that. Not with
+    /// `true` if all interior pages follow page 1, for readers that fetch ranges of the file. The source is then read twice. Not with
     /// auto_vacuum.
     pub interior_first: bool,
-    /// What the copy is for, which chooses settings; `None`: nothing in particular.
+    /// The purpose of the copy, which determines settings; `None` for no particular purpose.
     pub purpose: Option<Purpose>,
-    /// Which columns get other values; `None`: the copy has those of the source. All pages of a masked copy are packed again.
+    /// The masks of columns; `None` if the copy has the values of the source. All pages of a masked copy are rewritten.
     pub mask: Option<Masking>,
-    /// Threads, memory, temporary space, whether a database at the target is replaced, how long to wait for the source.
+    /// The options for threads, memory, temporary space, replacement of a database at the target, and the wait for the source.
     pub write: WriteOptions,
 }
 
@@ -63,28 +63,28 @@ pub struct Copy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JournalMode {
-    /// A rollback journal, which is deleted.
+    /// A rollback journal, which is deleted at commit.
     #[default]
     Delete,
     /// A write-ahead log.
     Wal,
 }
 
-/// Whether a database gives free pages back ([docs](https://www.sqlite.org/pragma.html#pragma_auto_vacuum)).
+/// The mode in which a database releases free pages ([docs](https://www.sqlite.org/pragma.html#pragma_auto_vacuum)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AutoVacuum {
-    /// No.
+    /// Never.
     #[default]
     None,
     /// At every commit.
     Full,
-    /// When it is asked to.
+    /// On request, by `PRAGMA incremental_vacuum`.
     Incremental,
 }
 
 impl AutoVacuum {
-    /// That of a database with this header.
+    /// Returns the mode of a database with this header.
     pub(crate) fn of(header: &Header) -> AutoVacuum {
         match (header.largest_root, header.incremental_vacuum) {
             (0, _) => AutoVacuum::None,
@@ -93,14 +93,14 @@ impl AutoVacuum {
         }
     }
 
-    /// Its number in SQLite.
+    /// Returns the number of the mode in SQLite.
     pub(crate) fn number(self) -> u8 {
         self as u8
     }
 }
 
 impl Copy {
-    /// A copy of the whole database `source` in the new file `target`.
+    /// Creates a copy of the whole database `source` in the new file `target`.
     pub fn new(source: impl Into<PathBuf>, target: impl Into<PathBuf>) -> Copy {
         Copy {
             source: source.into(),
@@ -171,7 +171,7 @@ impl TakesSettings for Copy {
             Setting::ApplicationId => self.application_id = Some(value.to()?),
             Setting::InteriorFirst => self.interior_first = value.to()?,
             Setting::Mask => self.mask = Some(Masking::new(MaskFile::new(Schema::given(value, "mask")?)?)?),
-            // The mask itself is set before: settings are in the order of their declarations.
+            // Settings are applied in the order of their declarations, so the mask is already set.
             Setting::KeyFile => {
                 let key = read_key(&value.to::<PathBuf>()?)?;
                 self.mask = self.mask.take().map(|masking| masking.key(key));
@@ -187,36 +187,36 @@ impl TakesSettings for Copy {
 }
 
 setters! { Copy:
-    /// Chooses settings for what the copy is for.
+    /// Sets the purpose of the copy, which determines settings.
     purpose(purpose: impl Into<Option<Purpose>>) = purpose.into();
-    /// Writes all leaves anew: the file gets as small as it can, and no deleted bytes are copied.
+    /// Rewrites all leaves: the file becomes as small as possible, and no deleted bytes are copied.
     compact(compact: bool) = compact;
-    /// Sets the page size of the copy; `None`: that of the source.
+    /// Sets the page size of the copy; `None` for the page size of the source.
     page_size(size: impl Into<Option<PageSize>>) = size.into();
     /// Copies only these tables and views, with the indexes and triggers of the tables.
     tables(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
     /// Leaves these tables and views out, with the indexes and triggers of the tables.
     exclude_tables(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
-    /// Leaves indexes out, but not those that make something unique.
+    /// Leaves out indexes that are not unique.
     no_indexes(no_indexes: bool) = no_indexes;
-    /// Copies even if views, triggers or references break because of what is left out.
+    /// Copies even if left-out objects break views, triggers or references.
     force(force: bool) = force;
-    /// Compares no index entries with rows, and no values with their columns.
+    /// Skips the comparison of index entries with rows, and of values with their columns.
     no_verify(no_verify: bool) = no_verify;
-    /// Sets how long the source may be read while that keeps other processes from committing.
+    /// Sets the largest time for which reading the source may keep other processes from committing.
     busy_limit(limit: impl Into<Option<Duration>>) = limit.into();
-    /// Sets the journal mode of the copy; `None`: a rollback journal, or that of the source if the copy takes its place.
+    /// Sets the journal mode of the copy; `None` for a rollback journal, or for the mode of the source if the copy replaces the source.
     journal_mode(mode: impl Into<Option<JournalMode>>) = mode.into();
-    /// Sets the auto_vacuum mode of the copy; `None`: that of the source.
+    /// Sets the auto_vacuum mode of the copy; `None` for the mode of the source.
     auto_vacuum(mode: impl Into<Option<AutoVacuum>>) = mode.into();
-    /// Sets `PRAGMA user_version` of the copy; `None`: that of the source.
+    /// Sets `PRAGMA user_version` of the copy; `None` for the version of the source.
     user_version(version: impl Into<Option<i32>>) = version.into();
-    /// Sets `PRAGMA application_id` of the copy; `None`: that of the source.
+    /// Sets `PRAGMA application_id` of the copy; `None` for the ID of the source.
     application_id(id: impl Into<Option<i32>>) = id.into();
     /// Places all interior pages after page 1. Not with auto_vacuum.
     interior_first(interior_first: bool) = interior_first;
-    /// Gives columns other values.
+    /// Masks columns: gives them other values.
     mask(masking: impl Into<Option<Masking>>) = masking.into();
-    /// Sets threads, memory, temporary space, whether a database at the target is replaced, and how long to wait for the source.
+    /// Sets the options for threads, memory, temporary space, replacement of a database at the target, and the wait for the source.
     write(options: WriteOptions) = options;
 }

@@ -1,4 +1,4 @@
-//! What a copy would do.
+//! The plan of a copy.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,65 +11,65 @@ use sqluice_reader::StoredObject;
 
 use super::{AutoVacuum, ChosenSetting, JournalMode, MaskPlan, Opened, Purpose};
 
-/// What will be done.
+/// The plan of a copy.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct CopyPlan {
-    /// The database that is copied.
+    /// The database to copy.
     pub source: PathBuf,
-    /// Whether it was fetched to a temporary file first.
+    /// `true` if the source was downloaded to a temporary file first.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fetched: bool,
-    /// Whether the target is an object in a store.
+    /// `true` if the target is an object in a store.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub uploaded: bool,
     /// The new file.
     pub target: PathBuf,
-    /// Bytes of the source.
+    /// The number of bytes of the source.
     pub source_bytes: u64,
     /// The journal mode of the source.
     pub source_journal_mode: String,
-    /// Whether the copy takes the place of the source, which no other process may use meanwhile.
+    /// `true` if the copy replaces the source. No other process may use the source meanwhile.
     pub in_place: bool,
-    /// The method by which the file that has the name of the target will be replaced, if such a file exists.
+    /// The method that will replace an existing file at the target, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
-    /// Whether other processes can commit to the source while it is copied.
+    /// `true` if other processes can commit to the source during the copy.
     pub others_can_commit: bool,
-    /// Bytes of a page of the copy.
+    /// The page size of the copy, in bytes.
     pub page_bytes: usize,
     /// The journal mode of the copy.
     pub journal_mode: JournalMode,
-    /// The auto_vacuum mode of the copy. But for `none`, SQLite writes it.
+    /// The auto_vacuum mode of the copy. SQLite writes the copy unless the mode is `none`.
     pub auto_vacuum: AutoVacuum,
-    /// Whether all interior pages follow page 1. The source is read twice then.
+    /// `true` if all interior pages follow page 1. The source is then read twice.
     pub interior_first: bool,
-    /// What the copy is for.
+    /// The purpose of the copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purpose: Option<Purpose>,
-    /// The settings that follow from that.
+    /// The settings that follow from the purpose.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chosen: Vec<ChosenSetting>,
-    /// How each table and index is copied, in the order of the schema.
+    /// The copied tables and indexes, in the order of the schema.
     pub trees: Vec<PlannedTree>,
-    /// Objects that are left out.
+    /// The objects that are left out.
     pub left_out: Vec<String>,
-    /// What will not work in the copy because of what is left out.
+    /// The objects that will not work in the copy because of left-out objects.
     pub broken: Vec<String>,
-    /// What is masked, and what is not.
+    /// The masked columns, and remarks about unmasked values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mask: Option<MaskPlan>,
 }
 
-/// How a table or an index is copied.
+/// The plan for a table or an index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PlannedTree {
     /// `table` or `index`.
     pub kind: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// How.
+    /// The method of the copy, in words.
     pub how: String,
 }
 
@@ -136,7 +136,7 @@ impl CopyPlan {
     }
 }
 
-/// As `--dry-run` prints it.
+/// Formats the plan as `--dry-run` prints it.
 impl fmt::Display for CopyPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = Bytes(self.source_bytes);

@@ -1,4 +1,4 @@
-//! What a copy is for, and the settings that follow.
+//! The purpose of a copy, and its settings.
 //!
 //! | purpose | page size | pages | journal mode | auto_vacuum | besides |
 //! |---|---|---|---|---|---|
@@ -8,7 +8,7 @@
 //! | d1 | | | | | statements of SQL instead of a database (`sql_pieces`) |
 //! | mobile | 4096 | packed | delete | | the version that Room compares |
 //!
-//! What the user asks for is kept where the purpose allows it, and refused where it does not.
+//! A setting of the user is used if the purpose allows it, or refused if not.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ use sqluice_format::page::PageSize;
 
 use super::{AutoVacuum, Copy, JournalMode};
 
-/// What a copy is for.
+/// The purpose of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -31,7 +31,7 @@ pub enum Purpose {
     Datasette,
     /// An import into Turso.
     Turso,
-    /// An import into Cloudflare D1, by statements of SQL.
+    /// An import into Cloudflare D1, by SQL statements.
     D1,
     /// An app that ships with the database.
     Mobile,
@@ -43,9 +43,9 @@ pub enum Purpose {
 pub struct ChosenSetting {
     /// The setting, such as `page_size`.
     pub name: &'static str,
-    /// Its value.
+    /// The value.
     pub value: String,
-    /// Why it has this value.
+    /// The reason for the value.
     pub why: &'static str,
 }
 
@@ -58,7 +58,7 @@ impl Purpose {
         ("mobile", Purpose::Mobile),
     ];
 
-    /// Its name, as users write it.
+    /// Returns the name of the purpose, as users write it.
     pub fn name(self) -> &'static str {
         Purpose::WORDS[self as usize].0
     }
@@ -70,15 +70,15 @@ const PAGE_BYTES: u32 = 4096;
 /// The text encoding UTF-8 in the header.
 const UTF_8: u32 = 1;
 
-/// A copy with the settings of its purpose, and which these are.
+/// A copy with the settings of its purpose, and a list of these settings.
 pub(super) struct Settled {
     pub(super) copy: Copy,
-    /// The file that is wanted.
+    /// The new file.
     pub(super) wanted: Wanted,
     pub(super) chosen: Vec<ChosenSetting>,
 }
 
-/// Whether a setting can be another one than the purpose wants.
+/// The strictness of a purpose about a setting.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Must {
     Be,
@@ -86,10 +86,10 @@ enum Must {
 }
 
 impl Settled {
-    /// The copy as its purpose wants it; without one, as it is.
+    /// Applies the settings of the purpose to a copy. Without a purpose, the copy stays unchanged.
     ///
     /// # Errors
-    /// When a setting contradicts the purpose.
+    /// If a setting contradicts the purpose.
     pub(super) fn new(copy: &Copy) -> Result<Settled> {
         let mut settled = Settled { copy: copy.clone(), wanted: copy.wanted(), chosen: Vec::new() };
         let Some(purpose) = copy.purpose else { return Ok(settled) };
@@ -122,10 +122,10 @@ impl Settled {
         Ok(settled)
     }
 
-    /// Looks at what only the source shows: refuses what the purpose can't have, and notes the rest.
+    /// Checks the source: refuses a source that the purpose does not allow, and records the settings that follow from the source.
     ///
     /// # Errors
-    /// When the text of the source has another encoding than the purpose allows.
+    /// If the text of the source has another encoding than the purpose allows.
     pub(super) fn look_at(&mut self, source: &Header) -> Result<()> {
         match self.copy.purpose {
             Some(Purpose::Turso) if source.used_text_encoding() != UTF_8 => {
@@ -151,7 +151,7 @@ impl Settled {
         self.chosen.push(ChosenSetting { name, value, why });
     }
 
-    /// Takes the value that the user gave, or else that of the purpose.
+    /// Returns the value of the user, or else the value of the purpose.
     fn settle<T: PartialEq + fmt::Display>(
         &mut self,
         (setting, given): (Setting, Option<T>),
@@ -207,7 +207,7 @@ impl Settled {
         self.choose(Setting::InteriorFirst, &true, why);
     }
 
-    /// Refuses settings of a file where none is written.
+    /// Refuses settings of a database file if the copy is written as statements.
     fn refuse_file_settings(&self) -> Result<()> {
         let Copy { page_size, journal_mode, auto_vacuum, user_version, application_id, .. } = &self.copy;
         let given = [

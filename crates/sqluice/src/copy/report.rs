@@ -1,4 +1,4 @@
-//! What a copy did.
+//! The report of a copy.
 
 use std::path::PathBuf;
 
@@ -23,117 +23,117 @@ use super::{Copy, inspect_file};
 pub struct CopyReport {
     /// The database that was copied.
     pub source: PathBuf,
-    /// Whether it was fetched to a temporary file first.
+    /// `true` if the source was downloaded to a temporary file first.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fetched: bool,
     /// The new file.
     pub target: PathBuf,
-    /// Bytes of the source.
+    /// The number of bytes of the source.
     pub source_bytes: u64,
-    /// Bytes of the copy.
+    /// The number of bytes of the copy.
     pub bytes: u64,
-    /// Pages of the copy.
+    /// The number of pages of the copy.
     pub pages: u32,
-    /// Bytes of a page of the copy.
+    /// The page size of the copy, in bytes.
     pub page_bytes: usize,
-    /// The checksum of all pages, in hexadecimal; empty when SQLite wrote the copy.
+    /// The checksum of all pages, in hexadecimal; empty if SQLite wrote the copy.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub checksum: String,
-    /// How pages got to the disk: `direct` or `buffered`, or by `sqlite`.
+    /// The kind of I/O that wrote the pages: `direct`, `buffered` or `sqlite`.
     pub output: &'static str,
     /// The journal mode of the source.
     pub source_journal_mode: String,
-    /// Rows of all tables.
+    /// The number of rows of all tables.
     pub rows: u64,
-    /// Leaves that were taken as they are, of all tables and indexes.
+    /// The number of leaves of all tables and indexes that were copied unchanged.
     pub relocated_leaves: u64,
-    /// Leaves that were written anew.
+    /// The number of leaves that were rewritten.
     pub rewritten_leaves: u64,
-    /// Worker threads.
+    /// The number of worker threads.
     pub threads: usize,
-    /// Seconds that it took.
+    /// The duration of the copy in seconds.
     pub seconds: f64,
-    /// What the time went into, in order.
+    /// The time of each phase, in order.
     pub phases: Vec<PhaseReport>,
     /// The tables, in the order of the schema.
     pub tables: Vec<CopiedTable>,
     /// The indexes, in the order of the schema.
     pub indexes: Vec<CopiedIndex>,
-    /// Views, triggers and virtual tables that were copied.
+    /// The number of copied views, triggers and virtual tables.
     pub others: usize,
-    /// Objects that were left out, such as `index orders_by_date`.
+    /// The objects that were left out, such as `index orders_by_date`.
     pub left_out: Vec<String>,
-    /// What does not work in the copy because of what was left out.
+    /// The objects that do not work in the copy because of left-out objects.
     pub broken: Vec<String>,
     /// The database that was replaced.
     pub replaced: Option<Replaced>,
-    /// The method by which that database was replaced.
+    /// The method that replaced this database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// The temporary files of killed runs, which were removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<PathBuf>,
-    /// What the copy is for.
+    /// The purpose of the copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purpose: Option<Purpose>,
-    /// The settings that follow from that.
+    /// The settings that follow from the purpose.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chosen: Vec<ChosenSetting>,
-    /// Files that were written besides the target, or in it if it is a folder of statements.
+    /// The files written besides the target, or in the target if it is a folder of statements.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<PathBuf>,
-    /// What was masked, and what was not.
+    /// The masked columns, and remarks about unmasked values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mask: Option<MaskPlan>,
 }
 
-/// A table that was copied.
+/// A copied table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CopiedTable {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its rows.
+    /// The number of rows.
     pub rows: u64,
-    /// The root of its B-tree; `None`: SQLite wrote the copy.
+    /// The root page of the B-tree; `None` if SQLite wrote the copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root_page: Option<u32>,
-    /// Leaf pages.
+    /// The number of leaf pages.
     pub leaf_pages: u64,
-    /// The number of these that were taken as they are.
+    /// The number of leaf pages that were copied unchanged.
     pub relocated_leaves: u64,
-    /// Overflow pages.
+    /// The number of overflow pages.
     pub overflow_pages: u64,
-    /// Whether its rows, which have no rowids, were out of order, and were sorted.
+    /// `true` if the rows of a WITHOUT ROWID table were out of order, and were sorted.
     pub sorted: bool,
 }
 
-/// An index that was copied.
+/// A copied index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CopiedIndex {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The table that it is on.
+    /// The table of the index.
     pub table: String,
-    /// Its entries.
+    /// The number of entries.
     pub entries: u64,
-    /// The root of its B-tree; `None`: SQLite wrote the copy.
+    /// The root page of the B-tree; `None` if SQLite wrote the copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root_page: Option<u32>,
-    /// Leaf pages.
+    /// The number of leaf pages.
     pub leaf_pages: u64,
-    /// The number of these that were taken as they are.
+    /// The number of leaf pages that were copied unchanged.
     pub relocated_leaves: u64,
-    /// Whether it was out of order, and was sorted.
+    /// `true` if the index was out of order, and was sorted.
     pub sorted: bool,
-    /// Why the order of its entries was not verified; `None`: it was.
+    /// The reason why the order of the entries was not verified; `None` if it was verified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unverified: Option<String>,
 }
 
 impl CopiedTable {
-    /// A table whose rows were written as statements.
+    /// Returns the report of a table whose rows were written as statements.
     #[cfg(feature = "export")]
     pub(super) fn of_statements(name: &str, rows: u64) -> CopiedTable {
         CopiedTable {
@@ -149,13 +149,13 @@ impl CopiedTable {
 }
 
 impl CopyReport {
-    /// The report of a copy as statements, before any is written.
+    /// Returns the report of a copy as statements, before any statement is written.
     #[cfg(feature = "export")]
     pub(super) fn of_statements(opened: &Opened) -> CopyReport {
         CopyReport { output: "buffered", ..CopyReport::begun(opened) }
     }
 
-    /// What is known before anything is written.
+    /// Returns the report before anything is written.
     fn begun(opened: &Opened) -> CopyReport {
         let Opened { settled, snapshot, objects, selection, .. } = opened;
         let copy = &settled.copy;
@@ -192,14 +192,14 @@ impl CopyReport {
         }
     }
 
-    /// The report of a copy that began with other phases.
+    /// Adds earlier phases to the report.
     pub(super) fn after(mut self, phases: &[PhaseReport]) -> CopyReport {
         self.seconds += phases.iter().map(|phase| phase.seconds).sum::<f64>();
         self.phases.splice(0..0, phases.iter().cloned());
         self
     }
 
-    /// Writes the files beside the copy that its purpose wants.
+    /// Writes the files beside the copy that belong to its purpose.
     #[cfg(feature = "export")]
     pub(super) fn finish(mut self, copy: &Copy, cancel: &Cancel) -> Result<CopyReport> {
         if copy.purpose == Some(Purpose::Datasette) {
@@ -238,7 +238,7 @@ impl CopyReport {
             let (tree, name) = (copied.tree, object.name.clone());
             report.relocated_leaves += copied.relocated;
             report.rewritten_leaves += tree.leaf_pages - copied.relocated;
-            // Where SQLite has put it is not asked.
+            // The root page is unknown if SQLite wrote the copy.
             let root_page = made.checksum.as_ref().map(|_| tree.root_page);
             let leaf_pages = tree.leaf_pages;
             let (relocated_leaves, sorted) = (copied.relocated, copied.sorted);

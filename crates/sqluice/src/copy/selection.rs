@@ -1,4 +1,4 @@
-//! What is copied of a database, and what breaks because of what is left out.
+//! The objects of a database that are copied, and the objects that left-out objects break.
 
 use std::collections::HashSet;
 
@@ -15,21 +15,21 @@ use sqluice_reader::{Snapshot, StoredObject};
 
 use super::Copy;
 
-/// How SQLite's own tables begin, which are always copied.
+/// The prefix of the names of SQLite's own tables, which are always copied.
 const INTERNAL: &str = "sqlite_";
 
-/// What is copied.
+/// The copied objects of a database.
 pub(super) struct Selection {
-    /// Kind and name of what is not, in small letters.
+    /// The kinds and names of left-out objects, in lower case.
     left_out: HashSet<(String, String)>,
     broken: Vec<String>,
 }
 
 impl Selection {
-    /// What the options ask for.
+    /// Returns the objects that the options select.
     ///
     /// # Errors
-    /// When a table does not exist, or something would break.
+    /// If a table does not exist, or an object would break.
     pub(super) fn new(
         copy: &Copy,
         snapshot: &Snapshot,
@@ -90,17 +90,18 @@ impl Selection {
         }
     }
 
-    /// Whether an object is copied.
+    /// Returns `true` if an object is copied.
     pub(super) fn has(&self, object: &StoredObject) -> bool {
         !self.left_out.contains(&key(object))
     }
 
-    /// What does not work in the copy.
+    /// Returns the objects that do not work in the copy.
     pub(super) fn broken(&self) -> &[String] {
         &self.broken
     }
 
-    /// Which rows of an object are copied; `None`: all. SQLite's own tables have rows about others.
+    /// Returns the filter of an object's copied rows, or `None` if all are copied. SQLite's own tables lose the rows about left-out
+    /// objects.
     pub(super) fn keep<'a>(&'a self, object: &StoredObject, header: &Header) -> Option<Box<Keep<'a>>> {
         let is_statistics = object.name.starts_with("sqlite_stat");
         if self.left_out.is_empty() || !(is_statistics || object.name == "sqlite_sequence") {
@@ -120,7 +121,7 @@ impl Selection {
         }))
     }
 
-    /// Views, triggers and references that work in the source, and not without what is left out.
+    /// Returns the views, triggers and references that work in the source, but not without the left-out objects.
     fn find_broken(&self, schema: &Schema, objects: &[StoredObject]) -> rusqlite::Result<Vec<String>> {
         let all: Vec<&StoredObject> = objects.iter().collect();
         let kept: Vec<&StoredObject> = objects.iter().filter(|object| self.has(object)).collect();
@@ -147,12 +148,12 @@ fn key(object: &StoredObject) -> (String, String) {
     (object.kind.clone(), object.name.to_ascii_lowercase())
 }
 
-/// Whether it is a table or a view.
+/// Returns `true` if an object is a table or a view.
 fn is_relation(object: &StoredObject) -> bool {
     matches!(&*object.kind, "table" | "view")
 }
 
-/// A table's name, and that of the virtual table that it belongs to, if any: it is left out with it.
+/// Returns the name of a table, and of the virtual table that owns it, if any. The table is left out with its owner.
 fn owners<'n>(name: &'n str, shadows: &HashSet<String>, objects: &'n [StoredObject]) -> Vec<&'n str> {
     let lower = name.to_ascii_lowercase();
     let mut owners = vec![name];
@@ -169,25 +170,25 @@ fn owners<'n>(name: &'n str, shadows: &HashSet<String>, objects: &'n [StoredObje
     owners
 }
 
-/// The virtual table that a table belongs to; the table itself if it belongs to none.
+/// Returns the virtual table that owns a table, or the table itself if it has no owner.
 pub(super) fn owner<'n>(name: &'n str, shadows: &HashSet<String>, objects: &'n [StoredObject]) -> &'n str {
     owners(name, shadows, objects).last().copied().unwrap_or(name)
 }
 
-/// The views and triggers of `tested` that SQLite can compile when `present` exists.
+/// Returns the views and triggers of `tested` that SQLite can compile if `present` exists.
 fn working(
     present: &[&StoredObject],
     tested: &[&StoredObject],
     schema: &Schema,
 ) -> rusqlite::Result<HashSet<(String, String)>> {
     let connection = Connection::open_in_memory()?;
-    // A missing parent is found elsewhere.
+    // Missing parents of foreign keys are found elsewhere.
     connection.execute_batch("PRAGMA foreign_keys = OFF")?;
     let make = |kind: &str| {
         let of_kind =
             present.iter().filter(|object| object.kind == kind && !object.name.starts_with(INTERNAL));
         for sql in of_kind.filter_map(|object| object.sql.as_ref()) {
-            // A virtual table whose module is not known here is missing in both.
+            // A virtual table with an unknown module fails in both databases.
             let _ = connection.execute_batch(sql);
         }
     };
@@ -213,7 +214,7 @@ fn working(
     Ok(working)
 }
 
-/// Statements that fire any trigger of a table or view.
+/// Returns statements that compile all triggers of a table or view.
 fn changes(table: &str, schema: &Schema, connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let name = quoted(table);
     let columns: Vec<String> = match schema.table(table) {
@@ -234,7 +235,7 @@ fn changes(table: &str, schema: &Schema, connection: &Connection) -> rusqlite::R
         let set: Vec<String> = columns.iter().map(|column| format!("{column} = {column}")).collect();
         changes.push(format!("UPDATE {name} SET {}", set.join(", ")));
     }
-    // A view without a trigger for a change refuses it, whatever else it has.
+    // A view refuses a kind of change without an INSTEAD OF trigger for it, so only kinds with a trigger are tested.
     if schema.table(table).is_none() {
         changes.retain(|sql| {
             let refused = connection.prepare(&format!("EXPLAIN {sql}")).err();
@@ -244,7 +245,7 @@ fn changes(table: &str, schema: &Schema, connection: &Connection) -> rusqlite::R
     Ok(changes)
 }
 
-/// A text as the database encodes it.
+/// Decodes a text of the database.
 fn text(bytes: &[u8], encoding: u32) -> String {
     let units = |unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();

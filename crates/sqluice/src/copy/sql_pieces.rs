@@ -1,4 +1,4 @@
-//! A copy as statements of SQL, in files of limited size: how Cloudflare D1 takes a database.
+//! Writes a copy as SQL statements, in files of limited size, for the import of Cloudflare D1.
 //!
 //! ```text
 //!  0001.sql    PRAGMA defer_foreign_keys; CREATE TABLE ...; INSERT INTO ...; INSERT INTO ...
@@ -6,11 +6,11 @@
 //!  0003.sql    PRAGMA defer_foreign_keys; INSERT INTO ...; CREATE INDEX ...; CREATE VIEW ...; CREATE TRIGGER ...
 //! ```
 //!
-//! The files are to be run in their order. Tables that others refer to come first; triggers are made last, so that none fires. Rowids
-//! that no column shows are written, too, unless columns of the table have taken all names of the rowid: then no statement can name it,
-//! and rows get new ones. The limits are [those of D1](https://developers.cloudflare.com/d1/platform/limits/).
+//! The files must be run in order. Parent tables come before the tables that refer to them. Triggers are created last, so that none fires.
+//! Rowids are also written for tables without an INTEGER PRIMARY KEY, unless columns have all names of the rowid: then no statement can
+//! name the rowid, and rows get new rowids. The limits are [those of D1](https://developers.cloudflare.com/d1/platform/limits/).
 //!
-//! Invariant: all files are of one committed state, and appear when the last is complete.
+//! Invariant: all files have one committed state of the source, and appear when the last file is complete.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -28,16 +28,16 @@ use sqluice_writers::sql::{SqlEncoder, SqlPiece};
 use super::Opened;
 use super::report::{CopiedTable, CopyReport};
 
-/// Bytes of a statement at most.
+/// The largest number of bytes of a statement.
 pub(super) const STATEMENT_BYTES_MAX: usize = 100_000;
 
-/// Columns of a table at most.
+/// The largest number of columns of a table.
 const COLUMNS_MAX: usize = 100;
 
-/// Bytes of a file at most. An import that fails is undone and repeated as a whole.
+/// The largest number of bytes of a file. A failed import of a file is rolled back and repeated as a whole.
 const FILE_BYTES_MAX: u64 = 100_000_000;
 
-/// What each file begins with: rows of a file may refer to others of it that follow.
+/// The first statement of each file: rows may refer to later rows of the same file.
 const HEAD: &[u8] = b"PRAGMA defer_foreign_keys = TRUE;\n";
 
 /// Writes the files.
@@ -66,7 +66,7 @@ pub(super) fn write(opened: &Opened, context: &Context<'_>) -> Result<CopyReport
     report.threads = copy.write.threads.unwrap_or_else(cores);
     for table in &tables {
         let columns = table.columns.iter().filter(|column| column.generated.is_none());
-        // If a column shows the rowid, that column is written instead.
+        // A column that is the rowid is written instead of the rowid.
         let rowid = table.rowid_name().filter(|_| table.rowid_alias.is_none()).map(str::to_owned);
         let columns: Vec<String> =
             rowid.into_iter().chain(columns.map(|column| column.name.clone())).collect();
@@ -94,7 +94,7 @@ pub(super) fn write(opened: &Opened, context: &Context<'_>) -> Result<CopyReport
     }
     for kind in ["index", "view", "trigger"] {
         for object in kept.iter().filter(|object| object.kind == kind) {
-            // What PRIMARY KEY and UNIQUE make has none.
+            // Automatic indexes have no statement.
             let Some(sql) = &object.sql else { continue };
             files.statement(sql)?;
             report.others += 1;
@@ -105,12 +105,12 @@ pub(super) fn write(opened: &Opened, context: &Context<'_>) -> Result<CopyReport
     Ok(report)
 }
 
-/// Whether it is one of SQLite's own tables.
+/// Returns `true` if an object is one of SQLite's own tables.
 fn is_internal(object: &StoredObject) -> bool {
     object.name.starts_with("sqlite_")
 }
 
-/// Refuses what D1 does not take.
+/// Refuses objects that D1 does not accept.
 fn refuse_unfit(kept: &[&StoredObject], schema: &Schema) -> Result<()> {
     for object in kept {
         if object.kind == "table" && object.tree.is_none() {
@@ -127,7 +127,7 @@ fn refuse_unfit(kept: &[&StoredObject], schema: &Schema) -> Result<()> {
     Ok(())
 }
 
-/// What sets the largest rowids that AUTOINCREMENT tables have given.
+/// Returns the statements that set the largest rowids of AUTOINCREMENT tables.
 fn sequences(opened: &Opened, tables: &[&Table]) -> Result<Vec<String>> {
     let largest = opened.snapshot.sequences()?;
     let mut statements = Vec::new();
@@ -141,7 +141,7 @@ fn sequences(opened: &Opened, tables: &[&Table]) -> Result<Vec<String>> {
     Ok(statements)
 }
 
-/// The folder of the files. Removed if it was new and nothing was finished.
+/// The folder of the files. On drop, a new folder is removed if it is empty.
 struct Folder {
     path: PathBuf,
     overwrite: bool,
@@ -178,13 +178,13 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if self.is_new {
-            // Only if it is empty.
+            // Fails unless the folder is empty.
             let _ = std::fs::remove_dir(&self.path);
         }
     }
 }
 
-/// The files that are written.
+/// The files being written.
 struct Files<'f> {
     folder: &'f Folder,
     done: WholeFiles,
@@ -225,19 +225,19 @@ impl Files<'_> {
         file.write(statement)
     }
 
-    /// Ends the file that is open, if there is one.
+    /// Ends the open file, if any.
     fn close(&mut self) -> Result<()> {
         self.open.take().map_or(Ok(()), |file| self.done.add(file))
     }
 
-    /// Gives all files their names; returns these, and how many bytes they have.
+    /// Gives all files their names. Returns their paths, and their number of bytes.
     fn finish(mut self) -> Result<(Vec<PathBuf>, u64)> {
         self.close()?;
         let bytes = self.done.files().iter().map(WholeFile::bytes).sum();
         let paths: Vec<PathBuf> =
             (1..=self.done.files().len()).map(|number| self.folder.file(number)).collect();
         self.done.finish()?;
-        // Those of a longer series that was replaced.
+        // Surplus files of a longer series that was replaced.
         let replaced = (paths.len() + 1..).map(|number| self.folder.file(number));
         for path in replaced.take_while(|path| self.folder.overwrite && path.is_file()) {
             std::fs::remove_file(&path).map_err(|error| {

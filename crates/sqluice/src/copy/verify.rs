@@ -1,4 +1,4 @@
-//! Verifies the sources of copies and merges, and hints at what can be done about a source that is damaged.
+//! Verifies the sources of copies and merges, and adds remedies to errors about damaged sources.
 
 use sqluice_core::error::{DamagedTree, Error, Message, Result, Setting, message};
 use sqluice_core::schema::Schema;
@@ -12,7 +12,7 @@ use crate::check::spec;
 /// Returns the verification of a source. With `no_verify`, index entries are not compared with rows, nor values with their columns.
 ///
 /// # Errors
-/// When SQLite can't compute the defaults of columns.
+/// If SQLite can't compute the defaults of columns.
 pub(crate) fn verification<'a>(
     snapshot: &'a Snapshot,
     schema: &Schema,
@@ -26,7 +26,7 @@ pub(crate) fn verification<'a>(
     Ok(Verification::new(snapshot, tables))
 }
 
-/// Adds to the error for a damaged table or index what saves the rest. `without` says what leaves it out; `None`: nothing does.
+/// Adds a remedy to the error for a damaged table or index. `without` returns the setting that leaves the object out, if any.
 pub(crate) fn with_remedy(mut error: Error, without: impl FnOnce(&DamagedTree) -> Option<Message>) -> Error {
     let Some(tree) = error.take_damaged() else { return error };
     let mut hint = Message::default();
@@ -45,7 +45,7 @@ pub(crate) fn with_remedy(mut error: Error, without: impl FnOnce(&DamagedTree) -
     error.hint(hint)
 }
 
-/// Adds what leaves a table out to the error for a table that needs a collation, function or tokenizer of an application.
+/// Adds the setting that leaves a table out to the error for a table that needs a collation, function or tokenizer of an application.
 pub(crate) fn of_application(error: Error, table: &str) -> Error {
     let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
     match without_table(table) {
@@ -56,7 +56,7 @@ pub(crate) fn of_application(error: Error, table: &str) -> Error {
     }
 }
 
-/// Returns a message with the setting that leaves a table out; `None`: SQLite owns the table.
+/// Returns a message with the setting that leaves a table out, or `None` for SQLite's own tables.
 pub(crate) fn without_table(table: &str) -> Option<Message> {
     let is_internal = table.to_ascii_lowercase().starts_with("sqlite_");
     let leaves_out = || message![Setting::ExcludeTable.to(table), " leaves the table out"];

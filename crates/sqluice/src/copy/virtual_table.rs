@@ -4,9 +4,9 @@ use sqluice_core::schema::token::{self, Token, TokenKind};
 
 /// A CREATE VIRTUAL TABLE statement.
 pub(crate) struct VirtualTableSql {
-    /// The module that it is made with.
+    /// The module of the table.
     pub(crate) module: String,
-    /// The arguments that are an option, such as `content = 'notes'`: its name and its value.
+    /// The names and values of arguments that are options, such as `content = 'notes'`.
     options: Vec<(String, String)>,
 }
 
@@ -26,7 +26,7 @@ impl VirtualTableSql {
         VirtualTableSql { module, options: options.collect() }
     }
 
-    /// The value of an option.
+    /// Returns the value of an option.
     pub(crate) fn option(&self, name: &str) -> Option<String> {
         let mut options = self.options.iter();
         options.find(|(option, _)| option.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone())

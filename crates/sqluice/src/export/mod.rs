@@ -1,17 +1,17 @@
-//! `export`: tables, views and queries as files of CSV, TSV, JSON, Parquet and Arrow.
+//! `export`: writes tables, views and queries to CSV, TSV, JSON, Parquet and Arrow files.
 //!
 //! ```text
 //!  one committed state ──> rows of a table ──> parts on all cores: read, encode, compress ──> in order ──> .NAME.sqluice-tmp
 //!                                                                                                          fsync, rename
 //! ```
 //!
-//! Invariant: all files are of one committed state of the database, and appear complete or not at all. Of a damaged database those appear
-//! whose tables can be read.
+//! Invariant: all files have one committed state of the database, and appear complete or not at all. For a damaged database, the files of
+//! readable tables appear.
 //!
-//! Invariant: the bytes depend on the database and the options, not on threads.
+//! Invariant: the bytes of the files depend on the database and the options, not on threads.
 //!
-//! Modules, from the bottom up: `options`: what is asked for; `plan`: what that means for this database; `out`, `report`: where
-//! bytes go, and what went there; `typed`: the types of columns; `run`.
+//! Modules, from the bottom up: `options`: the options; `plan`: the files for a database; `out`: the destination of bytes; `report`: the
+//! result; `typed`: the types of columns; `run`: the run.
 
 mod options;
 mod out;

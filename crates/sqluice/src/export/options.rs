@@ -1,4 +1,4 @@
-//! What is asked for.
+//! The options of an export.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use sqluice_writers::compression::Compression;
 use sqluice_writers::formats::OutputFormat;
 use sqluice_writers::unfit::Mixed;
 
-/// Where the rows go.
+/// The destination of the rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Target {
@@ -20,7 +20,7 @@ pub enum Target {
     Stdout,
 }
 
-/// Tables, or the rows of a query, as files.
+/// An export of tables, or of the rows of a query, to files.
 ///
 /// ```no_run
 /// use sqluice::export::Export;
@@ -35,29 +35,29 @@ pub enum Target {
 pub struct Export {
     /// The database.
     pub source: PathBuf,
-    /// Where its rows go.
+    /// The destination of the rows.
     pub target: Target,
-    /// Tables and views; none: the only table, or all of them into a folder.
+    /// The tables and views; if empty, the only table, or all tables into a folder.
     pub tables: Vec<String>,
     /// A query instead of tables.
     pub query: Option<String>,
-    /// The columns, in their order; `None`: all.
+    /// The columns, in order; `None` for all.
     pub columns: Option<Vec<String>>,
-    /// A condition in SQL.
+    /// A condition in SQL for the rows.
     pub filter: Option<String>,
-    /// The number of rows of each table at most.
+    /// The largest number of rows of each table.
     pub limit: Option<u64>,
-    /// The format; `None`: by the name of the file.
+    /// The format; `None` for the format of the file's extension.
     pub format: Option<&'static OutputFormat>,
-    /// Existing files are replaced.
+    /// `true` if existing files are replaced.
     pub overwrite: bool,
-    /// What happens to values of another kind than their column has.
+    /// The treatment of values whose kind differs from the kind of their column.
     pub mixed: Mixed,
-    /// Text of columns declared DATE, DATETIME or TIMESTAMP becomes dates and timestamps, in formats that have these.
+    /// `true` if text in columns declared DATE, DATETIME or TIMESTAMP becomes dates and timestamps, in formats that have these types.
     pub dates: bool,
-    /// Threads; `None`: one a core.
+    /// The number of threads; `None` for one per core.
     pub threads: Option<usize>,
-    /// How the database is read.
+    /// The options for reading the database.
     pub read: ReadOptions,
 }
 
@@ -79,7 +79,7 @@ impl TakesSettings for Export {
     }
 }
 
-/// Reads what happens to values of another kind than their column has.
+/// Parses the setting for values whose kind differs from the kind of their column.
 pub(crate) fn given_mixed(value: &Value) -> Result<Mixed> {
     let words = [("error", Mixed::Error), ("text", Mixed::Text), ("null", Mixed::Null)];
     value.word(Setting::Mixed, &words)
@@ -88,35 +88,35 @@ pub(crate) fn given_mixed(value: &Value) -> Result<Mixed> {
 setters! { Export:
     /// Sets the tables and views.
     tables(tables: impl IntoIterator<Item = impl Into<String>>) = tables.into_iter().map(Into::into).collect();
-    /// Sets a query, whose rows are exported instead of a table's.
+    /// Sets a query whose rows are exported, instead of tables.
     query(query: impl Into<Option<String>>) = query.into();
     /// Sets the columns.
     columns(columns: impl Into<Option<Vec<String>>>) = columns.into();
-    /// Sets a condition in SQL.
+    /// Sets a condition in SQL for the rows.
     filter(filter: impl Into<Option<String>>) = filter.into();
-    /// Sets the number of rows of each table at most.
+    /// Sets the largest number of rows of each table.
     limit(limit: impl Into<Option<u64>>) = limit.into();
-    /// Sets the format; `None`: by the name of the file.
+    /// Sets the format; `None` for the format of the file's extension.
     format(format: impl Into<Option<&'static OutputFormat>>) = format.into();
     /// Replaces existing files.
     overwrite(overwrite: bool) = overwrite;
-    /// Sets what happens to values of another kind than their column has.
+    /// Sets the treatment of values whose kind differs from the kind of their column.
     mixed(mixed: Mixed) = mixed;
-    /// Makes dates and timestamps of text in columns that are declared so.
+    /// Converts text in columns declared DATE, DATETIME or TIMESTAMP to dates and timestamps.
     dates(dates: bool) = dates;
-    /// Sets the number of threads; `None`: one for each core.
+    /// Sets the number of threads; `None` for one per core.
     threads(threads: impl Into<Option<usize>>) = threads.into();
-    /// Sets how the database is read.
+    /// Sets the options for reading the database.
     read(read: ReadOptions) = read;
 }
 
 impl Export {
-    /// What exports from the database `source` to a file or folder.
+    /// Creates an export from the database `source` to a file or folder.
     pub fn new(source: impl Into<PathBuf>, target: impl Into<PathBuf>) -> Export {
         Export::of(source.into(), Target::Path(target.into()))
     }
 
-    /// What exports from the database `source` to standard output.
+    /// Creates an export from the database `source` to standard output.
     pub fn to_stdout(source: impl Into<PathBuf>) -> Export {
         Export::of(source.into(), Target::Stdout)
     }
@@ -139,7 +139,7 @@ impl Export {
         }
     }
 
-    /// Refuses what contradicts itself.
+    /// Refuses contradictory options.
     pub(super) fn check(&self) -> Result<()> {
         let both = |one: Setting, other: Setting| {
             let message = message![one, " and ", other, " do not go together"];
@@ -160,7 +160,7 @@ impl Export {
         }
     }
 
-    /// The format and the compression of a file of that name.
+    /// Returns the format and the compression of a file with this name.
     pub(super) fn format_of(&self, path: Option<&Path>) -> Result<(&'static OutputFormat, Compression)> {
         let extension = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
         let last = path.and_then(extension);

@@ -1,4 +1,4 @@
-//! Where the bytes of a file go.
+//! The destination of a file's bytes.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -11,7 +11,7 @@ pub(super) enum Out {
     File(WholeFile),
     Stdout {
         bytes: u64,
-        /// Its reader has seen enough.
+        /// `true` if the reader has closed the pipe.
         closed: bool,
     },
 }
@@ -45,7 +45,7 @@ impl Out {
         }
     }
 
-    /// Whether no one takes more bytes.
+    /// Returns `true` if the reader takes no more bytes.
     pub(super) fn is_closed(&self) -> bool {
         matches!(self, Out::Stdout { closed: true, .. })
     }
@@ -57,7 +57,7 @@ impl Out {
         }
     }
 
-    /// Ends it: a file is put to those that get their names together.
+    /// Ends the output. A file is added to `files`, which get their names together.
     pub(super) fn end(self, files: &mut WholeFiles) -> Result<()> {
         match self {
             Out::File(file) => files.add(file),
@@ -66,7 +66,7 @@ impl Out {
     }
 }
 
-/// For what writes by [`Write`]: keeps the error, whose place and hint it would lose.
+/// An adapter to [`Write`] that keeps the original error with its place and hint.
 #[cfg(feature = "parquet")]
 pub(super) struct OutWriter<'o> {
     pub(super) out: &'o mut Out,
@@ -95,7 +95,7 @@ impl Write for OutWriter<'_> {
 
 #[cfg(feature = "parquet")]
 impl OutWriter<'_> {
-    /// The error that was kept, if writing has failed. A reader that has seen enough is not a failure.
+    /// Returns the original error, if writing has failed. A closed pipe is not a failure.
     pub(super) fn explained(self, written: Result<()>) -> Result<()> {
         match written {
             Err(_) if self.out.is_closed() => Ok(()),

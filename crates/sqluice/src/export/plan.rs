@@ -1,4 +1,4 @@
-//! What will be done: which rows go to which file, how they are read, and what their columns are.
+//! The plan of an export: the rows and columns of each file, and the method of reading them.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -24,62 +24,62 @@ use sqluice_writers::formats::OutputFormat;
 use super::options::{Export, Target};
 use crate::remote;
 
-/// What will be done.
+/// The plan of an export.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ExportPlan {
     /// The database.
     pub source: PathBuf,
-    /// Whether it is fetched to a temporary file first.
+    /// `true` if the database was downloaded to a temporary file first.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fetched: bool,
-    /// Its journal mode.
+    /// The journal mode of the database.
     pub journal_mode: String,
-    /// Whether other processes can commit to the database while it is read.
+    /// `true` if other processes can commit to the database while it is read.
     pub lets_others_commit: bool,
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
     /// The files.
     pub files: Vec<PlannedFile>,
 }
 
-/// What will be in a file.
+/// The content of a planned file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PlannedFile {
-    /// The table or view; `None`: a query.
+    /// The table or view; `None` for a query.
     pub table: Option<String>,
-    /// The file; `None`: standard output.
+    /// The file; `None` for standard output.
     #[serde(serialize_with = "path_as_text")]
     pub path: Option<PathBuf>,
-    /// Its format.
+    /// The format.
     pub format: &'static OutputFormat,
-    /// `pages` or `sqlite`.
+    /// The reader of the rows: `pages` or `sqlite`.
     pub read_by: &'static str,
     /// The names of the columns.
     pub columns: Vec<String>,
 }
 
-/// What is exported to a file.
+/// The rows to export to a file.
 pub(super) struct Wanted {
     pub(super) rows: Rows,
-    /// `None`: standard output.
+    /// The path of the file; `None` for standard output.
     pub(super) path: Option<PathBuf>,
     pub(super) format: &'static OutputFormat,
     pub(super) compression: Compression,
 }
 
-/// A database that is open, and what is read of it.
+/// An open database, and the rows to export.
 pub(super) struct Opened {
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) wanted: Vec<Wanted>,
     pub(super) threads: usize,
-    /// A folder that does not exist yet.
+    /// The folder to create, if it does not exist.
     pub(super) new_folder: Option<PathBuf>,
 }
 
 impl Export {
-    /// Opens the database and finds out what is asked for.
+    /// Opens the database, and finds the rows that the options select.
     pub(super) fn open(&self, context: &Context<'_>) -> Result<Opened> {
         self.check()?;
         let folder = std::env::temp_dir();
@@ -101,7 +101,7 @@ impl Export {
                 .filter(self.filter.clone())
                 .limit(self.limit);
             let tables = self.tables_of(&schema, folder.is_some())?;
-            // A name that a file can have is kept, whatever the names before it become.
+            // A table name that is a valid file name is kept, even if an earlier table's name is changed to the same file name.
             let kept = tables.iter().filter(|table| as_file_name(table) == **table);
             let mut taken: HashSet<String> = kept.map(|table| table.to_ascii_lowercase()).collect();
             for table in tables {
@@ -128,12 +128,12 @@ impl Export {
         Ok(Opened { snapshot, wanted, threads, new_folder })
     }
 
-    /// The folder that files go to; `None`: a single file.
+    /// Returns the folder for the files, or `None` for a single file.
     fn folder(&self, schema: &Schema) -> Option<&Path> {
         let Target::Path(path) = &self.target else { return None };
         let several = match (&self.query, self.tables.len()) {
             (Some(_), _) => false,
-            // All of them, unless a single file is named.
+            // Without table names, a folder gets all tables, unless the path names a single file.
             (None, 0) => schema.tables.len() != 1 && !is_file_name(path),
             (None, tables) => tables > 1,
         };
@@ -168,8 +168,7 @@ impl Export {
         }
     }
 
-    /// Returns the path and the format in which `rows` are exported. A file in `folder` gets a name that is
-    /// none of `taken`.
+    /// Returns the path and the format for `rows`. A file in `folder` gets a name that is not in `taken`.
     fn wanted(&self, rows: Rows, folder: Option<&Path>, taken: &HashSet<String>) -> Result<Wanted> {
         let path = match (&self.target, folder) {
             (Target::Stdout, _) => None,
@@ -210,13 +209,13 @@ impl Export {
     }
 }
 
-/// The name of a table, with `_` for what the name of a file does not have.
+/// Returns the name of a table, with `_` in place of characters that a file name can't have.
 fn as_file_name(table: &str) -> String {
     let mut name: String = table.chars().map(|c| if "/\\\0".contains(c) { '_' } else { c }).collect();
     if name.is_empty() || name.starts_with('.') {
         name.insert(0, '_');
     }
-    // Names that an operating system has for something else.
+    // Names that are reserved by an operating system.
     if refused_component(name.as_bytes()).is_some() {
         name = name.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { '_' }).collect();
     }
@@ -226,8 +225,7 @@ fn as_file_name(table: &str) -> String {
     name
 }
 
-/// Returns the name of the file for a table. Without the extension it is none of `taken`, which are in small letters, unless it is the
-/// table's own name.
+/// Returns the file name for a table. Without its extension, the name is not in `taken` (in lower case), unless it is the table's own name.
 fn file_name(table: &str, extension: &str, taken: &HashSet<String>) -> String {
     let plain = as_file_name(table);
     let is_taken = |name: &str| taken.contains(&name.to_ascii_lowercase());
@@ -240,12 +238,12 @@ fn file_name(table: &str, extension: &str, taken: &HashSet<String>) -> String {
     format!("{name}.{extension}")
 }
 
-/// Whether a name ends as those of files do.
+/// Returns `true` if a path has the extension of an export file.
 fn is_file_name(path: &Path) -> bool {
     Export::new("", path).format_of(Some(path)).is_ok()
 }
 
-/// Refuses to write over the database that is read.
+/// Refuses to overwrite the database that is read.
 fn refuse_source(path: &Path, snapshot: &Snapshot) -> Result<()> {
     match sqluice_platform::paths::canonical(path) {
         Ok(target) if target == snapshot.path() => {
@@ -256,7 +254,7 @@ fn refuse_source(path: &Path, snapshot: &Snapshot) -> Result<()> {
     }
 }
 
-/// As `--dry-run` prints it.
+/// Formats the plan as `--dry-run` prints it.
 impl fmt::Display for ExportPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let others = match self.lets_others_commit {

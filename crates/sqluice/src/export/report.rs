@@ -1,4 +1,4 @@
-//! What was done.
+//! The report of an export.
 
 use sqluice_writers::formats::OutputFormat;
 use std::path::PathBuf;
@@ -6,22 +6,22 @@ use std::path::PathBuf;
 use serde::Serialize;
 use sqluice_engine::plan::path_as_text;
 
-/// What an export did.
+/// The report of an export.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ExportReport {
     /// The database.
     pub source: PathBuf,
-    /// Whether it was fetched to a temporary file first.
+    /// `true` if the database was downloaded to a temporary file first.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fetched: bool,
-    /// Its journal mode.
+    /// The journal mode of the database.
     pub journal_mode: String,
-    /// Whether other processes could commit to the database meanwhile.
+    /// `true` if other processes could commit to the database meanwhile.
     pub lets_others_commit: bool,
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
-    /// Seconds that it took.
+    /// The duration of the export in seconds.
     pub seconds: f64,
     /// The files, in the order of their tables.
     pub files: Vec<ExportedFile>,
@@ -30,34 +30,34 @@ pub struct ExportReport {
     pub removed: Vec<PathBuf>,
 }
 
-/// What was written to a file.
+/// The content of a written file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ExportedFile {
-    /// The table or view; `None`: a query.
+    /// The table or view; `None` for a query.
     pub table: Option<String>,
-    /// The file; `None`: standard output.
+    /// The file; `None` for standard output.
     #[serde(serialize_with = "path_as_text")]
     pub path: Option<PathBuf>,
-    /// Its format.
+    /// The format.
     pub format: &'static OutputFormat,
     /// The number of rows.
     pub rows: u64,
     /// The number of bytes.
     pub bytes: u64,
-    /// Values that became NULL, by column, for those that had any.
+    /// The number of values that became NULL, for each column with such values.
     pub nulled: Vec<(String, u64)>,
-    /// What loading the file would change.
+    /// Notes about changes that loading the file would cause.
     pub notes: Vec<String>,
 }
 
 impl ExportReport {
-    /// Rows of all files.
+    /// Returns the number of rows of all files.
     pub fn rows(&self) -> u64 {
         self.files.iter().map(|file| file.rows).sum()
     }
 
-    /// Bytes of all files.
+    /// Returns the number of bytes of all files.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }

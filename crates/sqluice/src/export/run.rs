@@ -1,4 +1,4 @@
-//! The run: all files are written, and then get their names.
+//! Runs an export: all files are written, and then renamed to their final names.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -40,7 +40,7 @@ impl PreparedExport {
         &self.plan
     }
 
-    /// Exports the database as it is by now, watched and stopped by `context`.
+    /// Exports the present state of the database. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
     /// As [`Export::run_with`].
@@ -50,7 +50,7 @@ impl PreparedExport {
 }
 
 impl Export {
-    /// Looks at the database and plans the export. Nothing is written.
+    /// Examines the database and plans the export. Writes nothing.
     ///
     /// # Errors
     /// As [`Export::run_with`], except for errors that only the run finds.
@@ -60,7 +60,7 @@ impl Export {
         Ok(PreparedExport { export: self.clone(), plan })
     }
 
-    /// Exports, silently.
+    /// Exports without progress reports.
     ///
     /// # Errors
     /// As [`Export::run_with`].
@@ -68,11 +68,11 @@ impl Export {
         self.run_with(&Context::default())
     }
 
-    /// Exports, watched and stopped by `context`.
+    /// Exports. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// When the database can't be read, a value has no place in the format, or a file can't be written: no file appears, then. When some of
-    /// several tables are damaged: the files of the others appear.
+    /// If the database can't be read, the format can't store a value, or a file can't be written. No file appears then. If some of several
+    /// tables are damaged, the files of the other tables appear.
     pub fn run_with(&self, context: &Context<'_>) -> Result<ExportReport> {
         let started = Instant::now();
         let context = &context.child();
@@ -100,7 +100,7 @@ impl Export {
                 }
                 Err(error) => {
                     drop(whole);
-                    // Only if it is empty.
+                    // Fails unless the folder is empty.
                     folder.map(std::fs::remove_dir);
                     return Err(error);
                 }
@@ -127,7 +127,7 @@ impl Export {
     }
 }
 
-/// The error for tables that are damaged, beside others whose files are complete; `None`: all could be read.
+/// Returns the error for damaged tables beside `complete` files of other tables, or `None` if all tables were read.
 fn unexported(mut unreadable: Vec<Error>, complete: usize) -> Option<Error> {
     if unreadable.len() < 2 && complete == 0 {
         return unreadable.pop();
@@ -138,7 +138,7 @@ fn unexported(mut unreadable: Vec<Error>, complete: usize) -> Option<Error> {
     (damaged > 0).then(|| Error::several(what, unreadable).hint(DAMAGED_HINT))
 }
 
-/// How a file is written.
+/// The state of writing a file.
 struct FileRun<'r> {
     export: &'r Export,
     threads: usize,
@@ -177,7 +177,7 @@ impl FileRun<'_> {
         self.context.progress.phase(&format!("export {}", wanted.rows.name()), source.total());
     }
 
-    /// Notes what is done; whether more is wanted.
+    /// Reports progress. Returns `true` if more rows are wanted.
     fn goes_on(&self, out: &Out, rows: u64, bytes: u64) -> Result<bool> {
         self.context.progress.advance(Amount { rows, bytes });
         self.context.cancel.check()?;

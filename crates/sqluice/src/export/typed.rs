@@ -1,7 +1,7 @@
-//! The types of columns, for formats that have types: found before the first row is written.
+//! Finds the types of columns before the first row is written, for formats that have types.
 //!
-//! Tables that are read by pages are read once more for the columns whose declaration leaves the type open. What SQLite reads is
-//! judged by its first part.
+//! Tables that are read by pages are read once more for the columns whose declaration leaves the type open. For rows that SQLite reads, the
+//! first part decides.
 
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ use sqluice_writers::in_order::{Encode, InOrder};
 use sqluice_writers::types::{ColumnType, Declared, SeeAll, Seen};
 use sqluice_writers::unfit::{Mixed, Nulled};
 
-/// Bytes of a table that become a row group.
+/// The bytes of a table for a row group.
 pub(super) const GROUP_BYTES: usize = 16 << 20;
 
-/// Bytes of a table that become a record batch.
+/// The bytes of a table for a record batch.
 pub(crate) const BATCH_BYTES: usize = 2 << 20;
 
-/// How values fit the types.
+/// The options for fitting values to types.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ValueOptions {
     pub(crate) mixed: Mixed,
     pub(crate) dates: bool,
 }
 
-/// Rows, and what makes record batches of them.
+/// Rows, and the builder of their record batches.
 pub(crate) struct Typed {
     pub(crate) encoder: ArrowEncoder,
     pub(crate) source: Box<dyn Source>,
@@ -35,7 +35,7 @@ pub(crate) struct Typed {
 }
 
 impl Typed {
-    /// Opens rows whose types are known.
+    /// Opens rows with known types.
     pub(crate) fn of_types(
         rows: &Rows,
         names: &[String],
@@ -97,7 +97,7 @@ impl Typed {
     }
 }
 
-/// A source whose first part was looked at.
+/// A source whose first part was already examined.
 struct Resumed {
     first: Option<Box<dyn Part>>,
     rest: Box<dyn Source>,

@@ -1,24 +1,23 @@
 //! `load`: files into a database, a new one or an existing one.
 //!
 //! ```text
-//!  request   what is asked for, and what is wrong with it before a file is opened
+//!  request   the options, and checks of them before a file is opened
 //!  files     a sample of each file: its format, header, columns, and evidence for their types
-//!  tables    which files fill which table, and the columns that each table needs
-//!  order     whether the rows come in the order of their rowids
+//!  tables    the files that fill each table, and the columns that each table needs
+//!  order     sorted or unsorted writes, by the order of the rowids in the samples
 //!  plan      schema, write paths, and an estimate of the database's size
 //!  run       parts of all files become pages, until an attempt refutes no assumption of its plan
 //! ```
 //!
-//! Types are guessed from the first [`SAMPLE_BYTES`] of each file, which for most files is all. A wrong guess costs time, never
-//! a value: what the database holds is decided by all values (`infer`).
+//! Types are guessed from the first [`SAMPLE_BYTES`] of each file: most files are not longer. A wrong guess costs time, but never changes
+//! the database: its types follow from all values (`infer`).
 //!
-//! The modules are these stages, from the bottom up: each uses those above it in this drawing.
+//! The modules are these stages. Each module uses only modules above it in this drawing.
 //!
-//! Invariant: types follow from the well-formed records that are read, those among them that the table refuses included: they
-//! may be loaded again, mended. So the database depends on the input alone, not on where a sample ends.
+//! Invariant: types follow from all well-formed records that are read, including records that the table refuses: a user may repair and load
+//! them again. So the database depends on the input alone, not on the end of a sample.
 //!
-//! Invariant: the first fault of the input is the one that is reported. So reading for types passes over what is bad: the load
-//! finds it.
+//! Invariant: the first fault of the input is reported. So reading for types skips bad rows: the load finds the first of them.
 
 pub(crate) mod files;
 mod order;
@@ -46,20 +45,20 @@ use crate::remote;
 /// A load that knows its input.
 pub struct PreparedLoad {
     load: Request,
-    /// A flag that is set by a failed attempt, or with the flag of the call that is running. It ends the wait for a pipe: open files hold it.
+    /// The cancel flag that open files hold. A failed attempt or the flag of the running call sets it, which ends the wait for a pipe.
     stop: Cancel,
     tables: Vec<LoadTable>,
     schema: Schema,
     plan: Plan,
-    /// The files that are left out.
+    /// The bad files that are left out.
     skipped: Vec<SkippedFile>,
     /// The error that ended the reading of the files for their types, if any.
     unread: Option<Error>,
-    /// The time that was spent so far.
+    /// The time spent so far.
     spent: Spent,
 }
 
-/// The time that was spent before the last attempt: in all, and by phase.
+/// The time spent before the last attempt: in total, and by phase.
 #[derive(Default)]
 struct Spent {
     seconds: f64,
@@ -67,7 +66,7 @@ struct Spent {
 }
 
 impl Spent {
-    /// Notes a phase that ends now.
+    /// Records a phase that ends now.
     fn phase(&mut self, name: &str, since: Instant) {
         let seconds = since.elapsed().as_secs_f64();
         self.phases.push(PhaseReport::new(name, seconds));
@@ -76,7 +75,7 @@ impl Spent {
 }
 
 impl Load {
-    /// Loads the files, silently.
+    /// Loads the files without progress reports.
     ///
     /// # Errors
     /// As [`Load::prepare`] and [`PreparedLoad::run`].
@@ -84,7 +83,7 @@ impl Load {
         self.run_with(&Context::default())
     }
 
-    /// Loads the files, watched and stopped by `context`.
+    /// Loads the files. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
     /// As [`Load::prepare`] and [`PreparedLoad::run`].
@@ -100,7 +99,7 @@ impl Load {
     /// schema.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedLoad> {
         let started = Instant::now();
-        // Before a pipe loses anything.
+        // The request is checked before anything is read from a pipe, as a pipe can't be read again.
         request::check(self)?;
         let mut load = self.clone();
         remote::connect(Some(&load.target), &mut load.write, &context.cancel)?;
@@ -144,14 +143,14 @@ impl PreparedLoad {
         &self.plan
     }
 
-    /// Returns the context of the call that is running, with the flag that open files hold. From now on, that flag follows the flag of this
-    /// call, instead of the flag that the call before had.
+    /// Returns the context of the running call, with the cancel flag that open files hold. From now on, this flag follows the flag of the
+    /// running call instead of the flag of the call before.
     fn begin<'c>(&self, context: &Context<'c>) -> Context<'c> {
         self.stop.follow(&context.cancel);
         context.clone().cancel(&self.stop)
     }
 
-    /// Plans again, for what is known now. The size of the database is not measured again.
+    /// Plans again with all facts known by now. The size of the database is not measured again.
     fn plan_again(&mut self) -> Result<()> {
         let estimated_bytes = self.plan.estimated_bytes;
         (self.schema, self.plan) = plan::plan(&self.load, &mut self.tables)?;
@@ -159,7 +158,7 @@ impl PreparedLoad {
         Ok(())
     }
 
-    /// Measures the size that the database will have.
+    /// Estimates the size of the database.
     fn estimate(&mut self) {
         let PreparedLoad { load, tables, schema, plan, stop, .. } = self;
         plan.estimated_bytes = plan::estimate::bytes(load, tables, schema, plan, stop);

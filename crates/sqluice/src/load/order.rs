@@ -7,7 +7,7 @@
 //!                                anything else                       sorted; where there is NULL: one after another
 //! ```
 //!
-//! NULL stands for the next number. Among numbers, what is next depends on all rows before.
+//! NULL stands for the next rowid. Among given rowids, the next rowid depends on all rows before.
 
 use sqluice_core::error::Result;
 use sqluice_core::schema::Schema;
@@ -64,7 +64,7 @@ pub(crate) fn plan(load: &Request, table: &mut LoadTable, schema: &Schema, plan:
 fn of_samples(table: &mut LoadTable, load: &Request, schema: &Schema) -> Order {
     let declared = &schema.tables[table.index_in(schema)];
     let Some(alias) = declared.rowid_alias else { return Order::Ascending };
-    // What is wrong with a file is reported when it is opened.
+    // The error of a file is reported when the file is opened.
     let Ok(maps) = table.maps(declared, load) else { return Order::AssumedAscending };
     let given = |map: &Vec<ColumnFrom>| matches!(map[alias], ColumnFrom::Field(_));
     match maps.iter().filter(|map| given(map)).count() {

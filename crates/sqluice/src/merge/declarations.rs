@@ -1,4 +1,5 @@
-//! Tables that sources declare differently: whether columns alone were added, and the declaration that has the columns of all.
+//! Tables that sources declare differently. If the declarations differ only by added columns, a joined declaration has the columns of all
+//! sources.
 //!
 //! ```text
 //!  a.db   CREATE TABLE t (id INTEGER PRIMARY KEY, zip TEXT NOT NULL)
@@ -23,14 +24,14 @@ use super::sources::{Shared, Source};
 pub(super) struct Joined {
     /// The CREATE TABLE statement.
     pub(super) sql: String,
-    /// Differences that change no value.
+    /// Notes about differences that change no value.
     pub(super) notes: Vec<String>,
 }
 
-/// A column as it is declared, and as SQLite's catalogue has it.
+/// A column as declared in the statement, and as in SQLite's catalogue.
 type BothColumns<'s> = (DeclaredColumn<'s>, &'s Column);
 
-/// One source's declaration of a table.
+/// The declaration of a table in one source.
 struct Declared<'s> {
     /// The name of the source.
     name: String,
@@ -60,14 +61,14 @@ impl<'s> Declared<'s> {
         self.columns.iter().find(|(declared, _)| declared.name.eq_ignore_ascii_case(name))
     }
 
-    /// The names of columns that a constraint is about, in small letters.
+    /// Returns the names of a constraint's columns, in lower case.
     fn columns_of(&self, constraint: &Constraint<'_>) -> HashSet<String> {
         let own = constraint.column.iter().cloned();
         let names = constraint.columns.iter().filter(|name| self.column(name).is_some()).cloned();
         names.chain(own).collect()
     }
 
-    /// The constraints that are about columns that `other` has, too, and none else.
+    /// Returns the constraints whose columns `other` has, too.
     fn shared_constraints(&self, other: &Declared<'_>) -> Vec<&Constraint<'s>> {
         let is_shared = |constraint: &&Constraint<'_>| {
             let columns = self.columns_of(constraint);
@@ -77,14 +78,14 @@ impl<'s> Declared<'s> {
     }
 }
 
-/// The declaration with the columns of all members of a table; `None`: all declare it alike.
+/// Returns the declaration with the columns of all sources of a table, or `None` if all declarations are the same.
 ///
 /// # Errors
-/// When sources would store or accept other values in what they share. `with_rows` are the sources that have rows.
+/// If sources would store or accept different values in shared columns. `with_rows` are the sources with rows.
 pub(super) fn joined(sources: &[Source], object: &Shared, with_rows: &[usize]) -> Result<Option<Joined>> {
     let sql_of = |(source, at): (usize, usize)| sources[source].objects[at].sql.as_deref().unwrap_or("");
     let first = object.members[0];
-    // Of those that declare it alike, one.
+    // Sources with the same declaration are compared only once.
     let mut seen = HashSet::new();
     let others: Vec<usize> = (object.members.iter())
         .filter(|&&member| seen.insert(sql_of(member)) && !same(sql_of(first), sql_of(member)))
@@ -97,8 +98,7 @@ pub(super) fn joined(sources: &[Source], object: &Shared, with_rows: &[usize]) -
     let first = declared(first.0)?;
     let others = others.into_iter().map(declared).collect::<Result<Vec<_>>>()?;
     let (mut refused, mut notes) = (Vec::new(), Vec::new());
-    // The columns and constraints that are added to the first declaration, each column with the source that
-    // has it first.
+    // The columns and constraints to add to the first declaration, each column with the first source that has it.
     let mut columns: Vec<(&Declared<'_>, &BothColumns<'_>)> = Vec::new();
     let mut constraints: Vec<&Constraint<'_>> = Vec::new();
     for (place, other) in others.iter().enumerate() {
@@ -113,15 +113,14 @@ pub(super) fn joined(sources: &[Source], object: &Shared, with_rows: &[usize]) -
         }
         let shared = other.shared_constraints(&first);
         for constraint in other.constraints.iter().filter(|one| !shared.iter().any(|known| known == one)) {
-            // Constraints of added columns are in the texts of these columns. A PRIMARY KEY is compared with
-            // that of the first.
+            // Constraints of added columns are in the texts of these columns. A PRIMARY KEY is compared with the first declaration.
             let is_apart = constraint.column.as_ref().is_none_or(|name| first.column(name).is_some());
             let is_known = constraints.iter().any(|known| known.says == constraint.says);
             if is_apart && !is_known && constraint.kind != ConstraintKind::PrimaryKey {
                 constraints.push(constraint);
             }
         }
-        // Columns that two others have, and the first has not.
+        // Compares columns that two other sources have, but not the first.
         for before in &others[..place] {
             compare_constraints(before, other, &mut refused);
         }
@@ -147,7 +146,7 @@ fn dedup(texts: &mut Vec<String>) {
     texts.retain(|text| seen.insert(text.clone()));
 }
 
-/// Compares what two sources share of a table.
+/// Compares the shared columns of a table in two sources.
 fn compare(one: &Declared<'_>, other: &Declared<'_>, refused: &mut Vec<String>, notes: &mut Vec<String>) {
     let before = (refused.len(), notes.len());
     let flags = [
@@ -244,7 +243,7 @@ fn compare_columns(
     }
 }
 
-/// Compares the constraints that are about columns of both.
+/// Compares the constraints whose columns both declarations have.
 fn compare_constraints(one: &Declared<'_>, other: &Declared<'_>, refused: &mut Vec<String>) {
     let (of_one, of_other) = (one.shared_constraints(other), other.shared_constraints(one));
     let has = |list: &[&Constraint<'_>], wanted: &Constraint<'_>| {
@@ -258,7 +257,7 @@ fn compare_constraints(one: &Declared<'_>, other: &Declared<'_>, refused: &mut V
             let text = constraint.text.split_whitespace().collect::<Vec<_>>().join(" ");
             refused.push(format!("{text}{of_column} is in {} and not in {}", with.name, without.name));
         }
-        // A key of which the other lacks a column.
+        // Keys with a column that the other declaration lacks.
         let keys = with.constraints.iter().filter(|one| one.kind == ConstraintKind::PrimaryKey);
         for key in keys.filter(|key| !list.iter().any(|known| known == key)) {
             let text = key.text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -271,7 +270,7 @@ fn compare_constraints(one: &Declared<'_>, other: &Declared<'_>, refused: &mut V
     }
 }
 
-/// Finds columns that a source with rows lacks, and that must not be NULL.
+/// Finds NOT NULL columns that a source with rows lacks.
 fn refuse_missing_values<'d>(
     (sources, object, with_rows): (&[Source], &Shared, &[usize]),
     first: &Declared<'_>,

@@ -1,4 +1,4 @@
-//! What the result is: its objects, how each table gets its rows, and what changes of them.
+//! The design of the result: its objects, the method for each table, and the changes of rows.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -20,23 +20,23 @@ use super::sources::{Shared, Source};
 use super::tables::{self, Around, Member, MergedTable};
 use super::virtual_tables::{self, VirtualTable};
 
-/// SQLite's own tables begin so.
+/// The prefix of the names of SQLite's own tables.
 const INTERNAL: &str = "sqlite_";
 
-/// What the result is.
+/// The design of the result.
 pub(super) struct Design<'s> {
-    /// The objects that are written as pages, by their places among the shared ones, in order.
+    /// The objects that are written as pages, by their indexes among the shared objects, in order.
     pub(super) written: Vec<usize>,
     pub(super) tables: Vec<MergedTable<'s>>,
     /// The table of each object that is a table or an index.
     pub(super) table_of: HashMap<usize, usize>,
-    /// The references between tables, and what follows new numbers.
+    /// The references between tables, and the values that follow new numbers.
     pub(super) references: References,
-    /// Virtual tables that SQLite makes and fills when the pages are written.
+    /// The virtual tables that SQLite creates and fills after the pages are written.
     pub(super) virtual_tables: Vec<VirtualTable>,
-    /// Objects that are left out, with why.
+    /// The left-out objects, with the reasons.
     pub(super) left_out: Vec<String>,
-    /// The orders of trees that sources of an old schema format have in another, by the places of their objects.
+    /// The orders of trees that are in another order in sources of an old schema format, by the indexes of their objects.
     orders: HashMap<usize, KeyOrder>,
 }
 
@@ -84,7 +84,7 @@ impl<'s> Design<'s> {
             } else if shadows.contains(&of_table.to_ascii_lowercase())
                 || rebuilt.iter().any(|table| table.object == place)
             {
-                // Made again.
+                // Virtual tables and their shadow tables are rebuilt.
             } else {
                 let is_table = object.kind == "table" && !object.is_virtual(sources) && !is_internal;
                 if is_table && !is_shadow(sources, object)? {
@@ -105,7 +105,7 @@ impl<'s> Design<'s> {
         Ok(design)
     }
 
-    /// What changes of the entries of a table's tree, of those of a member.
+    /// Returns the changes of the entries of a table's tree from a member.
     pub(super) fn table_changes(&self, merged: &MergedTable<'_>, member: &Member) -> Changes<'static> {
         let shifts = self.shifts_of(merged, member);
         let fields = shifts
@@ -116,7 +116,7 @@ impl<'s> Design<'s> {
         Changes { rowid: member.offset, fields: Cow::Owned(fields), left_out: Cow::Owned(Vec::new()) }
     }
 
-    /// As [`Design::table_changes`], of one of its indexes.
+    /// Returns the changes of the entries of an index, like [`Design::table_changes`].
     pub(super) fn index_changes(
         &self,
         merged: &MergedTable<'_>,
@@ -142,7 +142,7 @@ impl<'s> Design<'s> {
         Changes { rowid: 0, fields: Cow::Owned(fields), left_out: Cow::Owned(Vec::new()) }
     }
 
-    /// The columns of a table whose values follow new numbers.
+    /// Returns the columns of a table whose values follow new numbers.
     pub(super) fn following(&self, merged: &MergedTable<'_>) -> Vec<String> {
         let columns = self.references.followers(self.table_of[&merged.object]);
         columns.map(|column| merged.table.columns[column].name.clone()).collect()
@@ -152,13 +152,13 @@ impl<'s> Design<'s> {
         self.references.shifts(self.table_of[&merged.object], member.source)
     }
 
-    /// The order that the entries of a tree have in the result; `None`: rows with rowids, or it is not known.
+    /// Returns the order of a tree's entries in the result, or `None` for rows with rowids or if the order is unknown.
     pub(super) fn order(&self, place: usize, object: &StoredObject) -> Option<KeyOrder> {
         let stored = object.tree.as_ref()?.order.clone()?;
         Some(self.orders.get(&place).cloned().unwrap_or(stored))
     }
 
-    /// Finds the orders of the trees of a table in the result, if DESC does not count in one of the sources.
+    /// Finds the orders of a table's trees in the result, if one of the sources has a schema format that ignores DESC.
     fn find_orders(&mut self, sources: &[Source], shared: &[Shared], merged: &MergedTable<'_>) -> Result<()> {
         let is_old = |member: &Member| sources[member.source].snapshot.header().schema_format < SCHEMA_FORMAT;
         if !merged.members.iter().any(is_old) {
@@ -185,7 +185,7 @@ impl<'s> Design<'s> {
         Ok(())
     }
 
-    /// The schema of the tables that are written.
+    /// Returns the schema of the written tables.
     pub(super) fn schema(&self, sources: &[Source]) -> Schema {
         let mut schema = sources[0].schema.clone();
         schema.tables = self.tables.iter().map(|merged| merged.table.clone()).collect();
@@ -193,10 +193,10 @@ impl<'s> Design<'s> {
     }
 }
 
-/// The schema format of results, from which on DESC of an index counts.
+/// The schema format of results, the first that honors DESC in indexes.
 pub(super) const SCHEMA_FORMAT: u32 = 4;
 
-/// Where a record of the table has a column; `None`: SQLite computes it when it is read.
+/// Returns the index of a column's field in the records of the table, or `None` if SQLite computes the column on read.
 fn stored_field(table: &Table, column: usize) -> Option<usize> {
     let is_stored = |column: usize| table.columns[column].generated != Some(Generated::Virtual);
     match &table.clustered {
@@ -228,10 +228,10 @@ fn refuse_other_statement(sources: &[Source], object: &Shared) -> Result<()> {
     }
 }
 
-/// Whether a table belongs to a virtual table that one source has.
+/// Returns `true` if a table is a shadow table of a virtual table in one source.
 ///
 /// # Errors
-/// When several sources have it.
+/// If several sources have the table.
 fn is_shadow(sources: &[Source], object: &Shared) -> Result<bool> {
     let lower = object.name.to_ascii_lowercase();
     let mut shadows = object.members.iter().filter(|(source, _)| sources[*source].shadows.contains(&lower));

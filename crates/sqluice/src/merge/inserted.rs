@@ -1,4 +1,4 @@
-//! Tables whose rows SQLite inserts, into a temporary database: what trees can't be made of trees for.
+//! Tables whose rows SQLite inserts into a temporary database, because their trees can't be made from the trees of the sources.
 
 use std::collections::HashMap;
 
@@ -18,29 +18,29 @@ use super::sources::{Shared, Source};
 use super::tables::{Member, MergedTable, Method};
 use crate::copy::{begin_temporary, of_application};
 
-/// Rows between two reports of progress.
+/// The number of rows between two progress reports.
 const REPORTED_ROWS: u64 = 4096;
 
-/// Tables with all of their rows and indexes.
+/// The inserted tables, with all rows and indexes.
 pub(super) struct InsertedTables {
     pub(super) snapshot: Snapshot,
     objects: Vec<StoredObject>,
-    /// The places of objects by their names in small letters; triggers have names of their own.
+    /// The positions of objects by their names in lower case. Triggers have a namespace of their own.
     places: HashMap<(bool, String), usize>,
-    /// Rows that were left out, by table.
+    /// The number of left-out rows, by table.
     pub(super) left_out: Vec<u64>,
     _file: Scratch,
 }
 
 impl InsertedTables {
-    /// The object of that kind and name.
+    /// Returns the object of a kind and name.
     pub(super) fn object(&self, kind: &str, name: &str) -> Option<&StoredObject> {
         let place = self.places.get(&(kind == "trigger", name.to_ascii_lowercase()))?;
         self.objects.get(*place).filter(|object| object.kind == kind)
     }
 }
 
-/// Fills the tables that SQLite inserts into; `None`: no table is one.
+/// Fills the tables whose rows SQLite inserts. Returns `None` if there is no such table.
 pub(super) fn insert(
     (merge, target): (&Merge, &Target),
     sources: &[Source],
@@ -74,7 +74,7 @@ pub(super) fn insert(
     Ok(Some(InsertedTables { snapshot, objects, places, left_out, _file: file }))
 }
 
-/// A table that is filled.
+/// The state of filling a table.
 struct Filling<'f, 's> {
     merge: &'f Merge,
     sources: &'f [Source],
@@ -85,7 +85,7 @@ struct Filling<'f, 's> {
 }
 
 impl Filling<'_, '_> {
-    /// Returns how many rows were left out.
+    /// Inserts the rows of all sources. Returns the number of left-out rows.
     fn fill(&self) -> Result<u64> {
         let Filling { merge, sources, shared, merged, connection, .. } = *self;
         let table = merged.table;
@@ -115,7 +115,7 @@ impl Filling<'_, '_> {
         }
         let left_out = match merge.write.on_conflict {
             OnConflict::Abort => 0,
-            // A row that is inserted may take the place of several.
+            // An inserted row may replace several rows.
             OnConflict::Ignore | OnConflict::Replace => {
                 let count = format!("SELECT count(*) FROM {}", quoted(&table.name));
                 let kept: i64 = connection.query_row(&count, [], |row| row.get(0)).map_err(cannot)?;
@@ -128,7 +128,7 @@ impl Filling<'_, '_> {
         Ok(left_out)
     }
 
-    /// Inserts the rows of a source; returns how many it has.
+    /// Inserts the rows of a source. Returns the number of its rows.
     fn insert(&self, member: &Member) -> Result<u64> {
         let Filling { merge, sources, merged, connection, context, .. } = *self;
         let source = &sources[member.source];
@@ -178,12 +178,12 @@ impl Filling<'_, '_> {
     }
 }
 
-/// The error for rows that SQLite does not insert, with what can be done if others have their keys.
+/// Returns the error for rows that SQLite refuses, with a remedy if other rows have their keys.
 pub(super) fn not_inserted(error: rusqlite::Error, rows: &str) -> Error {
     let code = error.sqlite_error().map_or(0, |error| error.extended_code);
     let error = failed(error, &format!("insert {rows}"));
     match code {
-        // Virtual tables give no more than the plain code.
+        // Virtual tables return only the primary result code.
         ffi::SQLITE_CONSTRAINT
         | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
         | ffi::SQLITE_CONSTRAINT_ROWID

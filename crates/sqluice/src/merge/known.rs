@@ -1,4 +1,4 @@
-//! What a run knows before it writes a page.
+//! The facts that a run knows before it writes pages.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,17 +10,17 @@ use super::design::Design;
 use super::inserted::InsertedTables;
 use super::sources::{Shared, Source};
 
-/// Rows that are left out, by source and by the place of the table: their rowids, in ascending order.
+/// The rowids of left-out rows, by source and by the index of the table, in ascending order.
 pub(super) type LeftOut = HashMap<(usize, usize), Vec<i64>>;
 
-/// What the run has when all sources are looked at.
+/// The inputs of a run, after all sources are examined.
 pub(super) struct Run<'r> {
     pub(super) merge: &'r Merge,
     pub(super) sources: &'r [Source],
     pub(super) shared: &'r [Shared],
     pub(super) design: &'r Design<'r>,
     pub(super) inserted: Option<&'r InsertedTables>,
-    /// The lists of the leaves of a table that have been written.
+    /// The lists of written leaves of a table.
     pub(super) lists: &'r [PathBuf],
     /// The verification of each source.
     pub(super) verifications: &'r [Verification<'r>],

@@ -1,4 +1,4 @@
-//! `merge`: several databases as one.
+//! `merge`: merges several databases into one.
 //!
 //! ```no_run
 //! use sqluice::merge::Merge;
@@ -8,11 +8,11 @@
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
 //!
-//! Tables that are declared alike become one table, with the rows of one source after another; other objects are copied. Where rowids
-//! allow it, leaves are taken as they are; indexes are merged from those of the sources, which are in order. One committed state of each
-//! source is read, which other processes may go on using.
+//! Tables with the same declaration become one table, with the rows of one source after another; other objects are copied. If rowids allow
+//! it, leaves are copied unchanged. Indexes are merged from the sorted indexes of the sources. One committed state of each source is read,
+//! and other processes may use the sources meanwhile.
 //!
-//! A target that exists is the first source, and is replaced by the result: no other process may use it meanwhile.
+//! An existing target is the first source, and the result replaces it: no other process may use the target meanwhile.
 
 mod declarations;
 mod design;
@@ -59,7 +59,7 @@ impl PreparedMerge {
         &self.plan
     }
 
-    /// Merges the sources as they are by now, watched and stopped by `context`.
+    /// Merges the present state of the sources. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
     /// As [`Merge::run_with`].
@@ -72,14 +72,14 @@ impl Merge {
     /// Connects to the store if the target is a URL, for [`Merge::wanted`]. Otherwise the plan and the run connect.
     ///
     /// # Errors
-    /// When the store can't be reached.
+    /// If the store can't be reached.
     #[doc(hidden)]
     pub fn connect(mut self, context: &Context<'_>) -> Result<Merge> {
         remote::connect(Some(&self.target), &mut self.write, &context.cancel)?;
         Ok(self)
     }
 
-    /// Looks at the sources and plans the merge. Nothing is written.
+    /// Examines the sources and plans the merge. Writes nothing.
     ///
     /// # Errors
     /// As [`Merge::run_with`], except for errors that only the run finds.
@@ -93,7 +93,7 @@ impl Merge {
     fn plan(&self, context: &Context<'_>) -> Result<MergePlan> {
         let wanted = self.wanted();
         self.refuse(&wanted)?;
-        // Asked before the target is read: looking at its file would end its locks.
+        // Determined before the target is read, as closing the target's file would drop its locks.
         let replacement = self.replacement(&wanted)?;
         let sources = sources::open(self, &wanted.target, None, context)?;
         let shared = sources::shared(&sources)?;
@@ -101,7 +101,7 @@ impl Merge {
         Ok(MergePlan { replacement, ..MergePlan::new(self, &sources, &shared, &design) })
     }
 
-    /// Merges, silently.
+    /// Merges without progress reports.
     ///
     /// # Errors
     /// As [`Merge::run_with`].
@@ -109,11 +109,11 @@ impl Merge {
         self.run_with(&Context::default())
     }
 
-    /// Merges, watched and stopped by `context`.
+    /// Merges. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// When a source can't be read or is damaged, objects of the same name differ, rows have the same key, or the target can't be
-    /// written: it is as it was, or absent, then.
+    /// If a source can't be read or is damaged, objects of the same name differ, rows have the same key, or the target can't be written.
+    /// The target is then unchanged, or absent.
     pub fn run_with(&self, context: &Context<'_>) -> Result<MergeReport> {
         if remote::is_unconnected(Some(&self.target), &self.write) {
             return self.clone().connect(context)?.run_with(context);
@@ -124,26 +124,25 @@ impl Merge {
         context.progress.phase("lock", None);
         let started = Instant::now();
         let keeps = self.keeps_target();
-        // Looked at before it is locked: closing a file ends its locks.
+        // The target is examined before it is locked, as closing a file drops its locks.
         let before = if keeps { wanted.replacing().recover_replaced(&context.cancel)? } else { None };
-        // Released when all of it is read, and so after the snapshot.
+        // Dropped after the snapshot, when the whole target is read.
         let exclusive = keeps.then(|| Exclusive::take(&wanted.target, &context.cancel)).transpose()?;
         let mut report = run::run(self, &wanted.target, exclusive, context)?;
         report.before = before;
         let seconds = started.elapsed().as_secs_f64();
-        // What precedes the first page: locks, keys that are repeated, and rows that SQLite inserts.
+        // The time before the first page: locks, the search for repeated keys, and rows that SQLite inserts.
         report.phases.insert(0, PhaseReport::new("prepare", seconds - report.seconds));
         report.seconds = seconds;
         Ok(report)
     }
 
-    /// Whether the target exists, and keeps its rows.
+    /// Returns `true` if the target exists and keeps its rows.
     fn keeps_target(&self) -> bool {
         !self.write.overwrite && self.target.metadata().is_ok_and(|metadata| metadata.is_file())
     }
 
-    /// Returns the method by which a file that has the name of the target will be replaced, if such a file
-    /// exists.
+    /// Returns the method that will replace an existing file at the target, if any.
     fn replacement(&self, wanted: &Wanted) -> Result<Option<Replacement>> {
         match self.keeps_target() || self.write.overwrite {
             true => wanted.replacing().replacement(None),
@@ -151,13 +150,12 @@ impl Merge {
         }
     }
 
-    /// Whether the target is the first of the sources. A file of no bytes is a database without tables, and none of them.
+    /// Returns `true` if the target is the first source. An empty file is no source.
     pub fn adds_to_target(&self) -> bool {
         self.keeps_target() && self.target.metadata().is_ok_and(|metadata| metadata.len() > 0)
     }
 
-    /// Refuses options and a target that can't be. To be called before sources are read: looking at a file that is read would end its
-    /// locks.
+    /// Refuses invalid options and targets. Must be called before sources are read, as closing a source's file would drop its locks.
     fn refuse(&self, wanted: &Wanted) -> Result<()> {
         if self.write.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
@@ -166,7 +164,7 @@ impl Merge {
         if self.keeps_target() { Ok(()) } else { wanted.refuse() }
     }
 
-    /// The file that is wanted.
+    /// Returns the new file.
     pub fn wanted(&self) -> Wanted {
         Wanted::new(Target::resolve(&self.target, &self.write), self.write.overwrite)
     }

@@ -14,54 +14,55 @@ use super::place::Placed;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Merge {
-    /// The database that gets all of it. One that exists is the first of the sources, and is replaced by the result.
+    /// The database that gets all rows. An existing target is the first source, and the result replaces it.
     pub target: PathBuf,
-    /// The databases that are merged, in the order in which their rows are inserted.
+    /// The databases to merge, in the order in which their rows are inserted.
     pub sources: Vec<PathBuf>,
-    /// Whether rows keep their rowids even in tables that do not show them: two with the same are a repeated key then.
+    /// `true` if rows keep their rowids even in tables without an INTEGER PRIMARY KEY: two rows with the same rowid are then a repeated
+    /// key.
     pub keep_rowids: bool,
-    /// Tables whose INTEGER PRIMARY KEY gets new numbers where sources share some.
+    /// The tables whose INTEGER PRIMARY KEY gets new numbers if sources share numbers.
     pub renumber: Vec<String>,
-    /// Whether foreign keys that refer to such numbers follow them.
+    /// `true` if foreign keys that refer to renumbered keys get the new numbers.
     pub rewrite_references: bool,
-    /// Columns that refer to a key without REFERENCES, as `visits.place_id=places.id`. Names may be in double quotes.
+    /// The columns that refer to a key without REFERENCES, such as `visits.place_id=places.id`. Names may be in double quotes.
     pub references: Vec<String>,
-    /// Columns that look as if they referred to a key, and do not, as `visits.place_id`.
+    /// The columns that seem to refer to a key but do not, such as `visits.place_id`.
     pub no_references: Vec<String>,
-    /// Refuses or keeps rows whose parents are left out because other rows have their keys.
+    /// The treatment of rows whose parents are left out because other rows have their keys.
     pub orphans: Orphans,
-    /// Whether a table may lack columns in some sources: their rows get the default there.
+    /// `true` if a table may lack columns in some sources. Rows of these sources get the defaults of the columns.
     pub add_columns: bool,
-    /// A column that is added to every table, with the name of the source.
+    /// The name of a column that is added to every table, with the name of the source.
     pub source_column: Option<String>,
-    /// Tables that are left out.
+    /// The tables to leave out.
     pub exclude_tables: Vec<String>,
-    /// Whether all leaves are written anew.
+    /// `true` if all leaves are rewritten.
     pub compact: bool,
     /// `true` if index entries are not compared with rows, nor values with their columns. Pages and records are always verified.
     pub no_verify: bool,
-    /// Where the leaves of a table are, if they have been written already: all places that [`Merge::places`] gave.
+    /// The places of a table's leaves, if they have been written already: all places that [`Merge::places`] returned.
     pub placed: Vec<Placed>,
-    /// How long a source may be read while that keeps other processes from committing; `None`: as long as it takes.
+    /// The largest time for which reading a source may keep other processes from committing; `None` for no limit.
     pub busy_limit: Option<Duration>,
-    /// Threads, memory, temporary space, how repeated keys are handled, whether ANALYZE is run, whether a database at the target is
-    /// replaced instead of being the first source, how long to wait for a source.
+    /// The options for threads, memory, temporary space, repeated keys, ANALYZE, the wait for a source, and the replacement of a database
+    /// at the target that would otherwise be the first source.
     pub write: WriteOptions,
 }
 
-/// The treatment of rows that refer to rows which are left out because other rows have their keys.
+/// The treatment of rows whose parents are left out because other rows have their keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Orphans {
-    /// The merge ends with an error that counts them.
+    /// The merge ends with an error that counts these rows.
     #[default]
     Refuse,
-    /// They are kept, and refer to nothing. The report counts them.
+    /// The rows are kept, and refer to nothing. The report counts them.
     Keep,
 }
 
 impl Merge {
-    /// A merge of `sources` into `target`.
+    /// Creates a merge of `sources` into `target`.
     pub fn new(target: impl Into<PathBuf>, sources: impl IntoIterator<Item = impl Into<PathBuf>>) -> Merge {
         Merge {
             target: target.into(),
@@ -110,17 +111,17 @@ impl TakesSettings for Merge {
 }
 
 setters! { Merge:
-    /// Keeps rowids even in tables that do not show them.
+    /// Keeps rowids even in tables without an INTEGER PRIMARY KEY.
     keep_rowids(keep: bool) = keep;
-    /// Gives the INTEGER PRIMARY KEY of these tables new numbers where sources share some.
+    /// Gives the INTEGER PRIMARY KEY of these tables new numbers if sources share numbers.
     renumber(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
-    /// Lets foreign keys follow new numbers.
+    /// Gives foreign keys that refer to renumbered keys the new numbers.
     rewrite_references(rewrite: bool) = rewrite;
     /// Declares columns that refer to a key without REFERENCES.
     references(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
-    /// Declares columns that do not refer to a key, although they look so.
+    /// Declares columns that do not refer to a key, although they seem to.
     no_references(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
-    /// Sets what is done with rows whose parents are left out.
+    /// Sets the treatment of rows whose parents are left out.
     orphans(orphans: Orphans) = orphans;
     /// Adds columns that a table lacks in some sources.
     add_columns(add: bool) = add;
@@ -128,14 +129,14 @@ setters! { Merge:
     source_column(name: impl Into<Option<String>>) = name.into();
     /// Leaves these tables out.
     exclude_tables(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
-    /// Writes all leaves anew: no deleted bytes are copied.
+    /// Rewrites all leaves, so that no deleted bytes are copied.
     compact(compact: bool) = compact;
-    /// Compares no index entries with rows, and no values with their columns.
+    /// Skips the comparison of index entries with rows, and of values with their columns.
     no_verify(no_verify: bool) = no_verify;
-    /// Takes the leaves of a table from the places where they have been written.
+    /// Sets the places of a table's leaves that have been written already.
     placed(placed: impl IntoIterator<Item = Placed>) = placed.into_iter().collect();
-    /// Sets how long a source may be read while that keeps other processes from committing.
+    /// Sets the largest time for which reading a source may keep other processes from committing.
     busy_limit(limit: impl Into<Option<Duration>>) = limit.into();
-    /// Sets threads, memory, temporary space, how repeated keys are handled, and whether a database at the target is replaced.
+    /// Sets the options for threads, memory, temporary space, repeated keys, and replacement of a database at the target.
     write(options: WriteOptions) = options;
 }

@@ -1,7 +1,7 @@
-//! Rows whose parent was in their source and is not in the result, because another row has one of its keys.
+//! Orphans: rows whose parent was in their source, but is left out of the result because another row has one of its keys.
 //!
 //! ```text
-//!  rows that are left out ──> their keys ──> those that no other row of the result has ──> rows of their source that refer to them
+//!  left-out rows ──> their keys ──> keys that no other row of the result has ──> rows of their source that refer to these keys
 //! ```
 
 use rusqlite::types::Value;
@@ -21,7 +21,7 @@ use super::tables::{MergedTable, Method};
 /// The name of a temporary table of keys.
 const MISSING: &str = "temp.sqluice_missing_keys";
 
-/// The error for rows whose parents are left out.
+/// Returns the error for rows whose parents are left out.
 pub(super) fn refused(orphans: &[OrphanedRows]) -> Error {
     let list: Vec<String> = orphans.iter().map(ToString::to_string).collect();
     let message = format!(
@@ -35,7 +35,7 @@ pub(super) fn refused(orphans: &[OrphanedRows]) -> Error {
     ])
 }
 
-/// Finds such rows.
+/// Finds the orphans of all references.
 pub(super) fn find(run: &Run<'_>, left_out: &LeftOut, cancel: &Cancel) -> Result<Vec<OrphanedRows>> {
     let Run { sources, design, inserted, .. } = *run;
     let tables = &design.tables;
@@ -45,7 +45,7 @@ pub(super) fn find(run: &Run<'_>, left_out: &LeftOut, cancel: &Cancel) -> Result
         loses.iter_mut().zip(&inserted.left_out).for_each(|(loses, rows)| *loses |= *rows > 0);
     }
     let known = design.references.list.iter().filter(|reference| loses[reference.parent]).cloned();
-    // Only those whose keys may get lost: counting their values reads tables.
+    // Searches only references whose keys may get lost, as counting values reads tables.
     let may_lose = |table: usize| {
         let key = tables[table].table.primary_key();
         loses[table] && key.is_some_and(|key| !is_only_key(&tables[table], &key))
@@ -71,8 +71,8 @@ pub(super) fn find(run: &Run<'_>, left_out: &LeftOut, cancel: &Cancel) -> Result
     Ok(orphans)
 }
 
-/// Returns true if rows of `parent` are left out only because another row has the same `keys`: a reference to
-/// `keys` then finds that other row.
+/// Returns `true` if rows of `parent` are left out only because another row has the same `keys`. A reference to `keys` then finds the other
+/// row.
 fn is_only_key(parent: &MergedTable<'_>, keys: &[usize]) -> bool {
     let table = parent.table;
     let unique = table.indexes.iter().filter(|index| index.unique).count();
@@ -105,7 +105,7 @@ impl Search<'_, '_> {
         for member in &parent.members {
             self.cancel.check()?;
             let source = &run.sources[member.source];
-            // A source may lack the table that refers.
+            // A source may lack the child table.
             let Some(own) = source.schema.table(&child.table.name) else { continue };
             let has_column = |column: &usize| own.column(&child.table.columns[*column].name).is_some();
             if !reference.columns.iter().all(has_column) {
@@ -126,7 +126,7 @@ impl Search<'_, '_> {
         Ok(of_sources + of_result)
     }
 
-    /// The keys of rows of a source that no row of the result has, as the source has them.
+    /// Returns the keys of left-out rows of a source that no row of the result has, as the source stores them.
     fn missing(&self, source: usize) -> Result<Vec<Vec<Value>>> {
         let Search { run, left_out, reference, .. } = *self;
         let merged = &run.design.tables[reference.parent];
@@ -158,7 +158,7 @@ impl Search<'_, '_> {
         self.run.design.tables[self.reference.parent].table
     }
 
-    /// The keys of rows with these rowids, or of all rows, without those that have a NULL.
+    /// Returns the keys of rows with these rowids, or of all rows, without keys that have a NULL.
     fn keys(&self, snapshot: &Snapshot, rowids: Option<&[i64]>) -> Result<Vec<Vec<Value>>> {
         let parent = self.parent();
         let keys = &self.reference.keys;
@@ -189,7 +189,7 @@ impl Search<'_, '_> {
                     let mut statement = connection.prepare(&format!("{from} WHERE {name} = ?1"))?;
                     rowids.iter().try_for_each(|rowid| take(&mut statement, Some(*rowid)))?;
                 }
-                // Nothing can name these rows.
+                // No SQL name means the rowids of this table.
                 (Some(_), None) => {}
             }
             Ok(all)
@@ -197,8 +197,7 @@ impl Search<'_, '_> {
         read().map_err(|error| unreadable(snapshot.name(), error))
     }
 
-    /// Returns the keys that no row of a database has, apart from rows that are left out. Rowids of this
-    /// database are `from` - `to` larger.
+    /// Returns the keys that no row of a database has, except left-out rows. Rowids of this database are `from` - `to` larger.
     fn not_in(
         &self,
         snapshot: &Snapshot,
@@ -235,8 +234,7 @@ impl Search<'_, '_> {
         read().map_err(|error| unreadable(snapshot.name(), error))
     }
 
-    /// Counts the rows of a database that refer to these keys. Of a source, only rows that are not left out
-    /// themselves count.
+    /// Counts the rows of a database that refer to these keys. Left-out rows of a source are not counted.
     fn referring(&self, snapshot: &Snapshot, keys: &[Vec<Value>], source: Option<usize>) -> Result<u64> {
         let connection = snapshot.connection();
         let counted = self.make(&connection, keys).and_then(|()| self.count(&connection, source));
@@ -244,7 +242,7 @@ impl Search<'_, '_> {
         counted.and_then(|rows| dropped.map(|()| rows)).map_err(|error| unreadable(snapshot.name(), error))
     }
 
-    /// Makes the temporary table of keys. Its columns compare as those of the parent do.
+    /// Creates the temporary table of keys. Its columns compare like the columns of the parent.
     fn make(&self, connection: &Connection, keys: &[Vec<Value>]) -> rusqlite::Result<()> {
         let parent = self.parent();
         let indexes = parent.clustered.iter().chain(&parent.indexes).filter(|index| index.unique);
@@ -300,7 +298,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// The name of the rowid in SQL, if a table has one that can be named.
+/// Returns a name of the rowid in SQL, if any name means it.
 fn rowid_name(table: &Table) -> Option<String> {
     let alias = table.rowid_alias.map(|alias| quoted(&table.columns[alias].name));
     alias.or_else(|| table.rowid_name().map(str::to_owned))

@@ -1,6 +1,6 @@
-//! A place of a merge: pages of its file, to which a process that has one of the sources copies the leaves of a table.
+//! A place of a merge: a range of pages in its file, to which a process with one of the sources copies the leaves of a table.
 //!
-//! Places depend on the sources alone, and so do the bytes that go there: it does no harm to write to a place twice.
+//! Places and their bytes depend only on the sources, so writing to a place twice does no harm.
 
 use std::path::{Path, PathBuf};
 
@@ -12,46 +12,46 @@ use sqluice_engine::options::WriteOptions;
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
-/// Where the leaves of a source go, and what overflows from them.
+/// The place of the leaves and overflow pages of a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Place {
     /// The database that has the rows.
     pub source: PathBuf,
-    /// Their table.
+    /// The table of the rows.
     pub table: String,
-    /// The file of the merge until it has its name.
+    /// The file of the merge before it is renamed to the target.
     pub file: PathBuf,
     /// The first page of the place.
     pub first_page: u32,
-    /// Pages of the place. If it includes the lock-byte page, that is not counted.
+    /// The number of pages of the place, without the lock-byte page.
     pub pages: u32,
 }
 
-/// A place to which the leaves have been written.
+/// A place whose leaves have been written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// The place.
     pub place: Place,
-    /// The list of the leaves, which [`Place::write`] has made.
+    /// The list of the leaves, which [`Place::write`] has written.
     pub list: PathBuf,
 }
 
 impl Place {
-    /// Counts the pages that the rows of a table take in the result.
+    /// Counts the leaves and overflow pages of a table's rows in the result.
     ///
     /// # Errors
-    /// When the source can't be read or is damaged, or has no such table with rows.
+    /// If the source can't be read or is damaged, or has no such table with rows.
     pub fn count(source: &Path, table: &str, options: &WriteOptions, context: &Context<'_>) -> Result<u32> {
         with_table(source, table, options, &context.cancel, |job| job.count(context))
     }
 
-    /// Copies the leaves to their place, and makes the list of them, a new file. Any process that sees the source and the file can do
-    /// it, more than once, each time with another list.
+    /// Copies the leaves to their place, and writes `list`, a new file with the list of the leaves. Any process that sees the source and
+    /// the file can call this, also repeatedly, each time with another list.
     ///
     /// # Errors
-    /// When the source can't be read, is damaged or has changed, or the file can't be written: also because the merge has been completed or
-    /// given up meanwhile.
+    /// If the source can't be read, is damaged or has changed, or the file can't be written, for example because the merge has been
+    /// completed or given up meanwhile.
     pub fn write(&self, list: &Path, options: &WriteOptions, context: &Context<'_>) -> Result<()> {
         let Place { file, first_page, pages, .. } = self;
         let run = PageRange { file, first_page: *first_page, pages: *pages, list };

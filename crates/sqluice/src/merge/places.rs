@@ -1,11 +1,11 @@
-//! A merge whose leaves are copied by several processes, each to the place of its source in the file; the merge adds the rest.
+//! A merge whose leaves are copied by several processes, each to the place of its source in the file. The merge adds the other pages.
 //!
 //! ```text
-//!  processes   Place::count ──┐                 ┌──> Place::write      each its own pages, side by side
+//!  processes   Place::count ──┐                 ┌──> Place::write      each writes its own pages, in parallel
 //!  merge                      └─> Merge::places ┘         └──> Merge::placed, run: interior pages, indexes, schema, page 1
 //! ```
 //!
-//! Rowids of the sources must be disjoint, so that the leaves of one follow those of another.
+//! The rowid ranges of the sources must be disjoint, so that the leaves of one source follow the leaves of another.
 
 use std::path::{Path, PathBuf};
 
@@ -22,12 +22,12 @@ use super::tables::{MergedTable, Method};
 use crate::copy::AutoVacuum;
 
 impl Merge {
-    /// The places of the rows of a table in `file`, of which each source has that many pages ([`Place::count`]), and makes the file: a new
-    /// one in the file system of the target, which becomes the target. `None`: the merge can't be made so, and the file is not made. That
-    /// is the case if rowids of sources overlap, only one has rows, rows may be left out, or the file system has no locks.
+    /// Returns the places of a table's rows in `file`, given the number of pages of each source ([`Place::count`]). Creates `file`, a new
+    /// file in the file system of the target, which becomes the target. Returns `None` without a file if this kind of merge is impossible:
+    /// if rowids of sources overlap, only one source has rows, rows may be left out, or the file system has no locks.
     ///
     /// # Errors
-    /// As [`Merge::prepare`], and when the file can't be made.
+    /// As [`Merge::prepare`], or if the file can't be created.
     pub fn places(
         &self,
         table: &str,
@@ -58,7 +58,7 @@ impl Merge {
                 first_page: next,
                 pages: count,
             });
-            // A database that is too large is refused when its pages are appended.
+            // A too large database is refused later, when its pages are appended.
             let Some(after) = next.checked_add(count).filter(|&after| after < u32::MAX - 1) else {
                 return Err(Error::target("the database would have more than 4,294,967,294 pages"));
             };
@@ -74,7 +74,7 @@ impl Merge {
         }
     }
 
-    /// Whether the leaves of a table can be copied by several processes.
+    /// Returns `true` if several processes can copy the leaves of a table.
     fn takes_places(&self, merged: &MergedTable<'_>, sources: &[Source], design: &Design<'_>) -> bool {
         let first = &sources[0].snapshot;
         merged.method == Method::Concatenated
@@ -91,10 +91,10 @@ impl Merge {
             })
     }
 
-    /// The lists of the leaves that have been written.
+    /// Returns the lists of written leaves.
     ///
     /// # Errors
-    /// When their places are not those of the sources.
+    /// If the places do not match the sources.
     pub(super) fn lists(&self, sources: &[Source], design: &Design<'_>) -> Result<Vec<PathBuf>> {
         let mut in_order: Vec<&Placed> = self.placed.iter().collect();
         in_order.sort_by_key(|placed| placed.place.first_page);

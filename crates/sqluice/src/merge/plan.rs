@@ -1,4 +1,4 @@
-//! What a merge would do.
+//! The plan of a merge.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,51 +13,51 @@ use super::report::{self, Renumbered};
 use super::sources::{self, Shared, Source};
 use super::tables::{self, Method};
 
-/// What will be done.
+/// The plan of a merge.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct MergePlan {
-    /// The database that gets all of it.
+    /// The database that gets all rows.
     pub target: PathBuf,
-    /// Whether it is the first of the sources, and no other process may use it meanwhile.
+    /// `true` if the target is the first source. No other process may use the target meanwhile.
     pub adds_to_target: bool,
-    /// The method by which the file that has the name of the target will be replaced, if such a file exists.
+    /// The method that will replace an existing file at the target, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// The sources, in order.
     pub sources: Vec<PathBuf>,
-    /// Those of them that were fetched to temporary files first.
+    /// The sources that were downloaded to temporary files first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fetched: Vec<PathBuf>,
-    /// Bytes of the sources.
+    /// The number of bytes of the sources.
     pub source_bytes: u64,
-    /// The sources that other processes can't commit to meanwhile.
+    /// The sources to which other processes can't commit meanwhile.
     pub keeps_waiting: Vec<PathBuf>,
-    /// How each table gets its rows, in the order of the schema.
+    /// The plan for each table, in the order of the schema.
     pub tables: Vec<PlannedTable>,
-    /// Virtual tables that SQLite makes and fills.
+    /// The virtual tables that SQLite creates and fills.
     pub virtual_tables: Vec<String>,
-    /// Objects that are left out.
+    /// The objects that are left out.
     pub left_out: Vec<String>,
-    /// Whether ANALYZE is run.
+    /// `true` if ANALYZE is run.
     pub analyze: bool,
 }
 
-/// How a table gets its rows.
+/// The plan for a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PlannedTable {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// How many sources have it.
+    /// The number of sources that have the table.
     pub sources: usize,
-    /// How many of them have rows.
+    /// The number of sources with rows.
     pub with_rows: usize,
     /// `copied`, `concatenated`, `interleaved`, `renumbered` or `inserted`.
     pub method: &'static str,
-    /// The same in words.
+    /// The method in words.
     pub how: String,
-    /// Whether a column shows the new rowids: an INTEGER PRIMARY KEY.
+    /// `true` if rows get new rowids that a column shows: an INTEGER PRIMARY KEY.
     pub new_keys: bool,
     /// The sources whose rows get new rowids.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -113,7 +113,7 @@ impl MergePlan {
 }
 
 impl Method {
-    /// Its name in plans and reports.
+    /// Returns the name of the method in plans and reports.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Method::Copied => "copied",
@@ -143,7 +143,7 @@ fn how(merged: &tables::MergedTable<'_>, with_rows: usize) -> String {
     }
 }
 
-/// As `--dry-run` prints it.
+/// Formats the plan as `--dry-run` prints it.
 impl fmt::Display for MergePlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = Bytes(self.source_bytes);
@@ -176,7 +176,7 @@ impl fmt::Display for MergePlan {
         for PlannedTable { name, sources, how, new_keys, renumbered, following, notes, .. } in &self.tables {
             let of = if *sources == 1 { "1 source" } else { &format!("{sources} sources") };
             writeln!(f, "table {name} of {of}: {how}")?;
-            // New rowids that no column shows interest few.
+            // New rowids are only shown if a column is the rowid.
             for Renumbered { source, added } in renumbered.iter().filter(|_| *new_keys) {
                 let added = grouped(added.unsigned_abs());
                 writeln!(f, "  {added} is added to the keys of {}", source.display())?;

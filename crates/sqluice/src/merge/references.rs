@@ -1,19 +1,19 @@
-//! The references between tables of the result, and how they follow keys that get new numbers.
+//! The references between tables of the result, and the new values of references to renumbered keys.
 //!
 //! ```text
 //!  declared by REFERENCES ──────┐
-//!  given as visits.place=places ├──> followed, if their parent is renumbered; with the rows that conflicts leave out: orphans
-//!  found by name and values ────┘    found ones must be decided before
+//!  given as visits.place=places ├──> followed, if their parent is renumbered; checked for orphans of left-out rows
+//!  found by name and values ────┘    the user must decide about found references first
 //! ```
 //!
 //! ```text
-//!           keys of places      values that refer to them       numbers that it gets         added
+//!           keys of places      values that refer to them       numbers in the result        added
 //!  a.db     1 ... 600           1 ... 600, 650, 0               1 ... 650                    0
 //!  b.db     1 ... 600           1 ... 600, 0                    651 ... 1250                 650
 //! ```
 //!
-//! A source gets the numbers of its keys, and of positive values that refer to none of them: so these refer to no row of another source.
-//! If all keys are positive, 0 and negative values refer to nothing, and stay.
+//! The range of numbers of a source covers its keys, and also positive values that refer to no key: so these values refer to no row of
+//! another source. If all keys are positive, 0 and negative values refer to nothing, and stay.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -33,41 +33,41 @@ use crate::references::{ColumnReference, Share, by_name, share_of_keys};
 /// A reference from one table to another, or to itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MergedReference {
-    /// The table that refers, and its columns that do.
+    /// The child table, and its columns that refer.
     pub(super) child: usize,
     pub(super) columns: Vec<usize>,
-    /// The table that is referred to, and its columns.
+    /// The parent table, and its columns.
     pub(super) parent: usize,
     pub(super) keys: Vec<usize>,
-    /// `true` if the schema declares the reference; otherwise the user gave the reference, or it was found.
+    /// `true` if the schema declares the reference; `false` if the user gave the reference, or it was found.
     is_declared: bool,
 }
 
 impl MergedReference {
-    /// A reference that was found by name and values.
+    /// Returns a reference that was found by name and values.
     pub(super) fn of_found(found: ColumnReference) -> MergedReference {
         let ColumnReference { child, column, parent, key } = found;
         MergedReference { child, columns: vec![column], parent, keys: vec![key], is_declared: false }
     }
 }
 
-/// All references that are known.
+/// All known references.
 #[derive(Debug, Default)]
 pub(super) struct References {
     pub(super) list: Vec<MergedReference>,
-    /// Columns of which the user said whether and to what they refer.
+    /// The columns about whose references the user has decided.
     decided: HashSet<(usize, usize)>,
-    /// The numbers that are added to values of columns, by table and source.
+    /// The offsets that are added to values of columns, by table and source.
     shifts: HashMap<(usize, usize), Vec<Shift>>,
-    /// The columns of tables whose values change in some source.
+    /// The columns of each table whose values change in some source.
     followers: HashMap<usize, BTreeSet<usize>>,
 }
 
 impl References {
-    /// The references of tables, of which those to be renumbered get the numbers that these need.
+    /// Returns the references of tables, and renumbers the tables that need new numbers.
     ///
     /// # Errors
-    /// When a column that seems to refer to new numbers is not decided, or one that does can't follow.
+    /// If the user has not decided about a column that seems to refer to new numbers, or a column that refers to new numbers can't follow.
     pub(super) fn new<'s>(around: &Around<'s>, tables: &mut [MergedTable<'s>]) -> Result<References> {
         let mut references = References::default();
         references.add_declared(tables);
@@ -83,23 +83,22 @@ impl References {
         Ok(references)
     }
 
-    /// Returns true if values of any column change.
+    /// Returns `true` if values of any column change.
     pub(super) fn change_values(&self) -> bool {
         !self.shifts.is_empty()
     }
 
-    /// Returns the numbers that are added to values of columns of a table in a source. The fields of these
-    /// shifts are columns.
+    /// Returns the offsets that are added to values of columns of a table in a source. The fields of these shifts are columns.
     pub(super) fn shifts(&self, table: usize, source: usize) -> &[Shift] {
         self.shifts.get(&(table, source)).map_or(&[], Vec::as_slice)
     }
 
-    /// The columns of a table that follow new numbers.
+    /// Returns the columns of a table that follow new numbers.
     pub(super) fn followers(&self, table: usize) -> impl Iterator<Item = usize> {
         self.followers.get(&table).into_iter().flatten().copied()
     }
 
-    /// Returns true if the user has said what a column refers to, or that the column refers to nothing.
+    /// Returns `true` if the user has given the parent of a column, or that the column refers to nothing.
     pub(super) fn is_decided(&self, child: usize, column: usize) -> bool {
         self.decided.contains(&(child, column))
     }
@@ -124,7 +123,7 @@ impl References {
         }
     }
 
-    /// Adds what the user said.
+    /// Adds the references that the user gave, and the columns that do not refer.
     fn add_given(&mut self, around: &Around<'_>, tables: &[MergedTable<'_>]) -> Result<()> {
         let names = Names { tables, places: places_of(tables) };
         for given in &around.merge.references {
@@ -153,7 +152,7 @@ impl References {
         Ok(())
     }
 
-    /// The references of single columns to the key of a table that is its rowid.
+    /// Returns the references of single columns to the rowid key of a table.
     fn to_rowid<'r>(
         &'r self,
         tables: &'r [MergedTable<'_>],
@@ -167,7 +166,7 @@ impl References {
         })
     }
 
-    /// Gives a table numbers at which no value of one source refers to a row of another.
+    /// Renumbers a table so that no value of one source refers to a row of another source.
     fn renumber<'s>(
         &self,
         around: &Around<'s>,
@@ -177,7 +176,7 @@ impl References {
     ) -> Result<()> {
         let merged = &tables[parent];
         let from = if merged.members.iter().all(|member| member.rowids.0 > 0) { 1 } else { i64::MIN };
-        // The sources with their numbers.
+        // The sources with their ranges of numbers.
         let mut ranges: Vec<(usize, (i64, i64))> = Vec::new();
         for &(source, _) in &around.shared[merged.object].members {
             let member = merged.members.iter().find(|member| member.source == source);
@@ -217,7 +216,7 @@ impl References {
         Ok(())
     }
 
-    /// Refuses columns that seem to refer to new numbers, and of which nothing is said.
+    /// Refuses undecided columns that seem to refer to new numbers.
     fn refuse_undecided(&self, around: &Around<'_>, tables: &[MergedTable<'_>]) -> Result<()> {
         let found =
             self.found((around.sources, around.cancel), tables, |table| tables[table].has_new_keys())?;
@@ -255,7 +254,7 @@ impl References {
         Err(Error::usage(message).hint(hint))
     }
 
-    /// The columns that seem to refer to some of the tables, and are not decided.
+    /// Returns the undecided columns that seem to refer to some of the tables.
     pub(super) fn found(
         &self,
         (sources, cancel): (&[Source], &Cancel),
@@ -291,7 +290,7 @@ impl References {
         Ok(found)
     }
 
-    /// Finds what is added to the values that refer to new numbers.
+    /// Computes the offsets of values that refer to new numbers.
     fn follow(&mut self, around: &Around<'_>, tables: &[MergedTable<'_>], added: &Added) -> Result<()> {
         let mut followed: HashMap<(usize, usize), usize> = HashMap::new();
         let mut shifts: HashMap<(usize, usize), Vec<Shift>> = HashMap::new();
@@ -334,28 +333,28 @@ impl References {
     }
 }
 
-/// The numbers that are added to the keys of tables.
+/// The offsets that are added to the keys of tables.
 #[derive(Debug, Default)]
 struct Added {
-    /// By table and source, also of sources without rows.
+    /// The offsets by table and source, also of sources without rows.
     offsets: HashMap<(usize, usize), i64>,
-    /// The smallest value that refers to a row, by table.
+    /// The smallest value that refers to a row, by parent table.
     from: HashMap<usize, i64>,
 }
 
-/// Returns true if a table gets new numbers when sources share some numbers.
+/// Returns `true` if a table gets new numbers when sources share numbers.
 fn is_to_be_renumbered(around: &Around<'_>, merged: &MergedTable<'_>) -> bool {
     merged.table.rowid_alias.is_some()
         && !merged.is_empty
         && around.merge.renumber.iter().any(|name| name.eq_ignore_ascii_case(&merged.table.name))
 }
 
-/// The places of tables by their names in small letters.
+/// Returns the positions of tables by their names in lower case.
 fn places_of(tables: &[MergedTable<'_>]) -> HashMap<String, usize> {
     tables.iter().enumerate().map(|(place, merged)| (merged.table.name.to_ascii_lowercase(), place)).collect()
 }
 
-/// The smallest and the largest integer from `from` on in a column of a source.
+/// Returns the smallest and the largest integer of at least `from` in a column of a source.
 fn values(source: &Source, table: &Table, column: usize, from: i64) -> Result<Option<(i64, i64)>> {
     let declared = source.schema.table(&table.name);
     let Some(declared) = declared.filter(|own| own.column(&table.columns[column].name).is_some()) else {
@@ -365,7 +364,7 @@ fn values(source: &Source, table: &Table, column: usize, from: i64) -> Result<Op
     let ends = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Value>(0)?, row.get::<_, Value>(1)?));
     let read = || {
         let connection = source.snapshot.connection();
-        // By an index, where there is one.
+        // SQLite uses an index, if the column has one.
         let sql = format!(
             "SELECT (SELECT min({column}) FROM main.{table} WHERE {column} >= ?1), (SELECT max({column}) FROM main.{table} WHERE {column} >= ?1)"
         );
@@ -404,7 +403,7 @@ fn share_of(
     share.map_err(|error| unreadable(source.snapshot.name(), error))
 }
 
-/// A column with its table, as [`Names::column`] understands it.
+/// Returns `table.column`, in the syntax that [`Names::column`] parses.
 pub(super) fn name_of(table: &Table, column: usize) -> String {
     let name = |name: &str| {
         let is_word =
@@ -414,14 +413,14 @@ pub(super) fn name_of(table: &Table, column: usize) -> String {
     format!("{}.{}", name(&table.name), name(&table.columns[column].name))
 }
 
-/// The tables and columns that users name.
+/// A parser of the names of tables and columns.
 struct Names<'t, 's> {
     tables: &'t [MergedTable<'s>],
     places: HashMap<String, usize>,
 }
 
 impl Names<'_, '_> {
-    /// The column that `table.column` means. Names may be in quotes.
+    /// Returns the column that `table.column` names. Names may be in quotes.
     fn find(&self, text: &str) -> Option<(usize, usize)> {
         text.match_indices('.').find_map(|(dot, _)| {
             let table = *self.places.get(&unquoted(&text[..dot]).to_ascii_lowercase())?;
@@ -444,7 +443,7 @@ impl Names<'_, '_> {
         })
     }
 
-    /// The columns that `child.column=parent.key` means, or `child.column=parent`.
+    /// Parses `child.column=parent.key`, or `child.column=parent`.
     fn reference(&self, text: &str) -> Result<ColumnReference> {
         let halves = || text.match_indices('=').map(|(at, _)| (&text[..at], &text[at + 1..]));
         let found = halves().find_map(|(left, right)| {
@@ -481,7 +480,7 @@ impl Names<'_, '_> {
     }
 }
 
-/// A name without the quotes around it.
+/// Returns a name without quotes.
 fn unquoted(name: &str) -> String {
     match token::tokens(name).as_slice() {
         [only] if only.kind == token::TokenKind::QuotedName => only.name(name).unwrap_or_default(),

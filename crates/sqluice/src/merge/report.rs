@@ -1,4 +1,4 @@
-//! What a merge did.
+//! The report of a merge.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -18,72 +18,72 @@ use super::tables::{self, Method};
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct MergeReport {
-    /// The database that has all of it.
+    /// The merged database.
     pub target: PathBuf,
-    /// The databases that were merged, in order.
+    /// The sources, in order.
     pub sources: Vec<MergedSource>,
-    /// Those of them that were fetched to temporary files first.
+    /// The sources that were downloaded to temporary files first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fetched: Vec<PathBuf>,
-    /// Bytes of the result.
+    /// The number of bytes of the result.
     pub bytes: u64,
-    /// Its pages.
+    /// The number of pages of the result.
     pub pages: u32,
-    /// Bytes of a page.
+    /// The page size in bytes.
     pub page_bytes: usize,
-    /// The checksum of all pages, in hexadecimal; empty when SQLite wrote the file.
+    /// The checksum of all pages, in hexadecimal; empty if SQLite wrote the file.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub checksum: String,
-    /// How pages got to the disk: `direct` or `buffered`, or by `sqlite`.
+    /// The kind of I/O that wrote the pages: `direct`, `buffered` or `sqlite`.
     pub output: &'static str,
-    /// Rows of all tables.
+    /// The number of rows of all tables.
     pub rows: u64,
-    /// Rows that were left out because others have their keys.
+    /// The number of rows that were left out because other rows have their keys.
     pub left_out_rows: u64,
-    /// Leaves that were taken as they are, of all tables and indexes.
+    /// The number of leaves of all tables and indexes that were copied unchanged.
     pub relocated_leaves: u64,
-    /// Leaves that were written anew.
+    /// The number of leaves that were rewritten.
     pub rewritten_leaves: u64,
-    /// Worker threads.
+    /// The number of worker threads.
     pub threads: usize,
-    /// Seconds that it took.
+    /// The duration of the merge in seconds.
     pub seconds: f64,
-    /// What the time went into, in order.
+    /// The time of each phase, in order.
     pub phases: Vec<PhaseReport>,
     /// The tables, in the order of the schema.
     pub tables: Vec<MergedTable>,
     /// The indexes, in the order of the schema.
     pub indexes: Vec<MergedIndex>,
-    /// Views and triggers.
+    /// The number of views and triggers.
     pub others: usize,
-    /// Virtual tables that SQLite made and filled.
+    /// The virtual tables that SQLite created and filled.
     pub virtual_tables: Vec<String>,
-    /// Objects that were left out.
+    /// The objects that were left out.
     pub left_out: Vec<String>,
-    /// Rows whose parents were left out.
+    /// The rows whose parents were left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub orphans: Vec<OrphanedRows>,
     /// The database that was replaced.
     pub replaced: Option<Replaced>,
-    /// The method by which the result took the place of the old database, or of the target that was added to.
+    /// The method by which the result replaced the old database, or the target that was the first source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
     /// The temporary files of killed runs, which were removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<PathBuf>,
-    /// What the target held before, if it existed and was added to.
+    /// The content of the target before the merge, if it was the first source.
     pub before: Option<Replaced>,
 }
 
-/// A database that was merged.
+/// A merged source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct MergedSource {
-    /// Its name.
+    /// The name.
     pub path: PathBuf,
-    /// Its bytes.
+    /// The number of bytes.
     pub bytes: u64,
-    /// Its journal mode.
+    /// The journal mode.
     pub journal_mode: String,
 }
 
@@ -91,33 +91,33 @@ pub struct MergedSource {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct MergedTable {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its rows.
+    /// The number of rows.
     pub rows: u64,
-    /// How many sources have it.
+    /// The number of sources that have the table.
     pub sources: usize,
     /// `copied`, `concatenated`, `interleaved`, `renumbered` or `inserted`.
     pub method: &'static str,
-    /// Why SQLite inserted its rows.
+    /// The reason why SQLite inserted the rows, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Rows that were left out because others have their keys.
+    /// The number of rows that were left out because other rows have their keys.
     pub left_out: u64,
-    /// Whether a column shows the new rowids: an INTEGER PRIMARY KEY.
+    /// `true` if rows have new rowids that a column shows: an INTEGER PRIMARY KEY.
     pub new_keys: bool,
     /// The sources whose rows have new rowids.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub renumbered: Vec<Renumbered>,
-    /// The columns whose values follow new numbers of another table, or of this one.
+    /// The columns whose values follow new numbers of another table, or of this table.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub following: Vec<String>,
     /// Differences between the declarations of sources that change no value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Leaf pages.
+    /// The number of leaf pages.
     pub leaf_pages: u64,
-    /// The number of these that were taken as they are.
+    /// The number of leaf pages that were copied unchanged.
     pub relocated_leaves: u64,
 }
 
@@ -127,19 +127,19 @@ pub struct MergedTable {
 pub struct Renumbered {
     /// The source.
     pub source: PathBuf,
-    /// What was added to each.
+    /// The number that was added to each rowid.
     pub added: i64,
 }
 
-/// Rows that refer to rows of their source which were left out, because others have their keys.
+/// Rows whose parents in their source were left out, because other rows have the parents' keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct OrphanedRows {
-    /// Their table.
+    /// The table of these rows.
     pub table: String,
-    /// The columns that refer.
+    /// The referring columns.
     pub columns: Vec<String>,
-    /// The table that they refer to.
+    /// The parent table.
     pub parent: String,
     /// The number of these rows.
     pub rows: u64,
@@ -157,17 +157,17 @@ impl fmt::Display for OrphanedRows {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct MergedIndex {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The table that it is on.
+    /// The table of the index.
     pub table: String,
-    /// Its entries.
+    /// The number of entries.
     pub entries: u64,
-    /// Whether it was sorted, because it was out of order in a source or is in another order there.
+    /// `true` if the index was sorted, because it was out of order or in another order in a source.
     pub sorted: bool,
 }
 
-/// The sources of a table whose rows have new rowids.
+/// Returns the sources of a table whose rows have new rowids.
 pub(super) fn renumbered(merged: &tables::MergedTable<'_>, sources: &[Source]) -> Vec<Renumbered> {
     let members = merged.members.iter().filter(|member| member.offset != 0);
     let renumbered = members.map(|member| Renumbered {
@@ -231,7 +231,7 @@ impl MergeReport {
                 });
                 continue;
             }
-            // Of SQLite's own tables, none is one of the user's.
+            // Rows of SQLite's own tables are not counted.
             report.rows += if name.starts_with("sqlite_") { 0 } else { tree.entries };
             let Some(&at) = design.table_of.get(place) else { continue };
             let merged = &design.tables[at];

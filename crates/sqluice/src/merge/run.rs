@@ -1,4 +1,4 @@
-//! A merge from start to end.
+//! Runs a merge.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -28,10 +28,10 @@ use super::tables::{MergedTable, Method};
 use super::{Merge, Orphans, virtual_tables};
 use crate::copy::{AutoVacuum, verification, without_table};
 
-/// The table that SQLite keeps the largest rowids of AUTOINCREMENT tables in.
+/// The table in which SQLite keeps the largest rowids of AUTOINCREMENT tables.
 const SEQUENCE: &str = "sqlite_sequence";
 
-/// Merges into the target, which `exclusive` has if it is the first source.
+/// Merges the sources into the target. `exclusive` has the target if it is the first source.
 pub(super) fn run(
     merge: &Merge,
     target: &Target,
@@ -64,7 +64,7 @@ pub(super) fn run(
     if merge.orphans == Orphans::Refuse && !orphans.is_empty() {
         return Err(orphans::refused(&orphans));
     }
-    // What has another root, text encoding or statement than in its source.
+    // The objects whose root page, text encoding or statement differs from the source.
     let objects = run.objects()?;
     let copied: Vec<CopiedObject<'_>> = design
         .written
@@ -103,13 +103,13 @@ pub(super) fn run(
     Ok(MergeReport { orphans, ..MergeReport::new(&run, &left_out, &made, header.geometry) })
 }
 
-/// The error for a key that several sources have, with what can be done about it.
+/// Adds a remedy to the error for a key that several sources have.
 fn with_remedy(merge: &Merge, design: &Design<'_>, mut error: Error) -> Error {
     let Some(duplicate) = error.take_duplicate() else { return error };
     let has_rowids = |merged: &&MergedTable<'_>| {
         !merged.table.without_rowid && (merged.table.rowid_alias.is_some() || merge.keep_rowids)
     };
-    // The key of a table's own tree.
+    // `true` if the error is about the key of a table's own tree.
     let is_own = |merged: &&MergedTable<'_>| {
         merged.method == Method::Interleaved
             && [&duplicate.table, &duplicate.index]
@@ -158,7 +158,7 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// The rows that are left out because of their keys.
+    /// Finds the rows that are left out because of their keys.
     fn left_out(&self, context: &Context<'_>) -> Result<LeftOut> {
         let Run { merge, sources, shared, design, .. } = *self;
         let mut left_out = LeftOut::new();
@@ -195,7 +195,7 @@ impl<'r> Run<'r> {
         Ok(left_out)
     }
 
-    /// The trees that an object of a table is made of: in the order of the sources, or in that of the rows.
+    /// Returns the trees of the sources that make up an object, in the order of the sources or of the rows.
     fn pieces(
         &self,
         merged: &MergedTable<'_>,
@@ -221,7 +221,7 @@ impl<'r> Run<'r> {
         pieces.collect()
     }
 
-    /// The tables of the sources whose rows SQLite has inserted.
+    /// Returns the tables of the sources whose rows SQLite has inserted.
     fn read_by_sqlite(&self) -> Vec<VerifiedTree<'r>> {
         let Run { sources, shared, design, verifications, .. } = *self;
         let is_inserted = |merged: &&MergedTable<'_>| matches!(merged.method, Method::Inserted(_));
@@ -236,7 +236,7 @@ impl<'r> Run<'r> {
         trees.collect()
     }
 
-    /// What the tree of an object is made of.
+    /// Returns the source of an object's tree.
     fn tree(&self, place: usize, left_out: &LeftOut) -> Result<TreeContent<'r>> {
         let Run { sources, shared, design, inserted, .. } = *self;
         let object = &shared[place];
@@ -272,7 +272,7 @@ impl<'r> Run<'r> {
         })
     }
 
-    /// Trees that have the order of the result, or are sorted.
+    /// Returns trees that already have the order of the result, or that are sorted.
     fn in_order<'a>(
         &self,
         place: usize,
@@ -287,7 +287,7 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// The largest numbers that AUTOINCREMENT tables have given.
+    /// Returns the largest rowids of AUTOINCREMENT tables.
     fn sequences(&self) -> Result<Vec<(String, i64)>> {
         let Run { sources, design, .. } = *self;
         let given = sources.iter().map(|source| source.snapshot.sequences()).collect::<Result<Vec<_>>>()?;
@@ -303,7 +303,7 @@ impl<'r> Run<'r> {
         Ok(rows.collect())
     }
 
-    /// The objects, with their rows of `sqlite_schema` as the result has them but for the root page.
+    /// Returns the objects, with their rows of `sqlite_schema` in the result except for the root page.
     fn objects(&self) -> Result<Vec<StoredObject>> {
         let Run { sources, shared, design, inserted, .. } = *self;
         let encoding = sources[0].snapshot.header().used_text_encoding();
@@ -328,7 +328,7 @@ impl<'r> Run<'r> {
     }
 }
 
-/// The row of `sqlite_schema` of an object, in a text encoding.
+/// Returns the row of `sqlite_schema` of an object, in a text encoding.
 fn schema_record(object: &StoredObject, encoding: u32) -> Vec<u8> {
     let encoded = |text: &str| -> Vec<u8> {
         match encoding {

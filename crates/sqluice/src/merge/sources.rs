@@ -1,4 +1,4 @@
-//! The databases that are merged: one committed state of each, and what they have in common.
+//! The databases to merge: one committed state of each, and their shared objects.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ use crate::remote;
 use sqluice_platform::identity::{Identity, is_same, of_path};
 use sqluice_platform::open_files;
 
-/// A database that is merged.
+/// A database to merge.
 pub(super) struct Source {
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) objects: Vec<StoredObject>,
     pub(super) schema: Schema,
-    /// The tables that belong to virtual tables, in small letters.
+    /// The names of shadow tables of virtual tables, in lower case.
     pub(super) shadows: HashSet<String>,
 }
 
@@ -34,19 +34,19 @@ impl Source {
         Ok(Source { snapshot: Arc::new(snapshot), objects, schema, shadows })
     }
 
-    /// As the user named it.
+    /// Returns the path as the user gave it.
     pub(super) fn name(&self) -> String {
         self.snapshot.name().display().to_string()
     }
 }
 
-/// Returns the files to read, the target first if it is one of them. Refuses a file that is named twice.
+/// Returns the files to read, beginning with the target if it is a source. Refuses a file that is named twice.
 pub(super) fn named(merge: &Merge) -> Result<Vec<&Path>> {
     if merge.sources.is_empty() {
         return Err(Error::usage("no database to merge is named"));
     }
     let mut seen: Vec<&Path> = if merge.adds_to_target() { vec![&merge.target] } else { Vec::new() };
-    // Files by their identities.
+    // The files by their identities.
     let mut files: HashMap<Identity, &Path> = HashMap::new();
     for source in &merge.sources {
         if is_same(&merge.target, source) {
@@ -66,7 +66,7 @@ pub(super) fn named(merge: &Merge) -> Result<Vec<&Path>> {
     Ok(seen)
 }
 
-/// Begins to read all sources, and the target if it is one: `exclusive` has it, if it is to be replaced.
+/// Opens snapshots of all sources, including the target if it is a source. `exclusive` has the target, if the merge replaces it.
 pub(super) fn open(
     merge: &Merge,
     target: &Target,
@@ -95,16 +95,16 @@ pub(super) fn open(
     Ok(sources)
 }
 
-/// Files that each source may have open: the database for SQLite and for us, and its log with the index of it.
+/// The number of open files of each source: the database, opened by SQLite and by this crate, its WAL and its WAL index.
 const FILES_OF_SOURCE: u64 = 4;
 
-/// Files that the process has open besides, about.
+/// The approximate number of other open files of the process.
 const OTHER_FILES: u64 = 100;
 
-/// Has the system allow as many open files as the sources need.
+/// Raises the limit of open files to the needs of the sources.
 ///
 /// # Errors
-/// When it does not allow those that each source has in any case.
+/// If the system does not allow the least number of files that the sources need.
 fn allow_open_files(sources: usize) -> Result<()> {
     let sources = sources as u64;
     let allowed = open_files::allow(sources * FILES_OF_SOURCE + OTHER_FILES);
@@ -120,13 +120,13 @@ fn allow_open_files(sources: usize) -> Result<()> {
         .hint("merge some of them, then the results; or have the system allow more (ulimit -n)"))
 }
 
-/// The names of the sources that were fetched to temporary files.
+/// Returns the names of the sources that were downloaded to temporary files.
 pub(super) fn fetched(sources: &[Source]) -> Vec<PathBuf> {
     let fetched = sources.iter().filter(|source| source.snapshot.is_fetched());
     fetched.map(|source| source.snapshot.name().to_owned()).collect()
 }
 
-/// The error for a target that is named among the sources.
+/// Returns the error for a target that is named among the sources.
 fn target_as_source(merge: &Merge, source: &Path) -> Error {
     let message = match source == merge.target {
         true => format!("{} is the target, and one of the sources, too", source.display()),
@@ -138,47 +138,47 @@ fn target_as_source(merge: &Merge, source: &Path) -> Error {
     })
 }
 
-/// An object that one or more sources have.
+/// An object of one or more sources.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
     /// `table`, `index`, `view` or `trigger`.
     pub(super) kind: String,
     pub(super) name: String,
-    /// The numbers of the sources that have it, and of the object there.
+    /// The sources that have the object, and its index in each of them.
     pub(super) members: Vec<(usize, usize)>,
 }
 
 impl Shared {
-    /// The object as the first source has it.
+    /// Returns the object of the first source that has it.
     pub(super) fn object<'s>(&self, sources: &'s [Source]) -> &'s StoredObject {
         let (source, object) = self.members[0];
         &sources[source].objects[object]
     }
 
-    /// The object as a source has it.
+    /// Returns the object of a source.
     pub(super) fn object_of<'s>(&self, sources: &'s [Source], source: usize) -> Option<&'s StoredObject> {
         let (_, object) = self.members.iter().find(|(of, _)| *of == source)?;
         Some(&sources[source].objects[*object])
     }
 
-    /// Whether it is a virtual table.
+    /// Returns `true` if the object is a virtual table.
     pub(super) fn is_virtual(&self, sources: &[Source]) -> bool {
         self.kind == "table" && self.object(sources).tree.is_none()
     }
 
-    /// Its kind and name, for messages.
+    /// Returns the kind and name, for messages.
     pub(super) fn describe(&self) -> String {
         format!("{} {}", self.kind, self.name)
     }
 }
 
-/// The objects of all sources, those of the first in its order, then what each has besides.
+/// Returns the objects of all sources: first the objects of the first source in order, then the further objects of each source.
 ///
 /// # Errors
-/// When objects of different kinds have the same name.
+/// If objects of different kinds have the same name.
 pub(super) fn shared(sources: &[Source]) -> Result<Vec<Shared>> {
     let mut all: Vec<Shared> = Vec::new();
-    // Tables, indexes and views have different names.
+    // Tables, indexes and views share a namespace.
     let mut places: HashMap<(bool, String), usize> = HashMap::new();
     for (number, source) in sources.iter().enumerate() {
         for (place, object) in source.objects.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! How each table gets its rows: by the cheapest way that its keys allow.
+//! Chooses the cheapest method of merging for each table that its keys allow.
 //!
 //! ```text
 //!  rowids of the sources        own key (INTEGER PRIMARY KEY)            no own key
 //!  1-9    10-19   20-29         concatenated                             concatenated
-//!  1-19   10-29                 interleaved; a repeated one is a         renumbered: 1-19, 20-39
+//!  1-19   10-29                 interleaved; a shared rowid is a         renumbered: 1-19, 20-39
 //!                               repeated key
 //! ```
 
@@ -20,37 +20,37 @@ use super::Merge;
 use super::declarations::{self, Joined};
 use super::sources::{Shared, Source};
 
-/// How a table gets its rows.
+/// The method of merging a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    /// One source has rows.
+    /// The rows of the only source with rows.
     Copied,
     /// The rows of one source after those of another.
     Concatenated,
-    /// Row by row, by the key.
+    /// The rows of all sources, in the order of the key.
     Interleaved,
-    /// One after another, with new rowids.
+    /// The rows of one source after another, with new rowids.
     Renumbered,
-    /// SQLite inserts them, because of that.
+    /// The rows are inserted by SQLite, for this reason.
     Inserted(String),
 }
 
 /// A table of the result.
 pub(super) struct MergedTable<'s> {
-    /// As the first source declares it.
+    /// The table as the first source declares it.
     pub(super) table: &'s Table,
-    /// Its place among the shared objects.
+    /// The index of the table among the shared objects.
     pub(super) object: usize,
-    /// The places of its indexes.
+    /// The positions of the table's indexes among the shared objects.
     pub(super) indexes: Vec<usize>,
-    /// The sources that have rows, in the order of the sources; the first that has the table, if none has rows.
+    /// The sources with rows, in order; or the first source with the table, if no source has rows.
     pub(super) members: Vec<Member>,
-    /// Whether no source has rows.
+    /// `true` if no source has rows.
     pub(super) is_empty: bool,
-    /// How many sources have the table.
+    /// The number of sources that have the table.
     pub(super) sources: usize,
     pub(super) method: Method,
-    /// The declaration of the result, if it is not that of the first source.
+    /// The declaration in the result, if it differs from that of the first source.
     pub(super) joined: Option<Joined>,
 }
 
@@ -58,34 +58,34 @@ pub(super) struct MergedTable<'s> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
     pub(super) source: usize,
-    /// Its smallest and its largest rowid; 0 twice of a table WITHOUT ROWID.
+    /// The smallest and the largest rowid; 0 and 0 for a WITHOUT ROWID table.
     pub(super) rowids: (i64, i64),
-    /// What is added to rowids.
+    /// The offset that is added to rowids.
     pub(super) offset: i64,
 }
 
 impl Member {
-    /// Its rowids in the result, as far as that goes.
+    /// Returns the range of rowids in the result, which may exceed the range of valid rowids.
     fn range(&self) -> (i128, i128) {
         let offset = i128::from(self.offset);
         (i128::from(self.rowids.0) + offset, i128::from(self.rowids.1) + offset)
     }
 }
 
-/// What is known before tables are looked at.
+/// The facts that are known before tables are examined.
 pub(super) struct Around<'s> {
     pub(super) merge: &'s Merge,
     pub(super) sources: &'s [Source],
     pub(super) shared: &'s [Shared],
-    /// Why rows of a source can't be taken as they are stored.
+    /// The reason why rows of each source can't be copied as stored, if any.
     pub(super) foreign: Vec<Option<String>>,
-    /// The places of the indexes of each table, by its name in small letters.
+    /// The positions of the indexes of each table, by the table's name in lower case.
     pub(super) indexes: HashMap<String, Vec<usize>>,
     pub(super) cancel: &'s Cancel,
 }
 
 impl<'s> Around<'s> {
-    /// The table of that place among the shared objects.
+    /// Returns the merged table at an index of the shared objects.
     pub(super) fn table(&self, place: usize) -> Result<MergedTable<'s>> {
         let Around { merge, sources, shared, .. } = *self;
         let object = &shared[place];
@@ -145,7 +145,7 @@ impl<'s> Around<'s> {
         Ok(merged)
     }
 
-    /// Refuses to give new numbers to a table that can't have any.
+    /// Refuses to renumber a table that can't get new numbers.
     fn refuse_renumber(&self, merged: &MergedTable<'_>) -> Result<()> {
         let MergedTable { table, members, method, .. } = merged;
         if !self.merge.renumber.iter().any(|name| name.eq_ignore_ascii_case(&table.name)) {
@@ -182,7 +182,7 @@ impl<'s> Around<'s> {
         }
     }
 
-    /// Why SQLite must insert the rows; `None`: trees are made of trees.
+    /// Returns the reason why SQLite must insert the rows, or `None` if the tree is made from the trees of the sources.
     fn why_inserted(
         &self,
         (table, place): (&Table, usize),
@@ -233,7 +233,7 @@ impl<'s> Around<'s> {
             .then(|| "it has no rowids by which rows with repeated keys could be left out".to_owned()))
     }
 
-    /// How a table with rowids is merged.
+    /// Chooses the method of merging a table with rowids.
     fn by_rowids(&self, merged: &mut MergedTable<'s>) -> Result<Method> {
         let merge = self.merge;
         let table = merged.table;
@@ -262,19 +262,19 @@ impl<'s> Around<'s> {
         }
     }
 
-    /// The error for a table whose numbers can't be raised.
+    /// Returns the error for a table whose numbers would become too large.
     pub(super) fn too_large(&self, table: &Table, source: usize) -> Error {
         let message = format!("table {} of {} can't be renumbered", table.name, self.sources[source].name());
         Error::input(message).hint("its numbers, or values that refer to them, are too large to be raised")
     }
 
-    /// Refuses to give new rowids to rows of a table where something names them.
+    /// Refuses new rowids for rows of a table if other objects name its rowids.
     pub(super) fn refuse_named_rowids(&self, merged: &MergedTable<'s>) -> Result<()> {
         let Around { sources, shared, .. } = *self;
         let table = merged.table;
         let mut names: Vec<String> = ["rowid", "_rowid_", "oid"].map(str::to_owned).to_vec();
         names.retain(|name| table.column(name).is_none());
-        // Where a column shows the rowid, views and triggers mean the row by it, and follow it.
+        // If a column is the rowid, views and triggers use this column as a key, and see the new numbers.
         let about_rows = table.rowid_alias.is_none();
         names.extend(table.rowid_alias.map(|alias| table.columns[alias].name.clone()));
         let names_one =
@@ -313,26 +313,26 @@ impl<'s> Around<'s> {
 /// The text encoding UTF-8 in the header.
 const UTF_8: u32 = 1;
 
-/// Whether an index has columns that are computed.
+/// Returns `true` if an index has expressions.
 pub(super) fn has_expressions(index: &Index) -> bool {
     index.columns.iter().any(|column| column.value == Indexed::Expression)
 }
 
-/// Whether no two members have rowids in between those of the other.
+/// Returns `true` if no two members have overlapping ranges of rowids.
 fn are_disjoint(members: &[Member]) -> bool {
     disjoint(members.iter().map(|member| member.rowids).collect())
 }
 
-/// Returns true if no two ranges overlap.
+/// Returns `true` if no two ranges overlap.
 pub(super) fn disjoint(mut ranges: Vec<(i64, i64)>) -> bool {
     ranges.sort_unstable();
     ranges.windows(2).all(|pair| pair[0].1 < pair[1].0)
 }
 
-/// Returns the number that is added to each of these ranges, so that each range begins behind the one before.
+/// Returns the offset of each range that makes it begin after the range before.
 ///
 /// # Errors
-/// The place of the first range whose numbers are too large for that.
+/// The index of the first range whose numbers would become too large.
 pub(super) fn raised(ranges: &[(i64, i64)]) -> std::result::Result<Vec<i64>, usize> {
     let mut last: Option<i128> = None;
     let mut offsets = Vec::with_capacity(ranges.len());
@@ -348,7 +348,7 @@ pub(super) fn raised(ranges: &[(i64, i64)]) -> std::result::Result<Vec<i64>, usi
     Ok(offsets)
 }
 
-/// Whether a statement has a word or a quoted name of which that is true.
+/// Returns `true` if `is_meant` holds for a word or a quoted name of a statement.
 pub(super) fn mentions(sql: &str, is_meant: impl Fn(&str) -> bool) -> bool {
     token::tokens(sql).iter().any(|token| {
         matches!(token.kind, TokenKind::Word | TokenKind::QuotedName)
@@ -356,7 +356,7 @@ pub(super) fn mentions(sql: &str, is_meant: impl Fn(&str) -> bool) -> bool {
     })
 }
 
-/// The error for an object that two sources declare differently.
+/// Returns the error for an object that two sources declare differently.
 pub(super) fn differently(
     sources: &[Source],
     object: &Shared,
@@ -380,7 +380,7 @@ pub(super) fn differently(
 }
 
 impl MergedTable<'_> {
-    /// The members in the order in which their rows are written.
+    /// Returns the members in the order in which their rows are written.
     pub(super) fn in_order(&self) -> Vec<Member> {
         let mut members = self.members.clone();
         if matches!(self.method, Method::Concatenated | Method::Renumbered) {
@@ -389,22 +389,22 @@ impl MergedTable<'_> {
         members
     }
 
-    /// Differences between the declarations of sources that change no value.
+    /// Returns notes about differences between the declarations of sources that change no value.
     pub(super) fn notes(&self) -> &[String] {
         self.joined.as_ref().map_or(&[], |joined| &joined.notes)
     }
 
-    /// How many sources have rows.
+    /// Returns the number of sources with rows.
     pub(super) fn with_rows(&self) -> usize {
         if self.is_empty { 0 } else { self.members.len() }
     }
 
-    /// Whether rows have new rowids that a column shows.
+    /// Returns `true` if rows have new rowids and a column is the rowid.
     pub(super) fn has_new_keys(&self) -> bool {
         self.is_renumbered() && self.table.rowid_alias.is_some()
     }
 
-    /// Whether rows have new rowids.
+    /// Returns `true` if rows have new rowids.
     pub(super) fn is_renumbered(&self) -> bool {
         self.method == Method::Renumbered
     }

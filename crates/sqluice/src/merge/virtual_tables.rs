@@ -1,6 +1,6 @@
-//! Virtual tables that several sources have: SQLite makes them in the result, and gives them the rows of all.
+//! Virtual tables of several sources. SQLite creates them in the result, and inserts the rows of all sources.
 //!
-//! The tables that they keep their data in are never joined row by row: their keys are the same in every source.
+//! The shadow tables are never merged row by row, because their keys are the same in every source.
 
 use std::path::Path;
 
@@ -19,32 +19,32 @@ use super::sources::{Shared, Source};
 use super::tables::differently;
 use crate::copy::{VirtualTableSql, in_new_file, of_application};
 
-/// A virtual table that is made again.
+/// A virtual table to rebuild.
 #[derive(Clone, Debug)]
 pub(super) struct VirtualTable {
-    /// Its place among the shared objects.
+    /// The index of the table among the shared objects.
     pub(super) object: usize,
     pub(super) name: String,
     sql: String,
-    /// The sources that have it.
+    /// The sources that have the table.
     members: Vec<usize>,
-    /// The tables that it keeps its data in, in small letters.
+    /// The names of the shadow tables, in lower case.
     pub(super) shadows: Vec<String>,
     content: Content,
 }
 
-/// What it gets its rows from.
+/// The source of a virtual table's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
-    /// Those of the sources, by their columns and rowids.
+    /// The rows of the sources, by their columns and rowids.
     Rows,
-    /// Those of an R*Tree, whose first column is the rowid.
+    /// The rows of an R*Tree, whose first column is the rowid.
     Boxes,
     /// Another table of the result.
     Table,
 }
 
-/// The virtual tables that are made again.
+/// Returns the virtual tables to rebuild.
 pub(super) fn rebuilt(
     sources: &[Source],
     shared: &[Shared],
@@ -108,7 +108,7 @@ fn refused(table: &Shared, why: &str) -> Error {
     ])
 }
 
-/// The virtual table that a table belongs to, or its own name.
+/// Returns the virtual table that owns a table, or the name of the table itself.
 pub(super) fn owner(object: &Shared, sources: &[Source]) -> String {
     let lower = object.object(sources).table.to_ascii_lowercase();
     let (source, _) = object.members[0];
@@ -123,12 +123,12 @@ pub(super) fn owner(object: &Shared, sources: &[Source]) -> String {
     owners.max_by_key(String::len).unwrap_or(lower)
 }
 
-/// Whether SQLite has anything to do once the pages are written.
+/// Returns `true` if SQLite has work left after the pages are written.
 pub(super) fn is_needed(merge: &Merge, tables: &[VirtualTable]) -> bool {
     merge.write.analyze || !tables.is_empty()
 }
 
-/// Makes the virtual tables in the file at a path, and runs ANALYZE if that is asked for.
+/// Creates and fills the virtual tables in the file at a path, and runs ANALYZE if requested.
 pub(super) fn finish(
     merge: &Merge,
     tables: &[VirtualTable],

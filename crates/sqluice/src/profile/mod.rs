@@ -1,4 +1,4 @@
-//! `profile`: what a database is like, without its rows, as a schema file that people read and the generator understands.
+//! `profile`: describes the data of a database, without its rows, as a schema file for people and for the generator.
 //!
 //! ```no_run
 //! use sqluice::profile::Profile;
@@ -11,17 +11,17 @@
 //! ```text
 //!  snapshot ── tables, one by one ──> scan: all rows, all cores ──> TableFacts: sketches, a sample
 //!                                                                        │
-//!        schema file <── statements <── an expression a column <── keys, describe, relations
+//!        schema file <── statements <── an expression per column <── keys, describe, relations
 //! ```
 //!
-//! Every table is read once, those that others refer to first, and described before the next is read: memory is that of one table's
-//! sketches and sample for each thread. The result depends on the database alone, not on threads.
+//! Every table is read once, parents before children, and described before the next table is read: the memory is that of one table's
+//! sketches and sample for each thread. The result depends only on the database, not on threads.
 //!
-//! Invariant: a value of the database is in the text only if its column has few different values and does not look personal, and the
-//! value occurs in at least `keep_common` rows; or if it stands in the schema. Quantiles are no values. Of integer keys without gaps, or with
-//! the same gap everywhere, the first and the last are known.
+//! Invariant: a value of the database is in the text only if its column has few different values and does not look personal, and the value
+//! occurs in at least `keep_common` rows; or if the value is in the schema. Quantiles are no values. For integer keys without gaps, or with
+//! equal gaps, the text reveals the first and the last key.
 //!
-//! Modules, from the bottom up: `options`: what is asked and returned; `sketch`, `sample`, `scan`: what is known of a table; `numbers`,
+//! Modules, from the bottom up: `options`: the options and the report; `sketch`, `sample`, `scan`: the facts about a table; `numbers`,
 //! `texts`, `json`, `parents`: expressions; `describe`, `keys`, `relations`: columns; `statements`, `schema_file`: the text.
 
 mod describe;
@@ -59,7 +59,7 @@ use scan::{TableFacts, Wanted};
 use schema_file::SchemaFile;
 
 impl Profile {
-    /// Reads the database and describes it, silently.
+    /// Reads and describes the database without progress reports.
     ///
     /// # Errors
     /// As [`Profile::run_with`].
@@ -67,10 +67,10 @@ impl Profile {
         self.run_with(&Context::default())
     }
 
-    /// Reads the database and describes it, watched and stopped by `context`.
+    /// Reads and describes the database. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// When the database can't be read, or a table that is named does not exist.
+    /// If the database can't be read, or a named table does not exist.
     pub fn run_with(&self, context: &Context<'_>) -> Result<ProfileReport> {
         let started = Instant::now();
         if self.threads == Some(0) {
@@ -119,7 +119,7 @@ impl Profile {
         Rules { common: (!self.no_values).then_some(self.keep_common.max(2)) }
     }
 
-    /// Whether a table or view is described.
+    /// Returns `true` if a table or view is described.
     fn has(&self, name: &str) -> bool {
         let among = |list: &[String]| list.iter().any(|listed| listed.eq_ignore_ascii_case(name));
         (self.tables.is_empty() || among(&self.tables)) && !among(&self.exclude_tables)
@@ -139,7 +139,7 @@ impl Profile {
         Ok(())
     }
 
-    /// Counts the rows of parents that are read later: tables that refer to each other.
+    /// Counts the rows of parents that are read later, because tables refer to each other.
     fn count_parents(
         &self,
         snapshot: &Snapshot,
@@ -181,7 +181,7 @@ impl Profile {
     }
 }
 
-/// Of each column of a table, its number among those that are read; SQLite computes the others.
+/// Returns the number of each column among the read columns, or `None` for columns that SQLite computes.
 fn read_columns(table: &Table) -> Vec<Option<usize>> {
     let mut next = 0..;
     table.columns.iter().map(|column| if column.generated.is_none() { next.next() } else { None }).collect()

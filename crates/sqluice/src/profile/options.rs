@@ -1,4 +1,4 @@
-//! What can be asked of a profile, and what it returns.
+//! The options of a profile, and its report.
 
 use std::path::{Path, PathBuf};
 
@@ -9,28 +9,28 @@ use sqluice_core::schema::Schema;
 use sqluice_core::setters;
 use sqluice_reader::snapshot::ReadOptions;
 
-/// A database to describe; see the module's description.
+/// A profile of a database.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Profile {
     /// The database.
     pub source: PathBuf,
-    /// In how many rows a value must occur that the profile may show.
+    /// The least number of rows with a value that the profile may show.
     pub keep_common: u64,
-    /// Whether no values are shown.
+    /// `true` if no values are shown.
     pub no_values: bool,
-    /// Only these tables and views; empty: all.
+    /// The tables and views to describe; empty for all.
     pub tables: Vec<String>,
-    /// Tables and views that are left out.
+    /// The tables and views to leave out.
     pub exclude_tables: Vec<String>,
-    /// Threads; `None`: one a core.
+    /// The number of threads; `None` for one per core.
     pub threads: Option<usize>,
-    /// How the database is read.
+    /// The options for reading the database.
     pub read: ReadOptions,
 }
 
 impl Profile {
-    /// Describes a database. Values may be shown that occur in 20 rows or more.
+    /// Creates a profile of a database, which may show values that occur in at least 20 rows.
     pub fn new(source: impl Into<PathBuf>) -> Profile {
         Profile {
             source: source.into(),
@@ -59,67 +59,67 @@ impl TakesSettings for Profile {
 }
 
 setters! { Profile:
-    /// Sets in how many rows a value must occur that the profile may show.
+    /// Sets the least number of rows with a value that the profile may show.
     keep_common(rows: u64) = rows;
-    /// Shows no values at all.
+    /// Shows no values.
     no_values(no_values: bool) = no_values;
     /// Describes only these tables and views.
     tables(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
     /// Leaves these tables and views out.
     exclude_tables(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
-    /// Sets the number of threads; `None`: one for each core.
+    /// Sets the number of threads; `None` for one per core.
     threads(threads: impl Into<Option<usize>>) = threads.into();
-    /// Sets how the database is read.
+    /// Sets the options for reading the database.
     read(read: ReadOptions) = read;
 }
 
-/// What was found.
+/// The report of a profile.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ProfileReport {
     /// The database.
     pub source: PathBuf,
-    /// The profile: a schema with comments, which the generator reads.
+    /// The profile: a schema with comments for the generator.
     pub text: String,
-    /// Rows of all tables.
+    /// The number of rows of all tables.
     pub rows: u64,
-    /// The tables, in their order.
+    /// The tables, in order.
     pub tables: Vec<ProfiledTable>,
-    /// Columns whose common values are shown.
+    /// The columns whose common values are shown.
     pub kept: Vec<KeptValues>,
-    /// Columns of which no values are shown because they look personal.
+    /// The columns whose values are not shown because they look personal.
     pub personal: Vec<PersonalColumn>,
-    /// Texts and blobs of the schema itself, which are shown.
+    /// The texts and blobs of the schema itself, which are shown.
     pub literals: Vec<String>,
-    /// What could not be described.
+    /// Notes about parts that could not be described.
     pub notes: Vec<String>,
-    /// Bytes of the database.
+    /// The number of bytes of the database.
     pub bytes: u64,
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
-    /// Seconds that it took.
+    /// The duration of the profile in seconds.
     pub seconds: f64,
 }
 
 impl ProfileReport {
-    /// The profile as the schema that the generator takes.
+    /// Returns the profile as a schema for the generator.
     ///
     /// # Errors
-    /// When SQLite does not accept a statement of the database any more.
+    /// If SQLite does not accept a statement of the database any more.
     pub fn schema(&self) -> Result<Schema> {
         Schema::parse(self.text.as_str(), Path::new("the profile"))
     }
 }
 
-/// A table.
+/// A described table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ProfiledTable {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its rows.
+    /// The number of rows.
     pub rows: u64,
-    /// Its columns with a comment.
+    /// The number of columns with a comment.
     pub columns: usize,
 }
 
@@ -131,7 +131,7 @@ pub struct KeptValues {
     pub table: String,
     /// The column.
     pub column: String,
-    /// How many values.
+    /// The number of shown values.
     pub values: usize,
 }
 
@@ -143,8 +143,8 @@ pub struct PersonalColumn {
     pub table: String,
     /// The column.
     pub column: String,
-    /// What it looks like: "an e-mail address".
+    /// The kind of data that the column seems to have: "an e-mail address".
     pub what: &'static str,
-    /// What that rests on: `name` or `values`.
+    /// The evidence for this kind: `name` or `values`.
     pub by: &'static str,
 }

@@ -1,5 +1,5 @@
-//! The statements of a schema, one column a line, with a comment for each column that has one. Comments of the database's own are
-//! left out: the database may have kept anything in them.
+//! Formats the statements of a schema, with a line and an optional comment for each column. Comments of the database itself are left out,
+//! as they may contain anything.
 //!
 //! ```text
 //!  CREATE TABLE t (      -- rows: 1000
@@ -15,10 +15,10 @@ use sqluice_core::schema::Table;
 use sqluice_core::schema::declaration::Declaration;
 use sqluice_core::schema::token::{Token, TokenKind, tokens};
 
-/// Characters of a column up to which comments stand below each other.
+/// The largest width of a column's declaration for which comments are aligned.
 const WIDTH_MAX: usize = 60;
 
-/// Tokens as text: one space where the statement has any.
+/// Returns tokens as text, with single spaces in place of white space.
 fn joined(sql: &str, tokens: &[Token]) -> String {
     let mut text = String::new();
     for (index, token) in tokens.iter().enumerate() {
@@ -33,18 +33,18 @@ fn without_comments(sql: &str) -> Vec<Token> {
     tokens(sql).into_iter().filter(|token| !token.is_comment()).collect()
 }
 
-/// A statement without comments.
+/// Returns a statement without comments.
 pub(super) fn plain(sql: &str) -> String {
     format!("{};", joined(sql, &without_comments(sql)))
 }
 
-/// The literals of a statement: its texts and blobs.
+/// Returns the literals of a statement: texts and blobs.
 pub(super) fn literals(sql: &str) -> Vec<String> {
     let texts = tokens(sql).into_iter().filter(|token| token.kind == TokenKind::String);
     texts.map(|token| token.text(sql).to_owned()).collect()
 }
 
-/// A CREATE TABLE with its rows and the expressions of its columns, in their order.
+/// Returns a CREATE TABLE statement with comments for the row count and the expressions of the columns.
 pub(super) fn table(table: &Table, rows: u64, expressions: &[Option<String>]) -> String {
     let sql = &table.sql;
     let Some(declaration) = Declaration::of(sql) else { return plain(sql) };
@@ -61,7 +61,7 @@ pub(super) fn table(table: &Table, rows: u64, expressions: &[Option<String>]) ->
     let width = width.filter(|width| *width <= WIDTH_MAX).max().unwrap_or(0);
     let mut text = format!("{} (  -- rows: {rows}\n", joined(sql, head));
     for (line, expression) in lines {
-        // Writing to a text can't fail.
+        // Writing to a `String` can't fail.
         let _ = match expression {
             Some(expression) => writeln!(text, "  {line:width$}  -- gen: {expression}"),
             None => writeln!(text, "  {line}"),

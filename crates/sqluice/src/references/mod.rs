@@ -1,21 +1,21 @@
-//! References that no schema declares: columns whose names say that they refer to a table, and whose values are keys there.
+//! Finds undeclared references: columns whose names suggest a table, and whose values are keys of this table.
 //!
 //! ```text
 //!  visits.place_id, from_visit, fk_place ── names ──> a table, or several ── values ──> a candidate
-//!                                           (names.rs)                      at least half of those that are not NULL are keys
+//!                                           (names.rs)                      at least half of the non-NULL values are keys
 //! ```
 //!
-//! **The rule for names.** A name is cut into words (`fromVisit`, `from_visit` and `"from visit"` alike). A column refers to a table if
-//! some of its words are the name of the table, in the singular or the plural, and the words behind them say no more than that it is a
-//! key, or in which role (`place`, `place_id`, `places_id`, `placeid`, `id_place`, `fk_place`, `origin_place_id`, `place_id_2`,
-//! `account_from`). A table's name also counts without what all tables begin with, and without its first words, unless another table
-//! has the rest as its name (`moz_places`, `auth_user`). Columns such as `parent_id`, `previous` or `reply_to` refer to their own table.
-//! The names `fk` and `ref` may refer to any table, and `id` of a table that begins with the name of another, to that one, unless it is
-//! the key by itself (`downloads_chains.id`). `nid` is the id of `notes`.
+//! **The rule for names.** A name is split into words (`fromVisit`, `from_visit` and `"from visit"` are alike). A column refers to a table
+//! if some of its words are the name of the table, in the singular or the plural, and the following words only mark a key or a role
+//! (`place`, `place_id`, `places_id`, `placeid`, `id_place`, `fk_place`, `origin_place_id`, `place_id_2`, `account_from`). A table's name
+//! is also recognized without the common prefix of all tables, and without its first words, unless the rest is the name of another table
+//! (`moz_places`, `auth_user`). Columns such as `parent_id`, `previous` or `reply_to` refer to their own table. The names `fk` and `ref`
+//! may refer to any table, and `id` of a table whose name begins with the name of another table refers to this other table, unless the
+//! column alone is the key (`downloads_chains.id`). `nid` is the id of `notes`.
 //!
-//! Both are guesses. What acts upon one asks the user, or reports it.
+//! Names and values only give guesses. Callers ask the user, or report the guesses that they use.
 //!
-//! Invariant: columns with declared references, and those that SQLite computes, are no candidates.
+//! Invariant: columns with declared references, and columns that SQLite computes, are no candidates.
 
 mod names;
 
@@ -24,37 +24,37 @@ use sqluice_core::schema::{Table, quoted};
 
 pub(crate) use names::TableNames;
 
-/// A column that refers to a key of a table, by their places.
+/// A column that refers to a key of a table, as indexes of tables and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ColumnReference {
-    /// The table that refers.
+    /// The child table.
     pub(crate) child: usize,
-    /// The column of it that does.
+    /// The referring column of the child table.
     pub(crate) column: usize,
-    /// The table that is referred to.
+    /// The parent table.
     pub(crate) parent: usize,
-    /// Its column, which alone is a key.
+    /// The column of the parent table that alone is a key.
     pub(crate) key: usize,
 }
 
-/// Values of a column that were compared with keys.
+/// The result of comparing the values of a column with keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Share {
-    /// Values that are not NULL.
+    /// The number of values that are not NULL.
     pub(crate) values: u64,
-    /// Values that are keys.
+    /// The number of values that are keys.
     pub(crate) keys: u64,
 }
 
 impl Share {
-    /// Returns true if the values look like references.
+    /// Returns `true` if the values look like references.
     pub(crate) fn is_enough(self) -> bool {
         self.keys > 0 && self.keys * 2 >= self.values
     }
 }
 
-/// The columns of `tables` whose names say that they refer to a table for which `is_wanted`, in the order of the tables. Parents need
-/// a PRIMARY KEY of one column.
+/// Returns the columns of `tables` whose names suggest a reference to a table for which `is_wanted` holds, in the order of the tables.
+/// Parents need a PRIMARY KEY of one column.
 pub(crate) fn by_name(tables: &[&Table], is_wanted: impl Fn(usize) -> bool) -> Vec<ColumnReference> {
     let names = TableNames::new(tables.iter().map(|table| &*table.name));
     let key_of = |table: usize| match tables[table].primary_key().as_deref() {
@@ -87,7 +87,7 @@ pub(crate) fn by_name(tables: &[&Table], is_wanted: impl Fn(usize) -> bool) -> V
     found
 }
 
-/// Counts the values of a column in a database, and those that are keys of the parent there. NULL counts as none.
+/// Counts the non-NULL values of a column in a database, and the values that are keys of the parent.
 pub(crate) fn share_of_keys(
     connection: &Connection,
     (child, column): (&str, &str),

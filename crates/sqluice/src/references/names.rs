@@ -1,20 +1,20 @@
-//! Finds the tables that the name of a column means.
+//! Finds the tables that the name of a column suggests.
 
 use std::collections::{HashMap, HashSet};
 
 use sqluice_generator::words_of_name;
 
-/// Words behind the name of a table that say no more than that a column is a key, or in which role.
+/// Words after the name of a table that only mark a key or a role.
 const BEHIND: &str = "id ids key keys pk fk ref no nr num number idx index ix rowid oid code fkey pkey from to by a b x y left right \
     source target src dst dest origin first second third last old new one two main";
 
-/// Words that are written at the end of the name of a table without anything between: `placeid`.
+/// Words that are attached to the end of a table's name without a separator: `placeid`.
 const ATTACHED_END: &[&str] = &["rowid", "number", "key", "ref", "id", "no", "nr", "fk", "pk"];
 
-/// Words that are written before the name of a table: `fkplace`, `idplace`.
+/// Words that are attached before the name of a table: `fkplace`, `idplace`.
 const ATTACHED_BEGIN: &[&str] = &["fk", "id", "ref"];
 
-/// Words before the name of a table that say that it is one.
+/// Words before the name of a table that only mark a table.
 const TABLE_WORDS: &str = "t tb tbl tab table dim fact f d";
 
 /// Names of columns that refer to a row of their own table.
@@ -22,10 +22,10 @@ const OWN: &str = "parent parents root ancestor previous prev prior next predece
     replyto replyof inreplyto reportsto original duplicate duplicateof copyof replaces replacedby supersedes supersededby mother father \
     sibling child master thread";
 
-/// Names of columns that say that they refer, and not to what.
+/// Names of columns that mark a reference without a table.
 const ANY: &str = "fk fkey foreignkey foreign foreignid ref refid reference referenceid fkid target targetid object objectid";
 
-/// Plurals that no rule makes.
+/// Irregular plurals.
 const IRREGULAR: &[(&str, &str)] = &[
     ("people", "person"),
     ("persons", "person"),
@@ -53,24 +53,24 @@ fn has(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|one| one == word)
 }
 
-/// Returns true if the name of a column says that the column refers to a table, but not to which table.
+/// Returns `true` if the name of a column marks a reference to an unnamed table.
 pub(super) fn may_mean_any(column: &str) -> bool {
     has(ANY, &words_of_name(column).concat())
 }
 
-/// The names of tables in the forms in which columns have them.
+/// The names of tables, in the forms that columns use.
 #[derive(Debug)]
 pub(crate) struct TableNames {
-    /// The tables that each form means.
+    /// The tables of each form.
     forms: HashMap<String, Vec<usize>>,
-    /// The tables that the id with the first letters of their names means: `nid` of `notes`.
+    /// The tables by the initials of their names' words followed by `id`: `nid` of `notes`.
     initials: HashMap<String, Vec<usize>>,
-    /// The words of each name.
+    /// The words of each table's name.
     words: Vec<Vec<String>>,
 }
 
 impl TableNames {
-    /// The names of all tables, which are numbered in this order.
+    /// Creates the forms of all tables' names. The tables are numbered in this order.
     pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str>) -> TableNames {
         let names: Vec<&str> = names.collect();
         let words: Vec<Vec<String>> = names.iter().map(|name| words_of_name(name)).collect();
@@ -115,7 +115,8 @@ impl TableNames {
         }
     }
 
-    /// The tables that the name of a column of the table `child` means, in their order. `is_own_key`: it is the key of `child` by itself.
+    /// Returns the tables that the name of a column of the table `child` suggests, in order. `is_own_key` is `true` if the column alone is
+    /// the key of `child`.
     pub(crate) fn meant_by(&self, child: usize, column: &str, is_own_key: bool) -> Vec<usize> {
         let mut words = words_of_name(column);
         let mut found: Vec<usize> = Vec::new();
@@ -128,10 +129,10 @@ impl TableNames {
             found.extend(self.begun_by(child));
         }
         let own = singulars(&self.words[child].concat());
-        // Words behind the name of the table are left out, from the end on.
+        // Removes words after the name of the table, from the end on.
         loop {
             self.ends_with_table(&words, &mut found);
-            // A table of that name is meant before one that ends with it.
+            // A table of this name takes precedence over a table whose name ends with it.
             if ends_with_own(&words) || (found.is_empty() && ends_with_end_of(&words, &own)) {
                 found.push(child);
             }
@@ -159,7 +160,7 @@ impl TableNames {
         }
     }
 
-    /// The tables with whose names that of a table begins.
+    /// Returns the tables whose names are the beginning of a table's name.
     fn begun_by(&self, child: usize) -> Vec<usize> {
         let words = &self.words[child];
         let begins = (1..words.len()).flat_map(|end| singulars(&words[..end].concat()));
@@ -168,23 +169,22 @@ impl TableNames {
     }
 }
 
-/// Letters of the end of a table's name that stands for all of it in a column of its own.
+/// The least length of a table name's end that means the table itself in one of its own columns.
 const OWN_END_MIN: usize = 4;
 
-/// Returns true if the last words are the end of the name of the table, in any form of that name:
-/// `from_visit` in `historyvisits`.
+/// Returns `true` if the last words are the end of the table's own name, in any form: `from_visit` in `historyvisits`.
 fn ends_with_end_of(words: &[String], own: &[String]) -> bool {
     let forms = (0..words.len()).flat_map(|first| singulars(&words[first..].concat()));
     let mut long = forms.filter(|form| form.len() >= OWN_END_MIN);
     long.any(|form| own.iter().any(|own| own.ends_with(&form)))
 }
 
-/// Returns true if the last words are a name of columns that refer to their own table.
+/// Returns `true` if the last words are a name of columns that refer to their own table.
 fn ends_with_own(words: &[String]) -> bool {
     (0..words.len()).any(|first| cores(&words[first..].concat()).into_iter().any(|core| has(OWN, core)))
 }
 
-/// A name, and what is left of it without words that are written at its ends.
+/// Returns a name, and the name without words attached to its ends.
 fn cores(name: &str) -> Vec<&str> {
     let without_number = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let mut cores = vec![name, without_number];
@@ -201,7 +201,8 @@ fn cores(name: &str) -> Vec<&str> {
     cores
 }
 
-/// A word and what it may be the plural of, from the plural to the shortest singular: two words are forms of one if they share any.
+/// Returns a word and its possible singulars, from the plural to the shortest singular. Two words are forms of one word if they share any
+/// of these.
 fn singulars(word: &str) -> Vec<String> {
     let mut forms = vec![word.to_owned()];
     if let Some((_, singular)) = IRREGULAR.iter().find(|(plural, _)| *plural == word) {
@@ -211,7 +212,7 @@ fn singulars(word: &str) -> Vec<String> {
         [("ies", "y"), ("ves", "f"), ("ves", "fe"), ("es", ""), ("s", ""), ("en", ""), ("n", ""), ("er", "")]
     {
         let stem = word.strip_suffix(end).filter(|stem| stem.chars().count() > 1);
-        // Neither `glass` nor `status` is a plural; both may still be the singular of one.
+        // `glass` and `status` are no plurals, but may be singulars.
         if let Some(stem) = stem.filter(|stem| end != "s" || !stem.ends_with('s')) {
             forms.push(format!("{stem}{instead}"));
         }
@@ -219,7 +220,7 @@ fn singulars(word: &str) -> Vec<String> {
     forms
 }
 
-/// Bytes with which all names begin.
+/// Returns the number of bytes of the common prefix of all names.
 fn common_start(names: &[&str]) -> usize {
     let Some((first, rest)) = names.split_first().filter(|(_, rest)| !rest.is_empty()) else { return 0 };
     let same = |other: &&str| {
@@ -354,7 +355,7 @@ mod tests {
             assert_eq!(tables.meant_by(1, "place_id", false), [0], "{names:?}");
             assert_eq!(tables.meant_by(1, &format!("{}_id", names[0]), false), [0], "{names:?}");
         }
-        // A table of that name is meant, not one that ends with it.
+        // The name means the table of this name, not a table whose name ends with it.
         let tables = TableNames::new(["items", "order_items"].into_iter());
         assert_eq!(tables.meant_by(1, "item_id", false), [0]);
     }

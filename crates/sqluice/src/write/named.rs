@@ -1,9 +1,9 @@
-//! Rows with named columns, for existing tables or tables that are made for them.
+//! Writes rows with named columns to existing or new tables.
 //!
 //! ```text
 //!  rows     name, id                                  the columns that the caller's source gives
 //!  table    id INTEGER PRIMARY KEY, name TEXT, note TEXT DEFAULT '-'
-//!           Field(1)                Field(0)   Constant('-')          how its batches are made: [`PreparedWrite::filled`]
+//!           Field(1)                Field(0)   Constant('-')          the mapping to batches: [`PreparedWrite::filled`]
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -36,12 +36,12 @@ use crate::remote;
 pub struct NamedRows {
     /// The table.
     pub table: String,
-    /// The columns that the rows have, in the order in which the source has them.
+    /// The columns of the rows, in the order of the source.
     pub columns: Vec<String>,
-    /// Rows may be in any order of their INTEGER PRIMARY KEY, and have NULL there, which means one more than the largest before.
-    /// Otherwise rows that do not ascend end the run with an error that refutes [`Assumption::RowOrder`].
+    /// `true` if rows may be in any order of their INTEGER PRIMARY KEY, and have NULL in this column, which means one more than the largest
+    /// key before. Otherwise rows that do not ascend end the run with an error that refutes [`Assumption::RowOrder`].
     pub in_any_order: bool,
-    /// How many rows the source has, about.
+    /// The approximate number of rows of the source, if known.
     pub about: Option<u64>,
 }
 
@@ -51,32 +51,32 @@ pub struct NamedRows {
 pub struct Write {
     /// The database.
     pub target: PathBuf,
-    /// Declares the tables that the database does not have yet.
+    /// The declarations of the tables that the database does not have yet.
     pub schema: Schema,
-    /// The rows of each table that gets some.
+    /// The rows for each table.
     pub rows: Vec<NamedRows>,
-    /// A conversion that loses digits of a text is an error.
+    /// `true` if a conversion that loses digits of a text is an error.
     pub lossless: bool,
-    /// How to write.
+    /// The options for writing the database.
     pub options: WriteOptions,
 }
 
-/// A write whose tables are known.
+/// A write with known tables and a plan.
 #[derive(Debug)]
 pub struct PreparedWrite {
     write: Write,
     plan: Plan,
     schema: Schema,
-    /// Of each rows, which table they are for, and how its columns are filled.
+    /// The table of each source of rows, and the mapping to the table's columns.
     tables: Vec<(usize, Vec<ColumnFrom>)>,
 }
 
-/// The table of that name that the database at `target` has; `None` also where the database is yet to be made.
+/// Returns the table `name` of the database at `target`, or `None` if the table or the database does not exist.
 ///
 /// # Errors
-/// When the file is not a database that can be read and written.
+/// If the file is not a database that can be read and written.
 pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Option<Table>> {
-    // An object is made, or replaced as a whole.
+    // An object in a store is always a new database.
     if is_url(target) {
         return Ok(None);
     }
@@ -84,11 +84,11 @@ pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Opt
     Ok(attempts::look(Some(&target), options)?.and_then(|existing| existing.table(name).cloned()))
 }
 
-/// The form that the timestamps of each column have in the table of that name, if it is another than that of a new table. Tables that are
-/// not there, or whose rows are replaced, have none.
+/// Returns the form of the timestamps in each column of the table `name`, if the form differs from that of a new table. Returns no forms
+/// for a table that does not exist, or whose rows are replaced.
 ///
 /// # Errors
-/// When the file is not a database that can be read and written.
+/// If the file is not a database that can be read and written.
 pub fn moment_forms(
     target: &Path,
     name: &str,
@@ -108,7 +108,7 @@ pub fn moment_forms(
 }
 
 impl NamedRows {
-    /// Rows for `table` that have these columns.
+    /// Creates rows for `table` with these columns.
     pub fn new(table: impl Into<String>, columns: impl IntoIterator<Item = impl Into<String>>) -> NamedRows {
         NamedRows {
             table: table.into(),
@@ -126,16 +126,16 @@ setters! { NamedRows:
 }
 
 setters! { Write:
-    /// Sets the tables that get rows, and the columns that these rows have.
+    /// Sets the tables that get rows, and the columns of these rows.
     rows(rows: impl IntoIterator<Item = NamedRows>) = rows.into_iter().collect();
     /// Refuses a conversion that loses digits of a text.
     lossless(lossless: bool) = lossless;
-    /// Sets how the database is written.
+    /// Sets the options for writing the database.
     options(options: WriteOptions) = options;
 }
 
 impl Write {
-    /// A write to `target`. `schema` declares the tables that the database does not have yet.
+    /// Creates a write to `target`. `schema` declares the tables that the database does not have yet.
     pub fn new(target: impl Into<PathBuf>, schema: Schema) -> Write {
         Write {
             target: target.into(),
@@ -146,7 +146,7 @@ impl Write {
         }
     }
 
-    /// Writes the rows of one source for each of [`Write::rows`], in their order, silently.
+    /// Writes the rows of one source for each of [`Write::rows`], in order, without progress reports.
     ///
     /// # Errors
     /// As [`Write::prepare`] and [`PreparedWrite::run`].
@@ -154,7 +154,8 @@ impl Write {
         self.run_with(sources, &Context::default())
     }
 
-    /// Writes the rows of one source for each of [`Write::rows`], in their order, watched and stopped by `context`.
+    /// Writes the rows of one source for each of [`Write::rows`], in order. Reports progress to `context`, and stops if `context` is
+    /// canceled.
     ///
     /// # Errors
     /// As [`Write::prepare`] and [`PreparedWrite::run`].
@@ -162,10 +163,10 @@ impl Write {
         self.prepare(context)?.run(sources, context)
     }
 
-    /// Decides what will be done. Nothing is written.
+    /// Plans the write. Writes nothing.
     ///
     /// # Errors
-    /// When a table is unknown or in the way, columns do not fit, or the database can't be written.
+    /// If a table is unknown or prevents the write, columns do not fit, or the database can't be written.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedWrite> {
         context.cancel.check()?;
         let mut write = self.clone();
@@ -200,7 +201,7 @@ impl Write {
         Ok(PreparedWrite { write: self, plan, schema, tables })
     }
 
-    /// The schema with the existing tables that get rows, without those that get none.
+    /// Returns the schema with the existing tables that get rows, and without the existing tables that get none.
     fn with_tables(&self, existing: &TargetSnapshot) -> Result<Schema> {
         let if_exists = &self.options.if_exists;
         for rows in &self.rows {
@@ -229,7 +230,7 @@ impl Write {
 }
 
 impl NamedRows {
-    /// How the columns of a table are filled.
+    /// Returns the mapping from the rows to the columns of a table.
     fn fill(&self, table: &Table, by_sqlite: bool) -> Result<Vec<ColumnFrom>> {
         let same = |one: &String, other: &str| one.eq_ignore_ascii_case(other);
         for (index, name) in self.columns.iter().enumerate() {
@@ -250,13 +251,13 @@ impl NamedRows {
         let filled = table.columns.iter().enumerate().map(|(index, column)| {
             match self.columns.iter().position(|name| same(name, &column.name)) {
                 Some(field) => Ok(ColumnFrom::Field(field)),
-                // NULL is the next rowid.
+                // NULL makes SQLite choose the next rowid.
                 None if column.generated.is_some() || table.rowid_alias == Some(index) => {
                     Ok(ColumnFrom::Constant(Constant::Null))
                 }
                 None => match default_value::constant(column) {
                     Ok(constant) => Ok(ColumnFrom::Constant(constant)),
-                    // SQLite computes it when it inserts the row.
+                    // SQLite computes the default when it inserts the row.
                     Err(_) if by_sqlite => Ok(ColumnFrom::Constant(Constant::Null)),
                     Err(error) => Err(error),
                 },
@@ -265,7 +266,7 @@ impl NamedRows {
         filled.collect()
     }
 
-    /// How the rows are written.
+    /// Chooses the write path of the rows.
     fn choose(
         &self,
         (index, table): (usize, &Table),
@@ -302,7 +303,7 @@ impl NamedRows {
         }
     }
 
-    /// Whether the columns that rows are to be found by are given, and a key of the table.
+    /// Checks that the columns of an upsert are given, and are a key of the table.
     fn check_keys(&self, keys: &[String], table: &Table) -> Result<()> {
         let same = |one: &str, other: &String| one.eq_ignore_ascii_case(other);
         if let Some(key) = keys.iter().find(|key| !self.columns.iter().any(|name| same(key, name))) {
@@ -328,21 +329,21 @@ impl NamedRows {
 }
 
 impl PreparedWrite {
-    /// What will be done.
+    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The table that gets the rows of that index, and what fills its columns: the source makes its batches so.
+    /// Returns the table of the rows with this index, and the mapping to its columns, which the batches of the source must follow.
     pub fn filled(&self, rows: usize) -> (&Table, &[ColumnFrom]) {
         let (table, filled) = &self.tables[rows];
         (&self.schema.tables[*table], filled)
     }
 
-    /// Writes the rows of one source for each table, in their order, watched and stopped by `context`.
+    /// Writes the rows of one source for each table, in order. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// When a source fails, a value can't be stored, or the database can't be written: it is as it was, then.
+    /// If a source fails, a value can't be stored, or the database can't be written. The database is then unchanged.
     pub fn run(mut self, mut sources: Vec<Box<dyn Source + '_>>, context: &Context<'_>) -> Result<Report> {
         let (tables, given) = (self.tables.len(), sources.len());
         if tables != given {
@@ -356,7 +357,7 @@ impl PreparedWrite {
         done.map_err(with_rows)
     }
 
-    /// Plans for the schema that the database has now, if its tables take the same rows.
+    /// Plans again for the present schema of the database, if its tables take the same rows.
     fn plan_again(&mut self, refuted: Refuted) -> Result<()> {
         if refuted.assumption != Assumption::Schema {
             return Err(refuted.error);
@@ -394,7 +395,7 @@ impl PreparedWrite {
     }
 }
 
-/// A source that can be used again as long as it was not asked for rows.
+/// A borrowed source, which another attempt can use again if no rows were read.
 struct Borrowed<'b, 's>(&'b mut Box<dyn Source + 's>);
 
 impl Source for Borrowed<'_, '_> {
@@ -407,7 +408,7 @@ impl Source for Borrowed<'_, '_> {
     }
 }
 
-/// Adds to an error about two rows with the same key which they are.
+/// Adds the numbers of the rows to an error about two rows with the same key.
 fn with_rows(mut error: Error) -> Error {
     let Some(duplicate) = error.take_duplicate() else { return error };
     error.with_words(format!(" ({})", duplicate.rows))

@@ -1,4 +1,4 @@
-//! Indexes that are to be made: what SQLite says of each, and the way that its entries will take.
+//! Indexes to create: SQLite's description of each index, and its write path.
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::index::Index;
@@ -10,36 +10,36 @@ use super::probe_table::ProbeTable;
 use super::statement::Statement;
 use crate::options::WritePath;
 
-/// An index that is to be made.
+/// An index to create.
 pub struct Declared<'s> {
     pub statement: Statement,
     pub table: &'s Table,
-    /// What makes its entries of the table's rows; `None` where SQLite makes them.
+    /// The recipe for the entries of the index; `None` if SQLite makes the entries.
     pub(crate) ours: Option<Ours>,
-    /// Why that way.
+    /// The reason for the write path.
     pub why: String,
 }
 
-/// What is known of an index that we make.
+/// The facts about an index whose entries are written as pages.
 pub(crate) struct Ours {
     pub(crate) index: Index,
     pub(crate) projection: Projection,
-    /// Its statement as SQLite keeps it.
+    /// The statement, as SQLite keeps it in `sqlite_schema`.
     pub(crate) sql: String,
 }
 
 impl Declared<'_> {
-    /// The way that its entries take.
+    /// Returns the write path of the entries.
     pub fn write_path(&self) -> WritePath {
         if self.ours.is_some() { WritePath::Sorted } else { WritePath::Sqlite }
     }
 }
 
-/// What statements declare for a database with that schema. IF NOT EXISTS statements with an existing index are left out. `obstacle`
-/// says why SQLite must make all of them.
+/// Returns the new indexes that statements declare for a database with `schema`, and the IF NOT EXISTS statements for existing indexes.
+/// `obstacle` is a reason why SQLite must make all indexes.
 ///
 /// # Errors
-/// When a name is taken, a table does not exist, or SQLite does not understand a statement.
+/// If a name is taken, a table does not exist, or SQLite does not understand a statement.
 pub fn declared<'s>(
     statements: Vec<Statement>,
     schema: &'s Schema,
@@ -131,7 +131,7 @@ impl<'s> Declared<'s> {
 }
 
 impl Ours {
-    /// Reads back what a statement has declared; `Err` says why SQLite must make it.
+    /// Reads back the index that a statement has declared. `Err` is the reason why SQLite must make the index.
     fn of(probe: &mut ProbeTable, table: &Table, statement: &Statement) -> std::result::Result<Ours, String> {
         let unread = || "SQLite does not report what it declares".to_owned();
         let read = Schema::from_catalogue(probe.connection(), String::new(), "".as_ref());

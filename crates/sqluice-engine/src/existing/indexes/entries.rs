@@ -1,13 +1,13 @@
-//! Entries of indexes from the rows that a table has, for the sorters, on all cores.
+//! Builds index entries from the rows of an existing table, on all cores, and passes them to the sorters.
 //!
 //! ```text
-//!  record of the table     | types | a | b | c |              b, c: perhaps missing, if they were added later
+//!  record of the table     | types | a | b | c |              b, c may be missing, if they were added later
 //!                                     └───┐
-//!  entry of an index on b  | types | b | rowid |              what of the record the index has, as CREATE INDEX would write it
+//!  entry of an index on b  | types | b | rowid |              the same bytes that CREATE INDEX would write
 //! ```
 //!
-//! The table is read once for all of its indexes. What CREATE INDEX writes is what the record holds, whatever the affinity of the
-//! column: a REAL that is stored as an integer is an integer in the index, too.
+//! The table is read once for all of its indexes. CREATE INDEX copies the stored value, whatever the affinity of the column: a REAL that is
+//! stored as an integer is an integer in the index, too.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -26,7 +26,7 @@ use super::probe_table::ProbeTable;
 use crate::sort::{Buffer, Item, SLACK_BYTES, Sorter};
 use crate::trees::Changes;
 
-/// A tree of the file.
+/// The position of a tree in the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TreePosition {
     pub(crate) root_page: u32,
@@ -34,7 +34,7 @@ pub(crate) struct TreePosition {
     pub(crate) page_count: u32,
 }
 
-/// What the entries of an index take of a table's records.
+/// The fields of a table's records that the entries of an index contain.
 #[derive(Clone, Debug)]
 pub(crate) struct Projection {
     fields: Vec<Field>,
@@ -44,14 +44,14 @@ pub(crate) struct Projection {
 #[derive(Clone, Debug)]
 enum Field {
     Rowid,
-    /// A stored field of the record.
+    /// A field stored in the record.
     Stored {
         field: usize,
         missing: Missing,
     },
 }
 
-/// What stands for a field that a record does not have.
+/// The value that replaces a field missing from a record.
 #[derive(Clone, Debug)]
 struct Missing {
     serial: u64,
@@ -59,10 +59,10 @@ struct Missing {
 }
 
 impl Projection {
-    /// For the entries of `index`; `probe` knows the values of missing columns.
+    /// Returns the projection for the entries of `index`. `probe` has the values of missing columns.
     ///
     /// # Errors
-    /// A sentence that says why SQLite must make the entries.
+    /// Returns the reason why SQLite must make the entries, as a sentence.
     pub(crate) fn new(
         table: &Table,
         index: &Index,
@@ -85,7 +85,7 @@ impl Projection {
         Ok(Projection { fields: fields.collect::<std::result::Result<_, String>>()? })
     }
 
-    /// The number of leading fields of a record that are looked at.
+    /// Returns the number of leading fields of a record that must be parsed.
     fn wanted(&self) -> usize {
         let wanted = self.fields.iter().map(|field| match field {
             Field::Rowid => 0,
@@ -95,7 +95,7 @@ impl Projection {
     }
 }
 
-/// Where a record of the table has a column; `None` when it is computed.
+/// Returns the index of a column's field in the records of the table, or `None` if the column is computed.
 fn stored_field(table: &Table, column: usize) -> Option<usize> {
     let is_stored = |column: usize| table.columns[column].generated != Some(Generated::Virtual);
     if !is_stored(column) {
@@ -108,7 +108,7 @@ fn stored_field(table: &Table, column: usize) -> Option<usize> {
 }
 
 impl Missing {
-    /// The first value of a record.
+    /// Returns the first value of a record.
     fn of(record: &[u8]) -> Option<Missing> {
         let (header, at) = varint::read(record)?;
         let (serial, _) = varint::read(record.get(at..)?)?;
@@ -118,10 +118,10 @@ impl Missing {
     }
 }
 
-/// Gives the entries of all rows to the sorter of each index. Returns the number of rows.
+/// Pushes the entries of all rows to the sorter of each index. Returns the number of rows.
 ///
 /// # Errors
-/// When the file can't be read, is damaged, or temporary space runs out.
+/// If the file can't be read, is damaged, or temporary space runs out.
 pub(crate) fn of_rows(
     view: FileView<'_>,
     table: &Table,
@@ -146,8 +146,8 @@ pub(crate) fn of_rows(
     Ok(rows.into_inner())
 }
 
-/// Gives the entries that the index of that name has to a sorter, which keeps nothing but records. Each has a number of fields within
-/// `fields`, and changes on the way. Returns their number.
+/// Pushes the entries of the index `name` to a sorter of records, after applying `changes`. The number of fields in each entry must be
+/// within `fields`. Returns the number of entries.
 ///
 /// # Errors
 /// As [`of_rows`].
@@ -179,16 +179,16 @@ impl TreePosition {
     }
 }
 
-/// Takes what a tree holds, on one thread.
+/// A consumer of a tree's entries, on one thread.
 trait Take {
-    /// Takes an entry. `Err(None)` when it is no record that the tree should have.
+    /// Takes an entry. Returns `Err(None)` if the entry is no valid record of the tree.
     fn take(&mut self, rowid: i64, record: &[u8]) -> std::result::Result<(), Option<Error>>;
 
     /// Ends the input.
     fn finish(self) -> Result<()>;
 }
 
-/// Reads all parts of the tree of that name, each thread with a taker of its own.
+/// Reads all parts of the tree `name`. Each thread has a taker of its own.
 fn in_parts<T: Take>(
     (view, name): (FileView<'_>, &str),
     scan: &Scan,
@@ -213,7 +213,7 @@ fn in_parts<T: Take>(
                 })
             };
             scan.read(part, &mut pages, &mut reader, each).map_err(|error| {
-                // No worker needs to begin another.
+                // After an error, no worker begins another part.
                 next.store(scan.parts(), Ordering::Relaxed);
                 view.failed(error)
             })?;
@@ -231,25 +231,25 @@ fn in_parts<T: Take>(
     })
 }
 
-/// Makes entries of rows.
+/// A taker that builds index entries from rows.
 struct RowsTaker<'a> {
     wanted: usize,
-    /// The fields of the record at hand, as far as they are wanted and stored: their serial types, and where they begin.
+    /// The serial types and offsets of the parsed fields of the current record.
     found: Vec<(u64, usize)>,
     indexes: Vec<OfIndex<'a>>,
     rows: u64,
     all_rows: &'a AtomicU64,
 }
 
-/// The entries of one index.
+/// The entries of one index, on one thread.
 struct OfIndex<'a> {
     fields: &'a [Field],
-    /// The pieces of the current row.
+    /// The values of the current row's entry.
     pieces: Vec<Piece<'a>>,
     buffer: Buffer<'a>,
 }
 
-/// A value on its way into an entry.
+/// A value of an entry under construction.
 #[derive(Clone, Copy)]
 struct Piece<'a> {
     serial: u64,
@@ -259,9 +259,9 @@ struct Piece<'a> {
 
 #[derive(Clone, Copy)]
 enum Content<'a> {
-    /// In the low bytes.
+    /// An integer, in its low bytes.
     Int(i64),
-    /// In the record, from that byte on.
+    /// The offset of the value in the record.
     Record(usize),
     Missing(&'a [u8]),
 }
@@ -280,7 +280,7 @@ impl Take for RowsTaker<'_> {
     }
 }
 
-/// Finds the first `wanted` fields of a record; `None` if it is no record, or lacks some of them.
+/// Finds the first `wanted` fields of a record. Returns `None` if the record is malformed or has fewer fields.
 #[inline]
 fn find_fields(record: &[u8], wanted: usize, found: &mut Vec<(u64, usize)>) -> Option<()> {
     found.clear();
@@ -342,8 +342,8 @@ impl<'a> OfIndex<'a> {
     }
 }
 
-/// Pushes the entry of a field, which the record has at a place, and of a rowid by its key alone, if the sorter takes that; says whether it
-/// has.
+/// Pushes the entry of a field and a rowid as a key without a record, if the sorter takes such keys. `start` is the offset of the field in
+/// the record. Returns `true` if the entry was pushed.
 #[inline]
 fn push_key(
     (serial, start): (u64, usize),
@@ -370,11 +370,11 @@ impl<'a> Piece<'a> {
         Piece { serial, bytes: usize::from(FIXED_BYTES[serial as usize]), content: Content::Int(int) }
     }
 
-    /// Returns the field that begins at `start` of a record, with the bytes that its serial type says.
+    /// Returns the field at offset `start` of a record. Its serial type determines its length.
     #[inline]
     fn of_field(serial: u64, start: usize, record: &[u8]) -> Piece<'a> {
         match serial {
-            // Another writer may have taken more bytes than it needs; SQLite would not.
+            // Other writers may store an integer in more bytes than needed; SQLite does not.
             1..=6 => {
                 Piece::of_int(record::int(&record[start..start + usize::from(FIXED_BYTES[serial as usize])]))
             }
@@ -392,8 +392,8 @@ impl<'a> Piece<'a> {
         Piece { serial: missing.serial, bytes: missing.content.len(), content }
     }
 
-    /// Writes the value to the start of `room`, which is longer by [`SLACK_BYTES`]: what is short is stored as a whole word,
-    /// because a call to copy a few bytes takes longer than the copy.
+    /// Writes the value to the start of `room`, which is [`SLACK_BYTES`] longer than the value: a short value is stored as a whole word, as
+    /// a call of `memcpy` takes longer than the copy.
     #[inline]
     fn write(&self, record: &[u8], room: &mut [u8]) {
         match self.content {
@@ -410,17 +410,17 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Whether a float is NaN, which to SQLite is NULL.
+/// Returns `true` if a float is NaN. SQLite treats NaN as NULL.
 #[inline]
 fn is_nan(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|bytes| f64::from_be_bytes(*bytes).is_nan())
 }
 
-/// Passes the entries of an index on.
+/// A taker that passes on the entries of an index.
 struct EntriesTaker<'a> {
     fields: RangeInclusive<usize>,
     changes: &'a Changes<'a>,
-    /// A record that was changed.
+    /// The buffer of a changed record.
     changed: Vec<u8>,
     buffer: Buffer<'a>,
     entries: u64,
@@ -429,7 +429,7 @@ struct EntriesTaker<'a> {
 
 impl Take for EntriesTaker<'_> {
     fn take(&mut self, _: i64, record: &[u8]) -> std::result::Result<(), Option<Error>> {
-        // What is no record has no order.
+        // A malformed record can't be sorted.
         if !record::count_fields(record).is_ok_and(|fields| self.fields.contains(&fields)) {
             return Err(None);
         }

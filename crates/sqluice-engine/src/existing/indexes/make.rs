@@ -1,15 +1,15 @@
-//! Indexes for existing tables, in the transaction that is open.
+//! Creates indexes on existing tables, in the open transaction.
 //!
 //! ```text
 //!  rows of the table ──all cores──> sorters ──merge──> pages past the end          SQL: CREATE INDEX
-//!  (raw, under the write lock)                                │                      what only SQLite can compute
+//!  (raw, under the write lock)                                │                      entries that only SQLite can compute
 //!                                     publish: last page, page 1                       ^
 //!                                                             │                        │
-//!                       INSERT INTO sqlite_schema (..., root page, ...) ──> schema read again ──> first and last entry looked at
+//!                       INSERT INTO sqlite_schema (..., root page, ...) ──> schema read again ──> first and last entry checked
 //! ```
 //!
-//! CREATE INDEX would fill the index itself. So its row of `sqlite_schema` is written as it would write it, `writable_schema` being on
-//! for that moment, and the schema cookie goes up by one: other connections read the schema again, as after CREATE INDEX.
+//! CREATE INDEX would fill the index itself. So the row of `sqlite_schema` that CREATE INDEX would write is inserted, under `PRAGMA
+//! writable_schema`, and the schema cookie is incremented: other connections read the schema again, as after CREATE INDEX.
 //!
 //! A table is read once for all of its indexes.
 
@@ -30,10 +30,10 @@ use crate::sort::{Layout, Order, Prefetch, Sorted, Sorter, Spill};
 use crate::trees::{Appender, IndexJob, Settings, WrittenTree, write_indexes};
 use sqluice_reader::pages::{FileView, ViewedFile, damaged};
 
-/// Makes all indexes that are declared. Nothing is committed. Returns the tree of each; of those that SQLite made nothing is known.
+/// Creates all declared indexes. Commits nothing. Returns the tree of each index, or `None` for an index that SQLite made.
 ///
 /// # Errors
-/// When rows share a key that is to be unique, the file is damaged, or it can't be written.
+/// If rows share a key of a unique index, the file is damaged, or the file can't be written.
 pub fn make(
     transaction: &Transaction<'_>,
     declared: &[Declared<'_>],
@@ -70,10 +70,10 @@ pub fn make(
     Ok(made)
 }
 
-/// An index that we make: its place among all that are declared.
+/// An index whose entries are written as pages, with its table and its position among all declared indexes.
 type OfTable<'d> = (usize, &'d Table, &'d Ours);
 
-/// The indexes that we make, those of a table together, tables in the order of the statements.
+/// Returns the indexes whose entries are written as pages, grouped by table. Tables are in the order of the statements.
 fn groups<'d>(declared: &'d [Declared<'_>]) -> Vec<Vec<OfTable<'d>>> {
     let mut groups: Vec<Vec<OfTable<'_>>> = Vec::new();
     for (place, declared) in declared.iter().enumerate() {
@@ -87,18 +87,18 @@ fn groups<'d>(declared: &'d [Declared<'_>]) -> Vec<Vec<OfTable<'d>>> {
     groups
 }
 
-/// On the way through the tables.
+/// The state of index creation between two tables.
 struct Making<'m, 'p> {
     transaction: &'m Transaction<'m>,
     settings: &'m Settings,
     phases: &'m mut Phases<'p>,
     appender: Appender,
-    /// The last page that was written.
+    /// The last written page.
     last: Option<Vec<u8>>,
 }
 
 impl Making<'_, '_> {
-    /// Makes indexes of one table.
+    /// Writes the indexes of one table.
     fn table(&mut self, group: &[OfTable<'_>]) -> Result<Vec<WrittenTree>> {
         let Making { transaction, settings, phases, appender, last } = self;
         let name = &group[0].1.name;
@@ -136,7 +136,7 @@ impl Making<'_, '_> {
     }
 }
 
-/// What is sorted of an index: its records.
+/// Returns the layout for sorting the records of an index.
 fn layout(index: &Index) -> Layout {
     let order = index.order().expect("other orders are SQLite's");
     Layout { order: Order::Record(order), rowid: false, number: false }
@@ -160,7 +160,7 @@ fn read(
 }
 
 impl Transaction<'_> {
-    /// The first pages of the file, for reading trees that this transaction does not change.
+    /// Returns a view of the first pages of the file, for reading trees that this transaction does not change.
     pub(in crate::existing) fn view<'v>(
         &'v self,
         page_count: u32,
@@ -168,7 +168,7 @@ impl Transaction<'_> {
     ) -> FileView<'v> {
         let existing = self.existing();
         let page_bytes = u64::from(page_count) * existing.geometry().page_bytes() as u64;
-        // SQLite may know of pages that are not in the file yet.
+        // SQLite may count pages that are not in the file yet.
         let file_bytes = existing.file().metadata().map_or(page_bytes, |file| file.len().min(page_bytes));
         FileView {
             file: ViewedFile::Open(existing.file()),
@@ -183,7 +183,7 @@ impl Transaction<'_> {
     }
 }
 
-/// Writes the rows of `sqlite_schema`, as CREATE INDEX would, and has SQLite read it again.
+/// Writes the rows of `sqlite_schema` as CREATE INDEX would, and has SQLite read the schema again.
 fn enter(
     transaction: &Transaction<'_>,
     declared: &[Declared<'_>],
@@ -200,17 +200,17 @@ fn enter(
             )?;
         }
         let cookie: i64 = connection.query_row("PRAGMA main.schema_version", [], |row| row.get(0))?;
-        // It is a signed number of 32 bits, and goes round.
+        // The cookie is a signed 32-bit number and wraps.
         let next = (cookie as i32).wrapping_add(1);
         connection.execute_batch(&format!("PRAGMA main.schema_version = {next}"))
     };
     let entered = entered();
-    // Off again whatever happens; and what SQLite knows of the schema is forgotten.
+    // The reset turns `writable_schema` off, also after an error, and makes SQLite read the schema again.
     let reset = connection.execute_batch("PRAGMA writable_schema = RESET");
     entered.and(reset).map_err(|error| transaction.failed(error, "change the schema of"))
 }
 
-/// Looks at the first and the last entry of a new index, so through all of its levels.
+/// Checks that SQLite finds the first and the last entry of a new index. These queries pass through all levels of the tree.
 fn look_at_ends(transaction: &Transaction<'_>, table: &Table, index: &Index, entries: u64) -> Result<()> {
     let order = |backwards: bool| {
         let terms = index.columns[..index.key_columns].iter().map(|column| {
@@ -242,7 +242,7 @@ fn look_at_ends(transaction: &Transaction<'_>, table: &Table, index: &Index, ent
     Ok(())
 }
 
-/// Has SQLite make an index.
+/// Has SQLite create an index.
 fn by_sqlite(transaction: &Transaction<'_>, declared: &Declared<'_>) -> Result<()> {
     let made = transaction.connection().execute_batch(&declared.statement.sql);
     made.map_err(|error| match error.sqlite_error_code() {

@@ -1,11 +1,11 @@
-//! Indexes of existing tables: what a CREATE INDEX statement declares, and the entries that its tree gets.
+//! Indexes of existing tables: the declarations of CREATE INDEX statements, and the entries of the trees.
 //!
-//! * `statement`: the words of a CREATE INDEX statement
-//! * `probe_table`: an in-memory table that SQLite is asked about
-//! * `declared`: an index that a statement declares, and the way that its entries will take
+//! * `statement`: parses the start of CREATE INDEX statements
+//! * `probe_table`: an in-memory table with the declaration of a real table
+//! * `declared`: an index that a statement declares, and its write path
 //! * `entries`: the entries of indexes, read from the rows of a table
 //! * `make`: new indexes
-//! * `refill`: indexes that are built again from their old entries and new ones
+//! * `refill`: indexes that are rebuilt from their old and new entries
 
 pub mod declared;
 pub(crate) mod entries;

@@ -1,13 +1,14 @@
-//! A probe: an in-memory table that SQLite declares as the real one, with a single row, to ask SQLite about.
+//! A probe: an in-memory table with the declaration of a real table and a single row. Queries of the probe show how SQLite treats the real
+//! table.
 //!
-//! SQLite parses the SQL: a CREATE INDEX is run on the probe first, and what it declares is read back. And SQLite knows best what
-//! an index holds of a row older than ALTER TABLE ADD COLUMN, whose record ends before the column: the row of the probe is
-//! such a row.
+//! SQLite parses the SQL: a CREATE INDEX is run on the probe first, and its declaration is read back. SQLite also determines the index
+//! entry of a row that is older than an ALTER TABLE ADD COLUMN, so that its record ends before the column. The row of the probe ends before
+//! all columns.
 //!
 //! ```text
 //!  CREATE TABLE base (x)  ──>  | NULL |                its only record
 //!  sqlite_schema: base becomes CREATE TABLE t (a, b DEFAULT 5, c REAL DEFAULT 7)
-//!  CREATE INDEX ON t (c)  ──>  | 7 | rowid |           what SQLite makes of a missing value
+//!  CREATE INDEX ON t (c)  ──>  | 7 | rowid |           SQLite's entry for a missing value
 //! ```
 
 use rusqlite::Connection;
@@ -18,13 +19,13 @@ use sqluice_format::scan::{Kind, Reader, Scan, Tree};
 
 use sqluice_core::schema::{Table, quoted};
 
-/// A database in memory with one table, declared as a table of the target.
+/// An in-memory database with one table, which is declared as a table of the target.
 pub(crate) struct ProbeTable {
     connection: Connection,
 }
 
 impl ProbeTable {
-    /// Declares `table` in memory; the table may have no indexes yet, its constraints' among them.
+    /// Declares `table` in memory. The table must have no indexes, not even the indexes of constraints.
     pub(crate) fn of(table: &Table) -> rusqlite::Result<ProbeTable> {
         let connection = Connection::open_in_memory()?;
         let base = if table.without_rowid { "x PRIMARY KEY) WITHOUT ROWID" } else { "x)" };
@@ -38,12 +39,12 @@ impl ProbeTable {
             (&table.name, &table.sql),
         )?;
         connection.execute_batch("PRAGMA writable_schema = reset")?;
-        // Whether SQLite can read the schema is known after it has.
+        // The query makes SQLite read the schema, which fails if SQLite can't parse the declaration.
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(ProbeTable { connection })
     }
 
-    /// Runs a statement that may do nothing but make an index.
+    /// Runs a CREATE INDEX statement. Other effects are denied.
     pub(crate) fn declare(&mut self, sql: &str) -> rusqlite::Result<()> {
         self.connection.authorizer(Some(|context: AuthContext<'_>| match context.action {
             AuthAction::CreateTable { .. }
@@ -60,12 +61,12 @@ impl ProbeTable {
         declared
     }
 
-    /// The database, to be asked what it declares.
+    /// Returns the connection to the in-memory database.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// What an index holds of a row whose record ends before that column: a record that begins with it.
+    /// Returns the index entry of a row whose record ends before the column. The entry begins with the column's value.
     pub(crate) fn missing(&mut self, table: &Table, column: usize) -> rusqlite::Result<Vec<u8>> {
         let (table, column) = (quoted(&table.name), quoted(&table.columns[column].name));
         let name = "\"sqluice missing\"";
@@ -76,7 +77,7 @@ impl ProbeTable {
         record
     }
 
-    /// The entry of an index that has one.
+    /// Returns the only entry of an index.
     fn only_entry(&mut self, index: &str) -> rusqlite::Result<Vec<u8>> {
         let connection = &mut self.connection;
         let bytes = connection.serialize("main")?.to_vec();
@@ -102,7 +103,7 @@ impl ProbeTable {
     }
 }
 
-/// The pages of a database that was serialized.
+/// The pages of a serialized database.
 struct Serialized<'d>(&'d [u8]);
 
 impl ReadPage for Serialized<'_> {

@@ -1,4 +1,4 @@
-//! Indexes of a table that gets many rows: rebuilt from their entries and the new ones, sorted together.
+//! Rebuilds the indexes of a table that gets many rows: old and new entries are sorted together.
 //!
 //! ```text
 //!  old tree     [ root R | ... leaves ... ]  ──read, all cores──>  sorter  <──entries of the new rows
@@ -7,12 +7,12 @@
 //!  new tree     [ root R | ... leaves past the end of the file ... ]            sqlite_schema stays as it is
 //! ```
 //!
-//! That number of insertions in any order would each read and write a leaf somewhere; this reads and writes every leaf once.
+//! Each insertion in arbitrary order would read and write a leaf. A rebuild reads and writes every leaf once.
 //!
-//! Only SQLite frees pages. DROP INDEX would free the root, too, and automatic indexes can't be dropped. So the tree is shown to
-//! SQLite as that of a WITHOUT ROWID table for a moment, whose rows are all deleted: that frees all pages but the root without a look
-//! at what they hold. The row of `sqlite_schema` that says so is gone again before new pages are numbered, because it may take a page
-//! of its own; what SQLite has read of it stays in its memory until the tree is empty.
+//! Only SQLite frees pages. DROP INDEX would free the root, too, and automatic indexes can't be dropped. So the tree is temporarily
+//! declared to SQLite as a WITHOUT ROWID table, and DELETE without WHERE frees all pages but the root without parsing them. The temporary
+//! row of `sqlite_schema` may take a page of its own, so it is deleted before new pages are numbered. SQLite keeps the parsed declaration
+//! in memory until the tree is empty.
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::Progress;
@@ -26,7 +26,7 @@ use crate::trees::{Changes, OldEntries};
 /// Reads old indexes for the sorters of new ones.
 pub(in crate::existing) struct OldIndexes<'t> {
     pub(in crate::existing) transaction: &'t Transaction<'t>,
-    /// Pages of the database, before new ones are written.
+    /// The number of pages of the database before new pages are written.
     pub(in crate::existing) page_count: u32,
     pub(in crate::existing) threads: usize,
     pub(in crate::existing) progress: &'t dyn Progress,
@@ -43,7 +43,7 @@ impl OldEntries for OldIndexes<'_> {
     }
 }
 
-/// Trees whose pages, but for their roots, will go to the freelist.
+/// Trees whose pages will go to the freelist, except their roots.
 #[derive(Debug)]
 pub(in crate::existing) struct Clearing<'t> {
     transaction: &'t Transaction<'t>,
@@ -51,10 +51,10 @@ pub(in crate::existing) struct Clearing<'t> {
 }
 
 impl<'t> Clearing<'t> {
-    /// Shows the trees of these roots to SQLite. Pages may be allocated in this; afterwards none will be.
+    /// Declares the trees with these roots to SQLite. SQLite may allocate pages for this, but none in [`Clearing::clear`].
     ///
     /// # Errors
-    /// When SQLite does not have it.
+    /// If SQLite refuses the declaration.
     pub(in crate::existing) fn prepare(
         transaction: &'t Transaction<'t>,
         roots: &[u32],
@@ -76,7 +76,7 @@ impl<'t> Clearing<'t> {
             }
             connection.execute_batch("PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON")?;
             for (name, root) in clearing.tables.iter().zip(roots) {
-                // It reads the schema, if that has not happened yet.
+                // The preparation makes SQLite read the schema, if it has not done so.
                 connection.prepare(&delete_all(name))?;
                 connection.execute(
                     "DELETE FROM main.sqlite_schema WHERE name = ?1 AND rootpage = ?2",
@@ -89,10 +89,10 @@ impl<'t> Clearing<'t> {
         Ok(clearing)
     }
 
-    /// Frees the pages. What the trees held must have been read.
+    /// Frees the pages. The entries must have been read before.
     ///
     /// # Errors
-    /// When SQLite can't, as when a tree is damaged.
+    /// If SQLite can't free the pages, for example because a tree is damaged.
     pub(in crate::existing) fn clear(self) -> Result<()> {
         let cleared = self
             .tables
@@ -106,7 +106,7 @@ fn delete_all(name: &str) -> String {
     format!("DELETE FROM main.\"{name}\"")
 }
 
-/// SQLite forgets what it was shown.
+/// Drops the temporary declarations.
 impl Drop for Clearing<'_> {
     fn drop(&mut self) {
         if !self.tables.is_empty() {

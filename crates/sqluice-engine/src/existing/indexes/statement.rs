@@ -1,36 +1,36 @@
-//! CREATE INDEX statements: what each is for, before SQLite is asked ([lang](https://www.sqlite.org/lang_createindex.html)).
+//! Parses the start of CREATE INDEX statements ([lang](https://www.sqlite.org/lang_createindex.html)).
 //!
 //! ```text
 //!  CREATE [UNIQUE] INDEX [IF NOT EXISTS] [main.]name ON table (...) [WHERE ...] [;]
 //! ```
 //!
-//! Only what stands before the parenthesis is read here; the rest is SQLite's to understand.
+//! Only the text before the parenthesis is parsed here. SQLite parses the rest.
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::token::{self, Token};
 
-/// A CREATE INDEX.
+/// A CREATE INDEX statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// All of it, without the semicolon.
+    /// The text of the statement, without the semicolon.
     pub sql: String,
     /// The name of the index.
     pub name: String,
-    /// The table that it is on.
+    /// The table of the index.
     pub(crate) table: String,
-    /// Has IF NOT EXISTS.
+    /// `true` if the statement has IF NOT EXISTS.
     pub(crate) if_not_exists: bool,
 }
 
-/// The statements of a text.
+/// Splits a text into CREATE INDEX statements.
 ///
 /// # Errors
-/// When one of them is no CREATE INDEX, or none for the database itself.
+/// If a statement is no CREATE INDEX, or names another database than `main`.
 pub fn statements(sql: &str) -> Result<Vec<Statement>> {
     let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
     let statements = tokens.split_inclusive(|token| token.is_symbol(sql, ";"));
     let statements = statements.filter_map(|tokens| {
-        // SQLite keeps all up to the semicolon, or up to the end.
+        // SQLite keeps the text up to the semicolon, or up to the end.
         let (tokens, end) = match tokens.split_last() {
             Some((last, before)) if last.is_symbol(sql, ";") => (before, last.at.start),
             _ => (tokens, sql.len()),
@@ -45,7 +45,7 @@ pub fn statements(sql: &str) -> Result<Vec<Statement>> {
     Ok(statements)
 }
 
-/// The statement of which these are the tokens; `text` is all of it.
+/// Parses a statement from its tokens. `text` is the whole statement.
 fn statement(sql: &str, text: &str, tokens: &[Token]) -> Result<Statement> {
     let mut rest = tokens;
     let mut is_next = |words: &[&str]| {

@@ -1,9 +1,9 @@
-//! A tail that SQLite cuts off: by the virtual table `sqlite_dbpage`, in builds that have it.
+//! Has SQLite cut off the tail of a file, through the virtual table `sqlite_dbpage`, if SQLite is built with it.
 
 use rusqlite::{Connection, params};
 use sqluice_reader::dbpage::read;
 
-/// Where page 1 has the number of pages.
+/// The offset in page 1 of the number of pages.
 const PAGE_COUNT_AT: usize = 28;
 
 fn write(connection: &Connection, number: u32, bytes: &[u8]) -> rusqlite::Result<()> {
@@ -11,8 +11,8 @@ fn write(connection: &Connection, number: u32, bytes: &[u8]) -> rusqlite::Result
     connection.prepare(sql)?.execute(params![number, bytes]).map(drop)
 }
 
-/// Cuts the file behind the last page when this is committed, and writes page 1 as it is. SQLite cuts only what it counts: so for
-/// a moment it counts a page more.
+/// Truncates the file after the last page at COMMIT, and rewrites page 1 unchanged. SQLite truncates only pages that it counts: so page 1
+/// temporarily counts one page more.
 pub(super) fn cut_tail(connection: &Connection, page_count: u32) -> rusqlite::Result<()> {
     let page_1 = read(connection, 1)?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
     let mut longer = page_1.clone();

@@ -1,21 +1,21 @@
-//! The one transaction that changes the database, and the ways of pages into it.
+//! The one transaction that changes the database, by SQL and by pages.
 //!
 //! * `obstacle`: the reason why pages can't be written into a database directly
-//! * `past_the_end`: pages that are written past the end of the file
-//! * `playback`: pages that SQLite takes over, through a savepoint that is rolled back; `sub_journal`: the file that SQLite rolls back from
-//! * `dbpage`: a tail that SQLite cuts off
+//! * `past_the_end`: pages written past the end of the file
+//! * `playback`: pages passed to SQLite through a savepoint that is rolled back; `sub_journal`: the file from which SQLite rolls back
+//! * `dbpage`: truncation of the file by SQLite
 //!
 //! The rules of the transaction:
 //!
-//! * Raw pages and SQLite share the file, but never the same page at the same time: SQLite has those up to the count that it
-//!   knows, and must not be asked for more between [`Transaction::past_the_end`] and [`Transaction::publish`].
-//! * In WAL mode a checkpoint copies the log into the file and cuts it to the size that the log has, which is the old one. So
-//!   the log is copied first, all of it, under the write lock: then nothing is left that another process could copy.
-//! * What fails or is cancelled is cut off before ROLLBACK, while no other process can allocate those pages. When COMMIT has failed,
-//!   it is unknown whether it took effect: then nothing is cut.
-//! * In WAL mode a log without pages has no size, and a new reader takes that of the file. If the file were cut then,
-//!   what such a reader writes later would be malformed. So such a tail is cut by SQLite: it commits page 1 as it is, with the size
-//!   that is right, and a reader that began before can no longer write.
+//! * Raw pages and SQLite share the file, but never a page at the same time: SQLite has the pages up to its own count, and must not
+//!   allocate pages between [`Transaction::past_the_end`] and [`Transaction::publish`].
+//! * In WAL mode, a checkpoint copies the WAL into the file and truncates the file to the size in the WAL, which is the old size. So a
+//!   complete checkpoint comes first, under the write lock: then no other process can copy anything.
+//! * After an error or a cancellation, the new pages are cut off before ROLLBACK, while no other process can allocate pages. If COMMIT has
+//!   failed, its effect is unknown: then nothing is cut off.
+//! * In WAL mode, a WAL without pages has no size, and a new reader takes the size of the file. If the file were truncated then, later
+//!   writes of this reader would be malformed. So SQLite truncates the file: it commits an unchanged page 1 with the right size, and a
+//!   reader that began before can no longer write.
 
 mod dbpage;
 pub(super) mod obstacle;
@@ -34,19 +34,19 @@ use sqluice_core::schema::quoted;
 use super::{Existing, WAIT, is_busy};
 use past_the_end::PastTheEnd;
 
-/// VDBE instructions between two looks at whether the run is cancelled.
+/// The number of VDBE instructions between two checks of the cancel flag.
 const CANCEL_STEPS: i32 = 1000;
 
-/// A write transaction, rolled back unless it is committed.
+/// A write transaction. Dropping it without a commit rolls back.
 #[derive(Debug)]
 pub struct Transaction<'e> {
     existing: &'e mut Existing,
     cancel: Cancel,
-    /// The size of the file at the beginning, with its tail cut off. Known when `checkpointed` is set.
+    /// The size of the file at the beginning, after its tail was cut off. Valid if `checkpointed` is set.
     file_bytes: u64,
-    /// Whether the file holds all that is in the log, if it has one. Until that is known, nothing may be cut off.
+    /// `true` if all pages of the WAL, if any, are known to be in the file. Nothing may be cut off before.
     checkpointed: bool,
-    /// In WAL mode: whether the log has pages. Else a new reader takes the size of the file.
+    /// `true` if the database is in WAL mode and the WAL has pages. A new reader then takes the size from the WAL, or else from the file.
     log_tells_size: bool,
     state: State,
 }
@@ -54,18 +54,18 @@ pub struct Transaction<'e> {
 /// The state of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// The write lock was never taken, so nothing is to be undone.
+    /// The write lock was never taken, so there is nothing to undo.
     Waiting,
     Open,
-    /// COMMIT has failed, and it is unknown what it did before.
+    /// COMMIT has failed, and its effect is unknown.
     Unknown,
     Committed,
 }
 
-/// What is tried to get the database and its log into a state in which pages can be written.
+/// The number of attempts to bring the database and its WAL into a state in which pages can be written.
 const TRIES: usize = 5;
 
-/// Between two attempts to copy the log.
+/// The time between two checkpoint attempts.
 const PAUSE: Duration = Duration::from_millis(2);
 
 impl<'e> Transaction<'e> {
@@ -88,12 +88,12 @@ impl<'e> Transaction<'e> {
                 return Ok(transaction);
             }
         }
-        // Others get between all the time.
+        // Other processes changed the database between all attempts.
         transaction.lock(deadline)?;
         Ok(transaction)
     }
 
-    /// Ends the run when it is cancelled, also while SQLite is at work.
+    /// Interrupts SQLite when the cancel flag is set.
     fn watch(&mut self) -> Result<()> {
         let cancelled = self.cancel.clone();
         let handler = Some(move || cancelled.check().is_err());
@@ -101,20 +101,20 @@ impl<'e> Transaction<'e> {
         connection.progress_handler(CANCEL_STEPS, handler).map_err(|error| self.failed(error, "watch"))
     }
 
-    /// Gets the write lock, waiting for it until `deadline` at most.
+    /// Takes the write lock. Waits until `deadline` at most.
     fn lock(&mut self, deadline: Instant) -> Result<()> {
-        // What was known of the file is of another transaction: nothing may be cut off by it.
+        // The known file size is from an earlier transaction, so nothing may be cut off by it.
         self.checkpointed = false;
         let begin = |connection: &Connection| connection.execute_batch("BEGIN IMMEDIATE");
         self.existing.waiting_until(deadline, &self.cancel, "lock", begin)?;
         self.state = State::Open;
-        // Another process may have changed it since it was opened.
+        // Another process may have changed the journal mode since the database was opened.
         self.existing.journal_mode = self.query("PRAGMA main.journal_mode", "read")?;
         Ok(())
     }
 
-    /// Cuts off what a run left that did not end well. That ends the transaction, for SQLite looks at the size of the file when one
-    /// begins. Returns whether nothing was to be cut. `is_own`: it was this run.
+    /// Cuts off the tail of a failed run. `is_own` is `true` if this run failed. Cutting ends the transaction, as SQLite reads the size of
+    /// the file when a transaction begins. Returns `true` if nothing was cut off and the transaction is still open.
     fn settle(&mut self, is_own: bool) -> Result<bool> {
         let wal = self.existing.journal_mode == "wal";
         let log_pages = if wal { self.checkpoint()? } else { None };
@@ -128,17 +128,17 @@ impl<'e> Transaction<'e> {
         }
         let page_count = self.page_count()?;
         let bytes = u64::from(page_count) * self.existing.geometry.page_bytes() as u64;
-        // A file that is empty still has no page, although SQLite counts the one that it will make.
+        // SQLite may report one page for an empty file, because it will create this page.
         let has_tail = self.file_bytes > bytes && page_count > 0;
         if has_tail && !is_own {
             self.refuse_tail_in_use()?;
         }
         if wal && has_tail && !self.sees_pages()? {
-            // Nothing else cuts it safely. Its size is an obstacle to pages.
+            // Only SQLite can cut off the tail safely. The size of the file then is an obstacle to pages.
             return Ok(true);
         }
         if wal && !self.log_tells_size && page_count > 0 && !self.sees_pages()? {
-            // A log with a page has a size, so that what this run writes can be cut off again.
+            // A WAL with a page has a size, so that new pages of this run can be cut off again.
             let version: i64 = self.query("PRAGMA main.user_version", "read")?;
             self.execute(&format!("PRAGMA main.user_version = {version}; COMMIT"))?;
             return Ok(false);
@@ -156,12 +156,12 @@ impl<'e> Transaction<'e> {
         Ok(!has_tail)
     }
 
-    /// Copies the log into the file, which a connection in a transaction can't. Returns the pages in the log, if all of them are in
-    /// the file now.
+    /// Runs a checkpoint on another connection, as a connection in a transaction can't. Returns the number of pages in the WAL if all of
+    /// them are in the file now.
     fn checkpoint(&self) -> Result<Option<u64>> {
         let started = Instant::now();
         loop {
-            // Processes that copy the log as well, or read what only the log has, mostly end at once.
+            // Other checkpoints, and readers of pages that only the WAL has, mostly end soon.
             let copied = match self.copy_log() {
                 Err(error) if is_busy(&error) => None,
                 other => other.map_err(|error| self.failed(error, "copy the log into"))?,
@@ -174,7 +174,7 @@ impl<'e> Transaction<'e> {
         }
     }
 
-    /// One attempt at that. SQLite does not wait for processes that copy the log.
+    /// Tries to run a checkpoint once. SQLite does not wait for checkpoints of other processes.
     fn copy_log(&self) -> rusqlite::Result<Option<u64>> {
         let other = Connection::open(&self.existing.path)?;
         other.busy_timeout(WAIT)?;
@@ -184,10 +184,10 @@ impl<'e> Transaction<'e> {
         })
     }
 
-    /// Why pages can't be written into this database now: a sentence for people. Then rows go through SQLite.
+    /// Returns the reason why pages can't be written into this database now, as a sentence. SQLite must insert the rows then.
     ///
     /// # Errors
-    /// When SQLite can't be asked.
+    /// If SQLite can't be asked.
     pub fn obstacle(&self) -> Result<Option<String>> {
         if !self.checkpointed {
             let why = "another process reads what is in its log only, so that the log can't be copied into the file";
@@ -201,17 +201,17 @@ impl<'e> Transaction<'e> {
         }
     }
 
-    /// The connection, in its transaction.
+    /// Returns the connection, in its transaction.
     pub(crate) fn connection(&self) -> &Connection {
         &self.existing.connection
     }
 
-    /// The database.
+    /// Returns the database.
     pub fn existing(&self) -> &Existing {
         self.existing
     }
 
-    /// Whether the run should stop.
+    /// Returns the cancel flag of the run.
     pub(crate) fn cancel(&self) -> &Cancel {
         &self.cancel
     }
@@ -219,23 +219,23 @@ impl<'e> Transaction<'e> {
     /// Runs SQL.
     ///
     /// # Errors
-    /// What SQLite says against it.
+    /// If SQLite can't run the statements.
     pub(crate) fn execute(&self, sql: &str) -> Result<()> {
         self.connection().execute_batch(sql).map_err(|error| self.failed(error, "change"))
     }
 
-    /// Pages in the database, as this transaction sees it.
+    /// Returns the number of pages of the database, as this transaction sees it.
     ///
     /// # Errors
-    /// When SQLite can't be asked.
+    /// If SQLite can't be asked.
     pub fn page_count(&self) -> Result<u32> {
         self.query("PRAGMA main.page_count", "read")
     }
 
-    /// The root of a table or index.
+    /// Returns the root page of a table or index.
     ///
     /// # Errors
-    /// When no object has that name, or SQLite can't be asked.
+    /// If no object has that name, or SQLite can't be asked.
     pub(crate) fn root_page(&self, name: &str) -> Result<u32> {
         let sql = "SELECT rootpage FROM main.sqlite_schema
                    WHERE name = ?1 COLLATE NOCASE AND type IN ('table', 'index')";
@@ -244,21 +244,21 @@ impl<'e> Transaction<'e> {
         root.ok_or_else(|| Error::target(format!("{name} has no root page")))
     }
 
-    /// Whether pages can be read: through SQLite, or from the file, if that has what is in the log.
+    /// Returns `true` if pages can be read, through SQLite or from the file. The file must then have all pages of the WAL.
     pub(super) fn pages_are_readable(&self) -> Result<bool> {
         Ok(self.checkpointed || self.sees_pages()?)
     }
 
-    /// Whether SQLite shows pages as this transaction sees them.
+    /// Returns `true` if `sqlite_dbpage` is available, which returns pages as this transaction sees them.
     pub(super) fn sees_pages(&self) -> Result<bool> {
         sqluice_reader::dbpage::is_available(self.connection()).map_err(|error| self.failed(error, "look at"))
     }
 
-    /// Returns a page as this transaction sees it. If SQLite does not show pages, the page is read from the file; it must belong to a tree
-    /// then that this transaction has not changed.
+    /// Returns a page as this transaction sees it. Without `sqlite_dbpage`, the page is read from the file, and must then belong to a tree
+    /// that this transaction has not changed.
     ///
     /// # Errors
-    /// When no page has that number, or it can't be read.
+    /// If no page has this number, or the page can't be read.
     pub(crate) fn read_page(&self, number: u32) -> Result<Vec<u8>> {
         let page = match self.sees_pages()? {
             true => sqluice_reader::dbpage::read(self.connection(), number)
@@ -271,7 +271,7 @@ impl<'e> Transaction<'e> {
     /// Deletes all rows of a table.
     ///
     /// # Errors
-    /// When SQLite can't, or triggers change what can't be read after that.
+    /// If SQLite can't delete the rows, or triggers change pages that can't be read afterwards.
     pub(crate) fn delete_rows(&self, table: &str) -> Result<()> {
         let before = self.connection().total_changes();
         self.execute(&format!("DELETE FROM main.{}", quoted(table)))?;
@@ -283,21 +283,21 @@ impl<'e> Transaction<'e> {
         Ok(())
     }
 
-    /// Where new pages go: the number of the last page, and the output that writes behind it. Until [`Transaction::publish`] SQLite
-    /// must not be asked for pages.
+    /// Returns the number of the last page, and an output for the pages after it. Until [`Transaction::publish`], SQLite must not allocate
+    /// pages.
     ///
     /// # Errors
-    /// When SQLite can't be asked.
+    /// If SQLite can't be asked.
     pub(crate) fn past_the_end(&self) -> Result<(u32, PastTheEnd<'_>)> {
         let Existing { file, name, geometry, .. } = &*self.existing;
         Ok((self.page_count()?, PastTheEnd::new(file, name, geometry.page_bytes())))
     }
 
-    /// Makes written pages part of the database, which has `page_count` pages then: those that are `overwritten` existed before,
-    /// `last` is the last one, if it has grown. SQL works again after it, and sees them.
+    /// Makes written pages part of the database, which then has `page_count` pages. `overwritten` are pages that existed before; `last` is
+    /// the last page, if the database has grown. After this, SQL works again and sees the pages.
     ///
     /// # Errors
-    /// When SQLite can't write.
+    /// If SQLite can't write.
     pub(crate) fn publish(
         &self,
         overwritten: &[(u32, Vec<u8>)],
@@ -311,10 +311,10 @@ impl<'e> Transaction<'e> {
             .map_err(|error| self.failed(error, "write to"))
     }
 
-    /// Commits. In rollback mode readers are waited for.
+    /// Commits. In rollback mode, waits for readers.
     ///
     /// # Errors
-    /// When other processes read all the time, or it can't be written. Then it is as it was.
+    /// If other processes read all the time, or the database can't be written. The database is then unchanged.
     pub fn commit(mut self) -> Result<()> {
         self.cancel.check()?;
         self.unwatch();
@@ -326,14 +326,14 @@ impl<'e> Transaction<'e> {
         })?;
         self.state = match &committed {
             Ok(()) => State::Committed,
-            // A FOREIGN KEY that was deferred: COMMIT has looked, and done nothing.
+            // A deferred FOREIGN KEY is violated: COMMIT has checked the constraint and done nothing.
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => State::Open,
             Err(_) => State::Unknown,
         };
         committed.map_err(|error| self.failed(error, "commit to"))
     }
 
-    /// The error for what SQLite could not do.
+    /// Returns the error for a failed SQLite operation. `what` is the verb of the operation.
     pub(crate) fn failed(&self, error: rusqlite::Error, what: &str) -> Error {
         self.existing.failed(error, what)
     }
@@ -355,10 +355,9 @@ impl<'e> Transaction<'e> {
 }
 
 impl Transaction<'_> {
-    /// Cuts off the pages that this transaction has appended and that will never be part of the database. May be called before or after
-    /// ROLLBACK.
+    /// Rolls back, and cuts off the pages that this transaction has appended.
     fn give_up(&mut self) {
-        // What was refused before anything was written has left no tail of ours; any other tail is not ours to cut.
+        // Without appended pages, this transaction has no tail, and must not cut off a tail of another run.
         let bytes = self.existing.file.metadata().map(|metadata| metadata.len());
         if self.checkpointed && bytes.is_ok_and(|bytes| bytes <= self.file_bytes) {
             let _ = self.connection().execute_batch("ROLLBACK");
@@ -377,9 +376,9 @@ impl Transaction<'_> {
                 return;
             }
         }
-        // After some errors SQLite itself has rolled back, and with it has gone the lock.
+        // After some errors SQLite itself has rolled back and released the lock.
         for _ in 0..2 {
-            // Without waiting: if others write now, the next run cuts the tail off.
+            // The lock is not waited for: if another process writes now, the next run cuts off the tail.
             let settled = self.lock(Instant::now()).and_then(|()| self.settle(true));
             if !matches!(settled, Ok(false)) {
                 break;
@@ -390,17 +389,17 @@ impl Transaction<'_> {
         }
     }
 
-    /// Gives back the disk space of the tail, which may be all the space left, and leaves its size.
+    /// Frees the disk space of the tail without changing the size of the file. The tail may take all the space of the disk.
     fn free_tail(&self) {
         let Ok(len) = self.existing.file.metadata().map(|metadata| metadata.len()) else { return };
         if let Some(tail) = len.checked_sub(self.file_bytes).filter(|tail| *tail > 0) {
-            // Where a file has no holes, it is cut off all the same, if the log has room for a page.
+            // On a file system without holes, nothing is freed. The tail is still cut off if the disk has room for a page of the WAL.
             sqluice_platform::ranges::free(&self.existing.file, self.file_bytes, tail);
         }
     }
 }
 
-/// Undoes what is not committed.
+/// Rolls back an uncommitted transaction.
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         self.unwatch();
@@ -422,7 +421,7 @@ mod tests {
     use crate::options::WriteOptions;
     use crate::output::Target;
 
-    /// How often SQLite found the database locked.
+    /// The number of times that SQLite found the database locked.
     static ATTEMPTS: AtomicUsize = AtomicUsize::new(0);
 
     fn count(_: i32) -> bool {

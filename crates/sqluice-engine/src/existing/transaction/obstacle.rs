@@ -1,4 +1,4 @@
-//! Why pages can't be written into a database directly. Its rows then go through SQLite.
+//! Reasons why pages can't be written into a database directly. SQLite must insert the rows then.
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -9,10 +9,10 @@ use sqluice_reader::dbpage;
 use super::playback;
 use crate::existing::Existing;
 
-/// The first record format with integers 0 and 1 that take no bytes, and with descending indexes.
+/// The first schema format with descending indexes, and with integers 0 and 1 that take no bytes.
 const SCHEMA_FORMAT: u32 = 4;
 
-/// What keeps pages away from this database, whatever its state is at the moment: a sentence for the plan.
+/// Returns the reason why pages can't be written into a database of this kind, in any state: a sentence for the plan.
 pub(in crate::existing) fn of_kind(existing: &Existing) -> rusqlite::Result<Option<String>> {
     let connection = &existing.connection;
     let auto_vacuum: i64 = connection.query_row("PRAGMA main.auto_vacuum", [], |row| row.get(0))?;
@@ -42,7 +42,8 @@ pub(in crate::existing) fn of_kind(existing: &Existing) -> rusqlite::Result<Opti
     Ok(Some(why))
 }
 
-/// What keeps pages away from it as it is now, under the write lock; the tail past the last page is gone by then.
+/// Returns the reason why pages can't be written into the database in its present state. Called under the write lock, after the tail was
+/// cut off.
 pub(in crate::existing) fn of_state(
     existing: &Existing,
     file_bytes: u64,
@@ -53,7 +54,7 @@ pub(in crate::existing) fn of_state(
         false => existing.page_of_file(1).ok().flatten(),
     };
     let Some(page_1) = page_1 else {
-        // SQLite makes the first page with the first table.
+        // SQLite writes the first page with the first table.
         return Ok((file_bytes > 0).then(|| "it has bytes, but no pages".to_owned()));
     };
     let header = match Header::from_bytes(&page_1) {

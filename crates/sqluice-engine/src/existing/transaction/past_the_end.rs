@@ -1,4 +1,4 @@
-//! Pages past the end of a database that others may be reading.
+//! Writes pages past the end of a database, while other processes may read the database.
 
 use std::fs::File;
 use std::io;
@@ -9,13 +9,12 @@ use sqluice_platform::durable;
 
 use crate::output::{Direct, Output, Replacement, explained};
 
-/// Writes pages past the end of a file, and keeps the last: SQLite must write that one itself, or it would not know the number
-/// of pages.
+/// An output past the end of a file. The last page is kept: SQLite must write this page itself to count all pages.
 #[derive(Debug)]
 pub(crate) struct PastTheEnd<'f> {
     file: &'f File,
     direct: Direct,
-    /// As the user named it; for messages.
+    /// The path as the user gave it, for messages.
     name: &'f Path,
     page_bytes: usize,
     last: Vec<u8>,
@@ -26,10 +25,10 @@ impl<'f> PastTheEnd<'f> {
         PastTheEnd { file, direct: Direct::new(file, page_bytes), name, page_bytes, last: Vec::new() }
     }
 
-    /// Makes what was written durable, and returns the last page of it; nothing, if nothing was.
+    /// Makes the written pages durable, and returns the last page, or no bytes if no page was written.
     ///
     /// # Errors
-    /// When the disk says no.
+    /// If the disk can't be written.
     pub(in crate::existing) fn finish(mut self) -> Result<Vec<u8>> {
         let synced = durable::sync_content(self.file);
         synced.map_err(|error| cannot_write(self.name, error))?;
@@ -55,7 +54,7 @@ impl Output for PastTheEnd<'_> {
     }
 }
 
-/// Restores the flags: later reads with this descriptor need not be aligned.
+/// Turns direct I/O off again, as later reads with this descriptor need not be aligned.
 impl Drop for PastTheEnd<'_> {
     fn drop(&mut self) {
         self.direct.off(self.file);

@@ -1,24 +1,24 @@
-//! Pages through SQLite: they become part of a database, and of SQLite's cache, by a savepoint that is rolled back.
+//! Makes pages part of a database and of SQLite's page cache, through a savepoint that is rolled back.
 //!
-//! ROLLBACK TO copies pages from the sub-journal into SQLite's cache, marks them as changed, forgets what was made of them before, and
-//! reads the number of pages again: all that is needed of a page that was made elsewhere. So pages are lent to it as if they were
-//! its own records ([`sub_journal`]).
+//! ROLLBACK TO copies pages from the sub-journal into the page cache, marks them as dirty, drops their parsed form, and reads the number of
+//! pages again. A page that was built outside of SQLite needs the same steps. So ROLLBACK TO reads these pages as if they were records of
+//! the sub-journal ([`sub_journal`]).
 //!
 //! ```text
-//!  SAVEPOINT s     write page 1 as it is, until SQLite keeps the sub-journal in a file
+//!  SAVEPOINT s     write page 1 unchanged, until SQLite keeps the sub-journal in a file
 //!  ROLLBACK TO s   reads our pages first
 //!  RELEASE s
 //! ```
 //!
 //! Two things remain for SQL:
 //!
-//! * **The journal.** In rollback mode, a page may change only once the journal has it as it was. SQLite notes that for every page that it
-//!   writes. A BLOB reaches any page: a table of our own has a row whose value continues on that page, and one byte of it is written as
-//!   it is. In WAL mode the file keeps the old page until a checkpoint.
-//! * **The last page.** SQLite counts up to the last page that it writes. So it is shown an empty schema and a page less for a moment,
-//!   and makes a table, whose root is that page.
+//! * **The journal.** In rollback mode, a page may change only after the journal has its old content. SQLite journals every page that it
+//!   writes. A BLOB reaches any page: a scratch table has a row whose overflow page is this page, and one byte of the value is rewritten
+//!   unchanged. In WAL mode, the file keeps the old page until a checkpoint.
+//! * **The last page.** SQLite counts pages up to the last page that it writes. So SQLite temporarily sees an empty schema and one page
+//!   less, and creates a table whose root is the last page.
 //!
-//! Invariant: a page of the old database is lent only when SQLite has journaled it. No other statement may be open meanwhile.
+//! Invariant: a page of the old database is lent only after SQLite has journaled it. No other statement may be open meanwhile.
 
 use std::sync::OnceLock;
 
@@ -28,21 +28,21 @@ use sqluice_format::varint;
 
 use super::sub_journal::{self, NUMBER_BYTES};
 
-/// Where page 1 has the number of pages, and the free pages.
+/// The offsets in page 1 of the number of pages and of the freelist.
 const PAGE_COUNT_AT: usize = 28;
 const FREELIST_AT: usize = 32;
 const USER_VERSION_AT: usize = 60;
 
-/// SQLite keeps that much of a sub-journal in memory.
+/// The bytes of a sub-journal that SQLite keeps in memory.
 const IN_MEMORY_BYTES: usize = 64 << 10;
 
-/// Cells that fit on a leaf of any size.
+/// The number of cells that fit on a leaf of any page size.
 const CELLS: usize = 4;
 
-/// The table of our own, in its moment.
+/// The name of the scratch table.
 const TABLE: &str = "sqluice pages";
 
-/// Whether SQLite takes pages in this way: tried once, with a temporary database.
+/// Returns `true` if SQLite takes pages in this way. Tried once, with a temporary database.
 pub(super) fn works() -> bool {
     static WORKS: OnceLock<bool> = OnceLock::new();
     *WORKS.get_or_init(|| try_it().unwrap_or(false))
@@ -60,7 +60,7 @@ fn try_it() -> rusqlite::Result<bool> {
     Ok(connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? == 7)
 }
 
-/// Page 1, as this transaction sees it.
+/// Returns page 1 as this transaction sees it.
 fn page_1(connection: &Connection) -> rusqlite::Result<Vec<u8>> {
     match lend(connection, &[])? {
         Some((1, page)) => Ok(page),
@@ -68,13 +68,13 @@ fn page_1(connection: &Connection) -> rusqlite::Result<Vec<u8>> {
     }
 }
 
-/// Gives SQLite these pages; returns a record of its own.
+/// Passes pages to SQLite. Returns SQLite's own first record of the sub-journal.
 fn lend(connection: &Connection, pages: &[(u32, &[u8])]) -> rusqlite::Result<Option<(u32, Vec<u8>)>> {
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
     let page_bytes = usize::try_from(number("PRAGMA main.page_size")?).unwrap_or(0);
     let touch = format!("PRAGMA main.user_version = {};", number("PRAGMA main.user_version")?);
     let records = pages.len().max(IN_MEMORY_BYTES / (page_bytes + NUMBER_BYTES)) + 1;
-    // What is journaled after a savepoint is rolled back before the sub-journal is read: so page 1 is touched before, too.
+    // Pages journaled after a savepoint are rolled back before the sub-journal is read. So page 1 is touched before the savepoint, too.
     connection.execute_batch(&format!(
         "{touch} SAVEPOINT \"sqluice playback\"; {touch} {}",
         format!("SAVEPOINT \"sqluice record\"; {touch}").repeat(records - 1)
@@ -94,8 +94,7 @@ fn not_taken() -> Error {
     Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERNAL), Some(why))
 }
 
-/// Makes pages part of the database: `overwritten` are the existing ones; `last` is the one that it ends with now, with its
-/// number, if it has grown.
+/// Makes pages part of the database: the existing pages `overwritten`, and, if the database has grown, its `last` page with its number.
 pub(super) fn publish(
     connection: &Connection,
     overwritten: &[(u32, Vec<u8>)],
@@ -121,14 +120,14 @@ pub(super) fn publish(
     lend(connection, &pages).map(drop)
 }
 
-/// Makes the table behind that number of pages; returns its root page.
+/// Creates the scratch table after the page `page_count`. Returns its root page.
 fn make_table(connection: &Connection, page_1: &[u8], page_count: u32) -> rusqlite::Result<u32> {
     lend(connection, &[(1, &without_schema(page_1, page_count))])?;
     connection.execute_batch(&format!("CREATE TABLE main.\"{TABLE}\" (content)"))?;
     connection.query_row("SELECT rootpage FROM main.sqlite_schema", [], |row| row.get(0))
 }
 
-/// Page 1 with an empty schema table, that number of pages, and none of them free.
+/// Returns page 1 with an empty schema table, the given number of pages and an empty freelist.
 fn without_schema(page_1: &[u8], page_count: u32) -> Vec<u8> {
     let mut page = page_1.to_vec();
     page[DATABASE_HEADER_BYTES..].fill(0);
@@ -139,36 +138,36 @@ fn without_schema(page_1: &[u8], page_count: u32) -> Vec<u8> {
     page
 }
 
-/// Has SQLite journal these pages as they are.
+/// Has SQLite journal these pages.
 fn journal(connection: &Connection, page_1: &[u8], page_count: u32, numbers: &[u32]) -> rusqlite::Result<()> {
     connection.execute_batch("SAVEPOINT \"sqluice journal\"")?;
     let root = make_table(connection, page_1, page_count)?;
     for numbers in numbers.chunks(CELLS) {
         lend(connection, &[(root, &leaf(page_1.len(), numbers))])?;
-        // A page that SQLite has looked at must be read again; those that were changed stay.
+        // SQLite must read the leaf and cached pages again. Dirty pages stay in the cache.
         connection.execute_batch("PRAGMA shrink_memory")?;
         (1..).zip(numbers).try_for_each(|(row, _)| touch(connection, row))?;
     }
     connection.execute_batch("ROLLBACK TO \"sqluice journal\"; RELEASE \"sqluice journal\"")
 }
 
-/// Writes the last byte of a value as it is.
+/// Rewrites the last byte of a value unchanged.
 fn touch(connection: &Connection, row: i64) -> rusqlite::Result<()> {
     let mut blob = connection.blob_open("main", TABLE, "content", row, false)?;
     let at = blob.len() - 1;
     let mut byte = [0];
     blob.read_at_exact(&mut byte, at)?;
     match blob.write_at(&byte, at) {
-        // SQLite refuses to write it as part of a BLOB where it is in the cache as a page of a tree. That it still is shows that it
-        // was changed, and so is in the journal.
+        // SQLite refuses to write a page as part of a BLOB if the page is cached as a page of a tree. Only dirty pages are still cached,
+        // and a dirty page is already in the journal.
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => Ok(()),
         other => other,
     }
 }
 
-/// A leaf of the table whose rows are numbered from 1; each has a BLOB that continues on one of these pages.
+/// Returns a leaf of the scratch table. Its rows are numbered from 1, and the BLOB of each row continues on one of these pages.
 fn leaf(page_bytes: usize, numbers: &[u32]) -> Vec<u8> {
-    // What stays on the leaf of a value that takes one more page (<https://www.sqlite.org/fileformat2.html#b_tree_pages>).
+    // The bytes on the leaf of a value with one overflow page (<https://www.sqlite.org/fileformat2.html#b_tree_pages>).
     let local = (page_bytes - 12) * 32 / 255 - 23;
     let payload = local + page_bytes - 4;
     let mut page = vec![0; page_bytes];
@@ -190,7 +189,7 @@ fn leaf(page_bytes: usize, numbers: &[u32]) -> Vec<u8> {
     page
 }
 
-/// The header of a record of that many bytes whose only value is a BLOB.
+/// Returns the header of a record of `bytes` bytes whose only value is a BLOB.
 fn record_header(bytes: usize) -> Vec<u8> {
     let mut header_bytes = 2;
     loop {
@@ -217,7 +216,7 @@ mod tests {
 
     const MODES: [&str; 4] = ["delete", "truncate", "persist", "wal"];
 
-    /// A database, and what SQL makes of it: the pages of both, and what the table holds in both.
+    /// A database before and after a change by SQL: the pages, and the content of the table.
     struct Change {
         _home: TempDir,
         path: PathBuf,
@@ -255,7 +254,7 @@ mod tests {
             Change { _home: home, path, page_bytes, old, new, content }
         }
 
-        /// In a transaction in which the new pages are part of the database, by way of `before`.
+        /// Begins a transaction, runs `before`, and makes the new pages part of the database.
         fn publish(&self, mode: &str, before: &str) -> Connection {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
             let name = sub_journal::name().expect("the file system is SQLite's own");
@@ -290,12 +289,12 @@ mod tests {
         connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
     }
 
-    /// What the table of a sound database holds.
+    /// Returns the content of the table.
     fn content(path: &Path) -> (i64, String) {
         sum(&Connection::open(path).unwrap())
     }
 
-    /// What a crash at this moment leaves.
+    /// Returns the content of the table after a crash at this moment.
     fn after_a_crash(path: &Path) -> (i64, String) {
         let home = tempfile::tempdir().unwrap();
         let copy = home.path().join("x.db");
@@ -338,7 +337,7 @@ mod tests {
     #[test]
     fn pages_that_the_transaction_has_changed_itself_are_replaced() {
         each(|mode, change| {
-            // They are in the cache, changed, and have been looked at.
+            // The pages are dirty and parsed in the cache.
             let connection = change.publish(mode, "UPDATE t SET c = c + 1; UPDATE t SET c = c - 1;");
             assert_eq!(sum(&connection), change.content[1], "{mode} {}", change.page_bytes);
             connection.execute_batch("COMMIT").unwrap();
@@ -366,7 +365,7 @@ mod tests {
             each(|mode, change| {
                 let connection = change.publish(mode, before);
                 assert_eq!(after_a_crash(&change.path), change.content[0], "{mode} {}", change.page_bytes);
-                // A small cache writes what it has to the file, or to the log, before the transaction ends.
+                // A small cache writes dirty pages to the file or the WAL before the transaction ends.
                 let flush = "PRAGMA cache_size = 5; UPDATE t SET c = c + 1; PRAGMA shrink_memory";
                 connection.execute_batch(flush).unwrap();
                 connection.cache_flush().unwrap();

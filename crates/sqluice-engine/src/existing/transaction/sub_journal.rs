@@ -1,15 +1,15 @@
-//! A file system for SQLite in which the sub-journal can be played back with other pages.
+//! A VFS for SQLite that can replace the records of the sub-journal when SQLite reads them.
 //!
-//! SQLite keeps the pages that a savepoint changes as they were before, in a file of its own, and ROLLBACK TO copies them back into its
-//! cache. Each record of that file is the number of a page and the page:
+//! SQLite saves the pages that a savepoint changes in the sub-journal, and ROLLBACK TO copies them back into the page cache. Each record of
+//! the sub-journal is a page number and the page:
 //!
 //! ```text
-//!  sub-journal    | 1 | page 1 as it was | 1 | page 1 as it was | ...        written by SQLite
-//!  ROLLBACK TO    | 7 | another page 7   | 9 | another page 9   | ...        what it reads, while records are lent
+//!  sub-journal    | 1 | old page 1       | 1 | old page 1       | ...        written by SQLite
+//!  ROLLBACK TO    | 7 | another page 7   | 9 | another page 9   | ...        read by SQLite while records are lent
 //! ```
 //!
-//! All other files are those of SQLite's default file system, byte for byte and lock for lock: only the file that is opened as a
-//! sub-journal has methods of ours, which pass everything on but those reads.
+//! All other files are those of SQLite's default VFS, byte for byte and lock for lock. Only the sub-journal has methods of this module,
+//! which pass on all calls except these reads.
 
 #![allow(unsafe_code, reason = "a file system of SQLite's is a struct of C functions")]
 
@@ -22,33 +22,33 @@ use rusqlite::ffi::{self, sqlite3_file, sqlite3_io_methods, sqlite3_vfs};
 
 const NAME: &CStr = c"sqluice";
 
-/// Bytes of the number of a page, before it.
+/// The bytes of the page number before each page.
 pub(super) const NUMBER_BYTES: usize = 4;
 
-/// The default file system, which ours passes everything on to.
+/// The default VFS, to which the VFS of this module passes calls on.
 struct Base(*mut sqlite3_vfs);
 
-// SAFETY: SQLite uses a registered file system from all threads.
+// SAFETY: SQLite uses a registered VFS from all threads.
 unsafe impl Send for Base {}
-// SAFETY: as above; nothing changes it.
+// SAFETY: as above; the VFS never changes.
 unsafe impl Sync for Base {}
 
 static BASE: OnceLock<Option<Base>> = OnceLock::new();
 
-/// The name of the file system; `None`: SQLite's default one is not its own, and may do something else with its files.
+/// Returns the name of the VFS, or `None` if the default VFS is not SQLite's own and may treat files differently.
 pub(in crate::existing) fn name() -> Option<&'static CStr> {
     BASE.get_or_init(register).as_ref().map(|_| NAME)
 }
 
 fn register() -> Option<Base> {
-    // SAFETY: SQLite has no requirement for either call; what is found stays as long as the process.
+    // SAFETY: SQLite has no requirement for either call; the VFS lives as long as the process.
     let base = unsafe {
         if ffi::sqlite3_initialize() != ffi::SQLITE_OK {
             return None;
         }
         ffi::sqlite3_vfs_find(ptr::null())
     };
-    // SAFETY: a file system that SQLite returns has a name that ends with a zero.
+    // SAFETY: a VFS that SQLite returns has a NUL-terminated name.
     let is_own = !base.is_null()
         && unsafe {
             let name = CStr::from_ptr((*base).zName).to_bytes();
@@ -57,23 +57,23 @@ fn register() -> Option<Base> {
     if !is_own {
         return None;
     }
-    // SAFETY: SQLite's own file systems may be copied: their functions look at their data alone, which is shared.
+    // SAFETY: SQLite's own VFSes may be copied: their functions use only their shared data.
     let mut ours = unsafe { *base };
     ours.zName = NAME.as_ptr();
     ours.pNext = ptr::null_mut();
     ours.szOsFile += size_of::<SubJournal>() as c_int;
     ours.xOpen = Some(open);
-    // SAFETY: it lives as long as the process, and has all functions of the default one.
+    // SAFETY: the VFS lives as long as the process, and has all functions of the default VFS.
     let registered = unsafe { ffi::sqlite3_vfs_register(Box::leak(Box::new(ours)), 0) };
     (registered == ffi::SQLITE_OK).then_some(Base(base))
 }
 
-/// What a rollback reads instead of the records of the sub-journal.
+/// The pages that a rollback reads instead of the records of the sub-journal.
 struct Lent<'p> {
     pages: &'p [(u32, &'p [u8])],
-    /// How many of them were read.
+    /// The number of pages read so far.
     read: usize,
-    /// The first record of the sub-journal itself that was read.
+    /// The first record that was read from the sub-journal itself.
     own: Option<(u32, Vec<u8>)>,
 }
 
@@ -81,17 +81,17 @@ thread_local! {
     static LENT: RefCell<Option<Lent<'static>>> = const { RefCell::new(None) };
 }
 
-/// What a rollback has read.
+/// The records that a rollback has read.
 pub(super) struct Played {
-    /// How many of the lent records.
+    /// The number of lent records that were read.
     pub(super) lent: usize,
-    /// The first of SQLite's own records after them.
+    /// The first of SQLite's own records after the lent records.
     pub(super) own: Option<(u32, Vec<u8>)>,
 }
 
-/// Runs `roll_back`, which reads these pages as the first records of the sub-journal.
+/// Runs `roll_back`. SQLite reads `pages` as the first records of the sub-journal.
 pub(super) fn lend<T>(pages: &[(u32, &[u8])], roll_back: impl FnOnce() -> T) -> (T, Played) {
-    /// Takes the pages back, also in a panic.
+    /// A guard that takes the pages back, also in a panic.
     struct TakeBack;
     impl Drop for TakeBack {
         fn drop(&mut self) {
@@ -110,7 +110,7 @@ pub(super) fn lend<T>(pages: &[(u32, &[u8])], roll_back: impl FnOnce() -> T) -> 
 }
 
 impl Lent<'_> {
-    /// Reads from the records that are lent. Whether one was left.
+    /// Reads from the lent records. Returns `None` if no record is left, and an error if SQLite reads an unexpected number of bytes.
     fn read(&mut self, into: &mut [u8]) -> Option<Result<(), ()>> {
         let (number, page) = self.pages.get(self.read)?;
         if into.len() == NUMBER_BYTES {
@@ -125,7 +125,7 @@ impl Lent<'_> {
         Some(Ok(()))
     }
 
-    /// Notes the first record that is not lent.
+    /// Remembers the first record that is not lent.
     fn note(&mut self, bytes: &[u8]) {
         match &mut self.own {
             None => self.own = bytes.try_into().ok().map(|number| (u32::from_be_bytes(number), Vec::new())),
@@ -135,7 +135,7 @@ impl Lent<'_> {
     }
 }
 
-/// The head of an open sub-journal: the file of the default file system lies behind it.
+/// The head of an open sub-journal. The file of the default VFS follows in memory.
 #[repr(C, align(8))]
 struct SubJournal {
     file: sqlite3_file,
@@ -143,7 +143,7 @@ struct SubJournal {
 
 /// SAFETY for callers: `file` is an open [`SubJournal`].
 unsafe fn inner(file: *mut sqlite3_file) -> *mut sqlite3_file {
-    // SAFETY: SQLite has given `szOsFile` bytes, of which the head is the first part.
+    // SAFETY: SQLite has allocated `szOsFile` bytes, and the head is their first part.
     unsafe { file.cast::<SubJournal>().add(1).cast() }
 }
 
@@ -155,7 +155,7 @@ unsafe extern "C" fn open(
     out_flags: *mut c_int,
 ) -> c_int {
     let Some(Base(base)) = BASE.get().and_then(Option::as_ref) else { return ffi::SQLITE_CANTOPEN };
-    // SAFETY: the arguments are those of SQLite, for a file system that can open files.
+    // SAFETY: the arguments come from SQLite, for a VFS that can open files.
     unsafe {
         let Some(open) = (**base).xOpen else { return ffi::SQLITE_CANTOPEN };
         if flags & ffi::SQLITE_OPEN_SUBJOURNAL == 0 {
@@ -173,7 +173,7 @@ unsafe extern "C" fn open(
 unsafe extern "C" fn read(file: *mut sqlite3_file, into: *mut c_void, bytes: c_int, at: i64) -> c_int {
     let Ok(len) = usize::try_from(bytes) else { return ffi::SQLITE_IOERR_READ };
     LENT.with_borrow_mut(|lent| {
-        // SAFETY: SQLite gives that many bytes.
+        // SAFETY: SQLite passes a buffer of `len` bytes.
         let buffer = unsafe { std::slice::from_raw_parts_mut(into.cast::<u8>(), len) };
         match lent.as_mut().and_then(|lent| lent.read(buffer)) {
             Some(Ok(())) => return ffi::SQLITE_OK,
@@ -195,7 +195,7 @@ unsafe extern "C" fn read(file: *mut sqlite3_file, into: *mut c_void, bytes: c_i
     })
 }
 
-/// Functions that call that of the file within.
+/// Defines functions that call the same method of the inner file.
 macro_rules! pass_on {
     ($($ours:ident = $method:ident($($given:ident: $kind:ty),*) or $otherwise:expr;)*) => {$(
         unsafe extern "C" fn $ours(file: *mut sqlite3_file, $($given: $kind),*) -> c_int {

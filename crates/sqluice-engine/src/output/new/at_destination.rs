@@ -1,11 +1,11 @@
-//! A database that is made at a destination, not in a file of this machine.
+//! A database that is created at a destination, not in a local file.
 //!
 //! ```text
-//!  pages alone                      ──────────────────────────> Destination::create   as they are made
-//!  what SQLite finishes             ──> temporary file ───────> Destination::create   when it is done
+//!  only pages                       ──────────────────────────> Destination::create   as they are written
+//!  pages and work of SQLite         ──> temporary file ───────> Destination::create   when SQLite is done
 //! ```
 //!
-//! A destination takes pages in the order of their numbers, page 1 last. A file that SQLite has finished is passed on in the same order.
+//! A destination takes pages in the order of their numbers, page 1 last. A file that SQLite has finished is uploaded in the same order.
 
 use std::fs::File;
 use std::io::Read;
@@ -23,7 +23,7 @@ use crate::output::{Destination, NewObject, Output, Replaced, Replacement, Scrat
 const READ_BYTES: usize = 4 << 20;
 
 impl Wanted {
-    /// Returns the description of the object that is made at `destination`.
+    /// Returns the description of the new object at `destination`.
     fn object(&self, destination: &dyn Destination, lock_page: Range<u64>) -> NewObject {
         NewObject {
             memory_bytes: destination.memory_bytes(self.target.memory_bytes()),
@@ -33,7 +33,7 @@ impl Wanted {
         }
     }
 
-    /// Refuses a name that is taken, or a database that `destination` can't take. Returns the object that is replaced, if any.
+    /// Refuses a taken name, or a database that `destination` can't store. Returns the object to replace, if any.
     pub(in crate::output) fn refuse_at_destination(
         &self,
         destination: &dyn Destination,
@@ -61,7 +61,7 @@ impl Wanted {
         let Some(folder) = folder else {
             return destination.create(&self.object(&**destination, lock_page), cancel);
         };
-        // In a file the lock-byte page has bytes.
+        // A file stores the bytes of the lock-byte page, so the object skips no range.
         let new = self.object(&**destination, 0..0);
         Ok(Box::new(Finished::create(folder, self.target.path()?, Arc::clone(destination), new, cancel)?))
     }
@@ -142,10 +142,10 @@ mod tests {
 
     use super::*;
 
-    /// Bytes, and where they were written.
+    /// The offset of a write, and its bytes.
     type Write = (u64, Vec<u8>);
 
-    /// Keeps what it is given, and where.
+    /// A destination that keeps all writes with their offsets.
     #[derive(Clone, Debug, Default)]
     struct Kept(Arc<Mutex<Vec<Write>>>);
 

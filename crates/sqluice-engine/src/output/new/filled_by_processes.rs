@@ -1,4 +1,5 @@
-//! A file that several processes fill, each its own range of pages, until one of them makes it a database and renames it.
+//! A file that several processes fill, each with its own range of pages. The driver process then completes the database and renames the
+//! file.
 //!
 //! ```text
 //!  driver    create                                        take: lock alone ── interior pages, page 1 ── rename
@@ -6,10 +7,9 @@
 //!  a late worker                                                                     lock shared ── other name: refused
 //! ```
 //!
-//! A worker writes while it holds the shared lock (`sqluice_platform::locks`). It gets the lock only while the file still has the name
-//! under which the file was created. The driver renames the file while it holds the exclusive lock. So a worker that was taken for dead
-//! can't write into the database once the file has its new name, whatever descriptors the worker has. The kernel releases the locks of a
-//! process that ends.
+//! A worker writes while it holds the shared lock (`sqluice_platform::locks`). The worker gets the lock only while the file still has its
+//! first name. The driver renames the file while it holds the exclusive lock. So a worker that was believed dead can't write into the
+//! database after the rename, whatever descriptors the worker has. The kernel releases the locks of a process that ends.
 //!
 //! Invariant: a worker writes into its own range of pages only.
 
@@ -28,23 +28,23 @@ use crate::output::direct::Direct;
 use crate::output::leftover::is_still_at;
 use crate::output::{Output, Replacement, explained};
 
-/// The time until the lock is tried again.
+/// The time between two attempts to take the lock.
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// Creates the file, which must not exist. Returns `true` if the file system has the locks that the processes need.
 ///
 /// # Errors
-/// When the file can't be created.
+/// If the file can't be created.
 pub fn create_shared(path: &Path) -> Result<bool> {
     let made = OpenOptions::new().write(true).create_new(true).open(path);
     let file = made.map_err(|error| failed("create", path, error))?;
     Ok(try_lock(&file).is_ok_and(|lock| lock == Lock::Taken))
 }
 
-/// Takes the file for this process alone. Waits up to `wait` for processes that write to the file.
+/// Locks the file exclusively for this process. Waits up to `wait` for processes that write to the file.
 ///
 /// # Errors
-/// When the file is gone, or other processes still write to it.
+/// If the file is gone, or other processes still write to it.
 pub(super) fn take(path: &Path, wait: Duration) -> Result<File> {
     let file = open(path)?;
     let began = Instant::now();
@@ -78,7 +78,7 @@ impl SharedRange {
     /// Opens the file to write the byte range `bytes`, in pages of `page_bytes` bytes.
     ///
     /// # Errors
-    /// When the file is gone, or has been taken by the driver.
+    /// If the file is gone, or has been taken by the driver.
     pub(crate) fn open(path: &Path, page_bytes: usize, bytes: Range<u64>) -> Result<SharedRange> {
         let file = open(path)?;
         match try_lock_shared(&file) {
@@ -111,7 +111,7 @@ impl Output for SharedRange {
 }
 
 fn open(path: &Path) -> Result<File> {
-    // Never created: a file that was renamed or removed stays so.
+    // The file is never created here: a file that was renamed or removed must stay so.
     OpenOptions::new().read(true).write(true).open(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => gone(path),
         _ => failed("open", path, error),

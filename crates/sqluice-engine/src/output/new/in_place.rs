@@ -1,4 +1,4 @@
-//! A database that is read, and then replaced by a database made of its content. No other process uses it from the first read to the
+//! A database that is read, and then replaced by a new database with its content. No other process uses it from the first read to the
 //! replacement.
 
 use std::sync::{Arc, Mutex};
@@ -11,8 +11,8 @@ use crate::output::Replacement;
 use crate::output::replace::{Locked, NewContent, Old};
 use crate::output::{Target, TargetPath};
 
-/// A database that this process alone uses. While this value exists, no other descriptor of the file may be closed: closing it would drop
-/// the locks.
+/// A database that only this process uses. While this value exists, no other descriptor of the file may be closed, as this would drop the
+/// locks.
 #[derive(Debug)]
 pub struct Exclusive {
     path: TargetPath,
@@ -20,10 +20,10 @@ pub struct Exclusive {
 }
 
 impl Exclusive {
-    /// Takes the database at `target` for this process alone. Waits for other processes up to the busy timeout of the target.
+    /// Locks the database at `target` exclusively for this process. Waits for other processes up to the busy timeout of the target.
     ///
     /// # Errors
-    /// When the file does not exist, is no database, has several names, or is in use.
+    /// If the file does not exist, is no database, has several names, or is in use.
     pub fn take(target: &Target, cancel: &Cancel) -> Result<Exclusive> {
         let (name, path) = (target.name(), target.path()?);
         path.path().symlink_metadata().map_err(|error| Error::read(name, error))?;
@@ -36,7 +36,7 @@ impl Exclusive {
         Arc::clone(self.locked.connection())
     }
 
-    /// Returns true if the database is in WAL mode.
+    /// Returns `true` if the database is in WAL mode.
     pub fn is_wal(&self) -> bool {
         self.locked.is_wal()
     }

@@ -1,8 +1,8 @@
-//! A new database: the file or object that gets the pages of a run, and becomes a database when it is whole.
+//! A new database: the file or object that gets the pages of a run, and becomes a database when it is complete.
 //!
-//! * `in_place`: a database that is read and then replaced by what was made of it
-//! * `filled_by_processes`: a file that several processes fill, each its own pages
-//! * `new_file`: a file that is written beside its name, and gets its name when it is whole
+//! * `in_place`: a database that is read and then replaced by a new database with its content
+//! * `filled_by_processes`: a file that several processes fill, each with its own pages
+//! * `new_file`: a temporary file that is renamed when it is complete
 //! * `at_destination`: an object that is uploaded
 //! * `read_back`: the checksum of a file that SQLite has changed
 

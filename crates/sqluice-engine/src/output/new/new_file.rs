@@ -1,17 +1,17 @@
-//! A database that is written beside its name and gets it when it is whole.
+//! A database that is written to a temporary file, which is renamed when it is complete.
 //!
 //! ```text
 //!  create   .NAME.sqluice-tmp-...  locked, for its owner alone
 //!  write    pages 2..N in order, 1 MiB or more at a time, past the page cache (O_DIRECT) where the file system can
-//!  write    page 1, which makes it a database
-//!  chmod    to what SQLite gives a database, or to what the replaced one has
+//!  write    page 1, which makes the file a database
+//!  chmod    to the mode of a new database of SQLite, or of the replaced database
 //!  fsync    the file
-//!  rename   to NAME: over the database that is to be replaced (`replace.rs`), or else unless something has that name
+//!  rename   to NAME: replaces the old database (`replace.rs`), or fails if a file has the name
 //!  fsync    the folder
 //! ```
 //!
-//! Invariant: NAME is the file that it was before, or all of the new database. A leftover `NAME-journal` or
-//! `NAME-wal` would be rolled into the new file by SQLite silently, so without a database it is refused.
+//! Invariant: NAME is the old file or the complete new database. SQLite would silently roll a leftover `NAME-journal` or `NAME-wal` into
+//! the new file, so such a file without a database is refused.
 
 use std::fs::{self, File};
 use std::io;
@@ -33,19 +33,19 @@ use crate::output::replace::{NewContent, Old};
 use crate::output::target::wanted::{Wanted, exists};
 use crate::output::{Output, Replaced, Replacement, TargetPath, explained, leftover};
 
-/// The time to wait for processes that still write to a shared file. The locks of a process that a network
-/// has cut off end sooner. The wait is scaled by [`waits`].
+/// The time to wait for processes that still write to a shared file. A network file system releases the locks of an unreachable process
+/// sooner. The wait is scaled by [`waits`].
 const WRITERS_WAIT: Duration = Duration::from_secs(120);
 
-/// A new file that gets its name when it is whole.
+/// A new file that gets its name when it is complete.
 #[derive(Debug)]
 pub struct NewFile {
     /// The path that the user gave, for messages.
     name: PathBuf,
     path: TargetPath,
-    /// The database that has the name until the new file is whole.
+    /// The database that has the name until the new file is complete.
     old: Option<Old>,
-    /// The old database, if this process had taken it for itself before.
+    /// The old database, if this process already has it exclusively.
     exclusive: Option<Arc<Exclusive>>,
     replaced: Option<Replaced>,
     /// The temporary files of killed runs, which were removed.
@@ -60,12 +60,11 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Begins the wanted file, with pages of `page_bytes` bytes. If `exclusive` is given, the file replaces that database, which this
-    /// process had taken for itself before.
+    /// Begins the wanted file, with pages of `page_bytes` bytes. If `exclusive` is given, the file replaces this database.
     ///
     /// # Errors
-    /// When its name is taken by something that may not be replaced, or is in use; when a `-journal` or `-wal` exists
-    /// without a database; when the folder is not writable or lacks the space.
+    /// If the name belongs to a file that may not be replaced or is in use, a `-journal` or `-wal` exists without a database, the folder is
+    /// not writable, or the disk has too little space.
     pub fn create(
         wanted: &Wanted,
         exclusive: Option<&Arc<Exclusive>>,
@@ -151,7 +150,7 @@ impl Output for NewFile {
     }
 
     fn commit(mut self: Box<Self>) -> Result<Option<Replacement>> {
-        // Until here only its owner may read it.
+        // Up to here, only its owner may read the file.
         let given = match &self.old {
             Some(old) => old.pass_on_permissions(&self.file),
             None => Rights::of_new_database().give(&self.file),
@@ -176,7 +175,7 @@ impl Output for NewFile {
             None => self.take_free_name(temporary)?,
         }
         self.temporary = None;
-        // The file is whole and has its name: what is left is to make the name as durable as the content.
+        // The file is complete and has its name. The sync of the folder makes the name durable, too.
         let synced = self.folder.sync().map_err(|error| {
             let what =
                 format!("{} is complete, but its name is not known to be on disk", self.name.display());
@@ -189,8 +188,8 @@ impl Output for NewFile {
         synced.map(|()| replacement)
     }
 
-    // Direct writes have left nothing of what they replaced in the page cache, and the commit's fsync covers what others
-    // wrote: so SQLite may use the page cache although this descriptor does not.
+    // Direct writes leave no stale pages in the page cache, and the fsync of the commit covers the writes of other descriptors. So SQLite
+    // may use the page cache although this descriptor does not.
     fn describe(&self) -> &'static str {
         self.direct.describe()
     }

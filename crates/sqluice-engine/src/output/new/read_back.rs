@@ -26,10 +26,10 @@ pub(crate) struct ReadBack {
     pub(crate) checksum: Checksum,
 }
 
-/// Reads the database at `path`, whose pages are of `geometry`.
+/// Reads the database at `path`. Its pages have `geometry`.
 ///
 /// # Errors
-/// When the file can't be read, or its size is not the size that its header states.
+/// If the file can't be read, or its size is not the size that its header states.
 pub(crate) fn read_back(path: &Path, geometry: Geometry, context: &Context<'_>) -> Result<ReadBack> {
     let cannot_read = |error| Error::target("cannot read the new file back").because(error);
     let file = File::open(path).map_err(cannot_read)?;
@@ -46,14 +46,14 @@ pub(crate) fn read_back(path: &Path, geometry: Geometry, context: &Context<'_>) 
         let message = format!("the new file has {bytes} bytes, but says that it has {page_count} pages");
         return Err(Error::target(message).hint("look whether the disk is sound, and run again"));
     }
-    // The bytes of the first page that were read already go first.
+    // The bytes that were already read from the first page come first.
     let mut reader = first.chain(reader);
     let checksum = checksum::of_pages(geometry, page_count, |number, page| {
         if number % 256 == 1 {
             context.cancel.check()?;
         }
         context.progress.advance(Amount { rows: 0, bytes: page.len() as u64 });
-        // The page before is the lock-byte page, which is never asked for.
+        // The page before is the lock-byte page. The checksum skips it, so its bytes are read here.
         if number.checked_sub(1) == Some(geometry.lock_page()) {
             reader.read_exact(page).map_err(cannot_read)?;
         }

@@ -1,38 +1,41 @@
-//! A database that is replaced by a new one of the same name. `replacement_report` is its content, for the report; `transfer` lets SQLite write
-//! the new pages into the old file.
+//! Replaces a database by a new database of the same name. `replacement_report` reads the old content for the report; `transfer` lets
+//! SQLite write the new pages into the old file.
 //!
 //! ```text
-//!  before the work                              when the new file is whole and synced
+//!  before the work                              when the new file is complete and synced
 //!  ---------------                              -------------------------------------
-//!  it is a file of one name, empty or           lock     as before; a copy in place has kept the lock since
-//!     begins as a database does                 look     for users again, of whom there may be some by now
-//!  lock     EXCLUSIVE, through SQLite: rolls    a rename, if no process can have it open
-//!     a hot journal back, copies the log          remove   -journal, -wal, -shm: by now they hold nothing
-//!     into the file                               fsync    the folder: they are gone before the new file exists
-//!  look     for users that hold no lock           rename   the new file over it
-//!  let go   unless it is read meanwhile           fsync    the folder
-//!                                               or a transaction (`transfer`): its pages into the old file
-//!                                               close    the old one
+//!  check    a file of one name, empty or        lock     as before; a copy in place has kept the lock
+//!     with the header of a database             look     for users again, as new users may have come
+//!  lock     EXCLUSIVE, through SQLite: rolls    rename, if no process can have the database open:
+//!     a hot journal back, runs a checkpoint       remove   -journal, -wal, -shm: they are empty by now
+//!                                                 fsync    the folder: they are gone before the new file exists
+//!  look     for users that hold no lock           rename   the new file over the old one
+//!  unlock   unless the database is the source     fsync    the folder
+//!                                               or a transaction (`transfer`): the new pages into the old file
+//!                                               close    the old file
 //! ```
 //!
-//! Invariant: the name is that of the old database or of the new one at every moment, and never the new one beside the
-//! journal or log of the old: SQLite would roll that into it silently.
+//! Invariant: at every moment the name is that of the old or the new database. The new database is never beside the journal or WAL of the
+//! old: SQLite would silently roll these into the new database.
 //!
-//! Invariant: the journal mode of the old database is not touched. In WAL mode the lock is that of `locking_mode = EXCLUSIVE`, whose index
-//! of the log is in memory; the log is empty (`wal_checkpoint(TRUNCATE)`) before it is removed.
+//! Invariant: the journal mode of the old database is not changed. In WAL mode the lock is that of `locking_mode = EXCLUSIVE`, which keeps
+//! the WAL index in memory. The WAL is empty (`wal_checkpoint(TRUNCATE)`) before it is removed.
 //!
-//! * SQLite removes a journal or a log without syncing the folder. A power failure could bring it back beside the new
-//!   file, if the folder was not synced between the two.
-//! * Closing any descriptor of a file drops all locks that this process has on it. So the old file is read here only
-//!   before SQLite opens it.
-//! * SQLite makes the first page of an empty file when it locks it. In a rollback mode this connection keeps its journal in memory, and in
-//!   WAL mode it leaves the log alone when it closes: what it removes then would be the journal or log of the new file.
-//! * Until the rename every step is one of SQLite's own or undoes nothing: a killed run leaves the old database in its mode.
-//! * Where an open file can't be replaced (Windows), the old database is closed before the rename, which fails if another process has it open.
-//! * A process that merely has it open holds a lock in WAL mode once it has read. In rollback mode no process does, so `users::find` looks
-//!   for them. Where it can't see all, and others may open the file, nothing is renamed: who has it open would keep reading the old file.
-//! * A process that opened the old file just before the rename waits for the lock. It finds that file in a rollback mode: in
-//!   WAL mode it would write to the log of the new one. SQLite refuses its writes (`SQLITE_READONLY_DBMOVED`).
+//! * SQLite removes a journal or a WAL without syncing the folder. Without a sync before the rename, a power failure could bring the
+//!   removed file back beside the new database.
+//! * Closing any descriptor of a file drops all locks of this process on the file. So the old file is read here only before SQLite opens
+//!   it.
+//! * SQLite writes the first page of an empty file when it locks the file. In a rollback mode, the connection keeps its journal in memory,
+//!   and in WAL mode, it does not remove the WAL when it closes: the removed file could be the journal or WAL of the new database.
+//! * Until the rename, every step is one of SQLite's own or leaves the old database as it is: a killed run leaves the old database in its
+//!   journal mode.
+//! * On systems where an open file can't be replaced (Windows), the old database is closed before the rename. The rename fails if another
+//!   process has the old database open.
+//! * In WAL mode, a process with an open database holds a lock after its first read. In a rollback mode, idle processes hold no locks, so
+//!   `users::find` searches for them. If `users::find` can't see all processes that may open the file, the file is not renamed: a process
+//!   with the old file open would keep reading it.
+//! * A process that opened the old file just before the rename waits for the lock. The old file is in a rollback mode by then: in WAL mode,
+//!   the process would write to the WAL of the new database. SQLite refuses the writes of the process (`SQLITE_READONLY_DBMOVED`).
 
 mod replacement_report;
 mod transfer;
@@ -66,15 +69,15 @@ use transfer::{Into, ROLLBACK, transfer};
 /// The sidecar files of a database.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
 
-/// The least time to wait for another process that uses the old database, when the new database is whole: by
-/// then the run has something to lose. The wait is scaled by [`waits`].
+/// The least time to wait for other users of the old database when the new database is complete, as a timeout would now waste the finished
+/// work. The wait is scaled by [`waits`].
 const WAIT_AFTER: Duration = Duration::from_secs(10);
 
-/// The time that SQLite waits for a lock at each try. Meanwhile SQLite keeps new readers out, so that there
-/// is a gap between programs that open a database again and again.
+/// The time that SQLite waits for a lock in each attempt. Meanwhile SQLite blocks new readers, which makes a gap between programs that open
+/// the database repeatedly.
 const LOCK_WAIT: Duration = Duration::from_millis(250);
 
-/// The time until the lock is tried again. Programs that open a database for a moment leave gaps that are short.
+/// The time between two attempts to take the lock. Programs that open a database briefly leave only short gaps.
 const AGAIN: Duration = Duration::from_millis(5);
 
 /// The old database.
@@ -84,7 +87,7 @@ pub(super) struct Old {
     name: PathBuf,
     path: PathBuf,
     rights: Rights,
-    /// The page size of a database in WAL mode, in which the page size can't change; `None`: the database is not in WAL mode.
+    /// The page size of a database in WAL mode, which can't change; `None` if the database is not in WAL mode.
     wal_page_bytes: Option<usize>,
     busy_timeout: Duration,
     assume_unused: bool,
@@ -95,7 +98,7 @@ pub(super) struct Old {
 pub(super) struct WaitOptions {
     /// The time to wait for other processes.
     pub(super) busy_timeout: Duration,
-    /// `true` if no process has the database open except those that are seen.
+    /// `true` if the run may assume that only visible processes have the database open.
     pub(super) assume_unused: bool,
 }
 
@@ -106,7 +109,7 @@ impl WaitOptions {
     }
 }
 
-/// A new file that is whole and synced, and replaces the old database.
+/// A complete, synced new file that replaces the old database.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewContent<'a> {
     /// The path of the new file.
@@ -147,19 +150,18 @@ impl Old {
         Ok(Old { name, path, rights, wal_page_bytes, busy_timeout, assume_unused })
     }
 
-    /// Gives the new file the permissions of the old one, and the owner of the old one as far as the process may.
+    /// Gives the new file the permissions of the old file, and its owner as far as the process may.
     pub(super) fn pass_on_permissions(&self, to: &File) -> io::Result<()> {
         self.rights.give(to)
     }
 
-    /// Returns the method by which the database will be replaced, as far as the method is known before the
-    /// database is locked.
+    /// Returns the method that will replace the database, as far as known before the database is locked.
     pub(super) fn replacement(&self) -> Replacement {
         let users = self.users().map_or(Users::default(), |(_, users)| users);
         self.replacement_beside(&Users { seen: Vec::new(), ..users })
     }
 
-    /// Returns the method by which the database is replaced while `users` have it open.
+    /// Returns the method that replaces the database while `users` have it open.
     fn replacement_beside(&self, users: &Users) -> Replacement {
         let why = match (users.seen.first(), users.unseen) {
             (Some(user), _) => format!("{} has it open", user.name),
@@ -174,7 +176,7 @@ impl Old {
         Replacement::Transaction { why }
     }
 
-    /// Refuses pages of another size if the pages have to be written in one transaction, which can't change the page size.
+    /// Refuses pages of another size if the pages must be written in a transaction, which can't change the page size.
     pub(super) fn refuse_page_size(&self, page_bytes: usize) -> Result<()> {
         let Some(old) = self.wal_page_bytes.filter(|old| *old != page_bytes) else { return Ok(()) };
         match self.replacement() {
@@ -201,12 +203,12 @@ impl Old {
         self.waiting(self.busy_timeout, cancel).map(drop)
     }
 
-    /// Locks the database for this process alone, before the work.
+    /// Locks the database exclusively, before the work.
     pub(super) fn lock_before(&self, cancel: &Cancel) -> Result<Locked> {
         self.waiting(self.busy_timeout, cancel)
     }
 
-    /// Locks the database for this process alone, when the new file is whole; `None`: the database no longer exists.
+    /// Locks the database exclusively, when the new file is complete. Returns `None` if the database no longer exists.
     pub(super) fn lock_after(&self, cancel: &Cancel) -> Result<Option<Locked>> {
         match fs::symlink_metadata(&self.path) {
             Ok(metadata) if metadata.is_file() => {
@@ -220,17 +222,17 @@ impl Old {
     }
 
     fn try_lock(&self, stayed: &mut Option<Vec<User>>) -> rusqlite::Result<Locked> {
-        // Before anything is locked.
+        // Users are checked before anything is locked.
         let before = self.refuse_users(stayed)?;
         self.finish_journal()?;
         let connection = self.open()?;
         connection.busy_timeout(LOCK_WAIT)?;
-        // Set before anything is read, this locking mode keeps all locks, and needs no shared memory in WAL mode. A connection that
-        // has read a database in WAL mode holds a lock as long as it is open, and so is in the way.
+        // If set before the first read, this locking mode keeps all locks, and needs no shared memory in WAL mode. Any other connection
+        // that has read a database in WAL mode holds a lock until it is closed, so the exclusive lock fails.
         connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = EXTRA")?;
         let is_wal = journal_mode(&connection, "")? == "wal";
         if is_wal {
-            // It is locked now. If another run has replaced it before, the log of that name is the new one's.
+            // The database is locked now. If another run has replaced it before, the WAL of this name belongs to the new database.
             if identity::of_link(&self.path).ok() != before {
                 return Err(busy("it was replaced"));
             }
@@ -243,7 +245,7 @@ impl Old {
             journal_mode(&connection, " = MEMORY")?;
         }
         connection.execute_batch("BEGIN EXCLUSIVE")?;
-        // Another run may have replaced it between our opening and our locking it.
+        // Another run may have replaced the database after it was opened here and before it was locked.
         match identity::of_link(&self.path).ok() == before {
             true => {
                 self.remove_log_index();
@@ -253,17 +255,17 @@ impl Old {
         }
     }
 
-    /// Removes the index of the log (`-shm`). A program that closes the database while this run waits for its lock can't remove the index,
-    /// and the connection of this run has its own index in memory. Only this run has a lock on the database now, so no other program has it
-    /// open.
+    /// Removes the WAL index (`-shm`). A program that closes the database while this run waits for the lock can't remove the index. The
+    /// connection of this run has its own index in memory. Only this run has a lock on the database now, so no other program has the
+    /// database open.
     fn remove_log_index(&self) {
         let mut index = self.path.clone().into_os_string();
         index.push("-shm");
-        // It holds nothing, so that a run goes on where it stays.
+        // The index holds no data, so an error does not matter.
         let _ = fs::remove_file(index);
     }
 
-    /// Lets SQLite roll a hot journal back and remove it. In the locking mode of the run, SQLite would only truncate the journal.
+    /// Lets SQLite roll back and remove a hot journal. In the locking mode of the run, SQLite would only truncate the journal.
     fn finish_journal(&self) -> rusqlite::Result<()> {
         let mut journal = self.path.clone().into_os_string();
         journal.push("-journal");
@@ -273,9 +275,8 @@ impl Old {
         }
     }
 
-    /// Refuses a process that has had the database open since the first attempt; `stayed` holds these processes from the first attempt on.
-    /// A process that opened the database later opens it for a moment, or waits for the lock. Returns the identity of the file that has the
-    /// name.
+    /// Refuses if a process has had the database open since the first attempt. `stayed` holds these processes. A process that opened the
+    /// database later may close it soon, or waits for the lock. Returns the identity of the file of this name.
     fn refuse_users(&self, stayed: &mut Option<Vec<User>>) -> rusqlite::Result<Option<Identity>> {
         let Some((identity, users)) = self.users() else { return Ok(None) };
         let mut still = stayed.take().unwrap_or_else(|| users.seen.clone());
@@ -286,23 +287,23 @@ impl Old {
         }
     }
 
-    /// Returns the identity of the file that has the name, and the users of the file; `None`: no file has the name.
+    /// Returns the identity of the file of this name and its users, or `None` if no file has the name.
     fn users(&self) -> Option<(Identity, Users)> {
         let identity = identity::of_link(&self.path).ok()?;
         Some((identity, users::find(&self.path, identity)))
     }
 
     fn open(&self) -> rusqlite::Result<Connection> {
-        // An absolute path is never taken for a URI.
+        // An absolute path is never parsed as a URI.
         let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
-        // We wait ourselves: some locks SQLite does not wait for.
+        // The caller retries, as SQLite does not wait for some locks.
         connection.busy_timeout(Duration::ZERO)?;
         Ok(connection)
     }
 
-    /// Tries to lock the database until no other process is in the way, or `wait` is over.
+    /// Tries to lock the database until it succeeds or `wait` is over.
     fn waiting(&self, wait: Duration, cancel: &Cancel) -> Result<Locked> {
         let started = Instant::now();
         let mut stayed = None;
@@ -355,7 +356,7 @@ impl Locked {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if the database is in WAL mode.
+    /// Returns `true` if the database is in WAL mode.
     pub(super) fn is_wal(&self) -> bool {
         self.is_wal
     }
@@ -367,7 +368,7 @@ impl Locked {
 
     /// Replaces the old database by the new file, and closes it.
     pub(super) fn give_way(&self, new: NewContent<'_>, cancel: &Cancel) -> Result<Replacement> {
-        // Processes that came since may wait for the lock.
+        // Processes that opened the database after the lock may wait for the lock.
         let users = self.old.users().map_or(Users::default(), |(_, users)| users);
         let replacement = self.old.replacement_beside(&users);
         let mut old_file = None;
@@ -378,7 +379,7 @@ impl Locked {
             }),
             Replacement::Transaction { why } => self.transfer(new, why, cancel),
         };
-        // Before the other descriptor of its file.
+        // The connection is closed before the other descriptor of its file.
         self.close();
         replaced.map(|()| replacement)
     }
@@ -399,11 +400,11 @@ impl Locked {
         if self.is_wal && names::OPEN_FILES_ARE_REPLACED {
             *old_file = Some(OpenOptions::new().write(true).open(&path)?);
         }
-        // From here on this connection must do nothing that SQLite would do by name.
+        // From here on, the connection must not make SQLite open or remove files by name.
         let leaves_log = self.lock().set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
         leaves_log.map_err(io::Error::other)?;
         if !names::OPEN_FILES_ARE_REPLACED {
-            // The rename alone keeps other processes away from now on, for it fails where one has the file open.
+            // From now on, only the rename excludes other processes: it fails if a process has the file open.
             self.close();
         }
         for suffix in SIBLINGS {
@@ -417,7 +418,7 @@ impl Locked {
         if let Some(old_file) = old_file {
             let users = users::find(&path, identity);
             if users != Users::default() {
-                // It has no name, and the new one is in its place: what can't be written does no harm to that.
+                // The old file has no name any more, so a write error does not harm the new database.
                 let _ = old_file.write_all_at(&ROLLBACK, VERSIONS_AT as u64);
             }
         }

@@ -1,7 +1,7 @@
 //! The content of a database that is replaced: its tables and their row counts.
 //!
-//! Reading takes no locks and changes nothing. No state of the database makes it fail: parts that can't be read are reported. A table of up
-//! to [`COUNTED_ROWS_MAX`] rows is counted. For a larger table, a few paths from the root to a leaf give an estimate:
+//! Reading takes no locks, changes nothing, and never fails: parts that can't be read are reported. A table of up to [`COUNTED_ROWS_MAX`]
+//! rows is counted. For a larger table, a few paths from the root to a leaf give an estimate:
 //!
 //! ```text
 //!  interior page, 3 children        at each level the number of children is multiplied, and one of them is taken;
@@ -24,10 +24,10 @@ use sqluice_platform::positioned::Positioned;
 use crate::output::target_path::TargetPath;
 use sqluice_core::database_path::immutable_uri;
 
-/// The largest number of rows of a table that is counted. The row counts of larger tables are estimated.
+/// The largest number of rows of a table that are counted. The row counts of larger tables are estimated.
 const COUNTED_ROWS_MAX: u64 = 200_000;
 
-/// The time after which tables are no longer counted: the row counts of the others are estimated.
+/// The time after which rows are no longer counted: the row counts of the remaining tables are estimated.
 const COUNTING: Duration = Duration::from_millis(200);
 
 /// The number of paths from the root to a leaf that an estimate takes.
@@ -56,7 +56,7 @@ pub struct Replaced {
 pub struct ReplacedTable {
     /// The name of the table.
     pub name: String,
-    /// The number of rows; `None`: the table is virtual, or can't be read.
+    /// The number of rows; `None` if the table is virtual or can't be read.
     pub rows: Option<u64>,
     /// `true` if the number of rows is an estimate.
     pub estimated: bool,
@@ -121,8 +121,8 @@ impl Replaced {
     }
 }
 
-/// Returns `true` if SQLite would roll the journal back, or read changes from the log. A journal that is kept between transactions begins
-/// with zeros.
+/// Returns `true` if SQLite would roll back the journal, or read changes from the WAL. A journal kept between transactions begins with
+/// zeros.
 fn holds_changes(sibling: &Path) -> bool {
     let mut start = [0; 8];
     let file = File::open(sibling);
@@ -139,7 +139,7 @@ fn tables(connection: &Connection) -> rusqlite::Result<Vec<(String, u32)>> {
     tables.collect()
 }
 
-/// Estimates the number of rows of a tree; `None`: the tree does not exist or is damaged.
+/// Estimates the number of rows of a tree. Returns `None` if the tree does not exist or is damaged.
 fn estimated_rows(file: &File, page_bytes: usize, root_page: u32) -> Option<u64> {
     let paths = (0..PATHS).map(|path| {
         let place = (f64::from(path) + 0.5) / f64::from(PATHS);
@@ -149,8 +149,8 @@ fn estimated_rows(file: &File, page_bytes: usize, root_page: u32) -> Option<u64>
     Some((sum / f64::from(PATHS)).round() as u64)
 }
 
-/// Estimates the number of rows of a tree by one path from the root to a leaf; `place` is the place of the leaf in the tree, between 0 and
-/// 1.
+/// Estimates the number of rows of a tree from one path from the root to a leaf. `place` is the relative position of the leaf in the tree,
+/// between 0 and 1.
 fn rows_by_path(file: &File, page_bytes: usize, root_page: u32, mut place: f64) -> Option<f64> {
     let mut page = vec![0; page_bytes];
     let (mut number, mut pages, mut rows) = (root_page, 1.0, 0.0);
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use crate::output::TargetPath;
 
-    /// Numbers from 1 to `last`.
+    /// Returns SQL for the numbers from 1 to `last`.
     fn numbers(last: u64) -> String {
         format!("WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {last})")
     }

@@ -1,7 +1,7 @@
 //! Lets SQLite write the pages of a new database into an existing database in one transaction, as VACUUM does.
 //!
 //! The connection has the exclusive lock on the old database before and after the transfer, so that no other process changes the database
-//! meanwhile. After a kill or a power failure, SQLite recovers the old content or the new one from its own journal or log.
+//! meanwhile. After a kill or a power failure, SQLite recovers the old or the new content from its own journal or WAL.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -21,14 +21,14 @@ use crate::output::explained;
 /// The number of pages between two checks for cancellation.
 const STEP_PAGES: i32 = 1000;
 
-/// The time until a step is tried again.
+/// The time between two attempts of a step.
 const AGAIN: Duration = Duration::from_millis(1);
 
 /// The two bytes of the header for a rollback journal mode.
 pub(crate) const ROLLBACK: [u8; 2] = [1, 1];
 pub(crate) const WAL: [u8; 2] = [2, 2];
 
-/// Sets the journal mode of a database that no process has open. SQLite's own statement would leave a log beside the database.
+/// Sets the journal mode of a database that no process has open. The PRAGMA would leave a WAL beside the database.
 pub(crate) fn set_versions(path: &Path, versions: [u8; 2]) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.write_all_at(&versions, VERSIONS_AT as u64)
 }
@@ -42,7 +42,7 @@ fn versions(path: &Path) -> io::Result<[u8; 2]> {
 
 /// The existing database that gets the pages.
 pub(super) struct Into<'a> {
-    /// The connection to the database, which has the exclusive lock and keeps it.
+    /// The connection to the database, which holds the exclusive lock throughout.
     pub(super) connection: &'a mut Connection,
     /// The path that the user gave, for messages.
     pub(super) name: &'a Path,
@@ -54,13 +54,13 @@ pub(super) struct Into<'a> {
 /// Afterwards, `from` is in a rollback mode.
 ///
 /// # Errors
-/// When SQLite can't write, or `cancel` is set: the old content stays then.
+/// If SQLite can't write, or `cancel` is set: the old content stays then.
 pub(super) fn transfer(from: &Path, into: Into<'_>, cancel: &Cancel) -> Result<()> {
     let Into { connection, name, is_wal } = into;
     let cannot =
         |error| explained(Error::target(format!("cannot replace {}", name.display())).about(name), error);
     let becomes_wal = versions(from).map_err(cannot)? == WAL;
-    // SQLite reads it without a log beside it.
+    // In a rollback mode, SQLite reads the new file without a WAL beside it.
     set_versions(from, ROLLBACK).map_err(cannot)?;
     let failed = |error| failed(error, &format!("replace {}", name.display()));
     if !write_pages(from, connection, is_wal, cancel).map_err(failed)? {
@@ -72,7 +72,7 @@ pub(super) fn transfer(from: &Path, into: Into<'_>, cancel: &Cancel) -> Result<(
             Error::target(what).about(name).because(said(error))
         })?;
     }
-    // Otherwise the next program that opens the database would find a journal that holds nothing.
+    // Otherwise the next program that opens the database would find an empty journal.
     let _ = connection.execute_batch("PRAGMA locking_mode = NORMAL; SELECT count(*) FROM sqlite_schema");
     Ok(())
 }
@@ -93,7 +93,7 @@ fn write_pages(from: &Path, into: &mut Connection, is_wal: bool, cancel: &Cancel
         match backup.step(STEP_PAGES)? {
             StepResult::Done => return Ok(true),
             StepResult::More => {}
-            // No other process has a lock on either: a program that looks at all files may have one for a moment.
+            // Only a program that scans all files may hold a lock, and only briefly.
             _ => std::thread::sleep(AGAIN),
         }
     }

@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn file_systems_without_numbers_are_not_believed() {
-        // Linux mounts one everywhere.
+        // `/proc` exists on Linux, and has no free space.
         if cfg!(unix) && Path::new("/proc/self").exists() {
             assert_eq!(free_bytes(Path::new("/proc")), None);
         }

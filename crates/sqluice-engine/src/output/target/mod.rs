@@ -1,5 +1,5 @@
 //! The target of a run: the file or object that the database is written to. A target is resolved once, at the start; all later steps take
-//! the value. `wanted` is a new database at a target, and checks what exists there; `free_space` checks the room of the disk.
+//! the value. `wanted` is a new database at a target, and checks the existing files there; `free_space` checks the free space of the disk.
 //!
 //! ```text
 //!  as the user named it          resolved
@@ -57,7 +57,7 @@ impl Target {
         &self.name
     }
 
-    /// Returns the destination of an object; `None`: the database becomes a file.
+    /// Returns the destination of an object, or `None` if the database is a file.
     pub fn destination(&self) -> Option<&Arc<dyn Destination>> {
         self.destination.as_ref()
     }
@@ -73,7 +73,7 @@ impl Target {
     /// Returns the folder and the name of the file.
     ///
     /// # Errors
-    /// When the name can't be the name of a file.
+    /// If the name can't be the name of a file.
     pub fn path(&self) -> Result<&TargetPath> {
         let name = self.destination.as_ref().map_or(&*self.name, |destination| destination.name());
         self.path.as_ref().map_err(|unresolved| unresolved.error(name))
@@ -94,7 +94,7 @@ impl Target {
     /// Creates a temporary file in [`Target::temp_dir`].
     ///
     /// # Errors
-    /// The errors of [`Target::path`]. When the folder is not writable.
+    /// The errors of [`Target::path`], or if the folder is not writable.
     pub fn scratch(&self) -> Result<Scratch> {
         Scratch::create(&self.temp_dir()?, self.path()?)
     }

@@ -11,7 +11,7 @@ use super::free_space;
 use crate::output::replace::Old;
 use crate::output::{Replaced, Replacement, Target, TargetPath, explained};
 
-/// A new database that is wanted at a target.
+/// A requested new database at a target.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// The target that the database is written to.
@@ -40,8 +40,8 @@ impl Wanted {
     /// not find out if another process uses a database that is to be replaced.
     ///
     /// # Errors
-    /// When something has this name that may not be replaced, a `-journal` or `-wal` exists without a database, or
-    /// the disk has too little room.
+    /// If a file that may not be replaced has this name, a `-journal` or `-wal` exists without a database, or the disk has too little
+    /// space.
     pub fn refuse(&self) -> Result<()> {
         if let Some(destination) = self.target.destination() {
             return self.refuse_at_destination(&**destination).map(|_| ());
@@ -49,8 +49,8 @@ impl Wanted {
         self.refuse_at(self.target.path()?).map(|_| ())
     }
 
-    /// Returns the content of the database that is replaced; `None`: no such database exists. The database is not changed, so changes that
-    /// a crash has left in its journal or log are not read.
+    /// Returns the content of the database to replace, or `None` if no database has the name. The database is not changed, so changes in
+    /// the journal or WAL of a crash are not read.
     ///
     /// # Errors
     /// The errors of [`Wanted::refuse`].
@@ -62,7 +62,7 @@ impl Wanted {
         Ok(self.refuse_at(path)?.map(|_| Replaced::read(path)))
     }
 
-    /// Returns the content of the database that is replaced, after SQLite has recovered the database as any reader would.
+    /// Returns the content of the database to replace, after SQLite has recovered the database as for any reader.
     ///
     /// # Errors
     /// The errors of [`NewFile::create`](crate::output::NewFile::create) for the database that is replaced: it may be in use.
@@ -76,12 +76,11 @@ impl Wanted {
         Ok(Some(Replaced::read(path)))
     }
 
-    /// Returns the method by which a database that has the name will be replaced; `None`: no database has the
-    /// name. `page_bytes` is the size of the new pages, if that is known. This must be called before SQLite
-    /// opens the database.
+    /// Returns the method that will replace the database of this name, or `None` if no database has the name. `page_bytes` is the size of
+    /// the new pages, if known. Must be called before SQLite opens the database.
     ///
     /// # Errors
-    /// The errors of [`Wanted::refuse`]. When the database can't be replaced by pages of this size.
+    /// The errors of [`Wanted::refuse`], or if the database can't be replaced by pages of this size.
     pub fn replacement(&self, page_bytes: Option<usize>) -> Result<Option<Replacement>> {
         if self.target.destination().is_some() {
             return Ok(None);

@@ -1,6 +1,6 @@
-//! Keys as numbers of 64 bits: the halves of words of 128 bits.
+//! Keys as 64-bit numbers, which are the halves of 128-bit words.
 
-/// The size of a half: keys are made of numbers of 64 bits.
+/// The size of a half in bytes.
 pub(in crate::sort) const HALF_BYTES: usize = size_of::<u64>();
 
 /// The largest number of halves of a key.

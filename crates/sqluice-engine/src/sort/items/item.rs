@@ -8,14 +8,14 @@
 //!                  if the layout keeps it
 //! ```
 //!
-//! A rowid is folded: 0, -1, 1, -2, ... become 0, 1, 2, 3, ... so that those near 0 are short.
+//! A rowid is zigzag-encoded: 0, -1, 1, -2, ... become 0, 1, 2, 3, ... so that rowids near 0 are short.
 
 use sqluice_format::key::{DECODED_BYTES_MAX, DECODED_ROOM};
 use sqluice_format::varint;
 
 use super::order::{Item, Layout, Order};
 
-/// The place of an item in the bytes that were read.
+/// The position of an item in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::sort) struct Found {
     pub(in crate::sort) rowid: i64,
@@ -27,7 +27,7 @@ pub(in crate::sort) struct Found {
 }
 
 impl Found {
-    /// Returns the item, whose record lies in `bytes`, the bytes in which the item was found.
+    /// Returns the item. `bytes` are the bytes in which the item was found.
     #[inline]
     pub(in crate::sort) fn item<'a>(&self, bytes: &'a [u8]) -> Item<'a> {
         Item { rowid: self.rowid, number: self.number, record: &bytes[self.record..self.end] }
@@ -109,8 +109,8 @@ impl Decoded {
 /// The number of items whose first bytes are fetched at a time.
 pub(in crate::sort) const FETCHED: usize = 64;
 
-/// Fetches items of about `item_bytes` bytes into the cache, all at once. Reading the items one after the other, from places all over the
-/// memory, would wait for each item, and again for an item that crosses a cache line.
+/// Fetches items of about `item_bytes` bytes into the cache, all at once. Reading scattered items one after another would wait for each
+/// item, and again for an item that crosses a cache line.
 #[inline]
 pub(in crate::sort) fn fetch(bytes: &[u8], places: &[u32], item_bytes: usize) {
     let last = bytes.len().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! Key-only items: each key decodes to its item, and nothing else is held.
+//! Key-only items: each key decodes to its item, and only keys are stored.
 
 use sqluice_platform::memory;
 
@@ -14,9 +14,9 @@ pub(in crate::sort) enum Form {
     Short,
     /// Two integers or NULLs.
     Pair,
-    /// Normalized keys with nothing but zeros after 16 bytes: keys of at most 16 bytes, or slightly longer ones.
+    /// Normalized keys with only zeros after 16 bytes.
     Word,
-    /// Normalized keys that have nothing but zeros after 32 bytes.
+    /// Normalized keys with only zeros after 32 bytes.
     Words,
     /// A UUID as text, and at most one number or NULL.
     Uuid,
@@ -29,7 +29,7 @@ pub(in crate::sort) struct Keys {
     list: Vec<u64>,
 }
 
-/// A way to store keys in half of their bytes or less: the bits in which the keys of a run differ, pressed together. Packed keys have the
+/// A compression of keys to at most half of their bytes: only the bits in which the keys of a run differ are stored. Packed keys have the
 /// same order.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sort) struct Packing {
@@ -58,7 +58,7 @@ impl Packing {
         self.press.key(widened(key))
     }
 
-    /// Returns the key, with zeros behind it.
+    /// Returns the key, with zeros after it.
     #[inline]
     pub(in crate::sort) fn unpacked<const HALVES: usize>(&self, packed: u64) -> [u64; HALVES] {
         let bits = self.press.halves_of(packed);
@@ -66,7 +66,7 @@ impl Packing {
     }
 }
 
-/// Returns a key with zeros behind it.
+/// Returns a key with zeros after it.
 #[inline]
 fn widened(key: &[u64]) -> [u64; HALVES_MAX] {
     std::array::from_fn(|half| key.get(half).copied().unwrap_or(0))
@@ -83,12 +83,12 @@ impl Form {
         }
     }
 
-    /// Returns the memory of a key in bytes, with the memory for sorting it: a number of the bits that decide the order.
+    /// Returns the memory of a key in bytes, including the compressed number for sorting.
     pub(in crate::sort) const fn key_bytes(self) -> usize {
         self.halves() * HALF_BYTES + size_of::<u64>()
     }
 
-    /// Returns the pair of integers or NULLs that a key of the form `Short` or `Pair` stands for; `None`: the key has another form.
+    /// Returns the pair of integers or NULLs that a key of the form `Short` or `Pair` stands for, or `None` if the key has another form.
     #[inline]
     fn pair(self, order: &Order, key: &[u64]) -> Option<u128> {
         match (self, key) {
@@ -98,7 +98,7 @@ impl Form {
         }
     }
 
-    /// Returns the whole normalized key, with zeros behind it; `None`: the key is a UUID, whose normalized key is longer.
+    /// Returns the whole normalized key, with zeros after it, or `None` if the key is a UUID, whose normalized key is longer.
     fn normalized(self, order: &Order, key: &[u64]) -> Option<[u128; 2]> {
         if let Some(pair) = self.pair(order, key) {
             let mut decoded = Decoded::NONE;
@@ -217,7 +217,7 @@ impl Keys {
         HALF_BYTES * self.list.capacity()
     }
 
-    /// Makes room for `keys` keys in all.
+    /// Reserves memory for `keys` keys in total.
     pub(in crate::sort) fn reserve(&mut self, keys: usize) {
         self.list.reserve_exact((self.form.halves() * keys).saturating_sub(self.list.len()));
         memory::advise_large(&mut self.list);
@@ -236,8 +236,8 @@ impl Keys {
     }
 
     /// Returns the keys of the same items in another, longer form: as pairs if `wanted` is `Pair`, or else as normalized keys. If `wanted`
-    /// is `Word`, but a key has more than one word, all keys get two words. A key may be filled up with zeros, because the bytes after its
-    /// end are read as zeros anyway, and no key is the beginning of another.
+    /// is `Word`, but a key has more than one word, all keys get two words. A key may be padded with zeros, because bytes after its end are
+    /// read as zeros anyway, and no key is the beginning of another.
     pub(in crate::sort) fn in_form(&self, order: &Order, wanted: Form) -> Keys {
         let keys = self.list.chunks(self.form.halves());
         let normalized = |key: &[u64]| self.form.normalized(order, key).expect("no UUID becomes another key");

@@ -1,8 +1,8 @@
-//! The items that are sorted, in memory: their bytes, their keys and their order.
+//! The items to sort, in memory: their bytes, their keys and their order.
 //!
 //! Modules, from the bottom up:
 //!
-//! * `halves`: keys as machine words; `order`: the order of items, and the fields of items that are kept
+//! * `halves`: keys as machine words; `order`: the order of items, and their stored fields
 //! * `item`: items as bytes; `radix`: sorting by prefixes of keys; `keys`: items that are their keys
 //! * `sample`: the cuts of items into ranges
 

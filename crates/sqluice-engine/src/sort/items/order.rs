@@ -1,4 +1,4 @@
-//! The order of items, and the fields of items that are kept.
+//! The order of items, and the stored fields of items.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use sqluice_format::key::{DECODED_ROOM, KeyOrder};
 
 /// The size of a prefix in bytes.
 const PREFIX_BYTES: usize = size_of::<u128>();
-/// The number of 16-byte prefixes of a normalized key that decide in which range an item lies.
+/// The number of 16-byte prefixes of a normalized key that determine the range of an item.
 const CUT_PREFIXES: usize = 4;
 
 /// The order of items. Items that are equal in this order are ordered by rowid, and then by the bytes of their records, so the whole order
@@ -19,7 +19,7 @@ pub enum Order {
     Rowid,
 }
 
-/// An item that is sorted. A field that the layout does not keep is read back as 0.
+/// An item to sort. A field that the layout does not keep is read back as 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
     /// The rowid.
@@ -30,7 +30,7 @@ pub struct Item<'a> {
     pub record: &'a [u8],
 }
 
-/// The fields of items that are kept, and the order of the items.
+/// The stored fields of items, and the order of the items.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// The order of the items.
@@ -41,7 +41,7 @@ pub struct Layout {
     pub number: bool,
 }
 
-/// A place between items, given by the first bytes of their normalized keys. Items with equal keys are on the same side of a cut.
+/// A position between items, given by the first bytes of their normalized keys. Items with equal keys are on the same side of a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::sort) struct Cut([u128; CUT_PREFIXES]);
 
@@ -56,7 +56,7 @@ impl Cut {
     /// Returns `true` if an item whose whole normalized key is `key` sorts before the cut.
     #[inline]
     pub(in crate::sort) fn is_after(&self, key: &[u128]) -> bool {
-        // No other key begins as a whole one does.
+        // No whole key is the beginning of another key.
         key < &self.0[..key.len()]
     }
 
@@ -68,7 +68,7 @@ impl Cut {
 }
 
 impl Order {
-    /// Returns the prefix of an item, a number that decides the order of two items if their prefixes differ.
+    /// Returns the prefix of an item. If the prefixes of two items differ, they determine the order.
     #[inline]
     pub(in crate::sort) fn prefix(&self, item: &Item<'_>) -> u128 {
         match self {
@@ -77,7 +77,7 @@ impl Order {
         }
     }
 
-    /// Returns the prefix of a record, and `true` if [`Order::decode`] makes the record of the prefix.
+    /// Returns the prefix of a record, and `true` if [`Order::decode`] restores the record from the prefix.
     #[inline]
     pub(in crate::sort) fn decodable_prefix(&self, record: &[u8]) -> (u128, bool) {
         match self {
@@ -95,7 +95,7 @@ impl Order {
         }
     }
 
-    /// Returns `true` if items may be kept as pairs of integers or NULLs alone.
+    /// Returns `true` if items may be stored as pairs of integers or NULLs.
     pub(in crate::sort) fn has_pairs(&self) -> bool {
         match self {
             Order::Record(key) => key.has_pairs(),
@@ -157,7 +157,7 @@ impl Order {
         }
     }
 
-    /// Returns the key of a record that begins with a UUID; `None`: the record has no such key.
+    /// Returns the key of a record that begins with a UUID, or `None` if the record has no such key.
     #[inline]
     pub(in crate::sort) fn uuid_key(&self, record: &[u8]) -> Option<[u64; 4]> {
         match self {
@@ -231,7 +231,7 @@ impl Order {
     pub(in crate::sort) fn prefix_at(&self, item: &Item<'_>, depth: usize) -> u128 {
         match (self, depth) {
             (Order::Record(key), _) => key.prefix_at(item.record, depth * PREFIX_BYTES),
-            // The number is no part of the key.
+            // The number is not part of the key.
             (Order::Rowid, 0) => u128::from(ordered(item.rowid)) << 64,
             (Order::Rowid, _) => 0,
         }

@@ -3,16 +3,16 @@
 //! ```text
 //!  prefixes   t 1 2 0 4 1 7 . . 9      only the bits that differ somewhere matter
 //!             t 1 9 0 4 3 2 . . 4
-//!                 ----- -------        of these the first 32, pressed together, above the index of the item:
-//!  keys       [ bits | index ]         one u64 an item, sorted digit by digit from the last (LSD radix);
-//!                                      many are sorted by a first digit before
+//!                 ----- -------        the first 32 of these bits, compressed, above the index of the item:
+//!  keys       [ bits | index ]         one u64 per item, sorted digit by digit from the last (LSD radix);
+//!                                      many items are first sorted by the first digit
 //! ```
 //!
 //! Items that are equal in these bits are sorted again by the bits that differ within their group. Items that are equal in the whole prefix
 //! are sorted by the next 16 bytes of the keys, and small groups by comparison.
 //!
-//! Key-only items need no index: up to 64 bits that differ are pressed into a u64, sorted within the memory of the items, and made keys
-//! again. Keys of the form `Short` are u64 numbers already.
+//! Key-only items need no index: up to 64 differing bits are compressed into a u64, sorted within the memory of the items, and expanded to
+//! keys again. Keys of the form `Short` are u64 numbers already.
 
 use std::cmp::Ordering;
 
@@ -23,7 +23,7 @@ use super::item::FETCHED;
 
 /// The size of the largest group that is sorted by comparison.
 const COMPARED_MAX: usize = 48;
-/// The number of keys from which on more passes than [`PASSES_MAX`] pay off.
+/// The least number of keys for which more passes than [`PASSES_MAX`] pay off.
 const COUNTED_MIN: usize = 2048;
 const PASSES_MAX: u32 = 2;
 /// The largest number of keys that fit into a core's own cache.
@@ -37,7 +37,7 @@ const DIGIT_BITS: u32 = 12;
 /// The number of times that the next 16 bytes of the keys are read before the items are compared.
 const DEPTH_MAX: usize = 16;
 
-/// The items that are sorted, each with an index.
+/// The items to sort, each with an index.
 pub(in crate::sort) trait Items {
     /// Returns 16 bytes of the normalized key, from the byte `16 * depth` on.
     fn prefix_at(&self, index: u32, depth: usize) -> u128;
@@ -47,7 +47,7 @@ pub(in crate::sort) trait Items {
     fn fetch(&self, indexes: impl Iterator<Item = u32>);
 }
 
-/// The memory of a sort, which the next sort uses again.
+/// The memory of a sort, which the next sort reuses.
 #[derive(Debug, Default)]
 pub(in crate::sort) struct Scratch {
     keys: Vec<u64>,
@@ -80,7 +80,7 @@ pub(in crate::sort) fn sort<'a>(
     keys.iter().map(|key| *key as u32)
 }
 
-/// Puts numbers in order.
+/// Sorts numbers.
 pub(in crate::sort) fn sort_numbers(keys: &mut [u64], scratch: &mut Scratch) {
     let Some(&first) = keys.first().filter(|_| !keys.is_sorted()) else { return };
     let other = with_room(&mut scratch.other, keys.len());
@@ -127,7 +127,7 @@ fn sort_decodable_group<const HALVES: usize>(items: &mut [[u64; HALVES]], keys: 
         *key = press.key(*item);
     }
     let low = ascending_bits(keys, press.bits);
-    // The keys have all of the items, whose memory is free until they are made of the keys again.
+    // The compressed keys hold all items, so the memory of the items is free until they are expanded again.
     let other = &mut items.as_flattened_mut()[..keys.len()];
     sort_keys(keys, other, low, press.bits - low);
     for (item, key) in items.iter_mut().zip(&*keys) {
@@ -137,7 +137,7 @@ fn sort_decodable_group<const HALVES: usize>(items: &mut [[u64; HALVES]], keys: 
 }
 
 /// Sorts keys that differ in more than 64 bits: by the first digit, and then each group of keys that are equal in this digit. Integers of
-/// different lengths are in different groups, so the values behind the integers are at the same place within a group.
+/// different lengths are in different groups, so the values after the integers are at the same offset within a group.
 fn split_decodable<const HALVES: usize>(
     items: &mut [[u64; HALVES]],
     keys: &mut [u64],
@@ -150,7 +150,7 @@ fn split_decodable<const HALVES: usize>(
     for item in &*items {
         ends[digit(item)] += 1;
     }
-    // Where the next item of each digit goes, and where those of the digit end.
+    // The next position of each digit's items, and the end of their range.
     let mut places = ends;
     let mut start = 0;
     for (place, end) in places.iter_mut().zip(&mut ends) {
@@ -171,8 +171,8 @@ fn split_decodable<const HALVES: usize>(
     }
 }
 
-/// Returns the number of last bits by which the keys are in ascending order already. These bits need no sorting, because keys that are
-/// equal in the bits before them keep their order. The rowids of entries are often in such an order.
+/// Returns the number of trailing bits by which the keys already ascend. These bits need no sorting, because keys with equal leading bits
+/// keep their order. The rowids of entries often ascend.
 fn ascending_bits(keys: &[u64], bits: u32) -> u32 {
     let last = |key: u64, count: u32| key & !u64::MAX.checked_shl(count).unwrap_or(0);
     let ascend = |keys: &[u64], count| keys.is_sorted_by(|a, b| last(*a, count) <= last(*b, count));
@@ -220,7 +220,7 @@ fn sort_group(
     let (mut start, mut fetched) = (0, 0);
     while start < keys.len() {
         if start >= fetched {
-            // Those among the next that will be compared.
+            // Fetches the items that will be compared next.
             fetched = (start + FETCHED).min(keys.len());
             let is_next = |at: usize| keys.get(at + 1).is_some_and(|next| is_same(keys[at], *next));
             let same = (start..fetched).filter(|&at| is_next(at) || at > start && is_next(at - 1));
@@ -231,7 +231,7 @@ fn sort_group(
         let group = &mut keys[start..end];
         match group.len() {
             1 => {}
-            // Their prefixes are equal.
+            // The prefixes of the group are equal.
             2..=COMPARED_MAX if pressed == varying => {
                 group.sort_unstable_by(|a, b| items.compare(*a as u32, *b as u32));
             }
@@ -280,20 +280,20 @@ fn first_bits(mut all: u128, count: u32) -> u128 {
     all
 }
 
-/// A choice of bits of a key, which are pressed together into one number.
+/// A selection of bits of a key that are compressed into one number.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sort) struct Press<const HALVES: usize> {
     halves: [HalfPress; HALVES],
     bits: u32,
 }
 
-/// A choice of bits of one half, which are pressed together and moved to their place in the number.
+/// A selection of bits of one half that are compressed and moved to their place in the number.
 ///
 /// ```text
-///  a . . b c . d .      dots are bits that are not pressed
-///  a . . b c . . d      what has an odd number of them behind it moves by 1,
-///  a . . . . b c d      then by 2 what has 2 or 3, 6 or 7, ...
-///  . . . . a b c d      by 4 what has 4 to 7, and so on
+///  a . . b c . d .      dots are bits that are not selected
+///  a . . b c . . d      bits with an odd number of dots after them move by 1,
+///  a . . . . b c d      then bits with 2 or 3, 6 or 7, ... dots by 2,
+///  . . . . a b c d      bits with 4 to 7 dots by 4, and so on
 /// ```
 #[derive(Clone, Copy, Debug)]
 struct HalfPress {
@@ -327,14 +327,15 @@ impl<const HALVES: usize> Press<HALVES> {
 }
 
 impl HalfPress {
-    /// Creates the press of the bits `pressed`; `below` bits of a key stand below them. (H. S. Warren, Hacker's Delight, section 7-4.)
+    /// Creates the press of the bits `pressed`, above `below` other bits of the compressed number. (H. S. Warren, Hacker's Delight, section
+    /// 7-4.)
     fn new(pressed: u64, below: u32) -> HalfPress {
         // Without bits to press, `below` may be 64, which is no valid shift.
         let place = if pressed == 0 { 0 } else { below };
         let mut press = HalfPress { pressed, moves: [(0, 0); 6], count: 0, place };
         let (mut left, mut dots) = (pressed, !pressed << 1);
         for shift in (0..6).map(|i| 1 << i) {
-            // Whether the number of dots from here on is odd.
+            // The bits for which the number of dots up to the bit is odd.
             let is_odd = (0..6).fold(dots, |odd, i| odd ^ odd << (1 << i));
             let moving = is_odd & left;
             left = left ^ moving | moving >> shift;
@@ -372,7 +373,7 @@ fn sort_keys(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32) {
     if keys.len() <= CACHED_MAX || bits <= FIRST_DIGIT_BITS {
         return sort_cached(keys, other, low, bits, places);
     }
-    // Once through memory by the first digit; what is equal in it is then sorted in the cache.
+    // One pass through memory sorts by the first digit. Keys with equal first digits are then sorted in the cache.
     let below = low + bits - FIRST_DIGIT_BITS;
     scatter(keys, other, below, FIRST_DIGIT_BITS, places);
     let mut start = 0;
@@ -389,7 +390,7 @@ fn sort_keys(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32) {
 /// Sorts keys that fit into the cache, last digit first. Keys that are equal in the bits keep their order, or are ordered by the bits
 /// below.
 fn sort_cached(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32, places: &mut Places) {
-    // Fewer keys have shorter digits: to count is to go through all of a digit's values.
+    // Fewer keys have shorter digits, as counting visits all values of a digit.
     let passes = bits.div_ceil(keys.len().max(1).ilog2().clamp(1, DIGIT_BITS));
     if keys.len() < COUNTED_MIN && passes > PASSES_MAX {
         return keys.sort_unstable();
@@ -405,7 +406,7 @@ fn sort_cached(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32, places:
     }
 }
 
-/// The next place of the keys of each digit: memory that is used again.
+/// The next position of each digit's keys. The memory is reused.
 type Places = [u32; 1 << DIGIT_BITS];
 
 /// Sorts by one digit. Keys with equal digits keep their order.

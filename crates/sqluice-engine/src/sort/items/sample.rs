@@ -1,16 +1,16 @@
-//! A sample of the items, from which the cuts between ranges are made.
+//! A sample of the items, which determines the cuts between ranges.
 //!
 //! An item is in the sample if its hash is small in relation to its size: on average one item in every `sample_bytes` bytes of items. If
-//! the sample grows too large, the limit of the hash is halved, and items above the limit leave the sample. So the sample depends on the
-//! set of items alone, not on the threads that saw the items, nor on the time.
+//! the sample grows too large, the limit of the hash is halved, and items above the limit leave the sample. So the sample depends only on
+//! the set of items, not on threads or time.
 
 use super::item::Decoded;
 use super::order::{Cut, Item, Layout, Order};
 
-/// The sizes that decide how items are cut into ranges. These sizes are the same in every run, and so are the ranges.
+/// The sizes that determine the cuts of items into ranges. The sizes are the same in every run, and so are the ranges.
 #[derive(Clone, Copy, Debug)]
 pub struct Ranges {
-    /// The size of a range in bytes, roughly.
+    /// The approximate size of a range in bytes.
     pub range_bytes: u64,
     /// The bytes of items for each item in the sample; a power of two.
     pub sample_bytes: u64,
@@ -24,12 +24,12 @@ impl Default for Ranges {
     }
 }
 
-/// The smallest number of samples of a range, so that its size is not left to chance.
+/// The least number of samples of a range. With fewer samples, the sizes of ranges would vary too much.
 const RANGE_SAMPLES_MIN: u64 = 16;
-/// The number of times that a sample is thinned out, at most.
+/// The largest number of times that a sample is thinned out.
 const LEVEL_MAX: u32 = 40;
 
-/// The size of a pair for the cut into ranges, the same for all pairs.
+/// The assumed size of a pair when items are cut into ranges.
 const PAIR_BYTES: u64 = 12;
 
 #[derive(Debug)]
@@ -39,7 +39,7 @@ struct Sample {
     cut: Cut,
 }
 
-/// The sample of the items that were seen so far.
+/// The sample of the items seen so far.
 #[derive(Debug)]
 pub(in crate::sort) struct Samples {
     ranges: Ranges,
@@ -53,8 +53,8 @@ impl Samples {
         Samples { ranges, level: 0, list: Vec::new() }
     }
 
-    /// Takes an item with this prefix into the sample if its hash is small enough. The form in which the item is held makes no difference.
-    /// `pair` is the pair that stands for the record, if any; `is_word` is `true` if the prefix decodes to the record.
+    /// Takes an item with this prefix into the sample if its hash is small enough. The form in which the item is stored makes no
+    /// difference. `pair` is the pair that stands for the record, if any; `is_word` is `true` if the prefix decodes to the record.
     #[inline]
     pub(in crate::sort) fn see(
         &mut self,
@@ -172,7 +172,7 @@ fn cut_of_pair(order: &Order, pair: u128) -> Cut {
 }
 
 /// Returns a hash of the parts in which items differ: the beginning of the key, the end of the record (a rowid or a primary key in an
-/// index), the number and the rowid. The hash does not withstand items that are made to collide.
+/// index), the number and the rowid. The hash does not withstand crafted collisions.
 #[inline]
 fn hash(item: &Item<'_>, prefix: u128) -> u32 {
     let last = match item.record.last_chunk() {

@@ -11,7 +11,7 @@ use crate::sort::spill::BLOCK_BYTES;
 use crate::sort::spill::prefetch::Prefetch;
 use crate::sort::spill::write_behind::Underway;
 
-/// The number of bytes of a run in memory that are gathered at a time: these bytes should stay in the nearest cache.
+/// The number of bytes of a run in memory that are gathered at a time. They should stay in the L1 cache.
 pub(in crate::sort) const GATHER_BYTES: usize = 4 << 10;
 
 /// The cuts at which the wanted items begin and end.
@@ -32,9 +32,9 @@ pub(in crate::sort) struct FileFeed<'a> {
     pub(in crate::sort) run: &'a FileRun,
     pub(in crate::sort) prefetch: &'a Prefetch,
     pub(in crate::sort) block_bytes: usize,
-    /// The end of the part of the stream that was read.
+    /// The end of the part of the stream read so far.
     pub(in crate::sort) at: u64,
-    /// The end of the part of the stream that was requested.
+    /// The end of the part of the stream requested so far.
     pub(in crate::sort) asked: u64,
     pub(in crate::sort) stretch: Stretch<'a>,
     pub(in crate::sort) next: Option<Underway>,

@@ -58,8 +58,7 @@ impl<'a> RunsInOrder<'a> {
         })
     }
 
-    /// Calls `each` with the items in order, and with the first word of each key in some form. Items with unequal first words have unequal
-    /// keys.
+    /// Calls `each` with the items in order, and with the first word of each key. Items with unequal first words have unequal keys.
     ///
     /// # Errors
     /// The errors of `each`, and errors of reading spilled items.

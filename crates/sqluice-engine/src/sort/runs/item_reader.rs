@@ -19,7 +19,7 @@ use crate::sort::items::order::{Cut, Item, Layout, Order};
 use crate::sort::spill::BLOCK_BYTES;
 use crate::sort::spill::prefetch::Prefetch;
 
-/// A part of a run that is to be read.
+/// A part of a run to read.
 #[derive(Clone, Copy)]
 pub(in crate::sort) struct RunSlice<'a> {
     pub(in crate::sort) layout: &'a Layout,
@@ -55,7 +55,7 @@ pub(in crate::sort) struct ItemReader<'a> {
     item: Found,
     /// The offset of the item in the block.
     began: usize,
-    /// `true` if the item lies in the carry.
+    /// `true` if the item is in the carry.
     is_carried: bool,
     /// The prefix of the item.
     prefix: u128,
@@ -93,7 +93,7 @@ impl<'a> RunSlice<'a> {
         }
     }
 
-    /// Begins to read the part. If the run is in the file, the first block is requested.
+    /// Returns a reader of the part. If the run is in the file, requests the first block.
     pub(in crate::sort) fn reader(&self, block_bytes: usize, prefetch: &'a Prefetch) -> Reader<'a> {
         let RunSlice { layout, run, .. } = *self;
         if let Some(form) = run.form() {
@@ -128,8 +128,8 @@ impl<'a> RunSlice<'a> {
         KeyReader::new(self.layout, feed, form, at, cuts)
     }
 
-    /// Returns the source of blocks, the offset of the first item in the first block, and the cuts between which items are wanted. The
-    /// source of a run in memory is cut already.
+    /// Returns the source of blocks, the offset of the first item in the first block, and the cuts around the wanted items. The source of a
+    /// run in memory has only the wanted items.
     fn feed(&self, block_bytes: usize, prefetch: &'a Prefetch) -> (Feed<'a>, usize, Cuts<'a>) {
         let RunSlice { layout, run, start, end } = *self;
         match run {
@@ -177,7 +177,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Goes on to the next item. Returns `false` if no item is left.
+    /// Advances to the next item. Returns `false` if no item is left.
     #[inline]
     pub(in crate::sort) fn advance(&mut self) -> Result<bool> {
         match self {
@@ -246,17 +246,17 @@ impl ItemReader<'_> {
         self.layout.order.is_before(&self.item(), prefix, cut)
     }
 
-    /// Goes on to the next block. Returns `false` if no block is left.
+    /// Advances to the next block. Returns `false` if no block is left.
     #[cold]
     fn refill(&mut self) -> Result<bool> {
-        // Where the first item begins in the first block was known before the block was read.
+        // The offset of the first item in the first block is known before the block is read.
         self.at -= self.block.bytes().len();
         let is_filled = self.feed.fill(&mut self.block, self.layout)?;
         self.is_last_block |= matches!(&self.feed, Feed::File(feed) if feed.at > feed.stretch.all_until);
         Ok(is_filled)
     }
 
-    /// Joins the parts of an item that does not end in this block.
+    /// Joins the parts of an item that crosses into the next block.
     #[cold]
     fn cross(&mut self) -> Result<()> {
         self.carry.clear();

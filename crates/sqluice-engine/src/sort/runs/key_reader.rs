@@ -18,7 +18,7 @@ pub(in crate::sort) struct KeyReader<'a> {
     start: Option<&'a Cut>,
     end: Option<&'a Cut>,
     block: AlignedBuffer,
-    /// The offset of the next key in the block, and the offset `until` at which the keys before the end of the range end.
+    /// The offset of the next key in the block. The keys of the range end at the offset `until`.
     at: usize,
     until: usize,
     is_last_block: bool,
@@ -47,7 +47,7 @@ impl<'a> KeyReader<'a> {
         if self.packing.is_some() { 1 } else { self.form.halves() }
     }
 
-    /// Returns a stored key, with zeros behind it.
+    /// Returns a stored key, with zeros after it.
     #[inline]
     fn key<const HALVES: usize>(&self, stored: &[[u8; HALF_BYTES]]) -> [u64; HALVES] {
         match (self.packing, stored) {
@@ -60,7 +60,7 @@ impl<'a> KeyReader<'a> {
         self.form
     }
 
-    /// Returns the next key, with zeros behind it; `None`: no key is left.
+    /// Returns the next key, with zeros after it, or `None` if no key is left.
     #[inline]
     pub(in crate::sort) fn next_key(&mut self) -> Result<Option<[u64; HALVES_MAX]>> {
         if self.at >= self.until && !self.refill()? {
@@ -73,7 +73,7 @@ impl<'a> KeyReader<'a> {
     }
 
     /// Appends the next keys until `keys` has `count` keys, or no keys are left. If keys have fewer halves than `HALVES`, short pairs are
-    /// appended as pairs, and normalized keys with zeros behind them.
+    /// appended as pairs, and normalized keys with zeros after them.
     pub(in crate::sort) fn read<const HALVES: usize>(
         &mut self,
         count: usize,
@@ -98,11 +98,11 @@ impl<'a> KeyReader<'a> {
         Ok(())
     }
 
-    /// Goes on to the next block that has keys. Returns `false` if no block is left.
+    /// Advances to the next block that has keys. Returns `false` if no block is left.
     #[cold]
     fn refill(&mut self) -> Result<bool> {
         while !self.is_last_block {
-            // Where the first key is in the first block was known before the block was read.
+            // The offset of the first key in the first block is known before the block is read.
             let first = if self.until == 0 { self.at } else { 0 };
             if !self.feed.fill(&mut self.block, self.layout)? {
                 self.is_last_block = true;
@@ -121,7 +121,7 @@ impl<'a> KeyReader<'a> {
         Ok(false)
     }
 
-    /// Returns the number of bytes of the sorted keys that lie before `cut`.
+    /// Returns the number of bytes of the sorted keys before `cut`.
     fn bytes_before(&self, keys: &[u8], cut: &Cut) -> usize {
         let (stored, _) = keys.as_chunks();
         let each = self.stored_halves();

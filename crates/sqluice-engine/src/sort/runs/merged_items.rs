@@ -1,7 +1,7 @@
 //! Merges runs of items.
 //!
-//! A part enters the tournament only at its turn, and leaves it when it ends. So of runs that do not overlap one is
-//! read after another.
+//! A part enters the tournament only when its first item is due, and leaves it at its end. So runs that do not overlap are read one after
+//! another.
 
 use sqluice_core::error::Result;
 
@@ -39,7 +39,7 @@ impl<'a> ItemRuns<'a> {
         ItemRuns { layout, prefetch, block_bytes, waiting, readers, heads, tournament, is_given: false }
     }
 
-    /// Goes on to the next item in order. Returns `false` if no item is left.
+    /// Advances to the next item in order. Returns `false` if no item is left.
     #[inline]
     pub(in crate::sort) fn advance(&mut self) -> Result<bool> {
         if self.is_given {
@@ -84,7 +84,7 @@ impl<'a> ItemRuns<'a> {
         self.heads[self.winner()]
     }
 
-    /// Lets the next part enter the tournament, with all parts that begin at the same prefix: these parts are read from the disk at once.
+    /// Adds the next part to the tournament, with all parts that begin at the same prefix: their first blocks are read concurrently.
     #[cold]
     fn enter(&mut self) -> Result<()> {
         let Some(&(from, _)) = self.waiting.last() else { return Ok(()) };

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  run ──> [keys] ─┐
-//!                  ├─> [keys] ─┐       two streams make one, some keys at a time, which stay in the nearest cache
+//!                  ├─> [keys] ─┐       two streams are merged into one, a few keys at a time, within the L1 cache
 //!  run ──> [keys] ─┘           ├─> [keys]
 //!  run ──> [keys] ─────────────┘
 //! ```
@@ -20,7 +20,7 @@ use crate::sort::items::keys::{Form, partition_point};
 use crate::sort::items::order::{Item, Order};
 use crate::sort::spill::prefetch::Prefetch;
 
-/// The number of keys that a merge returns at a time: whole stretches of a run.
+/// The number of keys that a merge returns at a time, in whole stretches of a run.
 const KEYS: usize = STRETCH;
 /// The size of the keys that are buffered between two streams, in bytes.
 const BYTES_BETWEEN: usize = 2 << 10;
@@ -43,14 +43,14 @@ struct Reading<'a> {
     prefetch: &'a Prefetch,
 }
 
-/// A stream of keys in order, read some at a time.
+/// A stream of keys in order, read in batches.
 struct Stream<'a, const HALVES: usize> {
     source: Source<'a, HALVES>,
     /// A lower bound of the first words of the keys.
     from: u128,
-    /// `true` if nothing was read yet.
+    /// `true` if no key was read yet.
     waits: bool,
-    /// The keys that were read. The next key is at `at`.
+    /// The keys read so far. The next key is at `at`.
     keys: Vec<[u64; HALVES]>,
     at: usize,
 }
@@ -62,7 +62,7 @@ enum Source<'a, const HALVES: usize> {
     /// A part that is not read yet.
     Slice(RunSlice<'a>),
     Reader(KeyReader<'a>),
-    /// Two streams that are merged. The first stream does not begin after the second.
+    /// Two streams to merge. The first stream does not begin after the second.
     Two(Box<[Stream<'a, HALVES>; 2]>),
 }
 
@@ -79,14 +79,14 @@ impl<'a, const HALVES: usize> KeyRuns<'a, HALVES> {
         KeyRuns { order, reading: Reading { form, block_bytes, prefetch }, stream: Stream::new(&parts) }
     }
 
-    /// Calls `each` with the items in order, which `decode` makes of the keys, and with the first word of each key.
+    /// Decodes the keys with `decode`, and calls `each` with the items in order and the first word of each key.
     #[inline]
     pub(in crate::sort) fn try_for_each(
         mut self,
         decode: impl Fn(&mut Decoded, &Order, [u64; HALVES]),
         mut each: impl FnMut(Item<'_>, u128) -> Result<()>,
     ) -> Result<()> {
-        // A record is read as other words than it is written in, which takes long while these are on their way to the cache.
+        // Records are decoded in batches: reading a record with other word sizes just after writing it would stall (store forwarding).
         let mut decoded = [Decoded::NONE; 16];
         loop {
             self.stream.fill(KEYS, &self.reading)?;
@@ -132,7 +132,7 @@ impl<'a, const HALVES: usize> Stream<'a, HALVES> {
         Stream { source, from, waits: true, keys: Vec::new(), at: 0 }
     }
 
-    /// Reads the next `count` keys, or all that are left. The keys before must have been taken.
+    /// Reads the next `count` keys, or all remaining keys. The previous keys must have been taken.
     fn fill(&mut self, count: usize, reading: &Reading<'a>) -> Result<()> {
         let Stream { source, waits, keys, at, .. } = self;
         (*waits, *at) = (false, 0);
@@ -147,13 +147,13 @@ impl<'a, const HALVES: usize> Stream<'a, HALVES> {
             Source::Ended | Source::Slice(_) => {}
         }
         if keys.is_empty() {
-            // What it took is given back.
+            // An ended source frees its memory.
             (*source, *keys) = (Source::Ended, Vec::new());
         }
         Ok(())
     }
 
-    /// Fills the stream if all its keys were taken, and returns the next ones.
+    /// Fills the stream if all its keys were taken, and returns the next keys.
     fn rest(&mut self, reading: &Reading<'a>) -> Result<&[[u64; HALVES]]> {
         if self.at == self.keys.len() {
             self.fill(BYTES_BETWEEN / size_of::<[u64; HALVES]>(), reading)?;
@@ -171,13 +171,13 @@ fn merge_some<'a, const HALVES: usize>(
 ) -> Result<bool> {
     let room = count - keys.len();
     let a = first.rest(reading)?;
-    // What begins later is read when it is needed, because the memory does not hold all blocks at once.
+    // A later stream is read only when needed, because the memory does not hold all blocks at once.
     let before = if second.waits { a.partition_point(|key| first_word(key) < second.from) } else { 0 };
     let b = if before > 0 { &[] } else { second.rest(reading)? };
     let (from_first, from_second) = match (a, b) {
         (a, []) => (if before > 0 { before } else { a.len() }, 0),
         ([], b) => (0, b.len()),
-        // All of one sort before the other: where streams hardly overlap, most do.
+        // All keys of one stream sort before the other stream, as mostly if streams hardly overlap.
         ([.., last], [next, ..]) if is_less(last, next) => (a.len(), 0),
         ([next, ..], [.., last]) if is_less(last, next) => (0, b.len()),
         (a, b) => {
@@ -197,8 +197,8 @@ fn merge_some<'a, const HALVES: usize>(
     Ok(from_first + from_second > 0)
 }
 
-/// Fills `merged` with the first keys of both lists, each of which has at least as many keys. Returns the number of keys taken from
-/// `first`. The two halves of `merged` are filled side by side, so that neither waits for its own next key.
+/// Fills `merged` with the first keys of both lists. Each list must have at least as many keys as `merged`. Returns the number of keys
+/// taken from `first`. Both halves of `merged` are filled in the same loop, so that their dependency chains overlap.
 #[inline]
 fn merge<const HALVES: usize>(
     first: &[[u64; HALVES]],
@@ -219,7 +219,7 @@ fn merge<const HALVES: usize>(
     high.0
 }
 
-/// Returns the smaller of the keys at two places, and moves the place of this key on.
+/// Returns the smaller of the keys at two positions, and advances its position.
 #[inline]
 fn next_of<const HALVES: usize>(
     first: &[[u64; HALVES]],
@@ -230,7 +230,7 @@ fn next_of<const HALVES: usize>(
     let is_second = is_less(from_second, from_first);
     *a += usize::from(!is_second);
     *b += usize::from(is_second);
-    // A choice would become a branch again: all bits that differ change if it is the second's.
+    // A conditional would be compiled to a branch. XOR with the differing bits selects the second key instead.
     let changes = u64::from(is_second).wrapping_neg();
     std::array::from_fn(|half| from_first[half] ^ (from_first[half] ^ from_second[half]) & changes)
 }
@@ -239,7 +239,7 @@ fn next_of<const HALVES: usize>(
 #[inline]
 fn is_less<const HALVES: usize>(a: &[u64; HALVES], b: &[u64; HALVES]) -> bool {
     let ((a, last_of_a), (b, last_of_b)) = (a.as_chunks::<2>(), b.as_chunks::<2>());
-    // From the last word to the first, as subtraction borrows.
+    // Words are compared from the last to the first, as in a subtraction with borrow.
     let words = a.iter().zip(b).rev().map(|(a, b)| (word(*a), word(*b)));
     words.fold(last_of_a < last_of_b, |less, (a, b)| (a < b) | (a == b) & less)
 }

@@ -4,15 +4,15 @@
 //!  in memory   places    3 0 2 1            of the items, in order
 //!              arena     [item][item][item][item]
 //!
-//!  spilled     stream    [item][item][it|em][item][item|...]     items cross blocks and pieces as they please
+//!  spilled     stream    [item][item][it|em][item][item|...]     items may cross blocks and pieces
 //!              starts     ^               ^                      the first item in each STEP_BYTES
 //! ```
 //!
 //! An item of a spilled run may lie in two blocks or pieces of the file. `starts` has the place of the first item in each stretch of
 //! STEP_BYTES bytes.
 //!
-//! If an item has nothing but its key ("key-only"), only keys are stored: a list in memory, or a stream of 8, 16 or 32 bytes for each key.
-//! If the keys of a run differ in at most 64 bits, the stream has 8 bytes for each key.
+//! For key-only items, only keys are stored: a list in memory, or a stream of 8, 16 or 32 bytes for each key. If the keys of a run differ
+//! in at most 64 bits, the stream has 8 bytes for each key.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::sort::spill::{BLOCK_BYTES, PIECE_BYTES, Spill};
 /// The size of a step of a stream in bytes. The key of the first item in each step is known.
 pub(in crate::sort) const STEP_BYTES: u64 = if cfg!(test) { 2 << 10 } else { 64 << 10 };
 
-/// The number of halves of keys that are written at a time. A step has sixteen such stretches, so that its first item begins one of them.
+/// The number of halves of keys written at a time. A step has sixteen stretches, so that the first item of each step begins a stretch.
 pub(in crate::sort) const STRETCH: usize = STEP_BYTES as usize / HALF_BYTES / 16;
 
 /// A run: items in order.
@@ -41,7 +41,7 @@ pub(in crate::sort) enum SortedRun {
     File(FileRun),
 }
 
-/// A run that was not spilled.
+/// A run in memory.
 #[derive(Debug)]
 pub(in crate::sort) struct MemoryRun {
     pub(in crate::sort) arena: Vec<u8>,
@@ -67,22 +67,22 @@ pub(in crate::sort) struct FileRun {
 /// The part of a stream from one cut to another.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sort) struct Stretch<'a> {
-    /// The last known start before the wanted items, or the first start of the run. The first wanted item begins in its step or in the
-    /// next.
+    /// The last known start before the wanted items, or the first start of the run. The first wanted item is in the step of this start or
+    /// in the next step.
     pub(in crate::sort) first: &'a Start,
-    /// The offset in the stream up to which all items lie before the end of the range.
+    /// The offset in the stream before which all items are before the end of the range.
     pub(in crate::sort) all_until: u64,
-    /// The offset in the stream from which on no item lies before the end of the range.
+    /// The offset in the stream after which no item is before the end of the range.
     pub(in crate::sort) end: u64,
 }
 
-/// A place in a stream where an item begins.
+/// A position in a stream where an item begins.
 #[derive(Debug)]
 pub(in crate::sort) struct Start {
     pub(in crate::sort) at: u64,
-    /// The prefix of the item itself.
+    /// The prefix of the item.
     pub(in crate::sort) prefix: u128,
-    /// The first word of the item's key, as the key is in the stream. Of an item without a key, the prefix.
+    /// The first word of the item's key in its stored form, or the prefix if the item is not key-only.
     pub(in crate::sort) word: u128,
     pub(in crate::sort) cut: Cut,
 }
@@ -97,7 +97,7 @@ impl SortedRun {
         }
     }
 
-    /// Returns the form in which the keys are stored; `None`: the items are more than keys.
+    /// Returns the form of the stored keys, or `None` if the items are not key-only.
     pub(in crate::sort) fn form(&self) -> Option<Form> {
         match self {
             SortedRun::Memory(_) => None,
@@ -115,7 +115,7 @@ impl SortedRun {
         }
     }
 
-    /// Returns the size of the items in bytes, roughly.
+    /// Returns the approximate size of the items in bytes.
     pub(in crate::sort) fn stored_bytes(&self) -> u64 {
         match self {
             SortedRun::Memory(run) => run.arena.len() as u64,
@@ -209,7 +209,7 @@ impl Drop for FileRun {
     }
 }
 
-/// A writer of runs, which writes bytes while the next bytes are gathered.
+/// A writer of runs, which gathers bytes while earlier bytes are written.
 ///
 /// ```text
 ///  items ──> filling ──> (full) ──> underway ──> disk
@@ -223,13 +223,13 @@ pub(in crate::sort) struct RunWriter {
     /// The empty second buffer between runs, when no write is under way.
     spare: AlignedBuffer,
     write_bytes: usize,
-    /// The offset in the stream from which on the next start is noted.
+    /// The offset in the stream after which the next start is recorded.
     next_start: u64,
 }
 
 impl RunWriter {
-    /// Creates a writer of `write_bytes` bytes at a time: a power of two, at least a block and at most a piece. The writer takes twice as
-    /// much memory.
+    /// Creates a writer that writes `write_bytes` bytes at a time: a power of two, at least a block and at most a piece. The writer takes
+    /// twice as much memory.
     pub(in crate::sort) fn new(spill: &Arc<Spill>, write_bytes: usize) -> RunWriter {
         let run = FileRun::new(spill);
         let (filling, spare) = (AlignedBuffer::default(), AlignedBuffer::default());
@@ -275,7 +275,7 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Appends an item, given as its bytes. `place` returns the prefix of the item and the cut before it, if they are needed.
+    /// Appends an item, given as its bytes. `place` returns the prefix of the item and the cut before it, and is called only if needed.
     #[inline]
     pub(in crate::sort) fn push(&mut self, bytes: &[u8], place: impl FnOnce() -> (u128, Cut)) -> Result<()> {
         self.start_if_due(|| {
@@ -285,7 +285,7 @@ impl RunWriter {
         self.append(bytes)
     }
 
-    /// Notes the start of the next item if the item is the first in its step: its prefix, its first word, and the cut before it.
+    /// Records the start of the next item if the item is the first in its step: its prefix, its first word, and the cut before it.
     #[inline]
     fn start_if_due(&mut self, place: impl FnOnce() -> (u128, u128, Cut)) {
         let at = self.run.bytes + self.filling.bytes().len() as u64;
@@ -308,7 +308,7 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Begins to write the gathered bytes, after the write before has ended.
+    /// Begins to write the gathered bytes, after the previous write has ended.
     fn write(&mut self) -> Result<()> {
         let mut empty = self.arrived()?;
         empty.reserve(self.write_bytes);
@@ -328,7 +328,7 @@ impl RunWriter {
         (self.filling, self.spare) = (AlignedBuffer::default(), AlignedBuffer::default());
     }
 
-    /// Waits for the write that is under way, and returns its buffer, emptied.
+    /// Waits for the write in progress, and returns its emptied buffer.
     fn arrived(&mut self) -> Result<AlignedBuffer> {
         let Some(underway) = self.underway.take() else { return Ok(std::mem::take(&mut self.spare)) };
         let mut buffer = underway.recv().unwrap_or_else(|_| Err(self.run.spill.damaged()))?;
@@ -336,12 +336,12 @@ impl RunWriter {
         Ok(buffer)
     }
 
-    /// Ends the run with the item of this prefix, and returns the run. Another run may begin afterwards.
+    /// Ends the run, and returns it. `last_prefix` is the prefix of the last item. Another run may begin afterwards.
     pub(in crate::sort) fn finish(&mut self, last_prefix: u128) -> Result<FileRun> {
         if !self.filling.bytes().is_empty() {
             self.write()?;
         }
-        // Nothing reads what has not arrived.
+        // Readers may read the run from now on, so the write must have ended.
         self.spare = self.arrived()?;
         self.next_start = 0;
         self.run.last_prefix = last_prefix;

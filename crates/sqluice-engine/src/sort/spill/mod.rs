@@ -8,11 +8,11 @@
 //! ```
 //!
 //! The first pieces go through the page cache, as many as the cache keeps for half a minute without writing them. So most sorts never wait
-//! for the disk. All other pieces go past the cache (O_DIRECT), because writing much through the cache is slower and pushes the data of
-//! other processes out.
+//! for the disk. All other pieces go past the cache (O_DIRECT), because large writes through the cache are slower and evict the data of
+//! other processes.
 //!
-//! Invariant: the files have no names, so nothing is left of them however the process ends. They are written and read in whole blocks
-//! of [`BLOCK_BYTES`].
+//! Invariant: the files have no names, so they disappear however the process ends. They are written and read in whole blocks of
+//! [`BLOCK_BYTES`].
 
 pub(in crate::sort) mod prefetch;
 mod spill_file;
@@ -33,7 +33,7 @@ pub(in crate::sort) const BLOCK_BYTES: usize = 4096;
 /// The size of a piece, the unit in which temporary space is handed out.
 pub(in crate::sort) const PIECE_BYTES: u64 = if cfg!(test) { 16 << 10 } else { 1 << 20 };
 
-/// Temporary space, shared by all sorters of a run. No file exists until something is spilled.
+/// Temporary space, shared by all sorters of a run. No file exists before the first spill.
 #[derive(Debug)]
 pub struct Spill {
     folder: PathBuf,
@@ -95,7 +95,7 @@ impl Spill {
         let (file, offset) = self.file(offset)?;
         let behind = match self.behind.get() {
             Some(behind) => behind,
-            // Two may start one at the same time: the second ends its own, which has nothing to do.
+            // Two threads may start a `WriteBehind` at the same time: the second one ends, unused.
             None => {
                 let behind = WriteBehind::new()?;
                 self.behind.get_or_init(|| behind)
@@ -112,7 +112,8 @@ impl Spill {
 
     /// Returns the file that holds the piece at `offset`, and the offset of the piece in this file.
     fn file(&self, offset: u64) -> Result<(&Arc<SpillFile>, u64)> {
-        // By default Linux begins to write when a tenth of the available memory waits for it. What is sorted is held by now.
+        // By default, Linux begins to write when a tenth of the available memory is dirty. The buffers of the sorters are already allocated
+        // here.
         let tenth = || memory::available_bytes() / 10 / PIECE_BYTES * PIECE_BYTES;
         let cached_bytes = *self.cached_bytes.get_or_init(tenth);
         let (opened, how, offset) = match offset.checked_sub(cached_bytes) {
@@ -122,7 +123,7 @@ impl Spill {
         if let Some(file) = opened.get() {
             return Ok((file, offset));
         }
-        // Two may open one at the same time: the second closes its own, which is gone then.
+        // Two threads may create a file at the same time: the second file is closed, which removes it.
         let file = Arc::new(SpillFile::create(&self.folder, how)?);
         Ok((opened.get_or_init(|| file), offset))
     }

@@ -17,7 +17,7 @@ pub struct Prefetch {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// A request for blocks that will be needed.
+/// A request for blocks.
 struct Request {
     spill: Arc<Spill>,
     offset: u64,
@@ -30,13 +30,13 @@ impl Prefetch {
     /// Starts `threads` threads.
     ///
     /// # Errors
-    /// When a thread can't be started.
+    /// If a thread can't be started.
     pub fn new(threads: usize) -> Result<Prefetch> {
         let (sender, receiver) = unbounded::<Request>();
         let read = |receiver: Receiver<Request>| {
             for Request { spill, offset, mut buffer, reply } in receiver {
                 let read = spill.read(offset, buffer.bytes_mut());
-                // The reader that asked may be gone.
+                // The requesting reader may be gone.
                 let _ = reply.send(read.map(|()| buffer));
             }
         };

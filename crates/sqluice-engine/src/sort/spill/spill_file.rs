@@ -43,7 +43,7 @@ impl SpillFile {
                     offset += n as u64;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // A file system may take the flag and refuse the write, or have written a part that is no whole block.
+                // A file system may accept the flag but refuse the write, or may have written only a part of a block.
                 Err(error) if unbuffered::refuses(&error) && unbuffered::switch_off(file) => {}
                 Err(error) => return Err(failed(&self.folder, "write", error)),
             }

@@ -1,4 +1,4 @@
-//! A thread that writes blocks while more are made.
+//! A thread that writes blocks while the next blocks are produced.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -9,7 +9,7 @@ use sqluice_format::aligned::AlignedBuffer;
 
 use super::spill_file::SpillFile;
 
-/// A buffer on its way to or from the disk, and the result.
+/// A channel for the buffer of an I/O operation in progress, or its error.
 pub(in crate::sort) type Underway = Receiver<Result<AlignedBuffer>>;
 
 /// A thread that writes blocks.
@@ -33,7 +33,7 @@ impl WriteBehind {
         let write = move || {
             for Full { file, offset, buffer, reply } in receiver {
                 let written = file.write(offset, buffer.bytes());
-                // The writer that asked may be gone.
+                // The requesting writer may be gone.
                 let _ = reply.send(written.map(|()| buffer));
             }
         };

@@ -1,4 +1,4 @@
-//! CHECK, NOT NULL of VIRTUAL columns, foreign keys.
+//! Tests of CHECK, NOT NULL of VIRTUAL columns, and foreign keys.
 
 use proptest::prelude::*;
 use sqluice_core::sqlite_error::{is_of_values, said};
@@ -105,7 +105,7 @@ fn a_parent_that_is_not_declared_is_told() {
     );
 }
 
-/// Expressions for a CHECK, with whatever looks like its end.
+/// Expressions for a CHECK, with text that looks like the end of the CHECK.
 const EXPRESSIONS: [&str; 16] = [
     "a > 0",
     "b <> ')'",
@@ -157,7 +157,7 @@ fn ddl() -> impl Strategy<Value = Ddl> {
     (of_columns, of_table, rows).prop_map(move |(of_columns, of_table, rows)| {
         let mut parts: Vec<String> = columns.iter().map(|column| (*column).to_owned()).collect();
         for (column, constraint) in of_columns {
-            // Only constraints of the table take this.
+            // Only table constraints accept an ON CONFLICT clause here.
             parts[column] += &format!(" {}", constraint.trim_end_matches(" ON CONFLICT IGNORE"));
         }
         parts.extend(of_table);
@@ -200,7 +200,7 @@ proptest! {
             }
             _ => prop_assert!(false, "{:?}, {:?}", refused, failure),
         }
-        // SQLite names a constraint without a name by its expression, or by the quoted name that this begins with.
+        // SQLite names an unnamed constraint by its expression, or by the quoted name at the start of the expression.
         for (_, said) in refused {
             let name = said.trim_start_matches("CHECK constraint failed: ").to_owned();
             let is_named = |sql: &&str| {

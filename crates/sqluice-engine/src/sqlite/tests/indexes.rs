@@ -1,4 +1,4 @@
-//! Partial and expression indexes, and those of generated columns.
+//! Tests of partial indexes, and of indexes on expressions and generated columns.
 
 use super::*;
 use crate::sqlite::indexes::terms;

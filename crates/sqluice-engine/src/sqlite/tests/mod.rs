@@ -1,4 +1,4 @@
-//! What SQLite does to files, tried on files that SQLite made: rows that break constraints are inserted with the checks off.
+//! Tests of SQLite's work on files, with files that SQLite made: rows that violate constraints are inserted with the checks off.
 
 mod constraints;
 mod indexes;
@@ -15,7 +15,7 @@ use super::*;
 use crate::options::WriteOptions;
 use crate::output::Target;
 
-/// A folder with a file that waits for SQLite, as the pages' write path leaves it.
+/// A folder with a file that waits for SQLite, as after the pages are written.
 struct Waiting {
     home: tempfile::TempDir,
     schema: Schema,
@@ -27,7 +27,7 @@ impl Waiting {
         Waiting::with(sql, rows, WriteOptions::default())
     }
 
-    /// `rows` is SQL that fills the tables of the page write paths, and `staging.t` those of SQLite's.
+    /// Creates the file. `rows` is SQL that fills the tables of the page write paths, and `staging.t` for the tables that SQLite fills.
     fn with(sql: &str, rows: &str, options: WriteOptions) -> Waiting {
         let home = tempfile::tempdir().unwrap();
         let schema = Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap();
@@ -77,7 +77,7 @@ impl Waiting {
         self.finish_watched(&Context::default()).map(drop)
     }
 
-    /// Does the work, and sees that nothing is left beside. How many rows the tables of SQLite's write path have.
+    /// Does the work, and checks that no sidecar files are left. Returns the numbers of rows of the tables that SQLite fills.
     fn finish_watched(&self, context: &Context<'_>) -> Result<Vec<u64>> {
         let staging = Some(self.staging()).filter(|staging| staging.exists());
         let before = self.names();
@@ -145,7 +145,7 @@ fn on_conflict(on_conflict: OnConflict) -> WriteOptions {
     WriteOptions { on_conflict, ..WriteOptions::default() }
 }
 
-/// Gives the table of a file another statement, as if its pages had been written for that.
+/// Replaces the statement of a file's table, as if its pages had been written for that statement.
 fn declare(waiting: &Waiting, sql: &str) {
     let connection = Connection::open(waiting.path()).unwrap();
     connection.execute_batch("PRAGMA writable_schema = ON").unwrap();
@@ -245,7 +245,7 @@ fn the_bytes_do_not_depend_on_memory_or_threads() {
             ..on_conflict(OnConflict::Replace)
         };
         let mut waiting = Waiting::with(sql, rows, options);
-        // So little that pages must leave the cache.
+        // The memory is so small that pages must leave the cache.
         waiting.plan.memory_bytes = waiting.plan.memory_bytes.min(1 << 20).max(memory_bytes / 512);
         waiting.finished();
         files.push(std::fs::read(waiting.path()).unwrap());
@@ -253,7 +253,7 @@ fn the_bytes_do_not_depend_on_memory_or_threads() {
     assert!(files[0] == files[1]);
 }
 
-/// Stops the run when a phase begins.
+/// A progress that stops the run when a phase begins.
 struct StopIn<'a> {
     phase: &'a str,
     cancel: Cancel,
@@ -286,7 +286,7 @@ fn a_run_that_is_stopped_in_any_phase_leaves_nothing_beside() {
 #[test]
 fn a_name_that_looks_like_a_uri_is_a_name() {
     let waiting = Waiting::new("CREATE TABLE t (a CHECK (a > 0))", "INSERT INTO t VALUES (0)");
-    // A colon in a name on Windows is a drive or a stream, and a question mark is in none.
+    // On Windows, a colon in a name means a drive or a stream, and names have no question marks.
     let [folder, name] = match cfg!(windows) {
         true => ["x#mode=memory", "%41#immutable=1"],
         false => ["file:x?mode=memory", "file:y?immutable=1#"],

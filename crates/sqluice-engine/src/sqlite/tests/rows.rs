@@ -1,4 +1,4 @@
-//! Tables that SQLite fills.
+//! Tests of tables that SQLite fills.
 
 use proptest::prelude::*;
 
@@ -115,7 +115,7 @@ fn rows_that_no_number_tells_apart_are_refused() {
     let plan = Plan::new(&schema, None, &WriteOptions::default()).unwrap();
     let error = Work { schema: &schema, plan: &plan }.staging_schema().unwrap_err();
     assert!(error.message().contains("rowid, _rowid_ and oid") && error.remedy().is_some());
-    // A generated column takes no place in the record.
+    // A virtual column has no field in the record.
     let sql = "CREATE TABLE t (rowid, _rowid_, oid AS (rowid) STORED)";
     let connection = Waiting::new(sql, "INSERT INTO staging.t VALUES (5, 6)").finished();
     assert_eq!(text(&connection, "SELECT * FROM t"), "5|6|5");
@@ -188,7 +188,7 @@ proptest! {
         }
         let waiting = Waiting::with(&sql, &staged, on_conflict(conflict));
         match refused {
-            // An index that is made after the rows is asked after all other keys.
+            // An index that is created after the rows is checked after all other keys.
             Some(record) => {
                 let failure = waiting.fails().record.unwrap().1;
                 prop_assert!(failure == record || (!computed.is_empty() && failure > record), "{} {}", failure, record);

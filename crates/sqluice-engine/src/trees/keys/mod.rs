@@ -1,4 +1,4 @@
-//! The keys that no two rows may share, the rows that share a key, and the rows that are left out.
+//! Unique keys, the rows that share a key, and the rows that are left out.
 
 pub(crate) mod on_conflict;
 pub(crate) mod unique;

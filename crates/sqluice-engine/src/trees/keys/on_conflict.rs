@@ -1,8 +1,8 @@
-//! The rows that are left out because another row has the same key ([ON CONFLICT](https://www.sqlite.org/lang_conflict.html)).
+//! Finds the rows that are left out because another row has the same key ([ON CONFLICT](https://www.sqlite.org/lang_conflict.html)).
 //!
-//! SQLite inserts rows one after another. The rows before a row and all keys of the table decide whether the row stays: with two unique
-//! keys and IGNORE, the second of `(1, 1), (1, 2), (3, 2)` is refused because of the first, so the third stays. So the records that share a
-//! key are found for each key. Few records share a key. The inserts of these records are simulated in the order of the input.
+//! SQLite inserts rows one after another. The earlier rows and all keys of the table decide if a row stays: with two unique keys and
+//! IGNORE, the second of `(1, 1), (1, 2), (3, 2)` is refused because of the first, so the third stays. So for each key, the records that
+//! share it are found, which are few. Then the inserts of these records are simulated in the order of the input.
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
@@ -33,10 +33,10 @@ impl Dropped {
     }
 }
 
-/// The most bytes that a record in a group takes: as a member, as the holder of a key, and in the list of records that are left out.
+/// The largest number of bytes of a record in a group: as a member, as the holder of a key, and in the list of left-out records.
 const RECORD_BYTES: u64 = 48;
 
-/// The most bytes that a record takes if the table has a single unique key. Only the records that are left out are kept, in a list whose
+/// The largest number of bytes of a record if the table has a single unique key. Only the left-out records are kept, in a list whose
 /// capacity may be twice its length.
 const DROPPED_BYTES: u64 = 16;
 
@@ -62,9 +62,9 @@ pub(crate) fn resolve(
         unique.groups(sorted, cancel, &mut |numbers| {
             bytes += numbers.len() as u64 * if keys.len() == 1 { DROPPED_BYTES } else { RECORD_BYTES };
             match (numbers, on_conflict) {
-                // They are only counted.
+                // Beyond the limit, records are only counted.
                 _ if bytes > memory_bytes || groups == u32::MAX => bytes = bytes.max(memory_bytes + 1),
-                // A single key decides by itself.
+                // With a single key, the first record of a group stays, or with REPLACE the last.
                 ([_, later @ ..], OnConflict::Ignore) if keys.len() == 1 => dropped.extend(later),
                 ([before @ .., _], OnConflict::Replace) if keys.len() == 1 => dropped.extend(before),
                 _ => {
@@ -93,7 +93,7 @@ pub(crate) fn refuse_many(table: &str, bytes: u64, memory_bytes: u64) -> Result<
 
 /// Simulates the inserts of `members`, which must be sorted. Returns the rows that are left out.
 pub(crate) fn play<R: Copy + Ord>(members: &[Member<R>], groups: u32, on_conflict: OnConflict) -> Vec<R> {
-    // Which row has the key of a group.
+    // The row that holds the key of each group.
     let mut holders: Vec<Option<R>> = vec![None; groups as usize];
     let mut dropped = Vec::new();
     for of_row in members.chunk_by(|a, b| a.row == b.row) {

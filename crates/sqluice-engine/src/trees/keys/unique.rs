@@ -16,12 +16,12 @@ use crate::sort::{Item, Sorted};
 /// The number of items between two checks for cancellation.
 pub(crate) const CANCEL_ITEMS: usize = 4096;
 
-/// A key that no two rows may share.
+/// A unique key: no two rows may share it.
 pub(crate) struct Unique<'a> {
     pub(crate) table: &'a Table,
-    /// The index of the key; `None`: the key is the rowid.
+    /// The index of the key; `None` if the key is the rowid.
     pub(crate) index: Option<&'a Index>,
-    /// The order of the index; `None`: the key is the rowid.
+    /// The order of the index; `None` if the key is the rowid.
     pub(crate) order: Option<KeyOrder>,
     /// The way in which error messages identify the rows that share a key.
     pub(crate) rows: KnownRows,
@@ -30,9 +30,9 @@ pub(crate) struct Unique<'a> {
 /// The way in which error messages identify rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KnownRows {
-    /// The numbers of the records, which the items have.
+    /// The numbers of the records, which the items hold.
     Numbered,
-    /// The rowids, which count the records unless a column holds the rowid.
+    /// The rowids, which are the numbers of the records unless a column holds the rowid.
     Loaded,
     /// The rowids or the PRIMARY KEY, because the rows were in the database before the run.
     Stored,
@@ -172,7 +172,7 @@ impl Unique<'_> {
             (KnownRows::Numbered, _) => {
                 DuplicateRows::Records(a.number.min(b.number), a.number.max(b.number))
             }
-            // Rowids count the records.
+            // The rowids are the numbers of the records.
             (_, None) => {
                 let record = |item| (rowid(item) - 1) as u64;
                 DuplicateRows::Records(record(a).min(record(b)), record(a).max(record(b)))
@@ -217,7 +217,7 @@ impl Unique<'_> {
         }
     }
 
-    /// Returns the text of the PRIMARY KEY to which an index entry leads.
+    /// Returns the text of the PRIMARY KEY in an index entry.
     fn primary_key_of(&self, key: &Index, item: Item<'_>) -> String {
         let values = record::decode(item.record).unwrap_or_default();
         let columns = self.index.map_or(&[][..], |index| &index.columns);
@@ -237,7 +237,8 @@ fn report(numbers: &mut Vec<u64>, group: &mut dyn FnMut(&[u64])) {
     numbers.clear();
 }
 
-/// Returns `true` if items of indexes hold the numbers of their records: the rowids do not give the numbers, or rows may be left out.
+/// Returns `true` if index items must hold the numbers of their records, because the rowids do not imply the numbers or rows may be left
+/// out.
 pub(crate) fn numbered(table: &Table, plan: &TablePlan, on_conflict: OnConflict) -> bool {
     let leaves_out = plan.write_path == WritePath::Sorted && on_conflict != OnConflict::Abort;
     leaves_out || plan.in_sequence || table.clustered.is_some()

@@ -1,6 +1,6 @@
 //! The sources of B-trees: rows, sorted runs, or trees of other databases.
 //!
-//! Each file or folder has one kind of tree, and the work on a part of the tree.
+//! Each module has one kind of tree, and the work on a part of the tree.
 
 pub(crate) mod copied;
 pub(crate) mod rows;
@@ -31,11 +31,11 @@ pub(crate) enum Trees<'a> {
     Copy(&'a [TreeCopy<'a>]),
 }
 
-/// A tree that is made from trees of other databases.
+/// A tree made from trees of other databases.
 pub(crate) enum TreeCopy<'a> {
-    /// A copy of one tree, or of several trees one after another.
+    /// A copy of one tree, or of several trees in sequence.
     Copied(CopyTree<'a>),
-    /// A tree of several trees whose entries interleave.
+    /// A union of several trees whose entries interleave.
     United(UnionTree<'a>),
 }
 
@@ -47,7 +47,7 @@ impl TreeCopy<'_> {
         }
     }
 
-    /// Returns the list of leaves, if another process makes the interior pages.
+    /// Returns the list of leaves, if another process builds the interior pages.
     pub(crate) fn leaf_list(&self) -> Option<&Mutex<LeafList>> {
         match self {
             TreeCopy::Copied(tree) => tree.leaves.as_ref(),
@@ -80,7 +80,7 @@ impl TreeCopy<'_> {
         }
     }
 
-    /// Returns the number of leaves that were copied as they are.
+    /// Returns the number of leaves that were copied unchanged.
     pub(crate) fn relocated(&self) -> u64 {
         match self {
             TreeCopy::Copied(tree) => tree.relocated.load(Ordering::Relaxed),

@@ -1,4 +1,4 @@
-//! Encodes rows as they arrive from a source, onto pages or for the sorters.
+//! Encodes rows from a source, onto pages or for the sorters.
 
 use sqluice_core::batch::Batch;
 use sqluice_core::error::Result;
@@ -21,14 +21,14 @@ pub(crate) struct RowsTree<'a> {
     pub(crate) coercion: Coercion,
     /// The write path: `Pages` or `Sorted`.
     pub(crate) write_path: WritePath,
-    /// `true`: a single worker encodes all rows, so that the rows before each row are known.
+    /// `true` if a single worker encodes all rows, so that the rows before each row are known.
     pub(crate) in_sequence: bool,
-    /// The sorters of the table; `None`: nothing is sorted.
+    /// The sorters of the table; `None` if nothing is sorted.
     pub(crate) sorters: Option<&'a TableSorters>,
     pub(crate) seen: AnyOrder,
-    /// The page of the root, if the table exists already.
+    /// The root page, if the table exists already.
     pub(crate) root_page: Option<u32>,
-    /// The right edge of the existing rows; `None`: the table is new.
+    /// The right edge of the existing rows; `None` if the table is new.
     pub(crate) edge: Option<Edge>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> RowsTree<'a> {
     }
 }
 
-/// An encoder for the parts of a table that one worker gets.
+/// The encoder of one worker for its parts of a table.
 pub(crate) struct RowsEncoder<'a> {
     tree: &'a RowsTree<'a>,
     encoder: Encoder,
@@ -85,7 +85,7 @@ impl<'a> RowsEncoder<'a> {
         (decoded.map(|()| Done { input_bytes: part.input_bytes(), rows: sorted }), ends)
     }
 
-    /// Gives the remaining entries to the sorters.
+    /// Flushes the remaining entries to the sorters.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.entries.iter_mut().try_for_each(Entries::flush)
     }

@@ -15,10 +15,10 @@ pub(crate) struct Piece<'a> {
     pub(crate) what: &'a str,
     pub(crate) scan: Scan,
     pub(crate) view: FileView<'a>,
-    /// `true`: full leaves are copied as they are, because pages have the same layout in both databases.
+    /// `true` if full leaves are copied unchanged, because pages have the same layout in both databases.
     pub(crate) takes_leaves: bool,
     pub(crate) changes: Changes<'a>,
-    /// The verification of the tree while it is read; `None`: the tree is not verified, or another reader verifies the tree.
+    /// The verification of the tree while it is read; `None` if the tree is not verified, or another reader verifies the tree.
     pub(crate) verified: Option<VerifiedTree<'a>>,
 }
 
@@ -34,7 +34,7 @@ pub struct Changes<'a> {
 }
 
 impl Changes<'_> {
-    /// Returns `true` if nothing changes.
+    /// Returns `true` if no entry changes.
     pub fn is_none(&self) -> bool {
         self.rowid == 0 && self.fields.is_empty() && self.left_out.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The dispenser hands out the parts of a pass, in order.
+//! A dispenser of the parts of a pass, in order.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -8,14 +8,14 @@ use sqluice_core::source::Source;
 
 use crate::trees::workers::message::{PartId, Task};
 
-/// The work of a pass, cut into parts.
+/// The work of a pass, divided into parts.
 pub(crate) enum Parts<'a> {
     Sources(Vec<Box<dyn Source + 'a>>),
     /// The number of parts of each tree.
     Numbered(Vec<usize>),
 }
 
-/// A dispenser, which hands out parts in order to the workers.
+/// A dispenser, which hands out parts to the workers in order.
 pub(crate) struct Dispenser<'a> {
     parts: Mutex<Dispensed<'a>>,
     stop: AtomicBool,
@@ -24,7 +24,7 @@ pub(crate) struct Dispenser<'a> {
 struct Dispensed<'a> {
     parts: Parts<'a>,
     tree: usize,
-    /// The number of parts of the current tree that were handed out so far.
+    /// The number of parts of the current tree handed out so far.
     of_tree: usize,
     part: u64,
 }

@@ -8,11 +8,12 @@ use sqluice_format::chunk::Chunk;
 
 use crate::trees::workers::part_ends::PartEnds;
 
-/// The most parts of each worker whose end the writer has not seen. Chunks keep a worker from running ahead, but a part may need no chunk.
+/// The largest number of parts of each worker whose end the writer has not seen. The number of chunks limits the lead of a worker, but a
+/// part may need no chunk.
 pub(crate) const PARTS_AHEAD_MAX: usize = 8;
 
-/// The most messages with bad rows of each worker that the writer has not seen. In a part with nothing but bad rows, the messages would be
-/// many times larger than the part.
+/// The largest number of messages with bad rows of each worker that the writer has not seen. If all rows of a part are bad, the messages
+/// are many times larger than the part.
 pub(crate) const BAD_ROWS_AHEAD_MAX: usize = 3;
 
 /// A part of a tree.
@@ -44,7 +45,7 @@ pub(crate) enum Message {
 
 /// The channels from the writer back to a worker.
 pub(crate) struct Returns {
-    /// Empty chunks, which the worker may fill again.
+    /// Empty chunks for the worker to fill again.
     pub(crate) chunks: Sender<(Chunk, Vec<PageHash>)>,
     /// One `()` for each part whose end the writer has seen.
     pub(crate) parts: Sender<()>,

@@ -1,4 +1,4 @@
-//! Workers turn parts into chunks of pages.
+//! Workers, which turn parts into chunks of pages.
 //!
 //! ```text
 //!  dispenser (a lock) ──> worker ── message: a sealed chunk, bad rows, the end of a part ──> writer

@@ -13,7 +13,7 @@ pub(crate) enum PartEnds {
     /// No ends: the part fits any other part.
     #[default]
     None,
-    /// The rowids of the part, and the place in the input at which the part begins.
+    /// The rowids of the part, and the place in the input where the part begins.
     Rowids { rowids: RowidRange, place: Option<Place> },
     /// The first and the last item of a part of sorted runs.
     Items(Box<ItemEnds>),
@@ -26,7 +26,7 @@ pub(crate) enum PartEnds {
 /// The first and the last item of a part of sorted runs.
 #[derive(Default)]
 pub(crate) struct ItemEnds {
-    /// Both items; `None`: the part has no item, or items of different parts may be equal.
+    /// Both items; `None` if the part has no item, or items of different parts may be equal.
     pub(crate) outer: Option<(OwnedItem, OwnedItem)>,
     /// The prefix of the last item.
     prefix: u128,

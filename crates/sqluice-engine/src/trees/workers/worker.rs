@@ -1,4 +1,4 @@
-//! A worker turns parts into sealed chunks.
+//! A worker, which turns parts into sealed chunks.
 
 use crossbeam_channel::{Receiver, Sender};
 use sqluice_core::checksum::PageHash;
@@ -24,10 +24,10 @@ const ERROR_BYTES: usize = 500;
 pub(crate) struct Worker<'s> {
     pub(crate) index: usize,
     pub(crate) settings: &'s Settings,
-    /// `true`: bad rows go to the writer and do not end the run.
+    /// `true` if bad rows go to the writer and do not end the run.
     pub(crate) keep_bad_rows: bool,
     pub(crate) empty: Receiver<(Chunk, Vec<PageHash>)>,
-    /// The number of chunks that the worker has made so far.
+    /// The number of chunks that the worker has allocated.
     pub(crate) made: usize,
     pub(crate) ended: Receiver<()>,
     /// The number of parts whose end the writer has not seen.
@@ -57,7 +57,7 @@ impl Worker<'_> {
             let pages = (chunk_bytes / geometry.page_bytes()).max(1) as u32;
             return Ok((Chunk::new(geometry, pages), Vec::new()));
         }
-        // Only a writer that has stopped gives nothing back.
+        // The channel is closed only if the writer has stopped.
         self.empty.recv().map_err(|_| Error::interrupted())
     }
 }
@@ -69,8 +69,8 @@ pub(crate) struct Filling<'w, 's> {
     /// The number of messages sent so far.
     sequence: u64,
     open: Option<(Chunk, Vec<PageHash>)>,
-    /// The index entry for which the open chunk has no room. The entry begins the next chunk only if another entry follows: a divider must
-    /// stand between this part and the next part, and a chunk with a single entry can't give a divider.
+    /// The index entry for which the open chunk has no room. The entry begins the next chunk only if another entry follows: this part must
+    /// provide the divider before the next part, and a chunk with a single entry can't provide a divider.
     waiting: Option<Vec<u8>>,
     bad_rows: Vec<BadRow>,
     bad_rows_bytes: usize,
@@ -92,7 +92,7 @@ impl<'w, 's> Filling<'w, 's> {
         Filling { worker, id, sequence: 0, open, waiting, bad_rows, bad_rows_bytes: 0, cancel }
     }
 
-    /// Processes the part with `work` and reports the result to the writer. `work` also returns the ends of the part, even if the part
+    /// Processes the part with `work`, and reports the result to the writer. `work` also returns the ends of the part, even if the part
     /// fails.
     pub(crate) fn finish(
         mut self,
@@ -103,7 +103,7 @@ impl<'w, 's> Filling<'w, 's> {
             Ok(task) => work(&mut self, task),
             Err(error) => (Err(error), PartEnds::None),
         };
-        // Those before what ended the run are kept, too.
+        // The bad rows before the error of the run are kept, too.
         self.send_bad_rows()?;
         let worker = self.worker.index;
         match done {
@@ -113,7 +113,7 @@ impl<'w, 's> Filling<'w, 's> {
             }
             Err(error) => {
                 self.send(Message::Failed { error, ends })?;
-                // The run is over.
+                // The writer has stopped.
                 Err(Error::interrupted())
             }
         }
@@ -138,7 +138,7 @@ impl<'w, 's> Filling<'w, 's> {
         }
     }
 
-    /// Finishes the last leaf of an index, if a chunk is open. `more`: further entries of the index follow in other chunks.
+    /// Finishes the last leaf of an index, if a chunk is open. `more` is `true` if further entries of the index follow in other chunks.
     pub(crate) fn finish_entries(&mut self, more: bool) -> Result<()> {
         if let Some(entry) = self.waiting.take() {
             self.open()?.push_last_entry(&entry);
@@ -172,7 +172,7 @@ impl<'w, 's> Filling<'w, 's> {
         Ok(())
     }
 
-    /// Adds a leaf of another tree as it is. Returns `false` and adds nothing if the leaf before must get more entries.
+    /// Adds a leaf of another tree unchanged. Returns `false` and adds nothing if the leaf before must get more entries.
     pub(crate) fn push_leaf(&mut self, leaf: &Leaf<'_>) -> Result<bool> {
         self.place_waiting()?;
         let kind = if leaf.is_index() { PageKind::LeafIndex } else { PageKind::LeafTable };

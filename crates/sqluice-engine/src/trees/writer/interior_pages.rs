@@ -1,7 +1,7 @@
-//! Builds the interior pages of a tree. Leaves are added in order, and the root is made last.
+//! Builds the interior pages of a tree. Leaves are added in order, and the root is built last.
 //!
 //! The root of an existing tree keeps its page and is not appended. If the tree has a single leaf, the leaf becomes the root itself. So a
-//! first chunk with a single leaf waits until another chunk arrives or the input ends.
+//! first chunk with a single leaf is held until another chunk arrives or the input ends.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -21,9 +21,9 @@ use crate::trees::workers::message::Sealed;
 /// A tree under construction.
 pub(crate) struct Growing<'a> {
     levels: Levels<'a>,
-    /// The page of the root, if the tree exists already.
+    /// The root page, if the tree exists already.
     root_page: Option<u32>,
-    /// The right edge of the existing tree, which is used when the first leaf is added.
+    /// The right edge of the existing tree, until the first leaf is added.
     edge: Option<&'a Edge>,
     /// The first chunk, if the chunk has a single leaf and no other chunk has arrived.
     held: Option<Sealed>,
@@ -34,7 +34,7 @@ pub(crate) struct Growing<'a> {
 enum Levels<'a> {
     /// No pages: the rows go to a sorter.
     None,
-    /// A list of the leaves, from which another process makes the interior pages.
+    /// A list of the leaves, from which another process builds the interior pages.
     Listed(&'a Mutex<LeafList>),
     Table(TableTree),
     Index(IndexTree),
@@ -71,7 +71,7 @@ impl<'a> Growing<'a> {
 
     /// Adds the leaves of a chunk.
     pub(crate) fn append(&mut self, sealed: Sealed, pages: &mut Appender) -> Result<()> {
-        // If all of its rows were refused, it only goes back to its worker.
+        // A chunk whose rows were all refused only goes back to its worker.
         if sealed.chunk.leaves().is_empty() {
             return pages.append_chunk(sealed, |_| ()).map(drop);
         }
@@ -110,7 +110,7 @@ impl<'a> Growing<'a> {
         self.levels = Levels::Table(tree);
     }
 
-    /// Makes the remaining interior pages. Returns the page of the root.
+    /// Builds the remaining interior pages. Returns the root page.
     pub(crate) fn finish(self, pages: &mut Appender) -> Result<u32> {
         let Growing { levels, root_page, held, begun, .. } = self;
         let Some(root_page) = root_page else {
@@ -149,7 +149,7 @@ enum Children {
 }
 
 impl Children {
-    /// Returns the leaves of a chunk whose pages have page numbers.
+    /// Returns the leaves of a chunk. The pages of the chunk must have numbers.
     fn of(chunk: &Chunk, levels: &Levels<'_>) -> Children {
         let leaves = chunk.leaves();
         match levels {

@@ -1,4 +1,4 @@
-//! The writer takes chunks in any order and writes their pages in the order of the input.
+//! The writer, which takes chunks in any order and writes their pages in the order of the input.
 
 mod interior_pages;
 pub(crate) mod page_numbers;
@@ -28,7 +28,7 @@ pub(crate) struct PassContext<'a> {
     pub(crate) cancel: &'a Cancel,
 }
 
-/// The number of bytes that are written at once, if enough pages are ready.
+/// The number of bytes written at once, if enough pages are ready.
 const WRITE_BYTES: usize = 32 << 20;
 
 /// The writer of a pass, which puts the messages of all workers in order.
@@ -68,7 +68,7 @@ impl<'a, 'o> Writer<'a, 'o> {
     ) -> Result<Vec<BuiltTree>> {
         let mut early = BTreeMap::new();
         let mut turn = (0, 0);
-        // Wait for one message, then take all that have arrived: they can be written at once.
+        // Waits for one message, then takes all messages that have arrived: their pages can be written at once.
         while let Ok(message) = from_workers.recv() {
             self.around.cancel.check()?;
             for (id, sequence, message) in std::iter::once(message).chain(from_workers.try_iter()) {
@@ -88,7 +88,7 @@ impl<'a, 'o> Writer<'a, 'o> {
                 false => self.give_back(returns),
             }
         }
-        // What went wrong after the last part of a worker.
+        // Errors after the last part of a worker.
         for (_, message) in early.into_values() {
             self.take(message, returns)?;
         }
@@ -112,7 +112,7 @@ impl<'a, 'o> Writer<'a, 'o> {
             Message::End { worker, input_bytes, rows, ends } => {
                 self.check_ends(ends)?;
                 self.around.progress.advance(Amount { rows, bytes: input_bytes });
-                // A worker that has no more parts may be gone; so below.
+                // A worker without further parts may have ended, here and below.
                 let _ = returns[worker].parts.send(());
                 return Ok(true);
             }
@@ -136,13 +136,13 @@ impl<'a, 'o> Writer<'a, 'o> {
         Ok(())
     }
 
-    /// Writes the waiting pages, and gives the workers their chunks back.
+    /// Writes the waiting pages, and returns the chunks to their workers.
     fn flush(&mut self, returns: &[Returns]) -> Result<()> {
         let progress = self.around.progress;
         self.appender.flush(self.around.output, |sealed| give_back(sealed, progress, returns))
     }
 
-    /// Returns chunks to their workers once the pages in the chunks are copied.
+    /// Returns the chunks whose pages were copied to their workers.
     fn give_back(&mut self, returns: &[Returns]) {
         let progress = self.around.progress;
         self.appender.give_back(|sealed| give_back(sealed, progress, returns));
@@ -225,7 +225,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         let empty = written.leaf_pages == 0;
         written.root_page = tree.finish(self.appender)?;
         written.leaf_pages += u64::from(empty && written.root_page > 0);
-        // An empty leaf is appended as interior pages are.
+        // An empty leaf is appended like interior pages.
         let appended = self.appender.take_appended();
         written.interior_pages = if empty { 0 } else { appended };
         self.made.push(std::mem::take(&mut self.current));
@@ -235,13 +235,13 @@ impl<'a, 'o> Writer<'a, 'o> {
     }
 }
 
-/// Empties a written chunk and gives it back to its worker.
+/// Empties a written chunk and returns it to its worker.
 fn give_back(sealed: Sealed, progress: &dyn Progress, returns: &[Returns]) {
     let Sealed { worker, mut chunk, mut hashes } = sealed;
     progress.advance(Amount { rows: chunk.rows(), bytes: 0 });
     chunk.clear();
     hashes.clear();
-    // A chunk of none of them was appended before the pass.
+    // A chunk without a worker was appended before the pass.
     if let Some(returns) = returns.get(worker) {
         let _ = returns.chunks.send((chunk, hashes));
     }
@@ -256,10 +256,10 @@ impl Trees<'_> {
         }
     }
 
-    /// Returns the largest existing rowid, which precedes the new rows of a tree.
+    /// Returns the largest existing rowid of a tree, which precedes the new rows.
     fn last_rowid(&self, index: usize) -> Option<LastRowid> {
         let Trees::Rows(trees) = self else { return None };
-        // As if the existing rows had been counted.
+        // The existing rows are treated as counted rows.
         let rowid = trees.get(index)?.edge.as_ref()?.largest_rowid?;
         Some(LastRowid { rowid, counted: true })
     }

@@ -1,9 +1,9 @@
-//! Assigns page numbers, and holds the numbered pages until they are written.
+//! Assigns page numbers, and keeps the numbered pages until they are written.
 //!
 //! ```text
-//!  chunk        interior pages   chunk              one system call for all of them
+//!  chunk        interior pages   chunk              one system call for all pages
 //!  +--+--+--+   +--+--+          +--+--+--+--+
-//!  |90|91|92|   |93|94|          |95|96|97|98|      the lock-byte page has no number: it cuts the range in two
+//!  |90|91|92|   |93|94|          |95|96|97|98|      the lock-byte page is skipped, which splits the range in two
 //!  +--+--+--+   +--+--+          +--+--+--+--+
 //! ```
 
@@ -22,24 +22,24 @@ use crate::trees::workers::message::Sealed;
 /// The worker number of a chunk that no worker made.
 const NO_WORKER: usize = usize::MAX;
 
-/// The most bytes of a chunk that is copied. Small files and tables make many small chunks, and a separate write for each chunk would wait
-/// for the disk each time.
+/// The largest number of bytes of a chunk that is copied. Small files and tables make many small chunks, and each separate write would wait
+/// for the disk.
 const COPIED_BYTES_MAX: usize = 64 << 10;
 
-/// The appender gives pages their numbers, and writes the pages on request.
+/// An appender, which assigns page numbers and writes the pages on request.
 #[derive(Debug)]
 pub(crate) struct Appender {
     geometry: Geometry,
-    /// The number of bytes from which copied pages are written.
+    /// The number of bytes of copied pages that triggers a write.
     chunk_bytes: usize,
     next_page: u64,
-    /// The pages that wait to be written, in the order of their numbers. The first page has the number `first`.
+    /// The pages to write, in the order of their numbers. The first page has the number `first`.
     waiting: Vec<WaitingPages>,
     waiting_bytes: usize,
     first: u32,
     /// The copies of the waiting single pages and of the pages of small chunks.
     singles: AlignedBuffer,
-    /// The small chunks whose pages were copied to `singles`. The workers may have the chunks back.
+    /// The small chunks whose pages were copied to `singles`. They can go back to the workers.
     copied: Vec<Sealed>,
     /// The number of single pages appended since the last call of [`Appender::take_appended`], and the number of all appended single pages.
     appended: u64,
@@ -53,12 +53,12 @@ pub(crate) struct Appender {
     overwritten: Vec<(u32, Vec<u8>)>,
 }
 
-/// A range of single pages with consecutive numbers, the lock page aside, and the pages of the range that are not written yet.
+/// A range of single pages with consecutive numbers, except the lock-byte page, and the unwritten pages of the range.
 #[derive(Debug)]
 struct SinglesRange {
     /// The number of the next page.
     next: u32,
-    /// The pages that wait to be written, and the number of the first page.
+    /// The pages to write, and the number of the first page.
     waiting: AlignedBuffer,
     first: u32,
 }
@@ -88,7 +88,7 @@ impl AppendPage for Appender {
             (self.appended, self.all_appended) = (self.appended + 1, self.all_appended + 1);
             return number;
         }
-        // Past the last legal number the page is lost: `check` says so before anything is committed.
+        // Past the last legal number, the page is lost. `check` returns an error before the commit.
         let number = self.take_numbers(1).unwrap_or(PAGE_NUMBER_MAX);
         self.wait_copied(number, page);
         self.checksum.add(number, PageHash::of(page));
@@ -143,12 +143,12 @@ impl Appender {
         self.reused.extend(numbers);
     }
 
-    /// Notes the new bytes of an existing page.
+    /// Stores the new bytes of an existing page.
     fn overwrite(&mut self, number: u32, bytes: Vec<u8>) {
         self.overwritten.push((number, bytes));
     }
 
-    /// Notes the new bytes of an interior page that is a root.
+    /// Stores the new bytes of an existing root that is an interior page.
     pub(crate) fn overwrite_root(&mut self, number: u32, bytes: Vec<u8>) {
         self.appended += 1;
         self.overwrite(number, bytes);
@@ -168,7 +168,7 @@ impl Appender {
         self.waiting_bytes
     }
 
-    /// Takes `count` consecutive numbers, the lock-byte page left out. Returns the first number.
+    /// Takes `count` consecutive numbers, skipping the lock-byte page. Returns the first number.
     fn take_numbers(&mut self, count: u32) -> Result<u32> {
         let first = self.next_page;
         let lock_page = u64::from(self.geometry.lock_page());
@@ -180,7 +180,7 @@ impl Appender {
         Ok(first as u32)
     }
 
-    /// Returns an error if a page number so far is too large.
+    /// Returns an error if any page number is too large.
     pub(crate) fn check(&self) -> Result<()> {
         if self.next_page - 1 <= u64::from(PAGE_NUMBER_MAX) {
             return Ok(());
@@ -196,7 +196,7 @@ impl Appender {
         self.waiting.push(piece);
     }
 
-    /// Copies pages, which then wait to be written. The first page has the number `first`.
+    /// Copies pages to write later. The first page has the number `first`.
     fn wait_copied(&mut self, first: u32, pages: &[u8]) {
         let start = self.singles.bytes().len();
         self.singles.extend_from_slice(pages);
@@ -208,7 +208,7 @@ impl Appender {
         self.waiting_bytes += pages.len();
     }
 
-    /// Returns `true` if the waiting pages must be written now: workers wait for their chunks, or the pages are enough for one write.
+    /// Returns `true` if the waiting pages should be written now, because workers wait for their chunks or the pages fill one write.
     pub(crate) fn is_due(&self) -> bool {
         let copied = |piece: &WaitingPages| matches!(piece, WaitingPages::Singles(_));
         self.waiting_bytes >= self.chunk_bytes || !self.waiting.iter().all(copied)
@@ -219,7 +219,7 @@ impl Appender {
         self.copied.drain(..).for_each(done);
     }
 
-    /// Gives the pages of a chunk their numbers. Returns the first number, and the result of `read` for the numbered chunk.
+    /// Assigns numbers to the pages of a chunk. Returns the first number, and the result of `read` for the numbered chunk.
     pub(crate) fn append_chunk<T>(
         &mut self,
         mut sealed: Sealed,
@@ -229,7 +229,7 @@ impl Appender {
         let Sealed { chunk, hashes, .. } = &mut sealed;
         let first = self.take_numbers(chunk.page_count())?;
         chunk.relocate(first);
-        // A leaf may hold the heads of several chains.
+        // A leaf may hold the heads of several overflow chains.
         let mut patched: Vec<usize> = chunk.links().iter().map(|link| link.at / page_bytes).collect();
         patched.sort_unstable();
         patched.dedup();
@@ -347,7 +347,7 @@ impl SinglesRange {
     }
 }
 
-/// Writes pages with consecutive numbers from `first` on. The number of the lock-byte page is left out.
+/// Writes pages with consecutive numbers from `first` on, skipping the lock-byte page.
 fn write_range<'a>(
     first: u32,
     pages: impl Iterator<Item = &'a [u8]>,

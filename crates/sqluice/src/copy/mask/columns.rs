@@ -1,8 +1,8 @@
-//! Which columns are masked, and how: what the file says, and what follows from foreign keys and unique keys.
+//! Resolves the masks of columns: from the mask file, foreign keys and unique keys.
 //!
 //! ```text
-//!  customers.id      permute()   the file says so; it is a key, so different values must stay different
-//!  orders.customer   permute()   it refers to customers.id
+//!  customers.id      permute()   from the mask file; a key, so different values must stay different
+//!  orders.customer   permute()   refers to customers.id
 //! ```
 
 use std::collections::{BTreeMap, HashSet};
@@ -20,21 +20,21 @@ use super::report::MaskedColumn;
 
 /// The masks of all tables.
 pub(in crate::copy) struct Masks {
-    /// By the number of the table in the schema.
+    /// The masks of tables, by the number of the table in the schema.
     pub(super) tables: BTreeMap<usize, TableMasks>,
-    /// Those of virtual tables, by their names.
+    /// The masks of virtual tables, by their names.
     pub(super) virtual_tables: BTreeMap<String, TableMasks>,
-    /// Columns that the file keeps: no warning is needed.
+    /// The columns that the mask file keeps, so that they need no warning.
     pub(super) kept: HashSet<(String, String)>,
     pub(super) columns: Vec<MaskedColumn>,
 }
 
-/// The masks of a table; those of columns that keep their values are `None`.
+/// The masks of a table; `None` for columns that keep their values.
 #[derive(Clone)]
 pub(super) struct TableMasks {
     pub(super) table: String,
     pub(super) columns: Vec<Option<ColumnMask>>,
-    /// Whether a column that is the rowid is masked.
+    /// `true` if the column that is the rowid is masked.
     pub(super) masks_rowids: bool,
 }
 
@@ -43,44 +43,44 @@ pub(super) struct TableMasks {
 pub(super) struct ColumnMask {
     pub(super) mask: Mask,
     pub(super) equality: Equality,
-    /// The column that names the person, by its number.
+    /// The number of the column that identifies the person.
     pub(super) person: Option<(usize, Equality)>,
 }
 
-/// What masks a column, before there is a key.
+/// The mask of a column before the key is known.
 #[derive(Clone)]
 struct Chosen<'f> {
     mask: &'f MaskColumn,
-    /// The parent that it refers to, as table and column.
+    /// The parent column that the column refers to.
     parent: Option<(usize, usize)>,
 }
 
-/// A column: the numbers of table and column.
+/// A column, as the numbers of its table and column.
 type Place = (usize, usize);
 
-/// On the way from the file to the masks.
+/// The state of the resolution of a mask file.
 struct Resolving<'f> {
     file: &'f MaskFile,
     schema: &'f Schema,
     snapshot: &'f Snapshot,
     chosen: BTreeMap<Place, Chosen<'f>>,
-    /// Expressions whose values must differ where old ones do.
+    /// The expressions that must map different values to different values.
     distinct: HashSet<&'f str>,
 }
 
-/// The collations of columns with the same mask together.
+/// The common collations of columns with the same mask.
 struct Collations<'f> {
-    /// By expression.
+    /// The collation of each expression.
     of: BTreeMap<&'f str, Collation>,
-    /// Of all columns that name persons.
+    /// The collation of all columns that identify persons.
     person: Collation,
 }
 
 impl Masks {
-    /// The masks that a file asks for.
+    /// Resolves the masks of a file.
     ///
     /// # Errors
-    /// When it names what the database does not have, or a mask would break a key, a constraint or a foreign key.
+    /// If the file names a column that does not exist, or a mask would break a key, a constraint or a foreign key.
     pub(in crate::copy) fn new(masking: &Masking, snapshot: &Snapshot, schema: &Schema) -> Result<Masks> {
         let file = &masking.file;
         let mut resolving =
@@ -92,25 +92,25 @@ impl Masks {
         resolving.masks(&masking.key, of_virtual)
     }
 
-    /// The masks of a table.
+    /// Returns the masks of a table.
     pub(super) fn of(&self, schema: &Schema, table: &str) -> Option<&TableMasks> {
         let number = schema.tables.iter().position(|known| known.name.eq_ignore_ascii_case(table))?;
         self.tables.get(&number)
     }
 
-    /// Whether the rowids of a table are masked.
+    /// Returns `true` if the rowids of a table are masked.
     pub(in crate::copy) fn has_rowids_of(&self, table: &str) -> bool {
         self.tables.values().any(|masks| masks.masks_rowids && masks.table.eq_ignore_ascii_case(table))
     }
 
-    /// Whether a table is masked.
+    /// Returns `true` if a table is masked.
     pub(in crate::copy) fn has(&self, schema: &Schema, table: &str) -> bool {
         self.of(schema, table).is_some()
     }
 }
 
 impl TableMasks {
-    /// Whether a column gets other values.
+    /// Returns `true` if a column gets other values.
     pub(super) fn has(&self, column: usize) -> bool {
         self.columns.get(column).is_some_and(Option::is_some)
     }
@@ -121,7 +121,7 @@ impl<'f> Resolving<'f> {
         Error::input(message).at(self.file.place(mask))
     }
 
-    /// Finds the columns that the file names. Returns those of virtual tables.
+    /// Finds the columns that the file names. Returns the columns of virtual tables.
     fn choose(&mut self) -> Result<Vec<&'f MaskColumn>> {
         let mut of_virtual = Vec::new();
         for mask in self.file.columns() {
@@ -160,7 +160,7 @@ impl<'f> Resolving<'f> {
         format!("{}.{}", table.name, table.columns[column].name)
     }
 
-    /// Masks columns that refer to masked ones in the same way, until no more is found.
+    /// Gives columns that refer to masked columns the same masks, until no further column is found.
     fn follow(&mut self) -> Result<()> {
         let pairs = self.references();
         loop {
@@ -214,7 +214,7 @@ impl<'f> Resolving<'f> {
         }
     }
 
-    /// Columns that refer to columns.
+    /// Returns the single-column references, as child and parent.
     fn references(&self) -> Vec<(Place, Place)> {
         let mut pairs = Vec::new();
         for (child, table) in self.schema.tables.iter().enumerate() {
@@ -233,7 +233,7 @@ impl<'f> Resolving<'f> {
         pairs
     }
 
-    /// Notes which masks must keep values different, and refuses those that can't.
+    /// Finds the masks that must keep values different, and refuses masks that can't.
     fn find_distinct(&mut self) -> Result<()> {
         let places: Vec<Place> = self.chosen.keys().copied().collect();
         for place @ (table, column) in places {
@@ -248,7 +248,7 @@ impl<'f> Resolving<'f> {
                 Keeps::OnRequest => {
                     self.distinct.insert(chosen.mask.expression());
                 }
-                // A person's moments differ after a shift if they did before.
+                // A shift of dates by person keeps different dates of a person different.
                 Keeps::Nothing if self.person_is_in(&keys, declared, chosen.mask) => {}
                 Keeps::Nothing => {
                     let message = format!(
@@ -270,7 +270,7 @@ impl<'f> Resolving<'f> {
         person.is_some_and(|person| keys.iter().all(|key| key.contains(&person)))
     }
 
-    /// Refuses masks that no row could be stored with.
+    /// Refuses masks whose values would violate constraints.
     fn refuse_constraints(&self) -> Result<()> {
         for (&(table, column), Chosen { mask, .. }) in &self.chosen {
             let declared = &self.schema.tables[table];
@@ -295,8 +295,8 @@ impl<'f> Resolving<'f> {
         Ok(())
     }
 
-    /// What makes values equal that become one, in all columns with the same mask: a value of a column with NOCASE gets the same new value
-    /// in a column without.
+    /// Returns the common collation of all columns with the same mask: if one of them has NOCASE, values that differ only in case get the
+    /// same new value in all of them.
     fn collations(&self) -> Result<Collations<'f>> {
         let mut collations = Collations { of: BTreeMap::new(), person: Collation::Binary };
         for (&place, Chosen { mask, .. }) in self.chosen.iter().filter(|(_, chosen)| !chosen.mask.is_kept()) {
@@ -312,12 +312,12 @@ impl<'f> Resolving<'f> {
         Ok(collations)
     }
 
-    /// When values of a column that names persons are equal.
+    /// Returns the equality of values in a column that identifies persons.
     fn person_equality(&self, table: usize, column: usize, collation: Collation) -> Equality {
         Equality { collation, numeric: self.schema.tables[table].columns[column].affinity.is_numeric() }
     }
 
-    /// The masks, with the key.
+    /// Returns the masks, with the key.
     fn masks(self, key: &MaskKey, of_virtual: Vec<&'f MaskColumn>) -> Result<Masks> {
         let mut masks = Masks {
             tables: BTreeMap::new(),
@@ -337,7 +337,7 @@ impl<'f> Resolving<'f> {
             let person = mask.person().and_then(|name| declared.column(name));
             let person =
                 person.map(|person| (person, self.person_equality(table, person, collations.person)));
-            // A foreign key compares as its parent does.
+            // A foreign key compares values like its parent.
             let equality = self.equality(self.origin(place), mask)?;
             let equality = Equality { collation: collations.of[mask.expression()], ..equality };
             let of_table = masks.tables.entry(table).or_insert_with(|| TableMasks {
@@ -362,10 +362,10 @@ impl<'f> Resolving<'f> {
         Ok(masks)
     }
 
-    /// The column that a column refers to, through others if need be.
+    /// Returns the column that a column finally refers to, also through other columns.
     fn origin(&self, place: Place) -> Place {
         let mut origin = place;
-        // A chain of references may end in a circle.
+        // A chain of references may be a cycle.
         for _ in 0..self.chosen.len() {
             match self.chosen.get(&origin).and_then(|chosen| chosen.parent) {
                 Some(parent) if parent != place => origin = parent,
@@ -375,7 +375,7 @@ impl<'f> Resolving<'f> {
         origin
     }
 
-    /// When values of a column are equal.
+    /// Returns the equality of values in a column.
     fn equality(&self, (table, column): Place, mask: &MaskColumn) -> Result<Equality> {
         let declared = &self.schema.tables[table];
         let name = &declared.columns[column].name;
@@ -441,7 +441,7 @@ impl<'f> Resolving<'f> {
     }
 }
 
-/// The columns of each unique key that a column is part of.
+/// Returns the columns of each unique key that contains a column.
 fn keys_with(table: &Table, column: usize) -> Vec<Vec<usize>> {
     let columns = |index: &Index| {
         let key = index.columns[..index.key_columns].iter().filter_map(|column| match column.value {
@@ -455,7 +455,7 @@ fn keys_with(table: &Table, column: usize) -> Vec<Vec<usize>> {
     alias.into_iter().chain(indexes.map(columns)).filter(|key| key.contains(&column)).collect()
 }
 
-/// The names of a table's columns, as `SELECT *` has them.
+/// Returns the names of a table's columns, as `SELECT *` returns them.
 pub(super) fn column_names(connection: &Connection, table: &str) -> Vec<String> {
     let sql = "SELECT name FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid";
     let names = connection.prepare(sql).and_then(|mut statement| {
@@ -470,7 +470,7 @@ fn collation(connection: &Connection, table: &str, column: &str) -> String {
     name.unwrap_or_else(|| "BINARY".to_owned())
 }
 
-/// Table and column in small letters.
+/// Returns table and column in lower case.
 pub(super) fn lower(table: &str, column: &str) -> (String, String) {
     (table.to_ascii_lowercase(), column.to_ascii_lowercase())
 }

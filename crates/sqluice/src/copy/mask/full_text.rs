@@ -1,10 +1,10 @@
-//! Full-text tables, which are made again: what they keep of their text is never copied.
+//! Full-text tables, which are rebuilt in a masked copy: their index of the text is never copied.
 //!
 //! | content | rows |
 //! |---|---|
-//! | of its own | those of the source, with their new values |
+//! | stored in the table | the rows of the source, with their new values |
 //! | another table or view | `rebuild`, from the copy |
-//! | none | refused: the words are those of the source, and the text is not there |
+//! | none | refused: the text for new words is missing |
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -24,22 +24,22 @@ use crate::copy::by_sqlite::in_new_file;
 use crate::copy::verify::of_application;
 use crate::copy::virtual_table::VirtualTableSql;
 
-/// A full-text table that is made again.
+/// A full-text table to rebuild.
 pub(in crate::copy) struct FullText {
     pub(in crate::copy) name: String,
     sql: String,
-    /// `fts5`, or one that FTS5 followed.
+    /// `true` for FTS5; `false` for its predecessors FTS3 and FTS4.
     is_fts5: bool,
-    /// Whether the text is in another table or view.
+    /// `true` if the text is in another table or view.
     is_external: bool,
     masks: Option<TableMasks>,
 }
 
 impl FullText {
-    /// The full-text tables among the objects that are copied.
+    /// Returns the full-text tables among the copied objects.
     ///
     /// # Errors
-    /// When one does not keep its text.
+    /// If a table does not store its text.
     pub(in crate::copy) fn all(objects: &[&StoredObject], masks: &Masks) -> Result<Vec<FullText>> {
         let mut all = Vec::new();
         for object in objects.iter().filter(|object| object.kind == "table" && object.tree.is_none()) {
@@ -85,21 +85,22 @@ impl FullText {
         Ok(all)
     }
 
-    /// Whether it has its text itself.
+    /// Returns `true` if the table stores its text itself.
     pub(super) fn keeps_text(&self) -> bool {
         !self.is_external
     }
 
-    /// Whether a table is one of those that this one keeps its data in, by its name in small letters, among the names of such tables.
+    /// Returns `true` if `shadow` is a shadow table of this table. `shadow` is in lower case, and `shadows` has the names of all shadow
+    /// tables.
     pub(in crate::copy) fn owns(&self, shadow: &str, shadows: &HashSet<String>) -> bool {
         shadows.contains(shadow)
             && shadow.strip_prefix(&self.name.to_ascii_lowercase()).is_some_and(|rest| rest.starts_with('_'))
     }
 
-    /// Makes the tables in the file at a path.
+    /// Creates and fills the tables in the file at a path.
     ///
     /// # Errors
-    /// When SQLite can't make one.
+    /// If SQLite can't create a table.
     pub(in crate::copy) fn finish(
         tables: &[FullText],
         source: &Snapshot,

@@ -1,4 +1,4 @@
-//! Rows of a table that SQLite stores, with their new values.
+//! Has SQLite insert the rows of a table, with their new values.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Statement, params_from_iter};
@@ -10,24 +10,25 @@ use sqluice_format::check::spec::Constant;
 
 use super::source::{Masking, Spaces};
 
-/// Rows that are masked together.
+/// The number of rows masked at a time.
 const BATCH: usize = 256;
 
-/// Rows on their way from one connection to another.
+/// A copy of masked rows from one connection to another.
 pub(super) struct Insertion<'a> {
     /// The table, for messages.
     pub(super) table: &'a str,
     pub(super) masking: &'a Masking,
-    /// `true` if SQLite converts the texts that it reads, because the database stores UTF-16.
+    /// `true` if SQLite converts texts when it reads them, because the database stores UTF-16.
     pub(super) is_converted: bool,
     pub(super) context: &'a Context<'a>,
 }
 
 impl Insertion<'_> {
-    /// Copies the rows that `select` returns, which has the columns that are read, by `insert`, which takes them.
+    /// Copies the rows of the query `select` with the statement `insert`. `select` must return the read columns, and `insert` must take
+    /// them as parameters.
     ///
     /// # Errors
-    /// When a row can't be read, masked or stored.
+    /// If a row can't be read, masked or stored.
     pub(super) fn copy(&self, from: &Connection, select: &str, to: &Connection, insert: &str) -> Result<()> {
         let cannot_read = |error| failed(error, &format!("read table {}", self.table));
         let mut select = from.prepare(select).map_err(cannot_read)?;
@@ -58,7 +59,7 @@ impl Insertion<'_> {
         }
     }
 
-    /// A value as it is stored. SQLite converts UTF-16, and makes other text of what is not well-formed.
+    /// Returns a copy of a value. Refuses malformed UTF-16, which SQLite would convert to other text.
     fn owned(&self, value: ValueRef<'_>) -> Result<Constant> {
         Ok(match value {
             ValueRef::Null => Constant::Null,
@@ -93,7 +94,7 @@ impl Insertion<'_> {
         stored.map_err(|refused| refused.first().1)
     }
 
-    /// What SQLite says names the constraint and no value.
+    /// Returns the error for a refused row. SQLite's message names the constraint, but no value.
     fn refused(&self, error: rusqlite::Error) -> Error {
         Error::input(format!("a masked row of table {} can't be stored: {}", self.table, said(error)))
             .hint("choose masks whose values keep the constraints of the table")

@@ -1,5 +1,5 @@
-//! What masks do not follow: columns that look personal and have no mask, copies of values that no mask looks into, values in the text of
-//! the schema.
+//! Finds values that masks do not reach: columns without a mask that look personal, copies of masked values in other objects, values in the
+//! text of the schema.
 
 use std::collections::HashSet;
 
@@ -18,31 +18,31 @@ use super::{FullText, Masking};
 use crate::copy::virtual_table::VirtualTableSql;
 use crate::personal::{self, Personal, Why};
 
-/// Rows of each table that are looked at.
+/// The number of sampled rows of each table.
 const SAMPLE_ROWS: u64 = 256;
 
-/// Values of one object's text that are listed.
+/// The largest number of listed values of one object's text.
 const LITERALS_MAX: usize = 20;
 
-/// Digits of a number that may be somebody's.
+/// The least number of digits of a number that may be personal.
 const LONG_NUMBER: usize = 5;
 
-/// The fewest values that a masked one may come from, before that is said.
+/// The number of possible original values below which a remark is made.
 const POSSIBLE_MIN: f64 = 1e4;
 
-/// A column of a sample.
+/// The sampled values of a column.
 #[derive(Default)]
 struct Sample {
-    /// Texts, and numbers as text.
+    /// The texts, and the numbers as text.
     texts: Vec<Vec<u8>>,
     blobs: u64,
     values: u64,
 }
 
-/// Looks at the source. Reads a sample of each table.
+/// Examines the source with a sample of each table.
 ///
 /// # Errors
-/// When it can't be read.
+/// If the source can't be read.
 pub(in crate::copy) fn look(
     opened: &Opened,
     masking: &Masking,
@@ -96,20 +96,20 @@ pub(in crate::copy) fn look(
     Ok(plan)
 }
 
-/// The module of a virtual table that keeps values and is no full-text table.
+/// Returns the module of a virtual table that stores values and is no full-text table.
 fn other_module(object: &StoredObject, full_text: &[FullText]) -> Option<String> {
     let is_virtual = object.kind == "table" && object.tree.is_none();
     if !is_virtual || full_text.iter().any(|table| table.name == object.name) {
         return None;
     }
     let module = VirtualTableSql::of(object.sql.as_deref().unwrap_or_default()).module;
-    // These show the words of another table.
+    // These modules show the words of another table.
     let is_view =
         ["fts5vocab", "fts4aux", "fts3tokenize"].iter().any(|view| module.eq_ignore_ascii_case(view));
     (!is_view).then_some(module)
 }
 
-/// Whether a table has samples of values: statistics of SQLite's that plans do without.
+/// Returns `true` if a table has samples of values: optional statistics of SQLite's query planner.
 pub(in crate::copy) fn is_sample(name: &str) -> bool {
     ["sqlite_stat2", "sqlite_stat3", "sqlite_stat4"].iter().any(|sample| name.eq_ignore_ascii_case(sample))
 }
@@ -170,7 +170,7 @@ fn look_at_table(
     Ok(())
 }
 
-/// The masked key of another table that a column is named after: `customer_id` after `customers.id`.
+/// Returns the masked key of another table that the name of a column suggests: `customers.id` for `customer_id`.
 fn key_named(masks: &Masks, table: &str, column: &str) -> Option<String> {
     let plain = |name: &str| name.to_ascii_lowercase().replace('_', "");
     let named = plain(column);
@@ -188,7 +188,7 @@ fn key_named(masks: &Masks, table: &str, column: &str) -> Option<String> {
     Some(format!("{}.{}", key.table, key.column))
 }
 
-/// The first rows of a table, by columns. A value that can't be read ends the sample: the copy may not need to read it.
+/// Returns the values of the first rows of a table, by column. A read error ends the sample: the copy may not need to read that value.
 fn sample(opened: &Opened, table: &str, names: &[String], cancel: &Cancel) -> Result<Vec<Sample>> {
     let Opened { snapshot, schema, .. } = opened;
     let mut samples: Vec<Sample> = names.iter().map(|_| Sample::default()).collect();
@@ -227,7 +227,7 @@ fn is_json(text: &[u8]) -> bool {
     matches!((text.first(), text.last()), (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']')))
 }
 
-/// How many values have the format of a text.
+/// Returns the number of values with the format of a text.
 fn possible_values(text: &[u8]) -> f64 {
     let of = |byte: &u8| match byte {
         b'0'..=b'9' => 10.0,
@@ -238,7 +238,7 @@ fn possible_values(text: &[u8]) -> f64 {
     text.iter().map(of).product()
 }
 
-/// The values in a statement: texts and blobs, and numbers that are long.
+/// Returns the values in a statement: texts, blobs, and long numbers.
 fn literals(sql: &str) -> Vec<String> {
     let tokens: Vec<Token> = token::tokens(sql);
     let mut found: Vec<String> = Vec::new();
@@ -261,7 +261,7 @@ fn literals(sql: &str) -> Vec<String> {
     found
 }
 
-/// The tables that a trigger writes to.
+/// Returns the tables that a trigger writes to.
 fn written_by(sql: &str) -> Vec<String> {
     let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
     let begin = tokens.iter().position(|token| token.is_word(sql, "BEGIN")).unwrap_or(tokens.len());

@@ -1,22 +1,22 @@
-//! Masked copies: copies whose columns have other values where a file says so.
+//! Masked copies: a mask file names the columns that get other values.
 //!
 //! ```text
 //!  source ──┬── rows of masked tables ── mask ── new rows ──> temporary database     on all cores; sorted where keys changed
 //!           │                                                     │
-//!           ├── trees of other tables ────────────────────────────┼──> copy          every leaf and interior page anew
+//!           ├── trees of other tables ────────────────────────────┼──> copy          all leaves and interior pages rewritten
 //!           │                                                     │
-//!           └── full-text tables ── made again by SQLite ─────────┴──> copy          of the new rows
+//!           └── full-text tables ── rebuilt by SQLite ────────────┴──> copy          from the new rows
 //! ```
 //!
-//! * The temporary database has the masked tables with their indexes, and nothing that was not masked.
-//! * A column that refers to a masked key is masked as that key is, so that joins and foreign keys hold.
-//! * Statistics that have samples of values are left out; what SQLite knows of AUTOINCREMENT is made anew.
+//! * The temporary database has only the masked tables with their indexes, and no unmasked values of masked columns.
+//! * A column that refers to a masked key has the mask of the key, so that joins and foreign keys hold.
+//! * Statistics with samples of values are left out, and `sqlite_sequence` is computed again.
 //!
-//! Invariant: no message, plan or report has a value of a masked column, or a key.
+//! Invariant: no message, plan or report contains a value of a masked column, or the secret key.
 //!
-//! Modules, from the bottom up: `report`: what is said; `columns`: which columns are masked, and how; `source`: new rows of old ones;
-//! `look`: what masks do not follow; `insert`: rows through SQLite; `tables`: the temporary database; `full_text`: full-text tables;
-//! `preview`: the first rows.
+//! Modules, from the bottom up: `report`: the plan and report of masks; `columns`: the masked columns and their masks; `source`: new rows
+//! from old rows; `look`: values that masks do not reach; `insert`: rows inserted by SQLite; `tables`: the temporary database; `full_text`:
+//! full-text tables; `preview`: the first rows.
 
 mod columns;
 mod full_text;
@@ -39,10 +39,10 @@ pub(super) use preview::preview;
 pub use report::{CopiedLiteral, MaskPlan, MaskWarning, MaskedColumn, Remark};
 pub(super) use tables::{MaskedTables, sequences};
 
-/// The most bytes of a file that has a key.
+/// The largest number of bytes of a key file.
 const KEY_BYTES_MAX: u64 = 1 << 20;
 
-/// How a copy is masked.
+/// The masks of a copy.
 ///
 /// ```
 /// use sqluice::copy::{Copy, MaskFile, Masking};
@@ -62,24 +62,24 @@ const KEY_BYTES_MAX: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Masking {
-    /// What is masked, and how.
+    /// The mask file.
     pub file: MaskFile,
-    /// The secret that new values are made with.
+    /// The secret key for new values.
     pub key: MaskKey,
-    /// Whether personal columns without a mask are an error.
+    /// `true` if personal columns without a mask are an error.
     pub strict: bool,
 }
 
 impl Masking {
-    /// Masks as a file says, with a random key that is forgotten.
+    /// Creates the masks of a file, with a random key that is not kept.
     ///
     /// # Errors
-    /// When the system has no random bytes.
+    /// If the system has no random bytes.
     pub fn new(file: MaskFile) -> Result<Masking> {
         Ok(Masking { file, key: MaskKey::random()?, strict: false })
     }
 
-    /// Masks with that key.
+    /// Sets the key.
     #[must_use]
     pub fn key(self, key: MaskKey) -> Masking {
         Masking { key, ..self }
@@ -92,10 +92,10 @@ impl Masking {
     }
 }
 
-/// Reads the file of a key.
+/// Reads a key file.
 ///
 /// # Errors
-/// When it can't be read, or is too short for a secret.
+/// If the file can't be read, or is too short for a secret.
 pub fn read_key(file: &Path) -> Result<MaskKey> {
     let bytes = std::fs::metadata(file).map_err(|error| Error::read(file, error))?.len();
     if bytes > KEY_BYTES_MAX {

@@ -1,4 +1,4 @@
-//! The first rows of masked tables, with their new values.
+//! Previews the first rows of masked tables, with their new values.
 
 use sqluice_core::batch::Batch;
 use sqluice_core::error::Result;
@@ -11,7 +11,7 @@ use super::super::Opened;
 use super::columns::Masks;
 use super::source::{Masking, Spaces};
 
-/// The first rows of each masked table, `count` at most, with their columns but for those that SQLite computes.
+/// Returns the first rows of each masked table, `count` at most, without the columns that SQLite computes.
 pub(in crate::copy) fn preview(
     opened: &Opened,
     masks: &Masks,

@@ -1,30 +1,30 @@
-//! What plan and report of a masked copy say.
+//! The masks in the plan and report of a masked copy.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// What is masked, and what is not.
+/// The masked columns, and remarks about unmasked values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct MaskPlan {
-    /// Whether the key is a random one, which is forgotten.
+    /// `true` if the key is random and not kept.
     pub random_key: bool,
     /// The masked columns, in the order of the schema.
     pub columns: Vec<MaskedColumn>,
-    /// Columns without a mask that look personal.
+    /// Warnings about columns without a mask that look personal.
     pub warnings: Vec<MaskWarning>,
-    /// What else a reader of the copy may learn.
+    /// Remarks about other values that a reader of the copy may learn.
     pub remarks: Vec<Remark>,
-    /// Values in the text of the schema, which is copied as it is.
+    /// Values in the text of the schema, which is copied unchanged.
     pub literals: Vec<CopiedLiteral>,
-    /// Full-text tables that are made again.
+    /// The full-text tables that are rebuilt.
     pub rebuilt: Vec<String>,
-    /// Tables of statistics that are left out because they have values.
+    /// The tables of statistics that are left out because they contain values.
     pub dropped: Vec<String>,
 }
 
-/// A column that is masked.
+/// A masked column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct MaskedColumn {
@@ -32,11 +32,11 @@ pub struct MaskedColumn {
     pub table: String,
     /// The column.
     pub column: String,
-    /// The expression.
+    /// The expression of the mask.
     pub mask: String,
-    /// Whether different values stay different.
+    /// `true` if different values stay different.
     pub keeps_different: bool,
-    /// The column that it refers to and is masked like, as `customers.id`; `None`: it has a mask of its own.
+    /// The referenced column whose mask the column shares, such as `customers.id`; `None` if the column has a mask of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follows: Option<String>,
 }
@@ -49,19 +49,19 @@ pub struct MaskWarning {
     pub table: String,
     /// The column.
     pub column: String,
-    /// What it looks like, such as `an e-mail address`.
+    /// The kind of data that the column seems to have, such as `an e-mail address`.
     pub what: String,
-    /// What that rests on: `name` or `values`.
+    /// The evidence for this kind: `name` or `values`.
     pub by: String,
 }
 
-/// Something that masks do not change.
+/// A remark about values that masks do not change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Remark {
-    /// A column as `table.column`, or an object such as `trigger log`.
+    /// The subject: a column as `table.column`, or an object such as `trigger log`.
     pub about: String,
-    /// What there is to know.
+    /// The remark.
     pub what: String,
 }
 
@@ -114,7 +114,7 @@ impl fmt::Display for CopiedLiteral {
     }
 }
 
-/// As `--dry-run` prints it: a line each.
+/// Formats the plan as `--dry-run` prints it, with a line for each item.
 impl fmt::Display for MaskPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.random_key {

@@ -1,8 +1,8 @@
-//! The rows of a masked table, with their new values.
+//! A source of the rows of a masked table, with their new values.
 //!
 //! ```text
 //!  batch of the reader   | first column with a value | ... | rowid |
-//!                                   │ mask           │ as it is  │
+//!                                   │ mask           │ unchanged │
 //!  batch for the engine  | first column              | ... computed columns: NULL | rowid |
 //! ```
 
@@ -17,22 +17,22 @@ use sqluice_generator::mask::MaskSpace;
 
 use super::columns::TableMasks;
 
-/// How a batch of old rows becomes one of new rows.
+/// The conversion of a batch of old rows to new rows.
 pub(super) struct Masking {
     pub(super) masks: TableMasks,
-    /// The columns that are read, by their numbers in the table; the rowid is that after the last.
+    /// The columns to read, by their numbers in the table. The number after the last column is the rowid.
     pub(super) read: Vec<usize>,
-    /// The columns of the new batch.
+    /// The number of columns of the new batch.
     pub(super) columns: usize,
-    /// Whether errors may say which row they are about.
+    /// `true` if errors may identify the row.
     pub(super) shows_keys: bool,
 }
 
-/// Spaces for the masked columns of a batch.
+/// Buffers for the masked columns of a batch.
 pub(super) type Spaces = Vec<MaskSpace>;
 
 impl Masking {
-    /// For the rows of a table, whose last column is the rowid if `with_rowid`.
+    /// Creates the conversion for the rows of a table. With `with_rowid`, the last column is the rowid.
     pub(super) fn new(masks: &TableMasks, table: &Table, with_rowid: bool) -> Masking {
         let given = (0..table.columns.len()).filter(|&column| table.columns[column].generated.is_none());
         let rowid = with_rowid.then_some(table.columns.len());
@@ -57,12 +57,12 @@ impl Masking {
         }
     }
 
-    /// The place of a column among those that are read.
+    /// Returns the index of a column among the read columns.
     fn place(&self, column: usize) -> Option<usize> {
         self.read.iter().position(|&read| read == column)
     }
 
-    /// Makes the new values of a batch in `spaces`.
+    /// Writes the new values of a batch to `spaces`.
     fn fill(&self, batch: &Batch<'_>, spaces: &mut Spaces) -> Result<(), Refused> {
         spaces.resize_with(self.read.len(), MaskSpace::default);
         for (place, (&column, space)) in self.read.iter().zip(spaces).enumerate() {
@@ -83,7 +83,7 @@ impl Masking {
         Ok(())
     }
 
-    /// Makes the new batch of an old one, and gives it to `give`.
+    /// Converts an old batch, and passes the new batch to `give`.
     pub(super) fn apply<T>(
         &self,
         batch: &Batch<'_>,
@@ -103,7 +103,7 @@ impl Masking {
     }
 }
 
-/// Rows with their new values.
+/// A source of rows with their new values.
 pub(super) struct MaskedRows<'s> {
     pub(super) inner: Box<dyn Source + 's>,
     pub(super) masking: Arc<Masking>,
@@ -146,7 +146,7 @@ impl Part for MaskedPart {
     }
 }
 
-/// Takes old rows, and gives new ones.
+/// A sink of old rows, which passes on new rows.
 struct MaskingSink<'a> {
     masking: &'a Masking,
     spaces: Spaces,
@@ -158,7 +158,7 @@ impl Sink for MaskingSink<'_> {
         let MaskingSink { masking, spaces, sink } = self;
         masking.apply(batch, spaces, |batch| sink.rows(batch)).map_err(|refused| {
             let (at, error) = refused.first();
-            // The reader knows the columns that it has read.
+            // The reader counts only the columns that it reads.
             let of_read = |column: usize| masking.place(column).unwrap_or(column.min(masking.read.len() - 1));
             let at = at.map(|(row, column)| (row, of_read(column)));
             Refused::Stop { at: at.filter(|_| masking.shows_keys), error }
@@ -169,7 +169,7 @@ impl Sink for MaskingSink<'_> {
         self.sink.bad_row(bad)
     }
 
-    /// A masked copy has the bytes that its source has.
+    /// Keeps malformed text: a masked copy has the bytes of its source.
     fn bad_text(&mut self, _column: usize) -> BadText {
         BadText::Keep
     }

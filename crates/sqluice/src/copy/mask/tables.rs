@@ -1,11 +1,11 @@
-//! The masked tables with their indexes, in temporary databases from which the copy takes their trees.
+//! Writes the masked tables with their indexes to temporary databases. The copy takes the trees from these.
 //!
 //! | table | rows |
 //! |---|---|
 //! | plain | read and encoded on all cores; sorted if its rowid or PRIMARY KEY is masked |
 //! | with stored or checked computed columns; of a database in UTF-16 | inserted by SQLite |
 //!
-//! Indexes that SQLite must compute are built by SQLite. Foreign keys are not checked: rows refer to what they did.
+//! SQLite builds the indexes that only SQLite can compute. Foreign keys are not checked, as masks keep references.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -36,7 +36,7 @@ use super::source::{MaskedRows, Masking};
 /// The text encoding UTF-8 in the header.
 const UTF_8: u32 = 1;
 
-/// Tables that were made, and the files that they are in.
+/// The written tables, and their files.
 pub(in crate::copy) struct MaskedTables {
     files: Vec<Made>,
     pub(in crate::copy) phases: Vec<PhaseReport>,
@@ -51,7 +51,7 @@ struct Made {
 /// A table with the indexes that are copied, and its masks.
 type Declared<'a> = (Table, &'a TableMasks);
 
-/// What making them takes.
+/// The inputs for writing masked tables.
 struct Making<'a> {
     copy: &'a Copy,
     opened: &'a Opened,
@@ -61,10 +61,10 @@ struct Making<'a> {
 }
 
 impl MaskedTables {
-    /// Makes the masked tables of a copy with that header.
+    /// Writes the masked tables of a copy with this header.
     ///
     /// # Errors
-    /// When a row can't be read, or its new values can't be stored.
+    /// If a row can't be read, or its new values can't be stored.
     pub(in crate::copy) fn make(
         (copy, opened, masks): (&Copy, &Opened, &Masks),
         header: &Header,
@@ -85,10 +85,10 @@ impl MaskedTables {
         Ok(MaskedTables { files, phases: phases.finish() })
     }
 
-    /// The tree of a table or an index of a masked table.
+    /// Returns the tree of a masked table or of one of its indexes.
     ///
     /// # Errors
-    /// When it was not made.
+    /// If the tree was not written.
     pub(in crate::copy) fn object(&self, object: &StoredObject) -> Result<(&Snapshot, &StoredObject)> {
         let found = self.files.iter().find_map(|Made { snapshot, objects, .. }| {
             let is_it = |other: &&StoredObject| {
@@ -99,10 +99,10 @@ impl MaskedTables {
         found.ok_or_else(|| Error::input(format!("{} was not made", object.describe())))
     }
 
-    /// The largest rowids of AUTOINCREMENT tables that were made, by their names in small letters.
+    /// Returns the largest rowids of written AUTOINCREMENT tables, by their names in lower case.
     ///
     /// # Errors
-    /// When they can't be read.
+    /// If the temporary databases can't be read.
     pub(in crate::copy) fn sequences(&self) -> Result<HashMap<String, i64>> {
         let mut all = HashMap::new();
         for Made { snapshot, .. } in &self.files {
@@ -112,7 +112,7 @@ impl MaskedTables {
     }
 }
 
-/// The rows of `sqlite_sequence`, if the database has it.
+/// Returns the rows of `sqlite_sequence`, if the table exists.
 pub(in crate::copy) fn sequences(connection: &Connection) -> Result<Vec<(String, i64)>> {
     let read = || -> rusqlite::Result<Vec<(String, i64)>> {
         let mut has = connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_sequence'")?;
@@ -127,7 +127,7 @@ pub(in crate::copy) fn sequences(connection: &Connection) -> Result<Vec<(String,
 }
 
 impl<'a> Making<'a> {
-    /// The tables that are encoded, and those that SQLite inserts into; with the indexes that are copied.
+    /// Returns the tables to encode, and the tables whose rows SQLite inserts, each with the copied indexes.
     fn divide(&self) -> (Vec<Declared<'a>>, Vec<Declared<'a>>) {
         let Making { opened, masks, .. } = self;
         let mut divided = (Vec::new(), Vec::new());
@@ -166,7 +166,7 @@ impl<'a> Making<'a> {
         Ok(Made { snapshot: Arc::new(snapshot), objects, _file: file })
     }
 
-    /// Encodes tables.
+    /// Encodes the rows of tables.
     fn encode(&self, tables: &[Declared<'_>], phases: &mut Phases<'_>) -> Result<Made> {
         let Making { copy, opened, header, context, .. } = self;
         let mut schema = opened.schema.clone();
@@ -205,7 +205,7 @@ impl<'a> Making<'a> {
         self.open(file)
     }
 
-    /// The rows of a table, with their new values.
+    /// Returns a source of the rows of a table, with their new values.
     fn rows(&self, table: &Table, masks: &TableMasks) -> Result<MaskedRows<'static>> {
         let Making { opened: Opened { snapshot, schema, .. }, context, .. } = self;
         let rowid = rowid_column(table);
@@ -258,12 +258,12 @@ impl<'a> Making<'a> {
     }
 }
 
-/// The place that an error about a temporary file names.
+/// Returns the path that errors about a temporary file name.
 fn write_place(write: &WriteOptions, target: &Path) -> std::path::PathBuf {
     write.temp_dir.clone().unwrap_or_else(|| target.to_owned())
 }
 
-/// Whether only SQLite can store the rows of a table.
+/// Returns `true` if only SQLite can store the rows of a table.
 fn is_for_sqlite(table: &Table) -> bool {
     let is_stored = |generated: Option<Generated>| generated == Some(Generated::Stored);
     let is_checked = |not_null: bool| not_null || table.strict;
@@ -272,17 +272,17 @@ fn is_for_sqlite(table: &Table) -> bool {
     by_order || columns.any(|column| is_stored(column.generated) || is_checked(column.not_null))
 }
 
-/// The name of the rowid, where no column of the table is it.
+/// Returns a name of the rowid, if no column of the table is the rowid.
 fn rowid_column(table: &Table) -> Option<&'static str> {
     table.rowid_name().filter(|_| table.rowid_alias.is_none() && !table.without_rowid)
 }
 
-/// The table as the engine gets it: with its rowid as a column, if no column is it.
+/// Returns the table for the engine. If no column is the rowid, the rowid is added as a column.
 fn with_rowids(table: &Table) -> Table {
     rowid_column(table).map_or_else(|| table.clone(), |name| table.with_rowid_column(name))
 }
 
-/// What can be done about rows that can't be stored.
+/// Adds a remedy to the error for rows that can't be stored.
 fn explained(error: Error) -> Error {
     let hint = "choose masks whose values the table can store: those of its types, keys and constraints";
     let hint = match error.remedy() {

@@ -1,4 +1,4 @@
-//! Files that can't be loaded: all are reported at once, or, if the user says so, left out and reported at the end.
+//! Files that can't be loaded. All of them are in one error, or, with `skip_bad_files`, they are left out and listed in the report.
 //!
 //! ```text
 //!  a.csv  good        without skip_bad_files    error: 2 of 3 files can't be loaded: b.csv ..., c.csv ...
@@ -6,8 +6,8 @@
 //!  c.csv  bad
 //! ```
 //!
-//! A file proves bad when it is opened, when its table gets its columns, or when its rows are read. Bad rows end the attempt to load, and
-//! the next attempt leaves out their file.
+//! A file is found to be bad when it is opened, when its table gets its columns, or when its rows are read. Bad rows end an attempt to
+//! load, and the next attempt leaves out their file.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -79,7 +79,7 @@ pub(crate) fn in_order(bad: &mut [BadFile], inputs: &[PathBuf]) {
     bad.sort_by_key(|bad| places.get(&bad.name).copied());
 }
 
-/// Takes out the files whose samples have a bad row, if a bad row ends the load.
+/// Separates the files whose samples have a bad row from the good files. All files are good if bad rows go to a `reject` file.
 pub(crate) fn with_bad_rows(load: &Request, files: Vec<LoadFile>) -> (Vec<LoadFile>, Vec<BadFile>) {
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     for mut file in files {

@@ -1,4 +1,4 @@
-//! Coercion of text, as the user requests them for columns: dates, booleans, numbers in another notation.
+//! The conversions of text that the user requests for columns: dates, booleans, numbers in another notation.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl FieldConversions {
         Some(conversion)
     }
 
-    /// Adapts the conversions to the columns that are REAL in `table`.
+    /// Adapts the conversions of columns that are REAL in `table`.
     pub(crate) fn store_in(&mut self, table: &Table) {
         for (name, conversion) in self.0.iter_mut().flatten() {
             let column = table.column(name).map(|index| &table.columns[index]);

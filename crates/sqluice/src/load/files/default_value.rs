@@ -1,4 +1,4 @@
-//! The value of a column that a file does not have: the DEFAULT of the column, or NULL.
+//! The value of a column that a file lacks: the DEFAULT of the column, or NULL.
 
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -34,8 +34,8 @@ pub(crate) fn constant(column: &Column) -> Result<Constant> {
     evaluated.map_err(|error| refuse().because(error))
 }
 
-/// Returns `true` if SQL text is a literal: a number with or without a sign, a string, a blob, NULL, TRUE or FALSE. CURRENT_TIME and its
-/// like are no literals, nor are bare words, which SQLite takes for strings.
+/// Returns `true` if SQL text is a literal: a number with or without a sign, a string, a blob, NULL, TRUE or FALSE. CURRENT_TIME,
+/// CURRENT_DATE and CURRENT_TIMESTAMP are no literals, nor are bare words, which SQLite takes for strings.
 fn is_literal(sql: &str) -> bool {
     use token::TokenKind::{Number, String};
     let tokens = token::tokens(sql);

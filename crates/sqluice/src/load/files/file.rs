@@ -1,4 +1,4 @@
-//! One file of a load: what its sample shows, and how its rows are read.
+//! A file of a load: the facts that its sample shows, and sources for its rows.
 
 use std::ops::Range;
 use std::path::Path;
@@ -25,7 +25,7 @@ use super::rowid_order::Ascending;
 use super::tally::Tallied;
 use crate::load::request::Request;
 
-/// A file and what its sample shows.
+/// A file and the facts that its sample shows.
 pub(crate) struct LoadFile {
     /// The name of the table that the file fills.
     pub(crate) table: String,
@@ -33,13 +33,13 @@ pub(crate) struct LoadFile {
     content: Box<dyn Content>,
     /// The names of the file's columns.
     pub(crate) names: Vec<String>,
-    /// The place of each name in the file; `None`: the file does not name its columns.
+    /// The place of each name in the file; `None` if the file does not name its columns.
     pub(crate) places: Option<Vec<Place>>,
     /// The evidence for the type of each column: the file's declaration, or the rows of the sample that are loaded.
     pub(crate) evidence: Vec<Evidence>,
     /// The kinds of each field's values in the sample, which counts as one part.
     pub(crate) kinds: Vec<Kinds>,
-    /// The places of values of the sample that were looked for, each with its field.
+    /// The places of values of the sample, as far as they were searched for, each with its field.
     places_of_values: Vec<(usize, Found, Option<Place>)>,
     /// The type that the file declares for each column, if any.
     pub(crate) types: Vec<Option<&'static str>>,
@@ -63,7 +63,7 @@ pub(crate) struct LoadFile {
     pub(crate) words: String,
     /// The format and layout of the file, as data.
     pub(crate) recognised: Recognised,
-    /// Notes about how the file is read, where a user might expect something else.
+    /// Notes about readings of the file that a user may not expect.
     pub(crate) notes: Vec<Message>,
     /// The error of the first bad row in the sample.
     pub(crate) first_fault: Option<Error>,
@@ -74,8 +74,7 @@ pub(crate) struct LoadFile {
 }
 
 impl LoadFile {
-    /// Takes over an opened file, of which at most `rows_max` rows are loaded, for the table of this name. The types follow from the
-    /// sample.
+    /// Creates a `LoadFile` of an opened file, of which at most `rows_max` rows are loaded into `table`. The types follow from the sample.
     pub(crate) fn new(table: String, opened: Opened, load: &Request, rows_max: u64) -> Result<LoadFile> {
         let Opened {
             input,
@@ -128,7 +127,7 @@ impl LoadFile {
             SampledRows::Read(source) => file.observe(source, load, rows_max)?,
             SampledRows::Declared { sample, all } => (file.sample_rows, file.text_bytes) = (sample, all),
         }
-        // A user who says how many bad rows may be gets what was asked for.
+        // A number of bad rows that the user allows decides, even if all rows of the sample are bad.
         let accepted = load.reject.is_some() && load.rejects_max != u64::MAX;
         if let Some(error) = all_malformed.filter(|_| file.all_bad && !accepted) {
             return Err(error);
@@ -138,7 +137,7 @@ impl LoadFile {
         Ok(file)
     }
 
-    /// Notes that nothing is known of the rows that will be loaded.
+    /// Forgets the facts that the sample shows about the rows to load.
     pub(crate) fn unsee(&mut self) {
         self.seen = false;
         self.first_fault = None;
@@ -160,7 +159,7 @@ impl LoadFile {
         format!("{} ({})", self.name(), self.words)
     }
 
-    /// Returns the report about the file, whose rows go to `table`.
+    /// Returns the report about the file. Its rows go to `table`.
     pub(crate) fn report(&self, table: &str) -> InputReport {
         let mut report = InputReport::new(self.name(), table, self.recognised.clone());
         (report.padded, report.notes) = (self.padded(), self.notes.clone());
@@ -179,7 +178,7 @@ impl LoadFile {
         self.input.bytes()
     }
 
-    /// Returns the place of a field's name; `None`: the file does not name its columns.
+    /// Returns the place of a field's name, or `None` if the file does not name its columns.
     pub(crate) fn place_of(&self, field: usize) -> Option<Place> {
         self.places.as_ref().map(|places| places[field].clone())
     }
@@ -207,7 +206,7 @@ impl LoadFile {
             || (self.selects(load, name) && self.names.iter().any(|found| found.eq_ignore_ascii_case(name)))
     }
 
-    /// Returns the field that fills the column of this name, if any. `place` is the place of the column among those that take values.
+    /// Returns the field that fills the column of this name, if any. `place` is the index of the column among the columns that take values.
     pub(crate) fn field_of(&self, load: &Request, name: &str, place: Option<usize>) -> Option<usize> {
         let field = match self.is_by_position(load) {
             true => place,
@@ -229,8 +228,8 @@ impl LoadFile {
         self.input.spool(folder, progress)
     }
 
-    /// Returns the field or the constant that fills each column of the table. `left_out` has the columns that no file of the table has, and
-    /// for which SQLite finds a value.
+    /// Returns the field or the constant that fills each column of the table. `left_out` has the columns that no file of the table has and
+    /// that SQLite fills.
     pub(crate) fn map(&self, table: &Table, left_out: &[usize], load: &Request) -> Result<Vec<ColumnFrom>> {
         if self.is_by_position(load) {
             self.refuse_width(table)?;
@@ -248,7 +247,7 @@ impl LoadFile {
                 Some(_) if column.generated.is_some() => Err(self.computed(column)),
                 None if column.generated.is_some() => Ok(ColumnFrom::Constant(Constant::Null)),
                 Some(field) => Ok(ColumnFrom::Field(field)),
-                // NULL is the next rowid.
+                // NULL makes SQLite choose the next rowid.
                 None if table.rowid_alias == Some(index) => Ok(ColumnFrom::Constant(Constant::Null)),
                 None if left_out.contains(&index) => Ok(ColumnFrom::Constant(Constant::Null)),
                 None => default_value::constant(column).map(ColumnFrom::Constant),
@@ -257,7 +256,7 @@ impl LoadFile {
         table.columns.iter().enumerate().map(from).collect()
     }
 
-    /// Refuses a file that names no columns and has more or fewer of them than the table.
+    /// Refuses a file without column names whose number of columns differs from the number in the table.
     pub(crate) fn refuse_width(&self, table: &Table) -> Result<()> {
         let taking = table.columns.iter().filter(|column| column.generated.is_none());
         let (fields, columns) = (self.names.len(), taking.count());
@@ -276,7 +275,7 @@ impl LoadFile {
         Error::input(message).hint(message![Setting::Columns, " names those to load, without it"])
     }
 
-    /// Opens the file for its rows, which are numbered from `rows.start` on. `as_text` is `true` for each column with TEXT affinity.
+    /// Opens the file for its rows. The numbers of the rows begin at `rows.start`. `as_text` is `true` for each column with TEXT affinity.
     pub(crate) fn source(
         &mut self,
         map: Vec<ColumnFrom>,
@@ -316,7 +315,7 @@ impl LoadFile {
         Ok(Converting::over(source, converted))
     }
 
-    /// Returns the place of a value of the sample, which is read again for it.
+    /// Returns the place of a value of the sample. The sample is read again to find the place.
     pub(crate) fn place_of_value(&mut self, field: usize, found: &Found) -> Option<Place> {
         let known = self.places_of_values.iter().find(|(of, value, _)| *of == field && value == found);
         if let Some((_, _, place)) = known {
@@ -334,12 +333,12 @@ impl LoadFile {
         refusing::place_in_source(&mut *source, found.row, field)
     }
 
-    /// Returns `true` if no row can bring a column that is not known.
+    /// Returns `true` if no row can bring an unknown column.
     pub(crate) fn has_all_names(&self) -> bool {
         self.content.knows_all_columns()
     }
 
-    /// Returns `true` if a row has brought a column that was not known.
+    /// Returns `true` if a row has brought an unknown column.
     pub(crate) fn met_new_name(&self) -> bool {
         self.content.met_new_column()
     }
@@ -349,7 +348,7 @@ impl LoadFile {
         self.content.columns_source(&mut self.input, rows)
     }
 
-    /// Takes over the columns that the last `names_source` has met.
+    /// Takes over the columns that the last `names_source` has found.
     pub(crate) fn take_new_names(&mut self) {
         if let Some(Columns { names, places, notes }) = self.content.take_new_columns() {
             self.evidence.resize(names.len(), Evidence::new());
@@ -357,7 +356,7 @@ impl LoadFile {
         }
     }
 
-    /// Gathers evidence from the rows of a sample, up to the place where the sample is cut off. Bad rows are only counted.
+    /// Gathers evidence from the rows of a sample, up to the end of the sample. Bad rows are only counted.
     pub(crate) fn observe(&mut self, source: Box<dyn Counted>, load: &Request, rows_max: u64) -> Result<()> {
         self.find_conversions(load)?;
         let all: Vec<ColumnFrom> = (0..self.names.len()).map(ColumnFrom::Field).collect();

@@ -2,9 +2,9 @@
 //!
 //! Modules, from the bottom up:
 //!
-//! * `conversions`, `rowid_order`, `default_value`: what is known of columns; `tally`: how many rows have been read
+//! * `conversions`, `rowid_order`, `default_value`: facts about columns; `tally`: the number of rows read so far
 //! * `refusing`: the place of a value
-//! * [`file`]: one file; `open`, `open_all`: how it is opened; `bad_files`: those that can't be loaded
+//! * [`file`]: one file; `open`, `open_all`: opening files; `bad_files`: files that can't be loaded
 
 pub(crate) mod bad_files;
 mod conversions;

@@ -1,4 +1,4 @@
-//! Opens the files of a load: a sample of each shows what the file is, which columns it has, and what its values could be.
+//! Opens the files of a load. A sample of each file shows its format, its columns, and the possible types of its values.
 
 use std::io::Read;
 use std::path::Path;
@@ -18,11 +18,11 @@ use crate::load::request::options::NameFrom;
 use crate::load::request::{Request, key_specs};
 use crate::remote;
 
-/// The part of the memory that a record may take: it exists several times, as it is read, unescaped and encoded.
+/// The divisor of the memory budget that limits the size of a record. Several copies of a record exist: as read, unescaped and encoded.
 const RECORD_SHARE: u64 = 8;
 
-/// Opens a file of which at most `rows_max` rows are loaded. A database gives one `LoadFile` for each of its tables, any other file gives
-/// one.
+/// Opens a file, of which at most `rows_max` rows are loaded. Returns one `LoadFile` for each table of a database, or one for any other
+/// file.
 pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<Vec<LoadFile>> {
     let file = remote::file(path, &load.write.requests, cancel)?;
     let mut options = load.format.clone();
@@ -48,7 +48,7 @@ pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) 
         load.refuse_table(&table)?;
         Ok(table)
     };
-    // A pipe has one table, and the wait for it may be long.
+    // The name of a pipe's table is checked before the wait for its data, which may be long.
     if !input.can_reopen() && options.format.is_none_or(|format| !format.has_tables) {
         table()?;
     }
@@ -126,8 +126,8 @@ fn named_columns(load: &Request) -> Vec<String> {
     named
 }
 
-/// Returns `true` if a file on a server without ranges is a database, by its first bytes. Only a file with the extension of a database is
-/// asked for its first bytes.
+/// Returns `true` if the first bytes of a file on a server without ranges are those of a database. Only a file with the extension of a
+/// database is read for this.
 fn begins_as_database(file: &dyn RemoteFile) -> Result<bool> {
     if file.has_ranges() {
         return Ok(false);
@@ -142,7 +142,7 @@ fn begins_as_database(file: &dyn RemoteFile) -> Result<bool> {
     Ok(start == MAGIC)
 }
 
-/// Returns the table of the file at `path`, which messages call `name`.
+/// Returns the name of the table for the file at `path`. Messages name the file `name`.
 fn table_name(path: &Path, name: &Path, load: &Request) -> Result<String> {
     let of_file = || match load.name_from {
         NameFrom::File => input::stem(path),

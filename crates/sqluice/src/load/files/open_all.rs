@@ -1,4 +1,4 @@
-//! Opens the files of a load on all cores, and reports how many are done.
+//! Opens the files of a load on all cores, and reports the number of opened files.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -16,14 +16,14 @@ use super::file::LoadFile;
 use super::open;
 use crate::load::request::Request;
 
-/// The memory of a sample while it is looked at, as a multiple of its text: it exists as text, as fields, and as columns.
+/// The memory that a sample takes while it is examined, as a multiple of its text: copies exist as text, as fields, and as columns.
 const SAMPLE_SHARE: u64 = 4;
 
 /// The time before the first report. If all files are open by then, nothing is reported.
 const REPORTED_AFTER: Duration = Duration::from_millis(200);
 
-/// Opens all files of a load on all cores. The result does not depend on the number of cores. Files that can't be loaded are returned
-/// apart.
+/// Opens all files of a load on all cores. The result does not depend on the number of cores. The files that can't be loaded are returned
+/// separately.
 pub(crate) fn open_all(
     load: &Request,
     paths: &[PathBuf],
@@ -52,7 +52,7 @@ pub(crate) fn open_all(
     let mut opened = std::thread::scope(|scope| {
         let start = |_| {
             let thread = std::thread::Builder::new().name("sqluice-sample".to_owned());
-            // One that can't be started leaves its files to the others.
+            // If a thread can't be started, the other threads open its files.
             thread.spawn_scoped(scope, open_some).ok()
         };
         let others: Vec<_> = (1..threads(load, paths.len())).filter_map(start).collect();
@@ -67,7 +67,7 @@ pub(crate) fn open_all(
     Ok(divide(paths, opened.into_iter().map(|(_, file)| file)))
 }
 
-/// Divides opened files into those that can be loaded and those that can't.
+/// Separates the opened files from the errors about files that can't be loaded.
 fn divide(
     paths: &[PathBuf],
     opened: impl Iterator<Item = Result<Vec<LoadFile>>>,
@@ -97,7 +97,7 @@ fn open_in_turn(
     cancel: &Cancel,
     watched: &SampledFiles<'_>,
 ) -> Result<(Vec<LoadFile>, Vec<BadFile>)> {
-    // How many rows are loaded of the next file; `None`: one before it was not counted, so that none says anything yet.
+    // The row limit of the next file; `None` if the number of rows in an earlier file is unknown.
     let mut rows_left = Some(load.limit.unwrap_or(u64::MAX));
     let mut opened = Vec::new();
     for path in paths {
@@ -115,7 +115,7 @@ fn open_in_turn(
     Ok(divide(paths, opened.into_iter()))
 }
 
-/// A counter of opened files, which are reported if opening takes long.
+/// A counter of opened files. The count is reported if opening takes long.
 struct SampledFiles<'p> {
     progress: &'p dyn Progress,
     files: u64,

@@ -1,4 +1,4 @@
-//! The place of a value in its file: the place of the error that refuses the value.
+//! Finds the place of a value in its file: the value is refused, and the error has the place.
 
 use sqluice_core::batch::Batch;
 use sqluice_core::error::{Error, Place, Result};

@@ -1,4 +1,4 @@
-//! Watches whether rows arrive in the order of the INTEGER PRIMARY KEY that their file has.
+//! Checks if rows arrive in the order of their INTEGER PRIMARY KEY.
 
 use sqluice_core::affinity::{Rowid, to_rowid};
 use sqluice_core::batch::{Batch, Column};
@@ -34,7 +34,7 @@ impl Order {
     }
 }
 
-/// A sink that checks if the values of a column ascend. Values that are no rowids, and bad rows, say nothing.
+/// A sink that checks if the values of a column ascend. Values that are no rowids, and bad rows, are ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ascending {
     pub(crate) first: Option<i64>,

@@ -9,7 +9,7 @@ use sqluice_core::source::chain::Counted;
 use sqluice_core::source::{Part, Source};
 use sqluice_engine::reject::Tally;
 
-/// A source that publishes how many rows it has read.
+/// A source that publishes the number of rows it has read.
 pub(crate) struct Tallied {
     source: Box<dyn Counted>,
     rows: Arc<AtomicU64>,
@@ -17,7 +17,7 @@ pub(crate) struct Tallied {
 }
 
 impl Tallied {
-    /// Wraps the rows of a file. The count leaves out the rows of earlier files, which `source` counts, too.
+    /// Wraps the rows of a file. Unlike the count of `source`, the published count leaves out the rows of earlier files.
     pub(crate) fn over(source: Box<dyn Counted>, tally: &Tally) -> Box<dyn Counted> {
         let rows = Arc::clone(&tally.rows);
         rows.store(0, Ordering::Relaxed);

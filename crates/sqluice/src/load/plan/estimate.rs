@@ -11,14 +11,15 @@ use crate::load::request::Request;
 use crate::load::tables::jobs;
 use crate::load::tables::table::LoadTable;
 
-/// The largest number of rows of a sample that are measured. More rows would not help: the rows after the sample may differ by more.
+/// The largest number of measured rows of a sample. More rows would not help: the rows after the sample may differ by more.
 const MEASURED_ROWS_MAX: u64 = 4096;
 
 /// The largest number of tables whose samples are measured.
 const MEASURED_TABLES_MAX: usize = 32;
 
-/// Returns the estimated bytes of the database: the bytes of the samples' pages, scaled for each table. Of many tables some are measured,
-/// and the others are assumed to be like them. Returns `None` if the size of the input is unknown or a sample can't be read.
+/// Returns the estimated bytes of the database: the bytes of the samples' pages, scaled for each table. If the database has many tables,
+/// only some are measured, and the others are assumed to be like them. Returns `None` if the size of the input is unknown or a sample can't
+/// be read.
 pub(crate) fn bytes(
     load: &Request,
     tables: &mut [LoadTable],
@@ -32,7 +33,7 @@ pub(crate) fn bytes(
     let (count, mut measured, mut others) = (tables.len(), Vec::new(), Vec::new());
     for (place, (table, scale)) in tables.iter_mut().zip(scales).enumerate() {
         let (index, text_bytes) = (table.index_in(schema), table.sample_text_bytes(MEASURED_ROWS_MAX));
-        // As many, at the same distance from each other.
+        // At most `MEASURED_TABLES_MAX` tables are measured, at equal distances from each other.
         if place * MEASURED_TABLES_MAX % count.max(MEASURED_TABLES_MAX) < MEASURED_TABLES_MAX {
             sources[index] = Some(table.sample_source(load, schema, MEASURED_ROWS_MAX).ok()?);
             measured.push((index, scale, text_bytes));
@@ -40,7 +41,7 @@ pub(crate) fn bytes(
             others.push(scale * text_bytes);
         }
     }
-    // Without what only a file can get.
+    // The pages are discarded, so the plan has no target and no ANALYZE.
     let nowhere = match load.existing {
         None => {
             let mut plan = plan.clone();

@@ -1,4 +1,4 @@
-//! The plan of a load, from its tables as far as they are known.
+//! The plan of a load, from the known facts about its tables.
 
 pub(crate) mod estimate;
 mod near_types;
@@ -14,7 +14,7 @@ use crate::load::request::{Request, of_made_sql};
 use crate::load::tables;
 use crate::load::tables::table::LoadTable;
 
-/// Returns the schema of the tables that are written, and the plan, complete but for the size of the database.
+/// Returns the schema of the tables to write, and the plan without the size of the database.
 pub(crate) fn plan(load: &Request, tables: &mut [LoadTable]) -> Result<(Schema, Plan)> {
     let schema = tables::declare(load, tables)?;
     let plan = Plan::of(&schema, Some(&load.to), load.existing.as_ref(), &load.write);

@@ -1,6 +1,7 @@
 //! Reports columns that just missed a type, NULL markers that are kept as text, and numbers that a declared type changes, with file and line.
 //!
-//! The samples of the files decide, and all values of a column if these were read for its type: so the rest of a file costs nothing.
+//! The reports follow from the samples of the files, or from all values of a column if these were read for its type. So the rest of a file
+//! is not read for a report.
 
 use sqluice_core::affinity::{Affinity, text_to_number};
 use sqluice_core::batch::Value;
@@ -107,8 +108,8 @@ fn nulls(values: &mut Values<'_>, is_inferred: bool) -> Option<NullMarkers> {
     Some(nulls)
 }
 
-/// Returns the numeric type that a text column just missed, if nearly all of its values are numbers, or if a setting reads those that are
-/// not.
+/// Returns the numeric type that a text column just missed, if nearly all of its values are numbers, or if a setting makes numbers of the
+/// other values.
 fn just_missed(values: &mut Values<'_>, column: &str) -> Option<MissedType> {
     let kinds = &values.kinds;
     let all = kinds.values();
@@ -118,7 +119,7 @@ fn just_missed(values: &mut Values<'_>, column: &str) -> Option<MissedType> {
         }
         _ => (all - kinds.numbers, None),
     };
-    // Without the NULL markers nothing is wrong.
+    // Apart from NULL markers, all values have the inferred type.
     let is_settled = others == 0 && reading.is_none() && kinds.concluded().is_some();
     let is_rare = reading.is_none() && kinds.numbers < (ONE_OF - 1) * others.max(1);
     if is_settled || is_rare || kinds.given_up || kinds.has_codes || all == 0 || others * ONE_OF > all {

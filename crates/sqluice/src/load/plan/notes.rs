@@ -2,18 +2,18 @@
 //!
 //! ```text
 //!  a.csv: the first line is skipped, as "May" is not part of the table        up to three files: each
-//!  a.csv and 299 files like it (b.csv, c.csv, d.csv, ...): the first ...     more: one of them, with how many are like it
-//!  300 files (a.csv, b.csv, c.csv, ...): the first record is taken for ...   more, in the same words
+//!  a.csv and 299 files like it (b.csv, c.csv, d.csv, ...): the first ...     more: the first note, with the number of files
+//!  300 files (a.csv, b.csv, c.csv, ...): the first record is taken for ...   more, and all notes are the same
 //! ```
 //!
-//! Notes are alike if they differ in numbers and quoted text only. The notes of each file are in
+//! Notes are alike if they differ only in numbers and quoted text. The notes of each file are in
 //! [`InputReport::notes`](sqluice_engine::report::InputReport::notes).
 
 use std::collections::HashMap;
 
 use sqluice_core::error::{Message, message};
 
-/// The largest number of files whose alike notes get a line each. Of more files, this many are named.
+/// The largest number of files whose alike notes get a line each. For more files, a line names this many of them.
 const FILES_MAX: usize = 3;
 
 /// Notes that are alike, in the order of their files.
@@ -69,7 +69,7 @@ fn outline(text: &str) -> String {
         match character {
             '"' => {
                 outline.push('"');
-                // As `{:?}` writes it.
+                // Quoted text is escaped as `{:?}` escapes it.
                 while let Some(inner) = characters.next() {
                     match inner {
                         '\\' => drop(characters.next()),

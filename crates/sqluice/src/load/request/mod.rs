@@ -41,12 +41,12 @@ pub(crate) struct Request {
     load: Load,
     /// The target that the database is written to.
     pub(crate) to: Target,
-    /// Notes about types that have another name in SQLite than the user gives.
+    /// Notes about types whose name in SQLite differs from the name that the user gives.
     pub(crate) type_notes: Vec<Message>,
     pub(crate) existing: Option<TargetSnapshot>,
     /// The conversions of the text of columns, with the names of the columns.
     pub(crate) conversions: Vec<(String, Arc<Conversion>)>,
-    /// The folder that all files are in, at some depth.
+    /// The deepest folder that contains all files.
     pub(crate) shared_folder: PathBuf,
 }
 
@@ -68,7 +68,7 @@ impl Request {
         Request { load, to, type_notes, existing: None, conversions, shared_folder }
     }
 
-    /// Completes a load with the tables of its database, the types in SQLite's names, and the conversions.
+    /// Completes a load with the tables of its database, SQLite's names of the types, and the conversions.
     pub(crate) fn new(mut load: Load, inputs: &[PathBuf]) -> Result<Request> {
         let to = Target::resolve(&load.target, &load.write);
         let existing = attempts::look(Some(&to), &load.write)?;
@@ -83,7 +83,7 @@ impl Request {
         Ok(Request { load, to, type_notes, existing, conversions, shared_folder: shared_folder(inputs) })
     }
 
-    /// Returns the form that the timestamps of each column have in an existing table, if it is another than that of a new table.
+    /// Returns the form of the timestamps in each column of an existing table, if the form differs from that of a new table.
     pub(crate) fn moment_forms(&self, table: &str) -> Vec<Option<MomentForm>> {
         self.existing.as_ref().map_or(Vec::new(), |existing| moment_forms(existing, table))
     }
@@ -123,7 +123,7 @@ impl Request {
         self.to.temp_dir()
     }
 
-    /// Checks that nothing is in the way of the files that the load writes.
+    /// Checks that no existing file or folder prevents the load from writing its files.
     pub(crate) fn check_targets(&self) -> Result<()> {
         if self.existing.is_none() {
             let is_remote = self.write.destination.is_some();
@@ -137,7 +137,7 @@ impl Request {
     }
 }
 
-/// Returns the deepest folder that all files are in, at any depth.
+/// Returns the deepest folder that contains all files.
 fn shared_folder(files: &[PathBuf]) -> PathBuf {
     let mut folders = files.iter().filter_map(|file| file.parent());
     let Some(first) = folders.next() else { return PathBuf::new() };
@@ -220,10 +220,10 @@ fn check_type(load: &Load, name: &str, given: &str) -> Result<()> {
         let given = Setting::Type.to(format!("{name}={given}"));
         Error::usage(message![given, ": ", why]).hint(hint)
     };
-    // A type that takes what follows for its own, as a comment does, takes the second column.
+    // A second column shows if the type absorbs the text after it, as a type with a comment does.
     let (first, second) = (quoted(name), quoted(&format!("{name}2")));
     let (any, strict) = if load.strict { (" ANY", " STRICT") } else { ("", "") };
-    // What is unknown is refused below, in words that say more than SQLite's.
+    // An unknown type is refused below, with a better message than SQLite's.
     let strict = if matches!(meaning, GivenType::Unknown { .. }) { "" } else { strict };
     let sql = format!("CREATE TABLE t ({first} {declared}, {second}{any}\n){strict}");
     let plan = Schema::parse(sql, Path::new("")).and_then(|schema| {
@@ -243,7 +243,7 @@ fn check_type(load: &Load, name: &str, given: &str) -> Result<()> {
     Err(refused(message!["no type that is known is called ", name], hint))
 }
 
-/// Turns an error about generated SQL into one without a place: a place in that SQL would say nothing to the user.
+/// Removes the place from an error about generated SQL, which the user does not see.
 pub(crate) fn of_made_sql(error: Error) -> Error {
     if error.place().is_none() {
         return error;

@@ -18,7 +18,7 @@ pub(crate) fn refuse_twice(flag: Setting, names: &[String]) -> Result<()> {
     }
 }
 
-/// Refuses the name of `what`, such as a column, if it has a NUL character: SQL ends there.
+/// Refuses a name with a NUL character, as SQL text ends at NUL. `what` is the named thing, such as a column.
 pub(crate) fn refuse_nul(what: &str, name: &str) -> Result<()> {
     if !name.contains('\0') {
         return Ok(());
@@ -28,7 +28,7 @@ pub(crate) fn refuse_nul(what: &str, name: &str) -> Result<()> {
     Err(Error::input(message).hint("rename it").of_column(name))
 }
 
-/// Returns the form that the timestamps of each column of an existing table have, if it is another than that of a new table.
+/// Returns the form of the timestamps in each column of an existing table, if the form differs from that of a new table.
 pub(crate) fn moment_forms(existing: &TargetSnapshot, table: &str) -> Vec<Option<MomentForm>> {
     let last_texts = existing.about(table).map_or(&[][..], |about| &about.last_texts);
     last_texts.iter().map(|text| MomentForm::of(text.as_deref()?)).collect()

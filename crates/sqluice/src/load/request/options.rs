@@ -10,7 +10,7 @@ use sqluice_engine::options::{Tuning, WriteOptions};
 use sqluice_sources::convert::Convert;
 use sqluice_sources::formats::FormatOptions;
 
-/// The bytes of text at the start of each file that are read before anything is decided.
+/// The bytes of text at the start of each file that are read before the load is planned.
 pub const SAMPLE_BYTES: usize = Tuning::DEFAULT.sample_bytes;
 
 /// A load of files into a database, as new tables or as rows of existing tables.
@@ -34,11 +34,11 @@ pub struct Load {
     pub files: Vec<PathBuf>,
     /// The settings about the format of the files: delimiter, header, encoding and so on.
     pub format: FormatOptions,
-    /// The table that all files fill; `None`: one table for each file, named after the file.
+    /// The table that all files fill; `None` for a table per file, named after the file.
     pub table: Option<String>,
     /// The part of a file's path that names its table, if `table` is `None`.
     pub name_from: NameFrom,
-    /// The schema that declares the tables; `None`: the tables have the columns of the files, with types that follow from the values.
+    /// The schema that declares the tables; `None` for tables with the columns of the files, and types that follow from the values.
     /// Existing tables stay as they are, and must be declared the same.
     pub schema: Option<Schema>,
     /// Declared types of columns, by name, instead of types that follow from the values. Not with a schema.
@@ -57,9 +57,9 @@ pub struct Load {
     /// The storage of decimals and timestamps from Parquet and Arrow files.
     #[cfg(feature = "parquet")]
     pub arrow: sqluice_sources::arrow::ArrowOptions,
-    /// `true` if values may lose what SQLite's conversions lose, such as the digits of `'12345678901234567890'` in an INTEGER column.
+    /// `true` if values may lose precision in SQLite's conversions, such as digits of `'12345678901234567890'` in an INTEGER column.
     pub lossy: bool,
-    /// The file for bad rows; `None`: the first bad row ends the load.
+    /// The file for bad rows; `None` if the first bad row ends the load.
     pub reject: Option<PathBuf>,
     /// `true` if an existing `reject` file is replaced. Otherwise an existing file is an error.
     pub overwrite_reject: bool,
@@ -124,7 +124,7 @@ impl TakesSettings for Load {
             Setting::WithoutRowid => self.without_rowid = value.to()?,
             #[cfg(feature = "parquet")]
             Setting::Decimal | Setting::Timestamp => return self.arrow.set(setting, value),
-            // A build without the formats that have decimals and timestamps has nothing to set.
+            // A build without Parquet and Arrow ignores the settings for their decimals and timestamps.
             #[cfg(not(feature = "parquet"))]
             Setting::Decimal | Setting::Timestamp => {}
             _ => return Ok(self.format.set(setting, value)? || self.write.set(setting, value)?),
@@ -164,7 +164,7 @@ impl Load {
         }
     }
 
-    /// Changes the sizes and limits that only tests change.
+    /// Changes sizes and limits for tests.
     #[doc(hidden)]
     #[must_use]
     pub fn tune(mut self, tune: impl FnOnce(&mut Tuning)) -> Load {
@@ -174,11 +174,11 @@ impl Load {
 }
 
 setters! { Load:
-    /// Sets how the files are written: their delimiter, header, encoding and so on.
+    /// Sets the format of the files: their delimiter, header, encoding and so on.
     format(options: FormatOptions) = options;
     /// Loads all files into this table.
     table(name: impl Into<String>) = Some(name.into());
-    /// Sets what tables are named after.
+    /// Sets the part of a file's path that names its table.
     name_from(name_from: NameFrom) = name_from;
     /// Sets the declarations of the tables, instead of inferring them from the files.
     schema(schema: impl Into<Option<Schema>>) = schema.into();
@@ -197,16 +197,16 @@ setters! { Load:
     add_columns(add: bool) = add;
     /// Reads at most this many records for each table.
     limit(records: impl Into<Option<u64>>) = records.into();
-    /// Sets how decimals and timestamps of Parquet and Arrow files are stored.
+    /// Sets the storage of decimals and timestamps from Parquet and Arrow files.
     #[cfg(feature = "parquet")]
     arrow(options: sqluice_sources::arrow::ArrowOptions) = options;
     /// Accepts values that SQLite would round or overflow.
     lossy(lossy: bool) = lossy;
-    /// Writes bad rows to this file and goes on. Without this the first bad row ends the load.
+    /// Writes bad rows to this file and goes on. By default, the first bad row ends the load.
     reject(file: impl Into<PathBuf>) = Some(file.into());
     /// Replaces an existing file of bad rows.
     overwrite_reject(overwrite: bool) = overwrite;
-    /// Sets how many bad rows the load accepts.
+    /// Sets the number of bad rows that the load accepts.
     rejects_max(rows: u64) = rows;
     /// Skips files that cannot be loaded and lists them in the report.
     skip_bad_files(skip: bool) = skip;
@@ -221,6 +221,6 @@ setters! { Load:
         indexes.into_iter().map(Into::into).collect();
     /// Creates tables that have a primary key as WITHOUT ROWID tables.
     without_rowid(without_rowid: bool) = without_rowid;
-    /// Sets how the database is written.
+    /// Sets the options for writing the database.
     write(options: WriteOptions) = options;
 }

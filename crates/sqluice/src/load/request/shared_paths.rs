@@ -1,5 +1,5 @@
-//! Refuses a load that would write to a file that it reads, or to one file twice, before anything is touched. Files are compared by
-//! identity, not by name.
+//! Refuses a load that would write to one of its inputs, or to one file twice, before anything is written. Files are compared by identity,
+//! not by name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ enum FileMeant {
     New(PathBuf),
 }
 
-/// Refuses to write over one of `inputs` or the schema file, or two things to one file.
+/// Refuses to overwrite one of `inputs` or the schema file, or to write two outputs to one file.
 pub(crate) fn refuse_shared(load: &Load, inputs: &[PathBuf]) -> Result<()> {
     let schema = load.schema.iter().map(|schema| schema.file.as_path());
     let inputs = inputs.iter().map(PathBuf::as_path);
@@ -56,7 +56,7 @@ fn siblings(target: &Path) -> impl Iterator<Item = PathBuf> {
     SIBLINGS.iter().filter_map(move |suffix| Some(place.as_ref()?.sibling(suffix)))
 }
 
-/// Returns the file that a path means; `None`: writing there replaces nothing, as with a pipe or a terminal, or the folder does not exist.
+/// Returns the file that a path means, or `None` if writing replaces no file, as for a pipe or a terminal, or if the folder does not exist.
 fn meant(path: &Path) -> Option<FileMeant> {
     if path == Path::new("-") {
         let file = streams::standard_input().ok()?;

@@ -1,5 +1,5 @@
-//! The meanings of the type names that users give. SQLite takes any name. A name that SQLite does not know, such as `STRING` or `DATE`,
-//! makes it turn each text in the column that looks like a number into a number.
+//! The meanings of the type names that users give. SQLite takes any name. If SQLite does not know the name, as with `STRING` or `DATE`, it
+//! converts each text in the column that looks like a number to a number.
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::schema::token::{self, Token, TokenKind};
@@ -10,11 +10,11 @@ use sqluice_core::similar::nearest;
 enum Meaning {
     Integer,
     Real,
-    /// A number of either kind.
+    /// An integer or a real number.
     Numeric,
     Text,
     Blob,
-    /// Any value, as it is.
+    /// Any value, without conversion.
     Any,
 }
 
@@ -219,7 +219,7 @@ impl Meaning {
     }
 }
 
-/// Returns `true` if a declared type, as users mean it, is a type of numbers.
+/// Returns `true` if a user who declares this type means numbers.
 pub(crate) fn means_number(declared: &str) -> bool {
     let tokens: Vec<Token> =
         token::tokens(declared).into_iter().filter(|token| !token.is_comment()).collect();

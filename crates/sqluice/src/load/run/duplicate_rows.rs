@@ -1,16 +1,15 @@
-//! Finds rows in their files that prove wrong when their places are no longer known: two rows with the same key, or a row that
-//! SQLite refuses. The files of the table are read again up to the later row.
+//! Finds the places of bad rows that are detected after parsing: two rows with the same key, or a row that SQLite refuses. The files of the
+//! table are read again up to the later row.
 //!
 //! ```text
 //!  UNIQUE constraint failed: orders.id = (7)     rows 5 and 900       orders.csv:901:1: UNIQUE constraint failed: ...
-//!  what is known when keys are sorted                                 ... (rows 5 and 900: lines 6 and 901)
+//!  known when keys are sorted                                         ... (rows 5 and 900: lines 6 and 901)
 //!
 //!  record 900: CHECK constraint failed: a > 0                         orders.csv:901: record 900: CHECK ...
-//!  what is known when SQLite takes the rows
+//!  known when SQLite inserts the rows
 //! ```
 //!
-//! Parts don't report the places of their rows. But a row that the sink refuses is returned as a bad row, with its place. So the sink
-//! refuses exactly the wanted rows.
+//! Parts report the place of a row only if the sink refuses the row. So the sink here refuses exactly the wanted rows.
 
 use sqluice_core::affinity::{Rowid, to_rowid};
 use sqluice_core::batch::Batch;
@@ -47,7 +46,7 @@ pub(crate) fn located(
             .with_words(words(first, second))
             .of_record(duplicate.table, second.record + 1)
             .at(second.place.clone().unwrap_or_default()),
-        // One of them is a row of the existing table, and the message names both.
+        // One of the rows is in the existing table, and the message names both rows.
         (Some(Duplicate { rows, .. }), _) if error.message().ends_with(&rows.to_string()) => {
             error.hint(message![
                 Setting::OnConflict.to("ignore"),
@@ -57,7 +56,7 @@ pub(crate) fn located(
             ])
         }
         (Some(duplicate), _) => error.with_words(format!(" ({})", duplicate.rows)),
-        // It is about all of the row.
+        // The error is about the whole row, not about a column.
         (None, [Found { place: Some(place), .. }]) => {
             error.at(Place { column: None, byte: None, ..place.clone() })
         }
@@ -81,7 +80,7 @@ impl Blamed<'_> {
     }
 }
 
-/// A row that was looked for.
+/// A wanted row that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Found {
     /// The number of the row, counted from 0 over all files.
@@ -128,7 +127,7 @@ fn find(
     let mut finder = Finder { wanted, column, next: 0, refused: None, found: Vec::new() };
     context.progress.phase("find", table.bytes().map(|bytes| Amount { rows: 0, bytes }));
     let mut source = table.source(load, schema)?;
-    // Where a part ends is known when the next one begins.
+    // The end of a part is known when the next part begins.
     let mut before: Option<Box<dyn Part>> = None;
     while finder.found.len() < rows {
         context.cancel.check()?;
@@ -163,11 +162,11 @@ fn blamed(duplicate: &Duplicate, table: &Table) -> usize {
     }
 }
 
-/// The rows that are looked for, by the numbers of their records or by their rowids.
+/// The wanted rows, by the numbers of their records or by their rowids.
 enum Wanted {
     /// The numbers of the records, counted from 0.
     Records(Vec<u64>),
-    /// The rowids that are not found yet, as values of the column `alias`.
+    /// The rowids not found yet, as values of the column `alias`.
     Rowids { alias: usize, left: Vec<i64> },
 }
 
@@ -175,12 +174,12 @@ impl Wanted {
     fn two(rows: DuplicateRows, alias: Option<usize>) -> Wanted {
         match (rows, alias) {
             (DuplicateRows::Records(first, second), _) => Wanted::Records(vec![first, second]),
-            // The message names them.
+            // The message names the databases.
             (DuplicateRows::Databases, _) => Wanted::Records(Vec::new()),
             (DuplicateRows::Rowids(first, second), Some(alias)) => {
                 Wanted::Rowids { alias, left: vec![first, second] }
             }
-            // Rowids count the records.
+            // Without a rowid column, the rowid of a record is its number.
             (DuplicateRows::Rowids(first, second), None) => {
                 Wanted::Records([first, second].map(|rowid| rowid.wrapping_sub(1).cast_unsigned()).to_vec())
             }
@@ -195,7 +194,7 @@ impl Wanted {
     }
 }
 
-/// A sink that refuses the rows that are looked for.
+/// A sink that refuses the wanted rows.
 struct Finder {
     wanted: Wanted,
     column: usize,
@@ -207,7 +206,7 @@ struct Finder {
 }
 
 impl Finder {
-    /// Decodes a part whose rows end before `end`, if it may have a wanted row.
+    /// Decodes a part, whose rows end before `end`, if the part may have a wanted row.
     fn look_into(&mut self, part: &mut dyn Part, end: u64) -> Result<()> {
         self.next = part.first_row();
         match &self.wanted {
@@ -230,7 +229,7 @@ impl Finder {
             Wanted::Rowids { alias, left } => (0..batch.rows).find(|&row| {
                 let rowid = match to_rowid(batch.columns[*alias].get(row)) {
                     Rowid::Given(rowid) => rowid,
-                    // Rowids count the records where none is given.
+                    // A record without a given rowid has its number as rowid.
                     Rowid::Next => (next + row as u64 + 1).cast_signed(),
                     Rowid::Mismatch => return false,
                 };
@@ -274,7 +273,7 @@ mod tests {
         located_in(files, with, Error::input("twice").duplicate(duplicate))
     }
 
-    /// Returns the error with the places of its rows in table `t`. The table has these files, which are cut into small parts.
+    /// Returns the error with the places of its rows in table `t`. The table has these files. They are cut into small parts.
     fn located_in(files: &[(&str, &str)], with: impl FnOnce(Load) -> Load, error: Error) -> String {
         let folder = tempfile::tempdir().unwrap();
         let paths = files.iter().map(|(name, text)| {

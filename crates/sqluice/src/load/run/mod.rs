@@ -1,12 +1,12 @@
-//! Attempts to load, until all assumptions of a plan hold.
+//! Repeats the load until all assumptions of its plan hold.
 //!
 //! ```text
 //!  parts of all files ──> pages; every value is compared with the types of the plan
 //!
-//!  a value of another type, a new column    everything is read once for its types, and loaded again
-//!  rows out of the order of their rowids    they are loaded again, sorted, or, where they don't follow those of the table, by SQLite
-//!  a file with a bad row                    the others are loaded again, if such files are to be left out
-//!  another schema when the lock is held     the database is looked at again
+//!  a value of another type, a new column    all values are read once for their types, and loaded again
+//!  rows out of the order of their rowids    the rows are loaded again, sorted; or by SQLite if they don't follow the table's rows
+//!  a file with a bad row                    with `skip_bad_files`, the other files are loaded again
+//!  another schema when the lock is held     the load is planned again for the present schema
 //! ```
 
 mod duplicate_rows;
@@ -35,7 +35,7 @@ use crate::load::tables::table::LoadTable;
 use sqluice_sources::formats::changed;
 
 impl PreparedLoad {
-    /// Loads everything, watched and stopped by `context`.
+    /// Loads all tables. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
     /// If the input is bad or the database can't be written. The database is then as it was before, or absent.
@@ -76,7 +76,7 @@ impl PreparedLoad {
         report
     }
 
-    /// Prepares the next attempt, without what the last one refuted.
+    /// Prepares the next attempt, without the assumption that the last attempt refuted.
     fn assume_less(&mut self, Refuted { assumption, error }: Refuted, context: &Context<'_>) -> Result<()> {
         match assumption {
             // All types are final, so reading again would not help: the file has changed since its values were read for the types.
@@ -91,13 +91,13 @@ impl PreparedLoad {
         }
     }
 
-    /// Settles the types. An error of reading is only kept, as the load meets the same error again or finds an earlier fault.
+    /// Settles the types. A read error is only kept: the load meets the same error again or finds an earlier fault.
     fn settle_again(&mut self, context: &Context<'_>) -> Result<()> {
         self.unread = self.settle_timed(context)?.err();
         context.cancel.check()
     }
 
-    /// Loads everything, unless an assumption of the plan does not hold.
+    /// Loads all tables, unless an assumption of the plan does not hold.
     fn attempt(&mut self, context: &Context<'_>) -> Result<Outcome> {
         context.progress.phase("load", self.total(|_| true));
         let PreparedLoad { load, tables, schema, plan, .. } = self;
@@ -143,7 +143,7 @@ impl PreparedLoad {
         }
     }
 
-    /// Assumes less of the order of rows.
+    /// Weakens the assumptions about the order of rows, and plans again.
     fn sort_more(&mut self) -> Result<()> {
         let assumed = self.tables.iter().any(|table| table.order == Order::AssumedAscending);
         for table in &mut self.tables {
@@ -192,7 +192,7 @@ impl PreparedLoad {
         self.plan.refuse()
     }
 
-    /// Refuses files whose samples have bad rows, if several do: the load itself would find only the first.
+    /// Refuses the files whose samples have bad rows, if several have: the load itself would find only the first of these files.
     fn refuse_bad_files(&mut self) -> Result<()> {
         let files = || self.tables.iter().flat_map(|table| &table.files);
         let total = files().count();

@@ -1,4 +1,5 @@
-//! Types that no sample can decide: all files are read once, for the names of their columns and for the values of the columns in doubt.
+//! Types that the samples do not decide. All files are read once, for the names of their columns and for the values of the columns in
+//! doubt.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -14,7 +15,7 @@ use crate::load::tables::existing;
 use crate::load::tables::table::{LoadTable, Places};
 
 impl PreparedLoad {
-    /// Makes the types final, by reading everything whose types are only guessed so far.
+    /// Makes the types final. Reads all values whose types are only guessed so far.
     ///
     /// # Errors
     /// If a file can't be read. Bad rows are no error yet.
@@ -24,7 +25,7 @@ impl PreparedLoad {
         read
     }
 
-    /// Makes the types final. The inner result is the first error of reading; the rows before the error count.
+    /// Makes the types final. The inner result is the first read error. The rows before the error are used.
     pub(crate) fn settle_timed(&mut self, context: &Context<'_>) -> Result<Result<()>> {
         let started = Instant::now();
         let was_settled = self.tables.iter().all(LoadTable::is_settled);
@@ -51,8 +52,8 @@ impl PreparedLoad {
         Ok(read)
     }
 
-    /// Reads the names of the columns of all files whose tables may get more columns. The inner result is the first error of reading; the
-    /// names before the error count.
+    /// Reads the names of the columns of all files whose tables may get more columns. The inner result is the first read error. The names
+    /// before the error are used.
     fn settle_names(&mut self, context: &Context<'_>) -> Result<Result<()>> {
         let mut read = Ok(());
         if !self.tables.iter().any(LoadTable::lacks_names) {
@@ -73,7 +74,7 @@ impl PreparedLoad {
         Ok(read)
     }
 
-    /// Reads the rows of a table for their types. If a file can't be read to its end, the rows before the error decide.
+    /// Reads the rows of a table for their types. If a file can't be read to its end, the types follow from the rows before the error.
     fn settle_table(&mut self, index: usize, context: &Context<'_>) -> Result<()> {
         let PreparedLoad { load, tables, schema, plan, .. } = self;
         context.cancel.check()?;

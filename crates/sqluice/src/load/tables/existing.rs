@@ -54,7 +54,7 @@ fn refuse_declarations(load: &Request, table: &LoadTable) -> Result<()> {
     }
 }
 
-/// Returns `true` if the load makes a column of this name for some table.
+/// Returns `true` if the load adds a column of this name to some table.
 fn is_new(column: &str, tables: &[LoadTable], load: &Request) -> bool {
     let in_files = |table: &LoadTable| table.files.iter().any(|file| file.gives(load, column));
     tables.iter().any(|table| table.makes(column) || (!table.exists() && in_files(table)))
@@ -111,7 +111,7 @@ pub(crate) fn with_tables(
             schema.tables.push(altered(own, table)?);
         }
     }
-    // In the order of their files; those that get no rows are made last.
+    // Tables are created in the order of their files, and tables without rows last.
     let place =
         |table: &Table| tables.iter().position(|loaded| loaded.name().eq_ignore_ascii_case(&table.name));
     schema.tables.sort_by_key(|table| place(table).unwrap_or(usize::MAX));

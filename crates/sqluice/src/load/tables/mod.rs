@@ -21,7 +21,7 @@ use crate::load::request::options::NameFrom;
 use crate::load::request::{Request, of_made_sql};
 use table::LoadTable;
 
-/// Gives every file its table. Files that do not fit their tables are added to `bad`.
+/// Assigns each file to its table. Files that do not fit their tables are added to `bad`.
 pub(crate) fn assign(load: &Request, files: Vec<LoadFile>, bad: &mut Vec<BadFile>) -> Result<Vec<LoadTable>> {
     let mut tables: Vec<LoadTable> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -81,7 +81,7 @@ fn no_column(file: &LoadFile) -> Error {
     error.hint(format!("the columns are: {}", listed(&names)))
 }
 
-/// Checks that each column that the request names is in some file.
+/// Checks that each column of the request is in some file.
 fn check_names(load: &Request, tables: &[LoadTable]) -> Result<()> {
     let in_files = |name: &str| {
         let files = tables.iter().flat_map(|table| &table.files);
@@ -124,7 +124,7 @@ fn check_converted(load: &Request, tables: &[LoadTable]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the schema of the tables that are written: the user's declarations, and the columns that are made for the files.
+/// Returns the schema of the tables to write: the user's declarations, and the columns made for the files.
 pub(crate) fn declare(load: &Request, tables: &[LoadTable]) -> Result<Schema> {
     let schema = declare_new(load, tables)?;
     match &load.existing {
@@ -133,7 +133,7 @@ pub(crate) fn declare(load: &Request, tables: &[LoadTable]) -> Result<Schema> {
     }
 }
 
-/// Returns the declarations besides those of the existing tables.
+/// Returns the declarations of the new tables.
 fn declare_new(load: &Request, tables: &[LoadTable]) -> Result<Schema> {
     let tables: Vec<&LoadTable> = tables.iter().filter(|table| !table.exists()).collect();
     let (mut sql, file) = match &load.schema {
@@ -150,7 +150,7 @@ fn declare_new(load: &Request, tables: &[LoadTable]) -> Result<Schema> {
     Schema::parse(sql, file).map_err(of_made_sql)
 }
 
-/// Ends a piece of SQL so that more can follow: its last statement and its last comment may lack their ends.
+/// Returns SQL text to which statements can be appended: its last statement and its last comment are terminated.
 fn ended(sql: &str) -> String {
     let open = token::tokens(sql).last().is_some_and(|last| {
         let text = &sql[last.at.clone()];
@@ -159,7 +159,7 @@ fn ended(sql: &str) -> String {
     format!("{sql}{}\n;\n", if open { "*/" } else { "" })
 }
 
-/// Returns the tables of `schema`, in their order, each with its source. A table without a source gets no rows.
+/// Returns the tables of `schema`, in order, each with its source. A table without a source gets no rows.
 pub(crate) fn jobs<'a>(
     schema: &'a Schema,
     sources: Vec<Option<Box<dyn Source + 'a>>>,

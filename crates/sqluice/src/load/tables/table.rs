@@ -1,4 +1,4 @@
-//! A table of a load: its files, the columns that are made for them, and how their fields fill its columns.
+//! A table of a load: its files, the columns made for them, and the mapping from fields to columns.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ use crate::load::request::names::{listed, refuse_nul};
 /// A table and the files that fill it.
 pub(crate) struct LoadTable {
     name: String,
-    /// The place of the table among the tables of the load, which is often its place in the schema, too.
+    /// The index of the table among the tables of the load. Often the index in the schema is the same.
     place: usize,
     pub(crate) files: Vec<LoadFile>,
     /// `true` if the schema or the database declares the table.
@@ -33,7 +33,7 @@ pub(crate) struct LoadTable {
     exists: bool,
     /// The columns that only the files have, in the table's order.
     made: Vec<MadeColumn>,
-    /// `true` if the evidence for types is from all values.
+    /// `true` if the evidence for types covers all values.
     settled: bool,
     /// The order of the rows by rowid, as far as known.
     pub(crate) order: Order,
@@ -43,7 +43,7 @@ pub(crate) struct LoadTable {
     pub(crate) overlaps: bool,
 }
 
-/// Values, each with its place if that was found.
+/// Values, each with its place if the place was found.
 pub(crate) type Places = Vec<(Found, Option<Place>)>;
 
 /// A column that is made for the files.
@@ -52,12 +52,12 @@ struct MadeColumn {
     /// The type that the user gives, or that all files with this column declare.
     given: Option<String>,
     by_user: bool,
-    /// `true` if the values are numbers, however they are written.
+    /// `true` if a conversion makes numbers of the values.
     is_number: bool,
     evidence: Evidence,
     /// The kinds of all values, once all were read for the type.
     kinds: Option<Kinds>,
-    /// The places of the values among them that notes may show.
+    /// Values that notes may show, with their places.
     places: Places,
 }
 
@@ -66,7 +66,7 @@ impl MadeColumn {
         self.given.as_deref().unwrap_or(self.inferred().name())
     }
 
-    /// Returns the type that follows from the values of the column.
+    /// Returns the type that the values of the column imply.
     fn inferred(&self) -> Inferred {
         if self.is_number { self.evidence.conclude_number() } else { self.evidence.conclude() }
     }
@@ -144,7 +144,7 @@ impl LoadTable {
         };
         let wanted = || file.names.iter().enumerate().filter(|(_, name)| is_wanted(name));
         let makes = |name: &str| self.made.iter().any(|made| made.name.eq_ignore_ascii_case(name));
-        // Before anything of it is added.
+        // The file is refused before any of its columns is added.
         if !(load.add_columns || (declared.is_none() && is_first))
             && let Some((field, _)) = wanted().find(|(_, name)| !makes(name))
         {
@@ -227,7 +227,7 @@ impl LoadTable {
             return self.alter().map(|sql| sql + ";\n").collect();
         }
         let key = self.primary_key(load);
-        // Alone, it is another name for the rowid.
+        // A single INTEGER key column is another name for the rowid.
         let integer = |made: &MadeColumn| made.declared_type().eq_ignore_ascii_case("INTEGER");
         let is_rowid = !load.without_rowid && matches!(key[..], [one] if integer(one));
         let in_key = |made: &MadeColumn| key.iter().any(|column| column.name == made.name);
@@ -251,7 +251,7 @@ impl LoadTable {
         format!("CREATE TABLE {table} (\n{}\n){options};\n", lines.join(",\n"))
     }
 
-    /// Returns the columns that the user makes the primary key, if the table has all of them.
+    /// Returns the columns of the user's primary key, if the table has all of them.
     fn primary_key(&self, load: &Request) -> Vec<&MadeColumn> {
         let made = |name: &String| self.made.iter().find(|made| made.name.eq_ignore_ascii_case(name));
         load.primary_key.iter().map(made).collect::<Option<Vec<_>>>().unwrap_or_default()
@@ -301,7 +301,7 @@ impl LoadTable {
         taking.map(|(index, column)| (index, self.files.iter().any(|file| file.gives(load, &column.name))))
     }
 
-    /// Returns the facts about the rows that the plan needs.
+    /// Returns the facts about the rows for the plan.
     pub(crate) fn rows(&self, declared: &Table, load: &Request) -> ExpectedRows {
         let given: Vec<usize> =
             self.given(declared, load).filter(|(_, given)| *given).map(|(index, _)| index).collect();
@@ -334,10 +334,10 @@ impl LoadTable {
         self.files.iter().map(|file| file.map(declared, &left_out, load)).collect()
     }
 
-    /// Returns the columns that no file has, and for which SQLite finds a value.
+    /// Returns the columns that no file has and that SQLite fills.
     fn left_out(&self, declared: &Table, load: &Request) -> Vec<usize> {
         let mut left_out = Vec::new();
-        // Into a new file no SQLite inserts it, which could compute the value.
+        // Only rows of an existing database may be inserted by SQLite, which can compute the value.
         if load.existing.is_some() {
             let columns = self.given(declared, load).filter(|(index, given)| {
                 !given && default_value::constant(&declared.columns[*index]).is_err()
@@ -395,7 +395,8 @@ impl LoadTable {
         watched.collect()
     }
 
-    /// Takes the facts that all values show about the columns in doubt, each with the places of the values that notes may show.
+    /// Makes the types final, from the facts that all values show about the columns in doubt. Each fact comes with the places of the values
+    /// that notes may show.
     pub(crate) fn settle(&mut self, scanned: Vec<(Scanned, Places)>) {
         let made = self.made.iter_mut().filter(|made| made.is_in_doubt());
         for (made, (Scanned { evidence, kinds }, places)) in made.zip(scanned) {
@@ -417,7 +418,7 @@ impl LoadTable {
         made.map(MadeColumn::inferred)
     }
 
-    /// Returns `true` if a row has brought a column that was not known.
+    /// Returns `true` if a row has brought an unknown column.
     pub(crate) fn met_new_name(&self) -> bool {
         self.files.iter().any(LoadFile::met_new_name)
     }
@@ -439,7 +440,7 @@ impl LoadTable {
         Box::new(Chain::new(open, load.limit, None))
     }
 
-    /// Takes over the columns that the files have met, and finds the columns that must be made for them.
+    /// Takes over the new columns that the files have found, and finds the columns that must be made for them.
     pub(crate) fn take_new_names(&mut self, load: &Request) -> Result<Vec<BadFile>> {
         for file in &mut self.files {
             file.take_new_names();
@@ -454,7 +455,7 @@ impl LoadTable {
         self.make_columns(load)
     }
 
-    /// Takes out the file of this name, whose rows are bad. The types of the table are guesses again.
+    /// Removes the file of this name, whose rows are bad. The types of the table are guesses again.
     pub(crate) fn take_out(&mut self, name: &Path, load: &Request) -> Result<Option<LoadFile>> {
         let Some(index) = self.files.iter().position(|file| file.input.name() == name) else {
             return Ok(None);
@@ -467,8 +468,8 @@ impl LoadTable {
         Ok(Some(file))
     }
 
-    /// Returns `true` for each column that has TEXT affinity. A column that is assumed to be TEXT only because it has no value yet is
-    /// `false`.
+    /// Returns `true` for each column that has TEXT affinity. The entry is `false` for a column that is assumed to be TEXT only because no
+    /// value is known yet.
     fn as_text(&self, declared: &Table) -> Vec<bool> {
         let is_guess = |name: &str| {
             let made = self.made.iter().find(|made| made.name.eq_ignore_ascii_case(name));
@@ -543,7 +544,7 @@ impl LoadTable {
         Some(by_text.min(by_limit).max(1.0))
     }
 
-    /// Returns the bytes of the first `rows_max` rows in the sample of the first file, roughly.
+    /// Returns the approximate bytes of the first `rows_max` rows in the sample of the first file.
     pub(crate) fn sample_text_bytes(&self, rows_max: u64) -> f64 {
         let LoadFile { sample_text_bytes, sample_rows, .. } = self.files[0];
         sample_text_bytes as f64 * (rows_max as f64 / sample_rows.max(1) as f64).min(1.0)

@@ -1,7 +1,7 @@
-//! Structs as rows: whatever `serde` can serialize, from an iterator into a table.
+//! Writes structs from an iterator to a table: any type that `serde` can serialize.
 //!
 //! ```text
-//!  iterator ──> source ──────────────> workers (one a core) ─────────────────> pages
+//!  iterator ──> source ──────────────> workers (one per core) ───────────────> pages
 //!  structs      4,096 at a time,       struct -> columns -> Batch
 //!               under a lock           the first rows name the columns and their types
 //! ```
@@ -9,9 +9,9 @@
 //! Modules, from the bottom up:
 //!
 //! * `cell`: a value of a field; `row`: a struct, as a value for each column
-//! * `source`: an iterator as a source
+//! * `source`: a source of rows from an iterator
 //!
-//! Invariant: a type that was found by looking at the first rows never changes a later value. A value of another kind is an error.
+//! Invariant: a type that was inferred from the first rows never changes a later value. A value of another kind is an error.
 
 mod cell;
 mod row;
@@ -56,11 +56,11 @@ use source::{BorrowingSource, Look, StructSource, Target, look};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// [`WriteRows`] has keys, indexes and the other options, such as what to do with an existing table.
+/// [`WriteRows`] has options for keys, indexes, existing tables and more.
 ///
 /// # Errors
-/// When a row can't be stored: the message names the number of the row, counted from 1, and the field. When the table exists, or
-/// the database can't be written. The database is as it was, then.
+/// If a row can't be stored (the message has the number of the row, counted from 1, and the field), the table exists, or the database can't
+/// be written. The database is then unchanged.
 pub fn write_rows<T, I>(target: impl Into<PathBuf>, table: impl Into<String>, rows: I) -> Result<Report>
 where
     T: Serialize + Send + 'static,
@@ -69,7 +69,7 @@ where
     WriteRows::new(target, table).run(rows)
 }
 
-/// Structs as the rows of a table, with options. [`write_rows`] is the short form.
+/// A write of structs to a table, with options. [`write_rows`] is the short form.
 ///
 /// ```
 /// use sqluice::options::IfExists;
@@ -99,33 +99,34 @@ pub struct WriteRows {
     pub table: String,
     /// The columns, for rows without field names, such as tuples. Structs name their columns themselves.
     pub columns: Vec<String>,
-    /// Declared types of columns, by name, instead of those that the values have. The values are converted as SQLite converts them.
+    /// Declared types of columns, by name, instead of inferred types. Values are converted by SQLite's rules.
     pub types: Vec<(String, String)>,
-    /// Declares the table, instead of its columns, types and keys here.
+    /// The declaration of the table, instead of columns, types and keys here.
     pub schema: Option<Schema>,
-    /// The columns of the PRIMARY KEY of a new table. One INTEGER column is another name for the rowid; of others none may be NULL.
+    /// The columns of the PRIMARY KEY of a new table. A single INTEGER column is another name for the rowid. Other key columns can't be
+    /// NULL.
     pub primary_key: Vec<String>,
     /// Indexes of a new table, each as columns with commas between them: `name [COLLATE collation] [ASC|DESC], ...`.
     pub indexes: Vec<String>,
-    /// Unique indexes of a new table, in the same way.
+    /// Unique indexes of a new table, written as `indexes` are.
     pub uniques: Vec<String>,
-    /// A new table is STRICT.
+    /// `true` if a new table is STRICT.
     pub strict: bool,
-    /// A new table is WITHOUT ROWID.
+    /// `true` if a new table is WITHOUT ROWID.
     pub without_rowid: bool,
-    /// Rows ascend by their INTEGER PRIMARY KEY, so that they need not be sorted. One that does not is an error.
+    /// `true` if rows ascend by their INTEGER PRIMARY KEY, so that they need not be sorted. A row out of order is an error.
     pub ascending: bool,
-    /// How many rows arrive, about; `None`: what the iterator says (`size_hint`). An existing table with indexes is written as pages only if
+    /// The approximate number of rows; `None` for the iterator's `size_hint`. Rows of an existing table with indexes become pages only if
     /// many rows are expected.
     pub about: Option<u64>,
-    /// How to write.
+    /// The options for writing the database.
     pub options: WriteOptions,
 }
 
 setters! { WriteRows:
     /// Names the columns of rows without field names, such as tuples.
     columns(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
-    /// Declares columns with these types, by name, instead of those that the values have.
+    /// Declares columns with these types, by name, instead of inferred types.
     types(types: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) =
         types.into_iter().map(|(column, declared)| (column.into(), declared.into())).collect();
     /// Sets the declaration of the table, with its keys and indexes.
@@ -143,16 +144,16 @@ setters! { WriteRows:
     strict(strict: bool) = strict;
     /// Makes a new table WITHOUT ROWID.
     without_rowid(without_rowid: bool) = without_rowid;
-    /// States that rows ascend by their INTEGER PRIMARY KEY: they are not sorted then, and one that does not ascend is an error.
+    /// States that rows ascend by their INTEGER PRIMARY KEY: rows are not sorted, and a row out of order is an error.
     ascending(ascending: bool) = ascending;
-    /// Sets the approximate number of rows, for iterators that do not know it.
+    /// Sets the approximate number of rows, for iterators without a size hint.
     about(rows: impl Into<Option<u64>>) = rows.into();
-    /// Sets how the database is written.
+    /// Sets the options for writing the database.
     options(options: WriteOptions) = options;
 }
 
 impl WriteRows {
-    /// Rows for a table of the database at `target`.
+    /// Creates a write to a table of the database at `target`.
     pub fn new(target: impl Into<PathBuf>, table: impl Into<String>) -> WriteRows {
         WriteRows {
             target: target.into(),
@@ -171,7 +172,7 @@ impl WriteRows {
         }
     }
 
-    /// Sets how a table that already exists is handled: its rows can be kept, replaced or updated.
+    /// Sets the treatment of an existing table: its rows can be kept, replaced or updated.
     #[must_use]
     pub fn if_exists(mut self, if_exists: IfExists) -> WriteRows {
         self.options.if_exists = if_exists;
@@ -185,10 +186,11 @@ impl WriteRows {
         self
     }
 
-    /// Writes the rows, silently. The iterator runs on one thread at a time; the rows are converted and encoded on all cores.
+    /// Writes the rows without progress reports. The iterator runs on one thread at a time; the rows are converted and encoded on all
+    /// cores.
     ///
     /// # Errors
-    /// As those of [`write_rows`].
+    /// The errors of [`write_rows`].
     pub fn run<T, I>(&self, rows: I) -> Result<Report>
     where
         T: Serialize + Send + 'static,
@@ -197,10 +199,10 @@ impl WriteRows {
         self.run_with(rows, &Context::default())
     }
 
-    /// Writes the rows as [`WriteRows::run`] does, watched and stopped by `context`.
+    /// Writes the rows like [`WriteRows::run`]. Reports progress to `context`, and stops if `context` is canceled.
     ///
     /// # Errors
-    /// As those of [`write_rows`].
+    /// The errors of [`write_rows`].
     pub fn run_with<T, I>(&self, rows: I, context: &Context<'_>) -> Result<Report>
     where
         T: Serialize + Send + 'static,
@@ -209,10 +211,10 @@ impl WriteRows {
         self.try_run_with(rows.into_iter().map(Ok::<T, Infallible>), context)
     }
 
-    /// Writes rows that may fail to arrive, such as those of a parser. The first that fails ends the run, and is the cause of its error.
+    /// Writes rows that may fail to arrive, such as rows of a parser. The first failure ends the run, and is the cause of its error.
     ///
     /// # Errors
-    /// As those of [`write_rows`], and when a row fails.
+    /// The errors of [`write_rows`], or if a row fails to arrive.
     pub fn try_run_with<T, E, I>(&self, rows: I, context: &Context<'_>) -> Result<Report>
     where
         T: Serialize + Send + 'static,
@@ -223,11 +225,11 @@ impl WriteRows {
         self.write(look, |target, look| Box::new(StructSource::new(target, look, rest)), context)
     }
 
-    /// Writes rows that borrow what they hold. They are converted where the iterator runs, on one thread at a time; what follows uses
-    /// all cores, as in [`WriteRows::run`].
+    /// Writes rows that borrow data. The rows are converted on the thread of the iterator, one thread at a time, and then encoded on all
+    /// cores as by [`WriteRows::run`].
     ///
     /// # Errors
-    /// As those of [`write_rows`].
+    /// The errors of [`write_rows`].
     pub fn run_borrowing_with<T, I>(&self, rows: I, context: &Context<'_>) -> Result<Report>
     where
         T: Serialize,
@@ -252,7 +254,7 @@ impl WriteRows {
         };
         let mut names = look.names.clone();
         if let (0, Some(table)) = (look.rows, schema.table(&self.table).or(existing.as_ref())) {
-            // Without a row, the columns are those of the table.
+            // If no row arrives, the columns of the table are used.
             let columns = table.columns.iter().filter(|column| column.generated.is_none());
             names = columns.map(|column| column.name.clone()).collect();
         }
@@ -270,7 +272,7 @@ impl WriteRows {
         prepared.run(vec![source(target, look)], context)
     }
 
-    /// The table that the rows need.
+    /// Returns the new table for the rows.
     fn new_table(&self, look: &Look) -> Result<NewTable> {
         let table = &self.table;
         if look.names.is_empty() {

@@ -1,5 +1,5 @@
 //! Verifies the order of the entries of a copied tree while the tree is read: within each leaf, from leaf to leaf, and from part to part. A
-//! tree without an order is copied as it is.
+//! tree without an order is copied in its existing order.
 
 use std::sync::atomic::Ordering;
 
@@ -63,7 +63,7 @@ impl Taker<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Verifies an entry against the last entry of the part. The first entry of a part is noted.
+    /// Verifies an entry against the last entry of the part. Remembers the first entry of a part.
     pub(super) fn verify(&mut self, record: &[u8]) -> Result<()> {
         match &self.tree.order {
             Some(order) if !self.ends.last.is_empty() => self.verify_after(order, &self.ends.last, record),

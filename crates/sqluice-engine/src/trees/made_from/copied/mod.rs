@@ -1,4 +1,4 @@
-//! B-trees that are made from a tree of another database, or from several trees one after another.
+//! B-trees made from a tree of another database, or from several trees in sequence.
 
 mod entry_order;
 pub(crate) mod onto_pages;
@@ -14,24 +14,24 @@ use sqluice_format::scan::Kind;
 use crate::trees::leaf_list::LeafList;
 use crate::trees::made_from::source_tree::Piece;
 
-/// A function that decides from the record whether a row is copied.
+/// A function that returns `true` if the row with a record is copied.
 pub type Keep<'a> = dyn Fn(&[u8]) -> bool + Sync + 'a;
 
-/// A copy of one B-tree, or of several B-trees one after another. The rowids of several trees ascend from one tree to the next.
+/// A copy of one B-tree, or of several B-trees in sequence. The rowids of several trees ascend from one tree to the next.
 pub(crate) struct CopyTree<'a> {
     /// The name of the tree in messages: `index i`.
     pub(crate) what: &'a str,
     pub(crate) kind: Kind,
     pub(crate) pieces: Vec<Piece<'a>>,
-    /// The order that the entries must have; `None`: the entries are copied in their existing order.
+    /// The order that the entries must have; `None` if the entries are copied in their existing order.
     pub(crate) order: Option<KeyOrder>,
-    /// The most bytes of a payload that needs no overflow page in the copy.
+    /// The largest number of bytes of a payload without overflow pages in the copy.
     pub(crate) payload_bytes_max: usize,
-    /// The filter of the rows that are copied; `None`: all rows are copied.
+    /// The filter of the copied rows; `None` if all rows are copied.
     pub(crate) keep: Option<&'a Keep<'a>>,
-    /// The list of leaves, if another process makes the interior pages.
+    /// The list of leaves, if another process builds the interior pages.
     pub(crate) leaves: Option<Mutex<LeafList>>,
-    /// The number of leaves that were copied as they are.
+    /// The number of leaves that were copied unchanged.
     pub(crate) relocated: AtomicU64,
     /// `true` if a source's entries are out of order.
     pub(crate) out_of_order: AtomicBool,

@@ -21,10 +21,10 @@ use crate::trees::workers::message::Task;
 use crate::trees::workers::part_ends::{EntryEnds, PartEnds};
 use crate::trees::workers::worker::{Done, Filling};
 
-/// The number of leaves after which finished pages are hashed while the pages are in the cache.
+/// The number of leaves after which finished pages are hashed, while they are in the cache.
 const HASHED_LEAVES: u64 = 16;
 
-/// A copier, which copies parts of a tree for one worker.
+/// The copier of one worker, which copies parts of a tree.
 pub(crate) struct Copier<'a> {
     tree: &'a CopyTree<'a>,
     /// The number of the piece that is read, and the pages of the piece.
@@ -78,7 +78,7 @@ pub(super) struct Taker<'t, 'f, 'w, 's> {
     pub(super) ends: EntryEnds,
     /// The buffer for a changed record.
     record: &'f mut Vec<u8>,
-    /// The verification of the records so far; `None`: the tree is not verified.
+    /// The verification of the records so far; `None` if the tree is not verified.
     pub(super) records: Option<Records<'t>>,
     leaves: u64,
     entries: usize,
@@ -137,7 +137,7 @@ impl Visit<Error> for Taker<'_, '_, '_, '_> {
                     self.verify(record)?;
                     self.ends.set_last(record);
                 }
-                // A change keeps the order of the entries, which is verified as the source has it.
+                // A change keeps the order of the entries, so the entries are verified before the change.
                 let record = piece.record(record, self.record)?;
                 self.filling.push_entry(record)
             }

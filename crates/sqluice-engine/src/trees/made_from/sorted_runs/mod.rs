@@ -1,4 +1,4 @@
-//! B-trees that are made from sorted runs.
+//! B-trees made from sorted runs.
 
 pub(crate) mod onto_pages;
 
@@ -9,22 +9,22 @@ use crate::trees::keys::on_conflict::Dropped;
 use crate::trees::keys::unique::Unique;
 use crate::trees::workers::part_ends::ItemEnds;
 
-/// A B-tree that is made from sorted runs.
+/// A B-tree made from sorted runs.
 pub(crate) struct RunsTree<'a> {
     pub(crate) sorted: &'a Sorted,
-    /// `true`: the tree is a table with rowids; `false`: an index or a WITHOUT ROWID table.
+    /// `true` if the tree is a table with rowids; `false` for an index or a WITHOUT ROWID table.
     pub(crate) rowids: bool,
-    /// The key that no two items may share; `None`: items may share keys.
+    /// The unique key of the items; `None` if items may share keys.
     pub(crate) unique: Option<Unique<'a>>,
     /// The records whose items are left out.
     pub(crate) dropped: &'a Dropped,
-    /// The page of the root, if the tree exists already.
+    /// The root page, if the tree exists already.
     pub(crate) root_page: Option<u32>,
 }
 
 impl RunsTree<'_> {
-    /// Returns the number of parts. If records are left out, the tree is a single part: a range may be empty, and the leaves before the
-    /// range must know that.
+    /// Returns the number of parts. If records are left out, the tree is a single part: a range may be empty, which affects the last leaf
+    /// of the range before.
     pub(crate) fn parts(&self) -> usize {
         let ranges = self.sorted.ranges();
         if self.dropped.is_empty() { ranges } else { ranges.min(1) }

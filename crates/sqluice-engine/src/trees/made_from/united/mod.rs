@@ -3,15 +3,15 @@
 //! ```text
 //!  pieces   a.db   [.......|..........|...]         each is in order
 //!           b.db   [...|..............|.......]
-//!                      ^   cuts       ^             entries of pages above the leaves: each part has at least two entries, so
-//!  parts         0     │       1      │   2         that one can stand between it and the next
+//!                      ^   cuts       ^             entries of interior pages: each part has at least two entries, so
+//!  parts         0     │       1      │   2         one can be the divider before the next part
 //! ```
 //!
-//! Cuts are chosen from samples of all pieces. Each piece is sampled at other places: if similar pieces were sampled at the same places,
-//! all cuts would be near each other.
+//! Cuts are chosen from samples of all pieces. Each piece is sampled at different positions: if similar pieces were sampled at the same
+//! positions, all cuts would be near each other.
 //!
-//! A part has the entries after one cut up to the next cut. If a piece is out of order, an entry of the piece may lie in no part. So each
-//! part must begin, in every piece, at the entry at which the part before ended.
+//! A part has the entries after one cut up to the next cut. If a piece is out of order, an entry of the piece may be in no part. So in
+//! every piece, each part must begin where the part before ended.
 
 pub(crate) mod onto_pages;
 
@@ -35,7 +35,7 @@ use crate::trees::workers::part_ends::PiecePositions;
 /// The number of samples of a part, if the pieces are large enough. With few samples, parts differ in size.
 pub(crate) const SAMPLES_OF_PART: usize = 4;
 
-/// The most samples of all pieces. All samples are in memory at the same time.
+/// The largest number of samples of all pieces. All samples are in memory at the same time.
 const SAMPLES_MAX: usize = 1 << 16;
 
 /// A tree that unites trees of several databases.
@@ -99,7 +99,7 @@ impl<'a> UnionTree<'a> {
         let order = order.unwrap_or_else(|| KeyOrder::new([]));
         let (cuts, out_of_order) = (Vec::new(), AtomicBool::new(false));
         let mut tree = UnionTree { what, kind, pieces, order, unique, names, cuts, out_of_order };
-        // Where all that a part has is left out, no entry can stand before the next part.
+        // If all entries of a part are left out, the part has no divider before the next part.
         if kind == Kind::Table || tree.pieces.iter().all(|piece| piece.changes.left_out.is_empty()) {
             tree.cuts = tree.cut()?;
         }
@@ -134,7 +134,7 @@ impl<'a> UnionTree<'a> {
         let compare = |a: &Cut, b: &Cut| self.compare_cut(a.rowid, &a.record, b);
         samples.sort_by(|a, b| compare(a, b));
         samples.dedup_by(|a, b| compare(a, b).is_eq());
-        // The last of them lies behind the last cut.
+        // The last sample is after the last cut.
         samples.pop();
         let of_part = (SAMPLES_OF_PART / of_run).max(2);
         Ok(samples.into_iter().skip(of_part - 1).step_by(of_part).collect())
@@ -193,7 +193,7 @@ impl<'a> UnionTree<'a> {
         Err(damaged(piece.view.path, &format!("an entry of {} is not a valid record", self.what)))
     }
 
-    /// Calls `each` with the entries of a part, in order. Of entries with the same key, the entry of the earlier piece is first.
+    /// Calls `each` with the entries of a part, in order. Entries with the same key come in the order of their pieces.
     pub(crate) fn visit(
         &self,
         part: usize,
@@ -493,7 +493,7 @@ impl<'t, 'a> Head<'t, 'a> {
             Kind::Table => false,
             Kind::Index => tree.order.ascends_alike(&self.record, &cut.record) == Some(true),
         };
-        // What has a smaller prefix is before the cut, too.
+        // An entry with a smaller prefix is before the cut, too.
         !is_before
             && self.prefix(tree) >= cut.prefix
             && tree.compare_cut(self.rowid, &self.record, cut).is_gt()
@@ -528,7 +528,7 @@ impl<'t, 'a> Head<'t, 'a> {
         if !changes {
             self.record.clear();
             self.record.extend_from_slice(stored);
-            // What is like a record is one, too.
+            // A record with the same header as a valid record is valid, too.
             if !self.is_first
                 && let Some(is_after) = tree.order.ascends_alike(&self.before, stored)
             {

@@ -1,4 +1,4 @@
-//! Writes trees of several databases whose entries interleave onto pages, part by part.
+//! Writes united trees, whose entries come from several databases, onto pages, part by part.
 
 use sqluice_core::error::Result;
 use sqluice_format::scan::Kind;
