@@ -16,7 +16,7 @@ demo: ## A small command, a first load, then 100 million rows: made, checked, lo
 	@tools/setup build
 	@CARGO='$(CARGO)' tools/demo
 
-test: ## Everything a change must pass: formatting, clippy, the docs, all tests (SQLUICE_EFFORT=full tries harder)
+test: ## Everything a change must pass: formatting, clippy, all tests (SQLUICE_EFFORT=full tries harder)
 	@tools/test
 
 checks: ## The checks that only some changes can break, if their inputs have changed; renews their hashes, to be committed (ARGS=site for some)

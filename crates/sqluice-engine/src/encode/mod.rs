@@ -5,9 +5,9 @@
 //!
 //! 1. `stored`: apply affinity to each column, and find the serial type of every value. Often all values of a column have one type.
 //! 2. Sum the bytes of every row, and reserve its cell in the chunk. If all rows have one size and consecutive rowids, one division gives
-//!   the number of cells on a page.
+//!    the number of cells on a page.
 //! 3. Write the start of every cell, and then, column by column, the serial types and values into all cells: `alike` for cells of one size,
-//!   else `scatter`.
+//!    else `scatter`.
 //!
 //! Rows with overflow pages are rare, or so large that only the copy matters: they are stored in the simple way.
 

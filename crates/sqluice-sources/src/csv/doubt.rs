@@ -142,10 +142,17 @@ pub(super) fn all_rows_in(text: &[u8], options: &CsvOptions, usual: Usual<'_>) -
     (lines >= 2 && usual.fields >= 2).then_some(lines)
 }
 
-/// Returns `true` if the columns from `from` on may have these values: no value of a column of numbers is text.
+/// Returns `true` if the columns from `from` on may have these values: none of a column of numbers is text. A stray quote around a number does
+/// not make the number text.
 fn all_fit(options: &CsvOptions, from: usize, values: &[Field<'_>]) -> bool {
+    let is_quote = |byte: &u8| options.dialect.quote == Some(*byte);
+    let is_number = |value: &[u8]| {
+        let value = if value.first().is_some_and(is_quote) { &value[1..] } else { value };
+        let value = if value.last().is_some_and(is_quote) { &value[..value.len() - 1] } else { value };
+        is_number_or_missing(value)
+    };
     values.iter().enumerate().all(|(at, field)| {
-        !options.numbers.get(from + at).is_some_and(|&numbers| numbers) || is_number_or_missing(&field.value)
+        !options.numbers.get(from + at).is_some_and(|&numbers| numbers) || is_number(&field.value)
     })
 }
 
