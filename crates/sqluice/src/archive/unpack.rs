@@ -1,13 +1,13 @@
-//! `unpack`: the rows of an archive as files again.
+//! `unpack`: restores the files of an archive.
 //!
 //! ```text
-//!  ranges of rowids ──> threads, a connection each ──> folders as they are needed, files
-//!                                                        │ links and folders are remembered
+//!  ranges of rowids ──> threads, a connection each ──> folders as needed, files
+//!                                                        │ links and folders are collected
 //!                                                        └─> links, then modes and times of folders, deepest first
 //! ```
 //!
-//! What can't be restored, or would be elsewhere, is refused by name, and the rest goes on. Nothing is ever made through a symbolic link; the
-//! links of the archive itself are made last, when all files exist.
+//! Rows that can't be restored, or whose names lead elsewhere, are refused by name, and the run continues. No entry is created through a
+//! symbolic link; the links of the archive are created last, after all files.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -36,49 +36,49 @@ use super::{Kind, Layout, Selection};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Unpack {
-    /// The database.
+    /// The path of the database.
     pub database: PathBuf,
-    /// The folder; it is created if it does not exist.
+    /// The path of the folder, which is created if it does not exist.
     pub folder: PathBuf,
-    /// The table; `None`: the one that the database has, `sqlar` before `kv`.
+    /// The layout of the table; `None`: `sqlar` if the table exists, otherwise `kv`.
     pub layout: Option<Layout>,
-    /// Which files.
+    /// The selected files.
     pub selection: Selection,
-    /// Existing files and links are replaced; folders are shared in any case.
+    /// `true` if existing files and links are replaced; existing folders are used in any case.
     pub overwrite: bool,
-    /// No more than 100 entries a folder. A key that is an integer, or else the rowid, gives two digits to each folder, and the key's
-    /// last two are the name of the file; text stays the name of its file.
+    /// `true` if files are spread over folders of at most 100 entries. Each folder has two digits of the key if it is an integer, otherwise of
+    /// the rowid. The last two digits of an integer key are the name of the file; other keys are the name themselves.
     pub tree: bool,
-    /// Threads; `None`: one a core.
+    /// The number of threads; `None`: one for each core.
     pub threads: Option<usize>,
 }
 
-/// What was unpacked.
+/// The result of an unpack.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct UnpackReport {
-    /// The folder.
+    /// The path of the folder.
     #[serde(serialize_with = "path_as_text")]
     pub folder: Option<PathBuf>,
-    /// The table.
+    /// The layout of the table.
     pub layout: Layout,
-    /// Files that were restored.
+    /// The number of restored files.
     pub files: u64,
-    /// Folders.
+    /// The number of folders.
     pub folders: u64,
-    /// Symbolic links.
+    /// The number of symbolic links.
     pub links: u64,
-    /// Bytes of all files.
+    /// The size of all files in bytes.
     pub file_bytes: u64,
-    /// Rows that were refused.
+    /// The number of refused rows.
     pub refused: u64,
-    /// Of these, how many were refused because a file or link of their name exists, which `overwrite` replaces.
+    /// The number of rows that were refused because a file or link with the name exists, which `overwrite` replaces.
     pub existing: u64,
-    /// What was wrong with the first thousand of these, in the order of their rowids.
+    /// The first thousand refusals, in the order of their rowids.
     pub refusals: Vec<Refusal>,
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
-    /// Seconds.
+    /// The time in seconds.
     pub seconds: f64,
 }
 
@@ -86,19 +86,19 @@ pub struct UnpackReport {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// Its name; what is no UTF-8 in it is escaped.
+    /// The name; bytes that are no UTF-8 are escaped.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// Refusals that are reported one by one.
+/// The maximum number of refusals that are reported one by one.
 const REFUSALS_MAX: usize = 1000;
 
-/// Ranges of rowids for each thread: enough that no thread waits long for the last.
+/// The number of ranges of rowids for each thread, so that no thread waits long for the last range.
 const RANGES_PER_THREAD: i128 = 64;
 
-/// Rows of a range at least.
+/// The minimum number of rows in a range.
 const RANGE_ROWS_MIN: i128 = 128;
 
 impl TakesSettings for Unpack {
@@ -129,7 +129,7 @@ setters! { Unpack:
 }
 
 impl Unpack {
-    /// What unpacks all of `database` below `folder`.
+    /// Creates an unpack of all of `database` below `folder`.
     pub fn new(database: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Unpack {
         Unpack {
             database: database.into(),
@@ -142,18 +142,18 @@ impl Unpack {
         }
     }
 
-    /// Unpacks the archive, silently. Refused rows are in the report.
+    /// Unpacks the archive, without progress reports. The report lists refused rows.
     ///
     /// # Errors
-    /// As [`Unpack::run_with`].
+    /// The errors of [`Unpack::run_with`].
     pub fn run(&self) -> Result<UnpackReport> {
         self.run_with(&Context::default())
     }
 
-    /// Unpacks the archive, watched and stopped by `context`. Refused rows are in the report.
+    /// Unpacks the archive, with progress reports and cancellation through `context`. The report lists refused rows.
     ///
     /// # Errors
-    /// When the database can't be read, or the disk is full: what was restored by then stays.
+    /// When the database can't be read, or the disk is full. The files restored so far are kept.
     pub fn run_with(&self, context: &Context<'_>) -> Result<UnpackReport> {
         context.cancel.check()?;
         let started = Instant::now();
@@ -167,7 +167,7 @@ impl Unpack {
             archive: &archive,
             root: &root,
             ranges: Mutex::new(Ranges::new(archive.rowids, threads)),
-            // Two digits a step, and three at least, as kvtest has them.
+            // Two digits for each step, and at least three steps, like kvtest.
             tree_steps: archive.rowids.map_or(3, |(_, last)| last.max(1).ilog(100) as usize + 1).max(3),
             context: &context.child(),
         };
@@ -224,7 +224,7 @@ impl Ranges {
     }
 }
 
-/// One run.
+/// The data of a run that all threads share.
 struct UnpackRun<'r> {
     unpack: &'r Unpack,
     archive: &'r Archive,
@@ -234,7 +234,7 @@ struct UnpackRun<'r> {
     context: &'r Context<'r>,
 }
 
-/// What a thread has done, and what is left to the end.
+/// The results of a thread, and the entries that are left to the end.
 #[derive(Default)]
 struct Restored {
     files: u64,
@@ -243,7 +243,7 @@ struct Restored {
     made_links: u64,
     refused: u64,
     existing: u64,
-    /// By rowid, the first of them.
+    /// The first refusals by rowid.
     refusals: BTreeMap<i64, Vec<Refusal>>,
     links: Vec<(i64, SafeName, Vec<u8>, Option<i64>)>,
     folders: Vec<(i64, SafeName, About)>,
@@ -270,7 +270,7 @@ impl Restored {
         self.folders.extend(other.folders);
     }
 
-    /// Notes how something ended: refused, done, or with all of the run.
+    /// Records the result of a row: returns `true` if the row was restored, `false` if it was refused, or the error that ends the run.
     fn note(&mut self, rowid: i64, name: &[u8], done: Result<(), Failed>) -> Result<bool> {
         match done {
             Ok(()) => Ok(true),
@@ -289,7 +289,7 @@ impl Restored {
 }
 
 impl UnpackRun<'_> {
-    /// Restores all files, and folders on their way.
+    /// Restores all files, and the folders on their paths.
     fn all(&self, connections: &mut [Connection]) -> Result<Restored> {
         std::thread::scope(|scope| {
             let threads: Vec<_> =
@@ -299,7 +299,7 @@ impl UnpackRun<'_> {
             for thread in threads {
                 match thread.join().unwrap_or_else(|_| Err(Error::target("a thread panicked"))) {
                     Ok(part) => restored.add(part),
-                    // Those that the first one stopped were interrupted.
+                    // Threads that were stopped because of the first error report an interruption.
                     Err(error)
                         if failed.is_none()
                             || error.kind() != sqluice_core::error::ErrorKind::Interrupted =>
@@ -316,7 +316,7 @@ impl UnpackRun<'_> {
         })
     }
 
-    /// What one thread does.
+    /// Restores ranges of rows on one thread.
     fn one(&self, connection: &Connection) -> Result<Restored> {
         let mut thread = Thread {
             run: self,
@@ -341,7 +341,7 @@ impl UnpackRun<'_> {
         Ok(thread.restored)
     }
 
-    /// Makes the links, now that no file is made any more.
+    /// Creates the links, after all files.
     fn links(&self, connection: &Connection, restored: &mut Restored) -> Result<()> {
         let mut below = Below::new(self.root, self.unpack.overwrite);
         let mut links = std::mem::take(&mut restored.links);
@@ -355,7 +355,7 @@ impl UnpackRun<'_> {
         Ok(())
     }
 
-    /// Names the row that is in the way of another, if it is one.
+    /// Adds to a refusal the other row that conflicts with this one, if there is one.
     fn explained(
         &self,
         connection: &Connection,
@@ -363,7 +363,7 @@ impl UnpackRun<'_> {
         kind: Kind,
         done: Result<(), Failed>,
     ) -> Result<Result<(), Failed>> {
-        // The names of a tree are not those of the rows.
+        // The names in a tree differ from those of the rows.
         if self.unpack.tree || !matches!(done, Err(Failed::InTheWay(_) | Failed::Exists)) {
             return Ok(done);
         }
@@ -372,7 +372,7 @@ impl UnpackRun<'_> {
         Ok(other.map_or(done, |why| Err(Failed::Refused(why))))
     }
 
-    /// Gives folders their modes and times, from those that are in others on.
+    /// Sets the modes and times of folders, subfolders first.
     fn folders(&self, restored: &mut Restored) -> Result<()> {
         let mut below = Below::new(self.root, self.unpack.overwrite);
         let mut folders = std::mem::take(&mut restored.folders);
@@ -385,7 +385,7 @@ impl UnpackRun<'_> {
         Ok(())
     }
 
-    /// Where a row goes that is called `name`.
+    /// Returns the path for the row called `name`.
     fn name_of(&self, rowid: i64, name: &[u8]) -> Result<SafeName, String> {
         if !self.unpack.tree {
             return SafeName::new(name).map_err(str::to_owned);
@@ -412,7 +412,7 @@ impl UnpackRun<'_> {
     }
 }
 
-/// One thread and what it needs.
+/// A thread with its own resources.
 struct Thread<'r> {
     run: &'r UnpackRun<'r>,
     below: Below<'r>,
@@ -421,7 +421,7 @@ struct Thread<'r> {
 }
 
 impl Thread<'_> {
-    /// Restores a row, or notes it for later.
+    /// Restores a row, or keeps it for later.
     fn take(&mut self, connection: &Connection, rowid: i64, item: Result<Item<'_>, BadItem>) -> Result<()> {
         let Thread { run, below, inflater, restored } = self;
         let item = match item {

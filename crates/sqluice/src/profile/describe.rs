@@ -1,9 +1,9 @@
-//! The expression of each column: what makes values like its own.
+//! The expression of each column, which generates values like those of the column.
 //!
 //! ```text
 //!  keys and references ──> row(), keys(...), ref(..., rows(...)), within(...)        keys.rs
-//!  common values ────────> shares('open': 12, 'paid': 88)                 if they may be shown
-//!  all others, by kind ──> quantiles, patterns, lengths, pools of as many different values
+//!  common values ────────> shares('open': 12, 'paid': 88)                 if the profile may show them
+//!  other values, by kind > quantiles, patterns, lengths, pools with as many different values
 //!  NULLs ────────────────> nulls(0.1, ...)
 //! ```
 
@@ -19,41 +19,41 @@ use super::statements::literals;
 use super::texts::{Texts, lengths, pool, quoted};
 use crate::personal::{self, Personal};
 
-/// Different values up to which a column has few.
+/// The maximum number of different values of a column with few values.
 const FEW_TEXTS: f64 = 200.0;
 const FEW_NUMBERS: f64 = 24.0;
 
-/// Bytes of a value that is shown.
+/// The maximum size of a shown value, in bytes.
 const SHOWN_BYTES_MAX: usize = 100;
 
-/// Values that are looked at to find out whether a column is personal, about.
+/// The approximate number of values that are tested for personal data.
 const LOOKED_AT: usize = 2000;
 
-/// Texts whose forms are looked at.
+/// The maximum number of texts whose forms are analyzed.
 const TEXTS_MAX: usize = 10_000;
 
-/// Which values may be shown.
+/// The rules for values that the profile may show.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    /// In how many rows a value must occur; `None`: none is shown.
+    /// The minimum number of rows with a shown value; `None`: no value is shown.
     pub(super) common: Option<u64>,
 }
 
-/// A table while it is described.
+/// A table that is being described.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Described<'t> {
     pub(super) table: &'t Table,
     pub(super) facts: &'t TableFacts,
-    /// Of each column of the table, which of those that were read it is; `None`: SQLite computes it.
+    /// The index of each column among the columns that were read; `None`: SQLite computes the column.
     pub(super) read: &'t [Option<usize>],
     pub(super) rules: Rules,
 }
 
-/// What a column is made of.
+/// The expression of a column.
 #[derive(Clone, Debug)]
 pub(super) struct Made {
     pub(super) expression: String,
-    /// The values that it shows, and the rows that have one of them.
+    /// The values that the expression shows.
     pub(super) kept: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl<'t> Described<'t> {
         self.facts.sample.column(read).filter(|cell| **cell != Cell::Null).collect()
     }
 
-    /// Whether a column looks personal.
+    /// Returns the kind of personal data that a column seems to hold.
     pub(super) fn personal(&self, column: usize) -> Option<Personal> {
         let name = &self.table.columns[column].name;
         let by_name = personal::by_name(&self.table.name, name);
@@ -79,7 +79,7 @@ impl<'t> Described<'t> {
         })
     }
 
-    /// A column that is no key and refers to no other.
+    /// Describes a column that is no key and no reference.
     pub(super) fn plain(&self, column: usize) -> Option<Made> {
         let facts = self.facts_of(column)?;
         if self.facts.rows == 0 {
@@ -98,7 +98,7 @@ impl<'t> Described<'t> {
         Some(Made { expression: self.with_nulls(facts, made.expression), ..made })
     }
 
-    /// Common values in their shares, if they may be shown.
+    /// Returns the common values with their shares, if the profile may show them.
     fn kept(&self, column: usize, facts: &ColumnFacts) -> Option<Made> {
         let common = self.rules.common?;
         let counts = facts.counts.as_ref().filter(|counts| counts.is_exact())?;
@@ -107,7 +107,7 @@ impl<'t> Described<'t> {
         if different > if only_numbers { FEW_NUMBERS } else { FEW_TEXTS } || self.personal(column).is_some() {
             return None;
         }
-        // What the schema itself says of the table.
+        // Values in the schema may be shown anyway.
         let stated = literals(&self.table.sql);
         let mut rows_of: HashMap<u64, (String, u64)> = HashMap::new();
         let mut rest: Vec<&Cell> = Vec::new();
@@ -141,7 +141,7 @@ impl<'t> Described<'t> {
         Some(Made { expression, kept })
     }
 
-    /// Few texts that may not be shown: others of the same lengths, as often.
+    /// Describes few different texts that may not be shown by other texts of the same lengths and frequencies.
     fn shaped(&self, facts: &ColumnFacts, cells: &[&Cell]) -> Option<String> {
         let counts = facts.counts.as_ref().filter(|counts| counts.is_exact())?;
         if facts.texts < facts.values()
@@ -159,7 +159,7 @@ impl<'t> Described<'t> {
         let mut options: Vec<(u64, u32)> =
             lengths.into_values().map(|(length, rows)| (rows, length)).collect();
         options.sort_unstable_by(|one, other| other.cmp(one));
-        // Short ones would be the same too often.
+        // Random short texts would be equal too often.
         if options.len() < 2 || options.iter().any(|(_, length)| *length < 3) {
             return None;
         }
@@ -167,7 +167,7 @@ impl<'t> Described<'t> {
         Some(format!("shares({})", options.iter().map(option).collect::<Vec<_>>().join(", ")))
     }
 
-    /// An expression for each kind of values, in its share.
+    /// Returns an expression for each kind of values, weighted by its share.
     pub(super) fn by_kinds(&self, cells: &[&Cell], rows: u64, different: f64) -> String {
         let kinds: [fn(&Cell) -> bool; 4] = [
             |cell| matches!(cell, Cell::Int(_)),
@@ -217,7 +217,7 @@ impl<'t> Described<'t> {
         }
     }
 
-    /// NULL in as many rows as the column.
+    /// Wraps an expression so that as many rows are NULL as in the column.
     pub(super) fn with_nulls(&self, facts: &ColumnFacts, expression: String) -> String {
         match self.facts.rows - facts.values() {
             0 => expression,
@@ -226,31 +226,31 @@ impl<'t> Described<'t> {
     }
 }
 
-/// A share of rows, as a number.
+/// Formats a share of rows as a number.
 pub(super) fn share(rows: u64, all: u64) -> String {
     let text = format!("{:.9}", rows as f64 / all as f64);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Different values in a sample.
+/// Counts the different values in a sample.
 fn distinct(cells: &[&Cell]) -> usize {
     cells.iter().filter_map(|cell| cell.hash()).collect::<std::collections::HashSet<_>>().len()
 }
 
-/// A value as the language writes it; `None`: it is too long to be shown.
+/// Returns a value as a literal of the language; `None` if the value is too long to be shown.
 pub(super) fn literal(cell: &Cell) -> Option<String> {
     match cell {
         Cell::Int(int) => Some(int.to_string()),
         Cell::Real(real) if real.is_finite() => Some(format!("{real:?}")),
         Cell::Text(bytes, ..) if bytes.len() <= SHOWN_BYTES_MAX => {
-            // A comment ends with its line.
+            // A comment ends at the end of the line, so the literal can't contain a line break.
             cell.text().filter(|text| !text.contains(['\n', '\r', '\0'])).map(quoted)
         }
         _ => None,
     }
 }
 
-/// A value as text, for guesses about it.
+/// Returns a value as text, for tests of personal data.
 fn as_text(cell: &Cell) -> String {
     match cell {
         Cell::Int(int) => int.to_string(),

@@ -1,6 +1,6 @@
-//! Texts that are JSON objects: their keys, and what stands under each.
+//! Texts that are JSON objects: their keys, and the values of each key.
 //!
-//! A key is shown only if it is common; what stands under it is described as a column is, and never shown.
+//! A key is shown only if it is common; its values are described like those of a column, and never shown.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use super::numbers::{Form, form_of_reals, numbers};
 use super::sample::Cell;
 use super::texts::{Texts, quoted};
 
-/// Texts that are looked at.
+/// The maximum number of texts that are analyzed.
 const LOOKED_AT: usize = 500;
 
-/// Keys that are described at most.
+/// The maximum number of described keys.
 const KEYS_MAX: usize = 40;
 
-/// The values under a key.
+/// The values of a key.
 #[derive(Debug, Default)]
 struct Member {
     ints: Vec<f64>,
     reals: Vec<f64>,
     texts: Vec<Cell>,
-    /// Where it stands in the first object that has it.
+    /// The position of the key in the first object that has it.
     place: usize,
     all: u64,
 }
 
-/// The expression for texts that are all objects.
+/// Returns the expression for texts that are all objects.
 pub(super) fn object(texts: &Texts<'_>) -> Option<String> {
     let starts = |cell: &&Cell| matches!(cell, Cell::Text(bytes, ..) if bytes.first() == Some(&b'{'));
     if texts.is_unique || !texts.cells.iter().all(starts) {
@@ -51,9 +51,9 @@ pub(super) fn object(texts: &Texts<'_>) -> Option<String> {
     (!shown.is_empty()).then(|| format!("json({{{}}})", shown.join(", ")))
 }
 
-/// The members of all objects by their keys; `None`: one is no object.
+/// Returns the members of all objects by their keys; `None` if a text is no object.
 fn members(sample: &[&str]) -> Option<BTreeMap<String, Member>> {
-    // SQLite knows JSON.
+    // SQLite parses the JSON.
     let connection = Connection::open_in_memory().ok()?;
     let mut statement = connection.prepare("SELECT key, type, atom FROM json_each(?1)").ok()?;
     let mut members: BTreeMap<String, Member> = BTreeMap::new();
@@ -76,7 +76,7 @@ fn members(sample: &[&str]) -> Option<BTreeMap<String, Member>> {
     Some(members)
 }
 
-/// The expression for the values under a key: of the kind that most have.
+/// Returns the expression for the values of a key, for the most frequent kind.
 fn expression(member: &Member, texts: &Texts<'_>) -> String {
     let rows = texts.rows;
     let sorted = |values: &[f64]| {

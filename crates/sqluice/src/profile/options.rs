@@ -1,4 +1,4 @@
-//! What can be asked of a profile, and what it returns.
+//! The parameters and the report of a profile.
 
 use std::path::{Path, PathBuf};
 
@@ -13,24 +13,24 @@ use sqluice_reader::snapshot::ReadOptions;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Profile {
-    /// The database.
+    /// The path of the database.
     pub source: PathBuf,
-    /// In how many rows a value must occur that the profile may show.
+    /// The minimum number of rows in which a shown value occurs.
     pub keep_common: u64,
-    /// Whether no values are shown.
+    /// `true` if no values are shown.
     pub no_values: bool,
-    /// Only these tables and views; empty: all.
+    /// The tables and views that are described; empty: all.
     pub tables: Vec<String>,
-    /// Tables and views that are left out.
+    /// The tables and views that are left out.
     pub exclude_tables: Vec<String>,
-    /// Threads; `None`: one a core.
+    /// The number of threads; `None`: one for each core.
     pub threads: Option<usize>,
-    /// How the database is read.
+    /// The options for reading the database.
     pub read: ReadOptions,
 }
 
 impl Profile {
-    /// Describes a database. Values may be shown that occur in 20 rows or more.
+    /// Creates a profile of a database. Values that occur in 20 rows or more may be shown.
     pub fn new(source: impl Into<PathBuf>) -> Profile {
         Profile {
             source: source.into(),
@@ -59,7 +59,7 @@ impl TakesSettings for Profile {
 }
 
 setters! { Profile:
-    /// Sets in how many rows a value must occur that the profile may show.
+    /// Sets the minimum number of rows in which a shown value occurs.
     keep_common(rows: u64) = rows;
     /// Shows no values at all.
     no_values(no_values: bool) = no_values;
@@ -73,53 +73,53 @@ setters! { Profile:
     read(read: ReadOptions) = read;
 }
 
-/// What was found.
+/// The profile of a database.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ProfileReport {
-    /// The database.
+    /// The path of the database.
     pub source: PathBuf,
     /// The profile: a schema with comments, which the generator reads.
     pub text: String,
-    /// Rows of all tables.
+    /// The number of rows of all tables.
     pub rows: u64,
-    /// The tables, in their order.
+    /// The tables, in the order of the schema.
     pub tables: Vec<ProfiledTable>,
     /// Columns whose common values are shown.
     pub kept: Vec<KeptValues>,
     /// Columns of which no values are shown because they look personal.
     pub personal: Vec<PersonalColumn>,
-    /// Texts and blobs of the schema itself, which are shown.
+    /// Texts and blobs of the schema, which are shown.
     pub literals: Vec<String>,
-    /// What could not be described.
+    /// The parts that could not be described.
     pub notes: Vec<String>,
-    /// Bytes of the database.
+    /// The size of the database in bytes.
     pub bytes: u64,
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
-    /// Seconds that it took.
+    /// The time in seconds.
     pub seconds: f64,
 }
 
 impl ProfileReport {
-    /// The profile as the schema that the generator takes.
+    /// Parses the profile as a schema for the generator.
     ///
     /// # Errors
-    /// When SQLite does not accept a statement of the database any more.
+    /// When SQLite does not accept a statement of the database.
     pub fn schema(&self) -> Result<Schema> {
         Schema::parse(self.text.as_str(), Path::new("the profile"))
     }
 }
 
-/// A table.
+/// A described table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ProfiledTable {
-    /// Its name.
+    /// The name of the table.
     pub name: String,
-    /// Its rows.
+    /// The row count of the table.
     pub rows: u64,
-    /// Its columns with a comment.
+    /// The number of columns with a comment.
     pub columns: usize,
 }
 
@@ -127,11 +127,11 @@ pub struct ProfiledTable {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct KeptValues {
-    /// The table.
+    /// The name of the table.
     pub table: String,
-    /// The column.
+    /// The name of the column.
     pub column: String,
-    /// How many values.
+    /// The number of shown values.
     pub values: usize,
 }
 
@@ -139,12 +139,12 @@ pub struct KeptValues {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PersonalColumn {
-    /// The table.
+    /// The name of the table.
     pub table: String,
-    /// The column.
+    /// The name of the column.
     pub column: String,
-    /// What it looks like: "an e-mail address".
+    /// The kind of personal data: "an e-mail address".
     pub what: &'static str,
-    /// What that rests on: `name` or `values`.
+    /// The basis of the guess: `name` or `values`.
     pub by: &'static str,
 }

@@ -1,4 +1,4 @@
-//! A struct as a row: each of its fields is a value of the column with that name.
+//! A struct as a row: each field is the value of the column with the field's name.
 
 use std::fmt::{self, Display};
 
@@ -16,17 +16,17 @@ pub(super) struct Columns {
     names: Vec<String>,
     cells: Vec<Cells>,
     rows: usize,
-    /// The column whose turn it is, if fields have the order of the columns.
+    /// The next expected column, if fields have the order of the columns.
     next: usize,
-    /// A field without a column makes one.
+    /// `true` if a field without a column adds a column.
     grows: bool,
     json: Vec<u8>,
 }
 
-/// Why a row can't be stored.
+/// The reason why a row can't be stored.
 #[derive(Debug)]
 pub(super) struct RowFault {
-    /// The field that is to blame.
+    /// The field with the fault.
     pub(super) field: Option<String>,
     pub(super) why: String,
 }
@@ -56,7 +56,7 @@ impl serde::ser::Error for RowFault {
 }
 
 impl Columns {
-    /// Columns of these names.
+    /// Creates columns with these names.
     pub(super) fn new(names: &[String]) -> Columns {
         Columns {
             names: names.to_vec(),
@@ -68,30 +68,30 @@ impl Columns {
         }
     }
 
-    /// Columns that become more as rows have more fields.
+    /// Creates columns with these names, to which rows can add columns.
     pub(super) fn growing(names: &[String]) -> Columns {
         Columns { grows: true, ..Columns::new(names) }
     }
 
-    /// Appends a row. One that can't be stored is not counted, and no row may follow it.
+    /// Appends a row. A row that can't be stored is not counted, and no row may be appended after it.
     pub(super) fn push<T: Serialize + ?Sized>(&mut self, row: &T) -> Result<(), RowFault> {
         self.next = 0;
         row.serialize(Row(self))?;
         self.rows += 1;
-        // What the row does not have is NULL.
+        // Columns that the row does not have are NULL.
         for cells in self.cells.iter_mut().filter(|cells| cells.rows() < self.rows) {
             cells.push_null();
         }
         Ok(())
     }
 
-    /// Forgets the rows and keeps the space.
+    /// Removes the rows and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.rows = 0;
         self.cells.iter_mut().for_each(Cells::clear);
     }
 
-    /// Adds columns of NULL up to these.
+    /// Adds the missing columns of `names`, filled with NULL.
     pub(super) fn widen(&mut self, names: &[String]) {
         for name in &names[self.names.len()..] {
             self.names.push(name.clone());
@@ -100,32 +100,32 @@ impl Columns {
         self.grows = false;
     }
 
-    /// The names of the columns.
+    /// Returns the names of the columns.
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The values, column by column. Behind the last row, a column may have a value of one that can't be stored.
+    /// Returns the values by column. After the last row, a column may have a value of a row that can't be stored.
     pub(super) fn cells(&self) -> &[Cells] {
         &self.cells
     }
 
-    /// The kinds of the values of each column.
+    /// Returns the kinds of values in each column.
     pub(super) fn kinds(&self) -> Vec<Seen> {
         self.cells.iter().map(Cells::seen).collect()
     }
 
-    /// Bytes of text and blobs.
+    /// Returns the total size of texts and blobs, in bytes.
     pub(super) fn data_bytes(&self) -> usize {
         self.cells.iter().map(Cells::data_bytes).sum()
     }
 
-    /// The column of that name.
+    /// Returns the index of the column called `name`.
     #[inline]
     fn column(&mut self, name: &str) -> Result<usize, Fault> {
         if self.names.get(self.next).is_some_and(|next| next == name) {
@@ -165,7 +165,7 @@ fn nulls(rows: usize) -> Cells {
     cells
 }
 
-/// Columns that take a row.
+/// A serializer that appends a row to columns.
 struct Row<'c>(&'c mut Columns);
 
 impl<'c> Row<'c> {
@@ -181,7 +181,7 @@ impl<'c> Row<'c> {
     }
 }
 
-/// Refuses values that are no rows.
+/// Implements the serializer's methods for values that are no rows: they return an error.
 macro_rules! no_rows {
     ($($method:ident($($of:ty),*) $what:literal;)*) => {$(
         fn $method(self, $(_: $of),*) -> Result<(), RowFault> {
@@ -310,13 +310,13 @@ impl SerializeStruct for Row<'_> {
     }
 }
 
-/// Takes a map.
+/// A serializer for maps.
 pub(super) struct ByKey<'c> {
     columns: &'c mut Columns,
     key: String,
 }
 
-/// A key as text.
+/// A key that is displayed as text.
 struct Key<'k, T: ?Sized>(&'k T);
 
 impl<T: Serialize + ?Sized> Display for Key<'_, T> {
@@ -345,7 +345,7 @@ impl SerializeMap for ByKey<'_> {
     }
 }
 
-/// Takes values without names, in the order of the columns.
+/// A serializer for values without names, in the order of the columns.
 pub(super) struct ByPosition<'c> {
     columns: &'c mut Columns,
     position: usize,
