@@ -1,4 +1,5 @@
-//! Tables of generated rows: each value is a function of its row number, so every write path inserts the same rows, and a check can compute them.
+//! Tables of generated rows: each value is a function of its row number, so every write path inserts the same rows, and a check can
+//! compute them.
 //!
 //! ```text
 //!  Table ── CREATE TABLE, columns, rows

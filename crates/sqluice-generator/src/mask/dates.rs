@@ -73,7 +73,7 @@ impl Shift {
     #[inline]
     pub(super) fn text(old: &[u8], days: i64, out: &mut Vec<u8>) -> bool {
         let Some((day, rest)) = old.split_first_chunk() else { return false };
-        // After a day comes a time or nothing, not the next digit of a longer number.
+        // A time or nothing follows a day, not the next digit of a longer number.
         let ends = rest.first().is_none_or(|next| *next == b'T' || !next.is_ascii_alphanumeric());
         let Some(moved) = shifted_day(day, days).filter(|_| ends && old.len() <= TEXT_BYTES_MAX) else {
             return false;

@@ -101,7 +101,7 @@ impl Advise {
     /// Measures all ways and derives recommendations, without reporting progress.
     ///
     /// # Errors
-    /// The same as [`Advise::run_with`].
+    /// The errors of [`Advise::run_with`].
     pub fn run(&self) -> Result<Advised> {
         self.run_with(&Context::default())
     }

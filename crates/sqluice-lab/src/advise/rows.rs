@@ -67,7 +67,7 @@ impl SampleRows {
         bytes.sum()
     }
 
-    /// Compares a database with the first `rows_max` rows of each table and describes the first difference; `None` if there is none.
+    /// Compares a database with the first `rows_max` rows of each table and describes the first difference; `None` if they are equal.
     pub(super) fn differs(&self, file: &Path, rows_max: Option<u64>) -> Result<Option<String>> {
         let connection = open_to_read(file)?;
         for table in &self.tables {

@@ -24,7 +24,7 @@ pub(super) fn all(scale: Scale) -> Vec<Experiment> {
     vec![sequences(scale), page_cache(scale), index_order(scale)]
 }
 
-/// Returns key number `row` if the odd numbers (1, 3, 5, counted from 1) come first; the result is counted from 0.
+/// Returns key number `row` if the odd numbers (1, 3, 5, counted from 1) precede the even ones; the result is counted from 0.
 fn odds_then_evens(row: u64, rows: u64) -> u64 {
     let odds = rows.div_ceil(2);
     if row < odds { 2 * row } else { 2 * (row - odds) + 1 }
@@ -35,7 +35,7 @@ fn outside_in(row: u64, rows: u64) -> u64 {
     if row.is_multiple_of(2) { row / 2 } else { rows - 1 - row / 2 }
 }
 
-/// Returns key number `row` if every tenth key comes first, then the keys after them.
+/// Returns key number `row` if every tenth key precedes all others, followed by the keys after them.
 fn sawtooth(row: u64, rows: u64) -> u64 {
     // The first `longer` teeth have one row more.
     let (whole, longer) = (rows / TOOTH, rows % TOOTH);

@@ -4,7 +4,7 @@
 //!  parts of the table ──> threads: sketches of the columns, a sample of the rows ──> merged ──> TableFacts
 //! ```
 //!
-//! NULLs, kinds of values and frequencies are counted in every row; everything else comes from the sample.
+//! NULLs, kinds of values and frequencies are counted in every row; everything else is derived from the sample.
 
 use sqluice_core::batch::{Batch, Column, Value, Values};
 use sqluice_core::error::Result;
