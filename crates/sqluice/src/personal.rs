@@ -1,4 +1,4 @@
-//! Detects columns that look personal, by their names or by a sample of their values.
+//! Whether a column looks personal: by its name, or by a sample of its values.
 //!
 //! ```text
 //!  email_2, customers.name, GeburtsDatum ── words ── names ──┐
@@ -6,31 +6,31 @@
 //!  a sample of values ── forms, check digits ── shares ──────┘
 //! ```
 //!
-//! Both methods guess, and the caller reports a guess that it acts upon. In doubt a column counts as personal: a needless mask costs
+//! Both are guesses, and what acts upon one reports it. In doubt a column looks personal: a needless mask costs
 //! little.
 //!
-//! Invariant: the result depends on the name, or on the values in their order, alone.
+//! Invariant: what is found depends on the name, or on the values in their order, alone.
 
 mod values;
 
 use sqluice_generator::words_of_name;
 pub(crate) use values::by_values;
 
-/// The kind of personal data that a column seems to hold.
+/// What a column that looks personal looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Personal {
-    /// The kind with its article: "an e-mail address", "a person's name".
+    /// With its article: "an e-mail address", "a person's name".
     pub(crate) what: &'static str,
-    /// The basis of the guess.
+    /// What the guess rests on.
     pub(crate) why: Why,
 }
 
-/// The basis of a guess.
+/// What a guess rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
     /// The name of the column.
     Name,
-    /// The values of the column.
+    /// Its values.
     Values,
 }
 
@@ -46,7 +46,7 @@ const NUMBER: &str = "a number of a person";
 const FREE_TEXT: &str = "free text";
 const PLACE: &str = "a position on a map";
 
-/// Words that are personal anywhere in a name: `email_2`, `phone_home`. Accents are left out.
+/// Words that say it anywhere in a name: `email_2`, `phone_home`. Accents are left out.
 const ANYWHERE: &[(&str, &str)] = &[
     (
         "email emails mail emailaddress mailaddress courriel correo correoelectronico epost mailadresse emailadresse",
@@ -112,7 +112,7 @@ const ANYWHERE: &[(&str, &str)] = &[
     ("salary wage income gehalt salaire salario", "an income"),
 ];
 
-/// Words that are personal at the end of a name: `user_comment`, but not `comment_count`.
+/// Words that say it at the end of a name: `user_comment`, but not `comment_count`.
 const AT_THE_END: &[(&str, &str)] = &[
     (
         "username userlogin loginname login usernick screenname displayname benutzername nutzername nomutilisateur",
@@ -136,7 +136,7 @@ const AT_THE_END: &[(&str, &str)] = &[
     ("avatar portrait selfie facephoto profilepicture", "a picture of a person"),
 ];
 
-/// Tables of people, whose column `name` is a person's name. Before `name` in a column's name, the words mean the same: `owner_name`.
+/// Tables of people, whose `name` is a person's. `name` alone in `owner_name` is one, too.
 const PEOPLE: &str = "customer client user person people employee author actor artist contact member student pupil teacher \
     staff patient driver passenger guest owner manager musician reader account doctor nurse subscriber recipient sender \
     buyer seller lead candidate applicant attendee participant child parent spouse tenant resident voter donor player \
@@ -144,7 +144,7 @@ const PEOPLE: &str = "customer client user person people employee author actor a
     persona personas klient medewerker gebruiker utilisateur utilisateurs employe personne personnes utente dipendente \
     beneficiary holder emergency legal real billing shipping";
 
-/// Last words of names of facts *about* personal data, which are not personal themselves: `email_verified`.
+/// Last words of names of what is said *about* something personal, which is not personal itself: `email_verified`.
 const ABOUT: &str = "verified confirmed count counts sent enabled disabled status state type kind at length valid is has can \
     opens opened bounced optin optout opt required changed updated created expires expired expiry flag number_of template \
     format provider domain id uuid version algorithm attempts retries limit quota size score server host port gateway queue folder";
@@ -155,11 +155,11 @@ const ASKING: &str = "is has can num count";
 /// The word "name" in several languages.
 const NAMES: &str = "name nom nombre nome naam namn navn";
 
-/// Words before `name` that are things and not people.
+/// Words before `name` of what has a name without being a person.
 const THINGS: &str = "file table column product item host domain city country state event class type field key project \
     company brand category group role tag path folder bucket queue server service job task";
 
-/// Returns the kind of personal data that the names of a table and its column suggest.
+/// What the name of a column says, in a table of that name.
 pub(crate) fn by_name(table: &str, column: &str) -> Option<Personal> {
     let words: Vec<String> = words_of_name(column).iter().map(|word| plain(word)).collect();
     let last = words.last()?;
@@ -194,13 +194,13 @@ fn said_by(table: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
     table.iter().find(|(words, _)| has(words, word)).map(|(_, what)| *what)
 }
 
-/// Returns `true` if a list contains a word, or its singular.
+/// Whether a list has a word, or what it is the plural of.
 fn has(words: &str, word: &str) -> bool {
     let singular = word.strip_suffix('s').unwrap_or(word);
     words.split_whitespace().any(|one| one == word || one == singular)
 }
 
-/// Returns a word without accents, and without a number at its end.
+/// A word without accents, and without a number at its end.
 fn plain(word: &str) -> String {
     let plain: String = word
         .chars()

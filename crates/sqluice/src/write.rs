@@ -1,4 +1,4 @@
-//! `write`: writes the caller's rows to a database: structs from an iterator ([`write_rows`]), or batches of columns from sources, for
+//! `write`: a database with rows of the caller's own: structs from an iterator ([`write_rows`]), or batches of columns from sources, for
 //! the tables of a schema ([`write_tables`]) or for columns by their names ([`Write`]).
 
 #[cfg(feature = "load")]
@@ -31,13 +31,13 @@ use sqluice_engine::trees::Job;
 
 use crate::remote;
 
-/// Writes the tables of `schema` to the database `target`; if `target` is `None`, the pages are encoded and discarded. If the database
-/// exists and is not to be overwritten, its tables must be declared the same, and [`IfExists`](sqluice_engine::options::IfExists)
-/// decides how they are handled. `sources` has one source of rows for each table, in the order of [`Schema::tables`].
+/// Writes the tables of `schema` to the database `target`, or, if that is `None`, makes its pages and throws them away. Where it is
+/// exists, and is not to be overwritten, its tables must be declared the same, and [`IfExists`](sqluice_engine::options::IfExists)
+/// says how they are handled. `sources` has one source of rows for each table, in the order of [`Schema::tables`].
 ///
 /// # Errors
-/// When the schema has an unsupported object, a source fails, a value can't be stored, or the database can't be written. The database is
-/// then absent or unchanged.
+/// When the schema holds something that can't be done yet, a source fails, a value can't be stored, or the database can't
+/// be written: it is absent, or as it was, then.
 pub fn write_tables(
     target: Option<&Path>,
     schema: &Schema,
@@ -64,7 +64,7 @@ pub fn write_tables(
     attempts::write(&plan, &schema, jobs.collect(), None, "write", &context.child())
 }
 
-/// Returns the schema to write, and the plan. Nothing is known about the rows, so SQLite inserts those of existing tables.
+/// The schema of what is written, and the plan. Nothing is known of the rows: those of existing tables are inserted by SQLite.
 pub(crate) fn plan_tables(
     schema: &Schema,
     target: Option<&Target>,

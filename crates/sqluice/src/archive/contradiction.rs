@@ -1,8 +1,8 @@
-//! Archives that contradict themselves: a name is a file or a link in one row, and a folder in the name of another row.
+//! Archives that contradict themselves: what one row says is a file or a link, is a folder in the name of another.
 //!
 //! ```text
-//!  l      link to elsewhere        one of the two rows can be restored, the other is refused
-//!  l/x    a file                   with both names in the message
+//!  l      link to elsewhere        one of the two can be restored, and the other is refused
+//!  l/x    a file                   by the names of both
 //! ```
 
 use rusqlite::Connection;
@@ -12,7 +12,7 @@ use super::name::{SafeName, shown};
 use super::rows::Archive;
 use super::{Kind, Selection};
 
-/// Returns the reason why a row can't be restored, if another row of the archive conflicts with it. `kind` is the kind of the row.
+/// Why a row can't be restored: the row that is in its way, if it is one of the archive that does that. `kind` is what the row is.
 pub(super) fn with_another_row(
     (archive, connection): (&Archive, &Connection),
     selection: &Selection,

@@ -1,15 +1,14 @@
-//! A source of rows from files: workers read files and encode them.
+//! Files as a source of rows: workers read them as they encode them.
 //!
 //! ```text
 //!  list   | a  b  c ...  | ...          | one large file | ...       parts: runs of entries, by their bytes
-//!           batch          batch          batch                      a buffer of contents, and the span of each
+//!           batch          batch          batch                      a buffer of contents, and where each lies in it
 //! ```
 //!
-//! The rows of a part are in an order that fills their pages ([`super::order`]). A file takes three system calls: open, read, close.
-//! The buffer has room for one byte more than the file's known size, so a single read shows that the file has ended. If the file has
-//! another size, its metadata are read again.
+//! The rows of a part are in an order that fills their pages ([`super::order`]). A file costs three system calls: open, read, close. It is read with room for one byte more than it had when it was looked at, so
+//! that one read shows that this was all; when it was not, or was too little, the file is looked at again.
 //!
-//! Invariant: `sz` counts the bytes that were read, even if the file changes meanwhile.
+//! Invariant: `sz` counts the bytes that were read, whatever the file has become meanwhile.
 
 use std::io;
 use std::ops::Range;
@@ -28,19 +27,19 @@ use super::order;
 use super::walk::{Entry, List, OpenFolder, changed, too_large};
 use super::{Compression, FILE_BYTES_MAX, Layout};
 
-/// The number of bytes at which a part ends.
+/// A part ends with the file that reaches this number of bytes.
 const PART_BYTES: u64 = 4 << 20;
 
-/// The maximum number of rows in a part.
+/// The largest number of rows in a part.
 const PART_ROWS: usize = 4096;
 
-/// The number of bytes at which a batch ends: contents stay in the cache until they are on a page.
+/// A batch ends with the file that reaches this number of bytes: what is read stays in the cache until it is on a page.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// The maximum size of buffers that are kept for reuse, in bytes.
+/// Buffers that have grown beyond this are not kept.
 const KEPT_BYTES_MAX: usize = 16 << 20;
 
-/// The data that parts share.
+/// What parts share.
 struct Shared {
     list: Arc<List>,
     layout: Layout,
@@ -49,7 +48,7 @@ struct Shared {
     pool: Mutex<Vec<Buffers>>,
 }
 
-/// A source of rows from the files of a list.
+/// See the module's description.
 pub(crate) struct Files {
     shared: Arc<Shared>,
     next: usize,
@@ -61,7 +60,7 @@ struct FilesPart {
     bytes: u64,
 }
 
-/// The buffers of a worker, reused for other parts.
+/// What a worker needs, used again for other parts.
 #[derive(Default)]
 struct Buffers {
     contents: Vec<u8>,
@@ -71,7 +70,7 @@ struct Buffers {
     modes: Vec<i64>,
     mtimes: Vec<i64>,
     sizes: Vec<i64>,
-    /// The validity of the contents: folders have none.
+    /// Which rows have contents: folders have none.
     validity: Vec<u64>,
     links: bool,
     deflater: Option<Deflater>,
@@ -154,7 +153,7 @@ impl FilesPart {
         Ok(())
     }
 
-    /// Returns the entries in an order that fills their pages, or in their own order if compression makes the sizes unknown.
+    /// The entries, as far as is known so that they fill their pages; what deflating makes of them is not.
     fn order(&self) -> Vec<Entry> {
         let Shared { list, layout, compression, geometry, .. } = &*self.shared;
         let entries = &list.entries[self.entries.clone()];
@@ -177,7 +176,7 @@ impl FilesPart {
     }
 }
 
-/// Returns the error for a rejected row in a batch of these entries.
+/// The error for a row that is refused, of a batch of these entries.
 fn named(list: &List, entries: &[Entry], refused: Refused) -> Error {
     match refused.first() {
         (Some((row, _)), error) => {
@@ -201,7 +200,7 @@ impl Buffers {
         self.links = false;
     }
 
-    /// Reads an entry into a row.
+    /// Reads one entry into a row.
     fn add(&mut self, entry: &Entry, shared: &Shared, folder: &mut OpenFolder) -> Result<()> {
         let list = &shared.list;
         let name = list.name(entry);
@@ -240,7 +239,7 @@ impl Buffers {
         Ok(())
     }
 
-    /// Appends the bytes of a file to the contents.
+    /// Adds the bytes of a file to the contents.
     fn read_file(&mut self, entry: &Entry, list: &List, folder: &mut OpenFolder) -> Result<()> {
         let name = list.name(entry);
         let failed = |error: io::Error| match tree::fault(&error) {
@@ -264,7 +263,7 @@ impl Buffers {
             if bytes == entry.bytes && before == start {
                 break;
             }
-            // Another process writes to the file or has replaced it.
+            // The file has changed: another process writes to it, or has replaced it.
             if !file.metadata().map_err(failed)?.is_file() {
                 return Err(changed(&list.path_of(name)));
             }
@@ -286,7 +285,7 @@ impl Buffers {
         }
         let validity = Bitmap(&self.validity);
         let about = [&self.modes, &self.mtimes, &self.sizes].map(|ints| Column::new(Values::Int(ints)));
-        // The targets of links are texts; a column of blobs alone is faster than a mixed column.
+        // What links name is text, and blobs are a faster column than a mixed one.
         let mixed: Vec<Value<'_>>;
         let data = if self.links {
             let value = |row: usize| match (validity.get(row), self.sizes[row]) {
@@ -304,7 +303,7 @@ impl Buffers {
     }
 }
 
-/// Records the span of a value. Offsets fit in 32 bits, since a batch ends with the first value that exceeds its limit.
+/// Notes where a value lies: batches are far below 4 GiB, for they end with the value that goes beyond their measure.
 fn push_span(spans: &mut Vec<Span>, start: usize, len: usize) {
     spans.push(Span { start: start as u32, len: len as u32 });
 }

@@ -1,4 +1,4 @@
-//! Lists an archive, or extracts a single file, without unpacking to a folder.
+//! What is in an archive, and one file of it, without a folder to unpack to.
 
 use std::io::Write;
 use std::path::Path;
@@ -16,23 +16,23 @@ use super::{Kind, Layout, Refusal, Selection};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// The name, which may have any bytes.
+    /// Its name, of whatever bytes.
     pub name: Vec<u8>,
-    /// The kind of the entry.
+    /// What it stands for.
     pub kind: Kind,
-    /// The mode as in `st_mode`, if the row has one.
+    /// As `st_mode`, if it has one.
     pub mode: Option<u32>,
-    /// The modification time in seconds since 1970, if it is known.
+    /// When it was changed, in seconds since 1970, if that is known.
     pub mtime: Option<i64>,
-    /// The size of the file in bytes; 0 for other kinds.
+    /// Bytes of the file; 0 for anything else.
     pub bytes: u64,
 }
 
-/// Passes all rows of the archive in `database` to `take`, in the order of their names; malformed rows are passed as refusals. Data are
-/// not read.
+/// Gives all rows of the archive in `database` to `take`, in the order of their names; those that can't be understood as refusals. Data are not
+/// read.
 ///
 /// # Errors
-/// When the database can't be read, or `take` returns an error.
+/// When the database can't be read, or `take` says so.
 pub fn list(
     database: &Path,
     layout: Option<Layout>,
@@ -57,7 +57,7 @@ pub fn list(
     })
 }
 
-/// Writes the file called `name` to `to` and returns its size. Damage of the archive may be detected after a part of the file is written.
+/// Writes the file that is called `name` to `to`; returns how many bytes it has. A broken archive may be noticed when a part of it is written.
 ///
 /// # Errors
 /// When the file does not exist, is damaged, or can't be written.
@@ -86,15 +86,15 @@ pub fn write_file(database: &Path, layout: Option<Layout>, name: &[u8], to: &mut
         .hint(message![Setting::List, " prints the names"]))
 }
 
-/// Formats seconds since 1970 as SQLite's `datetime()` does, in UTC: `2026-11-21 23:36:36`; a number out of range is printed as it is.
+/// A time in seconds since 1970 as SQLite's `datetime()` prints it, in UTC: `2026-11-21 23:36:36`; a number out of range as it is.
 pub fn utc(seconds: i64) -> String {
     const DAY: i64 = 86_400;
-    // SQLite's range is from year 0 to year 9999.
+    // From year 0 to year 9999, as SQLite's.
     if !(-62_167_219_200..=253_402_300_799).contains(&seconds) {
         return seconds.to_string();
     }
     let (day, second) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
-    // Days are counted from 1 March of year 0, so that a leap day is the last day of cycles of 400, 100, 4 and 1 years.
+    // Days are counted from 1 March of year 0, so that leap days end years of 400, 100, 4 and 1.
     let day = day + 719_468;
     let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;

@@ -1,26 +1,26 @@
-//! `archive`: stores a folder as the rows of a table, and restores it.
+//! `archive`: a folder as the rows of a table, and back.
 //!
 //! ```text
-//!  sqlar   the format of `sqlite3 -A`: https://www.sqlite.org/sqlar.html
+//!  sqlar   what `sqlite3 -A` reads and writes: https://www.sqlite.org/sqlar.html
 //!
 //!     name           mode      mtime       sz     data
-//!     notes          0o040755  1700000000      0  NULL               a folder, before its contents
-//!     notes/a.txt    0o100644  1700000000   5000  blob, 5000 bytes   a file: its bytes if there are sz of them,
-//!     notes/b.txt    0o100644  1700000000   5000  blob, 812 bytes    otherwise its bytes deflated by zlib
-//!     notes/latest   0o120777  1700000000     -1  'b.txt'            a symbolic link, and its target
+//!     notes          0o040755  1700000000      0  NULL               a folder, before what is in it
+//!     notes/a.txt    0o100644  1700000000   5000  blob, 5000 bytes   a file: its bytes, where they number sz,
+//!     notes/b.txt    0o100644  1700000000   5000  blob, 812 bytes    and else what zlib made of them
+//!     notes/latest   0o120777  1700000000     -1  'b.txt'            a symbolic link, and what it names
 //!
 //!  kv      k              v
-//!          notes/a.txt    blob, 5000 bytes                           files only, not compressed
+//!          notes/a.txt    blob, 5000 bytes                           files alone, as they are
 //! ```
 //!
-//! Names are relative, with `/` between their components, and have the bytes of the file system. Rows are sorted by the bytes of
-//! their names: the automatic index of the PRIMARY KEY is in order, and the same folder gives the same file.
-//! Each hard link is a separate file. Times are whole seconds.
+//! Names are relative, with `/` between their components, and have whatever bytes the file system gave them. Rows come in the
+//! order of their names' bytes: the automatic index of the PRIMARY KEY is in order, and the same folder makes the same file.
+//! Each hard link is a file of its own. Times are whole seconds.
 //!
-//! * [`Pack`] walks the folder (`walk`), and its workers read files (`files`) like the source of any other rows, which the same code
-//!   encodes into pages.
-//! * [`Unpack`] reads ranges of rowids, on a connection for each thread (`rows`), and creates the files (`restore`): names are checked
-//!   first (`name`), and no step of a path follows a symbolic link.
+//! * [`Pack`] walks the folder (`walk`), and its workers read files (`files`) as they would read a CSV file: what they read is
+//!   encoded into pages by the same code as all rows.
+//! * [`Unpack`] reads ranges of rowids, a connection each (`rows`), and makes the files (`restore`): names are checked first (`name`), and
+//!   no step of a path is ever taken through a symbolic link.
 
 mod contradiction;
 mod files;
@@ -51,16 +51,16 @@ pub use self::walk::Skipped;
 /// The page size of a new archive.
 pub const PAGE_SIZE: PageSize = PageSize::DEFAULT;
 
-/// The maximum size of a value in SQLite, in bytes: `SQLITE_MAX_LENGTH`.
+/// The longest value that SQLite stores, in bytes: `SQLITE_MAX_LENGTH`.
 pub(crate) const FILE_BYTES_MAX: u64 = limits::LENGTH_MAX as u64;
 
-/// The maximum length of a name, in bytes: with a NUL, the system's limit of a path.
+/// The longest name, in bytes: with a NUL, what the system takes for a path.
 const NAME_BYTES_MAX: usize = 4095;
 
-/// The permission bits of a mode. The set-user-ID and set-group-ID bits are never restored.
+/// The bits of a mode that say who may do what. Those that lend a file the rights of its owner are never given.
 const PERMISSIONS: u32 = 0o777;
 
-/// The table in which files are stored.
+/// Which table files are kept in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -68,19 +68,19 @@ pub enum Layout {
     /// `sqlar(name, mode, mtime, sz, data)`, the SQLite Archive.
     #[default]
     Sqlar,
-    /// `kv(k, v)`: only names and bytes of files.
+    /// `kv(k, v)`: names and bytes of files, nothing else.
     Kv,
 }
 
-/// The compression of files.
+/// What is done to the bytes of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Compression {
-    /// No compression.
+    /// Nothing.
     #[default]
     None,
-    /// Files are deflated if this makes them smaller, as `sqlite3 -A` does.
+    /// They are deflated where that makes them fewer, as `sqlite3 -A` does.
     Deflate,
 }
 
@@ -89,12 +89,12 @@ impl Compression {
 }
 
 impl Layout {
-    /// Parses the layout from a setting that is true for a table `kv`.
+    /// Reads the layout of a setting that says whether files are in a table `kv`.
     fn given(value: &Value) -> Result<Layout> {
         Ok(if value.to()? { Layout::Kv } else { Layout::Sqlar })
     }
 
-    /// Returns the name of the table.
+    /// The name of its table.
     pub fn table(self) -> &'static str {
         match self {
             Layout::Sqlar => "sqlar",
@@ -102,7 +102,7 @@ impl Layout {
         }
     }
 
-    /// Returns the statement that creates the table; the statement of `sqlar` is exactly that of `sqlite3 -A`.
+    /// The statement that makes its table; that of `sqlar` is the one of `sqlite3 -A`, word for word.
     pub fn sql(self) -> &'static str {
         match self {
             Layout::Sqlar => {

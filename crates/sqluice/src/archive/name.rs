@@ -1,22 +1,22 @@
-//! Names of files: relative, with `/` between their components, with any bytes.
+//! Names of files: relative, with `/` between their components, of any bytes.
 //!
-//! Names with a special meaning in the system (on Windows those of devices, drives or streams) are refused, too.
+//! What the system takes for something else (on Windows a name of a device, a drive or a stream) is refused, too.
 //!
-//! Invariant: a [`SafeName`] stays below the folder that it is relative to if no component is a symbolic link.
+//! Invariant: a [`SafeName`] stays below the folder that it is taken from, as long as no component is a symbolic link.
 
 use sqluice_platform::tree::refused_component;
 
 use super::NAME_BYTES_MAX;
 
-/// A checked name: no component is empty, `.` or `..`. A name without components is the folder itself.
+/// A name that was checked: no component is empty, `.` or `..`. Of no components at all, it means the folder itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SafeName(Vec<u8>);
 
 impl SafeName {
-    /// Checks a name; removes components `.`, with which `sqlite3 -Ac .` begins all names.
+    /// Checks a name; leaves components out that are `.`, with which `sqlite3 -Ac .` begins all of them.
     ///
     /// # Errors
-    /// The reason why the name is refused.
+    /// Why it is not taken.
     pub(crate) fn new(name: &[u8]) -> Result<SafeName, &'static str> {
         if name.len() > NAME_BYTES_MAX {
             return Err("its name is longer than 4095 bytes");
@@ -53,13 +53,13 @@ impl SafeName {
         &self.0
     }
 
-    /// Returns the folder of the name, which is empty for the root, and the last component.
+    /// The folder that it is in, which may be the root's empty name, and its last component.
     pub(crate) fn split(&self) -> (&[u8], &[u8]) {
         split(&self.0)
     }
 }
 
-/// Returns the folder of a name and the last component.
+/// The folder of a name and its last component.
 pub(crate) fn split(name: &[u8]) -> (&[u8], &[u8]) {
     match name.iter().rposition(|&byte| byte == b'/') {
         Some(slash) => (&name[..slash], &name[slash + 1..]),
@@ -67,7 +67,7 @@ pub(crate) fn split(name: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Formats a name for a message: control characters and bytes that are no UTF-8 are escaped, and a long name is cut.
+/// A name for a message: what is no UTF-8 or would move the cursor is escaped, and what is too long is cut.
 pub fn shown(name: &[u8]) -> String {
     const BYTES_MAX: usize = 200;
     let cut = &name[..name.len().min(BYTES_MAX)];

@@ -1,12 +1,12 @@
-//! The order of a part's rows, chosen so that neighbours fill their leaf pages.
+//! The order of a part's rows: neighbours are chosen so that they fill their leaves.
 //!
 //! ```text
-//!  by name    |3515 .....|2918 .......|1435 617 489 ....|2790 .......|      bytes of a row on its leaf, of 4088; the other bytes
-//!  chosen     |3515 489 .|2918 617 489|2790 1100 .......|1435 ...            are on overflow pages
+//!  by name    |3515 .....|2918 .......|1435 617 489 ....|2790 .......|      bytes of a row on its leaf, of 4088; all else that
+//!  chosen     |3515 489 .|2918 617 489|2790 1100 .......|1435 ...            it has fills overflow pages
 //! ```
 //!
-//! A file of 10 kB has between 0.5 and 4 kB on its leaf, and in the order of names a third of the space on leaves is unused. Here a leaf
-//! begins with the first remaining row, followed by the largest rows that still fit: a folder of files of 8 to 12 kB takes 5% less space.
+//! A file of 10 kB has something between 0.5 and 4 kB on its leaf, and by name every third leaf stays empty. Here a leaf begins with
+//! the first row that is left, and goes on with the largest that still fits: a folder of files of 8 to 12 kB takes 5% less space.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,14 @@ use sqluice_format::page::{Geometry, PageKind};
 use sqluice_format::value::SerialType;
 use sqluice_format::{record, varint};
 
-/// The size of a page number, and of a cell pointer, in bytes.
+/// Bytes of a page number, and of a pointer to a cell.
 const OVERFLOW_BYTES: usize = 4;
 const POINTER_BYTES: usize = 2;
 
-/// Returns an order for rows with payloads of these sizes in bytes; the first row gets the rowid `rowid`.
+/// Chooses an order for rows with payloads of these numbers of bytes; the first of them gets the rowid `rowid`.
 pub(super) fn filling(payloads: &[usize], rowid: i64, geometry: Geometry) -> Vec<usize> {
     let room = geometry.usable_bytes() - PageKind::LeafTable.header_bytes();
-    // Larger rowids are longer, but those of a part have about the same length.
+    // The larger the rowid, the longer; all of a part are about the same.
     let rowid_bytes = varint::len(rowid as u64 + payloads.len() as u64);
     let bytes = |row: usize| {
         let split = table_leaf_split(payloads[row], geometry);
@@ -45,7 +45,7 @@ pub(super) fn filling(payloads: &[usize], rowid: i64, geometry: Geometry) -> Vec
     order
 }
 
-/// Returns the payload size of a row with these integers, and a text and a blob of these sizes, in bytes.
+/// Bytes of the payload of a row with these integers, and a text and a blob of these numbers of bytes.
 pub(super) fn payload(ints: &[i64], text: usize, blob: usize) -> usize {
     let types = ints.iter().map(|int| SerialType::of_int(*int));
     let types = types.chain([SerialType::of_text(text), SerialType::of_blob(blob)]);

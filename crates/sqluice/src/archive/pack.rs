@@ -1,4 +1,4 @@
-//! `pack`: stores a folder in a database.
+//! `pack`: a folder into a database.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,22 +28,22 @@ use super::{Compression, Layout, PAGE_SIZE, Selection};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Pack {
-    /// The path of the database. In an existing database without a table of the layout, the table is created.
+    /// The database. An existing one without a table of the layout gets one.
     pub target: PathBuf,
-    /// The path of the folder; its contents become rows, the folder itself does not.
+    /// The folder; what is in it and below becomes rows, itself not.
     pub folder: PathBuf,
-    /// The layout of the table.
+    /// The table.
     pub layout: Layout,
-    /// The compression of files; a `kv` table stores them uncompressed.
+    /// What is done to the bytes of files; nothing can be in a `kv` table.
     pub compression: Compression,
-    /// The selected files.
+    /// Which files.
     pub selection: Selection,
-    /// The options for writing the database. With [`IfExists::Append`], a new row replaces an existing row with the same name, as with
+    /// How to write. Where [`IfExists::Append`] is asked for, a new row replaces an existing one with the same name, as with
     /// `sqlite3 -Ai`.
     pub write: WriteOptions,
 }
 
-/// A planned pack, with the list of files.
+/// A folder whose files are known.
 #[derive(Debug)]
 pub struct PreparedPack {
     pack: Pack,
@@ -52,22 +52,22 @@ pub struct PreparedPack {
     list: Arc<List>,
 }
 
-/// The result of a pack.
+/// What was packed.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct PackReport {
-    /// The report of the write.
+    /// What was written.
     #[serde(flatten)]
     pub report: Report,
-    /// The number of files.
+    /// Files.
     pub files: u64,
-    /// The number of folders.
+    /// Folders.
     pub folders: u64,
-    /// The number of symbolic links.
+    /// Symbolic links.
     pub links: u64,
-    /// The size of all files in bytes.
+    /// Bytes of all files.
     pub file_bytes: u64,
-    /// Entries that were left out without being excluded.
+    /// What was left out without being excluded.
     pub skipped: Vec<Skipped>,
 }
 
@@ -95,7 +95,7 @@ setters! { Pack:
 }
 
 impl Pack {
-    /// Creates a pack of `folder` into the new database `target` as an SQLite Archive.
+    /// What packs `folder` into the new database `target` as an SQLite Archive.
     pub fn new(target: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Pack {
         Pack {
             target: target.into(),
@@ -107,27 +107,27 @@ impl Pack {
         }
     }
 
-    /// Packs the folder, without progress reports.
+    /// Packs the folder, silently.
     ///
     /// # Errors
-    /// The errors of [`Pack::prepare`] and [`PreparedPack::run`].
+    /// As [`Pack::prepare`] and [`PreparedPack::run`].
     pub fn run(&self) -> Result<PackReport> {
         self.run_with(&Context::default())
     }
 
-    /// Packs the folder, with progress reports and cancellation through `context`.
+    /// Packs the folder, watched and stopped by `context`.
     ///
     /// # Errors
-    /// The errors of [`Pack::prepare`] and [`PreparedPack::run`].
+    /// As [`Pack::prepare`] and [`PreparedPack::run`].
     pub fn run_with(&self, context: &Context<'_>) -> Result<PackReport> {
         self.prepare(context)?.run(context)
     }
 
-    /// Walks the folder and plans the write. Nothing is written. Names and metadata of files stay in memory, about 100 bytes for each
-    /// file.
+    /// Walks the folder and decides what will be done. Nothing is written. Names and what is known of files stay in memory, about
+    /// 100 bytes each.
     ///
     /// # Errors
-    /// When an entry of the folder can't be read or is too large for a row, or the target can't be written because of an existing file.
+    /// When something in the folder can't be read or is too large for a row, or what is at the target is in the way.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedPack> {
         if (self.layout, self.compression) == (Layout::Kv, Compression::Deflate) {
             return Err(Error::usage("a kv table says of no value whether it is deflated").hint(message![
@@ -152,7 +152,7 @@ impl Pack {
         self.plan(Arc::new(list))
     }
 
-    /// Plans the write of a list.
+    /// What will be done with a list.
     fn plan(&self, list: Arc<List>) -> Result<PreparedPack> {
         let declared = Schema::parse(format!("{};\n", self.layout.sql()), Path::new(""))?;
         let target = Target::resolve(&self.target, &self.write);
@@ -163,7 +163,7 @@ impl Pack {
             }
             Some(existing) => self.add_to(declared, (&target, &existing), &list)?,
         };
-        // A row, its cells and pointers; the index has the name, too. The size after compression is unknown.
+        // A row, its cells and pointers; the name stands in the index, too. What deflating makes of it is not known.
         let bytes = list.bytes() + 2 * list.name_bytes() + 40 * list.entries.len() as u64;
         plan.estimated_bytes = (self.compression == Compression::None).then_some(bytes);
         let rows = list.entries.len() as u64;
@@ -200,7 +200,7 @@ impl Pack {
             return Err(Error::input(message).hint("pack into a database of its own"));
         }
         let schema = existing.combine(declared)?;
-        // No two rows of a folder have the same name.
+        // Of the rows of one folder no two have the same name.
         let adds = existing.table(table).is_some() && self.write.if_exists == IfExists::Append;
         let on_conflict = if adds { OnConflict::Replace } else { OnConflict::Abort };
         let options = self.write.clone().on_conflict(on_conflict);
@@ -214,21 +214,21 @@ impl Pack {
 }
 
 impl PreparedPack {
-    /// Returns the plan.
+    /// What will be done.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Returns the entries that are left out without being excluded: sockets, FIFOs, devices, the database itself, and links if the layout
-    /// has none.
+    /// What is left out without being excluded: sockets, FIFOs, devices, the database itself, and links that the layout can't
+    /// hold.
     pub fn skipped(&self) -> &[Skipped] {
         &self.list.skipped
     }
 
-    /// Packs the folder, with progress reports and cancellation through `context`.
+    /// Packs the folder, watched and stopped by `context`.
     ///
     /// # Errors
-    /// When a file can't be read or the database can't be written. The database is then unchanged or absent.
+    /// When a file can't be read any more or the database can't be written: it is as it was, or absent, then.
     pub fn run(self, context: &Context<'_>) -> Result<PackReport> {
         let mut prepared = self;
         let report = attempts::run(

@@ -1,12 +1,12 @@
-//! Creates files, folders and links below a folder, and never elsewhere.
+//! Files, folders and links below a folder, and never elsewhere.
 //!
 //! ```text
-//!  a/b/c    root ──> open "a" in root ──> open "b" in a ──> create "c" in b, new
-//!           no step follows a symbolic link, whichever process created the link
+//!  a/b/c    root ──> open "a" in it ──> open "b" in that ──> create "c" in that, new
+//!           no step follows a symbolic link, whichever process made it
 //! ```
 //!
-//! Invariant: an existing name keeps its file, or, if it may be replaced, gets the complete new file, which is written beside the old one
-//! and then renamed. A file with a new name grows as it is written; if it can't be completed, it is removed.
+//! Invariant: a name that existed before means what it meant, or, when it may be replaced, the whole new file: that is written beside it
+//! and then renamed. Under a name that is new a file grows as it is written; one that can't be finished is removed.
 
 use std::fs::File;
 use std::io;
@@ -18,41 +18,41 @@ use sqluice_platform::tree::{self, Fault, Folder, Kind, fault, umask};
 use super::PERMISSIONS;
 use super::name::SafeName;
 
-/// The reason why an entry is not restored.
+/// Why something is not restored.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// The row or an existing file in its place prevents it. Other rows may succeed.
+    /// The row is at fault, or an existing file in its place. Other rows may succeed.
     Refused(String),
-    /// A file or link with the name exists, which may be replaced.
+    /// Something of its name exists, which may be replaced.
     Exists,
-    /// An entry of another kind has the name, or that of a folder on the path: perhaps another row.
+    /// Something else has its name, or that of a folder on its way: perhaps another row.
     InTheWay(String),
-    /// The disk is full or fails, so the run ends.
+    /// The disk is full, or breaks: nothing else will go, either.
     Ends(io::Error),
 }
 
-/// Creates entries below a folder; each thread has its own.
+/// Makes things below a folder; each thread has its own.
 #[derive(Debug)]
 pub(crate) struct Below<'r> {
     root: &'r Folder,
     overwrite: bool,
-    /// The umask, if it is known: the bits that new files lack.
+    /// Bits that new files lack, if that is known.
     umask: Option<u32>,
     /// The folder that was used last.
     current: Option<(Vec<u8>, Folder)>,
 }
 
-/// The mode and the modification time of a restored file; `None`: as for any new file.
+/// Who may do what with a restored file, and when it was changed; `None`: as for any new file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct About {
     pub(crate) mode: Option<u32>,
     pub(crate) mtime: Option<i64>,
 }
 
-/// The maximum number of temporary names that are tried.
+/// Names of temporary files that are tried.
 const TEMPORARIES_MAX: u32 = 1000;
 
-/// The reason for refusing an entry whose name exists.
+/// Why something is refused whose name is taken.
 pub(crate) const EXISTS: &str = "a file or link of its name exists";
 
 impl<'r> Below<'r> {
@@ -60,7 +60,7 @@ impl<'r> Below<'r> {
         Below { root, overwrite, umask: umask(), current: None }
     }
 
-    /// Creates a file; `write` writes its content.
+    /// Makes a file; `write` gives it its content.
     pub(crate) fn file(
         &mut self,
         name: &SafeName,
@@ -94,7 +94,7 @@ impl<'r> Below<'r> {
         done
     }
 
-    /// Creates a symbolic link.
+    /// Makes a symbolic link.
     pub(crate) fn link(&mut self, name: &SafeName, target: &[u8], mtime: Option<i64>) -> Result<(), Failed> {
         if target.contains(&0) {
             return Err(Failed::Refused("its link target contains a NUL".to_owned()));
@@ -121,7 +121,7 @@ impl<'r> Below<'r> {
         self.enter(name.bytes()).map(drop)
     }
 
-    /// Sets the mode and the time of a folder, after the last entry was created in it.
+    /// Gives a folder its mode and time. Nothing is made in it after that.
     pub(crate) fn finish_folder(&mut self, name: &SafeName, about: About) -> Result<(), Failed> {
         let folder = self.enter(name.bytes())?;
         // An existing folder keeps its mode.
@@ -129,7 +129,7 @@ impl<'r> Below<'r> {
         done.and_then(|()| about.mtime.map_or(Ok(()), |mtime| folder.set_time(mtime))).map_err(of_io)
     }
 
-    /// Returns the folder of a name, and its last component.
+    /// The folder of a name, and its last component.
     fn place<'n>(&mut self, name: &'n SafeName) -> Result<(&Folder, &'n [u8]), Failed> {
         let (folder, component) = name.split();
         if component.is_empty() {
@@ -138,14 +138,14 @@ impl<'r> Below<'r> {
         Ok((self.enter(folder)?, component))
     }
 
-    /// Opens a folder, and creates missing folders on the path.
+    /// Opens a folder, and makes it and those on the way where they are missing.
     fn enter(&mut self, name: &[u8]) -> Result<&Folder, Failed> {
         if name.is_empty() {
             return Ok(self.root);
         }
         if self.current.as_ref().is_none_or(|(current, _)| current != name) {
             let (mut at, rest) = match self.current.take() {
-                // The folder is below the open one.
+                // Below the one that is open.
                 Some((current, folder)) if name.starts_with(&current) && name[current.len()] == b'/' => {
                     (Some(folder), &name[current.len() + 1..])
                 }
@@ -161,12 +161,12 @@ impl<'r> Below<'r> {
     }
 }
 
-/// Opens a folder in another; creates it if the name is free.
+/// Opens a folder in another; creates it, if the name is free.
 fn step(folder: &Folder, component: &[u8]) -> Result<Folder, Failed> {
     let open = || folder.folder(component);
     let opened = match open() {
         Err(error) if fault(&error) == Some(Fault::Missing) => match folder.create_folder(component) {
-            // Another thread may have created the folder.
+            // Another thread may have been first.
             Err(error) if fault(&error) != Some(Fault::Exists) => Err(error),
             _ => open(),
         },
@@ -182,12 +182,12 @@ fn step(folder: &Folder, component: &[u8]) -> Result<Folder, Failed> {
     })
 }
 
-/// Creates a file under a temporary name.
+/// Makes a file that gets its name later.
 fn create_beside(folder: &Folder, mode: Option<u32>) -> Result<(File, String), Failed> {
     make_beside(|temporary| folder.create_file(temporary.as_bytes(), mode))
 }
 
-/// Creates an entry under a free temporary name.
+/// Makes something under a name that nothing has.
 fn make_beside<T>(make: impl Fn(&str) -> io::Result<T>) -> Result<(T, String), Failed> {
     for number in 0..TEMPORARIES_MAX {
         let temporary = format!(".sqluice-tmp-{}-{number}", std::process::id());
@@ -201,9 +201,9 @@ fn make_beside<T>(make: impl Fn(&str) -> io::Result<T>) -> Result<(T, String), F
 }
 
 impl About {
-    /// Sets the mode and the time of a complete file.
+    /// Gives a file that is complete its mode and time.
     fn give(self, file: &File, umask: Option<u32>) -> Result<(), Failed> {
-        // A new file was created with its mode; only the bits of the umask are missing.
+        // A new file has the bits of its mode already, but for those of the umask.
         if let Some(mode) = self.mode.filter(|mode| umask.is_none_or(|umask| mode & umask & PERMISSIONS != 0))
         {
             tree::set_mode(file, mode & PERMISSIONS).map_err(of_io)?;
@@ -219,7 +219,7 @@ fn set_link_time(folder: &Folder, component: &[u8], mtime: Option<i64>) -> Resul
     mtime.map_or(Ok(()), |mtime| folder.set_link_time(component, mtime).map_err(of_io))
 }
 
-/// Maps a system error to its meaning for the row and the run.
+/// What a system error means for the rows that follow.
 pub(crate) fn of_io(error: io::Error) -> Failed {
     let in_the_way = |why: &str| Failed::InTheWay(why.to_owned());
     let why = match fault(&error) {
@@ -236,7 +236,7 @@ pub(crate) fn of_io(error: io::Error) -> Failed {
 }
 
 impl Failed {
-    /// Returns the error that ends the run.
+    /// The error that ends the run.
     pub(crate) fn ends(error: io::Error, name: &str) -> Error {
         let hint = match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

@@ -1,7 +1,7 @@
-//! The rows of an archive, as SQLite reads them. They are untrusted: an archive may be malicious.
+//! The rows of an archive, as SQLite reads them. They are not trusted: an archive may have been made to do harm.
 //!
-//! All connections read the same state of the database: if another process changes the database while they begin their transactions,
-//! they begin again.
+//! Several connections read one state of the database: it is watched while they begin, and they begin again when another process has
+//! changed it meanwhile.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use sqluice_reader::no_file;
 use super::Layout;
 use super::name::shown;
 
-/// The kind of an entry.
+/// What a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -35,9 +35,9 @@ pub enum Kind {
 pub(crate) struct Archive {
     path: PathBuf,
     pub(crate) layout: Layout,
-    /// The name of the rowid; `None` if the table has none.
+    /// SELECT of what a row is known by, and of its data or what is known of that.
     rowid: Option<String>,
-    /// The smallest and the largest rowid; `None` if the table is empty.
+    /// The smallest and the largest rowid; `None`: the table is empty.
     pub(crate) rowids: Option<(i64, i64)>,
     pub(crate) rows: u64,
 }
@@ -49,29 +49,29 @@ pub(crate) struct Item<'r> {
     pub(crate) kind: Kind,
     pub(crate) mode: Option<u32>,
     pub(crate) mtime: Option<i64>,
-    /// The size of the file in bytes.
+    /// Bytes of the file.
     pub(crate) bytes: u64,
-    /// The content of the file, deflated if it does not have `bytes` bytes, or the target of the link; empty in a list.
+    /// What the file has, deflated if these are not `bytes` bytes, or what the link names; nothing where only a list was asked for.
     pub(crate) data: &'r [u8],
 }
 
-/// A row that can't be restored.
+/// Why a row can't be.
 #[derive(Debug)]
 pub(crate) struct BadItem {
-    /// The name for messages.
+    /// For messages.
     pub(crate) name: String,
     pub(crate) why: String,
 }
 
-/// The number of attempts to begin all transactions while other processes change the database.
+/// How often connections begin to read, if each time another process changes the database meanwhile.
 const TRIES: usize = 20;
 
 impl Archive {
-    /// Opens the table of `layout`, or, if that is `None`, the table that the database has. Also opens `connections` connections, which all
+    /// Opens the table of `layout`, or, if that is not given, the one that the database has; and `others` connections, of which all
     /// see the same rows.
     ///
     /// # Errors
-    /// When the database has no archive, or can't be read.
+    /// When it holds no archive, or can't be read.
     pub(crate) fn open(
         path: &Path,
         layout: Option<Layout>,
@@ -110,7 +110,7 @@ impl Archive {
         let rows = connection
             .query_row(&format!("SELECT count(*) FROM main.{name}"), [], |row| row.get::<_, i64>(0));
         let rowids = match &rowid {
-            // A single range, which is not by rowid.
+            // One range, whatever it is called.
             None => Some((0, 0)),
             Some(rowid) => {
                 let sql = format!(
@@ -130,10 +130,10 @@ impl Archive {
         })
     }
 
-    /// Passes each row with a rowid from `first` to `last` to `take`, in their order, with the rowid.
+    /// Gives each row with a rowid from `first` to `last` to `take`, in their order, with that rowid.
     ///
     /// # Errors
-    /// When the rows can't be read, or `take` returns an error.
+    /// When the rows can't be read, or `take` says so.
     pub(crate) fn read(
         &self,
         connection: &Connection,
@@ -147,10 +147,10 @@ impl Archive {
         self.each(connection, true, &filter, &[first, last], take)
     }
 
-    /// Passes all rows to `take`, in the order of their names and without their data.
+    /// Gives all rows to `take`, in the order of their names and without their data.
     ///
     /// # Errors
-    /// When the rows can't be read, or `take` returns an error.
+    /// When the rows can't be read, or `take` says so.
     pub(crate) fn list(
         &self,
         connection: &Connection,
@@ -178,7 +178,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Passes the row called `name` to `take`. Returns `false` if the row does not exist.
+    /// Passes the row of a name to `take`, if it exists.
     pub(crate) fn find_name(
         &self,
         connection: &Connection,
@@ -186,7 +186,7 @@ impl Archive {
         take: impl FnOnce(std::result::Result<Item<'_>, BadItem>) -> Result<()>,
     ) -> Result<bool> {
         let failed = |error| unreadable(&self.path, error);
-        // A text of digits also finds an integer key.
+        // A key that is an integer is asked for by its digits.
         let filter = format!("{} = ?1", columns(self.layout)[0]);
         let mut statement = connection.prepare(&self.select(true, &filter)).map_err(failed)?;
         let name = rusqlite::types::ToSqlOutput::Borrowed(ValueRef::Text(name));
@@ -197,7 +197,7 @@ impl Archive {
         }
     }
 
-    /// Returns the name of a row in the folder `folder`, or in a folder below it.
+    /// The name of a row in the folder `folder`, or in one below it.
     pub(crate) fn name_below(&self, connection: &Connection, folder: &[u8]) -> Result<Option<Vec<u8>>> {
         let (table, column) = (quoted(self.layout.table()), columns(self.layout)[0]);
         let sql = format!("SELECT {column} FROM main.{table} WHERE {column} > ?1 AND {column} < ?2 LIMIT 1");
@@ -220,7 +220,7 @@ impl Archive {
         Ok(None)
     }
 
-    /// Returns the kind of the row called `name`, if the row exists and is valid.
+    /// What the row of that name stands for, if it exists and is understood.
     pub(crate) fn kind_of(&self, connection: &Connection, name: &[u8]) -> Result<Option<Kind>> {
         for name in [name.to_vec(), [b"./", name].concat()] {
             let mut kind = None;
@@ -247,7 +247,7 @@ impl Archive {
         format!("SELECT {rowid}, {what} FROM main.{name} WHERE {filter}")
     }
 
-    /// Converts a row to an item.
+    /// Understands a row.
     fn item<'r>(&self, row: &'r Row<'_>, data: bool) -> std::result::Result<Item<'r>, BadItem> {
         let value = |column| row.get_ref(column).unwrap_or(ValueRef::Null);
         let name = match (value(1), self.layout) {
@@ -278,7 +278,7 @@ fn file(bytes: u64, data: &[u8]) -> Item<'_> {
     Item { name: Cow::Borrowed(&[]), kind: Kind::File, mode: None, mtime: None, bytes, data }
 }
 
-/// Converts the columns of `sqlar` other than the name.
+/// What `sqlar` says of a row, but for its name.
 fn of_sqlar<'r>(
     [mode, mtime, sz]: [ValueRef<'r>; 3],
     data: ValueRef<'r>,
@@ -294,7 +294,7 @@ fn of_sqlar<'r>(
     Ok(Item { data, ..item })
 }
 
-/// Converts the columns of `sqlar` if only the type of the data was read.
+/// The same of a row whose data were not read, but for their type.
 fn of_sqlar_listed<'r>(
     [mode, mtime, sz]: [ValueRef<'r>; 3],
     class: ValueRef<'r>,
@@ -302,7 +302,7 @@ fn of_sqlar_listed<'r>(
     about([mode, mtime, sz], matches!(class, ValueRef::Text(b"null")))
 }
 
-/// Returns the item that mode, time and size describe.
+/// What mode, time and size of a row say.
 fn about<'r>([mode, mtime, sz]: [ValueRef<'r>; 3], no_data: bool) -> std::result::Result<Item<'r>, String> {
     const TYPE: i64 = 0o170_000;
     let mode = integer(mode, "mode")?;
@@ -312,7 +312,7 @@ fn about<'r>([mode, mtime, sz]: [ValueRef<'r>; 3], no_data: bool) -> std::result
         (0o100_000, _) => Kind::File,
         (0o040_000, _) => Kind::Folder,
         (0o120_000, _) => Kind::Link,
-        // A row without a type may also lack a size.
+        // A row without a type may lack a size, too.
         (0, Some(-1)) => Kind::Link,
         (0, None | Some(0)) if no_data => Kind::Folder,
         (0, _) => Kind::File,
@@ -354,7 +354,7 @@ fn class(value: ValueRef<'_>) -> &'static str {
     }
 }
 
-/// Describes a value in the column of names, for messages.
+/// Something in the place of a name, for messages.
 fn described(value: ValueRef<'_>) -> String {
     match value {
         ValueRef::Integer(integer) => integer.to_string(),
@@ -371,7 +371,7 @@ fn columns(layout: Layout) -> Vec<&'static str> {
     }
 }
 
-/// Returns the name of the rowid, if the table has one.
+/// A name that means the rowid, if the table has one.
 fn rowid_of(table: &Table) -> Option<String> {
     match table.rowid_alias {
         Some(alias) => Some(quoted(&table.columns[alias].name)),
@@ -380,17 +380,17 @@ fn rowid_of(table: &Table) -> Option<String> {
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    // An absolute path is never parsed as a URI.
+    // An absolute path is never taken for a URI.
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(absolute, flags)?;
     connection.busy_timeout(Duration::from_secs(5))?;
-    // The database is untrusted.
+    // Who made the database is not known.
     connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
     Ok(connection)
 }
 
-/// Opens a connection in a transaction that sees one state of the database.
+/// A connection that sees one state of the database.
 fn begin(path: &Path) -> rusqlite::Result<Connection> {
     let connection = connect(path)?;
     connection.execute_batch("BEGIN")?;

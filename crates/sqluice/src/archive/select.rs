@@ -1,15 +1,15 @@
-//! The selection of names by `--include` and `--exclude`.
+//! Which names are meant: `--include` and `--exclude`.
 //!
-//! A pattern without `/` is compared with each component of a name. A pattern with `/` is compared with the name and each of its parent
-//! folders, so a pattern that matches a folder selects everything below. `*` and `?` do not match `/`, `**` matches any number of folders.
-//! Bytes of a name that are no UTF-8 are U+FFFD in comparisons.
+//! A pattern without `/` is compared with each component of a name, one with `/` with the beginning of the name up to each of its
+//! components: so what matches a folder matches all that is below. `*` and `?` stand for no `/`, `**` for any number of folders.
+//! What is no UTF-8 in a name is U+FFFD to patterns.
 
 use glob::{MatchOptions, Pattern};
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::given::{TakesSettings, Value};
 
-/// A selection of names; the default selects all.
+/// What is taken of all names; by default all.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     include: Vec<Glob>,
@@ -19,7 +19,7 @@ pub struct Selection {
 #[derive(Clone, Debug)]
 struct Glob {
     pattern: Pattern,
-    /// `true` if the pattern is compared with whole names.
+    /// It is compared with whole names.
     whole: bool,
 }
 
@@ -30,10 +30,10 @@ const OPTIONS: MatchOptions = MatchOptions {
 };
 
 impl Selection {
-    /// Creates a selection of the names that match `include`, or of all if it is empty, except those that match `exclude`.
+    /// Takes what matches a pattern of `include`, or everything if it is empty, except what matches one of `exclude`.
     ///
     /// # Errors
-    /// When a pattern is malformed.
+    /// When one is no pattern.
     pub fn new(include: &[String], exclude: &[String]) -> Result<Selection> {
         Ok(Selection {
             include: globs(Setting::Include, include)?,
@@ -41,22 +41,22 @@ impl Selection {
         })
     }
 
-    /// Returns `true` if a name, or one of its parent folders, is excluded.
+    /// Whether a name, or a folder that it is in, is left out.
     pub(crate) fn excludes(&self, name: &[u8]) -> bool {
         !self.exclude.is_empty() && any(&self.exclude, name)
     }
 
-    /// Returns `true` if a name, or one of its parent folders, is included.
+    /// Whether a name, or a folder that it is in, is asked for.
     pub(crate) fn includes(&self, name: &[u8]) -> bool {
         self.include.is_empty() || any(&self.include, name)
     }
 
-    /// Returns `true` if a name is selected.
+    /// Whether it is taken.
     pub(crate) fn takes(&self, name: &[u8]) -> bool {
         !self.excludes(name) && self.includes(name)
     }
 
-    /// Returns `true` if the selection includes only some names.
+    /// Whether only some names are asked for.
     pub(crate) fn has_includes(&self) -> bool {
         !self.include.is_empty()
     }

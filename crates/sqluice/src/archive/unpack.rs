@@ -1,13 +1,13 @@
-//! `unpack`: restores the files of an archive.
+//! `unpack`: the rows of an archive as files again.
 //!
 //! ```text
-//!  ranges of rowids ──> threads, a connection each ──> folders as needed, files
-//!                                                        │ links and folders are collected
+//!  ranges of rowids ──> threads, a connection each ──> folders as they are needed, files
+//!                                                        │ links and folders are remembered
 //!                                                        └─> links, then modes and times of folders, deepest first
 //! ```
 //!
-//! Rows that can't be restored, or whose names lead elsewhere, are refused by name, and the run continues. No entry is created through a
-//! symbolic link; the links of the archive are created last, after all files.
+//! What can't be restored, or would be elsewhere, is refused by name, and the rest goes on. Nothing is ever made through a symbolic link; the
+//! links of the archive itself are made last, when all files exist.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -36,49 +36,49 @@ use super::{Kind, Layout, Selection};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Unpack {
-    /// The path of the database.
+    /// The database.
     pub database: PathBuf,
-    /// The path of the folder, which is created if it does not exist.
+    /// The folder; it is created if it does not exist.
     pub folder: PathBuf,
-    /// The layout of the table; `None`: `sqlar` if the table exists, otherwise `kv`.
+    /// The table; `None`: the one that the database has, `sqlar` before `kv`.
     pub layout: Option<Layout>,
-    /// The selected files.
+    /// Which files.
     pub selection: Selection,
-    /// `true` if existing files and links are replaced; existing folders are used in any case.
+    /// Existing files and links are replaced; folders are shared in any case.
     pub overwrite: bool,
-    /// `true` if files are spread over folders of at most 100 entries. Each folder has two digits of the key if it is an integer, otherwise of
-    /// the rowid. The last two digits of an integer key are the name of the file; other keys are the name themselves.
+    /// No more than 100 entries a folder. A key that is an integer, or else the rowid, gives two digits to each folder, and the key's
+    /// last two are the name of the file; text stays the name of its file.
     pub tree: bool,
-    /// The number of threads; `None`: one for each core.
+    /// Threads; `None`: one a core.
     pub threads: Option<usize>,
 }
 
-/// The result of an unpack.
+/// What was unpacked.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct UnpackReport {
-    /// The path of the folder.
+    /// The folder.
     #[serde(serialize_with = "path_as_text")]
     pub folder: Option<PathBuf>,
-    /// The layout of the table.
+    /// The table.
     pub layout: Layout,
-    /// The number of restored files.
+    /// Files that were restored.
     pub files: u64,
-    /// The number of folders.
+    /// Folders.
     pub folders: u64,
-    /// The number of symbolic links.
+    /// Symbolic links.
     pub links: u64,
-    /// The size of all files in bytes.
+    /// Bytes of all files.
     pub file_bytes: u64,
-    /// The number of refused rows.
+    /// Rows that were refused.
     pub refused: u64,
-    /// The number of rows that were refused because a file or link with the name exists, which `overwrite` replaces.
+    /// Of these, how many were refused because a file or link of their name exists, which `overwrite` replaces.
     pub existing: u64,
-    /// The first thousand refusals, in the order of their rowids.
+    /// What was wrong with the first thousand of these, in the order of their rowids.
     pub refusals: Vec<Refusal>,
-    /// The number of threads.
+    /// Threads.
     pub threads: usize,
-    /// The time in seconds.
+    /// Seconds.
     pub seconds: f64,
 }
 
@@ -86,19 +86,19 @@ pub struct UnpackReport {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The name; bytes that are no UTF-8 are escaped.
+    /// Its name; what is no UTF-8 in it is escaped.
     pub name: String,
-    /// The reason.
+    /// Why.
     pub why: String,
 }
 
-/// The maximum number of refusals that are reported one by one.
+/// Refusals that are reported one by one.
 const REFUSALS_MAX: usize = 1000;
 
-/// The number of ranges of rowids for each thread, so that no thread waits long for the last range.
+/// Ranges of rowids for each thread: enough that no thread waits long for the last.
 const RANGES_PER_THREAD: i128 = 64;
 
-/// The minimum number of rows in a range.
+/// Rows of a range at least.
 const RANGE_ROWS_MIN: i128 = 128;
 
 impl TakesSettings for Unpack {
@@ -129,7 +129,7 @@ setters! { Unpack:
 }
 
 impl Unpack {
-    /// Creates an unpack of all of `database` below `folder`.
+    /// What unpacks all of `database` below `folder`.
     pub fn new(database: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Unpack {
         Unpack {
             database: database.into(),
@@ -142,18 +142,18 @@ impl Unpack {
         }
     }
 
-    /// Unpacks the archive, without progress reports. The report lists refused rows.
+    /// Unpacks the archive, silently. Refused rows are in the report.
     ///
     /// # Errors
-    /// The errors of [`Unpack::run_with`].
+    /// As [`Unpack::run_with`].
     pub fn run(&self) -> Result<UnpackReport> {
         self.run_with(&Context::default())
     }
 
-    /// Unpacks the archive, with progress reports and cancellation through `context`. The report lists refused rows.
+    /// Unpacks the archive, watched and stopped by `context`. Refused rows are in the report.
     ///
     /// # Errors
-    /// When the database can't be read, or the disk is full. The files restored so far are kept.
+    /// When the database can't be read, or the disk is full: what was restored by then stays.
     pub fn run_with(&self, context: &Context<'_>) -> Result<UnpackReport> {
         context.cancel.check()?;
         let started = Instant::now();
@@ -167,7 +167,7 @@ impl Unpack {
             archive: &archive,
             root: &root,
             ranges: Mutex::new(Ranges::new(archive.rowids, threads)),
-            // Two digits for each step, and at least three steps, like kvtest.
+            // Two digits a step, and three at least, as kvtest has them.
             tree_steps: archive.rowids.map_or(3, |(_, last)| last.max(1).ilog(100) as usize + 1).max(3),
             context: &context.child(),
         };
@@ -224,7 +224,7 @@ impl Ranges {
     }
 }
 
-/// The data of a run that all threads share.
+/// One run.
 struct UnpackRun<'r> {
     unpack: &'r Unpack,
     archive: &'r Archive,
@@ -234,7 +234,7 @@ struct UnpackRun<'r> {
     context: &'r Context<'r>,
 }
 
-/// The results of a thread, and the entries that are left to the end.
+/// What a thread has done, and what is left to the end.
 #[derive(Default)]
 struct Restored {
     files: u64,
@@ -243,7 +243,7 @@ struct Restored {
     made_links: u64,
     refused: u64,
     existing: u64,
-    /// The first refusals by rowid.
+    /// By rowid, the first of them.
     refusals: BTreeMap<i64, Vec<Refusal>>,
     links: Vec<(i64, SafeName, Vec<u8>, Option<i64>)>,
     folders: Vec<(i64, SafeName, About)>,
@@ -270,7 +270,7 @@ impl Restored {
         self.folders.extend(other.folders);
     }
 
-    /// Records the result of a row: returns `true` if the row was restored, `false` if it was refused, or the error that ends the run.
+    /// Notes how something ended: refused, done, or with all of the run.
     fn note(&mut self, rowid: i64, name: &[u8], done: Result<(), Failed>) -> Result<bool> {
         match done {
             Ok(()) => Ok(true),
@@ -289,7 +289,7 @@ impl Restored {
 }
 
 impl UnpackRun<'_> {
-    /// Restores all files, and the folders on their paths.
+    /// Restores all files, and folders on their way.
     fn all(&self, connections: &mut [Connection]) -> Result<Restored> {
         std::thread::scope(|scope| {
             let threads: Vec<_> =
@@ -299,7 +299,7 @@ impl UnpackRun<'_> {
             for thread in threads {
                 match thread.join().unwrap_or_else(|_| Err(Error::target("a thread panicked"))) {
                     Ok(part) => restored.add(part),
-                    // Threads that were stopped because of the first error report an interruption.
+                    // Those that the first one stopped were interrupted.
                     Err(error)
                         if failed.is_none()
                             || error.kind() != sqluice_core::error::ErrorKind::Interrupted =>
@@ -316,7 +316,7 @@ impl UnpackRun<'_> {
         })
     }
 
-    /// Restores ranges of rows on one thread.
+    /// What one thread does.
     fn one(&self, connection: &Connection) -> Result<Restored> {
         let mut thread = Thread {
             run: self,
@@ -341,7 +341,7 @@ impl UnpackRun<'_> {
         Ok(thread.restored)
     }
 
-    /// Creates the links, after all files.
+    /// Makes the links, now that no file is made any more.
     fn links(&self, connection: &Connection, restored: &mut Restored) -> Result<()> {
         let mut below = Below::new(self.root, self.unpack.overwrite);
         let mut links = std::mem::take(&mut restored.links);
@@ -355,7 +355,7 @@ impl UnpackRun<'_> {
         Ok(())
     }
 
-    /// Adds to a refusal the other row that conflicts with this one, if there is one.
+    /// Names the row that is in the way of another, if it is one.
     fn explained(
         &self,
         connection: &Connection,
@@ -363,7 +363,7 @@ impl UnpackRun<'_> {
         kind: Kind,
         done: Result<(), Failed>,
     ) -> Result<Result<(), Failed>> {
-        // The names in a tree differ from those of the rows.
+        // The names of a tree are not those of the rows.
         if self.unpack.tree || !matches!(done, Err(Failed::InTheWay(_) | Failed::Exists)) {
             return Ok(done);
         }
@@ -372,7 +372,7 @@ impl UnpackRun<'_> {
         Ok(other.map_or(done, |why| Err(Failed::Refused(why))))
     }
 
-    /// Sets the modes and times of folders, subfolders first.
+    /// Gives folders their modes and times, from those that are in others on.
     fn folders(&self, restored: &mut Restored) -> Result<()> {
         let mut below = Below::new(self.root, self.unpack.overwrite);
         let mut folders = std::mem::take(&mut restored.folders);
@@ -385,7 +385,7 @@ impl UnpackRun<'_> {
         Ok(())
     }
 
-    /// Returns the path for the row called `name`.
+    /// Where a row goes that is called `name`.
     fn name_of(&self, rowid: i64, name: &[u8]) -> Result<SafeName, String> {
         if !self.unpack.tree {
             return SafeName::new(name).map_err(str::to_owned);
@@ -412,7 +412,7 @@ impl UnpackRun<'_> {
     }
 }
 
-/// A thread with its own resources.
+/// One thread and what it needs.
 struct Thread<'r> {
     run: &'r UnpackRun<'r>,
     below: Below<'r>,
@@ -421,7 +421,7 @@ struct Thread<'r> {
 }
 
 impl Thread<'_> {
-    /// Restores a row, or keeps it for later.
+    /// Restores a row, or notes it for later.
     fn take(&mut self, connection: &Connection, rowid: i64, item: Result<Item<'_>, BadItem>) -> Result<()> {
         let Thread { run, below, inflater, restored } = self;
         let item = match item {

@@ -1,12 +1,12 @@
-//! The list of all entries below a folder, from which rows are made.
+//! What is in a folder, and below: the list that rows are made of.
 //!
 //! ```text
-//!  names      one thread reads the folders; excluded folders are not entered
-//!  sorted     by the bytes of the whole names, so a folder precedes its contents
-//!  metadata   all threads read mode, time and size: a part of the list each
+//!  names      one thread reads the folders; what is excluded is not entered
+//!  sorted     by the bytes of the whole names, so a folder precedes what is in it
+//!  looked at  all threads ask for mode, time and size: a part of the list each
 //! ```
 //!
-//! The memory holds the list: a name and 40 bytes for each file, folder and link.
+//! Memory is the list: a name and 40 bytes for each file, folder and link.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,58 +23,58 @@ use super::name::{shown, split};
 use super::select::Selection;
 use super::{FILE_BYTES_MAX, Layout, NAME_BYTES_MAX};
 
-/// An entry of the folder that is not in the archive.
+/// Something that is in the folder and not in the archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// The name, relative to the folder; bytes that are no UTF-8 are escaped.
+    /// Its name, relative to the folder; what is no UTF-8 in it is escaped.
     pub name: String,
-    /// The reason.
+    /// Why.
     pub why: &'static str,
 }
 
-/// An entry that becomes a row.
+/// What becomes a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     name_start: usize,
     name_bytes: u32,
     pub(crate) kind: Kind,
-    /// The mode as in `st_mode`.
+    /// As `st_mode`.
     pub(crate) mode: u32,
-    /// The modification time in seconds since 1970.
+    /// Seconds since 1970.
     pub(crate) mtime: i64,
-    /// The size of a file in bytes.
+    /// Bytes, of a file.
     pub(crate) bytes: u64,
 }
 
-/// The files, folders and links below a folder, sorted by name.
+/// The files, folders and links below a folder, by name.
 #[derive(Debug)]
 pub(crate) struct List {
     /// The folder, as the user named it.
     pub(crate) path: PathBuf,
     pub(crate) root: Folder,
-    /// All names, concatenated.
+    /// All names, one after another.
     names: Vec<u8>,
     pub(crate) entries: Vec<Entry>,
     pub(crate) skipped: Vec<Skipped>,
 }
 
-/// The files of the run itself, which can't be packed while they are written.
+/// Files that the run itself writes: they can't be read while they are.
 struct Own {
     /// The database's name relative to the folder, if it is inside.
     relative: Option<Vec<u8>>,
-    /// The identities of the database and its sidecar files, which may have other names, too.
+    /// The database and what belongs to it: it may have other names.
     files: Vec<Identity>,
 }
 
-/// The suffixes of the database and its sidecar files.
+/// What SQLite calls the files beside a database.
 const SIBLINGS: [&str; 4] = ["", "-journal", "-wal", "-shm"];
 
 impl List {
     /// Walks `folder`, which is packed into `target`.
     ///
     /// # Errors
-    /// When an entry can't be read, or is too large.
+    /// When something in it can't be read, or stored.
     pub(crate) fn new(
         folder: &Path,
         target: &Path,
@@ -83,7 +83,7 @@ impl List {
         threads: usize,
         cancel: &Cancel,
     ) -> Result<List> {
-        // The given path may be a link.
+        // What the user names may be a link.
         let root = Folder::open(folder).map_err(|error| Error::read(folder, error))?;
         let mut list = List {
             path: folder.to_owned(),
@@ -112,22 +112,22 @@ impl List {
         entry.name(&self.names)
     }
 
-    /// Returns the path of a file.
+    /// Where a file is.
     pub(crate) fn path_of(&self, name: &[u8]) -> PathBuf {
         self.path.join(paths::from_bytes(name))
     }
 
-    /// Returns the size of all files in bytes.
+    /// Bytes of all files.
     pub(crate) fn bytes(&self) -> u64 {
         self.entries.iter().map(|entry| entry.bytes).sum()
     }
 
-    /// Returns the length of all names in bytes.
+    /// Bytes of all names.
     pub(crate) fn name_bytes(&self) -> u64 {
         self.entries.iter().map(|entry| u64::from(entry.name_bytes)).sum()
     }
 
-    /// Returns the first name that is no UTF-8.
+    /// The first name that is no UTF-8.
     pub(crate) fn odd_name(&self) -> Option<&[u8]> {
         self.entries.iter().map(|entry| self.name(entry)).find(|name| std::str::from_utf8(name).is_err())
     }
@@ -184,7 +184,7 @@ impl List {
         self.entries.push(Entry { name_start, name_bytes, kind, mode: 0, mtime: 0, bytes: 0 });
     }
 
-    /// Removes entries that are not included, except folders on the path to an included entry.
+    /// Of folders that were not asked for, keeps those that lead to something.
     fn keep_included(&mut self, selection: &Selection) {
         if !selection.has_includes() {
             return;
@@ -201,7 +201,7 @@ impl List {
         entries.retain(|entry| is_kept(entry) || leading.contains(entry.name(names)));
     }
 
-    /// Removes the kinds of entries that a layout can't store.
+    /// Leaves out what a layout has no rows for.
     fn leave_out_for(&mut self, layout: Layout) {
         if layout == Layout::Sqlar {
             return;
@@ -214,7 +214,7 @@ impl List {
         entries.retain(|entry| entry.kind == Kind::File);
     }
 
-    /// Reads the metadata of each entry.
+    /// Asks for what is to be known of each entry.
     fn look(&mut self, own: &Own, threads: usize, cancel: &Cancel) -> Result<()> {
         let List { path, root, names, entries, skipped } = self;
         let (names, path, root) = (&*names, &*path, &*root);
@@ -246,7 +246,7 @@ impl List {
     }
 }
 
-/// Returns the error for a file that is too large for SQLite.
+/// The error for a file that SQLite can't hold.
 pub(crate) fn too_large(path: &Path, bytes: u64) -> Error {
     let message =
         format!("{} has {bytes} bytes, and SQLite holds at most 1,000,000,000 in a row", path.display());
@@ -261,7 +261,7 @@ impl Entry {
 
 const THE_DATABASE: &str = "it is the database itself";
 
-/// Returns the reason why an entry gets no row.
+/// Why something gets no row.
 fn why_skipped(kind: Kind, name: &[u8], own: &Own) -> Option<&'static str> {
     match kind {
         Kind::File => own.has_name(name).then_some(THE_DATABASE),
@@ -273,7 +273,7 @@ fn why_skipped(kind: Kind, name: &[u8], own: &Own) -> Option<&'static str> {
     }
 }
 
-/// Reads the metadata of some entries; returns the indexes of the run's own files.
+/// Asks for what is to be known of some entries; returns which of them are the run's own files.
 fn look_at(
     entries: &mut [Entry],
     names: &[u8],
@@ -310,20 +310,20 @@ impl Entry {
     }
 }
 
-/// Returns the error for an entry that has changed since its name was read.
+/// The error for what is something else than it was when its name was read.
 pub(crate) fn changed(path: &Path) -> Error {
     Error::input(format!("{} has changed while the folder was read", path.display()))
         .hint("run again when no program writes to it")
 }
 
-/// The folder that was used last: files of one folder are consecutive.
+/// The folder that was used last: files of one folder follow each other.
 #[derive(Debug, Default)]
 pub(crate) struct OpenFolder {
     opened: Option<(Vec<u8>, Folder)>,
 }
 
 impl OpenFolder {
-    /// Opens the folder of a name, and returns it with the name's last component.
+    /// The folder of a name, opened, and its last component.
     pub(crate) fn of<'f, 'n>(
         &'f mut self,
         root: &'f Folder,
@@ -361,7 +361,7 @@ impl Own {
         Ok(Own { relative, files })
     }
 
-    /// Returns `true` if a name is that of the database, a sidecar file, or a temporary file of the run.
+    /// Whether a name is that of the database, or of a file that exists while it is written.
     fn has_name(&self, name: &[u8]) -> bool {
         let Some(own) = &self.relative else { return false };
         let ((folder, own_name), (of_name, component)) = (split(own), split(name));

@@ -1,5 +1,5 @@
-//! Personal data in a sample of values: e-mail addresses, telephone numbers, accounts and cards with valid check digits,
-//! network addresses, names of people.
+//! What the values of a column look like: e-mail addresses, telephone numbers, accounts and cards with valid check digits,
+//! addresses of networks, names of people.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str;
@@ -8,10 +8,10 @@ use sqluice_generator::is_first_name;
 
 use super::{ACCOUNT, CARD, EMAIL, NAME, NETWORK, PHONE, Personal, Why};
 
-/// A form: its description, a test of a value, and the minimum share of values that have the form.
+/// A form: what it is, whether a value has it, and the share of the values that must.
 type Form = (&'static str, fn(&str) -> bool, f64);
 
-/// Common first names, in addition to those of the generator.
+/// First names that are common, besides those that the generator makes.
 const FIRST_NAMES: &str = "James Robert Michael William Richard Joseph Christopher Charles Matthew Anthony Mark Donald Steven \
     Andrew Joshua Kenneth Kevin Brian Timothy Ronald Jason Edward Jeffrey Ryan Jacob Gary Nicholas Eric Jonathan Stephen Larry \
     Justin Scott Brandon Frank Gregory Raymond Patrick Alexander Peter Mary Patricia Jennifer Linda Elizabeth Barbara Susan \
@@ -21,7 +21,7 @@ const FIRST_NAMES: &str = "James Robert Michael William Richard Joseph Christoph
     Nicolas Julien Marie Isabelle Sylvie Juan Jose Antonio Manuel Francisco Javier Alejandra Cristina Isabel Giovanni \
     Giuseppe Francesca Alessandro Joao Paulo Lars Sven Mikael Kristina Mohamed Mohammed Ali Aisha Yuki Hiroshi Wei Ming";
 
-/// All forms. The share is small if no other data has the form, and large if other values have it by chance: one in ten numbers has a
+/// The share is small where nothing else has the form, and large where other values have it by chance: one in ten numbers has a
 /// valid check digit.
 const FORMS: &[Form] = &[
     (EMAIL, is_email, 0.02),
@@ -32,7 +32,7 @@ const FORMS: &[Form] = &[
     (NAME, is_name, 0.2),
 ];
 
-/// Returns the kind of personal data in a sample of values. Values are texts, and numbers as decimal text; the caller leaves out NULLs.
+/// What a sample of the values of a column says. Values are texts, and numbers as decimal text; NULLs and empty values are left out.
 pub(crate) fn by_values<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Personal> {
     let mut counts = [0_u64; FORMS.len()];
     let mut all = 0_u64;
@@ -48,7 +48,7 @@ pub(crate) fn by_values<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Pe
     found.map(|(_, (what, ..))| Personal { what, why: Why::Values })
 }
 
-/// Returns `true` if a text is an address `name@domain.top` or contains one.
+/// Whether a text is `name@domain.top`, or has such an address within.
 fn is_email(text: &str) -> bool {
     text.split([' ', '<', '>', ',', ';', '"', '\'', '(', ')']).any(|word| {
         let Some((name, domain)) = word.split_once('@') else { return false };
@@ -63,7 +63,7 @@ fn is_email(text: &str) -> bool {
     })
 }
 
-/// Returns `true` if a text is an IBAN with valid check digits (ISO 7064, modulo 97).
+/// Whether a text is an IBAN with valid check digits (ISO 7064, modulo 97).
 fn is_iban(text: &str) -> bool {
     let text: String = text.chars().filter(|c| *c != ' ').collect();
     let bytes = text.as_bytes();
@@ -82,7 +82,7 @@ fn is_iban(text: &str) -> bool {
     rest == 1
 }
 
-/// Returns `true` if a text is a card number: 13 to 19 digits, also in groups, with a valid check digit (Luhn).
+/// Whether a text is a card's number: 13 to 19 digits, perhaps in groups, with a valid check digit (Luhn).
 fn is_card(text: &str) -> bool {
     let Some(digits) = digits(text, " -") else { return false };
     if !(13..=19).contains(&digits.len()) || !matches!(digits[0], 2..=6) {
@@ -100,7 +100,7 @@ fn is_card(text: &str) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// Returns `true` if a text is a telephone number: seven to fifteen digits with a leading plus or separators, but no date.
+/// Whether a text is a telephone number: seven to fifteen digits that begin with a plus or have separators, and are no date.
 fn is_phone(text: &str) -> bool {
     let plus = text.starts_with('+');
     let Some(digits) = digits(text.trim_start_matches('+'), " -().\u{a0}/") else { return false };
@@ -114,19 +114,19 @@ fn is_phone(text: &str) -> bool {
         && (plus || (groups.len() > 1 && !is_date && !is_decimal && !text.starts_with('-')))
 }
 
-/// Returns `true` if a text is an IPv4, IPv6 or MAC address.
+/// Whether a text is an address of IPv4, IPv6 or of a network card.
 fn is_network_address(text: &str) -> bool {
     let is_mac = || {
         let parts: Vec<&str> = text.split([':', '-']).collect();
         parts.len() == 6
             && parts.iter().all(|part| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
     };
-    // Four small numbers are a version more often than an address.
+    // Four numbers that are small are a version more often than an address.
     let is_v4 = || text.parse::<Ipv4Addr>().is_ok_and(|address| address.octets()[0] > 9);
     is_v4() || (text.len() > 6 && text.parse::<Ipv6Addr>().is_ok()) || is_mac()
 }
 
-/// Returns `true` if a text is a common first name, alone or before one or two other names.
+/// Whether a text is a first name that is widely known, alone or before one or two other names.
 fn is_name(text: &str) -> bool {
     let words: Vec<&str> = text.split(' ').collect();
     let is_capital = |word: &&str| word.chars().next().is_some_and(char::is_uppercase);
@@ -136,7 +136,7 @@ fn is_name(text: &str) -> bool {
         && words.iter().all(|word| is_capital(word) && is_letters(word))
 }
 
-/// Returns the digits of a text that consists of digits and separators.
+/// The digits of a text that has nothing else but separators.
 fn digits(text: &str, separators: &str) -> Option<Vec<u8>> {
     let all = text.chars().all(|c| c.is_ascii_digit() || separators.contains(c));
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_digit).map(|byte| byte - b'0').collect();

@@ -1,9 +1,9 @@
-//! The expression of each column, which generates values like those of the column.
+//! The expression of each column: what makes values like its own.
 //!
 //! ```text
 //!  keys and references ──> row(), keys(...), ref(..., rows(...)), within(...)        keys.rs
-//!  common values ────────> shares('open': 12, 'paid': 88)                 if the profile may show them
-//!  other values, by kind > quantiles, patterns, lengths, pools with as many different values
+//!  common values ────────> shares('open': 12, 'paid': 88)                 if they may be shown
+//!  all others, by kind ──> quantiles, patterns, lengths, pools of as many different values
 //!  NULLs ────────────────> nulls(0.1, ...)
 //! ```
 
@@ -19,41 +19,41 @@ use super::statements::literals;
 use super::texts::{Texts, lengths, pool, quoted};
 use crate::personal::{self, Personal};
 
-/// The maximum number of different values of a column with few values.
+/// Different values up to which a column has few.
 const FEW_TEXTS: f64 = 200.0;
 const FEW_NUMBERS: f64 = 24.0;
 
-/// The maximum size of a shown value, in bytes.
+/// Bytes of a value that is shown.
 const SHOWN_BYTES_MAX: usize = 100;
 
-/// The approximate number of values that are tested for personal data.
+/// Values that are looked at to find out whether a column is personal, about.
 const LOOKED_AT: usize = 2000;
 
-/// The maximum number of texts whose forms are analyzed.
+/// Texts whose forms are looked at.
 const TEXTS_MAX: usize = 10_000;
 
-/// The rules for values that the profile may show.
+/// Which values may be shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    /// The minimum number of rows with a shown value; `None`: no value is shown.
+    /// In how many rows a value must occur; `None`: none is shown.
     pub(super) common: Option<u64>,
 }
 
-/// A table that is being described.
+/// A table while it is described.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Described<'t> {
     pub(super) table: &'t Table,
     pub(super) facts: &'t TableFacts,
-    /// The index of each column among the columns that were read; `None`: SQLite computes the column.
+    /// Of each column of the table, which of those that were read it is; `None`: SQLite computes it.
     pub(super) read: &'t [Option<usize>],
     pub(super) rules: Rules,
 }
 
-/// The expression of a column.
+/// What a column is made of.
 #[derive(Clone, Debug)]
 pub(super) struct Made {
     pub(super) expression: String,
-    /// The values that the expression shows.
+    /// The values that it shows, and the rows that have one of them.
     pub(super) kept: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl<'t> Described<'t> {
         self.facts.sample.column(read).filter(|cell| **cell != Cell::Null).collect()
     }
 
-    /// Returns the kind of personal data that a column seems to hold.
+    /// Whether a column looks personal.
     pub(super) fn personal(&self, column: usize) -> Option<Personal> {
         let name = &self.table.columns[column].name;
         let by_name = personal::by_name(&self.table.name, name);
@@ -79,7 +79,7 @@ impl<'t> Described<'t> {
         })
     }
 
-    /// Describes a column that is no key and no reference.
+    /// A column that is no key and refers to no other.
     pub(super) fn plain(&self, column: usize) -> Option<Made> {
         let facts = self.facts_of(column)?;
         if self.facts.rows == 0 {
@@ -98,7 +98,7 @@ impl<'t> Described<'t> {
         Some(Made { expression: self.with_nulls(facts, made.expression), ..made })
     }
 
-    /// Returns the common values with their shares, if the profile may show them.
+    /// Common values in their shares, if they may be shown.
     fn kept(&self, column: usize, facts: &ColumnFacts) -> Option<Made> {
         let common = self.rules.common?;
         let counts = facts.counts.as_ref().filter(|counts| counts.is_exact())?;
@@ -107,7 +107,7 @@ impl<'t> Described<'t> {
         if different > if only_numbers { FEW_NUMBERS } else { FEW_TEXTS } || self.personal(column).is_some() {
             return None;
         }
-        // Values in the schema may be shown anyway.
+        // What the schema itself says of the table.
         let stated = literals(&self.table.sql);
         let mut rows_of: HashMap<u64, (String, u64)> = HashMap::new();
         let mut rest: Vec<&Cell> = Vec::new();
@@ -141,7 +141,7 @@ impl<'t> Described<'t> {
         Some(Made { expression, kept })
     }
 
-    /// Describes few different texts that may not be shown by other texts of the same lengths and frequencies.
+    /// Few texts that may not be shown: others of the same lengths, as often.
     fn shaped(&self, facts: &ColumnFacts, cells: &[&Cell]) -> Option<String> {
         let counts = facts.counts.as_ref().filter(|counts| counts.is_exact())?;
         if facts.texts < facts.values()
@@ -159,7 +159,7 @@ impl<'t> Described<'t> {
         let mut options: Vec<(u64, u32)> =
             lengths.into_values().map(|(length, rows)| (rows, length)).collect();
         options.sort_unstable_by(|one, other| other.cmp(one));
-        // Random short texts would be equal too often.
+        // Short ones would be the same too often.
         if options.len() < 2 || options.iter().any(|(_, length)| *length < 3) {
             return None;
         }
@@ -167,7 +167,7 @@ impl<'t> Described<'t> {
         Some(format!("shares({})", options.iter().map(option).collect::<Vec<_>>().join(", ")))
     }
 
-    /// Returns an expression for each kind of values, weighted by its share.
+    /// An expression for each kind of values, in its share.
     pub(super) fn by_kinds(&self, cells: &[&Cell], rows: u64, different: f64) -> String {
         let kinds: [fn(&Cell) -> bool; 4] = [
             |cell| matches!(cell, Cell::Int(_)),
@@ -217,7 +217,7 @@ impl<'t> Described<'t> {
         }
     }
 
-    /// Wraps an expression so that as many rows are NULL as in the column.
+    /// NULL in as many rows as the column.
     pub(super) fn with_nulls(&self, facts: &ColumnFacts, expression: String) -> String {
         match self.facts.rows - facts.values() {
             0 => expression,
@@ -226,31 +226,31 @@ impl<'t> Described<'t> {
     }
 }
 
-/// Formats a share of rows as a number.
+/// A share of rows, as a number.
 pub(super) fn share(rows: u64, all: u64) -> String {
     let text = format!("{:.9}", rows as f64 / all as f64);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Counts the different values in a sample.
+/// Different values in a sample.
 fn distinct(cells: &[&Cell]) -> usize {
     cells.iter().filter_map(|cell| cell.hash()).collect::<std::collections::HashSet<_>>().len()
 }
 
-/// Returns a value as a literal of the language; `None` if the value is too long to be shown.
+/// A value as the language writes it; `None`: it is too long to be shown.
 pub(super) fn literal(cell: &Cell) -> Option<String> {
     match cell {
         Cell::Int(int) => Some(int.to_string()),
         Cell::Real(real) if real.is_finite() => Some(format!("{real:?}")),
         Cell::Text(bytes, ..) if bytes.len() <= SHOWN_BYTES_MAX => {
-            // A comment ends at the end of the line, so the literal can't contain a line break.
+            // A comment ends with its line.
             cell.text().filter(|text| !text.contains(['\n', '\r', '\0'])).map(quoted)
         }
         _ => None,
     }
 }
 
-/// Returns a value as text, for tests of personal data.
+/// A value as text, for guesses about it.
 fn as_text(cell: &Cell) -> String {
     match cell {
         Cell::Int(int) => int.to_string(),

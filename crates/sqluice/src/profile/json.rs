@@ -1,6 +1,6 @@
-//! Texts that are JSON objects: their keys, and the values of each key.
+//! Texts that are JSON objects: their keys, and what stands under each.
 //!
-//! A key is shown only if it is common; its values are described like those of a column, and never shown.
+//! A key is shown only if it is common; what stands under it is described as a column is, and never shown.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use super::numbers::{Form, form_of_reals, numbers};
 use super::sample::Cell;
 use super::texts::{Texts, quoted};
 
-/// The maximum number of texts that are analyzed.
+/// Texts that are looked at.
 const LOOKED_AT: usize = 500;
 
-/// The maximum number of described keys.
+/// Keys that are described at most.
 const KEYS_MAX: usize = 40;
 
-/// The values of a key.
+/// The values under a key.
 #[derive(Debug, Default)]
 struct Member {
     ints: Vec<f64>,
     reals: Vec<f64>,
     texts: Vec<Cell>,
-    /// The position of the key in the first object that has it.
+    /// Where it stands in the first object that has it.
     place: usize,
     all: u64,
 }
 
-/// Returns the expression for texts that are all objects.
+/// The expression for texts that are all objects.
 pub(super) fn object(texts: &Texts<'_>) -> Option<String> {
     let starts = |cell: &&Cell| matches!(cell, Cell::Text(bytes, ..) if bytes.first() == Some(&b'{'));
     if texts.is_unique || !texts.cells.iter().all(starts) {
@@ -51,9 +51,9 @@ pub(super) fn object(texts: &Texts<'_>) -> Option<String> {
     (!shown.is_empty()).then(|| format!("json({{{}}})", shown.join(", ")))
 }
 
-/// Returns the members of all objects by their keys; `None` if a text is no object.
+/// The members of all objects by their keys; `None`: one is no object.
 fn members(sample: &[&str]) -> Option<BTreeMap<String, Member>> {
-    // SQLite parses the JSON.
+    // SQLite knows JSON.
     let connection = Connection::open_in_memory().ok()?;
     let mut statement = connection.prepare("SELECT key, type, atom FROM json_each(?1)").ok()?;
     let mut members: BTreeMap<String, Member> = BTreeMap::new();
@@ -76,7 +76,7 @@ fn members(sample: &[&str]) -> Option<BTreeMap<String, Member>> {
     Some(members)
 }
 
-/// Returns the expression for the values of a key, for the most frequent kind.
+/// The expression for the values under a key: of the kind that most have.
 fn expression(member: &Member, texts: &Texts<'_>) -> String {
     let rows = texts.rows;
     let sorted = |values: &[f64]| {

@@ -1,4 +1,4 @@
-//! Columns that make rows unique, and columns that refer to other tables.
+//! The columns that make rows unique, and those that refer to other tables.
 //!
 //! ```text
 //!  INTEGER PRIMARY KEY      row(), row() * 10 + 5, keys(1, 900, 40000)
@@ -16,16 +16,16 @@ use super::sample::Cell;
 use super::sketch::Counts;
 use super::texts::Texts;
 
-/// The schema and the row counts of its tables.
+/// Rows of tables by their names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct World<'w> {
     pub(super) schema: &'w Schema,
-    /// The row count of each table; `None` if the table is left out, or its rows are not counted yet.
+    /// The rows of each table; `None`: it is left out, or no table that is described refers to it yet.
     pub(super) rows: &'w [Option<u64>],
 }
 
 impl<'w> World<'w> {
-    /// Returns the table that a reference names, its row count, and the columns that are referred to.
+    /// The table that a reference names, its rows, and the columns that are referred to.
     fn parent(&self, reference: &Reference) -> Option<(&'w Table, u64, Vec<usize>)> {
         let position = self.schema.place(&reference.parent)?;
         let table = &self.schema.tables[position];
@@ -38,13 +38,13 @@ impl<'w> World<'w> {
     }
 }
 
-/// Returns the groups of columns whose values are counted together: those of references with several columns.
+/// The columns of groups whose values are counted together: those of references by several columns.
 pub(super) fn counted_groups(table: &Table) -> Vec<Vec<usize>> {
     let several = table.references.iter().filter(|reference| reference.columns.len() > 1);
     several.map(|reference| reference.columns.clone()).collect()
 }
 
-/// Quotes a name for an expression if needed.
+/// A name in an expression.
 pub(super) fn name(name: &str) -> String {
     let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !name.starts_with(|c: char| c.is_ascii_digit());
@@ -55,14 +55,14 @@ pub(super) fn name(name: &str) -> String {
     }
 }
 
-/// The expressions of keys and references of a table, which take precedence.
+/// Keys and references of a table, whose expressions take precedence.
 #[derive(Debug)]
 pub(super) struct Keys<'d> {
     described: Described<'d>,
     world: World<'d>,
-    /// The expression of each column that belongs to a key or a reference.
+    /// Of each column, if it has one.
     pub(super) made: Vec<Option<Made>>,
-    /// `true` for each column whose rows are in groups.
+    /// Whether the rows of a column are in groups.
     is_grouped: Vec<bool>,
 }
 
@@ -80,7 +80,7 @@ impl<'d> Keys<'d> {
     }
 
     fn set(&mut self, column: usize, expression: String) {
-        // The group number makes each column distinct by itself.
+        // Each column is distinct by itself.
         let expression = match expression.strip_suffix(')').filter(|_| expression.starts_with("distinct(")) {
             Some(inner) => format!("{inner}, {})", column + 1),
             None => expression,
@@ -96,7 +96,7 @@ impl<'d> Keys<'d> {
         self.described.facts_of(column).is_none_or(|facts| facts.values() < self.described.facts.rows)
     }
 
-    /// Describes references. Those with several columns go first, since they also determine columns that refer alone.
+    /// Those by several columns first: what they say holds for a column that refers alone, too.
     fn references(&mut self) {
         let table = self.described.table;
         let mut group = 0;
@@ -120,7 +120,7 @@ impl<'d> Keys<'d> {
                 Some((parent, rows, columns)) => {
                     self.reference((first, reference), (parent, rows, &columns), counts)
                 }
-                // The parent has no rows.
+                // A parent without rows.
                 None if !table.columns[first].not_null
                     && self.world.schema.table(&reference.parent).is_some() =>
                 {
@@ -131,7 +131,7 @@ impl<'d> Keys<'d> {
         }
     }
 
-    /// Describes a reference: its first column draws the parent, the others follow.
+    /// A reference by one column or several: the first draws the parent, the others follow.
     fn reference(
         &mut self,
         (first, reference): (usize, &Reference),
@@ -174,7 +174,7 @@ impl<'d> Keys<'d> {
         }
     }
 
-    /// Describes a column whose values are never repeated.
+    /// A column whose values are never repeated.
     fn single_key(&self, column: usize, is_rowid: bool) -> Option<String> {
         let facts = self.described.facts_of(column)?;
         let cells = self.described.cells(column);
@@ -202,7 +202,7 @@ impl<'d> Keys<'d> {
         self.described.table.primary_key().is_some_and(|key| key[..] == [column])
     }
 
-    /// Describes integers that are never repeated, in the order of the rows or shuffled.
+    /// Integers that are never repeated: in the order of the rows, or shuffled.
     fn ints(&self, column: usize, is_ordered: bool, cells: &[&Cell]) -> String {
         let (least, most) = self.described.facts_of(column).map_or((1, 1), |facts| facts.bounds);
         let values = self.described.facts_of(column).map_or(0, super::scan::ColumnFacts::values);
@@ -214,7 +214,7 @@ impl<'d> Keys<'d> {
         let span = i128::from(most) - i128::from(least);
         let step = span / i128::from(values.max(2) - 1);
         let fits = |int: &i64| step > 0 && (i128::from(*int) - i128::from(least)) % step == 0;
-        // With few keys, step and first value would reveal two of them, unless they count from 1.
+        // Of few keys, the step and the first are those of two of them, unless they count from 1.
         let is_said = values >= ENOUGH as u64 || (step == 1 && least == 1);
         let is_regular = is_said
             && step > 0
@@ -238,7 +238,7 @@ impl<'d> Keys<'d> {
         if is_ordered { keys } else { format!("distinct({keys})") }
     }
 
-    /// Describes keys of several columns: one column whose rows are in groups, and one that differs within the groups.
+    /// Keys of several columns: one whose rows are in groups, and one that differs within them.
     fn keys_of_several(&mut self) {
         let table = self.described.table;
         for key in table.unique_keys() {
@@ -262,7 +262,7 @@ impl<'d> Keys<'d> {
         }
     }
 
-    /// Returns the column of a key whose rows are in groups. If no column has groups, describes one as a pool.
+    /// The column of a key whose rows are in groups. If no column is, one is made so.
     fn group_of(&mut self, key: &[usize]) -> Option<usize> {
         let grouped = |keys: &Self, column: &usize| keys.is_grouped[*column] && !keys.has_nulls(*column);
         if let Some(column) = key.iter().copied().find(|column| grouped(self, column)) {
@@ -276,14 +276,14 @@ impl<'d> Keys<'d> {
         let column = free.min_by(|one, other| different(one).total_cmp(&different(other)))?;
         let (facts, cells) = (self.described.facts_of(column)?, self.described.cells(column));
         let different = (facts.different().round() as u64).max(1);
-        // The pool has as many different values as its expression has rows.
+        // As many different values as rows: the pool has them.
         let inner = self.described.by_kinds(&cells, different, different as f64);
         self.set(column, format!("pool({different}, {inner})"));
         self.is_grouped[column] = true;
         Some(column)
     }
 
-    /// Describes a column whose values differ within the groups of another column.
+    /// A column that differs within the groups of another.
     fn within(&self, column: usize, group: usize) -> String {
         let table = self.described.table;
         let of_group = name(&table.columns[group].name);
@@ -334,12 +334,12 @@ impl<'d> Keys<'d> {
             cells.iter().filter(|cell| ***cell == Cell::Int(least)).count() as f64 / cells.len() as f64;
         let groups = facts.counts.as_ref().map_or(0.0, |_| 1.0);
         let counts = self.described.facts.rows as f64 * firsts * groups;
-        // Line numbers begin with 0 or 1, end with the size of the largest group, and each group has a first line.
+        // Line numbers: from 0 or 1 on, as many as the largest group has rows, and one group for each first line.
         if (0..=1).contains(&least) && span <= i128::from(rows_max) && counts > 0.0 {
             return if least == 1 { format!("ordinal({group})") } else { format!("ordinal({group}) - 1") };
         }
         let more = (i128::from(rows_max) - span).max(0);
-        // The ends are moved inwards if there is room, so that neither is a value.
+        // Neither end is a value, where there is room.
         let room = if span > 200 { span / 100 } else { 0 };
         let low = (i128::from(least) + room).clamp(i128::from(i64::MIN), i128::from(i64::MAX));
         let high = (i128::from(most) - room + more).clamp(low, i128::from(i64::MAX));
@@ -348,7 +348,7 @@ impl<'d> Keys<'d> {
     }
 }
 
-/// Returns the quantiles of keys. If there is room, no quantile is a key.
+/// Quantiles of keys, none of which is one, where there is room.
 fn key_quantiles(sorted: &[i64], least: i64, most: i64) -> String {
     let numbers: Vec<f64> = sorted.iter().map(|int| *int as f64).collect();
     if let Some(ends) = blurred(&numbers, Form::Int) {

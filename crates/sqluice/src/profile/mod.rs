@@ -1,4 +1,4 @@
-//! `profile`: describes a database, without its rows, as a schema file that people read and the generator understands.
+//! `profile`: what a database is like, without its rows, as a schema file that people read and the generator understands.
 //!
 //! ```no_run
 //! use sqluice::profile::Profile;
@@ -14,14 +14,14 @@
 //!        schema file <── statements <── an expression a column <── keys, describe, relations
 //! ```
 //!
-//! Every table is read once, parents first, and described before the next table is read: the memory holds the sketches and the sample of
-//! one table for each thread. The result depends on the database alone, not on threads.
+//! Every table is read once, those that others refer to first, and described before the next is read: memory is that of one table's
+//! sketches and sample for each thread. The result depends on the database alone, not on threads.
 //!
-//! Invariant: the text contains a value of the database only if its column has few different values and does not look personal, and the
-//! value occurs in at least `keep_common` rows; or if the schema contains it. Quantiles are not values. The first and the last of integer
-//! keys are shown if the keys have no gaps, or the same gap everywhere.
+//! Invariant: a value of the database is in the text only if its column has few different values and does not look personal, and the
+//! value occurs in at least `keep_common` rows; or if it stands in the schema. Quantiles are no values. Of integer keys without gaps, or with
+//! the same gap everywhere, the first and the last are known.
 //!
-//! Modules, from the bottom up: `options`: parameters and report; `sketch`, `sample`, `scan`: statistics of a table; `numbers`,
+//! Modules, from the bottom up: `options`: what is asked and returned; `sketch`, `sample`, `scan`: what is known of a table; `numbers`,
 //! `texts`, `json`, `parents`: expressions; `describe`, `keys`, `relations`: columns; `statements`, `schema_file`: the text.
 
 mod describe;
@@ -59,18 +59,18 @@ use scan::{TableFacts, Wanted};
 use schema_file::SchemaFile;
 
 impl Profile {
-    /// Reads the database and describes it, without progress reports.
+    /// Reads the database and describes it, silently.
     ///
     /// # Errors
-    /// The errors of [`Profile::run_with`].
+    /// As [`Profile::run_with`].
     pub fn run(&self) -> Result<ProfileReport> {
         self.run_with(&Context::default())
     }
 
-    /// Reads the database and describes it, with progress reports and cancellation through `context`.
+    /// Reads the database and describes it, watched and stopped by `context`.
     ///
     /// # Errors
-    /// When the database can't be read, or a named table does not exist.
+    /// When the database can't be read, or a table that is named does not exist.
     pub fn run_with(&self, context: &Context<'_>) -> Result<ProfileReport> {
         let started = Instant::now();
         if self.threads == Some(0) {
@@ -119,7 +119,7 @@ impl Profile {
         Rules { common: (!self.no_values).then_some(self.keep_common.max(2)) }
     }
 
-    /// Returns `true` if a table or view is described.
+    /// Whether a table or view is described.
     fn has(&self, name: &str) -> bool {
         let among = |list: &[String]| list.iter().any(|listed| listed.eq_ignore_ascii_case(name));
         (self.tables.is_empty() || among(&self.tables)) && !among(&self.exclude_tables)
@@ -139,7 +139,7 @@ impl Profile {
         Ok(())
     }
 
-    /// Counts the rows of parents that are read later, since tables may refer to each other.
+    /// Counts the rows of parents that are read later: tables that refer to each other.
     fn count_parents(
         &self,
         snapshot: &Snapshot,
@@ -181,7 +181,7 @@ impl Profile {
     }
 }
 
-/// Returns the index of each column among those that are read; `None` if SQLite computes the column.
+/// Of each column of a table, its number among those that are read; SQLite computes the others.
 fn read_columns(table: &Table) -> Vec<Option<usize>> {
     let mut next = 0..;
     table.columns.iter().map(|column| if column.generated.is_none() { next.next() } else { None }).collect()

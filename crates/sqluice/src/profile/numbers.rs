@@ -1,7 +1,7 @@
 //! Numbers and moments as quantiles, with as many different values as the column has.
 //!
-//! No quantile is a value of the column: quantiles of integers lie between two integers, those of decimals have an additional digit, and
-//! those of moments are rounded and moved away from values.
+//! No quantile is a value of the column: those of integers lie between two integers, those of decimals have a digit more, and those
+//! of moments are moved to a round time, and away from values.
 //!
 //! ```text
 //!  sorted sample ── 21 of its values, rounded ──> quantiles ── too many different values? ──> pool(n, quantiles)
@@ -11,21 +11,21 @@ use std::collections::HashSet;
 
 use sqluice_generator::moment_text;
 
-/// The maximum number of steps between the first and the last quantile.
+/// Steps between the first and the last quantile.
 const STEPS: usize = 20;
 
-/// The minimum number of values for each quantile: fewer values have fewer quantiles.
+/// Values per quantile at least: the fewer values, the fewer quantiles.
 const VALUES_PER_STEP: usize = 4;
 
-/// The form of the values.
+/// What the values are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Form {
     Int,
-    /// Lengths, which are integers but no values of a column.
+    /// Integers that are no values: lengths.
     Length,
-    /// Reals with this number of decimal places.
+    /// Reals with that many decimal places.
     Decimal(i32),
-    /// Reals with any number of decimal places.
+    /// Reals with any.
     Real,
     /// Days or seconds as text.
     Moment {
@@ -34,7 +34,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// Returns the minimum distance between two different values.
+    /// How far two neighbouring values are apart at least.
     fn unit(self) -> f64 {
         match self {
             Form::Int | Form::Length | Form::Moment { .. } => 1.0,
@@ -44,7 +44,7 @@ impl Form {
     }
 }
 
-/// Returns the form of reals: the smallest number of decimal places, up to six, that represents all of them.
+/// The form of some reals: the fewest decimal places, up to six, that spell all of them.
 pub(super) fn form_of_reals(values: &[f64]) -> Form {
     let has = |places: i32| {
         let scale = 10f64.powi(places);
@@ -53,11 +53,11 @@ pub(super) fn form_of_reals(values: &[f64]) -> Form {
     (0..=6).find(|places| has(*places)).map_or(Form::Real, Form::Decimal)
 }
 
-/// The minimum number of values for which quantiles and a common step reveal no single value.
+/// How many values there must be for their quantiles, or for what they are multiples of, to say nothing of one of them.
 pub(super) const ENOUGH: usize = 20;
 
-/// Returns the expression for numbers from a sorted sample of a column with `rows` of them; `different` is the number of different
-/// values, if it matters.
+/// The expression for numbers: a sample of them, sorted, of a column with `rows` of them; `different`: how many of
+/// those differ, if that matters.
 pub(super) fn numbers(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> String {
     if let Some(blurred) = blurred(sorted, form) {
         return quantiles(&blurred, form, rows, different);
@@ -71,7 +71,7 @@ pub(super) fn numbers(sorted: &[f64], form: Form, rows: u64, different: Option<f
     quantiles(sorted, form, rows, different)
 }
 
-/// Returns the rounded ends of the range of a few values, with two significant digits.
+/// The ends of a range that has a few values somewhere within it: two digits are left of them.
 pub(super) fn blurred(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
     if sorted.len() >= ENOUGH || form == Form::Length {
         return None;
@@ -79,19 +79,19 @@ pub(super) fn blurred(sorted: &[f64], form: Form) -> Option<Vec<f64>> {
     let (first, last) = (sorted[0], sorted[sorted.len() - 1]);
     let size = first.abs().max(last.abs()).max(form.unit());
     let step = match form {
-        // A quarter of a year.
+        // A season.
         Form::Moment { is_day } => 90.0 * if is_day { 1.0 } else { 86_400.0 },
         Form::Int | Form::Length | Form::Decimal(_) | Form::Real => {
             (10f64.powf(size.log10().floor()) / 10.0).max(form.unit())
         }
     };
     let (low, high) = ((first / step).floor() * step, (last / step).ceil() * step);
-    // Rounding does not change small numbers, which have two digits anyway.
+    // Of small numbers, all have two digits.
     (step > form.unit()).then(|| vec![low, if low < high { high } else { low + step }])
 }
 
-/// Returns the common step of all integers, if it is above 1, and their common remainder. With few different integers, the
-/// result is `None`, since the step would reveal a difference between two of them.
+/// How far all integers are apart, and the least that is not negative, if that is more than one. Of few different ones it would be the
+/// difference of two.
 fn step_of(sorted: &[f64]) -> Option<(f64, f64)> {
     if sorted.chunk_by(|one, other| one == other).count() < ENOUGH {
         return None;
@@ -136,10 +136,10 @@ fn quantiles(sorted: &[f64], form: Form, rows: u64, different: Option<f64>) -> S
     expression
 }
 
-/// The maximum number of values that are computed one by one.
+/// Up to this number of values, each is looked at.
 const LOOKED_AT: u64 = 4000;
 
-/// Returns how many of `values` values differ if they are evenly spread over the quantiles.
+/// How many different values as many values have that are evenly spread over the quantiles.
 fn different_of(points: &[f64], form: Form, values: u64) -> f64 {
     let unit = form.unit();
     if unit == 0.0 {
@@ -171,7 +171,7 @@ fn different_of(points: &[f64], form: Form, values: u64) -> f64 {
     let mut last = f64::NEG_INFINITY;
     for pair in points.windows(2) {
         let (low, high) = ((pair[0] / unit).round(), (pair[1] / unit).round());
-        // Neighbouring steps share a value.
+        // Neighbours have a value in common.
         let common = if low == last { 1.0 } else { 0.0 };
         let apart = (pair[1] - pair[0]) / unit;
         all += (high - low + 1.0 - common).min(each.min(apart + 1.0 - common).max(1.0 - common));
@@ -180,14 +180,14 @@ fn different_of(points: &[f64], form: Form, values: u64) -> f64 {
     all.min(values as f64)
 }
 
-/// Returns round numbers near the quantiles of a sample, less than a unit beyond the ends of the sample.
+/// Round numbers near the quantiles of a sample, from the first to the last, none beyond the sample's ends by a whole unit.
 fn points(sorted: &[f64], form: Form, steps: usize) -> Vec<f64> {
     let (first, last) = (sorted[0], sorted[sorted.len() - 1]);
     let each = if form == Form::Length { 1 } else { VALUES_PER_STEP };
     let steps = (sorted.len() / each).clamp(1, steps);
     let unit = form.unit();
     let grid = grid(last - first, unit);
-    // Small values in a large range keep two digits.
+    // Of small values in a large range, two digits.
     let grid_at = |value: f64| match form {
         Form::Moment { .. } => grid,
         _ if value == 0.0 => grid,
@@ -198,7 +198,7 @@ fn points(sorted: &[f64], form: Form, steps: usize) -> Vec<f64> {
         .map(|step| near(sorted[(sorted.len() - 1) * step / steps]))
         .map(|point| point.clamp(first, last))
         .collect();
-    // The ends lie within the values, since a CHECK may forbid others.
+    // Not outside of the values, where a CHECK may forbid it.
     points[0] = (first / grid_at(first)).ceil() * grid_at(first);
     points[steps] = (last / grid_at(last)).floor() * grid_at(last);
     if points[0] > points[steps] {
@@ -211,7 +211,7 @@ fn points(sorted: &[f64], form: Form, steps: usize) -> Vec<f64> {
     points
 }
 
-/// Keeps only the two ends if all points are near a line, which begins and ends half a unit beyond them.
+/// Leaves the ends alone where all points lie on a line, which begins and ends half a unit beyond them.
 fn straighten(points: &mut Vec<f64>, unit: f64) {
     let (first, last, steps) =
         (points[0] - unit / 2.0, points[points.len() - 1] + unit / 2.0, points.len() - 1);
@@ -223,7 +223,7 @@ fn straighten(points: &mut Vec<f64>, unit: f64) {
     }
 }
 
-/// Returns a step of 1, 2 or 5 times a power of ten that is at most 1/150 of a range, and at least a unit.
+/// A step of 1, 2 or 5 times a power of ten that is at most 1/150 of a range, and at least a unit.
 fn grid(range: f64, unit: f64) -> f64 {
     let finest = (range / 150.0).max(unit);
     if finest <= 0.0 || !finest.is_finite() {
@@ -238,7 +238,7 @@ fn grid(range: f64, unit: f64) -> f64 {
     if step < unit { unit } else { step }
 }
 
-/// Moves the points away from the values.
+/// Moves the points off the values.
 fn hide(points: &mut [f64], sorted: &[f64], form: Form, grid: f64) {
     let last = points.len() - 1;
     match form {
@@ -247,7 +247,7 @@ fn hide(points: &mut [f64], sorted: &[f64], form: Form, grid: f64) {
             let is_flat = |one: usize, other: usize| points[one] == points[other];
             let ends =
                 (if is_flat(0, 1) { 0.2 } else { 0.5 }, if is_flat(last - 1, last) { 0.2 } else { 0.5 });
-            // The ends of decimals are rounded, so half a unit would round to the next value.
+            // The ends of a decimal are rounded: half a unit would be one too far.
             let half = |end: f64| if let Form::Decimal(_) = form { end.min(0.4) } else { end };
             points.iter_mut().for_each(|point| *point += 0.2 * unit);
             points[0] -= (0.2 + half(ends.0)) * unit;
@@ -261,7 +261,7 @@ fn hide(points: &mut [f64], sorted: &[f64], form: Form, grid: f64) {
                 } else {
                     1.0
                 };
-                // Both ends move inwards.
+                // Inwards at both ends.
                 let step = if index == last { -step } else { step };
                 let free = (0..20)
                     .map(|tries| *point + f64::from(tries) * step)
@@ -286,7 +286,7 @@ fn show(point: f64, form: Form) -> String {
     }
 }
 
-/// Removes zeros at the end of a number's fraction.
+/// A number without zeros at the end of its fraction.
 fn trimmed(text: String) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }

@@ -1,4 +1,4 @@
-//! The parameters and the report of a profile.
+//! What can be asked of a profile, and what it returns.
 
 use std::path::{Path, PathBuf};
 
@@ -13,24 +13,24 @@ use sqluice_reader::snapshot::ReadOptions;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Profile {
-    /// The path of the database.
+    /// The database.
     pub source: PathBuf,
-    /// The minimum number of rows in which a shown value occurs.
+    /// In how many rows a value must occur that the profile may show.
     pub keep_common: u64,
-    /// `true` if no values are shown.
+    /// Whether no values are shown.
     pub no_values: bool,
-    /// The tables and views that are described; empty: all.
+    /// Only these tables and views; empty: all.
     pub tables: Vec<String>,
-    /// The tables and views that are left out.
+    /// Tables and views that are left out.
     pub exclude_tables: Vec<String>,
-    /// The number of threads; `None`: one for each core.
+    /// Threads; `None`: one a core.
     pub threads: Option<usize>,
-    /// The options for reading the database.
+    /// How the database is read.
     pub read: ReadOptions,
 }
 
 impl Profile {
-    /// Creates a profile of a database. Values that occur in 20 rows or more may be shown.
+    /// Describes a database. Values may be shown that occur in 20 rows or more.
     pub fn new(source: impl Into<PathBuf>) -> Profile {
         Profile {
             source: source.into(),
@@ -59,7 +59,7 @@ impl TakesSettings for Profile {
 }
 
 setters! { Profile:
-    /// Sets the minimum number of rows in which a shown value occurs.
+    /// Sets in how many rows a value must occur that the profile may show.
     keep_common(rows: u64) = rows;
     /// Shows no values at all.
     no_values(no_values: bool) = no_values;
@@ -73,53 +73,53 @@ setters! { Profile:
     read(read: ReadOptions) = read;
 }
 
-/// The profile of a database.
+/// What was found.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ProfileReport {
-    /// The path of the database.
+    /// The database.
     pub source: PathBuf,
     /// The profile: a schema with comments, which the generator reads.
     pub text: String,
-    /// The number of rows of all tables.
+    /// Rows of all tables.
     pub rows: u64,
-    /// The tables, in the order of the schema.
+    /// The tables, in their order.
     pub tables: Vec<ProfiledTable>,
     /// Columns whose common values are shown.
     pub kept: Vec<KeptValues>,
     /// Columns of which no values are shown because they look personal.
     pub personal: Vec<PersonalColumn>,
-    /// Texts and blobs of the schema, which are shown.
+    /// Texts and blobs of the schema itself, which are shown.
     pub literals: Vec<String>,
-    /// The parts that could not be described.
+    /// What could not be described.
     pub notes: Vec<String>,
-    /// The size of the database in bytes.
+    /// Bytes of the database.
     pub bytes: u64,
-    /// The number of threads.
+    /// Threads.
     pub threads: usize,
-    /// The time in seconds.
+    /// Seconds that it took.
     pub seconds: f64,
 }
 
 impl ProfileReport {
-    /// Parses the profile as a schema for the generator.
+    /// The profile as the schema that the generator takes.
     ///
     /// # Errors
-    /// When SQLite does not accept a statement of the database.
+    /// When SQLite does not accept a statement of the database any more.
     pub fn schema(&self) -> Result<Schema> {
         Schema::parse(self.text.as_str(), Path::new("the profile"))
     }
 }
 
-/// A described table.
+/// A table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ProfiledTable {
-    /// The name of the table.
+    /// Its name.
     pub name: String,
-    /// The row count of the table.
+    /// Its rows.
     pub rows: u64,
-    /// The number of columns with a comment.
+    /// Its columns with a comment.
     pub columns: usize,
 }
 
@@ -127,11 +127,11 @@ pub struct ProfiledTable {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct KeptValues {
-    /// The name of the table.
+    /// The table.
     pub table: String,
-    /// The name of the column.
+    /// The column.
     pub column: String,
-    /// The number of shown values.
+    /// How many values.
     pub values: usize,
 }
 
@@ -139,12 +139,12 @@ pub struct KeptValues {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PersonalColumn {
-    /// The name of the table.
+    /// The table.
     pub table: String,
-    /// The name of the column.
+    /// The column.
     pub column: String,
-    /// The kind of personal data: "an e-mail address".
+    /// What it looks like: "an e-mail address".
     pub what: &'static str,
-    /// The basis of the guess: `name` or `values`.
+    /// What that rests on: `name` or `values`.
     pub by: &'static str,
 }

@@ -1,11 +1,11 @@
-//! The distribution of the number of rows that refer to each parent, as `rows(n: weight, ...)`.
+//! How many rows refer to each row of another table, as `rows(n: weight, ...)`.
 
 use super::sketch::Counts;
 
-/// The maximum number of classes.
+/// Classes that are written at most.
 const CLASSES_MAX: usize = 40;
 
-/// Returns the counts of rows for each parent; of the `parents` parents, those without references have the count 0.
+/// The counts of rows a parent: of the `parents` rows of the table, those that no row refers to have 0.
 pub(super) fn row_counts(counts: &Counts, parents: u64) -> String {
     let sorted = counts.counts();
     let without = (parents as f64 - counts.different()).max(0.0) / counts.each_stands_for();
@@ -18,8 +18,8 @@ pub(super) fn row_counts(counts: &Counts, parents: u64) -> String {
     format!("rows({})", classes.iter().map(class).collect::<Vec<_>>().join(", "))
 }
 
-/// Returns the counts, each with the number of parents. Too many counts are merged with their neighbours: the largest, which have many
-/// rows each, least, and smaller ones more.
+/// The counts with how many parents have each. Where there are too many, neighbours are taken together: few of the largest counts,
+/// which have many rows each, and the more the smaller they are.
 fn classes_of(sorted: &[u64]) -> Vec<(f64, f64)> {
     let mut exact: Vec<(f64, f64)> = Vec::new();
     for count in sorted {

@@ -1,6 +1,6 @@
-//! Columns that depend on other columns of the row: equal columns, moments after other moments, values that another column determines.
+//! Columns that depend on others of their row: equal ones, moments that follow others, values that another one determines.
 //!
-//! All relations are guesses: a relation that holds in each sampled row is assumed to hold in all.
+//! All are guesses from the sample of rows: what holds in each of them is taken to hold.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,13 +11,13 @@ use super::keys::name;
 use super::numbers::{Form, numbers};
 use super::sample::Cell;
 
-/// The minimum number of rows for a guess.
+/// Rows that a guess takes.
 const ROWS_MIN: usize = 100;
 
-/// The maximum number of values of a column that determines another column.
+/// Values of a column that determines another one, at most.
 const DETERMINING_MAX: usize = 60;
 
-/// Replaces the expressions of columns that depend on others. `is_free` is `true` for columns that may depend on others.
+/// Expressions of columns that depend on others. `is_free` says which columns may depend, and `made` has what was chosen for all.
 pub(super) fn relate(described: &Described<'_>, made: &mut [Option<Made>], is_free: &[bool]) {
     let columns: Vec<usize> = (0..is_free.len()).filter(|column| is_free[*column]).collect();
     let mut depends = vec![false; is_free.len()];
@@ -41,7 +41,7 @@ pub(super) fn relate(described: &Described<'_>, made: &mut [Option<Made>], is_fr
     }
 }
 
-/// Returns the values of two columns in each sampled row.
+/// The values of two columns in each sampled row.
 fn pairs<'d>(described: &Described<'d>, one: usize, other: usize) -> Vec<(&'d Cell, &'d Cell)> {
     let (Some(one), Some(other)) = (described.read[one], described.read[other]) else { return Vec::new() };
     described.facts.sample.rows.iter().map(|row| (&row.cells[one], &row.cells[other])).collect()
@@ -59,7 +59,7 @@ fn are_equal(described: &Described<'_>, one: usize, other: usize) -> bool {
         && pairs.iter().all(same)
 }
 
-/// Returns a moment in days or seconds, with `true` if it is a day; an integer is a moment if it is a second after 1973.
+/// A moment in days or seconds, and whether it is a day; of an integer, if it is a second since some time after 1973.
 fn moment(cell: &Cell) -> Option<(f64, Option<bool>)> {
     match cell {
         Cell::Int(int) if (100_000_000..10_000_000_000).contains(int) => Some((*int as f64, None)),
@@ -73,7 +73,7 @@ fn moment(cell: &Cell) -> Option<(f64, Option<bool>)> {
     }
 }
 
-/// Finds moments that follow others: `created <= shipped`.
+/// Moments that follow others: `created <= shipped`.
 fn follow(described: &Described<'_>, made: &mut [Option<Made>], columns: &[usize], depends: &mut [bool]) {
     let middle = |column: usize| {
         let mut moments: Vec<f64> =
@@ -97,7 +97,7 @@ fn follow(described: &Described<'_>, made: &mut [Option<Made>], columns: &[usize
     }
 }
 
-/// Returns the expression of a column that always follows another, if the expression preserves the distribution of its values.
+/// The expression of a column that follows another one, if it always does and its own values stay what they are.
 fn follows(described: &Described<'_>, first: usize, then: usize) -> Option<String> {
     let (of_first, of_then) = (described.facts_of(first)?, described.facts_of(then)?);
     if of_first.values() < described.facts.rows {
@@ -131,7 +131,7 @@ fn follows(described: &Described<'_>, first: usize, then: usize) -> Option<Strin
     })
 }
 
-/// Returns `true` if independent moments and steps have sums with the distribution of the second moments.
+/// Whether moments and steps that are drawn apart add up to what the second moments are.
 fn stays(all: &[(f64, f64, Option<bool>)], steps: &[f64]) -> bool {
     let mut made: Vec<f64> =
         all.iter().enumerate().map(|(at, (one, ..))| one + steps[at * 7919 % steps.len()]).collect();
@@ -145,7 +145,7 @@ fn stays(all: &[(f64, f64, Option<bool>)], steps: &[f64]) -> bool {
     })
 }
 
-/// Returns the expression of a column whose values are all shown and determined by another column.
+/// The expression of a column all of whose values are shown and follow from those of another one.
 fn determined(described: &Described<'_>, made: &[Option<Made>], by: usize, column: usize) -> Option<String> {
     let shown = |column: usize| made[column].as_ref().map(|made| made.kept.len()).filter(|count| *count > 1);
     let (determining, values) = (shown(by)?, shown(column)?);

@@ -1,20 +1,20 @@
-//! A sample of whole rows: the rows whose positions in the table have the smallest hashes.
+//! A sample of whole rows: those whose places in the table have the smallest hashes.
 //!
-//! Invariant: the sample depends on the table alone, not on threads. It has all rows whose hash is below 2^64 / 2^k, for the smallest k
-//! with which the rows fit.
+//! Invariant: which rows are kept depends on the table alone, not on threads: all whose hash is below 2^64 / 2^k, for the smallest k
+//! that leaves at most as many as fit.
 
 use sqluice_core::batch::{Batch, Value};
 use sqluice_core::splitmix::{STEP, mix};
 
 use super::sketch::{hash_bytes, hash_int, hash_real};
 
-/// The maximum number of sampled values, of all columns together.
+/// Values that are kept at most, of all columns together.
 const VALUES_MAX: usize = 3 << 17;
 
-/// The maximum number of sampled rows.
+/// Rows that are kept at most.
 const ROWS_MAX: usize = 1 << 15;
 
-/// The maximum number of bytes that are kept of a text or a blob.
+/// Bytes of a text or a blob that are kept.
 const BYTES_MAX: usize = 256;
 
 /// A value of a sampled row.
@@ -23,9 +23,9 @@ pub(super) enum Cell {
     Null,
     Int(i64),
     Real(f64),
-    /// The first bytes of a text, its number of characters, and its hash.
+    /// Its first bytes, its characters in all, and its hash.
     Text(Box<[u8]>, u32, u64),
-    /// The first bytes of a blob, its number of bytes, and its hash.
+    /// The same, and its bytes in all.
     Blob(Box<[u8]>, u32, u64),
 }
 
@@ -44,12 +44,12 @@ impl Cell {
         }
     }
 
-    /// Creates the value of a text that is part of another value.
+    /// A text that stands within another.
     pub(super) fn of_text(text: &str) -> Cell {
         Cell::of(Value::Text(text.as_bytes()))
     }
 
-    /// Returns the hash by which [`Counts`](super::sketch::Counts) counts the value; `None` for NULL.
+    /// The hash that [`Counts`](super::sketch::Counts) knows it by; `None`: NULL.
     pub(super) fn hash(&self) -> Option<u64> {
         match self {
             Cell::Null => None,
@@ -59,7 +59,7 @@ impl Cell {
         }
     }
 
-    /// Returns the text if the value is a text and was kept as a whole.
+    /// Its text, if it is one that was kept as a whole.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Cell::Text(bytes, characters, _) => {
@@ -79,16 +79,16 @@ impl Cell {
     }
 }
 
-/// A sampled row.
+/// A row.
 #[derive(Clone, Debug)]
 pub(super) struct SampledRow {
-    /// The number of the part, and the number of the row in the part.
+    /// Its part, and its number in that.
     place: (u32, u32),
     hash: u64,
     pub(super) cells: Box<[Cell]>,
 }
 
-/// A sample of a table's rows.
+/// See the module's description.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     pub(super) rows: Vec<SampledRow>,
@@ -102,7 +102,7 @@ impl Sample {
         Sample { rows: Vec::new(), rows_max, last: u64::MAX }
     }
 
-    /// Adds the sampled rows of a batch; `first` is the number of the batch's first row in its part.
+    /// Takes the rows of a batch, of which the first has this number within its part.
     pub(super) fn add(&mut self, batch: &Batch<'_>, part: u32, first: u32) {
         for row in 0..batch.rows {
             let place = (part, first + row as u32);
@@ -130,14 +130,14 @@ impl Sample {
         other.rows.into_iter().filter(|row| row.hash <= last).for_each(|row| self.push(row));
     }
 
-    /// Sorts the rows by their positions in the table.
+    /// Puts the rows in the order of the table.
     pub(super) fn sort(&mut self) {
         let last = self.last;
         self.rows.retain(|row| row.hash <= last);
         self.rows.sort_unstable_by_key(|row| row.place);
     }
 
-    /// Returns the values of a column.
+    /// The values of a column.
     pub(super) fn column(&self, column: usize) -> impl Iterator<Item = &Cell> + Clone {
         self.rows.iter().map(move |row| &row.cells[column])
     }

@@ -1,10 +1,10 @@
-//! Reads a table once, on all cores, and collects statistics of its columns.
+//! Reads a table once, on all cores, and returns what is known of its columns.
 //!
 //! ```text
 //!  parts of the table ──> threads: sketches of the columns, a sample of the rows ──> merged ──> TableFacts
 //! ```
 //!
-//! NULLs, kinds of values and frequencies are counted in every row; everything else is derived from the sample.
+//! Every row is looked at for its NULLs, its kinds of values, and how often they occur; all else is taken from the sample.
 
 use sqluice_core::batch::{Batch, Column, Value, Values};
 use sqluice_core::error::Result;
@@ -15,17 +15,17 @@ use sqluice_reader::rows::{PART_BYTES, Rows};
 use super::sample::Sample;
 use super::sketch::{Counts, hash_bytes, hash_int, hash_pair, hash_real};
 
-/// The statistics of a table.
+/// What is known of a table.
 #[derive(Clone, Debug)]
 pub(super) struct TableFacts {
     pub(super) rows: u64,
     pub(super) columns: Vec<ColumnFacts>,
-    /// The counts of equal values for each requested group of columns, without rows that have a NULL in the group.
+    /// Of each group of columns that was asked for, how many rows have the same values, those with a NULL left out.
     pub(super) groups: Vec<Counts>,
     pub(super) sample: Sample,
 }
 
-/// The statistics of a column.
+/// What is known of a column.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnFacts {
     pub(super) ints: u64,
@@ -34,7 +34,7 @@ pub(super) struct ColumnFacts {
     pub(super) blobs: u64,
     /// The smallest and the largest integer.
     pub(super) bounds: (i64, i64),
-    /// The frequencies of the values; `None` if the schema forbids repeated values.
+    /// How often its values occur; `None`: each is another, as the schema says.
     pub(super) counts: Option<Counts>,
 }
 
@@ -44,18 +44,18 @@ impl ColumnFacts {
         ColumnFacts { ints: 0, reals: 0, texts: 0, blobs: 0, bounds: (i64::MAX, i64::MIN), counts }
     }
 
-    /// Returns the number of values other than NULL.
+    /// Values that are not NULL.
     pub(super) fn values(&self) -> u64 {
         self.ints + self.reals + self.texts + self.blobs
     }
 
-    /// Returns the estimated number of different values.
+    /// The number of different values.
     pub(super) fn different(&self) -> f64 {
         let values = self.values() as f64;
         self.counts.as_ref().map_or(values, |counts| counts.different().min(values))
     }
 
-    /// Adds the values of some rows; `hashes` is a buffer.
+    /// Looks at the values of some rows; `hashes` is space for theirs.
     fn add(&mut self, column: &Column<'_>, rows: usize, hashes: &mut Vec<u64>) {
         hashes.clear();
         match (&column.values, column.validity) {
@@ -117,7 +117,7 @@ impl ColumnFacts {
     }
 }
 
-/// Returns the hash of a value; `None` for NULL.
+/// The hash of a value; `None`: NULL.
 fn hash_of(value: Value<'_>) -> Option<u64> {
     match value {
         Value::Null => None,
@@ -128,12 +128,12 @@ fn hash_of(value: Value<'_>) -> Option<u64> {
     }
 }
 
-/// The statistics to collect from a table.
+/// What to find out about a table.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
-    /// `true` for each column whose values may repeat and are counted.
+    /// Of each column, whether its values may repeat, so that they are counted.
     pub(super) is_counted: Vec<bool>,
-    /// The groups of columns whose values are counted together.
+    /// Columns whose values are counted together.
     pub(super) groups: Vec<Vec<usize>>,
 }
 
@@ -174,7 +174,7 @@ impl TableFacts {
     }
 }
 
-/// Reads all rows of a table.
+/// Reads all rows.
 ///
 /// # Errors
 /// When the table can't be read, or the run is cancelled.

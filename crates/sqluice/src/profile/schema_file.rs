@@ -1,5 +1,5 @@
-//! The text of a profile: a header that lists the shown values, and the statements of the schema. The text is tried before it is
-//! returned: an expression that the generator does not accept, or that breaks a CHECK, is removed.
+//! The text of a profile: a head that lists what it shows, and the statements of the schema. Tried before it is given away: what the
+//! generator does not accept, or what breaks a CHECK, loses its comment.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -18,18 +18,18 @@ use super::options::{KeptValues, PersonalColumn};
 use super::statements::{literals, plain, table};
 use crate::personal::{Personal, Why};
 
-/// The maximum number of comments that are removed before the text is returned as it is.
+/// Comments that are taken back at most before the text is returned as it is.
 const TRIES: usize = 100;
 
-/// The maximum number of objects for which SQLite parses the text again: SQLite walks the whole schema for each added statement.
+/// Objects up to which SQLite parses the text once more: it walks all of a schema for each statement that it adds.
 const PARSED_OBJECTS_MAX: usize = 2000;
 
-/// A schema file under construction.
+/// A schema file while it is put together.
 pub(super) struct SchemaFile<'s> {
     schema: &'s Schema,
     objects: Vec<StoredObject>,
     header: (i32, i32),
-    /// The row count and the expressions of the columns of each table, by its name.
+    /// Of each table by its name, its rows and the expressions of its columns.
     tables: HashMap<String, (u64, Vec<Option<String>>)>,
     pub(super) kept: Vec<KeptValues>,
     pub(super) personal: Vec<PersonalColumn>,
@@ -37,7 +37,7 @@ pub(super) struct SchemaFile<'s> {
 }
 
 impl<'s> SchemaFile<'s> {
-    /// Collects the objects for which `has` is true, and those that belong to them.
+    /// The objects that `has` names, and those that belong to them.
     pub(super) fn new(
         snapshot: &Snapshot,
         schema: &'s Schema,
@@ -67,12 +67,12 @@ impl<'s> SchemaFile<'s> {
         Ok(file)
     }
 
-    /// Leaves out objects, with a note, that need an application's collation, function or tokenizer. A table with rows is not left out.
+    /// Leaves out, with a note, what needs a collation, function or tokenizer of an application. A table with rows is not left out.
     fn leave_out_unknown(&mut self, snapshot: &Snapshot) -> Result<()> {
         let failed = |error| failed(error, "make an empty database");
         let connection = Connection::open_in_memory().map_err(failed)?;
         connection.execute_batch("PRAGMA foreign_keys = OFF").map_err(failed)?;
-        // SQLite reads the whole schema for each added object, so only the objects of one table are created together.
+        // SQLite reads all of a schema for each object that it adds: only what belongs to one table is made together.
         let mut by_table: HashMap<String, Vec<usize>> = HashMap::new();
         for (number, object) in self.objects.iter().enumerate() {
             by_table.entry(object.table.to_ascii_lowercase()).or_default().push(number);
@@ -106,12 +106,12 @@ impl<'s> SchemaFile<'s> {
         Ok(())
     }
 
-    /// Sets the row count of a table and the expressions of its columns.
+    /// Sets what a table's columns are made of.
     pub(super) fn set(&mut self, table: &str, rows: u64, expressions: Vec<Option<String>>) {
         self.tables.insert(table.to_owned(), (rows, expressions));
     }
 
-    /// Records the values that a column shows, or the reason why it shows none.
+    /// Notes what a column shows, or why it does not.
     pub(super) fn note(
         &mut self,
         table: &str,
@@ -128,19 +128,19 @@ impl<'s> SchemaFile<'s> {
         }
     }
 
-    /// Returns the number of a table's columns with a comment.
+    /// Columns of a table that have a comment.
     pub(super) fn described(&self, table: &str) -> usize {
         self.tables.get(table).map_or(0, |(_, expressions)| expressions.iter().flatten().count())
     }
 
-    /// Returns the texts and blobs in the statements, without duplicates.
+    /// Texts and blobs in the statements, each once.
     pub(super) fn literals(&self) -> Vec<String> {
         let all: BTreeSet<String> =
             self.objects.iter().filter_map(|object| object.sql.as_deref()).flat_map(literals).collect();
         all.into_iter().collect()
     }
 
-    /// Returns the statements with their comments.
+    /// The statements.
     fn body(&self) -> String {
         let statement = |object: &StoredObject| {
             let sql = object.sql.as_deref().unwrap_or_default();
@@ -162,7 +162,7 @@ impl<'s> SchemaFile<'s> {
         lines.join("\n") + "\n"
     }
 
-    /// Returns a summary of the shown values, as comments.
+    /// What the file shows, as comments.
     fn head(&self, common: Option<u64>) -> String {
         let mut lines = vec![
             "What a database is like, without its rows: a schema whose comments make rows like them."
@@ -198,7 +198,7 @@ impl<'s> SchemaFile<'s> {
         lines.iter().map(|line| format!("-- {line}\n")).collect::<String>() + "\n"
     }
 
-    /// Returns the tested text, and notes on the parts that could not be described.
+    /// The text, and what could not be described.
     pub(super) fn finish(&mut self, common: Option<u64>) -> Result<(String, Vec<String>)> {
         let place = |name: &str| self.schema.place(name);
         self.kept.sort_by_cached_key(|kept| place(&kept.table));
@@ -225,7 +225,7 @@ impl<'s> SchemaFile<'s> {
         Ok((self.head(common) + &self.body(), self.notes.clone()))
     }
 
-    /// Removes the comment of a line; returns `true` if the line had a comment.
+    /// Takes the comment of a line back; whether it has one.
     fn forget_line(&mut self, line: usize, why: &str) -> bool {
         let body = self.body();
         let Some((_, expression)) = body.lines().nth(line - 1).and_then(|line| line.split_once("  -- gen: "))
@@ -243,7 +243,7 @@ impl<'s> SchemaFile<'s> {
         false
     }
 
-    /// Removes the comments of columns whose values would break a CHECK; returns `true` if there are any.
+    /// Takes the comments of columns back whose values would break a CHECK; whether there are any.
     fn forget_checked(&mut self, spec: &Spec) -> bool {
         let mut found = false;
         let broken = spec.notes.iter().filter_map(|note| {
@@ -274,7 +274,7 @@ impl<'s> SchemaFile<'s> {
     }
 }
 
-/// Formats a number with a noun.
+/// A number of things in words.
 fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -1,32 +1,32 @@
-//! The frequencies of values, in bounded memory: a share of the different values is counted, chosen by their hashes.
+//! How often values occur, in bounded memory: counts of a share of the different values, chosen by their hashes.
 //!
 //! ```text
 //!  hashes     0 ─────────────┬───────────────────────────────── 2^64
-//!             │ all counted  │ ignored
+//!             │ all counted  │ not looked at
 //!             └── up to `last`, which is halved when more than VALUES_MAX values are counted
 //! ```
 //!
-//! Up to [`VALUES_MAX`] different values are all counted exactly. Of more values, a random share is counted: their number is estimated to
-//! within 1.2%, and the counts are a sample of all counts.
+//! Up to [`VALUES_MAX`] different values, all are counted exactly. Of more, a random share is: their number is estimated to within
+//! 1.2%, and the counts are a sample of all counts.
 //!
-//! Invariant: the result depends on the values alone, not on their order or the number of threads. The range of hashes is the largest
-//! fraction 2^-k whose values fit, and a value within the range was never dropped.
+//! Invariant: the result depends on the values alone, in whatever order they arrive and by how many threads they are counted. The
+//! range of hashes is the largest of 2^-k whose values are at most that many, and a value within it was never thrown away.
 
 use sqluice_core::splitmix::{STEP, mix};
 
-/// The maximum number of different values that are counted.
+/// Different values that are counted at most.
 const VALUES_MAX: usize = 1 << 14;
 
 /// The hash that marks a free slot.
 const FREE: u64 = 0;
 
-/// The counts of values.
+/// See the module's description.
 #[derive(Clone, Debug)]
 pub(super) struct Counts {
-    /// Hashes and counts, in at least twice as many slots as values.
+    /// Hashes and counts; twice as many slots as values, or more.
     slots: Vec<(u64, u64)>,
     used: usize,
-    /// The largest hash that is counted: 2^64 / 2^k - 1.
+    /// The last hash that is counted: 2^64 / 2^k - 1.
     last: u64,
 }
 
@@ -47,7 +47,7 @@ impl Counts {
         if hash > self.last {
             return;
         }
-        // The hash 0 marks a free slot, so a value with this hash is counted with those of hash 1.
+        // One value in 2^64 is taken for another.
         let hash = if hash == FREE { 1 } else { hash };
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
@@ -72,7 +72,7 @@ impl Counts {
         }
     }
 
-    /// Moves the values within the range to a new table with `slots` slots.
+    /// Counts the values within the range again, in that many slots.
     fn rebuild(&mut self, slots: usize) {
         let old = std::mem::replace(&mut self.slots, vec![(FREE, 0); slots]);
         self.used = 0;
@@ -81,7 +81,7 @@ impl Counts {
         }
     }
 
-    /// Adds the counts of another sketch.
+    /// Adds what others have counted.
     pub(super) fn merge(&mut self, other: &Counts) {
         if other.last < self.last {
             self.last = other.last;
@@ -92,22 +92,22 @@ impl Counts {
         }
     }
 
-    /// Returns `true` if all values were counted.
+    /// Whether all values were counted.
     pub(super) fn is_exact(&self) -> bool {
         self.last == u64::MAX
     }
 
-    /// Returns the number of different values that each counted value stands for.
+    /// How many different values one that was counted stands for.
     pub(super) fn each_stands_for(&self) -> f64 {
         2f64.powi(self.last.leading_zeros() as i32)
     }
 
-    /// Returns the estimated number of different values.
+    /// The number of different values.
     pub(super) fn different(&self) -> f64 {
         self.used as f64 * self.each_stands_for()
     }
 
-    /// Returns the number of rows with a value; `None` if the value was not counted.
+    /// In how many rows a value occurs; `None`: it was not counted.
     pub(super) fn of(&self, hash: u64) -> Option<u64> {
         let hash = if hash == FREE { 1 } else { hash };
         let mask = self.slots.len() - 1;
@@ -121,7 +121,7 @@ impl Counts {
         None
     }
 
-    /// Returns the counts in ascending order.
+    /// The counts, in ascending order.
     pub(super) fn counts(&self) -> Vec<u64> {
         let mut counts: Vec<u64> =
             self.slots.iter().filter(|(hash, _)| *hash != FREE).map(|(_, count)| *count).collect();
@@ -130,21 +130,21 @@ impl Counts {
     }
 }
 
-/// Returns the hash of an integer.
+/// The hash of an integer.
 #[inline]
 pub(super) fn hash_int(int: i64) -> u64 {
     mix((int as u64).wrapping_add(STEP))
 }
 
-/// Returns the hash of a real: that of the equal integer, if there is one.
+/// The hash of a real: that of the integer that it is equal to, if there is one.
 #[inline]
 pub(super) fn hash_real(real: f64) -> u64 {
     let int = real as i64;
-    // 2^63 does not fit in an i64: `as` saturates to i64::MAX, which is another number.
+    // 2^63 is no integer of 64 bits, and what `as` makes of it is not equal to it.
     if int as f64 == real && int != i64::MAX { hash_int(int) } else { mix(real.to_bits() ^ STEP) }
 }
 
-/// Returns the hash of a text or a blob; `kind` separates texts and blobs with the same bytes.
+/// The hash of a text or a blob; those of a text and a blob with the same bytes differ by `kind`.
 #[inline]
 pub(super) fn hash_bytes(bytes: &[u8], kind: u64) -> u64 {
     let mut state = mix(bytes.len() as u64 ^ (kind << 56));
@@ -157,14 +157,14 @@ pub(super) fn hash_bytes(bytes: &[u8], kind: u64) -> u64 {
     mix(folded(state ^ u64::from_le_bytes(last)))
 }
 
-/// Returns the exclusive or of both halves of a product.
+/// Both halves of a product, one over the other.
 #[inline]
 fn folded(word: u64) -> u64 {
     let product = u128::from(word ^ STEP) * u128::from(0xd6e8_feb8_6659_fd93_u64);
     (product >> 64) as u64 ^ product as u64
 }
 
-/// Returns the hash of a pair of hashes.
+/// The hash of a pair of hashes.
 #[inline]
 pub(super) fn hash_pair(first: u64, second: u64) -> u64 {
     mix(first.rotate_left(23) ^ second.wrapping_mul(STEP))

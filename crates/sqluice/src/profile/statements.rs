@@ -1,5 +1,5 @@
-//! The statements of a schema, one column in each line, with the comments of the profile. The database's own comments are left out, since
-//! they may contain any data.
+//! The statements of a schema, one column a line, with a comment for each column that has one. Comments of the database's own are
+//! left out: the database may have kept anything in them.
 //!
 //! ```text
 //!  CREATE TABLE t (      -- rows: 1000
@@ -15,10 +15,10 @@ use sqluice_core::schema::Table;
 use sqluice_core::schema::declaration::Declaration;
 use sqluice_core::schema::token::{Token, TokenKind, tokens};
 
-/// The maximum width of a column's declaration, in characters, up to which comments are aligned.
+/// Characters of a column up to which comments stand below each other.
 const WIDTH_MAX: usize = 60;
 
-/// Joins tokens with single spaces where the statement has any space.
+/// Tokens as text: one space where the statement has any.
 fn joined(sql: &str, tokens: &[Token]) -> String {
     let mut text = String::new();
     for (index, token) in tokens.iter().enumerate() {
@@ -33,18 +33,18 @@ fn without_comments(sql: &str) -> Vec<Token> {
     tokens(sql).into_iter().filter(|token| !token.is_comment()).collect()
 }
 
-/// Returns a statement without comments.
+/// A statement without comments.
 pub(super) fn plain(sql: &str) -> String {
     format!("{};", joined(sql, &without_comments(sql)))
 }
 
-/// Returns the text and blob literals of a statement.
+/// The literals of a statement: its texts and blobs.
 pub(super) fn literals(sql: &str) -> Vec<String> {
     let texts = tokens(sql).into_iter().filter(|token| token.kind == TokenKind::String);
     texts.map(|token| token.text(sql).to_owned()).collect()
 }
 
-/// Returns a CREATE TABLE with the row count and the expressions of its columns as comments.
+/// A CREATE TABLE with its rows and the expressions of its columns, in their order.
 pub(super) fn table(table: &Table, rows: u64, expressions: &[Option<String>]) -> String {
     let sql = &table.sql;
     let Some(declaration) = Declaration::of(sql) else { return plain(sql) };
@@ -61,7 +61,7 @@ pub(super) fn table(table: &Table, rows: u64, expressions: &[Option<String>]) ->
     let width = width.filter(|width| *width <= WIDTH_MAX).max().unwrap_or(0);
     let mut text = format!("{} (  -- rows: {rows}\n", joined(sql, head));
     for (line, expression) in lines {
-        // Writing to a String can't fail.
+        // Writing to a text can't fail.
         let _ = match expression {
             Some(expression) => writeln!(text, "  {line:width$}  -- gen: {expression}"),
             None => writeln!(text, "  {line}"),

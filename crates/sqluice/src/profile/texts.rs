@@ -1,6 +1,6 @@
-//! Texts by their forms: moments, UUIDs, addresses, patterns; or by their lengths if they have no form.
+//! Texts by their forms: moments, UUIDs, addresses, patterns; and by their lengths where they have none.
 //!
-//! The letters and digits of a text never appear: `AB-1234` becomes `AA-9999`.
+//! Of a text, its letters and digits never appear: `AB-1234` is `AA-9999`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,27 +9,27 @@ use sqluice_generator::moment_of_text;
 use super::numbers::{Form, numbers};
 use super::sample::Cell;
 
-/// The maximum number of patterns of a column.
+/// Forms that a column is described by at most.
 const PATTERNS_MAX: usize = 8;
 
-/// The maximum length of a text with a pattern, in characters.
+/// Characters that a text with a pattern has at most.
 const PATTERN_CHARACTERS_MAX: usize = 40;
 
-/// The statistics of the texts of a column.
+/// What is known of the texts of a column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Texts<'s> {
-    /// A sample of at least one text.
+    /// A sample; at least one.
     pub(super) cells: &'s [&'s Cell],
     pub(super) rows: u64,
     pub(super) different: f64,
-    /// `true` if the schema forbids repeated values.
+    /// Whether the schema forbids that one is repeated.
     pub(super) is_unique: bool,
-    /// The minimum number of texts with a pattern.
+    /// In how many texts a pattern must occur.
     pub(super) common: u64,
 }
 
 impl Texts<'_> {
-    /// Returns the expression for the texts.
+    /// The expression for them.
     pub(super) fn expression(&self) -> String {
         let known = self.moments().or_else(|| self.known_form());
         known.unwrap_or_else(|| {
@@ -41,7 +41,7 @@ impl Texts<'_> {
         self.cells.iter().all(|cell| cell.text().is_some_and(&has_form))
     }
 
-    /// Describes days or seconds.
+    /// Days or seconds.
     fn moments(&self) -> Option<String> {
         let days = self.all(|text| text.len() == 10 && moment_of_text(text.as_bytes()).is_some());
         let seconds = self.all(|text| text.len() == 19 && moment_of_text(text.as_bytes()).is_some());
@@ -58,7 +58,7 @@ impl Texts<'_> {
                 sqluice_generator::moment_text(value as u64 * if days { 86_400 } else { 1 }, days)
             };
             let function = if days { "date" } else { "timestamp" };
-            // The range is a year longer at both ends, so that neither end is a value.
+            // A year more at both ends: neither is a value.
             let more = if days { 365.0 } else { 365.0 * 86_400.0 };
             return Some(format!(
                 "distinct({function}('{}', '{}'))",
@@ -69,7 +69,7 @@ impl Texts<'_> {
         Some(numbers(&moments, Form::Moment { is_day: days }, self.rows, Some(self.different)))
     }
 
-    /// Describes UUIDs, e-mail addresses and links.
+    /// UUIDs, addresses for mail, links.
     fn known_form(&self) -> Option<String> {
         if self.all(is_uuid) {
             return Some(self.pooled("uuid4()"));
@@ -90,7 +90,7 @@ impl Texts<'_> {
         if self.is_unique { expression.to_owned() } else { pool(self.different, self.rows, expression) }
     }
 
-    /// Describes up to eight patterns, if nearly all texts have one of them.
+    /// Up to eight patterns, if nearly all texts have one of them.
     fn patterns(&self) -> Option<String> {
         let mut found: HashMap<String, (u64, HashSet<u64>)> = HashMap::new();
         let mut others: Vec<&Cell> = Vec::new();
@@ -152,7 +152,7 @@ impl Texts<'_> {
         }
     }
 
-    /// Describes words or letters of the same lengths.
+    /// Words or letters of the same lengths.
     fn of_lengths(&self, cells: &[&Cell], rows: u64, different: f64) -> String {
         let has_words = |cell: &&&Cell| matches!(cell, Cell::Text(bytes, ..) if bytes.contains(&b' '));
         let lengths = lengths(cells, rows);
@@ -174,7 +174,7 @@ impl Texts<'_> {
     }
 }
 
-/// Returns the quantiles of the lengths of texts or blobs.
+/// The quantiles of the lengths of texts or blobs.
 pub(super) fn lengths(cells: &[&Cell], rows: u64) -> String {
     let length = |cell: &&Cell| match cell {
         Cell::Text(_, length, _) | Cell::Blob(_, length, _) => Some(f64::from(*length)),
@@ -189,7 +189,7 @@ pub(super) fn lengths(cells: &[&Cell], rows: u64) -> String {
     }
 }
 
-/// Limits the number of different values of an expression, if there are fewer than rows.
+/// An expression with a limited number of different values, if there are fewer than rows.
 pub(super) fn pool(different: f64, rows: u64, expression: &str) -> String {
     if different >= 0.98 * rows as f64 { expression.to_owned() } else { limited(different, expression) }
 }
@@ -198,7 +198,7 @@ fn limited(different: f64, expression: &str) -> String {
     format!("pool({}, {expression})", (different.round() as u64).max(1))
 }
 
-/// Replaces letters and digits by A, a and 9; returns `None` if the text is long, or has other characters than simple punctuation.
+/// A text with A, a and 9 in the place of letters and digits; `None`: it is long, or has other than simple punctuation.
 fn pattern(text: &str) -> Option<String> {
     if text.is_empty() || text.chars().count() > PATTERN_CHARACTERS_MAX {
         return None;
@@ -217,7 +217,7 @@ fn pattern(text: &str) -> Option<String> {
     Some(pattern)
 }
 
-/// Returns the number of texts with a pattern.
+/// The number of texts with a pattern.
 fn capacity(pattern: &str) -> f64 {
     let of = |character| match character {
         'A' | 'a' => 26.0,

@@ -1,4 +1,4 @@
-//! Declares a new table for given rows.
+//! A table that rows are given for, as a statement.
 
 use std::path::Path;
 
@@ -13,23 +13,23 @@ use sqluice_engine::output::Target;
 use crate::load::request::key_specs::IndexSpec;
 use crate::load::request::names::{names_in, refuse_nul};
 
-/// A table to be created.
+/// A table that is to be made.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct NewTable {
-    /// The name of the table.
+    /// Its name.
     pub name: String,
-    /// The names and the declarations of the columns. A column with an empty declaration stores values unchanged.
+    /// The names of its columns, and what they are declared with, which may be nothing: such a column keeps values as they are.
     pub columns: Vec<(String, String)>,
-    /// The columns of the PRIMARY KEY. A single INTEGER column is an alias of the rowid; other keys reject NULL.
+    /// The columns of its PRIMARY KEY. One INTEGER column is another name for the rowid; of others none may be NULL.
     pub primary_key: Vec<String>,
-    /// The indexes, each as columns with commas between them: `name [COLLATE collation] [ASC|DESC], ...`.
+    /// Its indexes, each as columns with commas between them: `name [COLLATE collation] [ASC|DESC], ...`.
     pub indexes: Vec<String>,
-    /// The unique indexes, in the same form.
+    /// Its unique indexes, in the same way.
     pub uniques: Vec<String>,
-    /// `true` if the table is STRICT.
+    /// It is STRICT.
     pub strict: bool,
-    /// `true` if the table is WITHOUT ROWID.
+    /// It is WITHOUT ROWID.
     pub without_rowid: bool,
 }
 
@@ -50,7 +50,7 @@ setters! { NewTable:
 }
 
 impl NewTable {
-    /// Creates a table with these columns, each with its name and its declaration, which may be empty.
+    /// A table with these columns: the name of each, and its declaration, which may be empty.
     pub fn new(
         name: impl Into<String>,
         columns: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
@@ -59,10 +59,10 @@ impl NewTable {
         NewTable { name: name.into(), columns: columns.collect(), ..NewTable::default() }
     }
 
-    /// Returns the schema that declares the table. If a database exists at `target`, the indexes get names that are free there.
+    /// The schema that declares it. If a database exists at `target`, its indexes get names that are free there.
     ///
     /// # Errors
-    /// When the table has no columns, a key or an index names an unknown column, or SQLite does not accept a declaration.
+    /// When it has no column, a key or an index names one that it does not have, or SQLite does not understand a declaration.
     pub fn schema(&self, target: &Path, options: &WriteOptions) -> Result<Schema> {
         let mut taken = vec![self.name.to_ascii_lowercase()];
         if !is_url(target)
@@ -138,7 +138,7 @@ impl NewTable {
         Ok(sql)
     }
 
-    /// Returns a column's name as spelled in the table.
+    /// A column's name as the table has it.
     fn spelled(&self, name: &str, flag: Setting) -> Result<&str> {
         let mut names = self.columns.iter().map(|column| column.0.as_str());
         match names.find(|column| column.eq_ignore_ascii_case(name)) {

@@ -1,9 +1,9 @@
-//! Rows with named columns, for existing or new tables.
+//! Rows with named columns, for existing tables or tables that are made for them.
 //!
 //! ```text
-//!  rows     name, id                                  the columns of the caller's source
+//!  rows     name, id                                  the columns that the caller's source gives
 //!  table    id INTEGER PRIMARY KEY, name TEXT, note TEXT DEFAULT '-'
-//!           Field(1)                Field(0)   Constant('-')          the columns of a batch: [`PreparedWrite::filled`]
+//!           Field(1)                Field(0)   Constant('-')          how its batches are made: [`PreparedWrite::filled`]
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -34,14 +34,14 @@ use crate::remote;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct NamedRows {
-    /// The name of the table.
+    /// The table.
     pub table: String,
-    /// The columns of the rows, in the order of the source.
+    /// The columns that the rows have, in the order in which the source has them.
     pub columns: Vec<String>,
-    /// `true` if rows may be in any order of their INTEGER PRIMARY KEY, which may be NULL: one more than the largest before.
+    /// Rows may be in any order of their INTEGER PRIMARY KEY, and have NULL there, which means one more than the largest before.
     /// Otherwise rows that do not ascend end the run with an error that refutes [`Assumption::RowOrder`].
     pub in_any_order: bool,
-    /// The approximate number of rows; `None` if it is unknown.
+    /// How many rows the source has, about.
     pub about: Option<u64>,
 }
 
@@ -49,34 +49,34 @@ pub struct NamedRows {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Write {
-    /// The path of the database.
+    /// The database.
     pub target: PathBuf,
-    /// The declarations of tables that the database does not have yet.
+    /// Declares the tables that the database does not have yet.
     pub schema: Schema,
-    /// The rows, for each table that gets some.
+    /// The rows of each table that gets some.
     pub rows: Vec<NamedRows>,
-    /// `true` if a conversion that loses digits of a text is an error.
+    /// A conversion that loses digits of a text is an error.
     pub lossless: bool,
-    /// The options for writing the database.
+    /// How to write.
     pub options: WriteOptions,
 }
 
-/// A planned write, with the schema and the tables of the rows.
+/// A write whose tables are known.
 #[derive(Debug)]
 pub struct PreparedWrite {
     write: Write,
     plan: Plan,
     schema: Schema,
-    /// The index of the table and the sources of its columns, for each element of the write's `rows`.
+    /// Of each rows, which table they are for, and how its columns are filled.
     tables: Vec<(usize, Vec<ColumnFrom>)>,
 }
 
-/// Returns the table called `name` in the database at `target`; `None` if the table or the database does not exist.
+/// The table of that name that the database at `target` has; `None` also where the database is yet to be made.
 ///
 /// # Errors
 /// When the file is not a database that can be read and written.
 pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Option<Table>> {
-    // An object in a store is created, or replaced as a whole.
+    // An object is made, or replaced as a whole.
     if is_url(target) {
         return Ok(None);
     }
@@ -84,8 +84,8 @@ pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Opt
     Ok(attempts::look(Some(&target), options)?.and_then(|existing| existing.table(name).cloned()))
 }
 
-/// Returns for each column of a table the form of its timestamps, if it differs from that of a new table. The list is empty for a table
-/// that does not exist, or whose rows are replaced.
+/// The form that the timestamps of each column have in the table of that name, if it is another than that of a new table. Tables that are
+/// not there, or whose rows are replaced, have none.
 ///
 /// # Errors
 /// When the file is not a database that can be read and written.
@@ -108,7 +108,7 @@ pub fn moment_forms(
 }
 
 impl NamedRows {
-    /// Creates rows for `table` with these columns.
+    /// Rows for `table` that have these columns.
     pub fn new(table: impl Into<String>, columns: impl IntoIterator<Item = impl Into<String>>) -> NamedRows {
         NamedRows {
             table: table.into(),
@@ -135,7 +135,7 @@ setters! { Write:
 }
 
 impl Write {
-    /// Creates a write to `target`. `schema` declares the tables that the database does not have yet.
+    /// A write to `target`. `schema` declares the tables that the database does not have yet.
     pub fn new(target: impl Into<PathBuf>, schema: Schema) -> Write {
         Write {
             target: target.into(),
@@ -146,26 +146,26 @@ impl Write {
         }
     }
 
-    /// Writes the rows of one source for each of [`Write::rows`], in their order, without progress reports.
+    /// Writes the rows of one source for each of [`Write::rows`], in their order, silently.
     ///
     /// # Errors
-    /// The errors of [`Write::prepare`] and [`PreparedWrite::run`].
+    /// As [`Write::prepare`] and [`PreparedWrite::run`].
     pub fn run(&self, sources: Vec<Box<dyn Source + '_>>) -> Result<Report> {
         self.run_with(sources, &Context::default())
     }
 
-    /// Writes the rows of one source for each of [`Write::rows`], in their order, with progress reports and cancellation through `context`.
+    /// Writes the rows of one source for each of [`Write::rows`], in their order, watched and stopped by `context`.
     ///
     /// # Errors
-    /// The errors of [`Write::prepare`] and [`PreparedWrite::run`].
+    /// As [`Write::prepare`] and [`PreparedWrite::run`].
     pub fn run_with(&self, sources: Vec<Box<dyn Source + '_>>, context: &Context<'_>) -> Result<Report> {
         self.prepare(context)?.run(sources, context)
     }
 
-    /// Plans the write. Nothing is written.
+    /// Decides what will be done. Nothing is written.
     ///
     /// # Errors
-    /// When a table is unknown or already exists, columns do not fit, or the database can't be written.
+    /// When a table is unknown or in the way, columns do not fit, or the database can't be written.
     pub fn prepare(&self, context: &Context<'_>) -> Result<PreparedWrite> {
         context.cancel.check()?;
         let mut write = self.clone();
@@ -200,7 +200,7 @@ impl Write {
         Ok(PreparedWrite { write: self, plan, schema, tables })
     }
 
-    /// Returns the schema with the existing tables that get rows, and without tables that get none.
+    /// The schema with the existing tables that get rows, without those that get none.
     fn with_tables(&self, existing: &TargetSnapshot) -> Result<Schema> {
         let if_exists = &self.options.if_exists;
         for rows in &self.rows {
@@ -229,7 +229,7 @@ impl Write {
 }
 
 impl NamedRows {
-    /// Returns the source of each column of a table.
+    /// How the columns of a table are filled.
     fn fill(&self, table: &Table, by_sqlite: bool) -> Result<Vec<ColumnFrom>> {
         let same = |one: &String, other: &str| one.eq_ignore_ascii_case(other);
         for (index, name) in self.columns.iter().enumerate() {
@@ -250,13 +250,13 @@ impl NamedRows {
         let filled = table.columns.iter().enumerate().map(|(index, column)| {
             match self.columns.iter().position(|name| same(name, &column.name)) {
                 Some(field) => Ok(ColumnFrom::Field(field)),
-                // NULL gives the next rowid.
+                // NULL is the next rowid.
                 None if column.generated.is_some() || table.rowid_alias == Some(index) => {
                     Ok(ColumnFrom::Constant(Constant::Null))
                 }
                 None => match default_value::constant(column) {
                     Ok(constant) => Ok(ColumnFrom::Constant(constant)),
-                    // SQLite computes the default when it inserts the row.
+                    // SQLite computes it when it inserts the row.
                     Err(_) if by_sqlite => Ok(ColumnFrom::Constant(Constant::Null)),
                     Err(error) => Err(error),
                 },
@@ -265,7 +265,7 @@ impl NamedRows {
         filled.collect()
     }
 
-    /// Chooses the write path of the rows.
+    /// How the rows are written.
     fn choose(
         &self,
         (index, table): (usize, &Table),
@@ -302,7 +302,7 @@ impl NamedRows {
         }
     }
 
-    /// Checks that the columns by which rows are found are given, and are a key of the table.
+    /// Whether the columns that rows are to be found by are given, and a key of the table.
     fn check_keys(&self, keys: &[String], table: &Table) -> Result<()> {
         let same = |one: &str, other: &String| one.eq_ignore_ascii_case(other);
         if let Some(key) = keys.iter().find(|key| !self.columns.iter().any(|name| same(key, name))) {
@@ -328,21 +328,21 @@ impl NamedRows {
 }
 
 impl PreparedWrite {
-    /// Returns the plan.
+    /// What will be done.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Returns the table for the rows with this index, and the sources of its columns, in whose form the caller's source gives batches.
+    /// The table that gets the rows of that index, and what fills its columns: the source makes its batches so.
     pub fn filled(&self, rows: usize) -> (&Table, &[ColumnFrom]) {
         let (table, filled) = &self.tables[rows];
         (&self.schema.tables[*table], filled)
     }
 
-    /// Writes the rows of one source for each table, in their order, with progress reports and cancellation through `context`.
+    /// Writes the rows of one source for each table, in their order, watched and stopped by `context`.
     ///
     /// # Errors
-    /// When a source fails, a value can't be stored, or the database can't be written. The database is then unchanged.
+    /// When a source fails, a value can't be stored, or the database can't be written: it is as it was, then.
     pub fn run(mut self, mut sources: Vec<Box<dyn Source + '_>>, context: &Context<'_>) -> Result<Report> {
         let (tables, given) = (self.tables.len(), sources.len());
         if tables != given {
@@ -356,7 +356,7 @@ impl PreparedWrite {
         done.map_err(with_rows)
     }
 
-    /// Plans again for the changed schema of the database, if its tables take the same rows.
+    /// Plans for the schema that the database has now, if its tables take the same rows.
     fn plan_again(&mut self, refuted: Refuted) -> Result<()> {
         if refuted.assumption != Assumption::Schema {
             return Err(refuted.error);
@@ -394,7 +394,7 @@ impl PreparedWrite {
     }
 }
 
-/// A source that can be used again if no rows were read from it.
+/// A source that can be used again as long as it was not asked for rows.
 struct Borrowed<'b, 's>(&'b mut Box<dyn Source + 's>);
 
 impl Source for Borrowed<'_, '_> {
@@ -407,7 +407,7 @@ impl Source for Borrowed<'_, '_> {
     }
 }
 
-/// Adds the two rows to an error about a duplicate key.
+/// Adds to an error about two rows with the same key which they are.
 fn with_rows(mut error: Error) -> Error {
     let Some(duplicate) = error.take_duplicate() else { return error };
     error.with_words(format!(" ({})", duplicate.rows))

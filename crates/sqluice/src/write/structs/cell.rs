@@ -1,4 +1,4 @@
-//! The value of a field as an SQLite value.
+//! The value of a field, as SQLite stores it.
 
 use std::fmt::{self, Display};
 
@@ -6,12 +6,12 @@ use serde::ser::{Error as _, Impossible, Serialize, Serializer};
 use sqluice_core::source::cells::Cells;
 use sqluice_format::limits::LENGTH_MAX;
 
-/// The reason why a value can't be stored.
+/// Why a value can't be stored.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// The value has parts, which only JSON can hold. Nothing was appended.
+    /// It has parts, which only JSON can hold. Nothing was appended.
     HasParts,
-    /// Another reason.
+    /// For this reason.
     Bad(String),
 }
 
@@ -32,7 +32,7 @@ impl serde::ser::Error for Fault {
     }
 }
 
-/// Appends a value to its column; a value with parts is stored as JSON text, for which `json` is a buffer.
+/// Appends a value to its column; one with parts as JSON text, for which `json` is scratch space.
 pub(super) fn append<T: Serialize + ?Sized>(
     value: &T,
     cells: &mut Cells,
@@ -49,7 +49,7 @@ pub(super) fn append<T: Serialize + ?Sized>(
     }
 }
 
-/// A serializer that appends a value to a column.
+/// A column that takes a value.
 struct Append<'c>(&'c mut Cells);
 
 fn check_bytes(bytes: usize) -> Result<(), Fault> {
@@ -137,7 +137,7 @@ impl Serializer for Append<'_> {
 
     #[inline]
     fn serialize_f64(self, real: f64) -> Result<(), Fault> {
-        // SQLite stores NaN as NULL.
+        // As SQLite stores it.
         if real.is_nan() {
             self.0.push_null()
         } else {

@@ -1,4 +1,4 @@
-//! Structs as rows: writes all values that `serde` can serialize from an iterator into a table.
+//! Structs as rows: whatever `serde` can serialize, from an iterator into a table.
 //!
 //! ```text
 //!  iterator ──> source ──────────────> workers (one a core) ─────────────────> pages
@@ -11,7 +11,7 @@
 //! * `cell`: a value of a field; `row`: a struct, as a value for each column
 //! * `source`: an iterator as a source
 //!
-//! Invariant: a type that was derived from the first rows never changes a later value. A value of another kind is an error.
+//! Invariant: a type that was found by looking at the first rows never changes a later value. A value of another kind is an error.
 
 mod cell;
 mod row;
@@ -60,7 +60,7 @@ use source::{BorrowingSource, Look, StructSource, Target, look};
 ///
 /// # Errors
 /// When a row can't be stored: the message names the number of the row, counted from 1, and the field. When the table exists, or
-/// the database can't be written. The database is then unchanged.
+/// the database can't be written. The database is as it was, then.
 pub fn write_rows<T, I>(target: impl Into<PathBuf>, table: impl Into<String>, rows: I) -> Result<Report>
 where
     T: Serialize + Send + 'static,
@@ -93,39 +93,39 @@ where
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct WriteRows {
-    /// The path of the database.
+    /// The database.
     pub target: PathBuf,
-    /// The name of the table.
+    /// The table.
     pub table: String,
     /// The columns, for rows without field names, such as tuples. Structs name their columns themselves.
     pub columns: Vec<String>,
-    /// Declared types of columns, by name, instead of the types of the values. The values are converted as SQLite converts them.
+    /// Declared types of columns, by name, instead of those that the values have. The values are converted as SQLite converts them.
     pub types: Vec<(String, String)>,
-    /// The declaration of the table, instead of the columns, types and keys here.
+    /// Declares the table, instead of its columns, types and keys here.
     pub schema: Option<Schema>,
-    /// The columns of the PRIMARY KEY of a new table. A single INTEGER column is an alias of the rowid; other keys reject NULL.
+    /// The columns of the PRIMARY KEY of a new table. One INTEGER column is another name for the rowid; of others none may be NULL.
     pub primary_key: Vec<String>,
     /// Indexes of a new table, each as columns with commas between them: `name [COLLATE collation] [ASC|DESC], ...`.
     pub indexes: Vec<String>,
-    /// Unique indexes of a new table, in the same form.
+    /// Unique indexes of a new table, in the same way.
     pub uniques: Vec<String>,
-    /// `true` if a new table is STRICT.
+    /// A new table is STRICT.
     pub strict: bool,
-    /// `true` if a new table is WITHOUT ROWID.
+    /// A new table is WITHOUT ROWID.
     pub without_rowid: bool,
-    /// `true` if rows ascend by their INTEGER PRIMARY KEY, so that they need not be sorted. A row that does not ascend is an error.
+    /// Rows ascend by their INTEGER PRIMARY KEY, so that they need not be sorted. One that does not is an error.
     pub ascending: bool,
-    /// The approximate number of rows; `None`: the iterator's `size_hint`. An existing table with indexes is written as pages only if
+    /// How many rows arrive, about; `None`: what the iterator says (`size_hint`). An existing table with indexes is written as pages only if
     /// many rows are expected.
     pub about: Option<u64>,
-    /// The options for writing the database.
+    /// How to write.
     pub options: WriteOptions,
 }
 
 setters! { WriteRows:
     /// Names the columns of rows without field names, such as tuples.
     columns(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
-    /// Declares columns with these types, by name, instead of the types of the values.
+    /// Declares columns with these types, by name, instead of those that the values have.
     types(types: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) =
         types.into_iter().map(|(column, declared)| (column.into(), declared.into())).collect();
     /// Sets the declaration of the table, with its keys and indexes.
@@ -143,7 +143,7 @@ setters! { WriteRows:
     strict(strict: bool) = strict;
     /// Makes a new table WITHOUT ROWID.
     without_rowid(without_rowid: bool) = without_rowid;
-    /// States that rows ascend by their INTEGER PRIMARY KEY: they are then not sorted, and a row that does not ascend is an error.
+    /// States that rows ascend by their INTEGER PRIMARY KEY: they are not sorted then, and one that does not ascend is an error.
     ascending(ascending: bool) = ascending;
     /// Sets the approximate number of rows, for iterators that do not know it.
     about(rows: impl Into<Option<u64>>) = rows.into();
@@ -152,7 +152,7 @@ setters! { WriteRows:
 }
 
 impl WriteRows {
-    /// Creates a write to a table of the database at `target`.
+    /// Rows for a table of the database at `target`.
     pub fn new(target: impl Into<PathBuf>, table: impl Into<String>) -> WriteRows {
         WriteRows {
             target: target.into(),
@@ -185,10 +185,10 @@ impl WriteRows {
         self
     }
 
-    /// Writes the rows, without progress reports. The iterator runs on one thread at a time; the rows are converted and encoded on all cores.
+    /// Writes the rows, silently. The iterator runs on one thread at a time; the rows are converted and encoded on all cores.
     ///
     /// # Errors
-    /// The errors of [`write_rows`].
+    /// As those of [`write_rows`].
     pub fn run<T, I>(&self, rows: I) -> Result<Report>
     where
         T: Serialize + Send + 'static,
@@ -197,10 +197,10 @@ impl WriteRows {
         self.run_with(rows, &Context::default())
     }
 
-    /// Writes the rows as [`WriteRows::run`] does, with progress reports and cancellation through `context`.
+    /// Writes the rows as [`WriteRows::run`] does, watched and stopped by `context`.
     ///
     /// # Errors
-    /// The errors of [`write_rows`].
+    /// As those of [`write_rows`].
     pub fn run_with<T, I>(&self, rows: I, context: &Context<'_>) -> Result<Report>
     where
         T: Serialize + Send + 'static,
@@ -209,10 +209,10 @@ impl WriteRows {
         self.try_run_with(rows.into_iter().map(Ok::<T, Infallible>), context)
     }
 
-    /// Writes rows of a fallible iterator, such as a parser. The first failure ends the run, and is the cause of its error.
+    /// Writes rows that may fail to arrive, such as those of a parser. The first that fails ends the run, and is the cause of its error.
     ///
     /// # Errors
-    /// The errors of [`write_rows`], and the failure of a row.
+    /// As those of [`write_rows`], and when a row fails.
     pub fn try_run_with<T, E, I>(&self, rows: I, context: &Context<'_>) -> Result<Report>
     where
         T: Serialize + Send + 'static,
@@ -223,11 +223,11 @@ impl WriteRows {
         self.write(look, |target, look| Box::new(StructSource::new(target, look, rest)), context)
     }
 
-    /// Writes rows that borrow their data. The rows are converted on the thread that runs the iterator; encoding uses
+    /// Writes rows that borrow what they hold. They are converted where the iterator runs, on one thread at a time; what follows uses
     /// all cores, as in [`WriteRows::run`].
     ///
     /// # Errors
-    /// The errors of [`write_rows`].
+    /// As those of [`write_rows`].
     pub fn run_borrowing_with<T, I>(&self, rows: I, context: &Context<'_>) -> Result<Report>
     where
         T: Serialize,
@@ -252,7 +252,7 @@ impl WriteRows {
         };
         let mut names = look.names.clone();
         if let (0, Some(table)) = (look.rows, schema.table(&self.table).or(existing.as_ref())) {
-            // If there are no rows, the columns are those of the table.
+            // Without a row, the columns are those of the table.
             let columns = table.columns.iter().filter(|column| column.generated.is_none());
             names = columns.map(|column| column.name.clone()).collect();
         }
@@ -270,7 +270,7 @@ impl WriteRows {
         prepared.run(vec![source(target, look)], context)
     }
 
-    /// Returns the declaration of a new table for the rows.
+    /// The table that the rows need.
     fn new_table(&self, look: &Look) -> Result<NewTable> {
         let table = &self.table;
         if look.names.is_empty() {

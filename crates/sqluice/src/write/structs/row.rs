@@ -1,4 +1,4 @@
-//! A struct as a row: each field is the value of the column with the field's name.
+//! A struct as a row: each of its fields is a value of the column with that name.
 
 use std::fmt::{self, Display};
 
@@ -16,17 +16,17 @@ pub(super) struct Columns {
     names: Vec<String>,
     cells: Vec<Cells>,
     rows: usize,
-    /// The next expected column, if fields have the order of the columns.
+    /// The column whose turn it is, if fields have the order of the columns.
     next: usize,
-    /// `true` if a field without a column adds a column.
+    /// A field without a column makes one.
     grows: bool,
     json: Vec<u8>,
 }
 
-/// The reason why a row can't be stored.
+/// Why a row can't be stored.
 #[derive(Debug)]
 pub(super) struct RowFault {
-    /// The field with the fault.
+    /// The field that is to blame.
     pub(super) field: Option<String>,
     pub(super) why: String,
 }
@@ -56,7 +56,7 @@ impl serde::ser::Error for RowFault {
 }
 
 impl Columns {
-    /// Creates columns with these names.
+    /// Columns of these names.
     pub(super) fn new(names: &[String]) -> Columns {
         Columns {
             names: names.to_vec(),
@@ -68,30 +68,30 @@ impl Columns {
         }
     }
 
-    /// Creates columns with these names, to which rows can add columns.
+    /// Columns that become more as rows have more fields.
     pub(super) fn growing(names: &[String]) -> Columns {
         Columns { grows: true, ..Columns::new(names) }
     }
 
-    /// Appends a row. A row that can't be stored is not counted, and no row may be appended after it.
+    /// Appends a row. One that can't be stored is not counted, and no row may follow it.
     pub(super) fn push<T: Serialize + ?Sized>(&mut self, row: &T) -> Result<(), RowFault> {
         self.next = 0;
         row.serialize(Row(self))?;
         self.rows += 1;
-        // Columns that the row does not have are NULL.
+        // What the row does not have is NULL.
         for cells in self.cells.iter_mut().filter(|cells| cells.rows() < self.rows) {
             cells.push_null();
         }
         Ok(())
     }
 
-    /// Removes the rows and keeps the memory.
+    /// Forgets the rows and keeps the space.
     pub(super) fn clear(&mut self) {
         self.rows = 0;
         self.cells.iter_mut().for_each(Cells::clear);
     }
 
-    /// Adds the missing columns of `names`, filled with NULL.
+    /// Adds columns of NULL up to these.
     pub(super) fn widen(&mut self, names: &[String]) {
         for name in &names[self.names.len()..] {
             self.names.push(name.clone());
@@ -100,32 +100,32 @@ impl Columns {
         self.grows = false;
     }
 
-    /// Returns the names of the columns.
+    /// The names of the columns.
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Returns the number of rows.
+    /// The number of rows.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Returns the values by column. After the last row, a column may have a value of a row that can't be stored.
+    /// The values, column by column. Behind the last row, a column may have a value of one that can't be stored.
     pub(super) fn cells(&self) -> &[Cells] {
         &self.cells
     }
 
-    /// Returns the kinds of values in each column.
+    /// The kinds of the values of each column.
     pub(super) fn kinds(&self) -> Vec<Seen> {
         self.cells.iter().map(Cells::seen).collect()
     }
 
-    /// Returns the total size of texts and blobs, in bytes.
+    /// Bytes of text and blobs.
     pub(super) fn data_bytes(&self) -> usize {
         self.cells.iter().map(Cells::data_bytes).sum()
     }
 
-    /// Returns the index of the column called `name`.
+    /// The column of that name.
     #[inline]
     fn column(&mut self, name: &str) -> Result<usize, Fault> {
         if self.names.get(self.next).is_some_and(|next| next == name) {
@@ -165,7 +165,7 @@ fn nulls(rows: usize) -> Cells {
     cells
 }
 
-/// A serializer that appends a row to columns.
+/// Columns that take a row.
 struct Row<'c>(&'c mut Columns);
 
 impl<'c> Row<'c> {
@@ -181,7 +181,7 @@ impl<'c> Row<'c> {
     }
 }
 
-/// Implements the serializer's methods for values that are no rows: they return an error.
+/// Refuses values that are no rows.
 macro_rules! no_rows {
     ($($method:ident($($of:ty),*) $what:literal;)*) => {$(
         fn $method(self, $(_: $of),*) -> Result<(), RowFault> {
@@ -310,13 +310,13 @@ impl SerializeStruct for Row<'_> {
     }
 }
 
-/// A serializer for maps.
+/// Takes a map.
 pub(super) struct ByKey<'c> {
     columns: &'c mut Columns,
     key: String,
 }
 
-/// A key that is displayed as text.
+/// A key as text.
 struct Key<'k, T: ?Sized>(&'k T);
 
 impl<T: Serialize + ?Sized> Display for Key<'_, T> {
@@ -345,7 +345,7 @@ impl SerializeMap for ByKey<'_> {
     }
 }
 
-/// A serializer for values without names, in the order of the columns.
+/// Takes values without names, in the order of the columns.
 pub(super) struct ByPosition<'c> {
     columns: &'c mut Columns,
     position: usize,

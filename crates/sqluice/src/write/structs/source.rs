@@ -1,4 +1,4 @@
-//! Sources of rows from iterators of structs.
+//! An iterator of structs as a source.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,35 +12,35 @@ use sqluice_core::source::{Part, Sink, Source};
 
 use super::row::{Columns, RowFault};
 
-/// The maximum number of rows in a part. Beside the work for this many rows, the overhead of a part is small.
+/// Rows of a part, at most. Beside the work of that number of rows, the rest of a part's is small.
 const PART_ROWS: usize = 4096;
 
-/// The size of texts and blobs, in bytes, at which a part is full.
+/// Bytes of text and blobs from which on no more rows are added to a part.
 const PART_BYTES: usize = 4 << 20;
 
-/// The number of parts that are read before the table is created.
+/// Parts that are looked at before the table is made.
 const LOOK_PARTS: usize = 4;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// The first rows, already converted, and the columns that they show.
+/// What the first rows show. They are converted already.
 #[derive(Debug)]
 pub(super) struct Look {
-    /// The fields of the rows.
+    /// The fields that they have.
     pub(super) names: Vec<String>,
-    /// The kinds of values of each field.
+    /// What kinds of values each of them has.
     pub(super) kinds: Vec<Seen>,
-    /// The number of rows.
+    /// How many rows were looked at.
     pub(super) rows: u64,
-    /// The number of rows that the iterator promises; `None` if it promises none.
+    /// How many rows arrive at least, as the iterator says; `None`: it does not say.
     pub(super) about: Option<u64>,
     parts: VecDeque<Columns>,
-    /// The error that ends the rows after these.
+    /// What ends the rows after these.
     error: Option<Error>,
 }
 
 impl Look {
-    /// Returns the number of rows for a part that stays small if further rows are like the first ones.
+    /// Rows of a part: with rows like the first ones, it stays small.
     fn part_rows(&self) -> usize {
         let bytes: usize = self.parts.iter().map(Columns::data_bytes).sum();
         let each = bytes / (self.rows as usize).max(1);
@@ -48,7 +48,7 @@ impl Look {
     }
 }
 
-/// Reads the first rows, which show the columns in addition to `names`. Also returns the iterator with the other rows.
+/// Takes the first rows, which show the columns beside those of `names`. Also returns the iterator, which has the others.
 pub(super) fn look<T, E, I>(mut rows: I, names: &[String]) -> Result<(Look, I)>
 where
     T: Serialize,
@@ -94,7 +94,7 @@ where
     Ok((look, rows))
 }
 
-/// Converts rows until the part is full. Returns `true` if no rows are left.
+/// Converts rows until the part is full. Whether none are left.
 fn fill<T, E, I>(columns: &mut Columns, rows: &mut I, before: u64, error: &mut Option<Error>) -> bool
 where
     T: Serialize,
@@ -120,7 +120,7 @@ where
     false
 }
 
-/// Returns the error for a row that can't be stored.
+/// The error for a row that can't be stored.
 fn faulty(fault: RowFault, number: u64) -> Error {
     let RowFault { field, why } = fault;
     let message = match field {
@@ -130,23 +130,23 @@ fn faulty(fault: RowFault, number: u64) -> Error {
     Error::input(message).of_record("", number)
 }
 
-/// Returns the error for a row that the iterator failed to give.
+/// The error for a row that did not arrive.
 fn failed(failure: impl Into<Failure>, number: u64) -> Error {
     Error::input(format!("row {number} did not arrive")).because(failure).of_record("", number)
 }
 
-/// The table that rows are written to, and the sources of its columns.
+/// Where rows go.
 #[derive(Debug)]
 pub(super) struct Target {
     table: String,
     names: Vec<String>,
     filled: Vec<Filled>,
-    /// The kinds of values from which the type of a column was derived.
+    /// What kinds of values the type of a column was found from.
     watched: Vec<Option<Seen>>,
 }
 
 impl Target {
-    /// Creates the target for rows with the fields `names`; `filled` has the source of each column of the table.
+    /// Rows with the fields `names`, for a table whose columns are `filled` so.
     pub(super) fn new(
         table: &str,
         names: Vec<String>,
@@ -157,13 +157,13 @@ impl Target {
         Target { table: table.to_owned(), names, filled, watched }
     }
 
-    /// Returns the row and column of the first value whose kind does not fit the derived type of its column.
+    /// The first value that is of another kind than those that its column's type was found from: its row and column.
     fn first_other(&self, columns: &Columns) -> Option<(usize, usize)> {
         let watched = self.watched.iter().zip(columns.cells()).enumerate();
         let others = watched.filter_map(|(column, (seen, cells))| {
             let seen = (*seen)?;
             let declared = seen.declared_type();
-            // A column without a type converts nothing.
+            // Without a type nothing is converted.
             if declared.is_empty() || seen.and(cells.seen()).declared_type() == declared {
                 return None;
             }
@@ -172,7 +172,7 @@ impl Target {
         others.min().filter(|(row, _)| *row < columns.rows())
     }
 
-    /// Gives rows to the sink, up to the first row with a value of another kind.
+    /// Gives rows to the sink, up to the first that has a value of another kind.
     fn give(&self, columns: &Columns, first_row: u64, sink: &mut dyn Sink) -> Result<()> {
         let other = self.first_other(columns);
         let rows = other.map_or(columns.rows(), |(row, _)| row);
@@ -215,7 +215,7 @@ impl Target {
     }
 }
 
-/// A source of structs that workers convert.
+/// Structs as a source: workers convert them.
 pub(super) struct StructSource<I> {
     target: Arc<Target>,
     part_rows: usize,
@@ -225,7 +225,7 @@ pub(super) struct StructSource<I> {
 }
 
 impl<I> StructSource<I> {
-    /// Creates a source of the rows of `look`, and then of `rows`.
+    /// The rows of `look`, and then `rows`.
     pub(super) fn new(target: Target, look: Look, rows: I) -> StructSource<I> {
         let part_rows = look.part_rows();
         StructSource { target: Arc::new(target), part_rows, look, rows, first_row: 0 }
@@ -254,7 +254,7 @@ where
                 None => break,
                 Some(Ok(row)) => rows.push(row),
                 Some(Err(failure)) => {
-                    // The rows before the failure are written first.
+                    // Those before it are first.
                     self.look.error = Some(failed(failure, first_row + rows.len() as u64 + 1));
                     break;
                 }
@@ -268,7 +268,7 @@ where
     }
 }
 
-/// A source of structs that borrow data, which are converted on the thread of the iterator.
+/// Structs that borrow as a source: they are converted where they arrive.
 pub(super) struct BorrowingSource<I> {
     target: Arc<Target>,
     look: Look,
@@ -277,7 +277,7 @@ pub(super) struct BorrowingSource<I> {
 }
 
 impl<I> BorrowingSource<I> {
-    /// Creates a source of the rows of `look`, and then of `rows`.
+    /// The rows of `look`, and then `rows`.
     pub(super) fn new(target: Target, look: Look, rows: I) -> BorrowingSource<I> {
         BorrowingSource { target: Arc::new(target), look, rows, first_row: 0 }
     }
@@ -309,7 +309,7 @@ where
     }
 }
 
-/// A part of converted rows.
+/// Rows that are converted.
 struct ColumnsPart {
     columns: Columns,
     target: Arc<Target>,
@@ -330,7 +330,7 @@ impl Part for ColumnsPart {
     }
 }
 
-/// A part of structs that are not converted yet.
+/// Rows as they arrived.
 struct StructsPart<T> {
     rows: Vec<T>,
     target: Arc<Target>,
