@@ -1,4 +1,4 @@
-//! A wrong result can't be fast: what a lap left is counted and summed up by SQLite, by way of each of its indexes.
+//! Verification: SQLite counts and sums up the rows that a lap left, through each index.
 
 use std::collections::BTreeMap;
 
@@ -6,26 +6,26 @@ use anyhow::{Context, ensure};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-/// What a table holds.
+/// The content of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
-    /// How many rows it has.
+    /// The number of rows.
     pub rows: i64,
-    /// The sum of what was asked for.
+    /// The sum of the requested expression.
     pub sum: i64,
-    /// The least key.
+    /// The smallest key.
     pub first: String,
-    /// The greatest key.
+    /// The largest key.
     pub last: String,
-    /// Entries of each index that a statement made.
+    /// The number of entries of each index that a CREATE INDEX made.
     pub indexes: BTreeMap<String, i64>,
 }
 
 impl Found {
-    /// Looks at a table, and sums up an expression of its columns.
+    /// Reads a table, and sums up an expression of its columns.
     ///
     /// # Errors
-    /// What SQLite says; and when entries of an index are not in order, or are not those of their rows.
+    /// When SQLite reports an error, or entries of an index are not in order or do not match their rows.
     pub fn of(db: &Connection, table: &str, sum: &str) -> anyhow::Result<Found> {
         let key: String = db.query_row(
             "SELECT coalesce((SELECT name FROM pragma_table_info(?1) WHERE pk = 1), 'rowid')",
@@ -53,14 +53,14 @@ impl Found {
         Ok(found)
     }
 
-    /// Its rows, without a word about indexes.
+    /// Returns the content without the indexes.
     #[must_use]
     pub fn without_indexes(&self) -> Found {
         Found { indexes: BTreeMap::new(), ..self.clone() }
     }
 }
 
-/// Looks at the first entries of an index: they are in order, and lead to their rows.
+/// Checks that the first entries of an index are in order and match their rows.
 fn in_order(db: &Connection, table: &str, index: &str) -> anyhow::Result<()> {
     let first: String =
         db.query_row("SELECT name FROM pragma_index_info(?1) WHERE seqno = 0", [index], |row| row.get(0))?;

@@ -1,4 +1,4 @@
-//! What was measured: laps, each said as soon as it is over, and the file that keeps them.
+//! Laps, which are printed as soon as they are over, and the file of the record.
 
 use std::path::{Path, PathBuf};
 
@@ -13,37 +13,37 @@ use crate::stats::Spread;
 /// One lap of one round.
 #[derive(Clone, Debug, Serialize)]
 pub struct Lap {
-    /// Rows; 0 when it has none.
+    /// The number of rows; 0 if there are none.
     pub rows: u64,
-    /// Bytes on the disk.
+    /// The number of bytes on the disk.
     pub bytes: u64,
-    /// From the start of the process to its end.
+    /// The time from the start of the process to its end, in seconds.
     pub seconds: f64,
-    /// On the cores, of all threads together.
+    /// The CPU time of all threads together, in seconds.
     pub cpu_seconds: f64,
-    /// The most memory that the process held.
+    /// The peak memory of the process, in bytes.
     pub memory_bytes: u64,
-    /// How bytes got to the disk, where it is known: direct, buffered, discarded; before it the write paths of tables and indexes, where
-    /// there are several.
+    /// The kind of output, if it is known: direct, buffered, discarded. The write paths of tables and indexes precede it if there are
+    /// several.
     pub output: Option<String>,
 }
 
 impl Lap {
-    /// A process that wrote rows and bytes.
+    /// Creates the lap of a process that wrote rows and bytes.
     pub fn new(took: &Took, rows: u64, bytes: u64, output: Option<String>) -> Lap {
         let Took { seconds, cpu_seconds, memory_bytes, .. } = *took;
         Lap { rows, bytes, seconds, cpu_seconds, memory_bytes, output }
     }
 
-    /// Rows a second.
+    /// Returns the number of rows per second.
     pub fn rate(&self) -> f64 {
         self.rows as f64 / self.seconds
     }
 
-    /// Verifies and removes what the lap left; then its time counts, and is printed.
+    /// Verifies and removes the files of the lap; then its time counts, and is printed.
     ///
     /// # Errors
-    /// That of `verify`.
+    /// The error of `verify`.
     pub fn verified(self, name: &str, verify: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Lap> {
         verify()?;
         say(&format!("  {name:9} {}\n", self.line()))?;
@@ -66,11 +66,11 @@ impl Lap {
     }
 }
 
-/// The head of a table in Markdown of [`row`]s.
+/// The head of a Markdown table of [`row`]s.
 pub const HEAD: &str =
     "| | rows | seconds: median (min..max) | M rows/s | peak memory |\n|---|---|---|---|---|\n";
 
-/// A row of a table: what the laps of one way took, of which there is at least one.
+/// Formats a row of a table: the times of the laps of one way, of which there must be at least one.
 pub fn row(title: &str, laps: &[&Lap]) -> String {
     let spread = |value: &dyn Fn(&Lap) -> f64| Spread::of(laps.iter().map(|lap| value(lap)));
     format!(
@@ -82,15 +82,15 @@ pub fn row(title: &str, laps: &[&Lap]) -> String {
     )
 }
 
-/// Bytes in MiB.
+/// Converts bytes to MiB.
 pub fn mib(bytes: f64) -> f64 {
     bytes / f64::from(1 << 20)
 }
 
-/// Keeps the record of a run in a folder; says where.
+/// Saves the record of a run in a folder; returns the file.
 ///
 /// # Errors
-/// When it can't be written.
+/// When the file can't be written.
 pub fn save(record: &impl Serialize, benchmark: &str, taken: &str, folder: &Path) -> anyhow::Result<PathBuf> {
     let file = folder.join(format!("{benchmark}-{}.json", taken.replace(':', "")));
     let json = serde_json::to_string_pretty(record)? + "\n";

@@ -1,9 +1,9 @@
-//! Side-by-side runs of sqluice, SQLite and the bare disk. `bench/README.md` has what they measured.
+//! Side-by-side benchmarks of sqluice, SQLite and the bare disk. `bench/README.md` has the results.
 //!
-//! Each lap of a comparison is a process of its own, timed from outside, on files that are gone afterwards. Its result is
+//! Each lap of a comparison is a separate process, timed from outside, on files that are removed afterwards. Its result is
 //! verified before its time counts.
 //!
-//! A run alternates its laps in rounds, because on a shared machine only what ran in the same minutes compares.
+//! A run alternates its laps in rounds, because on a shared machine only times from the same minutes are comparable.
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
@@ -40,15 +40,15 @@ use std::path::Path;
 
 use anyhow::Context;
 
-/// The unsafe ones of the article about a billion rows: as fast as SQLite gets, at the price of a database that a crash
-/// leaves broken.
+/// The unsafe PRAGMAs of the article about a billion rows: as fast as SQLite gets, but a crash
+/// corrupts the database.
 pub const UNSAFE_PRAGMAS: &str = "PRAGMA journal_mode = OFF;
     PRAGMA synchronous = 0;
     PRAGMA cache_size = 1000000;
     PRAGMA locking_mode = EXCLUSIVE;
     PRAGMA temp_store = MEMORY;";
 
-/// A count as people write it: `1000`, `1_000`, `1e9`, `10M`, `1B`.
+/// Parses a count: `1000`, `1_000`, `1e9`, `10M`, `1B`.
 ///
 /// # Errors
 /// When the text is not a count.
@@ -67,10 +67,10 @@ pub fn count(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Makes a file and its name in the folder durable: what no lap may leave to others.
+/// Syncs a file and its folder, so that no later lap has to.
 ///
 /// # Errors
-/// When the disk refuses.
+/// When the file or its folder can't be synced.
 pub fn sync(file: &Path) -> anyhow::Result<()> {
     let folder = file.parent().context("a file is in a folder")?;
     for path in [file, folder] {
@@ -80,19 +80,19 @@ pub fn sync(file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads a file from its start to its end: it is in the page cache then, if there is room.
+/// Reads a whole file, so that it is in the page cache if memory allows.
 ///
 /// # Errors
-/// When it can't be read.
+/// When the file can't be read.
 pub fn warm(file: &Path) -> anyhow::Result<()> {
     let read = File::open(file).and_then(|mut file| std::io::copy(&mut file, &mut std::io::sink()));
     read.map(drop).with_context(|| format!("cannot read {}", file.display()))
 }
 
-/// A copy of a file, which is in the page cache and on the disk: no pages of others are written meanwhile.
+/// Copies a file, syncs the copy, and reads it into the page cache. So no dirty pages are left for a later lap.
 ///
 /// # Errors
-/// When it can't be made.
+/// When the file can't be copied.
 pub fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     std::fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
     sync(to)?;

@@ -8,18 +8,18 @@ use serde::Serialize;
 
 pub use sqluice_lab::machine::now;
 
-/// What was measured on, and what.
+/// The measured machine and commit.
 #[derive(Clone, Debug, Serialize)]
 pub struct Machine {
-    /// What the system reports.
+    /// The facts that the system reports.
     #[serde(flatten)]
     pub facts: sqluice_lab::machine::Machine,
-    /// The commit, with a `+` when files were changed since.
+    /// The commit, with a `+` if files were changed since.
     pub commit: String,
 }
 
 impl Machine {
-    /// Looks around; `folder` is where the files go.
+    /// Describes this machine, with the file system of `folder`, and the commit.
     pub fn here(folder: &Path) -> Machine {
         Machine { facts: sqluice_lab::machine::Machine::here(folder), commit: commit() }
     }

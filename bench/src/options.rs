@@ -1,4 +1,4 @@
-//! The options of every comparison, and how it starts and ends.
+//! The options of every comparison, and its start and end.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -27,20 +27,20 @@ pub struct Options {
 }
 
 impl Options {
-    /// Where the files go.
+    /// Returns the folder for temporary files.
     pub fn dir(&self) -> PathBuf {
         self.dir.clone().unwrap_or_else(|| here().join("../target/bench"))
     }
 
-    /// Where the record goes.
+    /// Returns the folder for the record.
     pub fn results(&self) -> PathBuf {
         self.results.clone().unwrap_or_else(|| here().join("results"))
     }
 
-    /// The program to measure.
+    /// Returns the measured program.
     ///
     /// # Errors
-    /// When this program can't be found, beside which it is.
+    /// When the default is needed, a sibling of this program, and this program can't be found.
     pub fn sqluice(&self) -> anyhow::Result<PathBuf> {
         match &self.sqluice {
             Some(file) => Ok(file.clone()),
@@ -49,7 +49,7 @@ impl Options {
     }
 }
 
-/// A factor as people write it: `0.01`, `1`.
+/// Parses a factor: `0.01`, `1`.
 ///
 /// # Errors
 /// When the text is not a factor.
@@ -64,7 +64,7 @@ fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Runs the comparison of this name; an interrupted one ends with 130.
+/// Runs the comparison called `name`; the exit status of an interrupted run is 130.
 pub fn compare(name: &'static str, run: impl FnOnce(&Runner) -> anyhow::Result<()>) -> ExitCode {
     match Runner::new(name) {
         Ok(runner) => ended(run(&runner), runner.is_stopped()),
@@ -80,7 +80,7 @@ pub fn ended(done: anyhow::Result<()>, stopped: bool) -> ExitCode {
     ExitCode::from(if stopped { 130 } else { 1 })
 }
 
-/// Says something at once, also when the output is a file.
+/// Prints text and flushes it, also if the output is a file.
 ///
 /// # Errors
 /// When standard output is closed.

@@ -1,8 +1,8 @@
-//! A lap: one process, timed from its start to its end, with what it took.
+//! A lap: a process that is timed from its start to its end, with the resources that it used.
 //!
-//! Laps run in processes of their own also where this program could do the work itself. Linux lets a new process begin
-//! with the peak memory of the one that started it: after four gigabytes of SQLite's cache in here, no lap would ever
-//! need less.
+//! Laps run in separate processes even if this program could do the work itself. On Linux a new process inherits
+//! the peak memory of its parent: after four gigabytes of SQLite's cache in this process, no lap would
+//! report less.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -18,20 +18,20 @@ use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// What a process took.
+/// The resources that a process used, and its output.
 #[derive(Clone, Debug)]
 pub struct Took {
-    /// Seconds from its start to its end.
+    /// The seconds from its start to its end.
     pub seconds: f64,
-    /// Seconds on the cores, of all its threads together.
+    /// The CPU seconds of all its threads together.
     pub cpu_seconds: f64,
-    /// The most memory it held.
+    /// The peak memory in bytes.
     pub memory_bytes: u64,
-    /// What it printed.
+    /// The output of the process.
     pub stdout: String,
 }
 
-/// Runs the laps of a comparison, and stops the one that is running when somebody asks this program to end.
+/// Runs the laps of a comparison, and stops the running lap when this program is asked to end.
 #[derive(Debug)]
 pub struct Runner {
     comparison: &'static str,
@@ -45,7 +45,7 @@ impl Runner {
     /// From now on SIGINT, SIGTERM and SIGHUP end the lap, and the run with an error, so that files get removed.
     ///
     /// # Errors
-    /// When signals can't be listened for.
+    /// When signals can't be handled.
     pub fn new(comparison: &'static str) -> anyhow::Result<Runner> {
         let runner = Runner { comparison, running: Arc::default(), stop: Arc::default() };
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for signals")?;
@@ -59,7 +59,7 @@ impl Runner {
         Ok(runner)
     }
 
-    /// Whether somebody asked to stop.
+    /// Returns `true` if the run was asked to stop.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
@@ -67,7 +67,7 @@ impl Runner {
     /// Runs a process to its end.
     ///
     /// # Errors
-    /// When it can't be started, fails, or somebody asked to stop.
+    /// When the process can't be started, fails, or the run was asked to stop.
     pub fn run(&self, command: &mut Command) -> anyhow::Result<Took> {
         let name = command.get_program().to_string_lossy().into_owned();
         let start = Instant::now();
@@ -112,10 +112,10 @@ impl Runner {
         Ok(command)
     }
 
-    /// Runs a lap of this program's own to its end; what SQLite sorts in files lies in `folder`, beside the others.
+    /// Runs a lap of this program to its end; SQLite's temporary files are in `folder`.
     ///
     /// # Errors
-    /// As those of [`run`](Self::run).
+    /// The errors of [`run`](Self::run).
     pub fn own(&self, arguments: &[&OsStr], folder: &Path) -> anyhow::Result<Took> {
         let lap = self.run(self.this()?.args(arguments).env("SQLITE_TMPDIR", folder));
         lap.with_context(|| format!("the lap {}", arguments.first().unwrap_or(&OsStr::new("")).display()))
@@ -125,7 +125,7 @@ impl Runner {
 /// Returns the file of this program.
 ///
 /// # Errors
-/// When the system does not know.
+/// When the system does not report it.
 pub fn this() -> anyhow::Result<PathBuf> {
     std::env::current_exe().context("cannot find this program")
 }
@@ -133,7 +133,7 @@ pub fn this() -> anyhow::Result<PathBuf> {
 /// Asks a process to end; 0 stands for no process.
 fn end(pid: i32) {
     if let Some(pid) = Pid::from_raw(pid) {
-        // It may have ended by itself.
+        // The process may have ended by itself.
         let _ = kill_process(pid, Signal::TERM);
     }
 }

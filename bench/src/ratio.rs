@@ -1,5 +1,5 @@
-//! Ratios that matter: each taken within a round, since only what ran in the same minutes compares, and what is claimed of
-//! their median. A claim is met or short, and never asserted.
+//! Ratios, each computed within a round, since only times from the same minutes are comparable, and claims about
+//! their medians. A claim is reported as met or short, and never asserted.
 
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
@@ -8,18 +8,18 @@ use serde::Serialize;
 
 use crate::stats::Spread;
 
-/// A ratio that rounds of type `R` have.
+/// A ratio that can be computed from rounds of type `R`.
 #[derive(Debug)]
 pub struct Compared<R> {
-    /// What is compared with what.
+    /// A description of the ratio.
     pub what: &'static str,
-    /// Of a round that has all that it needs.
+    /// The function that computes the ratio of a round; `None` if the round lacks a lap.
     pub ratio: fn(&R) -> Option<f64>,
-    /// What is claimed of the median, if anything is: in words, and from where to where.
+    /// The claim about the median, if there is one: in words, and as a range.
     pub claim: Option<(&'static str, RangeInclusive<f64>)>,
 }
 
-/// A ratio as it came out.
+/// The measured ratio.
 #[derive(Debug, Serialize)]
 pub struct Ratio {
     what: &'static str,
@@ -29,7 +29,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Of rounds that have what it needs, of which there is at least one; `None` when they don't.
+    /// Computes the ratio of at least one round; `None` if a round lacks a lap.
     pub fn new<R>(compared: &Compared<R>, rounds: &[R]) -> Option<Ratio> {
         let spread = Spread::of(rounds.iter().map(compared.ratio).collect::<Option<Vec<f64>>>()?);
         let claim = compared.claim.as_ref();
@@ -41,12 +41,12 @@ impl Ratio {
         })
     }
 
-    /// Of each that the rounds have.
+    /// Computes all ratios that the rounds have the laps for.
     pub fn all<R>(compared: &[Compared<R>], rounds: &[R]) -> Vec<Ratio> {
         compared.iter().filter_map(|compared| Ratio::new(compared, rounds)).collect()
     }
 
-    /// A row of the table.
+    /// Formats a row of the table.
     pub fn line(&self) -> String {
         let verdict = match self.met {
             Some(true) => "met",
@@ -57,7 +57,7 @@ impl Ratio {
     }
 }
 
-/// The ratios as a table in Markdown.
+/// Formats the ratios as a table in Markdown.
 pub fn table(ratios: &[Ratio]) -> String {
     let mut text = "| ratio, within a round | median (min..max) | claim | |\n|---|---|---|---|\n".to_owned();
     for ratio in ratios {

@@ -1,17 +1,17 @@
-//! Rounds of laps: in each, every way once, every second round in the reverse order.
+//! Rounds of laps: each round runs every way once, every second round in reverse order.
 
 use std::collections::BTreeMap;
 
 use crate::lap::{HEAD, Lap, row};
 use crate::options::say;
 
-/// One round.
+/// The laps of one round.
 pub type Round<W> = BTreeMap<W, Lap>;
 
-/// Runs that many rounds.
+/// Runs `count` rounds.
 ///
 /// # Errors
-/// Those of `lap`.
+/// The errors of `lap`.
 pub fn rounds<W: Copy + Ord>(
     count: u16,
     ways: &[W],
@@ -29,7 +29,7 @@ pub fn rounds<W: Copy + Ord>(
     Ok(rounds)
 }
 
-/// A table of the laps of each way.
+/// Formats a table of the laps of each way.
 pub fn table<W: Copy + Ord>(ways: &[W], title: impl Fn(W) -> &'static str, rounds: &[Round<W>]) -> String {
     let mut text = HEAD.to_owned();
     for &way in ways {
@@ -39,12 +39,12 @@ pub fn table<W: Copy + Ord>(ways: &[W], title: impl Fn(W) -> &'static str, round
     text
 }
 
-/// The seconds of one way, divided by those of another in the same round.
+/// Returns the seconds of one way, divided by those of another in the same round.
 pub fn seconds<W: Ord>(round: &Round<W>, one: W, other: W) -> Option<f64> {
     ratio(round, one, other, |lap| lap.seconds)
 }
 
-/// A value of one way, divided by that of another in the same round.
+/// Returns a value of one way, divided by that of another in the same round.
 pub fn ratio<W: Ord>(round: &Round<W>, one: W, other: W, value: fn(&Lap) -> f64) -> Option<f64> {
     Some(value(round.get(&one)?) / value(round.get(&other)?))
 }

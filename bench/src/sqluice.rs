@@ -1,4 +1,4 @@
-//! The program that is measured.
+//! The measured program.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ use serde::Deserialize;
 
 use crate::process::{Runner, Took};
 
-/// The part of its report that is needed here.
+/// The required part of a report.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Report {
-    /// Rows in the database.
+    /// The number of rows in the database.
     pub rows: u64,
-    /// Bytes of the database.
+    /// The size of the database in bytes.
     pub bytes: u64,
-    /// Of its pages; empty when the database was there before.
+    /// The checksum of the pages; empty if the database existed before.
     #[serde(default)]
     pub checksum: String,
-    /// How they got to the disk: direct, buffered, discarded.
+    /// The kind of output: direct, buffered, discarded.
     pub output: String,
     #[serde(default)]
     tables: Vec<Table>,
@@ -40,7 +40,7 @@ struct Index {
 }
 
 impl Report {
-    /// The write paths of its tables and of their indexes, and how bytes got to the disk.
+    /// Formats the write paths of the tables and their indexes, and the kind of output.
     pub fn write_paths(&self) -> String {
         let mut write_paths = Vec::new();
         for table in &self.tables {
@@ -52,12 +52,12 @@ impl Report {
     }
 }
 
-/// The part of the report of a check that is needed here.
+/// The required part of the report of a check.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Checked {
-    /// Whether all is as it should be.
+    /// `true` if the check found no error.
     pub sound: bool,
-    /// Rows in the database.
+    /// The number of rows in the database.
     pub rows: u64,
 }
 
@@ -69,7 +69,7 @@ pub struct Sqluice<'a> {
 }
 
 impl<'a> Sqluice<'a> {
-    /// The command in a file.
+    /// Creates the command for a program file.
     pub fn new(runner: &'a Runner, file: PathBuf) -> Sqluice<'a> {
         Sqluice { runner, file }
     }
@@ -77,15 +77,15 @@ impl<'a> Sqluice<'a> {
     /// Runs a verb, which reports as JSON.
     ///
     /// # Errors
-    /// When it fails.
+    /// When the command fails.
     pub fn run(&self, arguments: &[&OsStr]) -> anyhow::Result<Took> {
         self.runner.run(Command::new(&self.file).args(arguments).args(["--json", "--no-progress"]))
     }
 
-    /// Runs a verb that writes `rows` rows, and reads its report.
+    /// Runs a verb that writes `rows` rows, and parses its report.
     ///
     /// # Errors
-    /// When it fails, or reports other rows.
+    /// When the command fails, or reports another number of rows.
     pub fn write(&self, arguments: &[&OsStr], rows: u64) -> anyhow::Result<(Took, Report)> {
         let took = self.run(arguments)?;
         let report: Report = serde_json::from_str(&took.stdout).context("sqluice reports something else")?;
@@ -93,10 +93,10 @@ impl<'a> Sqluice<'a> {
         Ok((took, report))
     }
 
-    /// Runs a check of a database, which must find it sound.
+    /// Checks a database, which must be sound.
     ///
     /// # Errors
-    /// When it fails, or finds something.
+    /// When the command fails, or finds an error.
     pub fn check(&self, database: &Path) -> anyhow::Result<(Took, Checked)> {
         let took = self.run(&["check".as_ref(), database.as_os_str()])?;
         let checked: Checked = serde_json::from_str(&took.stdout).context("a report is JSON")?;
@@ -104,10 +104,10 @@ impl<'a> Sqluice<'a> {
         Ok((took, checked))
     }
 
-    /// Its name and version.
+    /// Returns the name and the version of the program.
     ///
     /// # Errors
-    /// When it does not run.
+    /// When the program does not run.
     pub fn version(&self) -> anyhow::Result<String> {
         Ok(self.runner.run(Command::new(&self.file).arg("--version"))?.stdout.trim().to_owned())
     }

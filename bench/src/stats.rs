@@ -1,22 +1,22 @@
-//! What several rounds say together.
+//! Statistics of several rounds.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// The middle of some measurements, and how far they lie apart.
+/// The median of some measurements, and their range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// The middle one; of an even number, the mean of the two in the middle.
+    /// The median; of an even number of measurements, the mean of the two middle ones.
     pub median: f64,
-    /// The least.
+    /// The minimum.
     pub min: f64,
-    /// The greatest.
+    /// The maximum.
     pub max: f64,
 }
 
 impl Spread {
-    /// Sums up measurements, of which there is at least one.
+    /// Computes the spread of measurements, of which there must be at least one.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Spread {
         let mut values: Vec<f64> = values.into_iter().collect();
         assert!(!values.is_empty(), "nothing was measured");
@@ -36,7 +36,7 @@ impl Spread {
     }
 }
 
-/// `1.10 (1.08..1.14)`; the precision counts for all three.
+/// Writes `1.10 (1.08..1.14)`; the precision is that of all three.
 impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = f.precision().unwrap_or(2);

@@ -1,4 +1,4 @@
-//! The rounds.
+//! The rounds of the comparison.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::process::{Runner, Took};
 use crate::scratch::{Scratch, remove};
 use crate::sqluice::{Report, Sqluice};
 
-/// Bytes of a row in a file, at most: the table takes 20, and SQLite leaves a little more unused on its pages.
+/// The maximum size of a row in a file, in bytes: the table takes 20, and SQLite leaves a little more of its pages unused.
 const ROW_BYTES_MAX: u64 = 24;
 
-/// Measures, reports and records.
+/// Runs the comparison, prints the results and saves the record.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     for (name, rows) in
         [("rows", settings.rows), ("sql-rows", settings.sql_rows), ("discard-rows", settings.discard_rows)]
@@ -26,7 +26,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     }
     let options = &settings.options;
     let sqluice = Sqluice::new(runner, options.sqluice()?);
-    // The big file or the raw one, and two small ones.
+    // The big file or the raw one, and two small files.
     let scratch = Scratch::new(&options.dir(), (settings.rows + 2 * settings.sql_rows) * ROW_BYTES_MAX)?;
     let machine = Machine::here(scratch.folder());
     let taken = machine::now();
@@ -50,25 +50,25 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("\n{}\nrecord: {}\n", record.table(), saved.display()))
 }
 
-/// What stays the same from lap to lap.
+/// The data that all laps share.
 struct Track<'a> {
     settings: &'a Settings,
     runner: &'a Runner,
     sqluice: Sqluice<'a>,
     scratch: &'a Scratch,
-    /// Of the big file: the same in each round, and by --discard.
+    /// The checksum of the big file, which is the same in each round and with --discard.
     checksum: Option<String>,
 }
 
 impl Track<'_> {
-    /// One round; the raw write precedes the generation if its number of bytes is given, and follows it otherwise.
+    /// Runs one round. The raw write precedes the generation if its number of bytes is given, and follows it otherwise.
     fn round(&mut self, raw_first: Option<u64>, source: &Path) -> anyhow::Result<Round> {
         let first = raw_first.map(|bytes| self.raw(bytes)).transpose()?;
         let generate = self.big()?;
         let raw = first.map_or_else(|| self.raw(generate.bytes), Ok)?;
         let insert =
             self.sql("insert", &["insert".as_ref()], &[self.settings.sql_rows.to_string().as_ref()])?;
-        // Read once more right before it is copied, so that it is in the page cache.
+        // Reads the source right before the copy, so that it is in the page cache.
         self.verify(source, self.settings.sql_rows)?;
         let attach = self.sql("attach", &["attach".as_ref()], &[source.as_os_str()])?;
         let discard = self.discard()?;
@@ -95,7 +95,7 @@ impl Track<'_> {
         Lap::new(&took, 0, bytes, Some(took.stdout.clone())).verified("raw", || Ok(remove(&file)?))
     }
 
-    /// A lap that this program runs as `before FILE after`.
+    /// Runs a lap of this program with the arguments `before FILE after`.
     fn sql(&self, name: &str, before: &[&OsStr], after: &[&OsStr]) -> anyhow::Result<Lap> {
         let (file, rows) = (self.scratch.file("sql.db"), self.settings.sql_rows);
         let took = self.lap(&[before, &[file.as_os_str()], after].concat())?;

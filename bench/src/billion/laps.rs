@@ -1,4 +1,4 @@
-//! What sqluice is measured against.
+//! The laps that sqluice is compared with.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,7 +11,7 @@ use sqluice::splitmix::SplitMix64;
 
 use crate::{UNSAFE_PRAGMAS, sync};
 
-/// As the article has it.
+/// The number of rows in an INSERT, as in the article.
 const ROWS_PER_INSERT: usize = 50;
 
 /// The table of the article.
@@ -23,10 +23,10 @@ const TABLE: &str = "CREATE TABLE user (
 )";
 
 const WRITE_BYTES: usize = 8 << 20;
-/// Direct I/O asks for multiples of the disk's block size, in memory and in the file. This is one everywhere.
+/// The alignment of direct I/O in memory and in the file: a multiple of the block size of every disk.
 const DIRECT_BYTES: usize = 4096;
 
-/// Writes as many bytes, a multiple of 4096, as fast as one thread gets them to the disk; says how.
+/// Writes `bytes` bytes, a multiple of 4096, to the disk as fast as one thread can; returns the kind of I/O.
 pub(crate) fn raw(file: &Path, bytes: u64) -> anyhow::Result<&'static str> {
     let buffer = noise(WRITE_BYTES + DIRECT_BYTES);
     let skip = buffer.as_ptr().align_offset(DIRECT_BYTES);
@@ -54,7 +54,7 @@ fn write(file: &Path, buffer: &[u8], bytes: u64, flags: i32) -> io::Result<File>
     Ok(file)
 }
 
-/// Bytes that no disk can save itself the trouble of writing.
+/// Returns bytes that no disk can compress or deduplicate.
 fn noise(length: usize) -> Vec<u8> {
     let mut random = SplitMix64(7);
     let mut bytes: Vec<u8> = (0..length / 8).flat_map(|_| random.next().to_le_bytes()).collect();
@@ -62,7 +62,7 @@ fn noise(length: usize) -> Vec<u8> {
     bytes
 }
 
-/// Fills the table by a prepared INSERT of 50 rows, in one transaction.
+/// Fills the table with prepared INSERTs of 50 rows, in one transaction.
 pub(crate) fn insert(file: &Path, rows: u64) -> anyhow::Result<()> {
     let db = create(file)?;
     db.execute_batch(TABLE)?;
@@ -82,7 +82,7 @@ pub(crate) fn insert(file: &Path, rows: u64) -> anyhow::Result<()> {
     close(db, file)
 }
 
-/// Copies the table of `source`: with equal declarations SQLite copies records without looking into them.
+/// Copies the table of `source`: if both declarations are equal, SQLite copies records without decoding them.
 pub(crate) fn attach(file: &Path, source: &Path) -> anyhow::Result<()> {
     let db = create(file)?;
     db.execute("ATTACH ? AS a", params![source.to_str().context("a path is UTF-8")?])?;

@@ -1,15 +1,15 @@
-//! A billion rows of the published `user` table: `sqluice generate` beside the bare disk and the fastest ways of SQLite.
+//! A billion rows of the published `user` table: `sqluice generate` compared with the bare disk and SQLite's fastest methods.
 //!
 //! ```text
-//!  round:  generate -> verified      a process of the release binary, durable at its end
-//!          raw      -> its length    as many bytes, O_DIRECT, one thread, fsync; every second round begins with it
-//!          insert   -> verified      50 rows a prepared INSERT, unsafe PRAGMAs, fsync
+//!  round:  generate -> verified      a process of the release binary, synced at its end
+//!          raw      -> its length    as many bytes, O_DIRECT, one thread, fsync; first in every second round
+//!          insert   -> verified      50 rows in each prepared INSERT, unsafe PRAGMAs, fsync
 //!          attach   -> verified      INSERT INTO main.user SELECT * FROM a.user, unsafe PRAGMAs, fsync
-//!          discard  -> its report    all pages made, none written
+//!          discard  -> its report    all pages encoded, none written
 //! ```
 //!
-//! Ratios are taken within a round, because what is minutes apart does not compare on a shared machine. Rows are compared
-//! by rate, since SQL gets fewer of them. Wherever a choice had to be made it favours SQLite: its source is in the page
+//! Ratios are computed within a round, since measurements minutes apart are not comparable on a shared machine. Rows are compared
+//! by rate, since SQL gets fewer of them. All choices favour SQLite: its source is in the page
 //! cache, it copies raw records (the SELECT has no LIMIT), and it syncs once, at the end.
 
 mod compare;

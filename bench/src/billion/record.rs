@@ -1,4 +1,4 @@
-//! What was measured: kept as JSON, printed as a table.
+//! The results, saved as JSON and printed as a table.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::lap::{Lap, mib};
 use crate::machine::Machine;
 use crate::stats::Spread;
 
-/// One round.
+/// The laps of one round.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Round {
     pub(crate) raw: Lap,
@@ -18,18 +18,18 @@ pub(crate) struct Round {
     pub(crate) discard: Lap,
 }
 
-/// The ratios that matter, each taken within a round.
+/// The ratios of the comparison, each computed within a round.
 #[derive(Debug, Serialize)]
 struct Ratios {
-    /// Of times.
+    /// The ratio of times.
     generate_to_raw: Spread,
-    /// Of rates, as all that follow.
+    /// The ratio of rates, like the following ratios.
     generate_to_attach: Spread,
     generate_to_insert: Spread,
     discard_to_generate: Spread,
 }
 
-/// A run.
+/// The record of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Record {
     pub(crate) benchmark: &'static str,
@@ -42,7 +42,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Sums up the rounds, of which there is at least one.
+    /// Summarizes the rounds, of which there must be at least one.
     pub(crate) fn new(
         taken: String,
         sqluice: String,
@@ -60,7 +60,7 @@ impl Record {
         Record { benchmark: "billion", taken, sqluice, machine, checksum, rounds, ratios }
     }
 
-    /// The table: medians, and the least and the most of all rounds.
+    /// Formats the table: median, minimum and maximum of all rounds.
     pub(crate) fn table(&self) -> String {
         type Pick = fn(&Round) -> &Lap;
         let laps: [(&str, Pick); 5] = [

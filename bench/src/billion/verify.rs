@@ -1,4 +1,4 @@
-//! A wrong result can't be fast: what a lap wrote is counted, and looked at, by SQLite.
+//! Verification: SQLite counts the rows that a lap wrote, and checks values.
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -6,16 +6,16 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 use rusqlite::{Connection, OpenFlags, params};
 
-/// Rows at each end whose values are looked at. All rows are counted.
+/// The number of rows at each end whose values are checked. All rows are counted.
 const LOOKED_AT: i64 = 1_000_000;
 
-/// Checks that the table has `rows` rows, numbered from 1, and that those at both ends have the right values.
+/// Checks that the table has `rows` rows, numbered from 1, and that the rows at both ends have the right values.
 pub(crate) fn verify(file: &Path, rows: u64) -> anyhow::Result<()> {
     let rows = i64::try_from(rows).context("SQLite numbers rows with 63 bits")?;
     let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
         .with_context(|| format!("cannot open {}", file.display()))?;
     let ask = |sql: &str| db.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
-    // One question each: SQLite counts without looking into rows, and finds both ends without counting.
+    // Separate queries: SQLite counts without reading rows, and finds both ends without counting.
     let found = ask("SELECT count(*) FROM user")?.unwrap_or(0);
     ensure!(found == rows, "{} has {found} rows instead of {rows}", file.display());
     if rows == 0 {
@@ -60,7 +60,7 @@ mod tests {
             let file = folder.path().join(file);
             insert(&file, 99).unwrap();
             Connection::open(&file).unwrap().execute_batch(damage).unwrap();
-            // A row that moved to the end leaves a gap, which the number of the last row shows.
+            // A row that moved to the end leaves a gap, so the last rowid is too large.
             assert!(verify(&file, 99).is_err(), "{damage}");
         }
     }

@@ -1,4 +1,4 @@
-//! The rounds.
+//! The rounds of the comparison.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -15,10 +15,10 @@ use crate::scratch::Scratch;
 use crate::sqluice::Sqluice;
 use crate::{grouped, sync, warm};
 
-/// Bytes of a row in the table and in all indexes, at most.
+/// The maximum size of a row in the table and in all indexes, in bytes.
 const ROW_BYTES_MAX: u64 = 150;
 
-/// Measures, reports and records.
+/// Runs the comparison, prints the results and saves the record.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
     let dir = options.dir();
@@ -60,7 +60,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("\n{}\nrecord: {}\n", record.table(), saved.display()))
 }
 
-/// What stays the same from lap to lap.
+/// The data that all laps share.
 struct Track<'a> {
     runner: &'a Runner,
     sqluice: Sqluice<'a>,
@@ -91,7 +91,7 @@ impl Track<'_> {
         Ok(took)
     }
 
-    /// What SQLite does in a process of its own.
+    /// Runs a lap of this program with SQLite.
     fn own(&self, lap: &str) -> anyhow::Result<Took> {
         self.runner.own(&[OsStr::new(lap), self.database.as_os_str()], &self.folder)
     }

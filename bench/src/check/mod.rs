@@ -1,12 +1,12 @@
-//! Whether a database with indexes is sound: `sqluice check` beside SQLite's `PRAGMA integrity_check`.
+//! Integrity checks of a database with indexes: `sqluice check` compared with SQLite's `PRAGMA integrity_check`.
 //!
 //! ```text
 //!  once:   generate, CREATE INDEX x 4                20M rows of the preset `user`
-//!  round:  check     -> must say that it is sound    the first rounds begin with, the even ones end with SQLite
-//!          theirs    -> must say ok                  in as many rounds as --theirs says: it takes minutes
+//!  round:  check     -> must report a sound database    odd rounds begin with SQLite, even rounds end with it
+//!          theirs    -> must report ok                  in as many rounds as --theirs says, since it takes minutes
 //! ```
 //!
-//! Every lap finds the file in the page cache, as far as memory allows: it is read once right before.
+//! Before each lap the file is read once, so it is in the page cache as far as memory allows.
 
 mod compare;
 mod record;

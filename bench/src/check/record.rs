@@ -1,4 +1,4 @@
-//! What was measured: kept as JSON, printed as a table in Markdown, ready for a README.
+//! The results, saved as JSON and printed as a table in Markdown for a README.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use crate::lap::{Lap, mib};
 use crate::machine::Machine;
 use crate::stats::Spread;
 
-/// Who checks.
+/// The program that checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Way {
@@ -19,7 +19,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// While it runs.
+    /// Returns the name that is printed during the run.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Way::Check => "check",
@@ -27,7 +27,7 @@ impl Way {
         }
     }
 
-    /// In the table.
+    /// Returns the title in the table.
     fn title(self) -> &'static str {
         match self {
             Way::Check => "`sqluice check`",
@@ -36,20 +36,20 @@ impl Way {
     }
 }
 
-/// One round.
+/// The laps of one round.
 pub(crate) type Round = BTreeMap<Way, Lap>;
 
-/// The database.
+/// The size of the database.
 #[derive(Debug, Serialize)]
 pub(crate) struct Input {
     pub(crate) rows: u64,
     pub(crate) bytes: u64,
 }
 
-/// How many times as fast `check` is to be.
+/// The minimum ratio of SQLite's time to that of `check` for the claim.
 const CLAIM: f64 = 10.0;
 
-/// A run.
+/// The record of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Record {
     pub(crate) benchmark: &'static str,
@@ -58,13 +58,13 @@ pub(crate) struct Record {
     machine: Machine,
     input: Input,
     rounds: Vec<Round>,
-    /// The median of SQLite's times to that of ours.
+    /// The median of SQLite's times, divided by that of sqluice.
     ratio: f64,
     met: bool,
 }
 
 impl Record {
-    /// Sums up the rounds: all have a lap of `check`, one at least has SQLite's.
+    /// Summarizes the rounds: all have a lap of `check`, and at least one has a lap of SQLite.
     pub(crate) fn new(
         taken: String,
         sqluice: String,
@@ -77,7 +77,7 @@ impl Record {
         Record { benchmark: "check", taken, sqluice, machine, input, rounds, ratio, met }
     }
 
-    /// Medians, and the least and the most of all rounds.
+    /// Formats the table: median, minimum and maximum of all rounds.
     pub(crate) fn table(&self) -> String {
         let Input { rows, bytes } = self.input;
         let mut text = format!(

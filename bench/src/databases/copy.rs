@@ -1,16 +1,16 @@
-//! A copy of a database: `sqluice copy` beside VACUUM INTO, and beside a plain copy of the bytes that is synced. The rows are those of the
+//! Copies of a database: `sqluice copy` compared with VACUUM INTO, and with a synced copy of the bytes. The rows are those of the
 //! preset `user`.
 //!
 //! ```text
 //!  case       source                               copy
-//!  plain      a table                              as it is
+//!  plain      a table                              unchanged
 //!  pages      a table                              VACUUM INTO and sqluice copy: pages of 16,384 bytes
-//!  indexes    a table with two indexes             as it is
-//!  deleted    a table, every second row deleted    as it is
+//!  indexes    a table with two indexes             unchanged
+//!  deleted    a table, every second row deleted    unchanged
 //! ```
 //!
-//! Every second round goes backwards. Every lap finds the source in the page cache, read once right before. What sqluice and the plain copy
-//! write is on the disk when they end, what VACUUM INTO writes is not. Every copy must have the rows and sums of its source.
+//! Every second round runs in reverse order. Before each lap the source is read into the page cache. sqluice and the copy of the bytes
+//! sync their files, VACUUM INTO does not. Every copy must have the rows and sums of its source.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,11 +30,11 @@ use crate::scratch::{Scratch, remove};
 use crate::sqluice::Sqluice;
 use crate::{count, grouped, warm};
 
-/// Bytes of a row of the table, and of its entries in two indexes.
+/// The size of a row of the table, and of its entries in two indexes, in bytes.
 const ROW_BYTES: u64 = 20;
 const ENTRY_BYTES: u64 = 30;
 
-/// Pages of the copy where these are to be larger.
+/// The page size of the copy if it is to be larger.
 const PAGE_BYTES: &str = "16384";
 
 #[derive(Debug, Args)]
@@ -52,7 +52,7 @@ pub(crate) struct Settings {
     options: Options,
 }
 
-/// What is copied, and to what.
+/// The database that is copied, and the form of the copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 enum Case {
@@ -66,7 +66,7 @@ enum Case {
     Deleted,
 }
 
-/// A way to make the copy.
+/// A method to copy the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Way {
@@ -124,7 +124,7 @@ impl Case {
         }
     }
 
-    /// What is done to the table first.
+    /// Returns SQL that prepares the table.
     fn prepare(self) -> &'static str {
         match self {
             Case::Plain | Case::Pages | Case::Indexes => "",
@@ -135,7 +135,7 @@ impl Case {
     }
 }
 
-/// A run.
+/// The record of a run.
 #[derive(Debug, Serialize)]
 struct Record {
     benchmark: &'static str,
@@ -148,7 +148,7 @@ struct Record {
     ratios: Vec<Ratio>,
 }
 
-/// Measures, reports and records.
+/// Runs the comparison, prints the results and saves the record.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let dir = settings.options.dir();
     std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
@@ -187,7 +187,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("\n{text}record: {}\n", saved.display()))
 }
 
-/// What stays the same from lap to lap.
+/// The data that all laps share.
 struct Track<'a> {
     settings: &'a Settings,
     runner: &'a Runner,
@@ -230,7 +230,7 @@ impl Track<'_> {
     }
 }
 
-/// What a database has: rows, sums of their numbers, and the entries of its indexes.
+/// The content of a database: the row count, sums of numbers, and the entries of its indexes.
 #[derive(Debug, PartialEq)]
 struct Sums {
     rows: u64,

@@ -1,4 +1,4 @@
-//! A table as a file: `sqluice export` beside the shell of SQLite, and beside ADBC and pyarrow. The rows are TPC-H's `lineitem`.
+//! Exports of a table: `sqluice export` compared with the shell of SQLite, and with ADBC and pyarrow. The rows are TPC-H's `lineitem`.
 //!
 //! ```text
 //!  shell-csv    sqlite3 .mode csv             csv        sqluice export --to lineitem.csv
@@ -6,8 +6,8 @@
 //!  adbc         ADBC fetches, pyarrow writes  parquet    sqluice export --to lineitem.parquet
 //! ```
 //!
-//! Every second round goes backwards. Every lap finds the database in the page cache, read once right before. What sqluice writes is on
-//! the disk when it ends, what the others write is not; of Python only fetching and writing count. Every file is loaded, and must
+//! Every second round runs in reverse order. Before each lap the database is read into the page cache. sqluice syncs its files, the
+//! others do not; the time of Python includes only fetching and writing. Every file is loaded again, and must
 //! have the rows and the sums of the table.
 
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ use crate::{grouped, warm};
 /// The program that Python runs.
 const FRAMES: &str = include_str!("frames.py");
 
-/// Bytes of the database at scale 1, and of the largest file beside it.
+/// The size of the database at scale 1, with the largest file, in bytes.
 const BYTES_AT_SCALE_1: f64 = 1.3e9 + 2.6e9 + 1.3e9;
 
 #[derive(Debug, Args)]
@@ -49,7 +49,7 @@ pub(crate) struct Settings {
     options: Options,
 }
 
-/// A way to make a file of the table.
+/// A method to export the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Way {
@@ -116,7 +116,7 @@ const COMPARED: [Compared<Round>; 3] = [
     },
 ];
 
-/// A run.
+/// The record of a run.
 #[derive(Debug, Serialize)]
 struct Record {
     benchmark: &'static str,
@@ -130,7 +130,7 @@ struct Record {
     ratios: Vec<Ratio>,
 }
 
-/// Measures, reports and records.
+/// Runs the comparison, prints the results and saves the record.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let dir = settings.options.dir();
     std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
@@ -172,7 +172,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("\n{text}record: {}\n", saved.display()))
 }
 
-/// What stays the same from lap to lap.
+/// The data that all laps share.
 struct Track<'a> {
     settings: &'a Settings,
     runner: &'a Runner,
@@ -182,7 +182,7 @@ struct Track<'a> {
     expected: Sums,
 }
 
-/// What Python says of an export, in seconds.
+/// The times of an export that Python reports, in seconds.
 #[derive(Debug, Deserialize)]
 struct Seconds {
     fetch: f64,
@@ -217,16 +217,16 @@ impl Track<'_> {
     }
 
     fn shell(&self, mode: &str, file: &Path) -> anyhow::Result<Took> {
-        // As the shell reads the words of its own commands.
+        // The shell parses the words of its own commands with these escapes.
         let file = file.to_str().context("a path is UTF-8")?.replace('\\', r"\\").replace('"', "\\\"");
         let mut command = Command::new(&self.settings.sqlite3);
-        // The user's own settings are no part of the comparison.
+        // The user's settings must not affect the comparison.
         command.args(["-batch", "-bail", "-init", "/dev/null", "-readonly"]).arg(&self.source);
         command.args([&format!(".mode {mode}"), ".headers on", &format!(".output \"{file}\"")]);
         self.runner.run(command.arg("SELECT * FROM lineitem"))
     }
 
-    /// Sees that a file has all rows, with the sums of the table. The shell writes more digits of floats than they have.
+    /// Checks that a file has all rows, with the sums of the table. The shell writes more digits of floats than they have.
     fn verify(&self, file: &Path) -> anyhow::Result<()> {
         let (target, schema) = (self.scratch.file("loaded.db"), self.scratch.file("lineitem.sql"));
         std::fs::write(&schema, declaration(&self.source)?).context("cannot write the schema")?;
@@ -239,7 +239,7 @@ impl Track<'_> {
     }
 }
 
-/// The columns of the table and their types, without keys.
+/// Returns a declaration of the columns of the table and their types, without keys.
 fn declaration(db: &Path) -> anyhow::Result<String> {
     let connection = Connection::open(db)?;
     let sql = "SELECT group_concat(name || ' ' || type, ', ') FROM pragma_table_info('lineitem')";
@@ -247,7 +247,7 @@ fn declaration(db: &Path) -> anyhow::Result<String> {
     Ok(format!("CREATE TABLE lineitem ({columns});\n"))
 }
 
-/// What a table has: rows, and of each column the sum of its numbers, and of the lengths and first characters of its text.
+/// The content of a table: the row count, and for each column the sum of its numbers, or of the lengths and first characters of its texts.
 #[derive(Debug, PartialEq)]
 struct Sums {
     rows: u64,
@@ -259,7 +259,7 @@ impl Sums {
         let connection = Connection::open(db)?;
         let mut names = connection.prepare("SELECT name FROM pragma_table_info('lineitem') ORDER BY cid")?;
         let names: Vec<String> = names.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        // What is shown of a float is not part of it: so numbers have no length.
+        // The text form of a float may differ, so numbers have no length.
         let columns = names.iter().map(|name| {
             format!(
                 "total(iif(typeof({name}) = 'text', unicode({name}), {name})), total(iif(typeof({name}) = 'text', length({name}), 0))"

@@ -1,13 +1,13 @@
-//! A masked copy: `sqluice copy --mask` beside the same copy without masks. The database is the preset `shop`.
+//! Masked copies: `sqluice copy --mask` compared with the same copy without masks. The database is the preset `shop`.
 //!
 //! ```text
 //!  masked columns   customers: all but the city        orders: customer, which follows, and moment
-//!  lap              sqluice copy --compact     every value as it is
+//!  lap              sqluice copy --compact     all values unchanged
 //!                   sqluice copy --mask        must have as many rows and joins, and no old e-mail address
 //! ```
 //!
-//! What counts are values: the rows of each table times its columns, masked or not. Every second round goes backwards; every lap finds the
-//! source in the page cache.
+//! The rate counts values: the rows of each table times its columns, masked or not. Every second round runs in reverse order; before each
+//! lap the source is read into the page cache.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ use crate::scratch::{Scratch, remove};
 use crate::sqluice::Sqluice;
 use crate::{count, grouped, warm};
 
-/// Bytes that each order of the shop takes, with its customers and items.
+/// The size of an order of the shop, with its share of customers and items, in bytes.
 const ORDER_BYTES: u64 = 160;
 
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ pub(crate) struct Settings {
     options: Options,
 }
 
-/// A way to make the copy.
+/// A method to copy the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Way {
@@ -82,7 +82,7 @@ const COMPARED: [Compared<Round>; 2] = [
     },
 ];
 
-/// A run.
+/// The record of a run.
 #[derive(Debug, Serialize)]
 struct Record {
     benchmark: &'static str,
@@ -95,7 +95,7 @@ struct Record {
     ratios: Vec<Ratio>,
 }
 
-/// Measures, reports and records.
+/// Runs the comparison, prints the results and saves the record.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let dir = settings.options.dir();
     std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
@@ -124,7 +124,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("\n{text}record: {}\n", saved.display()))
 }
 
-/// What stays the same from lap to lap.
+/// The data that all laps share.
 struct Track<'a> {
     settings: &'a Settings,
     sqluice: Sqluice<'a>,
@@ -156,10 +156,10 @@ impl Track<'_> {
     }
 }
 
-/// What a masked copy has as its source does.
+/// The facts that a masked copy and its source must have in common.
 #[derive(Debug, PartialEq)]
 struct Facts {
-    /// Rows of each table times its columns.
+    /// The number of values: the rows of each table times its columns.
     values: u64,
     customers: i64,
     joined: i64,
@@ -190,7 +190,7 @@ impl Facts {
     }
 }
 
-/// Whether some of the addresses of one shop are those of another.
+/// Returns `true` if some e-mail addresses of the old shop exist in the new one.
 fn shares_mail(old: &Path, new: &Path) -> anyhow::Result<bool> {
     let connection = Connection::open(new)?;
     connection.execute("ATTACH ?1 AS old", [old.to_str().context("a path is UTF-8")?])?;

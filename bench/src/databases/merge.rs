@@ -1,4 +1,4 @@
-//! Eight databases into one: `sqluice merge` beside ATTACH and INSERT ... SELECT by SQLite, and beside a plain copy of the bytes.
+//! Merging eight databases: `sqluice merge` compared with ATTACH and INSERT ... SELECT by SQLite, and with a copy of the bytes.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ use crate::scratch::{Scratch, remove};
 use crate::sqluice::Sqluice;
 use crate::{UNSAFE_PRAGMAS, count, grouped, warm};
 
-/// Databases that are merged.
+/// The number of merged databases.
 const PARTS: usize = 8;
 
-/// Bytes of a row of the table, and of its entry in the index.
+/// The size of a row of the table, and of its entry in the index, in bytes.
 const ROW_BYTES: u64 = 20;
 const ENTRY_BYTES: u64 = 18;
 
@@ -44,7 +44,7 @@ pub(crate) struct Settings {
     options: Options,
 }
 
-/// What is merged.
+/// The databases that are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 enum Case {
@@ -56,7 +56,7 @@ enum Case {
     Interleaved,
 }
 
-/// A way to make the copy.
+/// A method to merge the databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Way {
@@ -103,7 +103,7 @@ impl Case {
     }
 }
 
-/// A run.
+/// The record of a run.
 #[derive(Debug, Serialize)]
 struct Record {
     benchmark: &'static str,
@@ -116,7 +116,7 @@ struct Record {
     ratios: Vec<Ratio>,
 }
 
-/// Measures, reports and records.
+/// Runs the comparison, prints the results and saves the record.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let dir = settings.options.dir();
     std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
@@ -161,7 +161,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("\n{text}record: {}\n", saved.display()))
 }
 
-/// Gives the rows of a database every eighth number, from its own on.
+/// Changes the rowids of a database to every eighth number, beginning with its own.
 fn interleave(source: &Path, place: usize) -> anyhow::Result<()> {
     let connection = Connection::open(source)?;
     connection.execute_batch(&format!(
@@ -174,7 +174,7 @@ fn interleave(source: &Path, place: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What stays the same from lap to lap.
+/// The data that all laps share.
 struct Track<'a> {
     settings: &'a Settings,
     runner: &'a Runner,
@@ -215,7 +215,7 @@ impl Track<'_> {
         })
     }
 
-    /// What SQLite is asked to do.
+    /// Returns the statements for SQLite.
     fn inserts(&self) -> anyhow::Result<String> {
         let first = Connection::open(&self.sources[0])?;
         let table: String =
@@ -232,7 +232,7 @@ impl Track<'_> {
     }
 }
 
-/// What a database has: rows, sums of their numbers, and the entries of its index.
+/// The content of a database: the row count, sums of numbers, and the entries of its index.
 #[derive(Debug, Default, PartialEq)]
 struct Sums {
     rows: u64,

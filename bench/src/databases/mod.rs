@@ -1,4 +1,4 @@
-//! Databases as sources: `sqluice` beside what else reads them, a part a subcommand.
+//! Databases as sources: `sqluice` compared with other programs that read them, a subcommand for each part.
 
 mod copy;
 mod export;

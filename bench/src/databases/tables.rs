@@ -1,7 +1,7 @@
-//! Databases of many tables: what each verb needs for a table, beside what it needs where there are few.
+//! Databases with many tables: the time of each verb for a table, compared with the time in a database with few tables.
 //!
-//! Databases of a thousand tables each are made by SQLite, which walks all of a schema for every table that it adds, and merged into larger
-//! ones. A table has a key, a reference to the table before, an index and two rows.
+//! SQLite creates databases of a thousand tables each, since it walks the whole schema for every table that it adds; they are merged into
+//! larger ones. A table has a key, a reference to the table before, an index and two rows.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -21,10 +21,10 @@ use crate::scratch::{Scratch, remove};
 use crate::sqluice::Sqluice;
 use crate::{count, grouped, warm};
 
-/// Tables of a database that SQLite makes.
+/// The number of tables in a database that SQLite creates.
 const PART_TABLES: u64 = 1000;
 
-/// Bytes of a table and its index.
+/// The size of a table and its index, in bytes.
 const TABLE_BYTES: u64 = 2 * 4096 + 512;
 
 /// The largest allowed ratio of the time per table to the time per table of the database with the fewest
@@ -83,7 +83,7 @@ impl Verb {
     }
 }
 
-/// Seconds of a verb, by the number of tables: the median of all rounds.
+/// The median time of a verb in all rounds, in seconds, by the number of tables.
 type Seconds = BTreeMap<u64, f64>;
 
 #[derive(Debug, Serialize)]
@@ -95,7 +95,7 @@ struct Record {
     seconds: BTreeMap<Verb, Seconds>,
 }
 
-/// Measures, reports and records.
+/// Runs the comparison, prints the results and saves the record.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let dir = settings.options.dir();
     std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
@@ -130,7 +130,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("\n{text}record: {}\n", saved.display()))
 }
 
-/// Microseconds a table, and how many times that is what the smallest database needs.
+/// Formats the microseconds for each table, and their ratio to those of the smallest database.
 fn table(counts: &[u64], seconds: &BTreeMap<Verb, Seconds>) -> anyhow::Result<String> {
     let mut text = String::from(
         "| verb | tables | microseconds a table | times that of the fewest | |\n|---|---|---|---|---|\n",
@@ -148,7 +148,7 @@ fn table(counts: &[u64], seconds: &BTreeMap<Verb, Seconds>) -> anyhow::Result<St
     Ok(text)
 }
 
-/// Makes a database of that many tables, whose rows have two keys from `first` on.
+/// Creates a database of `tables` tables, whose rows have two keys from `first` on.
 fn make(
     sqluice: &Sqluice<'_>,
     scratch: &Scratch,
@@ -182,13 +182,13 @@ fn make(
     Ok(())
 }
 
-/// Seconds of a verb.
+/// Runs a verb and returns its time in seconds.
 fn lap(sqluice: &Sqluice<'_>, scratch: &Scratch, sources: &[PathBuf; 2], verb: Verb) -> anyhow::Result<f64> {
     sources.iter().try_for_each(|source| warm(source))?;
     let [one, other] = sources;
     let (target, rows) = (scratch.file("target.db"), scratch.file("added.csv"));
     std::fs::write(&rows, "a,b\n1,2\n")?;
-    // The name of a folder.
+    // The target of an export is a folder.
     let target = if verb == Verb::Export { scratch.file("exported") } else { target };
     let (one, to) = (one.as_os_str(), target.as_os_str());
     let arguments: Vec<&OsStr> = match verb {

@@ -1,16 +1,16 @@
-//! Entities with two indexed fields, written by the thousand into a new store, the same again, and others with the same keys.
+//! Entities with two indexed fields, written by the thousand into a new store, then again unchanged, then changed with the same keys.
 //!
 //! ```text
 //!  write_many   `Entities::write_many` of all
 //!  rows         the tables of the store, and a prepared INSERT ... ON CONFLICT DO UPDATE for each entity
 //!  published    a table of entities and one of index rows: four prepared statements for each entity
 //!
-//!  small        10,000 of about 150 bytes of JSON          into      10,000 small ones among 100,000 existing others
+//!  small        10,000 of about 150 bytes of JSON          into      10,000 small ones among 100,000 other existing entities
 //!  large        10,000 of about 10 kB
 //! ```
 //!
-//! Each way is one transaction of one process in WAL mode, synchronous = FULL, 16 MiB of page cache, prepared once. What is timed is
-//! from the entities in memory to the end of the COMMIT: their JSON is made within.
+//! Each write is one transaction of one process in WAL mode, synchronous = FULL, 16 MiB of page cache, with prepared statements. The time
+//! is from the entities in memory to the end of the COMMIT, including serialization to JSON.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -33,11 +33,11 @@ use crate::scratch::{Scratch, remove};
 use crate::stats::Spread;
 use crate::{grouped, lap};
 
-/// Entities of a batch at scale 1, and how many times as many exist before, if any.
+/// The number of entities in a batch at scale 1, and the factor of existing entities, if any.
 const ENTITIES: f64 = 10_000.0;
 const THERE: u64 = 10;
 
-/// A way to write entities.
+/// A method to write entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Way {
@@ -49,7 +49,7 @@ pub(crate) enum Way {
     Published,
 }
 
-/// What is written.
+/// The entities that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Size {
@@ -64,7 +64,7 @@ pub(crate) enum Size {
 impl Way {
     const ALL: [Way; 3] = [Way::WriteMany, Way::Rows, Way::Published];
 
-    /// On the command line, and in the table.
+    /// Returns the name on the command line, and the title in the table.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Way::WriteMany => ("write-many", "`write_many`"),
@@ -90,7 +90,7 @@ impl Size {
     }
 }
 
-/// An entity, as an application has them.
+/// An entity as applications have it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Person {
     id: String,
@@ -129,15 +129,15 @@ struct Done {
     found: Found,
 }
 
-/// What must be the same whichever way it came: entities, bytes of their JSON, index rows, and a sum of the field `age`.
+/// The content that all ways must produce: the number of entities, the size of their JSON, the number of index rows, and a sum of `age`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Found(i64, i64, i64, i64);
 
-/// Writes entities, the same again, and others with the same keys; prints the time of each.
+/// Writes entities, the same again, and changed ones with the same keys; prints the time of each write.
 pub(crate) fn lap(file: &Path, way: Way, size: Size, entities: u64) -> anyhow::Result<()> {
     let there = if size == Size::Into { entities * THERE } else { 0 };
     let all = there + entities;
-    // Those of a batch lie anywhere among the existing ones; the store gets neither in the order of their keys.
+    // The entities of a batch lie anywhere among the existing ones, and are written in random order of their keys.
     let numbers = |from: u64, to: u64| (from..to).map(move |at| permuted(at, all));
     let batch =
         |turn: u64| numbers(there, all).map(|number| Person::new(number, turn, size)).collect::<Vec<_>>();
@@ -190,14 +190,14 @@ impl Writer {
     }
 }
 
-/// As the store opens its connections.
+/// Opens a connection with the settings of a store.
 fn open(file: &Path) -> anyhow::Result<Connection> {
     let db = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
     db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384")?;
     Ok(db)
 }
 
-/// A statement for each entity, of the tables that a store has.
+/// Writes each entity with one statement, to the tables of a store.
 fn write_rows(db: &Connection, batch: &[Person]) -> anyhow::Result<()> {
     db.execute_batch("BEGIN IMMEDIATE")?;
     {
@@ -218,7 +218,7 @@ const PUBLISHED: &str = "CREATE TABLE entity (type TEXT NOT NULL, key TEXT NOT N
     CREATE TABLE field (type TEXT NOT NULL, entity TEXT NOT NULL, name TEXT NOT NULL, value, PRIMARY KEY (type, entity, name));
     CREATE INDEX by_value ON field (type, name, value);";
 
-/// Four statements for each entity.
+/// Writes each entity with four statements.
 fn write_published(db: &Connection, batch: &[Person]) -> anyhow::Result<()> {
     db.execute_batch("BEGIN IMMEDIATE")?;
     {
@@ -235,7 +235,7 @@ fn write_published(db: &Connection, batch: &[Person]) -> anyhow::Result<()> {
     Ok(db.execute_batch("COMMIT")?)
 }
 
-/// Sees that the database is sound, and what is in it.
+/// Checks the integrity of the database and returns its content.
 fn find(file: &Path, way: Way) -> anyhow::Result<Found> {
     let db = open(file)?;
     let check: String = db.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;
@@ -248,7 +248,7 @@ fn find(file: &Path, way: Way) -> anyhow::Result<Found> {
         _ => "SELECT count(*), sum(length(value)), 2 * count(email), sum(age) FROM person",
     };
     if way != Way::Published {
-        // That what was read back is what was written the tests of the store say.
+        // Tests of the store cover that entities are read back unchanged.
         let people = EntityStore::open(file)?.define(person())?;
         ensure!(
             people.query(all().limit(3))?.len() == 3 || people.count(&all())? < 3,
@@ -258,17 +258,17 @@ fn find(file: &Path, way: Way) -> anyhow::Result<Found> {
     Ok(db.query_row(sql, [], |row| Ok(Found(row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?)
 }
 
-/// One way, one size, one round.
+/// The result of one way for one size in one round.
 #[derive(Clone, Debug, Serialize)]
 struct Lap {
     done: Done,
-    /// The most memory of the process, with the batches that it writes.
+    /// The peak memory of the process, including the batches that it writes.
     memory_bytes: u64,
 }
 
 type Round = BTreeMap<Size, BTreeMap<Way, Lap>>;
 
-/// How many times the time of `write_many` another way takes.
+/// Returns the ratio of another way's time to that of `write_many`.
 fn times(round: &Round, size: Size, way: Way, step: fn(&Done) -> f64) -> Option<f64> {
     let laps = round.get(&size)?;
     Some(step(&laps.get(&way)?.done) / step(&laps.get(&Way::WriteMany)?.done))
@@ -310,7 +310,7 @@ const COMPARED: [Compared<Round>; 18] = compared! {
     "10 kB, others with the same keys, same tables": Large changed Rows NO_SLOWER;
 };
 
-/// A run.
+/// The record of a run.
 #[derive(Debug, Serialize)]
 struct Record {
     benchmark: &'static str,
@@ -321,7 +321,7 @@ struct Record {
     ratios: Vec<Ratio>,
 }
 
-/// Measures, reports and records.
+/// Runs the comparison, prints the results and saves the record.
 pub(crate) fn run(options: &Options, scale: f64, runner: &Runner) -> anyhow::Result<()> {
     let entities = (ENTITIES * scale).max(1.0) as u64;
     let scratch = Scratch::new(&options.dir(), (1e9 * scale) as u64)?;
@@ -338,7 +338,7 @@ pub(crate) fn run(options: &Options, scale: f64, runner: &Runner) -> anyhow::Res
     say(&format!("\n{}\nrecord: {}\n", record.table(), saved.display()))
 }
 
-/// One round, in one direction or the other, so that none always follows the same.
+/// Runs one round, in either order, so that no way always follows the same.
 fn round(backwards: bool, entities: u64, runner: &Runner, scratch: &Scratch) -> anyhow::Result<Round> {
     let mut round = Round::new();
     for size in Size::ALL {
@@ -378,7 +378,7 @@ fn round(backwards: bool, entities: u64, runner: &Runner, scratch: &Scratch) -> 
 }
 
 impl Record {
-    /// The tables: medians, and the least and the most of all rounds.
+    /// Formats the tables: median, minimum and maximum of all rounds.
     fn table(&self) -> String {
         let mut text = "| | ms: first write | the same again | others with the same keys | peak memory |\n|---|---|---|---|---|\n".to_owned();
         for (size, way) in Size::ALL.into_iter().flat_map(|size| Way::ALL.map(|way| (size, way))) {

@@ -1,4 +1,4 @@
-//! Entities written by the thousand: `EntityStore` beside a prepared statement for each.
+//! Writing thousands of entities: `EntityStore` compared with a prepared statement for each entity.
 
 mod compare;
 

@@ -1,4 +1,4 @@
-//! The parts, one after the other, each in rounds.
+//! The parts of the comparison, each in rounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -23,15 +23,15 @@ use crate::{copy, sync, warm};
 const USER2: &str = include_str!("user2.sql");
 const ITEM: &str = include_str!("item.sql");
 
-/// What each part prepares: the existing database, one to copy from, rows to load.
+/// The files of each part: the existing database, a database to copy from, rows to load.
 const BASE: &str = "base.db";
 const SOURCE: &str = "source.db";
 const ROWS: &str = "rows.csv";
 
-/// Databases of at most this number of rows are checked by SQLite's integrity_check, others by its quick_check, once for each way.
+/// The maximum row count for SQLite's integrity_check; larger databases get its quick_check, once for each way.
 const CHECKED_ROWS_MAX: u64 = 1_000_000;
 
-/// Measures, reports and records.
+/// Runs the comparison, prints the results and saves the record.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
     let wanted = |part: &Section| settings.only.is_empty() || settings.only.contains(part);
@@ -62,7 +62,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("\n{}\nrecord: {}\n", record.table(), saved.display()))
 }
 
-/// What stays the same from lap to lap of a part.
+/// The data that all laps of a part share.
 struct Track<'a> {
     scale: f64,
     part: Section,
@@ -71,7 +71,7 @@ struct Track<'a> {
     scratch: &'a Scratch,
 }
 
-/// What the first way found or made; the others must find or make the same.
+/// The result of the first way, which the other ways must reproduce.
 #[derive(Debug, PartialEq)]
 enum Found {
     Tables(BTreeMap<String, crate::found::Found>),
@@ -117,7 +117,7 @@ impl Track<'_> {
         }
     }
 
-    /// Makes the existing database, with the table `user`.
+    /// Generates the existing database, with the table `user`.
     fn preset(&self, rows: u64) -> anyhow::Result<()> {
         let (base, number) = (self.scratch.file(BASE), rows.to_string());
         let flags = ["--preset", "user", "--rows", &number].map(OsStr::new);
@@ -125,7 +125,7 @@ impl Track<'_> {
         Ok(())
     }
 
-    /// One round, in one direction or the other, so that none always follows the same.
+    /// Runs one round, in either order, so that no way always follows the same.
     fn round(
         &self,
         backwards: bool,
@@ -148,7 +148,7 @@ impl Track<'_> {
         Ok(())
     }
 
-    /// A lap that changes a fresh copy of the database.
+    /// Runs a lap that changes a fresh copy of the database.
     fn write(&self, way: Way, found: &mut Option<Found>, check: bool) -> anyhow::Result<Lap> {
         let target = self.scratch.file("lap.db");
         self.fresh(way, &target)?;
@@ -161,7 +161,7 @@ impl Track<'_> {
         })
     }
 
-    /// What a lap begins with: copies are on the disk and in the page cache, and so is what is read.
+    /// Prepares a lap: syncs the copies, and reads all inputs into the page cache.
     fn fresh(&self, way: Way, target: &Path) -> anyhow::Result<()> {
         for name in [SOURCE, ROWS] {
             let file = self.scratch.file(name);
@@ -234,7 +234,7 @@ impl Track<'_> {
         Ok((took, Some(report.write_paths())))
     }
 
-    /// A lap that only reads, and reports its own time, without that of reading the whole table first.
+    /// Runs a lap that only reads, and reports its own time, without the time of reading the whole table first.
     fn look_up(&self, way: Way, found: &mut Option<Found>) -> anyhow::Result<Lap> {
         let base = self.scratch.file(BASE);
         warm(&base)?;
@@ -260,7 +260,7 @@ impl Track<'_> {
         self.runner.own(arguments, self.scratch.folder())
     }
 
-    /// Sees that a database is sound, in the journal mode that it was in, alone, and has all rows, with an entry in each index.
+    /// Checks the integrity, the journal mode and the rows of a database, that each index has all entries, and that no sidecar files exist.
     fn verify(
         &self,
         way: Way,
@@ -273,7 +273,7 @@ impl Track<'_> {
             let beside = PathBuf::from(beside);
             ensure!(!beside.exists(), "{} is left", beside.display());
         }
-        // First, since a reader of a database in WAL mode leaves files that the next writer removes.
+        // This check runs first: a reader of a database in WAL mode leaves sidecar files, which the next writer removes.
         self.sqluice.check(target)?;
         let mut arguments = vec!["verify".as_ref(), target.as_os_str()];
         let all = self.rows() + self.rows_there();
@@ -296,7 +296,7 @@ impl Track<'_> {
         Ok(content.tables)
     }
 
-    /// Tables in the order of their names, their rows, and the entries of their indexes.
+    /// Returns the expected tables in the order of their names, with their row counts and the entry counts of their indexes.
     fn wanted(&self) -> Vec<(&'static str, i64, BTreeMap<String, i64>)> {
         let (rows, there) = (self.rows() as i64, self.rows_there() as i64);
         let none = BTreeMap::new;

@@ -1,4 +1,4 @@
-//! Rows, each a function of its number, so that a file and an INSERT have the same.
+//! Rows that are functions of their numbers, so that a file and an INSERT have the same rows.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -13,14 +13,14 @@ use crate::sync;
 /// A row of `user` without its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct User {
-    /// Six digits.
+    /// The area, of six digits.
     pub(crate) area: [u8; 6],
     pub(crate) age: i64,
     pub(crate) active: i64,
 }
 
 impl User {
-    /// That of row `row`, counted from 0.
+    /// Returns the user of row `row`, counted from 0.
     pub(crate) fn of(row: u64) -> User {
         let bits = mixed(row);
         let mut area = [b'0'; 6];
@@ -39,7 +39,7 @@ pub(crate) const USER: &str = "CREATE TABLE user (id INTEGER NOT NULL PRIMARY KE
 /// A row of `item`: id, key, value.
 pub(crate) type Item = [i64; 3];
 
-/// Row `row` of `item`, counted from 0: its key lies anywhere.
+/// Returns row `row` of `item`, counted from 0, with a random key.
 pub(crate) fn item(row: u64) -> Item {
     let id = row as i64 + 1;
     let (key, value) = (mixed(row) % 1_000_000_000_000, mixed(!row) % 1_000_000);
@@ -57,7 +57,7 @@ pub(crate) fn items(first: u64, rows: u64, file: &Path) -> anyhow::Result<()> {
     })
 }
 
-/// Writes the rows of `user2` in a database as a CSV file, on the disk.
+/// Writes the rows of `user2` in a database as a CSV file, and syncs it.
 pub(crate) fn users(database: &Path, file: &Path) -> anyhow::Result<()> {
     let db = Connection::open(database)?;
     let mut all = db.prepare("SELECT id, area, age, active FROM user2 ORDER BY id")?;

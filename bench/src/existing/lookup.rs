@@ -1,4 +1,4 @@
-//! `WHERE id IN (...)` over many ids, which are in memory: where SQLite finds them.
+//! `WHERE id IN (...)` with many ids in memory: the ways to pass them to SQLite.
 
 use std::ffi::{CStr, CString};
 use std::path::Path;
@@ -12,7 +12,7 @@ use sqluice::rows::{self, Rows};
 
 use crate::random::mixed;
 
-/// Where the ids are.
+/// The place of the ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Ids {
     /// In `sqluice_rows`
@@ -29,21 +29,21 @@ pub(crate) enum Ids {
     TempKey,
 }
 
-/// How often rows are looked up, each time by other ids.
+/// The number of lookups, each with other ids.
 pub(crate) const TIMES: u64 = 20;
 
-/// What was looked up.
+/// The result of the lookups.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LookedUp {
-    /// Rows of all times.
+    /// The number of found rows.
     pub(crate) found: i64,
     /// The sum of their ages.
     pub(crate) sum: i64,
-    /// With all that has to be done for each time, and without what has to be done once.
+    /// The seconds of all lookups, without preparations that are needed only once.
     pub(crate) seconds: f64,
 }
 
-/// The whole table, so that looking up takes no time for reading; the same for all.
+/// The statements that read the whole table into the cache, so that lookups read no pages from the file.
 const PRAGMAS: &str = "PRAGMA cache_size = -1000000; SELECT sum(age) FROM user;";
 
 /// Looks up `count` random ids among `rows`, repeatedly.
@@ -115,7 +115,7 @@ fn by_carray(
     })
 }
 
-/// A statement with an array bound to its first parameter, which needs SQLite's own interface.
+/// A statement with an array bound to its first parameter by SQLite's C interface.
 struct CarrayQuery<'a> {
     db: &'a Connection,
     statement: *mut ffi::sqlite3_stmt,
@@ -131,7 +131,7 @@ impl<'a> CarrayQuery<'a> {
         Ok(query)
     }
 
-    /// The first two columns of the only row.
+    /// Returns the first two columns of the only row.
     fn row(&mut self, ids: &[i64]) -> anyhow::Result<(i64, i64)> {
         let count = i32::try_from(ids.len())?;
         // SAFETY: SQLite reads the ids and does not write them; they stay where they are until the parameter is cleared below.

@@ -1,4 +1,4 @@
-//! Existing databases: rows added to them, looked up in them, and indexes made, beside SQLite's own ways.
+//! Existing databases: adding rows, looking up rows and creating indexes, compared with SQLite.
 //!
 //! ```text
 //!  table:   a new table of 20M rows into a database of 50M (1 GB), journal mode DELETE, then WAL
@@ -6,15 +6,15 @@
 //!           generate, generate_wal   the same rows by `sqluice generate`
 //!           load, load_wal           the same rows by `sqluice load` of a CSV file
 //!  insert:  5M rows in memory into a new file
-//!           insert                   sqluice::insert, which leaves rowids to SQLite that it would give itself
+//!           insert                   sqluice::insert, which leaves rowids to SQLite that SQLite would assign itself
 //!           rows                     INSERT ... SELECT FROM sqluice_rows(?1)
 //!           unrolled_1 ... _200      the prepared INSERT of 1, 10, 50, 100 and 200 rows
 //!           attach_5m                ATTACH copy of the same
 //!  in:      sum over 100,000 of 1M rows by id IN (...), 20 times
 //!           in_rows                  SELECT c1 FROM sqluice_rows(?1), the ids as Rows::keys puts them in order
 //!           in_join                  sqluice_rows(?1) JOIN user ON id = c1, the same ids
-//!           in_carray, ..._sorted    SELECT value FROM carray(?1), the ids as they are, or sorted first
-//!           in_temp, in_temp_key     a temporary table that is filled first: without a key, and with one
+//!           in_carray, ..._sorted    SELECT value FROM carray(?1), the ids unsorted, or sorted first
+//!           in_temp, in_temp_key     a temporary table that is filled first: without a key, and with a key
 //!  append:  5M rows to a table of 20M, with an index on a column of random numbers
 //!           append                   `sqluice load --append` of a CSV file
 //!           append_sql               a prepared INSERT of the same rows from memory
@@ -24,11 +24,11 @@
 //!           create, create_2         CREATE INDEX; with 200 MB of cache and two threads
 //! ```
 //!
-//! No settings risk the database: each way is one transaction with a journal and synchronous = FULL, and where a cache is
-//! not named it is the default one. A lap has a fresh copy of the database, on the disk and in the page cache, and ends when the
-//! process does: with its COMMIT on the disk and, in WAL mode, with the pages in the database. Parts run one after the other; within a part
-//! ratios are taken within a round, and every second round goes backwards. Wherever a choice had to be made it favours SQLite: of several
-//! ways to do the same the fastest counts, and rows of its INSERTs come from memory where a load reads a file.
+//! No settings risk the database: each way is one transaction with a journal and synchronous = FULL, and the default cache unless another
+//! is named. A lap has a fresh, synced copy of the database in the page cache, and ends when its
+//! process ends: after the COMMIT is synced and, in WAL mode, the pages are in the database. Parts run one after the other; ratios are
+//! computed within a round, and every second round runs in reverse order. All choices favour SQLite: of several
+//! equivalent ways the fastest counts, and rows of its INSERTs come from memory where a load reads a file.
 
 mod compare;
 mod data;
@@ -70,7 +70,7 @@ struct Settings {
     options: Options,
 }
 
-/// What is measured.
+/// The parts of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 enum Section {

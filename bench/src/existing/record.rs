@@ -1,4 +1,4 @@
-//! What was measured: kept as JSON, printed as tables in Markdown, ready for a README.
+//! The results, saved as JSON and printed as tables in Markdown for a README.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use crate::lap::{self, Lap};
 use crate::machine::Machine;
 use crate::ratio::{self, Compared, Ratio};
 
-/// A way to change or to read an existing database.
+/// A method to change or to read an existing database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Way {
@@ -51,7 +51,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// In the order of a round.
+    /// All ways, in the order of a round.
     pub(crate) const ALL: [Way; 26] = [
         Way::Attach,
         Way::Generate,
@@ -81,7 +81,7 @@ impl Way {
         Way::Create2,
     ];
 
-    /// Those that the prepared INSERT is tuned by, and how many rows it has.
+    /// The prepared INSERTs of different sizes, with their numbers of rows.
     pub(crate) const UNROLLED: [(Way, usize); 5] = [
         (Way::Unrolled1, 1),
         (Way::Unrolled10, 10),
@@ -102,12 +102,12 @@ impl Way {
         }
     }
 
-    /// Whether the database is in WAL mode, rather than in that with a rollback journal which is deleted.
+    /// Returns `true` if the database is in WAL mode, and `false` if it has a rollback journal (DELETE).
     pub(crate) fn is_wal(self) -> bool {
         matches!(self, Way::AttachWal | Way::GenerateWal | Way::LoadWal)
     }
 
-    /// While it runs, and in the table.
+    /// Returns the name that is printed during the run, and the title in the table.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Way::Attach => ("attach", "a new table beside one of 50M rows, DELETE: `ATTACH` copy"),
@@ -141,14 +141,14 @@ impl Way {
         }
     }
 
-    /// While it runs.
+    /// Returns the name that is printed during the run.
     pub(crate) fn name(self) -> &'static str {
         self.names().0
     }
 }
 
 impl Section {
-    /// How many rows each of its ways writes or looks up at scale 1.
+    /// Returns the number of rows that each way writes or looks up at scale 1.
     pub(crate) fn rows(self) -> f64 {
         match self {
             Section::Table | Section::Index => 20e6,
@@ -157,18 +157,18 @@ impl Section {
         }
     }
 
-    /// How many rows the existing database has at scale 1.
+    /// Returns the number of rows of the existing database at scale 1.
     pub(crate) fn rows_there(self) -> f64 {
         match self {
             Section::Table => 50e6,
             Section::Insert => 0.0,
-            // A tenth of them is looked up: of more rows the lookups alone would take most of the time.
+            // A tenth of the rows is looked up: with more rows the lookups alone would take most of the time.
             Section::In => 1e6,
             Section::Append | Section::Index => 20e6,
         }
     }
 
-    /// Bytes that its files take at most, together, at scale 1.
+    /// Returns the maximum total size of the part's files at scale 1, in bytes.
     pub(crate) fn bytes_max(self) -> f64 {
         match self {
             Section::Table => 4.5e9,
@@ -179,14 +179,14 @@ impl Section {
     }
 }
 
-/// One round.
+/// The laps of one round.
 pub(crate) type Round = BTreeMap<Way, Lap>;
 
 fn seconds(round: &Round, way: Way) -> Option<f64> {
     round.get(&way).map(|lap| lap.seconds)
 }
 
-/// How many times the time of the fastest of some ways is that of another.
+/// Returns the ratio of the time of the fastest of `ways` to that of `to`.
 fn fastest(round: &Round, ways: &[Way], to: Way) -> Option<f64> {
     let times = ways.iter().map(|way| seconds(round, *way)).collect::<Option<Vec<f64>>>()?;
     Some(times.into_iter().fold(f64::INFINITY, f64::min) / seconds(round, to)?)
@@ -262,7 +262,7 @@ const COMPARED: [Compared<Round>; 13] = [
     },
 ];
 
-/// A run.
+/// The record of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Record {
     pub(crate) benchmark: &'static str,
@@ -275,7 +275,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Sums up the rounds, of which there is at least one.
+    /// Summarizes the rounds, of which there must be at least one.
     pub(crate) fn new(
         taken: String,
         sqluice: String,
@@ -287,7 +287,7 @@ impl Record {
         Record { benchmark: "existing", taken, sqluice, machine, rows_scale, rounds, ratios }
     }
 
-    /// The tables: medians, and the least and the most of all rounds.
+    /// Formats the tables: median, minimum and maximum of all rounds.
     pub(crate) fn table(&self) -> String {
         let mut text = lap::HEAD.to_owned();
         for way in Way::ALL {

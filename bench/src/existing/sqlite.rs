@@ -1,4 +1,4 @@
-//! What SQLite does, in processes of its own: with a journal, in the journal mode that the file has, and synced.
+//! The laps of SQLite, each in its own process: with a journal, in the journal mode of the file, and synced.
 
 use std::ops::Range;
 use std::path::Path;
@@ -15,17 +15,17 @@ use sqluice::source::{Part, Sink, Source};
 use super::data::{USER, User, item};
 use crate::sync;
 
-/// What all have that insert, so that only the statements differ. They all say OR FAIL, too: nothing is to be undone when a
-/// statement fails, since the transaction is, and SQLite need not prepare for it.
+/// The PRAGMAs of all inserts, so that only the statements differ. All use OR FAIL, too: since a failure rolls the transaction
+/// back, SQLite need not prepare to undo a single statement.
 const PRAGMAS: &str = "PRAGMA synchronous = FULL;";
 
-/// Rows of a batch.
+/// The number of rows in a batch.
 const BATCH: u64 = 4096;
 
-/// Enough for sorting in few runs.
+/// Settings with which sorting takes few runs.
 const TUNED: &str = "PRAGMA cache_size = -200000; PRAGMA threads = 2;";
 
-/// Copies a table of `source` into a new one: with equal declarations SQLite copies records without looking into them.
+/// Copies a table of `source` into a new table: if both declarations are equal, SQLite copies records without decoding them.
 pub(crate) fn attach(file: &Path, source: &Path, table: &str) -> anyhow::Result<()> {
     let db = open(file)?;
     db.execute("ATTACH ? AS src", params![source.to_str().context("a path is UTF-8")?])?;
@@ -37,7 +37,7 @@ pub(crate) fn attach(file: &Path, source: &Path, table: &str) -> anyhow::Result<
     close(db, file)
 }
 
-/// Fills a new table by `sqluice::insert`, which runs such statements as well, and makes the rows in a thread meanwhile.
+/// Fills a new table by `sqluice::insert`, which runs such statements too, and creates the rows in a thread meanwhile.
 pub(crate) fn insert(file: &Path, rows: u64) -> anyhow::Result<()> {
     let db = open(file)?;
     db.execute_batch(&format!("BEGIN; {USER}"))?;
@@ -49,7 +49,7 @@ pub(crate) fn insert(file: &Path, rows: u64) -> anyhow::Result<()> {
     close(db, file)
 }
 
-/// Rows of `user`, a part for each [`BATCH`].
+/// A source of rows of `user`, with a part for each [`BATCH`].
 struct Users(Range<u64>);
 
 impl Source for Users {
@@ -103,7 +103,7 @@ fn insert_batch(insert: &mut Statement<'_>, first: u64, next: u64) -> anyhow::Re
     })
 }
 
-/// Rows of `user` in memory.
+/// Creates rows of `user` in memory.
 fn batch<R>(first: u64, next: u64, use_it: impl FnOnce(&Batch<'_>) -> R) -> R {
     let id: Vec<i64> = (first..next).map(|row| row as i64 + 1).collect();
     let (mut area, mut age, mut active) = (Vec::new(), Vec::new(), Vec::new());
@@ -121,7 +121,7 @@ fn batch<R>(first: u64, next: u64, use_it: impl FnOnce(&Batch<'_>) -> R) -> R {
     use_it(&Batch { rows: age.len(), columns: columns.map(Column::new).to_vec() })
 }
 
-/// Fills a new table by a prepared INSERT of `degree` rows.
+/// Fills a new table with a prepared INSERT of `degree` rows.
 pub(crate) fn insert_unrolled(file: &Path, rows: u64, degree: usize) -> anyhow::Result<()> {
     let db = open(file)?;
     db.execute_batch(&format!("BEGIN; {USER}"))?;
@@ -157,7 +157,7 @@ fn insert_once(statement: &mut Statement<'_>, rows: Range<u64>) -> anyhow::Resul
     Ok(())
 }
 
-/// Appends rows to `item`, whose index stays in place or is dropped before and made again after.
+/// Appends rows to `item`, with its index in place, or with the index dropped before and created again after.
 pub(crate) fn append(file: &Path, first: u64, rows: u64, drop_index: bool) -> anyhow::Result<()> {
     let db = open(file)?;
     db.execute_batch("BEGIN IMMEDIATE")?;
@@ -182,10 +182,10 @@ pub(crate) fn append(file: &Path, first: u64, rows: u64, drop_index: bool) -> an
     close(db, file)
 }
 
-/// The index that `sqluice index` makes, too.
+/// The index, which `sqluice index` also creates.
 pub(crate) const BY_AREA: &str = "CREATE INDEX by_area ON user (area)";
 
-/// Makes an index, with the defaults or what speeds it up without risk.
+/// Creates an index, with the defaults or with faster settings that have no risk.
 pub(crate) fn create_index(file: &Path, tuned: bool) -> anyhow::Result<()> {
     let db = open(file)?;
     if tuned {
@@ -201,7 +201,7 @@ fn open(file: &Path) -> anyhow::Result<Connection> {
     Ok(db)
 }
 
-/// In WAL mode this is when the last pages get into the database.
+/// Closes the database, which in WAL mode writes the last pages to it, and syncs it.
 fn close(db: Connection, file: &Path) -> anyhow::Result<()> {
     db.close().map_err(|(_, error)| error)?;
     sync(file)

@@ -1,4 +1,4 @@
-//! What a lap left, as SQLite finds it: every table, those that the lap had no business with as well.
+//! The content that a lap left, as SQLite reads it: every table, including those that the lap did not change.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::found::Found;
 
-/// What a database holds.
+/// The content of a database.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Content {
     pub(crate) journal_mode: String,
     pub(crate) tables: BTreeMap<String, Found>,
 }
 
-/// What SQLite is asked, too.
+/// An additional check by SQLite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum Check {
@@ -25,9 +25,9 @@ pub(crate) enum Check {
     QuickCheck,
 }
 
-/// Reads the content of a database, and has SQLite check it if `check` asks for that.
+/// Reads the content of a database, and has SQLite check it if `check` is given.
 pub(crate) fn verify(file: &Path, check: Option<Check>) -> anyhow::Result<Content> {
-    // Not for reading only: in WAL mode that would leave files beside it.
+    // A read-only connection would leave sidecar files in WAL mode.
     let db = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
     let pragma = |name: &str| db.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, String>(0));
     if let Some(check) = check {
@@ -47,12 +47,12 @@ pub(crate) fn verify(file: &Path, check: Option<Check>) -> anyhow::Result<Conten
     Ok(Content { tables: tables.collect::<anyhow::Result<_>>()?, journal_mode: pragma("journal_mode")? })
 }
 
-/// An expression of all columns of a table, numbers or text that looks like numbers: a value in another row or column than its own
-/// changes the sum.
+/// Returns an expression of all columns of a table, of numbers or numeric texts. Its sum changes if a value moves to another row or
+/// column.
 fn mix(db: &Connection, table: &str) -> rusqlite::Result<String> {
     let mut columns = db.prepare("SELECT name FROM pragma_table_info(?1)")?;
     let mut names = columns.query_map([table], |row| row.get::<_, String>(0))?;
-    // Sums of sums would not change when two rows exchange a value: columns are multiplied with each other.
+    // The columns are multiplied: a sum of sums would not change if two rows exchanged a value.
     names.try_fold("1".to_owned(), |mixed, name| {
         let value = format!("{} % 1000003", name?);
         Ok(format!("({mixed} * (31 + {value}) + {value}) % 1000003"))
@@ -90,7 +90,7 @@ mod tests {
             .execute_batch("CREATE TABLE t (a); CREATE INDEX i ON t (a)")
             .unwrap();
         let mut bytes = std::fs::read(&file).unwrap();
-        // The type of the index's page.
+        // Overwrites the type of the index's page.
         bytes[2 * 4096] = 99;
         std::fs::write(&file, bytes).unwrap();
         let error = verify(&file, Some(Check::QuickCheck)).unwrap_err();

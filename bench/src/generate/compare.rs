@@ -1,4 +1,4 @@
-//! The rounds.
+//! The rounds of the comparison.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -21,13 +21,13 @@ use crate::scratch::{Scratch, remove};
 use crate::sqluice::{Report, Sqluice};
 use crate::sync;
 
-/// Bytes on the disk that an order takes at most, with its items and what is sorted of them.
+/// The maximum disk space of an order in bytes, with its items and the files for sorting them.
 const ORDER_BYTES_MAX: f64 = 500.0;
 
-/// Bytes on the disk at scale 1: a database, CSV files, and a second database.
+/// The disk space at scale 1 in bytes: a database, CSV files, and a second database.
 const BYTES_AT_SCALE_1: f64 = 4.5e9;
 
-/// Measures, reports and records.
+/// Runs the comparison, prints the results and saves the record.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
     let wanted = |way: &Way| settings.only.is_empty() || settings.only.contains(&way.part());
@@ -64,18 +64,18 @@ fn version_of(runner: &Runner, tpchgen: &Path) -> anyhow::Result<String> {
     Ok(said.stdout.trim().to_owned())
 }
 
-/// What stays the same from lap to lap.
+/// The data that all laps share.
 struct Track<'a> {
     settings: &'a Settings,
     runner: &'a Runner,
     sqluice: Sqluice<'a>,
     scratch: &'a Scratch,
-    /// What all databases of a part must hold.
+    /// The expected content of all databases of a part.
     found: BTreeMap<Section, Digests>,
 }
 
 impl Track<'_> {
-    /// One round, in one direction or the other, so that none always follows the same.
+    /// Runs one round, in either order, so that no way always follows the same.
     fn round(&mut self, ways: &[Way], backwards: bool) -> anyhow::Result<Round> {
         let mut ways = ways.to_vec();
         if backwards {
@@ -86,7 +86,7 @@ impl Track<'_> {
 
     fn lap(&mut self, way: Way) -> anyhow::Result<Lap> {
         let target = self.scratch.file("generate.db");
-        // What the lap before removed is given back to the disk first, which may take it seconds.
+        // Waits until the file system has freed the space of removed files, which may take seconds.
         sync(self.scratch.folder())?;
         let lap = match way {
             Way::Shop => self.shop(&target)?,
@@ -122,7 +122,7 @@ impl Track<'_> {
         Ok(Lap::new(&took, self.rows_of_shop()?, target.metadata()?.len(), None))
     }
 
-    /// From nothing to a file that is checked: both count.
+    /// Generates a database and checks it: the time includes both.
     fn tpch(&self, target: &Path) -> anyhow::Result<Lap> {
         let scale = self.settings.scale.to_string();
         let files = ["generate".as_ref(), target.as_os_str()];
@@ -160,7 +160,7 @@ impl Track<'_> {
         self.runner.run(command.args([format, "--scale-factor", &scale, "--output-dir"]).arg(folder))
     }
 
-    /// Sees that a database holds what the others do; the first of TPC-H, what the CSV files of another generator do.
+    /// Checks that a database has the same content as the others. The first TPC-H database is compared with CSV files of another generator.
     fn verify(&mut self, way: Way, target: &Path) -> anyhow::Result<()> {
         let mine = self.digests(target)?;
         if way == Way::Tpch && !self.found.contains_key(&Section::Tpch) {
@@ -177,7 +177,7 @@ impl Track<'_> {
         serde_json::from_str(&took.stdout).context("digests are JSON")
     }
 
-    /// What `tpchgen-cli csv` makes, loaded into the columns that the database `like` has.
+    /// Returns the digests of the files of `tpchgen-cli csv`, loaded into the columns of the database `like`.
     fn of_csv(&self, like: &Path) -> anyhow::Result<Digests> {
         let (folder, target, schema) =
             (self.scratch.file("csv"), self.scratch.file("loaded.db"), self.scratch.file("plain.sql"));
@@ -196,7 +196,7 @@ impl Track<'_> {
     }
 }
 
-/// The tables of a database with their columns alone: name and statement.
+/// Returns the tables of a database with their columns alone: name and statement.
 fn plain_tables(file: &Path) -> anyhow::Result<Vec<(String, String)>> {
     let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut tables = db.prepare(

@@ -1,17 +1,17 @@
-//! Databases from nothing: the preset `shop` beside prepared INSERTs of the same rows, and TPC-H beside Parquet files of it.
+//! Generated databases: the preset `shop` compared with prepared INSERTs of the same rows, and TPC-H compared with Parquet files.
 //!
 //! ```text
 //!  shop:  shop      -> verified   sqluice generate --preset shop, durable
-//!         shop_like -> verified   the same rows by prepared INSERTs in one transaction, indexes after: as durable, foreign keys looked
-//!                                 up; 200 MB of cache, two threads that sort
-//!         shop_sql  -> verified   the same with unsafe PRAGMAs and no foreign keys looked up; fsync
-//!  tpch:  tpch      -> verified   sqluice generate --preset tpch, durable, and sqluice check of what it made
+//!         shop_like -> verified   the same rows by prepared INSERTs in one transaction, indexes after: also durable, foreign keys
+//!                                 checked; 200 MB of cache, two sorting threads
+//!         shop_sql  -> verified   the same with unsafe PRAGMAs and without foreign key checks; fsync
+//!  tpch:  tpch      -> verified   sqluice generate --preset tpch, durable, and sqluice check of the result
 //!         parquet   -> verified   tpchgen-cli parquet, not synced
 //! ```
 //!
-//! Ratios are taken within a round, and every second round goes backwards. Every database of `shop` must have the same values, in
-//! all columns of all rows, and all entries of its indexes. TPC-H's first one must have the values of the CSV files that
-//! `tpchgen-cli` makes, and those after it the same.
+//! Ratios are computed within a round, and every second round runs in reverse order. Every database of `shop` must have the same values,
+//! in all columns of all rows, and all entries of its indexes. The first TPC-H database must have the values of the CSV files of
+//! `tpchgen-cli`, and the others the same.
 
 mod compare;
 mod record;
@@ -55,7 +55,7 @@ struct Settings {
     options: Options,
 }
 
-/// What is measured.
+/// The parts of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 enum Section {

@@ -1,4 +1,4 @@
-//! What was measured: kept as JSON, printed as tables in Markdown, ready for a README.
+//! The results, saved as JSON and printed as tables in Markdown for a README.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use crate::lap::{self, Lap};
 use crate::machine::Machine;
 use crate::ratio::{self, Compared, Ratio};
 
-/// A way to a database, or to files, from nothing.
+/// A method to generate a database or files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Way {
@@ -22,7 +22,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// In the order of a round.
+    /// All ways, in the order of a round.
     pub(crate) const ALL: [Way; 5] = [Way::Shop, Way::ShopLike, Way::ShopSql, Way::Tpch, Way::Parquet];
 
     pub(crate) fn part(self) -> Section {
@@ -32,7 +32,7 @@ impl Way {
         }
     }
 
-    /// While it runs.
+    /// Returns the name that is printed during the run.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Way::Shop => "shop",
@@ -43,7 +43,7 @@ impl Way {
         }
     }
 
-    /// In the table.
+    /// Returns the title in the table.
     fn title(self) -> &'static str {
         match self {
             Way::Shop => "`sqluice generate --preset shop`, durable",
@@ -57,7 +57,7 @@ impl Way {
     }
 }
 
-/// One round.
+/// The laps of one round.
 pub(crate) type Round = BTreeMap<Way, Lap>;
 
 fn seconds(round: &Round, way: Way) -> Option<f64> {
@@ -82,13 +82,13 @@ const COMPARED: [Compared<Round>; 3] = [
     },
 ];
 
-/// A run.
+/// The record of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Record {
     pub(crate) benchmark: &'static str,
     pub(crate) taken: String,
     sqluice: String,
-    /// Of the generator of Parquet files, if it was measured.
+    /// The version of the generator of Parquet files, if it was measured.
     tpchgen: Option<String>,
     machine: Machine,
     orders: u64,
@@ -98,7 +98,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Sums up the rounds, of which there is at least one.
+    /// Summarizes the rounds, of which there must be at least one.
     pub(crate) fn new(
         taken: String,
         (sqluice, tpchgen): (String, Option<String>),
@@ -110,7 +110,7 @@ impl Record {
         Record { benchmark: "generate", taken, sqluice, tpchgen, machine, orders, scale, rounds, ratios }
     }
 
-    /// The tables: medians, and the least and the most of all rounds.
+    /// Formats the tables: median, minimum and maximum of all rounds.
     pub(crate) fn table(&self) -> String {
         let mut text = lap::HEAD.to_owned();
         for way in Way::ALL {

@@ -1,4 +1,4 @@
-//! What sqluice is measured against: SQLite's INSERT of the rows that the preset has.
+//! The laps that sqluice is compared with: SQLite's INSERT of the rows of the preset.
 
 use std::path::Path;
 
@@ -13,11 +13,11 @@ use sqluice::source::Source;
 
 use crate::{UNSAFE_PRAGMAS, sync};
 
-/// The seed that the command has by default.
+/// The default seed of the command.
 const SEED: u64 = 1;
 
-/// Inserts the rows of the shop in one transaction, and makes its indexes after. `like` what sqluice makes, it is durable and foreign keys
-/// are looked up; else not.
+/// Inserts the rows of the shop in one transaction, and creates its indexes after. With `like`, the write is durable and foreign keys
+/// are checked, as with sqluice.
 pub(crate) fn insert(file: &Path, orders: u64, like: bool) -> anyhow::Result<()> {
     let (preset, asked) = (Preset::find("shop")?, [(None, orders)]);
     let schema = preset.schema()?;
@@ -52,7 +52,7 @@ fn indexes(schema: &Schema) -> impl Iterator<Item = &str> {
 }
 
 fn fill(db: &Connection, table: &Table, mut source: GeneratedTable, rows: u64) -> anyhow::Result<()> {
-    // Those that take values.
+    // The columns that take values.
     let given: Vec<usize> =
         (0..table.columns.len()).filter(|&column| table.columns[column].generated.is_none()).collect();
     let names: Vec<&str> = given.iter().map(|&column| &*table.columns[column].name).collect();

@@ -1,4 +1,4 @@
-//! What a lap left, as SQLite reads it: a digest of all values of each table, and the entries of each index.
+//! The content that a lap left, as SQLite reads it: a digest of all values of each table, and of the entries of each index.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,16 +9,16 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde::{Deserialize, Serialize};
 
-/// What a table or an index holds.
+/// The content of a table or an index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Digest {
-    /// Rows or entries.
+    /// The number of rows or entries.
     pub(crate) rows: u64,
-    /// Of all values in the order of the rowids; of an index in its own.
+    /// The digest of all values in the order of the rowids; for an index, in the order of the index.
     digest: u64,
 }
 
-/// Of each table, and of each index that a statement made, by name.
+/// The digests of each table, and of each index of a CREATE INDEX statement, by name.
 pub(crate) type Digests = BTreeMap<String, Digest>;
 
 pub(crate) fn digests(file: &Path) -> anyhow::Result<Digests> {

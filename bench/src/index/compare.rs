@@ -1,4 +1,4 @@
-//! The rounds.
+//! The rounds of the comparison.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -24,13 +24,13 @@ const TWO: &str = include_str!("two.sql");
 const NUMBER_PLAIN: &str = include_str!("number_plain.sql");
 const NUMBER: &str = include_str!("number.sql");
 
-/// Bytes that a row takes at most, in all files that a part has at a time: tables, indexes, input and what is sorted.
+/// The maximum size of a row in bytes, in all files of a part at a time: tables, indexes, input and files for sorting.
 const ROW_BYTES_MAX: f64 = 160.0;
 
-/// Databases of at most this number of rows are checked by SQLite's integrity_check, once for each way.
+/// The maximum row count of databases that get SQLite's integrity_check, once for each way.
 const CHECKED_ROWS_MAX: u64 = 1_000_000;
 
-/// Measures, reports and records.
+/// Runs the comparison, prints the results and saves the record.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
     let wanted = |way: &Way| settings.only.is_empty() || settings.only.contains(&way.part());
@@ -55,19 +55,19 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("\n{}\nrecord: {}\n", record.table(), saved.display()))
 }
 
-/// What stays the same from lap to lap.
+/// The data that all laps share.
 struct Track<'a> {
     settings: &'a Settings,
     runner: &'a Runner,
     sqluice: Sqluice<'a>,
     scratch: &'a Scratch,
-    /// What the first way with the same rows made of them: by table and number of rows.
+    /// The content that the first way produced, by table and number of rows.
     found: BTreeMap<(RowOrder, u64), Found>,
-    /// Ways of which SQLite has checked a database.
+    /// The ways whose databases SQLite has checked.
     checked: BTreeSet<Way>,
 }
 
-/// Which rows a way has.
+/// The rows of a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum RowOrder {
     User,
@@ -85,7 +85,7 @@ fn rows_of(way: Way) -> RowOrder {
     }
 }
 
-/// The indexes that a way leaves.
+/// Returns the indexes that a way creates.
 fn indexes(way: Way) -> &'static [&'static str] {
     match way {
         Way::Indexed | Way::Create | Way::Threads => &["by_area"],
@@ -124,7 +124,7 @@ impl Track<'_> {
         self.scratch.file(&format!("{}.csv", keys.name()))
     }
 
-    /// One round, in one direction or the other, so that none always follows the same.
+    /// Runs one round, in either order, so that no way always follows the same.
     fn round(&mut self, ways: &[Way], backwards: bool) -> anyhow::Result<Round> {
         let mut ways = ways.to_vec();
         if backwards {
@@ -180,7 +180,7 @@ impl Track<'_> {
         Ok((took, Some(report.output)))
     }
 
-    /// On a copy of the table without indexes.
+    /// Creates an index on a copy of the table without indexes.
     fn create_index(&self, column: Column, target: &Path, rows: u64, threads: &str) -> anyhow::Result<Took> {
         let table = self.scratch.file(column.table());
         if !table.exists() {
@@ -218,7 +218,7 @@ impl Track<'_> {
         self.runner.own(arguments, self.scratch.folder())
     }
 
-    /// Sees that a database has the rows that the others have, and an entry of each index for each.
+    /// Checks that a database has the same rows as the others, and that each index has an entry for each row.
     fn verify(&mut self, way: Way, target: &Path, rows: u64) -> anyhow::Result<()> {
         let mut arguments = vec!["verify".as_ref(), target.as_os_str()];
         if rows <= CHECKED_ROWS_MAX && self.checked.insert(way) {

@@ -1,4 +1,4 @@
-//! Rows in no order of their keys: each is a function of its number, so that a file and an INSERT have the same.
+//! Rows in random order of their keys. A row is a function of its number, so that a file and an INSERT have the same rows.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -28,7 +28,7 @@ impl Column {
         }
     }
 
-    /// The schema without the index.
+    /// Returns the schema without the index.
     pub(crate) fn schema(self) -> &'static str {
         match self {
             Column::Area => "plain.sql",
@@ -36,7 +36,7 @@ impl Column {
         }
     }
 
-    /// The file that the table without the index is kept in.
+    /// Returns the file of the table without the index.
     pub(crate) fn table(self) -> &'static str {
         match self {
             Column::Area => "table.db",
@@ -45,7 +45,7 @@ impl Column {
     }
 }
 
-/// What the rows of table `item` are found by.
+/// The keys of the rows of table `item`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Keys {
     /// Random UUIDs, the PRIMARY KEY of a WITHOUT ROWID table
@@ -62,7 +62,7 @@ impl Keys {
         }
     }
 
-    /// The column that the key is in.
+    /// Returns the column of the key.
     pub(crate) fn column(self) -> &'static str {
         match self {
             Keys::Uuid => "uuid",
@@ -70,7 +70,7 @@ impl Keys {
         }
     }
 
-    /// The table, as a load of the file makes it.
+    /// Returns the declaration of the table, as a load of the file creates it.
     pub(crate) fn table(self) -> &'static str {
         match self {
             Keys::Uuid => {
@@ -83,7 +83,7 @@ impl Keys {
     /// Writes the key of row `row`, counted from 0, of `rows` into `key`.
     pub(crate) fn write(self, row: u64, rows: u64, key: &mut String) {
         key.clear();
-        // Writing to a string does not fail.
+        // Writing to a String can't fail.
         let _ = match self {
             Keys::Uuid => {
                 let (high, low) = (mixed(2 * row), mixed(2 * row + 1));
@@ -96,12 +96,12 @@ impl Keys {
     }
 }
 
-/// The value of row `row`.
+/// Returns the value of row `row`.
 pub(crate) fn value(row: u64) -> i64 {
     (mixed(!row) % 1_000_000) as i64
 }
 
-/// Writes the rows as a CSV file, on the disk.
+/// Writes the rows as a CSV file, and syncs it.
 pub(crate) fn csv(keys: Keys, rows: u64, file: &Path) -> anyhow::Result<()> {
     let write = || -> std::io::Result<()> {
         let mut to = BufWriter::with_capacity(1 << 20, File::create(file)?);

@@ -1,4 +1,4 @@
-//! What sqluice is measured against.
+//! The laps that sqluice is compared with.
 
 use std::path::Path;
 
@@ -8,20 +8,20 @@ use rusqlite::Connection;
 use super::data::{Column, Keys, value};
 use crate::{UNSAFE_PRAGMAS, sync};
 
-/// Enough for the upper levels of any tree here, and for sorting in few runs.
+/// A page cache that holds the upper levels of every B-tree here, and with which sorting takes few runs.
 const CACHE: &str = "PRAGMA cache_size = -200000;";
 
-/// `CREATE INDEX` on an existing table, with `threads` helping threads.
+/// Runs `CREATE INDEX` on an existing table, with `threads` helper threads.
 pub(crate) fn create_index(column: Column, file: &Path, threads: u8) -> anyhow::Result<()> {
     let db = open(file)?;
-    // It sorts in files, as with its defaults: what it may take of memory is said by the cache.
+    // SQLite sorts in files, as by default; the cache size limits its memory.
     db.execute_batch(&format!("PRAGMA temp_store = FILE; PRAGMA threads = {threads};"))?;
     let name = column.name();
     db.execute_batch(&format!("CREATE INDEX by_{name} ON user ({name})"))?;
     close(db, file)
 }
 
-/// Fills the table by a prepared INSERT, in one transaction: fast and not durable, or with SQLite's `defaults`.
+/// Fills the table with a prepared INSERT, in one transaction: fast and not durable, or with SQLite's `defaults`.
 pub(crate) fn insert(keys: Keys, file: &Path, rows: u64, defaults: bool) -> anyhow::Result<()> {
     let db = if defaults { Connection::open(file)? } else { open(file)? };
     db.execute_batch(keys.table())?;

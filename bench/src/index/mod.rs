@@ -1,8 +1,8 @@
-//! Keys and indexes: what they cost beside SQLite, and whether they stay as cheap when there is more than the memory holds.
+//! Keys and indexes: their cost compared with SQLite, and their scaling to data larger than memory.
 //!
 //! ```text
 //!  area:    plain      -> verified   generate `user` without an index
-//!           indexed    -> verified   the same with an index on area: the difference is what the index costs
+//!           indexed    -> verified   the same with an index on area: the difference is the cost of the index
 //!           create     -> verified   CREATE INDEX on a copy of the plain file, 200 MB of cache, unsafe PRAGMAs, fsync
 //!           threads    -> verified   the same with PRAGMA threads = 2
 //!  number:  number_plain, number_indexed, number_create, number_threads    the same with a random integer in the place of area
@@ -14,8 +14,8 @@
 //!           shuffled, shuffled_sql   a CSV file in shuffled order of its INTEGER PRIMARY KEY, likewise
 //! ```
 //!
-//! Ratios are taken within a round, and every second round goes backwards. Wherever a choice had to be made it favours SQLite:
-//! of two ways to CREATE INDEX the faster counts, the table is in the page cache, and the rows of its INSERTs come from
+//! Ratios are computed within a round, and every second round runs in reverse order. All choices favour SQLite:
+//! the faster of two ways to CREATE INDEX counts, the table is in the page cache, and the rows of its INSERTs come from
 //! memory where the loads read a file.
 
 mod compare;
@@ -56,7 +56,7 @@ struct Settings {
     options: Options,
 }
 
-/// What is measured.
+/// The parts of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 enum Section {

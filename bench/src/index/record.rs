@@ -1,4 +1,4 @@
-//! What was measured: kept as JSON, printed as tables in Markdown, ready for a README.
+//! The results, saved as JSON and printed as tables in Markdown for a README.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use crate::machine::Machine;
 use crate::ratio::{self, Compared, Ratio};
 use crate::stats::Spread;
 
-/// A way to a table with keys or indexes.
+/// A method to create a table with keys or indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Way {
@@ -33,7 +33,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// In the order of a round.
+    /// All ways, in the order of a round.
     pub(crate) const ALL: [Way; 15] = [
         Way::Plain,
         Way::Indexed,
@@ -61,7 +61,7 @@ impl Way {
         }
     }
 
-    /// How many rows it has at scale 1.
+    /// Returns the number of rows at scale 1.
     pub(crate) fn rows(self) -> f64 {
         match self {
             Way::TwoTen => 100e6,
@@ -70,7 +70,7 @@ impl Way {
         }
     }
 
-    /// While it runs.
+    /// Returns the name that is printed during the run.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Way::Plain => "plain",
@@ -91,7 +91,7 @@ impl Way {
         }
     }
 
-    /// In the table.
+    /// Returns the title in the table.
     fn title(self) -> &'static str {
         match self {
             Way::Plain => "`sqluice generate`, no index",
@@ -112,13 +112,13 @@ impl Way {
     }
 }
 
-/// One round.
+/// The laps of one round.
 pub(crate) type Round = BTreeMap<Way, Lap>;
 
-/// Bytes that the runs with two indexes may take.
+/// The memory limit of the runs with two indexes, in bytes.
 pub(crate) const MEMORY_BYTES: u64 = 512 << 20;
 
-/// Less than this is not measured: what an index adds to few rows.
+/// The minimum measurable time that an index adds, in seconds.
 const SECONDS_MIN: f64 = 0.001;
 
 fn seconds(round: &Round, way: Way) -> Option<f64> {
@@ -129,12 +129,12 @@ fn seconds_a_row(round: &Round, way: Way) -> Option<f64> {
     round.get(&way).map(|lap| lap.seconds / lap.rows as f64)
 }
 
-/// What an index adds to the time of a run without and with it.
+/// Returns the time that an index adds: the difference between the runs with and without it.
 fn added(round: &Round, [plain, indexed]: [Way; 2]) -> Option<f64> {
     Some(seconds(round, indexed)? - seconds(round, plain)?)
 }
 
-/// The time of the faster `CREATE INDEX` to what the index adds.
+/// Returns the ratio of the time of the faster `CREATE INDEX` to the time that the index adds.
 fn create_to_added(round: &Round, runs: [Way; 2], creates: [Way; 2]) -> Option<f64> {
     let create = seconds(round, creates[0])?.min(seconds(round, creates[1])?);
     Some(create / added(round, runs)?.max(SECONDS_MIN))
@@ -181,7 +181,7 @@ const COMPARED: [Compared<Round>; 7] = [
     },
 ];
 
-/// A run.
+/// The record of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Record {
     pub(crate) benchmark: &'static str,
@@ -191,12 +191,12 @@ pub(crate) struct Record {
     rows_scale: f64,
     rounds: Vec<Round>,
     ratios: Vec<Ratio>,
-    /// What the index on `area`, and that on the integer, add to the time of a run, in seconds.
+    /// The seconds that the index on `area`, and the index on the integer, add to a run.
     index_adds: [Option<Spread>; 2],
 }
 
 impl Record {
-    /// Sums up the rounds, of which there is at least one.
+    /// Summarizes the rounds, of which there must be at least one.
     pub(crate) fn new(
         taken: String,
         sqluice: String,
@@ -212,7 +212,7 @@ impl Record {
         Record { benchmark: "index", taken, sqluice, machine, rows_scale, rounds, ratios, index_adds }
     }
 
-    /// The tables: medians, and the least and the most of all rounds.
+    /// Formats the tables: median, minimum and maximum of all rounds.
     pub(crate) fn table(&self) -> String {
         let mut text = lap::HEAD.to_owned();
         for way in Way::ALL {

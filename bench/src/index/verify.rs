@@ -1,4 +1,4 @@
-//! What a lap left, as SQLite finds it.
+//! The content that a lap left, as SQLite reads it.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::found::Found;
 
-/// Reads the content of a database, and runs SQLite's integrity_check on it if asked to.
+/// Reads the content of a database, and runs SQLite's integrity_check on it if `integrity_check` is `true`.
 pub(crate) fn verify(file: &Path, integrity_check: bool) -> anyhow::Result<Found> {
     let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
         .with_context(|| format!("cannot open {}", file.display()))?;
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn an_index_that_lacks_an_entry_is_found() {
         let folder = tempfile::tempdir().unwrap();
-        // SQLite takes it for an index with a WHERE as long as it changes the row.
+        // SQLite treats the index as a partial index while it changes the row.
         let damage = "PRAGMA writable_schema = 1;
             UPDATE sqlite_schema SET sql = sql || ' WHERE age < 99' WHERE name = 'by_area';
             PRAGMA writable_schema = RESET;

@@ -1,4 +1,4 @@
-//! The rounds.
+//! The rounds of the comparison.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -24,19 +24,19 @@ use crate::scratch::{Scratch, remove};
 use crate::sqluice::Sqluice;
 use crate::{UNSAFE_PRAGMAS, grouped, sync};
 
-/// How often the rows are in the long file.
+/// The number of repetitions of the rows in the long file.
 const TIMES: u64 = 10;
 
-/// One row in this number is loaded as NDJSON.
+/// The divisor of the row count for NDJSON.
 const TENTH: u64 = 10;
 
-/// Bytes of a database for two bytes of its CSV, at most: as text they take about as many.
+/// The maximum size of a database for two bytes of its CSV, in bytes; texts take about as many as in CSV.
 const DATABASE_BYTES_FOR_TWO: u64 = 3;
 
-/// Bytes of NDJSON for a byte of CSV, at most: the names of the columns come with each row.
+/// The maximum size of NDJSON for a byte of CSV, in bytes: each row has the names of the columns.
 const NDJSON_BYTES_FOR_ONE: u64 = 5;
 
-/// Measures, reports and records.
+/// Runs the comparison, prints the results and saves the record.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
     let wanted = |part: &Section| settings.only.is_empty() || settings.only.contains(part);
@@ -103,7 +103,8 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("\n{}\nrecord: {}\n", record.table(), saved.display()))
 }
 
-/// Bytes on the disk: the files that are made of the CSV file, the longest of which repeats it `times` times, and the largest database.
+/// Returns the disk space in bytes of the files that are made from the CSV file, the longest of which repeats it `times` times, and of
+/// the largest database.
 fn bytes_needed(once: &Input, parts: &[Section], times: u64) -> u64 {
     let database = times * once.bytes * DATABASE_BYTES_FOR_TWO / 2;
     let file = |part: &Section| match part {
@@ -116,7 +117,7 @@ fn bytes_needed(once: &Input, parts: &[Section], times: u64) -> u64 {
     database + parts.iter().map(file).sum::<u64>()
 }
 
-/// What a part loads, of the rows of a CSV file.
+/// Creates the input of a part from the rows of a CSV file.
 fn input(part: Section, csv: &Input, frames: Frames<'_>, scratch: &Scratch) -> anyhow::Result<Input> {
     match part {
         Section::Csv => Ok(csv.clone()),
@@ -135,7 +136,7 @@ fn input(part: Section, csv: &Input, frames: Frames<'_>, scratch: &Scratch) -> a
     }
 }
 
-/// What stays the same from lap to lap.
+/// The data that all laps share.
 struct Track<'a> {
     settings: &'a Settings,
     runner: &'a Runner,
@@ -145,14 +146,14 @@ struct Track<'a> {
     schema: PathBuf,
     files: BTreeMap<Section, Input>,
     ten: Option<Input>,
-    /// For each number of rows, the first way that stored them, and what it stored.
+    /// The first way that stored the rows, and their sums, by the number of rows.
     stored: BTreeMap<u64, (Way, Sums)>,
-    /// Those of which SQLite has looked at a database.
+    /// The ways whose databases SQLite has checked.
     checked: BTreeSet<Way>,
 }
 
 impl Track<'_> {
-    /// One round, in one direction or the other, so that none always follows the same.
+    /// Runs one round, in either order, so that no way always follows the same.
     fn round(&mut self, ways: &[Way], backwards: bool) -> anyhow::Result<Round> {
         let mut ways = ways.to_vec();
         if backwards {
@@ -196,16 +197,16 @@ impl Track<'_> {
     }
 
     fn import(&self, input: &Input, target: &Path, pragmas: &str) -> anyhow::Result<Took> {
-        // As the shell reads the words of its own commands.
+        // The shell parses the words of its own commands with these escapes.
         let file = input.file.to_str().context("a path is UTF-8")?.replace('\\', r"\\").replace('"', "\\\"");
         let mut command = Command::new(&self.settings.sqlite3);
-        // The user's own settings are no part of the comparison.
+        // The user's settings must not affect the comparison.
         command.args(["-batch", "-bail", "-init", "/dev/null"]).arg(target);
         command.args([pragmas, SCHEMA, ".mode csv", &format!(".import --skip 1 \"{file}\" lineitem")]);
         self.runner.run(&mut command)
     }
 
-    /// What these PRAGMAs leave out counts, too: the others are on the disk when they end.
+    /// Imports with unsafe PRAGMAs; the time includes the sync that they leave out, since the other ways sync, too.
     fn import_unsafe(&self, input: &Input, target: &Path) -> anyhow::Result<Took> {
         let mut took = self.import(input, target, UNSAFE_PRAGMAS)?;
         let start = Instant::now();
@@ -249,10 +250,10 @@ impl Track<'_> {
         self.runner.run(command.arg("insert").arg(target).arg("lineitem").arg(&input.file).arg("--nl"))
     }
 
-    /// Sees that a database has all rows, with the values that the first way stored of them.
+    /// Checks that a database has all rows, with the values that the first way stored.
     fn verify(&mut self, way: Way, input: &Input, target: &Path) -> anyhow::Result<()> {
         if matches!(way, Way::FilesImport | Way::FilesOlder | Way::Files) {
-            // A table for each file: theirs are the rows that the program counts.
+            // Each file has its own table, so only the rows are counted.
             let rows = verify::rows_of_all(target)?;
             ensure!(rows == input.rows, "{rows} rows instead of {}", input.rows);
             return Ok(());
@@ -274,7 +275,7 @@ impl Track<'_> {
     }
 }
 
-/// Of the shell: its first word is the number.
+/// Returns the version of the shell, the first word of its output.
 fn shell_version(runner: &Runner, sqlite3: &Path) -> anyhow::Result<String> {
     let said = runner.run(Command::new(sqlite3).arg("--version"))?.stdout;
     Ok(said.split_whitespace().next().unwrap_or("unknown").to_owned())

@@ -1,5 +1,5 @@
-//! The input: TPC-H's `lineitem` at a scale, as `tpchgen-cli` makes it. It stays in the folder for the next run, with a
-//! note of what it is; what is made of it is gone after the run.
+//! The input: TPC-H's `lineitem` at a scale, from `tpchgen-cli`. The file is kept in the folder for the next run, with a
+//! note about its origin; files that are derived from it are removed after the run.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -16,19 +16,19 @@ use crate::sync;
 const FILE: &str = "lineitem.csv";
 const NOTE: &str = "made.json";
 
-/// The table, with SQLite's type for each column.
+/// The declaration of the table, with SQLite's type for each column.
 pub(crate) const SCHEMA: &str = include_str!("lineitem.sql");
 
-/// Columns of the table.
+/// The number of columns of the table.
 pub(crate) const COLUMNS: usize = 16;
 
-/// How many of them come first that are numbers; the others are text.
+/// The number of leading columns that are numbers; the others are text.
 pub(crate) const NUMBERS: usize = 8;
 
-/// Bytes of the file at scale 1, rounded up.
+/// The size of the file at scale 1, rounded up, in bytes.
 const BYTES_AT_SCALE_1: f64 = 800e6;
 
-/// What is known of all versions of the generator.
+/// The row counts of all versions of the generator, by scale.
 const KNOWN_ROWS: [(f64, u64); 4] = [(0.01, 60_175), (0.1, 600_572), (1.0, 6_001_215), (10.0, 59_986_052)];
 
 /// A file of rows.
@@ -42,7 +42,7 @@ pub(crate) struct Input {
     newlines: u64,
 }
 
-/// What lies beside the file.
+/// The note beside the file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
     made_by: String,
@@ -51,26 +51,26 @@ struct Note {
 }
 
 impl Input {
-    /// A new file of `rows` rows, which is synced.
+    /// Syncs a new file of `rows` rows and returns it as an input.
     pub(crate) fn made(file: PathBuf, rows: u64) -> anyhow::Result<Input> {
         sync(&file)?;
         let (newlines, bytes) = count(&file)?;
         Ok(Input { file, rows, bytes, newlines })
     }
 
-    /// A folder of files.
+    /// Returns a folder of files as an input.
     pub(crate) fn of_folder(folder: PathBuf, rows: u64, bytes: u64) -> Input {
         Input { file: folder, rows, bytes, newlines: 0 }
     }
 
-    /// A file with a header and rows of one line each.
+    /// Returns a CSV file with a header and one line for each row as an input.
     fn csv(file: PathBuf) -> anyhow::Result<Input> {
         let (newlines, bytes) = count(&file)?;
         ensure!(newlines > 1, "{} has no rows", file.display());
         Ok(Input { file, rows: newlines - 1, bytes, newlines })
     }
 
-    /// Reads it once more, so that it is in the page cache; it must not have changed.
+    /// Reads the file into the page cache, and checks that it has not changed.
     pub(crate) fn warm(&self) -> anyhow::Result<()> {
         if self.file.is_dir() {
             let mut bytes = 0;
@@ -105,7 +105,7 @@ impl Input {
     }
 }
 
-/// Reads a file from its start to its end, and counts its line ends and bytes. It is in the page cache then, if there is room.
+/// Reads a whole file, and counts its line ends and bytes. Afterwards the file is in the page cache if memory allows.
 fn count(file: &Path) -> anyhow::Result<(u64, u64)> {
     let count = || -> std::io::Result<(u64, u64)> {
         let (mut opened, mut buffer) = (File::open(file)?, vec![0; 1 << 20]);
@@ -123,14 +123,14 @@ fn count(file: &Path) -> anyhow::Result<(u64, u64)> {
     count().with_context(|| format!("cannot read {}", file.display()))
 }
 
-/// What a program that `tools/setup` installs says of its version.
+/// Returns the version that a program reports, which `tools/setup` installs.
 pub(crate) fn version_of(runner: &Runner, program: &Path) -> anyhow::Result<String> {
     let missing = || format!("{} does not run: tools/setup bench installs it", program.display());
     let said = runner.run(Command::new(program).arg("--version")).with_context(missing)?;
     Ok(said.stdout.trim().to_owned())
 }
 
-/// The file at a scale, from an earlier run or made now, and what made it.
+/// Returns the file at a scale, from an earlier run or newly created, and the version of its generator.
 pub(crate) fn lineitem(
     runner: &Runner,
     tpchgen: &Path,
@@ -142,7 +142,7 @@ pub(crate) fn lineitem(
         let scratch = Scratch::new(parent, (scale * BYTES_AT_SCALE_1) as u64)?;
         let fresh = scratch.file("lineitem");
         make(runner, tpchgen, scale, &fresh)?;
-        // What an earlier run left and somebody changed.
+        // An incomplete or changed folder of an earlier run.
         let _ = fs::remove_dir_all(&folder);
         fs::rename(&fresh, &folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }
@@ -162,7 +162,7 @@ fn note(folder: &Path) -> Option<Note> {
     serde_json::from_slice(&fs::read(folder.join(NOTE)).ok()?).ok()
 }
 
-/// Whether the file has as many rows and bytes as were noted.
+/// Returns `true` if the file has the rows and bytes of its note.
 fn is_whole(folder: &Path) -> bool {
     match (note(folder), Input::csv(folder.join(FILE))) {
         (Some(note), Ok(csv)) => note.rows == csv.rows && note.bytes == csv.bytes,
@@ -172,7 +172,7 @@ fn is_whole(folder: &Path) -> bool {
 
 fn make(runner: &Runner, tpchgen: &Path, scale: f64, folder: &Path) -> anyhow::Result<()> {
     let made_by = version_of(runner, tpchgen)?;
-    // Version 4 has a verb for each format, where those before it had a flag; they take the verb for an error.
+    // Version 4 has a verb for each format, older versions have a flag and reject the verb.
     let verb = Command::new(tpchgen).args(["csv", "--help"]).output()?.status.success();
     let mut command = Command::new(tpchgen);
     command.arg(if verb { "csv" } else { "--format=csv" });

@@ -1,4 +1,4 @@
-//! Many small files: the first rows of the CSV file, some dozens a file, each with the header.
+//! Many small files: the first rows of the CSV file, some dozens in each file, each with the header.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -9,10 +9,10 @@ use anyhow::{Context, ensure};
 use super::data::Input;
 use crate::sync;
 
-/// How many files.
+/// The number of files.
 const FILES: u64 = 1500;
 
-/// Rows of the file of that number: 20 to 199, in no order.
+/// Returns the row count of file `number`: 20 to 199, in no order.
 fn rows_of(number: u64) -> u64 {
     20 + number * 7919 % 180
 }
@@ -45,7 +45,7 @@ pub(crate) fn write(csv: &Path, folder: &Path) -> anyhow::Result<Input> {
     Ok(Input::of_folder(folder.to_owned(), rows, bytes))
 }
 
-/// The commands of SQLite's shell that load each file into a table of its own, in one transaction.
+/// Returns the commands for SQLite's shell that load each file into its own table, in one transaction.
 pub(crate) fn imports(folder: &Path) -> anyhow::Result<String> {
     let mut commands = ".mode csv\nBEGIN;\n".to_owned();
     for number in 0..FILES {

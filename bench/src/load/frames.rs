@@ -1,4 +1,4 @@
-//! Parquet files by Python: pyarrow makes one, and pyarrow and ADBC load it.
+//! Parquet files in Python: pyarrow creates a file, and pyarrow and ADBC load it.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -12,14 +12,14 @@ use crate::process::{Runner, Took};
 /// The program that Python runs.
 const PROGRAM: &str = include_str!("frames.py");
 
-/// A Python that has pyarrow and ADBC's driver for SQLite.
+/// A Python interpreter with pyarrow and ADBC's driver for SQLite.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frames<'a> {
     pub(crate) runner: &'a Runner,
     pub(crate) python: &'a Path,
 }
 
-/// What Python says of a load, in seconds.
+/// The times of a load that Python reports, in seconds.
 #[derive(Debug, Deserialize)]
 struct Seconds {
     read: f64,
@@ -27,7 +27,7 @@ struct Seconds {
 }
 
 impl Frames<'_> {
-    /// What it is made of, in a line.
+    /// Returns the versions of the packages, in a line.
     pub(crate) fn versions(self) -> anyhow::Result<String> {
         let said = self.run(&["versions".as_ref()]).with_context(|| {
             format!("{} lacks pyarrow or ADBC: tools/setup bench installs them", self.python.display())
@@ -35,12 +35,12 @@ impl Frames<'_> {
         Ok(said.stdout.trim().to_owned())
     }
 
-    /// Makes a Parquet file of the rows of a CSV file, in row groups as pyarrow cuts them by default.
+    /// Writes the rows of a CSV file to a Parquet file, with pyarrow's default row groups.
     pub(crate) fn parquet(self, csv: &Path, file: &Path) -> anyhow::Result<()> {
         self.run(&["parquet".as_ref(), csv.as_os_str(), file.as_os_str()]).map(drop)
     }
 
-    /// Loads a Parquet file. Reading and ingesting count, COMMIT with them; Python's start and imports do not, which favours it.
+    /// Loads a Parquet file. The time includes reading, ingesting and COMMIT, but not Python's start and imports, which favours Python.
     pub(crate) fn ingest(self, file: &Path, target: &Path) -> anyhow::Result<(Took, Option<String>)> {
         let took = self.run(&["ingest".as_ref(), file.as_os_str(), target.as_os_str()])?;
         let Seconds { read, ingest } =

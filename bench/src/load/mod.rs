@@ -1,24 +1,24 @@
-//! A file into a new database: `sqluice load` beside what else loads it. The rows are TPC-H's `lineitem`.
+//! Loading a file into a new database: `sqluice load` compared with other loaders. The rows are TPC-H's `lineitem`.
 //!
 //! ```text
-//!  csv:      import    -> verified     sqlite3, its defaults, into the declared table; what people do
+//!  csv:      import    -> verified     sqlite3, its defaults, into the declared table: the usual way
 //!            unsafe    -> verified     the same with unsafe PRAGMAs, fsync added
 //!            declared  -> verified     sqluice load --schema
-//!            inferred  -> verified     sqluice load: it finds the columns' types by itself
+//!            inferred  -> verified     sqluice load, which infers the columns' types
 //!            ten       -> verified     sqluice load --schema of ten times the rows
-//!  parquet:  adbc      -> verified     pyarrow reads, ADBC ingests; Python's start and imports do not count
+//!  parquet:  adbc      -> verified     pyarrow reads, ADBC ingests; without Python's start and imports
 //!            parquet   -> verified     sqluice load
-//!  json:     utils     -> verified     sqlite-utils insert --nl; a tenth of the rows, as those that follow
-//!            serde     -> verified     serde_json into a struct, 50 rows a prepared INSERT, unsafe PRAGMAs, fsync
+//!  json:     utils     -> verified     sqlite-utils insert --nl; a tenth of the rows, like the following ways
+//!            serde     -> verified     serde_json into a struct, 50 rows in each prepared INSERT, unsafe PRAGMAs, fsync
 //!            json      -> verified     sqluice load
-//!  files:    import    -> counted      sqlite3, .import of each of 1,500 small files into a table of its own, one transaction
-//!            older     -> counted      an older sqluice, if one is named
+//!  files:    import    -> counted      sqlite3, .import of each of 1,500 small files into its own table, one transaction
+//!            older     -> counted      an older sqluice, if given
 //!            files     -> counted      sqluice load of all of them, a table for each
-//!            table     -> verified     sqluice load --table, and so the older one
+//!            table     -> verified     sqluice load --table, and the same with the older one
 //! ```
 //!
-//! Every second round goes backwards. Every lap finds its input in the page cache, read once right before. What each left must have
-//! the values that the first one stored of the same rows, in all columns; SQLite's quick_check looks at one database of each kind.
+//! Every second round runs in reverse order. Before each lap the input is read into the page cache. Every way must store
+//! the same values of the same rows as the first way, in all columns; SQLite's quick_check checks one database of each kind.
 
 mod compare;
 mod data;

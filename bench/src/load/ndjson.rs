@@ -1,4 +1,4 @@
-//! Lines of JSON by serde_json: made of a CSV file, and inserted by the way that people write in Rust.
+//! NDJSON with serde_json: written from a CSV file, and inserted in the way that is usual in Rust.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -12,12 +12,12 @@ use serde::Deserialize;
 use super::data::{COLUMNS, NUMBERS, SCHEMA};
 use crate::{UNSAFE_PRAGMAS, sync};
 
-/// Rows of an INSERT.
+/// The number of rows in an INSERT.
 const ROWS: usize = 50;
 
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Writes the first rows of a CSV file, one object a line: numbers as they are written, all else as strings.
+/// Writes the first rows of a CSV file as one object a line: numbers unchanged, everything else as strings.
 pub(crate) fn write(csv: &Path, rows: u64, file: &Path) -> io::Result<()> {
     let mut lines = BufReader::with_capacity(BUFFER_BYTES, File::open(csv)?).lines();
     let mut out = BufWriter::with_capacity(BUFFER_BYTES, File::create(file)?);
@@ -25,7 +25,7 @@ pub(crate) fn write(csv: &Path, rows: u64, file: &Path) -> io::Result<()> {
     let names: Vec<&str> = header.split(',').collect();
     for line in lines.take(usize::try_from(rows).unwrap_or(usize::MAX)) {
         let line = line?;
-        // The comment is the last field, and it alone is quoted and may have commas.
+        // The comment is the last field, and the only one that is quoted and may have commas.
         for (column, (name, value)) in names.iter().zip(line.splitn(names.len(), ',')).enumerate() {
             let before = if column == 0 { '{' } else { ',' };
             write!(out, "{before}{name:?}:")?;
@@ -39,7 +39,7 @@ pub(crate) fn write(csv: &Path, rows: u64, file: &Path) -> io::Result<()> {
     out.flush()
 }
 
-/// The value of a field of CSV.
+/// Returns the value of a CSV field.
 fn unquoted(field: &str) -> String {
     match field.strip_prefix('"').and_then(|field| field.strip_suffix('"')) {
         Some(quoted) => quoted.replace("\"\"", "\""),
@@ -47,7 +47,7 @@ fn unquoted(field: &str) -> String {
     }
 }
 
-/// A row; its text stays in the line. A map of values would take longer.
+/// A row whose texts borrow from the line. A map of values would be slower.
 #[derive(Debug, Deserialize)]
 struct Item<'a> {
     l_orderkey: i64,
@@ -98,7 +98,7 @@ impl Item<'_> {
     }
 }
 
-/// Inserts the rows of a file of such lines into the declared table, in one transaction; they are on the disk when it ends.
+/// Inserts the rows of an NDJSON file into the declared table, in one transaction, and syncs the database.
 pub(crate) fn insert(file: &Path, target: &Path) -> anyhow::Result<()> {
     let db = Connection::open(target).with_context(|| format!("cannot open {}", target.display()))?;
     db.execute_batch(UNSAFE_PRAGMAS)?;
@@ -151,7 +151,7 @@ mod tests {
         names.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
     }
 
-    /// Lines of the first `rows` of a CSV file that has one row more, with these comments.
+    /// Returns the lines of the first `rows` rows of a CSV file that has one row more, with these comments.
     fn lines(folder: &Path, rows: usize, comment: &str) -> PathBuf {
         let (csv, file) = (folder.join("x.csv"), folder.join("x.ndjson"));
         let row = |row| {
@@ -178,7 +178,7 @@ mod tests {
     fn sqlite_reads_in_each_line_what_was_inserted_of_it() {
         let same: Vec<String> = names().iter().map(|name| format!("{name} = ?2 ->> '{name}'")).collect();
         let sql = format!("SELECT count(*) FROM lineitem WHERE rowid = ?1 AND {}", same.join(" AND "));
-        // Also those that fill no statement.
+        // Includes row counts that do not fill a statement.
         for rows in [1, ROWS - 1, ROWS, 2 * ROWS + 7] {
             let folder = tempfile::tempdir().unwrap();
             let (lines, target) = (lines(folder.path(), rows, "a, b"), folder.path().join("x.db"));

@@ -1,4 +1,4 @@
-//! What was measured: kept as JSON, printed as tables in Markdown, ready for a README.
+//! The results, saved as JSON and printed as tables in Markdown for a README.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,16 +13,16 @@ use crate::machine::Machine;
 use crate::ratio::{self, Compared, Ratio};
 use crate::stats::Spread;
 
-/// One round.
+/// The laps of one round.
 pub(crate) type Round = BTreeMap<Way, Lap>;
 
-/// What was loaded, and by what.
+/// The inputs, and the programs that loaded them.
 #[derive(Debug, Serialize)]
 pub(crate) struct Inputs {
     pub(crate) scale: f64,
     pub(crate) made_by: String,
     pub(crate) files: BTreeMap<Section, Input>,
-    /// The programs beside sqluice, with their versions.
+    /// The other programs with their versions.
     pub(crate) beside: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ const COMPARED: [Compared<Round>; 11] = [
     },
 ];
 
-/// A run.
+/// The record of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Record {
     pub(crate) benchmark: &'static str,
@@ -106,7 +106,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Sums up the rounds, of which there is at least one.
+    /// Summarizes the rounds, of which there must be at least one.
     pub(crate) fn new(
         taken: String,
         sqluice: String,
@@ -118,7 +118,7 @@ impl Record {
         Record { benchmark: "load", taken, sqluice, machine, input, rounds, ratios }
     }
 
-    /// The tables: medians, and the least and the most of all rounds.
+    /// Formats the tables: median, minimum and maximum of all rounds.
     pub(crate) fn table(&self) -> String {
         let Inputs { made_by, files, beside, .. } = &self.input;
         let mut text = String::new();
@@ -154,7 +154,7 @@ impl Record {
 
 fn line(way: Way, input: &Input, laps: &[&Lap]) -> String {
     let spread = |value: &dyn Fn(&Lap) -> f64| Spread::of(laps.iter().map(|lap| value(lap)));
-    // Also a longer file has as many bytes a row.
+    // The rows of a longer file have the same size.
     let row_bytes = input.bytes as f64 / input.rows as f64;
     format!(
         "| {} | {:.2} | {:.2} | {:.0} | {:.0} MiB |",

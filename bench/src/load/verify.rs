@@ -1,4 +1,4 @@
-//! A wrong result can't be fast: all values that a lap left are summed up, as SQLite reads them.
+//! Verification: SQLite reads all values that a lap left, and their hashes are summed up.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZero;
@@ -14,27 +14,27 @@ use serde::{Deserialize, Serialize};
 
 use super::data::{COLUMNS, NUMBERS};
 
-/// The table's key: an order, and the number of the line in it.
+/// The key of the table: an order, and the number of the line in the order.
 const KEY: [usize; 2] = [0, 3];
 
-/// What must be the same for all loaders of the file. Neither the order of the rows counts, nor the type that a column of numbers was
-/// given.
+/// The content that all loaders of the file must produce. The order of the rows does not count, nor the type of a column of
+/// numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sums {
     pub(crate) rows: u64,
-    /// The name of each column, and the sum of the hashes of its values, each taken with the key of its row: a value in another row is
-    /// a difference, too.
+    /// The name of each column, and the sum of the hashes of its values. Each value is hashed with the key of its row, so a value in
+    /// another row changes the sum.
     columns: Vec<(String, u64)>,
 }
 
 impl Sums {
-    /// The sums of a file that has all rows `n` times.
+    /// Returns the sums of a file that has all rows `n` times.
     pub(crate) fn times(&self, n: u64) -> Sums {
         let columns = self.columns.iter().map(|(name, sum)| (name.clone(), sum.wrapping_mul(n)));
         Sums { rows: self.rows * n, columns: columns.collect() }
     }
 
-    /// The columns that are other ones there.
+    /// Returns the names of the columns that differ.
     pub(crate) fn differing(&self, other: &Sums) -> String {
         let pairs = self.columns.iter().zip(&other.columns);
         let names: Vec<&str> =
@@ -43,7 +43,7 @@ impl Sums {
     }
 }
 
-/// Sums up the table of a database, and runs SQLite's quick_check on it if asked to.
+/// Sums up the table of a database, and runs SQLite's quick_check on it if `quick_check` is `true`.
 pub(crate) fn verify(file: &Path, quick_check: bool) -> anyhow::Result<Sums> {
     if quick_check {
         let found: String = open(file)?.query_row("PRAGMA quick_check", [], |row| row.get(0))?;
@@ -52,7 +52,7 @@ pub(crate) fn verify(file: &Path, quick_check: bool) -> anyhow::Result<Sums> {
     sums(file).with_context(|| format!("{} holds no line items", file.display()))
 }
 
-/// The rows of all tables of a database, which quick_check finds sound.
+/// Returns the number of rows of all tables of a database, after a quick_check.
 pub(crate) fn rows_of_all(file: &Path) -> anyhow::Result<u64> {
     let database = open(file)?;
     let found: String = database.query_row("PRAGMA quick_check", [], |row| row.get(0))?;
@@ -80,7 +80,7 @@ fn sums(file: &Path) -> anyhow::Result<Sums> {
     let (first, last): (i64, i64) = Option::zip(first, last).context("it has no rows")?;
     let rowids = last.checked_sub(first).context("rowids are too far apart")?;
 
-    // A range of rowids for each core.
+    // Each core gets a range of rowids.
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let range = usize::try_from(rowids)? / cores + 1;
     let parts = thread::scope(|scope| {
@@ -100,7 +100,7 @@ fn sums(file: &Path) -> anyhow::Result<Sums> {
     Ok(Sums { rows: parts.iter().map(|(rows, _)| rows).sum(), columns })
 }
 
-/// How many rows have these rowids, and the sum of each column.
+/// Returns the number of rows with these rowids, and the sum of each column.
 fn sums_of(
     db: &Connection,
     names: &[String],
@@ -131,7 +131,7 @@ fn sums_of(
     Ok((rows, sums))
 }
 
-/// A number of at most two decimals, whichever type it has.
+/// Returns a number of at most two decimals of any type, in hundredths.
 fn hundredths(value: ValueRef<'_>) -> anyhow::Result<i64> {
     let number = match value {
         ValueRef::Integer(int) => return int.checked_mul(100).context("an integer is too large"),
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use crate::load::data::SCHEMA;
 
-    /// Two rows, under the declared types or as text, `times` over, and then damaged.
+    /// Returns the sums of two rows, with the declared types or as text, `times` times, and with damage.
     fn sums(text: bool, times: usize, damage: &str) -> anyhow::Result<Sums> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("x.db");
@@ -199,7 +199,7 @@ mod tests {
             assert_eq!((other.rows, other.differing(&expected)), (2, columns.to_owned()), "{damage}");
             assert_ne!(other, expected);
         }
-        // All values are taken with the key.
+        // All values are hashed with the key.
         for key in ["l_orderkey = 2", "l_linenumber = 2"] {
             let other = sums(false, 1, &format!("UPDATE lineitem SET {key} WHERE rowid = 1")).unwrap();
             assert_eq!(other.differing(&expected).split(", ").count(), COLUMNS, "{key}");

@@ -1,4 +1,4 @@
-//! What is measured: the parts, and in each of them the ways from a file to a database.
+//! The parts of the comparison, and in each part the ways from a file to a database.
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -20,7 +20,7 @@ pub(crate) enum Section {
 impl Section {
     pub(crate) const ALL: [Section; 4] = [Section::Csv, Section::Parquet, Section::Json, Section::Files];
 
-    /// In the table.
+    /// Returns the format's name in the table.
     pub(crate) fn format(self) -> &'static str {
         match self {
             Section::Csv => "CSV",
@@ -31,7 +31,7 @@ impl Section {
     }
 }
 
-/// A way from a file to a database.
+/// A method to load a file into a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Way {
@@ -53,7 +53,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// In the order of a round: the other loaders precede sqluice, since what they store is the expected content.
+    /// All ways, in the order of a round: other loaders precede sqluice, since their content is the expected content.
     pub(crate) const ALL: [Way; 15] = [
         Way::Import,
         Way::Unsafe,
@@ -83,12 +83,12 @@ impl Way {
         }
     }
 
-    /// Whether it is an older sqluice that runs.
+    /// Returns `true` if the way runs an older sqluice.
     pub(crate) fn is_older(self) -> bool {
         matches!(self, Way::FilesOlder | Way::FilesTableOlder)
     }
 
-    /// While it runs.
+    /// Returns the name that is printed during the run.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Way::Import => "import",
@@ -109,7 +109,7 @@ impl Way {
         }
     }
 
-    /// In the table.
+    /// Returns the title in the table.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Way::Import => "`sqlite3`, `.import` into declared columns",

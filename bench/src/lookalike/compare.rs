@@ -1,4 +1,4 @@
-//! The rounds.
+//! The rounds of the comparison.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -16,19 +16,19 @@ use crate::scratch::Scratch;
 use crate::sqluice::Sqluice;
 use crate::{grouped, sync, warm};
 
-/// Bytes of a row, at most.
+/// The maximum size of a row, in bytes.
 const ROW_BYTES_MAX: u64 = 80;
 
-/// Rows of all tables of the preset for one order.
+/// The number of rows of all tables of the preset for one order.
 const ROWS_PER_ORDER: f64 = 3.11;
 
-/// The part of a report that is needed here.
+/// The required part of a report.
 #[derive(Debug, Deserialize)]
 struct Counted {
     rows: u64,
 }
 
-/// Measures, reports and records.
+/// Runs the comparison, prints the results and saves the record.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
     let dir = options.dir();
@@ -79,16 +79,16 @@ fn counted(report: &str) -> anyhow::Result<u64> {
     Ok(rows)
 }
 
-/// What stays the same from lap to lap.
+/// The data that all laps share.
 struct Track<'a> {
     sqluice: Sqluice<'a>,
     database: PathBuf,
     profile: PathBuf,
     rows: u64,
     bytes: u64,
-    /// Orders of the databases that are made.
+    /// The number of orders in the generated databases.
     made: String,
-    /// Their size beside that of the database.
+    /// The size of the generated databases as a share of the database's size.
     share: f64,
 }
 

@@ -1,14 +1,14 @@
-//! A database described, and made again: `sqluice profile` beside `sqluice check`, and a look-alike beside the preset.
+//! Describing and regenerating a database: `sqluice profile` compared with `sqluice check`, and a look-alike with the preset.
 //!
 //! ```text
 //!  once:   generate --preset shop                  100M rows in four tables
-//!  round:  check     -> must say that it is sound
+//!  round:  check     -> must report a sound database
 //!          profile   -> must count all rows
-//!          preset    generate, of the preset, pages thrown away
-//!          like      generate, of the profile, pages thrown away
+//!          preset    generate from the preset, pages discarded
+//!          like      generate from the profile, pages discarded
 //! ```
 //!
-//! Check and profile find the file in the page cache, as far as memory allows: it is read once right before.
+//! Before check and profile the file is read once, so it is in the page cache as far as memory allows.
 
 mod compare;
 mod record;

@@ -1,4 +1,4 @@
-//! What was measured: kept as JSON, printed as a table in Markdown.
+//! The results, saved as JSON and printed as a table in Markdown.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use crate::lap::{HEAD, Lap, mib, row};
 use crate::machine::Machine;
 use crate::ratio::{self, Compared, Ratio};
 
-/// What is done.
+/// A measured command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Way {
@@ -21,7 +21,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// While it runs.
+    /// Returns the name that is printed during the run.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Way::Check => "check",
@@ -31,7 +31,7 @@ impl Way {
         }
     }
 
-    /// In the table.
+    /// Returns the title in the table.
     fn title(self) -> &'static str {
         match self {
             Way::Check => "`sqluice check`",
@@ -42,20 +42,20 @@ impl Way {
     }
 }
 
-/// One round.
+/// The laps of one round.
 pub(crate) type Round = BTreeMap<Way, Lap>;
 
-/// The database.
+/// The size of the database.
 #[derive(Debug, Serialize)]
 pub(crate) struct Input {
     pub(crate) rows: u64,
     pub(crate) bytes: u64,
 }
 
-/// Memory that a profile may take.
+/// The maximum memory of a profile, in bytes.
 const MEMORY_MAX: u64 = 256 << 20;
 
-/// What is claimed.
+/// The ratios and claims.
 const RATIOS: [Compared<Round>; 3] = [
     Compared {
         what: "time of profile to that of check",
@@ -74,7 +74,7 @@ const RATIOS: [Compared<Round>; 3] = [
     },
 ];
 
-/// A run.
+/// The record of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Record {
     pub(crate) benchmark: &'static str,
@@ -87,7 +87,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Sums up the rounds, each of which has all laps.
+    /// Summarizes the rounds, each of which has all laps.
     pub(crate) fn new(
         taken: String,
         sqluice: String,
@@ -99,7 +99,7 @@ impl Record {
         Record { benchmark: "lookalike", taken, sqluice, machine, input, rounds, ratios }
     }
 
-    /// Medians, and the least and the most of all rounds.
+    /// Formats the table: median, minimum and maximum of all rounds.
     pub(crate) fn table(&self) -> String {
         let Input { rows, bytes } = self.input;
         let mut text = format!("{} rows in 4 tables, {:.0} MiB\n\n{HEAD}", grouped(rows), mib(bytes as f64));

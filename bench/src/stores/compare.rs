@@ -1,4 +1,4 @@
-//! The parts, one after the other, each in rounds.
+//! The parts of the comparison, each in rounds.
 
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -21,15 +21,15 @@ use crate::scratch::{Scratch, remove};
 use crate::sqluice::Sqluice;
 use crate::{copy, warm};
 
-/// What a run may take on the disk, for each file: the folder and two databases; and what of a round stays until the run ends: five
-/// folders.
+/// The maximum disk space of a run for each file, in bytes: the folder and two databases; and of the data of a round that is kept until
+/// the run ends: five folders.
 const FILE_BYTES_MAX: u64 = 40_000;
 const FILE_ROUND_BYTES_MAX: u64 = 5 * 13_000;
 
-/// How many files are overwritten, at most.
+/// The maximum number of overwritten files.
 const OVERWRITTEN: u64 = 10_000;
 
-/// Measures, reports and records.
+/// Runs the comparison, prints the results and saves the record.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let (options, files) = (&settings.options, settings.files);
     let wanted = |part: &Section| settings.only.is_empty() || settings.only.contains(part);
@@ -75,19 +75,19 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("\n{}\nrecord: {}\n", record.table(), saved.display()))
 }
 
-/// What stays the same from lap to lap.
+/// The data that all laps share.
 struct Track<'a> {
     files: u64,
     runner: &'a Runner,
     sqluice: &'a Sqluice<'a>,
     scratch: &'a Scratch,
     folder: PathBuf,
-    /// How many folders were put aside.
+    /// The number of folders that were put aside.
     aside: Cell<u32>,
 }
 
 impl Track<'_> {
-    /// The database that is read and written; returns the space that it takes.
+    /// Creates the database that is read and written; returns its disk space.
     fn prepare(&self, fill: bool) -> anyhow::Result<u64> {
         let base = self.base();
         if fill {
@@ -117,7 +117,7 @@ impl Track<'_> {
         }
     }
 
-    /// Copies, packs or unpacks, and removes what came out.
+    /// Copies, packs or unpacks the folder, and removes the result.
     fn folder_lap(&self, way: Way) -> anyhow::Result<Lap> {
         let (packed, target) = (self.scratch.file("packed.db"), self.scratch.file("target"));
         let unpacks = matches!(way, Way::Extract | Way::Unpack);
@@ -133,7 +133,7 @@ impl Track<'_> {
             Way::CopySync => {
                 (self.shell(r#"cp -r "$0" "$1" && sync -f "$1""#, &self.folder, &target)?, &target)
             }
-            // Names begin at the folder, as those of `pack` do.
+            // Names are relative to the folder, like those of `pack`.
             Way::Archive => (self.shell(r#"cd "$0" && sqlite3 "$1" -Ac ."#, &self.folder, &packed)?, &packed),
             Way::Pack => (self.pack(&packed, &[])?, &packed),
             Way::Deflate => (self.pack(&packed, &["--compress", "deflate"])?, &packed),
@@ -161,7 +161,7 @@ impl Track<'_> {
         self.sqluice.run(&files.into_iter().chain(flags).collect::<Vec<_>>())
     }
 
-    /// Sees that an archive has all files by their number and their length.
+    /// Checks the number and the total length of the files in an archive.
     fn verify_archive(&self, packed: &Path) -> anyhow::Result<()> {
         let connection = Connection::open(packed)?;
         let sql = "SELECT count(*), coalesce(sum(sz), 0) FROM sqlar WHERE data IS NOT NULL AND sz >= 0";
@@ -191,7 +191,7 @@ impl Track<'_> {
         let reading: Reading = serde_json::from_str(&took.stdout).context("what was read is JSON")?;
         let took = Took { seconds: reading.seconds, ..took };
         Lap::new(&took, self.files, reading.bytes, None).verified(way.name(), || {
-            // Of a range only its own kind reads the same.
+            // The ways that read ranges have the same checksum only among themselves.
             if matches!(way, Way::Range | Way::RangeFiles) {
                 ensure!(reading.bytes == 100 * self.files, "{} bytes of ranges were read", reading.bytes);
                 return Ok(());
@@ -228,8 +228,8 @@ impl Track<'_> {
         Ok(lap)
     }
 
-    /// Renames a folder, if it exists: it stays until the run ends. ext4 does not use the inodes of files that were removed
-    /// in the last minutes, and looks at each of them whenever it makes a file: a lap after such a removal took ten times as long.
+    /// Renames a folder, if it exists, and keeps it until the run ends. ext4 does not reuse the inodes of files that were removed
+    /// in the last minutes, but scans them for each new file: a lap after a removal took ten times as long.
     fn put_aside(&self, folder: &Path) -> anyhow::Result<()> {
         if folder.exists() {
             let aside = self.aside.get();
@@ -249,7 +249,7 @@ impl Track<'_> {
     }
 }
 
-/// A way as an argument of a lap.
+/// Returns a way as an argument of a lap.
 fn way_argument(way: Way) -> String {
     clap::ValueEnum::to_possible_value(&way).map_or_else(String::new, |value| value.get_name().to_owned())
 }

@@ -1,4 +1,4 @@
-//! The files, each a function of its number, and what of them is in a folder.
+//! The files, whose contents are functions of their numbers, and checks of folders.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,15 +9,15 @@ use anyhow::{Context, ensure};
 use crate::random::mixed;
 use crate::warm;
 
-/// The length of a file: 8,000 to 12,000 bytes.
+/// The minimum and maximum length of a file.
 const BYTES: (u64, u64) = (8000, 12_000);
 
-/// The name of a file.
+/// Returns the name of a file.
 pub(crate) fn name(number: u64) -> String {
     format!("file-{number:07}.txt")
 }
 
-/// The content of a file in its `version`th form: words, which deflate to about a third.
+/// Writes the content of a file in version `version` to `text`: words, which deflate to about a third.
 pub(crate) fn content(number: u64, version: u64, text: &mut Vec<u8>) {
     let seed = mixed(number ^ version << 40);
     let bytes = BYTES.0 + seed % (BYTES.1 - BYTES.0 + 1);
@@ -25,7 +25,7 @@ pub(crate) fn content(number: u64, version: u64, text: &mut Vec<u8>) {
     let mut word = 0;
     while (text.len() as u64) < bytes {
         let bits = mixed(seed ^ mixed(word));
-        // A few thousand words, short ones more often.
+        // A few thousand different words, short ones more often.
         let (letters, which) = (2 + bits % 9, mixed((bits >> 8) % 4096));
         text.extend((0..letters).map(|letter| b'a' + ((which >> (5 * letter)) % 26) as u8));
         text.push(if bits >> 60 == 0 { b'\n' } else { b' ' });
@@ -46,13 +46,13 @@ pub(crate) fn make(folder: &Path, files: u64) -> anyhow::Result<()> {
     sync(folder)
 }
 
-/// Has everything on the disk that was written to the file system of `path`.
+/// Syncs the file system of `path`.
 pub(crate) fn sync(path: &Path) -> anyhow::Result<()> {
     let opened = fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     rustix::fs::syncfs(opened).context("cannot sync")
 }
 
-/// Has all files of a folder in the page cache.
+/// Reads all files of a folder into the page cache.
 pub(crate) fn warm_all(folder: &Path) -> anyhow::Result<()> {
     for entry in fs::read_dir(folder).context("cannot list the files")? {
         warm(&entry.context("cannot list the files")?.path())?;
@@ -60,7 +60,7 @@ pub(crate) fn warm_all(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Bytes that a file, or a folder with what is in it, takes on the disk: what `du` says.
+/// Returns the disk space of a file or of a folder and its contents, in bytes, like `du`.
 pub(crate) fn disk_bytes(path: &Path) -> anyhow::Result<u64> {
     let own = path.symlink_metadata().with_context(|| format!("{} is not there", path.display()))?;
     let mut bytes = own.blocks() * 512;
@@ -72,7 +72,7 @@ pub(crate) fn disk_bytes(path: &Path) -> anyhow::Result<u64> {
     Ok(bytes)
 }
 
-/// Sees that a folder has the files, by their number and length, and one in a hundred by its content.
+/// Checks the number and length of the files in a folder, and the content of one in a hundred.
 pub(crate) fn verify(folder: &Path, files: u64) -> anyhow::Result<()> {
     let there = fs::read_dir(folder).with_context(|| format!("{} is not there", folder.display()))?.count();
     ensure!(there as u64 == files, "{there} files instead of {files}");

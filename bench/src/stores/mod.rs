@@ -1,26 +1,26 @@
-//! A folder of small files as one database: packed, read and written beside files, `cp` and `sqlite3 -A`.
+//! A folder of small files as one database: packed, read and written, compared with files, `cp` and `sqlite3 -A`.
 //!
 //! ```text
 //!  folder:  100,000 files of 8,000 to 12,000 bytes of words, in one folder
 //!           copy, copy_sync          cp -r; the same and `sync -f`
 //!           archive, pack, deflate   sqlite3 -Ac; sqluice pack; sqluice pack --compress deflate
 //!           extract, unpack          sqlite3 -Ax; sqluice unpack, of what `pack` wrote
-//!  read:    all of them, in random order, by name, each into the same buffer where the way has one
+//!  read:    all of them, in random order, by name, each into the same buffer if the way has one
 //!           files                    openat, fstat, read, close
 //!           read_files               std::fs::read of the whole path, a new Vec each
-//!           kvtest_files             stat, fopen, malloc, fread, fclose of the whole path, as SQLite's kvtest does it
+//!           kvtest_files             stat, fopen, malloc, fread, fclose of the whole path, like SQLite's kvtest
 //!           get_into, get            BlobStore, a new Vec each by `get`
-//!           get_mapped, get_shared   with a memory map; when others may write
+//!           get_mapped, get_shared   with a memory map; with other writers allowed
 //!           select                   SQLite itself: a prepared SELECT in one transaction
 //!           range, range_files       100 bytes in the middle: BlobStore::range; openat, pread, close
-//!  write:   10,000 of them overwritten, on the disk at the end
+//!  write:   10,000 of them overwritten and synced
 //!           put_many, put_files      BlobStore in one batch; files, then `syncfs`
 //! ```
 //!
-//! Files and databases are in the page cache. What a lap wrote is on the disk before the next one begins, so that none waits for what
-//! others wrote: `cp` and `sqlite3` need not sync what they write (`sqlite3` does, before its COMMIT), `sqluice` always does; the claims
-//! are about `cp` as it is, and `copy_sync` shows what it leaves to others. Reading laps report their own time, without that of opening the
-//! store. Parts run one after the other; within a part ratios are taken within a round, and every second round goes backwards.
+//! Files and databases are in the page cache. The writes of a lap are synced before the next lap begins, so that no lap waits for
+//! another: `cp` need not sync its files, `sqlite3` does before its COMMIT, `sqluice` always does; the claims
+//! are about `cp` alone, and `copy_sync` shows the time of the missing sync. Reading laps report their own time, without that of opening
+//! the store. Parts run one after the other; ratios are computed within a round, and every second round runs in reverse order.
 
 mod compare;
 mod data;
@@ -64,7 +64,7 @@ struct Settings {
     options: Options,
 }
 
-/// What is measured.
+/// The parts of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 enum Section {

@@ -1,4 +1,4 @@
-//! All files read in random order, by name.
+//! Reads of all files in random order, by name.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -21,19 +21,19 @@ use super::record::Way;
 use super::stdio;
 use crate::random::{mixed, permuted};
 
-/// What was read, and how long that took.
+/// The bytes that were read, and the time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Reading {
     pub(crate) bytes: u64,
-    /// Of the first, the middle and the last byte of each.
+    /// The checksum of the first, the middle and the last byte of each file.
     pub(crate) checksum: u64,
     pub(crate) seconds: f64,
 }
 
-/// Bytes of a range, and where it begins.
+/// The start and the length of a range, in bytes.
 const RANGE: (u64, u64) = (5000, 100);
 
-/// Reads all of them; the store or the folder is open by then.
+/// Reads all files; the store or the folder is opened before the time starts.
 pub(crate) fn read(from: &Path, files: u64, way: Way) -> anyhow::Result<Reading> {
     let options = BlobStore::options().read_only(true);
     let mut buffer = Vec::new();
@@ -103,7 +103,7 @@ pub(crate) fn read(from: &Path, files: u64, way: Way) -> anyhow::Result<Reading>
     }
 }
 
-/// SQLite's own way at its best: one statement, one transaction.
+/// Reads with SQLite's fastest method: one statement, one transaction.
 fn select(from: &Path, files: u64) -> anyhow::Result<Reading> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(from, flags)?;
@@ -147,7 +147,7 @@ impl Sum {
 }
 
 fn timed(files: u64, mut one: impl FnMut(&str, &mut Sum) -> anyhow::Result<()>) -> anyhow::Result<Reading> {
-    // Names are made beforehand, so that no way is charged for them.
+    // Names are created beforehand, so that they do not count.
     let names: Vec<String> = (0..files).map(|number| name(permuted(number, files.max(2)) % files)).collect();
     let mut sum = Sum::default();
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! What was measured: kept as JSON, printed as tables in Markdown, ready for a README.
+//! The results, saved as JSON and printed as tables in Markdown for a README.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use crate::machine::Machine;
 use crate::ratio::{self, Compared, Ratio};
 use crate::stats::Spread;
 
-/// A way to copy, read or write many files.
+/// A method to copy, read or write many files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Way {
@@ -39,7 +39,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// In the order of a round.
+    /// All ways, in the order of a round.
     pub(crate) const ALL: [Way; 19] = [
         Way::Copy,
         Way::CopySync,
@@ -71,12 +71,12 @@ impl Way {
         }
     }
 
-    /// Whether it reads or writes the files themselves, rather than the database.
+    /// Returns `true` if the way reads or writes files, and `false` if it uses the database.
     pub(crate) fn is_of_files(self) -> bool {
         matches!(self, Way::Files | Way::ReadFiles | Way::KvtestFiles | Way::RangeFiles | Way::PutFiles)
     }
 
-    /// While it runs, and in the table.
+    /// Returns the name that is printed during the run, and the title in the table.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Way::Copy => ("copy", "`cp -r`"),
@@ -108,10 +108,10 @@ impl Way {
     }
 }
 
-/// One round. `bytes` of a lap are those that what it made takes on the disk, or that it read or wrote.
+/// The laps of one round. `bytes` of a lap is the disk space of its result, or the number of bytes that it read or wrote.
 pub(crate) type Round = BTreeMap<Way, Lap>;
 
-/// How many times the time of `to` is that of `of`.
+/// Returns the ratio of the time of `of` to that of `to`.
 fn times(round: &Round, of: Way, to: Way) -> Option<f64> {
     Some(round.get(&of)?.seconds / round.get(&to)?.seconds)
 }
@@ -199,7 +199,7 @@ const COMPARED: [Compared<Round>; 16] = [
     },
 ];
 
-/// A run.
+/// The record of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Record {
     pub(crate) benchmark: &'static str,
@@ -207,14 +207,14 @@ pub(crate) struct Record {
     sqluice: String,
     machine: Machine,
     files: u64,
-    /// Bytes that the folder and the database of the parts that read and write take on the disk.
+    /// The disk space in bytes of the folder and of the database that are read and written.
     folder_bytes: u64,
     base_bytes: Option<u64>,
     rounds: Vec<Round>,
     ratios: Vec<Ratio>,
 }
 
-/// What was measured with.
+/// The data of a record without the rounds.
 pub(crate) struct Taken {
     pub(crate) taken: String,
     pub(crate) sqluice: String,
@@ -225,7 +225,7 @@ pub(crate) struct Taken {
 }
 
 impl Record {
-    /// Sums up the rounds, of which there is at least one.
+    /// Summarizes the rounds, of which there must be at least one.
     pub(crate) fn new(with: Taken, rounds: Vec<Round>) -> Record {
         let ratios = Ratio::all(&COMPARED, &rounds);
         let Taken { taken, sqluice, machine, files, folder_bytes, base_bytes } = with;
@@ -242,7 +242,7 @@ impl Record {
         }
     }
 
-    /// The tables: medians, and the least and the most of all rounds.
+    /// Formats the tables: median, minimum and maximum of all rounds.
     pub(crate) fn table(&self) -> String {
         let mut text =
             "| | files | seconds: median (min..max) | us/file | MB | peak memory |\n|---|---|---|---|---|---|\n".to_owned();

@@ -1,10 +1,10 @@
-//! A file read by the C library, as SQLite's `kvtest.c` does it: <https://sqlite.org/src/file/test/kvtest.c>.
+//! Reads of a file by the C library, like SQLite's `kvtest.c`: <https://sqlite.org/src/file/test/kvtest.c>.
 
 use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
 
-/// All of it, in memory of its own.
+/// Reads a whole file into newly allocated memory.
 pub(crate) fn read(path: &CStr) -> io::Result<Vec<u8>> {
     let mut about = MaybeUninit::<libc::stat>::uninit();
     // SAFETY: the path ends with a NUL, and `about` has room for a `stat`.

@@ -1,4 +1,4 @@
-//! A store filled from a folder, and blobs and files overwritten.
+//! Filling a store from a folder, and overwriting blobs and files.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(crate) fn fill(store: &Path, folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Overwrites `count` of the files, in random order; the new contents are made beforehand.
+/// Overwrites `count` of the files, in random order; the new contents are prepared beforehand.
 pub(crate) fn overwrite(to: &Path, files: u64, count: u64, way: Way) -> anyhow::Result<Reading> {
     let mut text = Vec::new();
     let changes = (0..count).map(|number| {

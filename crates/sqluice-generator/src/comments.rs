@@ -1,18 +1,18 @@
-//! Which `gen:` comment belongs to which column.
+//! Assigns each `gen:` comment to its column.
 //!
 //! ```sql
 //! CREATE TABLE t (
-//!   a TEXT, -- gen: digits(6)          of a: the last column that began before it
-//!   b INT /* gen: int(1, 9) */,        of b: a comma more or less does not matter
-//!   c INT CHECK (c > 0), -- positive   not for us: it does not begin with gen:
+//!   a TEXT, -- gen: digits(6)          of a: the last column that began before the comment
+//!   b INT /* gen: int(1, 9) */,        of b: the comma may come before or after
+//!   c INT CHECK (c > 0), -- positive   ignored: does not begin with gen:
 //!   -- gen: int(1, 100)                of c
-//!   UNIQUE (a, b)                      from here on there is no column that it could belong to
+//!   UNIQUE (a, b)                      from here on a gen: comment is an error
 //! );
 //! ```
 //!
-//! A comment that begins with `rows:` and a number, anywhere between the parentheses, says how many rows the table gets.
+//! A comment that begins with `rows:` and a number, anywhere between the parentheses, states the row count of the table.
 //!
-//! SQLite keeps no comments between its statements' tokens, so this walks the tokens of the file. It relies on SQLite having
+//! SQLite does not report comments, so this module scans the tokens of the file itself. It relies on SQLite having
 //! accepted the file. Columns of `ALTER TABLE t ADD COLUMN` can have comments too.
 
 use std::collections::HashMap;
@@ -29,33 +29,33 @@ const ROWS_MARK: &str = "rows:";
 /// A `gen:` comment and the column that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Comment<'a> {
-    /// Table and column, as they are written where the column is declared.
+    /// The names of the table and the column, as written in the column's declaration.
     pub(crate) table: String,
     pub(crate) column: String,
-    /// What stands after `gen:`.
+    /// The text after `gen:`.
     pub(crate) text: &'a str,
-    /// Where that begins, in bytes.
+    /// The position of `text` in the file, in bytes.
     pub(crate) start: usize,
 }
 
-/// The comments of a file, each by the column that it belongs to.
+/// The `gen:` comments of a file by column.
 #[derive(Debug, Default)]
 pub(crate) struct Comments<'a> {
-    /// In the order of the file.
+    /// The comments in the order of the file.
     pub(crate) list: Vec<Comment<'a>>,
-    /// By table and column in small letters: SQLite compares names so.
+    /// The indexes of comments by table and column in lower case, since SQLite ignores ASCII case.
     places: HashMap<(String, String), usize>,
 }
 
 impl<'a> Comments<'a> {
-    /// The comment of a column.
+    /// Returns the comment of a column.
     pub(crate) fn of(&self, table: &str, column: &str) -> Option<&Comment<'a>> {
         let place = self.places.get(&(table.to_ascii_lowercase(), column.to_ascii_lowercase()))?;
         Some(&self.list[*place])
     }
 }
 
-/// All comments that begin with a mark: where each begins, what stands after the mark and where, and what it belongs to.
+/// Returns all comments that begin with `mark`: the comment's position, the text after the mark and its position, and the owner.
 fn owned<'a>(sql: &'a str, mark: &str) -> Vec<(usize, &'a str, usize, Owner)> {
     let tokens = tokens(sql);
     let mut walk = Walk { sql, tokens: tokens.iter().filter(|token| !token.is_comment()).collect(), next: 0 };
@@ -77,7 +77,7 @@ fn owned<'a>(sql: &'a str, mark: &str) -> Vec<(usize, &'a str, usize, Owner)> {
     owned
 }
 
-/// The tables whose numbers of rows a file says, in its order. Other words after the mark are a comment like any other.
+/// Returns the tables whose row counts a file states, in its order. A `rows:` comment without a number is an ordinary comment.
 pub(crate) fn row_counts(sql: &str) -> Vec<(String, u64)> {
     let counted = |(_, text, _, owner): (usize, &str, usize, Owner)| {
         let (Owner::Column { table, .. } | Owner::Constraint { table } | Owner::Table { table }) = owner
@@ -92,10 +92,10 @@ pub(crate) fn row_counts(sql: &str) -> Vec<(String, u64)> {
     owned(sql, ROWS_MARK).into_iter().filter_map(counted).collect()
 }
 
-/// All `gen:` comments of a file, in its order.
+/// Returns all `gen:` comments of a file, in its order.
 ///
 /// # Errors
-/// When one belongs to no column, or two to the same.
+/// When a comment belongs to no column, or two comments belong to the same column.
 pub(crate) fn comments(sql: &str) -> Result<Comments<'_>, Fault> {
     let mut comments = Comments::default();
     for (at, text, start, owner) in owned(sql, MARK) {
@@ -127,7 +127,7 @@ pub(crate) fn comments(sql: &str) -> Result<Comments<'_>, Fault> {
     Ok(comments)
 }
 
-/// What a comment belongs to.
+/// The part of a schema that a comment belongs to.
 #[derive(Clone, Debug)]
 enum Owner {
     Column {
@@ -144,7 +144,7 @@ enum Owner {
     Nothing,
 }
 
-/// What follows the mark in a comment that begins so, and where.
+/// Returns the text after `mark` and its position if the comment begins with `mark`.
 fn marked<'a>(sql: &'a str, token: &Token, mark: &str) -> Option<(&'a str, usize)> {
     let text = token.text(sql);
     let inner = match token.kind {
@@ -156,7 +156,7 @@ fn marked<'a>(sql: &'a str, token: &Token, mark: &str) -> Option<(&'a str, usize
     Some((rest, start))
 }
 
-/// A walk over the tokens that are no comments.
+/// A cursor over the tokens other than comments.
 struct Walk<'a> {
     sql: &'a str,
     tokens: Vec<&'a Token>,
@@ -180,8 +180,8 @@ impl Walk<'_> {
         found
     }
 
-    /// One statement, or as much of it as leaves nothing to find: notes from which byte on comments belong to what.
-    /// CREATE and ALTER are no names unless quoted, so that where they stand a statement begins.
+    /// Scans one statement, or skips a token, and records the byte from which comments belong to each owner.
+    /// CREATE and ALTER are no names unless quoted, so an unquoted CREATE or ALTER begins a statement.
     fn statement(&mut self, owners: &mut Vec<(usize, Owner)>) {
         if self.eat_word("CREATE") {
             let _ = self.eat_word("TEMP") || self.eat_word("TEMPORARY");
@@ -212,7 +212,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `table` or `schema.table`.
+    /// Parses `table` or `schema.table`.
     fn table_name(&mut self) -> Option<String> {
         let mut name = self.peek()?.name(self.sql)?;
         self.next += 1;
@@ -223,7 +223,7 @@ impl Walk<'_> {
         Some(name)
     }
 
-    /// A column list, after its opening parenthesis.
+    /// Scans a column list, after its opening parenthesis.
     fn columns(&mut self, table: &str, owners: &mut Vec<(usize, Owner)>) {
         owners.push((self.end(), Owner::Table { table: table.to_owned() }));
         self.item(table, owners);
@@ -242,7 +242,7 @@ impl Walk<'_> {
         owners.push((self.end(), Owner::Nothing));
     }
 
-    /// The beginning of a column or of a table constraint.
+    /// Scans the first token of a column or of a table constraint.
     fn item(&mut self, table: &str, owners: &mut Vec<(usize, Owner)>) {
         const CONSTRAINTS: [&str; 5] = ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"];
         let Some(token) = self.peek() else { return };
@@ -257,7 +257,7 @@ impl Walk<'_> {
         self.next += 1;
     }
 
-    /// Where the last token ended, less a byte: comments begin after it.
+    /// Returns the position of the last token's last byte: comments begin after it.
     fn end(&self) -> usize {
         self.tokens[self.next - 1].at.end - 1
     }
@@ -267,7 +267,7 @@ impl Walk<'_> {
 mod tests {
     use super::*;
 
-    /// `table.column=text` of each comment.
+    /// Returns `table.column=text` for each comment.
     fn found(sql: &str) -> Vec<String> {
         let comments = comments(sql).unwrap().list;
         for comment in &comments {

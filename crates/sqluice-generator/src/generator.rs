@@ -1,13 +1,13 @@
-//! What makes the values of a column, and what it may know.
+//! The generator of a column's values, and its inputs.
 //!
 //! ```text
-//!  fill       rows first..first + count, in vector loops            what every table is made with
-//!  fill_at    rows that come in any order                           what ref() asks of the parent's column
-//!  nth        value i of a numbered domain                          what distinct() and ascending() ask
+//!  fill       rows first..first + count, in vector loops            used for every table
+//!  fill_at    rows in any order                                     used by ref() on the parent's column
+//!  nth        value i of a numbered domain                          used by distinct() and ascending()
 //! ```
 //!
-//! Invariant: a generator gives a row the same value whatever other rows it is asked for, and knows nothing but its key, the
-//! seed, and how many rows each table has.
+//! Invariant: a row's value does not depend on which other rows are generated with it. A generator's only inputs are its key,
+//! the seed, and the row count of each table.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -18,16 +18,16 @@ use sqluice_core::error::{Error, Result, Setting};
 use super::random::{Key, below64};
 use super::vector::{RowRange, Vector};
 
-/// What all tables of a run have in common.
+/// The inputs that all tables of a run share.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(crate) seed: u64,
-    /// The rows of each table, in the schema's order; `None`: not given.
+    /// The row count of each table, in the schema's order; `None` if the count is unknown.
     pub(crate) rows: Vec<Option<u64>>,
 }
 
 impl World {
-    /// How many rows a table has, for a column that refers to it.
+    /// Returns the row count of a table, for a column that refers to the table.
     pub(crate) fn rows_of(&self, table: usize, name: &str) -> Result<u64> {
         let rows = self.rows.get(table).copied().flatten();
         rows.ok_or_else(|| {
@@ -37,17 +37,17 @@ impl World {
     }
 }
 
-/// The parents that columns of a batch have drawn. Columns that follow the same reference draw them once.
+/// The parents drawn so far for a batch. Columns that follow the same reference share one draw.
 #[derive(Debug, Default)]
 pub(crate) struct Drawn(RefCell<Vec<(Key, RowRange, Vec<u64>)>>);
 
 impl Drawn {
-    /// Forgets all: the next rows are other ones.
+    /// Forgets all draws, before the next batch.
     pub(crate) fn clear(&mut self) {
         self.0.get_mut().clear();
     }
 
-    /// What was drawn with this key for these rows, or what `draw` gives.
+    /// Copies the parents drawn earlier with this key for these rows to `out`, or else calls `draw` and remembers the result.
     pub(crate) fn get_or(
         &self,
         (key, rows): (Key, RowRange),
@@ -64,12 +64,12 @@ impl Drawn {
     }
 }
 
-/// For which column, and among which tables.
+/// The key of the column being generated, and the tables around the column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scope<'a> {
     pub(crate) key: Key,
     pub(crate) world: &'a World,
-    /// What other columns of the batch have drawn.
+    /// The parents that other columns of the batch have drawn; `None` if columns share no draws.
     drawn: Option<&'a Drawn>,
 }
 
@@ -78,12 +78,12 @@ impl<'a> Scope<'a> {
         Scope { key, world, drawn: None }
     }
 
-    /// For a column of a batch whose columns share what they draw.
+    /// Returns this scope with draws shared between the columns of a batch.
     pub(crate) fn sharing(self, drawn: &'a Drawn) -> Self {
         Scope { drawn: Some(drawn), ..self }
     }
 
-    /// Parents of rows that follow each other: drawn by this column, or by another one with the same key before.
+    /// Draws the parents of consecutive rows, or copies them if a column with the same key has drawn them.
     pub(crate) fn draw_once(
         self,
         rows: RowRange,
@@ -96,12 +96,12 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// For the `index`th thing that an expression is made of.
+    /// Returns the scope of the `index`th part of an expression.
     pub(crate) fn child(self, index: u64) -> Self {
         self.with_key(self.key.child(index))
     }
 
-    /// For another column.
+    /// Returns the scope of another column.
     pub(crate) fn with_key(self, key: Key) -> Self {
         Scope { key, ..self }
     }
@@ -110,18 +110,18 @@ impl<'a> Scope<'a> {
 /// The storage class of values other than NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// None but NULL.
+    /// Only NULL.
     Null,
     Int,
     Real,
     Text,
     Blob,
-    /// Of several classes, or only known when they are made.
+    /// Several classes, or a class that is unknown until the values are generated.
     Any,
 }
 
 impl Class {
-    /// The class of values that come from either.
+    /// Returns the class of values that come from `self` or `other`.
     pub(crate) fn or(self, other: Class) -> Class {
         match (self, other) {
             (Class::Null, class) | (class, Class::Null) => class,
@@ -152,12 +152,12 @@ impl fmt::Display for Class {
     }
 }
 
-/// Makes values of one column.
+/// A generator of one column's values.
 pub(crate) trait Generate: fmt::Debug + Send + Sync {
-    /// Makes the values of `rows`.
+    /// Generates the values of `rows`.
     fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()>;
 
-    /// Makes the values of the rows of these numbers, [`ROWS_MAX`] at most.
+    /// Generates the values of the rows with these numbers, [`ROWS_MAX`] at most.
     fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
         let mut one = Vector::default();
         out.values();
@@ -169,87 +169,87 @@ pub(crate) trait Generate: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// How large the values are.
+    /// Returns the size of the values.
     fn size(&self) -> Size;
 
-    /// What the values are, NULL aside.
+    /// Returns the storage class of the values other than NULL.
     fn class(&self) -> Class;
 
-    /// Whether a value may be NULL.
+    /// Returns `true` if a value may be NULL.
     fn nullable(&self) -> bool {
         false
     }
 
-    /// Whether row 0 gets 1, row 1 gets 2 and so on.
+    /// Returns `true` if row 0 gets 1, row 1 gets 2 and so on.
     fn counts_rows(&self) -> bool {
         false
     }
 
-    /// Its values, if they are numbered.
+    /// Returns the numbered domain of the values, if the values have one.
     fn domain(&self) -> Option<&dyn Domain> {
         None
     }
 
-    /// Its values as a function of a share of the rows, if they are one.
+    /// Returns the values as a function of a share of the rows, if they are such a function.
     fn by_share(&self) -> Option<&dyn ByShare> {
         None
     }
 
-    /// Its values in groups of rows that have the same one, if it has any.
+    /// Returns the groups of rows with equal values, if the generator groups rows.
     fn groups(&self) -> Option<&dyn Groups> {
         None
     }
 
-    /// What names rows of another table, if the values come from there.
+    /// Returns the rows of another table that the values come from, if the column refers to another table.
     fn parent(&self) -> Option<&dyn Parent> {
         None
     }
 
-    /// The most rows that can have values, if limited.
+    /// Returns the maximum number of rows that the generator has values for, if there is a limit.
     fn rows_max(&self, _: &World) -> Result<Option<u64>> {
         Ok(None)
     }
 }
 
-/// Values that are numbered from 0, in ascending order where they have one; all different.
+/// Distinct values that are numbered from 0, in ascending order if they have an order.
 pub(crate) trait Domain {
-    /// How many; at least 1.
+    /// Returns the number of values, at least 1.
     fn count(&self, world: &World) -> Result<u64>;
 
-    /// Makes the values of these numbers, [`ROWS_MAX`] at most.
+    /// Generates the values with these numbers, [`ROWS_MAX`] at most.
     fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()>;
 
-    /// Whether there are different values for numbers from the count on, too.
+    /// Returns `true` if numbers from the count on have distinct values too.
     fn is_endless(&self) -> bool {
         false
     }
 }
 
-/// Makes values of shares: fractions of the rows, of 2^64 each, which a column spreads evenly over its rows. So a value that has a
-/// twentieth of the shares has a twentieth of the rows, and not about that.
+/// A generator of values from shares. A share is a fraction of the rows, in units of 2^-64; a column spreads shares evenly over its
+/// rows. So a value with a twentieth of the shares has exactly a twentieth of the rows, not approximately.
 pub(crate) trait ByShare {
-    /// Makes the values of these rows, [`ROWS_MAX`] at most, whose shares are given.
+    /// Generates the values of these rows, [`ROWS_MAX`] at most, from their shares.
     fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()>;
 }
 
-/// A row's place. All numbers are counted from 0.
+/// The position of a row in the groups. All numbers are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
-    /// The group.
+    /// The number of the group.
     pub(crate) group: u64,
     /// The row's number within its group.
     pub(crate) ordinal: u64,
-    /// The row's number where the rows of a group follow each other.
+    /// The row's number if all rows are ordered by group.
     pub(crate) position: u64,
 }
 
 /// Rows in groups.
 pub(crate) trait Groups {
-    /// Where these rows are; `None`: in no group.
+    /// Appends the position of each row to `out`; `None` if the row is in no group.
     fn places(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<Placed>>) -> Result<()>;
 }
 
-/// Makes the values of rows by drawing each from a domain, all as likely.
+/// Generates the values of rows by drawing each from a domain with equal probability.
 pub(crate) fn draw(domain: &dyn Domain, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
     let count = domain.count(at.world)?;
     let mut numbers = [0; ROWS_MAX];
@@ -265,24 +265,24 @@ pub(crate) fn draw_at(domain: &dyn Domain, at: Scope<'_>, rows: &[u64], out: &mu
     domain.nth(at, &numbers, out)
 }
 
-/// Names rows of a table.
+/// References to rows of another table.
 pub(crate) trait Parent {
-    /// Which table, by its number in the schema.
+    /// Returns the number of the referenced table in the schema.
     fn table(&self) -> usize;
 
-    /// The column of that table whose value is taken, if it is always the same.
+    /// Returns the column of the referenced table whose value is taken, if that column is the same for all rows.
     fn column(&self) -> Option<usize>;
 
-    /// The number of the parent's row for each of `rows`; `None`: it has none.
+    /// Appends the number of the parent row of each of `rows` to `out`; `None` if the row has no parent.
     fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()>;
 }
 
-/// Bytes of a value: what plans are made from.
+/// The size of a value in bytes, an estimate for planning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// In a record, roughly, on average.
+    /// The average number of bytes in a record, roughly.
     pub(crate) mean: u64,
-    /// In memory, at most.
+    /// The maximum number of bytes in memory.
     pub(crate) max: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The generator language: a schema file whose columns say in comments what their values are like.
+//! The generator language: comments in a schema file say how the values of each column are generated.
 //!
 //! ```text
 //!  schema file ── comments ── parse ──┐
@@ -6,22 +6,21 @@
 //!  declared types ─────── defaults ───┘  (typed, checked)         parts ── vectors ──> batches
 //! ```
 //!
-//! Invariants: every value is a function of (seed, table, column, row number), so that any part can be made on any core
-//! or machine, in any order. A [`Spec`] is plain data: it is made, checked and printed without making a value.
+//! Invariants: every value is a function of (seed, table, column, row number), so any part can be generated on any core
+//! or machine, in any order. A [`Spec`] is plain data: building, checking and printing a spec generates no values.
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `random`, `vector`: numbers drawn, values made; `literal`, `parse`, `comments`: the language
-//! * `generator`: what makes the values of a column; `names`: columns that expressions name; `functions`: those of the language
-//! * `sqlite_rows`: rows for SQLite; `table`, `table_spec`: a table and what fills it
-//! * `defaults`: what the schema suggests; `spec`: what fills all tables; `parents`: foreign keys that hold
-//! * `mask`: values in the place of others
-//! * `preset`, `preview`: schemas at hand, rows to look at
-//!
+//! * `random`, `vector`: random numbers and buffers for values; `literal`, `parse`, `comments`: the language
+//! * `generator`: the trait of the generators of columns; `names`: columns that expressions name; `functions`: the functions of the language
+//! * `sqlite_rows`: rows for SQLite; `table`, `table_spec`: a generated table and the spec of a table
+//! * `defaults`: expressions derived from the schema; `spec`: the spec of a schema; `parents`: foreign keys that need no check
+//! * `mask`: values that replace those of an existing database
+//! * `preset`, `preview`: built-in schemas and sample rows
 //! # Functions
 //!
 //! Each has an example, which stands in a schema of two tables:
-//!
+//! Each function has an example, which belongs to a schema of several tables:
 //! ```
 //! use sqluice_core::schema::Schema;
 //! use sqluice_generator::preview::preview;
@@ -72,7 +71,7 @@ pub use table_spec::{ColumnSpec, Origin, TableSpec};
 use sqluice_core::error::{Error, Place};
 use sqluice_core::schema::Schema;
 
-/// What is wrong with a schema file as input to the generator, and at which byte of it.
+/// A mistake in a schema file, and its position in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     at: usize,

@@ -1,8 +1,8 @@
-//! Values that are written out, and how they are read and printed.
+//! Literals: how they are parsed and printed.
 
 use std::fmt;
 
-/// A value that is written out.
+/// A literal.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Literal {
     Null,
@@ -12,7 +12,7 @@ pub(crate) enum Literal {
     Blob(Vec<u8>),
 }
 
-/// The bytes that pairs of hexadecimal digits spell.
+/// Decodes pairs of hexadecimal digits.
 pub(super) fn hex(digits: &str) -> Option<Vec<u8>> {
     let nibbles: Vec<u8> =
         digits.chars().map(|digit| digit.to_digit(16).map(|nibble| nibble as u8)).collect::<Option<_>>()?;
@@ -20,7 +20,7 @@ pub(super) fn hex(digits: &str) -> Option<Vec<u8>> {
     rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
-/// A number from its digits; or what is wrong with it.
+/// Parses a number. The error says what is wrong with it.
 pub(super) fn number(negative: bool, text: &str) -> Result<Literal, &'static str> {
     const MALFORMED: &str = "is not a number";
     const LARGE: &str = "does not fit in 64 bits";
@@ -65,7 +65,7 @@ pub(super) fn number(negative: bool, text: &str) -> Result<Literal, &'static str
     Ok(Literal::Real(if negative { -real } else { real }))
 }
 
-/// `whole.fraction * 10^power`, if that is an integer of 64 bits.
+/// Returns `whole.fraction * 10^power` if it is a 64-bit integer.
 fn whole_number(negative: bool, whole: &str, fraction: &str, power: i32) -> Option<i64> {
     let digits = format!("{whole}{fraction}");
     let digits = digits.trim_start_matches('0');

@@ -1,4 +1,4 @@
-//! The columns that expressions name, made in the order in which they depend on each other.
+//! The columns that expressions name, whose generators are built in the order of their dependencies.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,38 +11,38 @@ use super::Fault;
 use super::generator::Generate;
 use super::parse::Expr;
 
-/// The generator of a column, once there is one.
+/// The generator of a column, or `None` if it is not built yet.
 type Made = Option<Arc<dyn Generate>>;
 
-/// Makes the generator of an expression.
+/// A function that builds the generator of an expression.
 type Compile = fn(&Expr, Context<'_>) -> Result<Arc<dyn Generate>, Fault>;
 
-/// The expressions of all columns of a schema, and the generators that have been made of them.
+/// The expressions of all columns of a schema, and the generators that have been built from them.
 #[derive(Debug)]
 pub(crate) struct Names<'a> {
     pub(crate) tables: &'a [Table],
-    /// The numbers of tables by their names in small letters.
+    /// The numbers of the tables by their names in lower case.
     places: HashMap<String, usize>,
-    /// Of each table and column; `None`: SQLite computes it.
+    /// The expression of each table's columns; `None` if SQLite computes the column.
     exprs: Vec<Vec<Option<Expr>>>,
     made: RefCell<Vec<Vec<Made>>>,
     compile: Compile,
-    /// The columns that are being made, each for the one before it.
+    /// The columns whose generators are being built; each column is needed by the column before it.
     making: RefCell<Vec<(usize, usize)>>,
 }
 
-/// Where an expression stands.
+/// The table and column that an expression belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context<'a> {
     pub(crate) names: &'a Names<'a>,
-    /// By its number; beyond the tables where an expression belongs to none.
+    /// The number of the table; out of range if the expression belongs to no table.
     pub(crate) table: usize,
-    /// The column that the whole expression makes.
+    /// The column that the whole expression generates.
     pub(crate) column: usize,
 }
 
 impl<'a> Names<'a> {
-    /// No columns.
+    /// Creates a schema without columns.
     pub(crate) fn none(compile: Compile) -> Names<'static> {
         Names {
             tables: &[],
@@ -72,7 +72,7 @@ impl<'a> Names<'a> {
         self.exprs.get(table)?.get(column)?.as_ref()
     }
 
-    /// The number of the table `name`.
+    /// Returns the number of the table called `name`.
     pub(crate) fn table(&self, name: &str, at: usize) -> Result<usize, Fault> {
         self.places.get(&name.to_ascii_lowercase()).copied().ok_or_else(|| {
             let names = self.tables.iter().map(|table| &table.name[..]);
@@ -80,7 +80,7 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// The number of the column `name` of a table.
+    /// Returns the number of a table's column called `name`.
     pub(crate) fn column(&self, table: usize, name: &str, at: usize) -> Result<usize, Fault> {
         let Some(declared) = self.tables.get(table) else {
             return Err(Fault::new(at, format!("unknown column `{name}`"))
@@ -95,7 +95,7 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// The generator of a column, which something at `at` needs.
+    /// Returns the generator of a column, and builds it if needed. `at` is the position of the expression that names the column.
     pub(crate) fn make(&self, table: usize, column: usize, at: usize) -> Result<Arc<dyn Generate>, Fault> {
         if let Some(made) = &self.made.borrow()[table][column] {
             return Ok(Arc::clone(made));

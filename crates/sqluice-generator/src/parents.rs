@@ -1,9 +1,9 @@
-//! Foreign keys whose parent rows always exist because of how the values are made: they need no check.
+//! Foreign keys that need no check, because their values are generated so that the parent rows always exist.
 //!
-//! * `ref(parent.column)`, which is what a REFERENCES clause gives by itself.
-//! * A column of `int(1, 1000)`, or a choice of such, that refers to the rowid of a table of 1,000 rows, numbered from 1.
+//! * `ref(parent.column)`, the default of a column with a REFERENCES clause.
+//! * A column of `int(1, 1000)`, or a choice of such values, that refers to the rowid of a table of 1,000 rows, numbered from 1.
 //!
-//! All else is looked up by SQLite.
+//! SQLite checks all other foreign keys.
 
 use std::ops::RangeInclusive;
 
@@ -14,8 +14,8 @@ use super::parse::{Expr, ExprNode, Literal, parse};
 use super::spec::Spec;
 use super::table_spec::{ColumnSpec, TableSpec};
 
-/// Whether the rows that each table of a new database refers to exist, whatever the seed. `rows` says how many each table
-/// has, in the order of the schema. `false`: that is not known.
+/// Returns for each table of a new database `true` if all rows that it refers to are known to exist for every seed. `rows` has
+/// the row count of each table, in the order of the schema.
 pub fn are_there(schema: &Schema, spec: &Spec, rows: &[u64]) -> Vec<bool> {
     let Ok(catalogue) = catalogue(schema) else { return vec![false; schema.tables.len()] };
     let known = |child: &Table, own: &TableSpec, child_rows: u64| {
@@ -38,7 +38,7 @@ pub fn are_there(schema: &Schema, spec: &Spec, rows: &[u64]) -> Vec<bool> {
     tables.map(|((child, own), &rows)| known(child, own, rows)).collect()
 }
 
-/// A foreign key of one column; `to` is `None` where the PRIMARY KEY is meant.
+/// A foreign key of one column; `to` is `None` if the key refers to the PRIMARY KEY.
 struct Key {
     from: String,
     parent: String,
@@ -51,13 +51,13 @@ fn catalogue(schema: &Schema) -> rusqlite::Result<Connection> {
     Ok(catalogue)
 }
 
-/// Whether SQLite takes what a table refers to for keys: it says so also where there are no rows.
+/// Returns `true` if the columns that a table refers to are keys. SQLite reports an error otherwise, even if the table is empty.
 fn are_of_keys(catalogue: &Connection, child: &Table) -> bool {
     let sql = format!("PRAGMA foreign_key_check({})", quoted(&child.name));
     catalogue.prepare(&sql).and_then(|mut check| check.exists([])).is_ok()
 }
 
-/// The foreign keys of a table; `None` is one of several columns.
+/// Returns the foreign keys of a table; `None` is a foreign key of several columns.
 fn keys(catalogue: &Connection, table: &str) -> rusqlite::Result<Vec<Option<Key>>> {
     let mut list = catalogue.prepare(
         "SELECT count(*), \"from\", \"table\", \"to\" FROM pragma_foreign_key_list(?1) GROUP BY id ORDER BY id",
@@ -69,7 +69,7 @@ fn keys(catalogue: &Connection, table: &str) -> rusqlite::Result<Vec<Option<Key>
     keys.collect()
 }
 
-/// Whether a column takes its values from the one that the key points to, and stores them as that does.
+/// Returns `true` if a column takes its values from the column that the key refers to, and both have the same affinity.
 fn is_reference(schema: &Schema, child: &Table, made: &ColumnSpec, key: &Key) -> bool {
     let found = || {
         let reference = made.generator.as_deref()?.parent()?;
@@ -84,7 +84,7 @@ fn is_reference(schema: &Schema, child: &Table, made: &ColumnSpec, key: &Key) ->
     found().unwrap_or(false)
 }
 
-/// How many rows the parent has, if these are numbered from 1 by the column that the key points to.
+/// Returns the row count of the parent if the key refers to its rowid alias and the alias numbers the rows from 1.
 fn numbered_rows(schema: &Schema, spec: &Spec, rows: &[u64], key: &Key) -> Option<u64> {
     let place = schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(&key.parent))?;
     let (parent, made) = (&schema.tables[place], &spec.tables[place]);
@@ -93,7 +93,7 @@ fn numbered_rows(schema: &Schema, spec: &Spec, rows: &[u64], key: &Key) -> Optio
     (points_to_it && made.counts_rows()).then_some(rows[place])
 }
 
-/// The range of an expression's values in `rows` rows; NULL is ignored.
+/// Returns the range of an expression's values in `rows` rows, ignoring NULL.
 fn values(expression: &str, rows: u64) -> Option<RangeInclusive<i64>> {
     range(&parse(expression, 0).ok()?, i64::try_from(rows).ok()?)
 }

@@ -1,4 +1,4 @@
-//! The text of a `gen:` comment, cut into an expression.
+//! The parser of `gen:` comments.
 //!
 //! ```text
 //!  expression = product { ("+" | "-") product }
@@ -14,11 +14,11 @@
 //!  number     = [ "-" | "+" ] 12 | 1_000 | 1e6 | 10M | 0.5 | 2.5e-3     K, M, B: thousand, million, billion
 //! ```
 //!
-//! A number without a point that is whole is an integer (`1e6`, `10M`), so is a whole one with a letter (`2.5M`); any other
-//! is a real. Names, keywords and NULL may be written in either case; a name that is no word stands in `` ` ``. Comments within the
+//! A whole number without a point is an integer (`1e6`, `10M`), and so is a whole number with a suffix (`2.5M`); any other
+//! number is a real. Case is ignored in names, keywords and NULL; a name that is no word is written in `` ` ``. Comments within the
 //! expression are skipped.
 //!
-//! Nothing is known here of what functions and columns there are: see [`functions`](super::functions).
+//! The parser does not know which functions and columns exist: see [`functions`](super::functions).
 
 use std::fmt;
 use std::ops::Range;
@@ -29,17 +29,17 @@ use super::Fault;
 pub(crate) use super::literal::Literal;
 use super::literal::{hex, number};
 
-/// Expressions within expressions: more would not fit the stack.
+/// The maximum nesting depth of expressions: more could overflow the stack.
 const DEPTH_MAX: usize = 100;
 
-/// An expression and where it stands, in bytes from the start of the file.
+/// An expression and its position, in bytes from the start of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expr {
     pub(crate) at: Range<usize>,
     pub(crate) node: ExprNode,
 }
 
-/// What an expression is.
+/// The kind and the parts of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ExprNode {
     Literal(Literal),
@@ -51,21 +51,21 @@ pub(crate) enum ExprNode {
     Array(Vec<Expr>),
 }
 
-/// An expression as an argument.
+/// An argument of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Argument {
     pub(crate) value: Expr,
     pub(crate) weight: Option<Weight>,
 }
 
-/// How often an argument of choice is chosen, relative to the others.
+/// The relative frequency of an argument of choice.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Weight {
     pub(crate) at: usize,
     pub(crate) value: f64,
 }
 
-/// What a branch of case() depends on.
+/// The condition of a branch of case().
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Condition {
     Compare { left: Expr, comparison: Comparison, right: Expr },
@@ -76,7 +76,7 @@ pub(crate) enum Condition {
     Or(Box<Condition>, Box<Condition>),
 }
 
-/// How two values are compared.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Comparison {
     Equal,
@@ -88,7 +88,7 @@ pub(crate) enum Comparison {
 }
 
 impl Comparison {
-    /// All, the longer ones of those that begin alike first, and of those that mean the same the usual one last.
+    /// All operators. An operator precedes its own prefixes, and the usual spelling follows its synonyms.
     pub(super) const ALL: [(&'static str, Comparison); 8] = [
         ("==", Comparison::Equal),
         ("=", Comparison::Equal),
@@ -101,7 +101,7 @@ impl Comparison {
     ];
 }
 
-/// Understands `text`, which begins at byte `start` of the file.
+/// Parses `text`, which begins at byte `start` of the file.
 pub(crate) fn parse(text: &str, start: usize) -> Result<Expr, Fault> {
     let tokens = tokens(text).into_iter().filter(|token| !token.is_comment()).collect();
     let mut parser = Parser { text, start, tokens, next: 0, depth: 0 };
@@ -153,12 +153,12 @@ impl Parser<'_> {
         if self.eat_word(word) { Ok(()) } else { Err(self.expected(&format!("`{word}`"))) }
     }
 
-    /// Where the next token begins, or the text ends.
+    /// Returns the position of the next token, or of the end of the text.
     fn here(&self) -> usize {
         self.start + self.peek().map_or(self.text.trim_end().len(), |token| token.at.start)
     }
 
-    /// Where the last token ended.
+    /// Returns the position after the last token.
     fn end(&self) -> usize {
         self.start + self.tokens[self.next - 1].at.end
     }
@@ -249,7 +249,7 @@ impl Parser<'_> {
         Ok(Expr { at: start..self.end(), node })
     }
 
-    /// SQL takes what stands in brackets for a name; here they hold an array, which is cut into tokens again.
+    /// Splits the bracket token again: SQL reads `[...]` as a name, the generator language as an array.
     fn open_bracket(&mut self, token: &Token) {
         let inner = token.at.start + 1;
         self.tokens.truncate(self.next);
@@ -260,7 +260,7 @@ impl Parser<'_> {
         self.next += 1;
     }
 
-    /// Items with commas between them, up to `close`.
+    /// Parses items separated by commas, up to `close`.
     fn list<T>(
         &mut self,
         close: &str,
@@ -291,7 +291,7 @@ impl Parser<'_> {
         Ok((key, self.expr()?))
     }
 
-    /// A column whose name, or whose table's, has been read.
+    /// Parses the rest of a column, after its name or the name of its table.
     fn column(&mut self, name: String) -> Result<ExprNode, Fault> {
         if !self.eat(".") {
             return Ok(ExprNode::Column { of: None, name });
@@ -305,7 +305,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The rest of a call, after its name.
+    /// Parses the rest of a call, after its name.
     fn call(&mut self, name: &str) -> Result<ExprNode, Fault> {
         self.next += 1;
         let arguments = self.list(")", |parser| {
@@ -316,7 +316,7 @@ impl Parser<'_> {
         Ok(ExprNode::Call { name: name.to_owned(), arguments })
     }
 
-    /// The rest of a case, after that word.
+    /// Parses the rest of a case, after the word `case`.
     fn case(&mut self) -> Result<ExprNode, Fault> {
         self.next += 1;
         let mut branches = Vec::new();
@@ -366,7 +366,7 @@ impl Parser<'_> {
         if self.eat_word("not") {
             return Ok(Condition::Not(Box::new(self.test()?)));
         }
-        // A parenthesis holds a condition, or an operand.
+        // A parenthesis holds a condition or an operand.
         let (before, depth) = (self.next, self.depth);
         if self.eat("(") {
             if let Ok(condition) = self.condition()
@@ -458,7 +458,7 @@ fn binary(operator: char, left: Expr, right: Expr) -> Expr {
     Expr { at, node: ExprNode::Binary { operator, left: Box::new(left), right: Box::new(right) } }
 }
 
-/// A name as it would be read.
+/// Writes a name in the form that the parser reads.
 fn write_name(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     let is_word = match &tokens(name)[..] {
         [token] => token.kind == TokenKind::Word && token.at == (0..name.len()),

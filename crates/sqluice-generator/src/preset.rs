@@ -1,13 +1,13 @@
-//! Schemas that come with the program.
+//! Built-in schemas.
 //!
-//! A preset is a schema file, `preset/NAME.sql`, that also says how many rows its tables have beside each other.
+//! A preset is a schema file, `preset/NAME.sql`, with the proportions between the row counts of its tables.
 
 use std::path::Path;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::schema::Schema;
 
-/// All presets. TPC-H is not one of them: its rows are not the generator's.
+/// All presets. TPC-H is not among them: the generator does not make its rows.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "user",
@@ -41,21 +41,21 @@ pub const PRESETS: &[Preset] = &[
     },
 ];
 
-/// A schema that is part of the program.
+/// A built-in schema.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Preset {
-    /// Its name.
+    /// The name of the preset.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A description of one line.
     pub about: &'static str,
     sql: &'static str,
-    /// The table that a number of rows counts, and the others: each with its rows for one row of the first.
+    /// The tables, each with its number of rows for one row of the first table. A row count without a name counts the first table.
     tables: &'static [(&'static str, f64)],
 }
 
 impl Preset {
-    /// The preset of that name.
+    /// Returns the preset called `name`.
     ///
     /// # Errors
     /// When no preset has that name.
@@ -73,13 +73,13 @@ impl Preset {
         })
     }
 
-    /// How many rows each table has, given the requested `rows`: a number without a name counts the first table, and the others follow; one
-    /// with a name counts that table alone. Later numbers override earlier ones. Tables without a count are left out.
+    /// Returns the row count of each table for the requested `rows`. A count without a name is the count of the first table, and scales
+    /// the others; a count with a name is for that table alone. Later counts override earlier ones. Tables without a count are left out.
     pub fn rows(&self, rows: &[(Option<String>, u64)]) -> Vec<(Option<String>, u64)> {
         let all = rows.iter().rfind(|(name, _)| name.is_none());
         let shares = self.tables.iter().filter_map(|&(table, share)| {
             let rows = all?.1;
-            // The first table's own number, however large.
+            // The first table gets exactly `rows`, however large.
             let its = if share == 1.0 { rows } else { ((rows as f64 * share) as u64).max(rows.min(1)) };
             Some((Some(table.to_owned()), its))
         });
@@ -87,10 +87,10 @@ impl Preset {
         shares.chain(named).collect()
     }
 
-    /// The schema; messages call its file `preset:name`.
+    /// Parses the schema; messages call its file `preset:name`.
     ///
     /// # Errors
-    /// Never, as far as SQLite takes its own syntax.
+    /// When SQLite rejects the schema, which the tests rule out.
     pub fn schema(&self) -> Result<Schema> {
         Schema::parse(self.sql.to_owned(), Path::new(&format!("preset:{}", self.name)))
     }
@@ -127,7 +127,7 @@ mod tests {
         let more = [&all[..], &[named("Items", 7)]].concat();
         assert_eq!(rows("shop", &[(Some("Items"), 7), (None, 1000)]), more);
         assert_eq!(rows("shop", &[(Some("items"), 7)]), [named("items", 7)]);
-        // A few orders need at least one customer, no orders need none.
+        // A few orders need at least one customer; no orders need no customer.
         assert_eq!(rows("shop", &[(None, 3)])[1..3], [named("customers", 1), named("products", 1)]);
         assert_eq!(rows("shop", &[(None, 0)]).iter().map(|(_, rows)| rows).sum::<u64>(), 0);
         assert_eq!(rows("user", &[(None, u64::MAX)]), [named("user", u64::MAX)]);

@@ -1,7 +1,7 @@
-//! The first rows of each table as they will be stored, without a file.
+//! Sample rows of each table as they will be stored, without a file.
 //!
-//! SQLite keeps them in memory, in the schema's own tables, and they are read back: so affinities are applied and generated columns have
-//! values.
+//! The rows are inserted into an in-memory SQLite database with the schema's own tables and read back, so affinities are applied and
+//! generated columns have values.
 
 use std::fmt;
 
@@ -20,11 +20,11 @@ use super::sqlite_rows::{insert, rows};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Preview {
-    /// The table.
+    /// The name of the table.
     pub table: String,
-    /// The names of its columns.
+    /// The names of the columns.
     pub columns: Vec<String>,
-    /// Its rows.
+    /// The rows.
     pub rows: Vec<Vec<PreviewValue>>,
 }
 
@@ -41,12 +41,12 @@ pub enum PreviewValue {
     Real(f64),
     /// A text.
     Text(String),
-    /// A blob, as a literal of SQL.
+    /// A blob, as an SQL literal.
     Blob(String),
 }
 
 impl Preview {
-    /// Rows of a table with these columns.
+    /// Creates a preview of a table with these columns and rows.
     pub fn new(table: impl Into<String>, columns: Vec<String>, rows: Vec<Vec<PreviewValue>>) -> Preview {
         Preview { table: table.into(), columns, rows }
     }
@@ -82,10 +82,10 @@ fn failed(error: rusqlite::Error) -> Error {
     Error::input("SQLite does not take a row that is made up").because(error)
 }
 
-/// Rows of each table, `count` of them at most, from the one on that `first` says.
+/// Generates rows of each table: `counts` rows at most, from row `first` on.
 ///
 /// # Errors
-/// When a row can't be made, or SQLite refuses it.
+/// When a row can't be generated, or SQLite rejects it.
 pub fn preview(
     schema: &Schema,
     spec: &Spec,
@@ -96,7 +96,7 @@ pub fn preview(
 ) -> Result<Vec<Preview>> {
     let connection = Connection::open_in_memory().map_err(failed)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map_err(failed)?;
-    // What constraints say of rows is said when they are written.
+    // Broken constraints are reported when the rows are written.
     connection
         .execute_batch("PRAGMA ignore_check_constraints = 1; PRAGMA foreign_keys = 0")
         .and_then(|()| connection.execute_batch(&schema.sql))

@@ -1,54 +1,54 @@
-//! Counter-based random bits: word `i` of a stream is a function of the stream's key and `i`, nothing else.
+//! Counter-based random bits: word `i` of a stream is a function of the stream's key and `i` alone.
 //!
 //! ```text
 //!  word(i) = fold(s, s ^ SECRET)   where s = key + i * STEP   and   fold(a, b) = low(a * b) ^ high(a * b)
 //! ```
 //!
-//! This is wyrand with its counter made explicit (one multiplication a word; it passes BigCrush and PractRand). A key is
+//! This is wyrand with an explicit counter (one multiplication a word; it passes BigCrush and PractRand). A key is
 //! the hash of (seed, table, column), or the child of another key: streams are windows of one sequence of 2^64 words,
-//! at places that have nothing to do with each other.
+//! at unrelated positions.
 //!
-//! Invariant: what a row gets does not depend on which other rows are made with it. [`Key::map32`] gives two
-//! neighbours one word, and starts and stops anywhere.
+//! Invariant: a row's bits do not depend on which other rows are generated with it. [`Key::map32`] takes the bits of two
+//! neighbours from one word, and can start and stop at any row.
 
 use sqluice_core::splitmix::mix;
 
 const STEP: u64 = 0x2d35_8dcc_aa6c_78a5;
 const SECRET: u64 = 0x8bb8_4b93_962e_acc9;
 
-/// Rows whose bits [`Key::map32`] makes before it turns them into values: a loop of its own for each, so that the second
-/// is vectorized.
+/// The number of rows whose bits [`Key::map32`] generates before it turns them into values: two separate loops, so that the
+/// second is vectorized.
 const BLOCK: usize = 64;
 
-/// Where a stream begins.
+/// The start of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key(u64);
 
 impl Key {
-    /// The key of a column. Names count as SQLite compares them: ASCII letters in either case.
+    /// Returns the key of a column. ASCII case of the names is ignored, as SQLite does.
     pub(crate) fn of_column(seed: u64, table: &str, column: &str) -> Key {
         let mut state = mix(seed ^ SECRET);
         for name in [table, column] {
             for byte in name.bytes() {
                 state = mix(state.wrapping_add(STEP) ^ u64::from(byte.to_ascii_lowercase()));
             }
-            // No byte is this: ("ab", "c") is not ("a", "bc").
+            // No byte has this value: ("ab", "c") differs from ("a", "bc").
             state = mix(state.wrapping_add(STEP) ^ 0x100);
         }
         Key(state)
     }
 
-    /// The key of a stream that begins at a place of the caller's.
+    /// Returns the key of a stream that starts at `word`.
     pub(crate) fn of_word(word: u64) -> Key {
         Key(word)
     }
 
-    /// The key of the `index`th thing within this one.
+    /// Returns the key of the `index`th child of this key.
     pub(crate) fn child(self, index: u64) -> Key {
         Key(mix(self.0 ^ mix(index.wrapping_add(SECRET))))
     }
 
-    /// Word `index` of the stream.
+    /// Returns word `index` of the stream.
     #[inline(always)]
     pub(crate) fn word(self, index: u64) -> u64 {
         let state = self.0.wrapping_add(index.wrapping_mul(STEP));
@@ -56,12 +56,12 @@ impl Key {
         (product >> 64) as u64 ^ product as u64
     }
 
-    /// The key of row `row`, for what needs a number of words that is not known before.
+    /// Returns the key of row `row`, for generators that need an unknown number of words for each row.
     pub(crate) fn row(self, row: u64) -> Key {
         Key(mix(self.word(row)))
     }
 
-    /// Makes a value from 64 bits for each row from `first` on.
+    /// Computes a value from 64 bits for each row from `first` on.
     #[inline(always)]
     pub(crate) fn map64<T>(self, first: u64, out: &mut [T], value: impl Fn(u64) -> T) {
         for (row, slot) in (first..).zip(out) {
@@ -69,10 +69,10 @@ impl Key {
         }
     }
 
-    /// Makes a value from 32 bits for each row from `first` on.
+    /// Computes a value from 32 bits for each row from `first` on.
     #[inline(always)]
     pub(crate) fn map32<T>(self, first: u64, out: &mut [T], value: impl Fn(u32) -> T) {
-        // An odd row is the second of its pair.
+        // An odd first row is the second of its pair.
         let alone = out.len().min((first % 2) as usize);
         let (head, out) = out.split_at_mut(alone);
         for slot in head {
@@ -102,36 +102,36 @@ impl Key {
     }
 }
 
-/// Which of `count` equal shares of the 64-bit range `bits` lies in. Shares differ by one in 2^64.
+/// Maps `bits` to one of `count` numbers of equal probability: the shares of the 64-bit range differ by one at most.
 #[inline(always)]
 pub(crate) fn below64(bits: u64, count: u64) -> u64 {
     ((u128::from(bits) * u128::from(count)) >> 64) as u64
 }
 
-/// Which of `count` equal shares of the 32-bit range `bits` lies in. Shares differ by one in 2^32.
+/// Maps `bits` to one of `count` numbers of equal probability: the shares of the 32-bit range differ by one at most.
 #[inline(always)]
 pub(crate) fn below32(bits: u32, count: u32) -> u32 {
     ((u64::from(bits) * u64::from(count)) >> 32) as u32
 }
 
-/// A real from 0 to 1, 1 not included, of 53 random bits.
+/// Returns a real in `0.0..1.0` from 53 random bits.
 #[inline(always)]
 pub(crate) fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 
-/// Rounds of a [`Shuffle`].
+/// The number of rounds of a [`Shuffle`].
 const ROUNDS: usize = 6;
 
-/// A shuffled order of the numbers below `count`: each of them once, without a list of them.
+/// A random permutation of the numbers below `count`, computed without a list of them.
 ///
-/// A Feistel network over the smallest even number of bits that holds `count` numbers; one that is not below `count` is sent
-/// through again (cycle walking), four times at most on average.
+/// A Feistel network over the smallest even number of bits that holds `count` numbers. A result that is not below `count` is
+/// permuted again (cycle walking), four times at most on average.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shuffle {
     keys: [Key; ROUNDS],
     count: u64,
-    /// Of half a number.
+    /// The number of bits of half a number.
     bits: u32,
 }
 
@@ -141,7 +141,7 @@ impl Shuffle {
         Shuffle { keys: std::array::from_fn(|round| key.child(round as u64)), count, bits }
     }
 
-    /// Where `index` goes.
+    /// Returns the number that `index` maps to.
     pub(crate) fn place(&self, index: u64) -> u64 {
         debug_assert!(index < self.count);
         let mask = (1_u64 << self.bits) - 1;
@@ -159,7 +159,7 @@ impl Shuffle {
     }
 }
 
-/// Where `index` goes in the [`Shuffle`] of that key.
+/// Returns the number that `index` maps to in the [`Shuffle`] with this key.
 pub(crate) fn permute(key: Key, index: u64, count: u64) -> u64 {
     Shuffle::new(key, count).place(index)
 }
@@ -168,7 +168,7 @@ pub(crate) fn permute(key: Key, index: u64, count: u64) -> u64 {
 pub(crate) mod tests {
     use super::*;
 
-    /// How many standard deviations the chi-square statistic of `seen` lies from what it would be if outcome `i` had
+    /// Returns the distance in standard deviations between the chi-square statistic of `seen` and its expectation if outcome `i` has
     /// probability `expected[i]` (Wilson and Hilferty's cube root). Beyond 4.75, p < 1e-6.
     pub(crate) fn deviations(seen: &[u64], expected: &[f64]) -> f64 {
         let total = seen.iter().sum::<u64>() as f64;
@@ -232,7 +232,7 @@ pub(crate) mod tests {
         let key = Key::of_column(1, "t", "c");
         let mut seen = [0; 100];
         for row in 0..ROWS {
-            // One value in a hundred is a tenth likelier.
+            // The last value is a tenth likelier than the others.
             let value = below64(key.word(row), 1001).min(999) / 10;
             seen[value as usize] += 1;
         }
@@ -267,7 +267,7 @@ pub(crate) mod tests {
             seen.dedup();
             assert_eq!(seen.len(), 10_000);
         }
-        // Where a number goes is even, and says nothing about where its neighbour goes.
+        // Places are uniform, and the places of neighbours are independent.
         let mut pairs = [0; 100];
         for seed in 0..100 {
             let key = Key::of_column(seed, "t", "c");

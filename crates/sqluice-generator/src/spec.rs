@@ -1,4 +1,4 @@
-//! The spec: for each column of a schema, the expression that makes its values.
+//! The spec: for each column of a schema, the expression that generates its values.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,24 +14,24 @@ use super::names::Names;
 use super::parse::parse;
 use super::table_spec::{Origin, TableSpec};
 
-/// Rows that every table has when constraints are tried.
+/// The number of rows of each table when constraints are tried.
 const TRIED_ROWS: u64 = 1000;
 
-/// What all tables of a schema are filled with.
+/// The expressions that fill all tables of a schema.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Spec {
-    /// In the order of the schema's tables.
+    /// The tables, in the order of the schema.
     pub tables: Vec<TableSpec>,
-    /// What the schema asks for and its columns may not keep, with what to do about it.
+    /// Constraints of the schema that the generated values may break, with advice.
     pub notes: Vec<String>,
 }
 
 impl Spec {
-    /// Reads the comments of a schema.
+    /// Builds the spec of a schema from its comments and, for columns without a comment, from their declarations.
     ///
     /// # Errors
-    /// When one is malformed or belongs to no column that takes values.
+    /// When a comment is malformed or belongs to no column that takes values.
     pub fn new(schema: &Schema) -> Result<Spec> {
         let in_file = |fault: Fault| fault.in_file(schema);
         let comments = comments_of(schema).map_err(in_file)?;
@@ -44,7 +44,7 @@ impl Spec {
         };
         let (mut spec, mut broken) = made(&vec![true; schema.tables.len()])?;
         if broken.iter().any(|checks| !checks.is_empty()) {
-            // A CHECK may ask for another order than names do.
+            // A CHECK may contradict the order that column names suggest.
             let kept: Vec<bool> = broken.iter().map(Vec::is_empty).collect();
             (spec, broken) = made(&kept)?;
         }
@@ -57,7 +57,7 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Makes some rows of each table; the CHECKs that they break.
+    /// Generates some rows of each table and returns the CHECKs that they break.
     fn broken_checks(&self, schema: &Schema) -> Result<Vec<Vec<String>>> {
         let all = vec![TRIED_ROWS; schema.tables.len()];
         schema.tables.iter().zip(&self.tables).map(|(table, spec)| broken_checks(table, spec, &all)).collect()
@@ -110,22 +110,22 @@ impl Spec {
         (0..schema.tables.len()).map(build).collect()
     }
 
-    /// The table of that name, compared as SQLite does.
+    /// Returns the table called `name`, ignoring ASCII case as SQLite does.
     pub fn table(&self, name: &str) -> Option<&TableSpec> {
         self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name))
     }
 }
 
-/// How many rows the comments of a schema say that each of its tables gets: `-- rows: 10k` between the parentheses of its CREATE TABLE.
+/// Returns the row count of each table that the schema's comments state: `-- rows: 10k` between the parentheses of its CREATE TABLE.
 pub fn stated_rows(schema: &Schema) -> Vec<Option<u64>> {
     let stated = row_counts(&schema.sql);
-    // Of several the last.
+    // The last comment of a table wins.
     let stated: HashMap<String, u64> =
         stated.into_iter().map(|(table, rows)| (table.to_ascii_lowercase(), rows)).collect();
     schema.tables.iter().map(|table| stated.get(&table.name.to_ascii_lowercase()).copied()).collect()
 }
 
-/// The comments, each of a column that there is.
+/// Returns the comments of a schema, after checking that the column of each comment exists.
 fn comments_of(schema: &Schema) -> Result<Comments<'_>, Fault> {
     let comments = comments(&schema.sql)?;
     for comment in &comments.list {

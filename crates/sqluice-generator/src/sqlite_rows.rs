@@ -1,4 +1,4 @@
-//! Rows of a source as SQLite takes them.
+//! Generated rows as values of SQLite.
 
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, params_from_iter};
@@ -11,7 +11,7 @@ fn given(table: &Table) -> Vec<usize> {
     (0..table.columns.len()).filter(|&column| table.columns[column].generated.is_none()).collect()
 }
 
-/// Inserts rows into a table; rows that repeat a unique value are left out.
+/// Inserts rows into a table, except those that repeat a unique value.
 pub(super) fn insert(connection: &Connection, table: &Table, rows: Vec<Vec<Sql>>) -> rusqlite::Result<()> {
     let names: Vec<String> = given(table).iter().map(|&column| quoted(&table.columns[column].name)).collect();
     let (name, places) = (quoted(&table.name), vec!["?"; names.len()].join(", "));
@@ -20,7 +20,7 @@ pub(super) fn insert(connection: &Connection, table: &Table, rows: Vec<Vec<Sql>>
     rows.into_iter().try_for_each(|row| insert.execute(params_from_iter(row)).map(|_| ()))
 }
 
-/// The values of the columns that take some, row by row.
+/// Returns the rows of a source, with the columns that take values.
 pub(super) fn rows(mut source: impl Source, table: &Table) -> Result<Vec<Vec<Sql>>> {
     let given = given(table);
     let mut rows = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn rows(mut source: impl Source, table: &Table) -> Result<Vec<Vec<Sql
     Ok(rows)
 }
 
-/// A value for SQLite.
+/// Converts a value to an owned value of SQLite.
 pub(super) fn owned(value: Value<'_>) -> Sql {
     match value {
         Value::Null => Sql::Null,

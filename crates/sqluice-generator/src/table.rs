@@ -1,4 +1,4 @@
-//! A table that does not exist yet, as a source of rows.
+//! A source of generated rows.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use super::generator::{Drawn, Generate, Scope, World};
 use super::random::Key;
 use super::vector::{RowRange, Vector};
 
-/// Bytes of encoded rows that a part should have: somewhat less than a chunk, so that it is one write.
+/// The target size of a part's encoded rows, in bytes: somewhat less than a chunk, so that each part is one write.
 const PART_BYTES: u64 = 7 << 20;
-/// Rows that a part has at most.
+/// The maximum number of rows in a part.
 const PART_ROWS_MAX: u64 = 1024 * ROWS_MAX as u64;
-/// Bytes of values that a batch should have at most: more would not stay in cache.
+/// The maximum size of a batch's values, in bytes, so that they stay in cache.
 const BATCH_BYTES: u64 = 256 << 10;
 
 /// A source of generated rows; see [`TableSpec::source`](crate::TableSpec::source).
 ///
-/// How rows are cut into parts depends on the table's spec alone.
+/// The boundaries of parts depend on the table's spec alone.
 #[derive(Debug)]
 pub struct GeneratedTable {
     columns: Arc<[Option<Filler>]>,
     world: Arc<World>,
-    /// Of the table, the number of the first row of this source.
+    /// The number of this source's first row in the table.
     first: u64,
     rows: u64,
     next_row: u64,
@@ -41,7 +41,7 @@ pub(super) struct Filler {
 }
 
 impl GeneratedTable {
-    /// A source of these rows, which take that many bytes on average and at most.
+    /// Creates a source of these rows. A row takes `row_bytes` on average when stored, and `row_bytes_max` at most in memory.
     pub(super) fn new(
         columns: Arc<[Option<Filler>]>,
         (row_bytes, row_bytes_max): (u64, u64),
@@ -59,20 +59,20 @@ impl GeneratedTable {
         }
     }
 
-    /// Rows of each part but the last.
+    /// Returns the number of rows in each part but the last.
     pub fn part_rows(&self) -> u64 {
         self.part_rows
     }
 }
 
-/// As many rows as make [`PART_BYTES`], in whole batches where that is more than one.
+/// Returns the number of rows that make up [`PART_BYTES`], rounded down to whole batches if they exceed a batch.
 fn part_rows(row_bytes: u64) -> u64 {
     let rows = (PART_BYTES / row_bytes.max(1)).clamp(1, PART_ROWS_MAX);
     let batch = ROWS_MAX as u64;
     if rows > batch { rows / batch * batch } else { rows }
 }
 
-/// As many rows as make [`BATCH_BYTES`], in whole words of a bitmap where that is more than one.
+/// Returns the number of rows that make up [`BATCH_BYTES`], rounded down to whole words of a bitmap if they exceed a word.
 fn batch_rows(row_bytes_max: u64) -> usize {
     let rows = (BATCH_BYTES / row_bytes_max.max(1)).clamp(1, ROWS_MAX as u64) as usize;
     if rows > 64 { rows / 64 * 64 } else { rows }
@@ -100,9 +100,9 @@ impl Source for GeneratedTable {
 struct GeneratedPart {
     columns: Arc<[Option<Filler>]>,
     world: Arc<World>,
-    /// Of the table, the number of the first row of the source.
+    /// The number of the source's first row in the table.
     first: u64,
-    /// Of the source, the number of the first row.
+    /// The number of the part's first row in the source.
     first_row: u64,
     rows: u64,
     batch_rows: usize,

@@ -1,4 +1,4 @@
-//! What a table is filled with: for each column, the expression that makes its values.
+//! The spec of a table: for each column, the expression that generates its values.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,34 +13,34 @@ use super::names::Names;
 use super::random::Key;
 use super::table::{Filler, GeneratedTable};
 
-/// Bytes of a rowid in an entry of an index, roughly.
+/// The average size of a rowid in an index entry, roughly, in bytes.
 const ROWID_BYTES: u64 = 3;
 
-/// Bytes of what SQLite computes, roughly.
+/// The average size of a value that SQLite computes, roughly, in bytes.
 const EXPRESSION_BYTES: u64 = 8;
 
-/// What a table is filled with.
+/// The spec of a table.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TableSpec {
-    /// The table.
+    /// The name of the table.
     pub name: String,
-    /// One for each of its columns.
+    /// The specs of the table's columns.
     pub columns: Vec<ColumnSpec>,
     rowid_alias: Option<usize>,
-    /// Which table of the schema it is, and of how many.
+    /// The number of the table in the schema, and the number of tables.
     number: (usize, usize),
 }
 
-/// What a column is filled with.
+/// The spec of a column.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ColumnSpec {
-    /// The column.
+    /// The name of the column.
     pub name: String,
-    /// The expression that makes its values; empty where SQLite computes them.
+    /// The expression that generates the column's values; empty if SQLite computes them.
     pub expression: String,
-    /// Who says so.
+    /// The origin of the expression.
     pub origin: Origin,
     pub(super) generator: Option<Arc<dyn Generate>>,
 }
@@ -53,7 +53,7 @@ pub enum Origin {
     Comment,
     /// The column's declaration.
     Declaration,
-    /// Nowhere: SQLite computes the column from others.
+    /// No expression: SQLite computes the column from other columns.
     Computed,
 }
 
@@ -84,29 +84,28 @@ impl TableSpec {
         Ok(TableSpec { name: table.name.clone(), columns, rowid_alias: table.rowid_alias, number })
     }
 
-    /// A source of the table's first `rows` rows.
+    /// Returns a source of the table's first `rows` rows.
     ///
     /// # Errors
-    /// When there are more than SQLite can number.
+    /// When SQLite's rowids can't number this many rows.
     pub fn source(&self, seed: u64, rows: u64) -> Result<GeneratedTable> {
         self.source_from(seed, 0, rows)
     }
 
-    /// A source of the `rows` rows that come after the table's first `first`. Columns that refer to other tables need
-    /// [`TableSpec::source_among`].
+    /// Returns a source of `rows` rows from row `first` on. Columns that refer to other tables need [`TableSpec::source_among`].
     ///
     /// # Errors
-    /// When there are more than SQLite can number.
+    /// When SQLite's rowids can't number this many rows.
     pub fn source_from(&self, seed: u64, first: u64, rows: u64) -> Result<GeneratedTable> {
         let mut all = vec![None; self.number.1];
         all[self.number.0] = Some(first.saturating_add(rows));
         self.source_in(World { seed, rows: all }, first, rows)
     }
 
-    /// Like [`TableSpec::source_from`], where `all` has the number of rows of each table of the schema: those that rows can refer to.
+    /// Returns a source like [`TableSpec::source_from`] for columns that refer to other tables. `all` has the row count of each table.
     ///
     /// # Errors
-    /// When there are more than SQLite can number.
+    /// When SQLite's rowids can't number this many rows.
     pub fn source_among(&self, seed: u64, all: &[u64], first: u64, rows: u64) -> Result<GeneratedTable> {
         self.source_in(World { seed, rows: all.iter().copied().map(Some).collect() }, first, rows)
     }
@@ -125,8 +124,8 @@ impl TableSpec {
         Ok(GeneratedTable::new(columns.collect(), bytes, world, (first, rows)))
     }
 
-    /// The number of rows that all columns have values for, if there is a limit, and the column that sets it. `all` has the number of
-    /// rows of each table.
+    /// Returns the maximum number of rows that all columns have values for, and the column that sets this limit; `None` if there is no
+    /// limit. `all` has the row count of each table.
     fn limit(&self, seed: u64, all: &[u64]) -> Result<Option<(u64, &ColumnSpec)>> {
         let world = World { seed, rows: all.iter().copied().map(Some).collect() };
         let mut least: Option<(u64, &ColumnSpec)> = None;
@@ -140,18 +139,18 @@ impl TableSpec {
         Ok(least)
     }
 
-    /// The number of rows that all columns have values for, if there is a limit. `all` has the number of rows of each table.
+    /// Returns the maximum number of rows that all columns have values for, if there is a limit. `all` has the row count of each table.
     ///
     /// # Errors
-    /// When a table that others refer to has no rows.
+    /// When a table that other tables refer to has no rows.
     pub fn rows_max(&self, seed: u64, all: &[u64]) -> Result<Option<u64>> {
         Ok(self.limit(seed, all)?.map(|(most, _)| most))
     }
 
-    /// Refuses more rows than a column has values for.
+    /// Returns an error if the table is to have more rows than a column has values for.
     ///
     /// # Errors
-    /// When there are more.
+    /// When the table has too many rows.
     pub fn refuse_more_rows(&self, seed: u64, all: &[u64]) -> Result<()> {
         let rows = all[self.number.0];
         if rows == 0 {
@@ -169,29 +168,29 @@ impl TableSpec {
         }
     }
 
-    /// The column that names the rowid.
+    /// Returns the column that is an alias of the rowid.
     pub fn rowids(&self) -> Option<&ColumnSpec> {
         self.rowid_alias.map(|index| &self.columns[index])
     }
 
-    /// Whether the rows' rowids are 1, 2, 3 and so on: the column that names the rowid, if there is one, counts rows.
+    /// Returns `true` if the rowids are 1, 2, 3 and so on: the table has no rowid alias, or the alias counts rows.
     pub fn counts_rows(&self) -> bool {
         let alias = self.rowid_alias.and_then(|index| self.columns[index].generator.as_ref());
         alias.is_none_or(|generator| generator.counts_rows())
     }
 
-    /// Bytes of a row as SQLite stores it, roughly, on average.
+    /// Returns the average size of a row as SQLite stores it, roughly, in bytes.
     pub fn row_bytes(&self) -> u64 {
-        // A byte of header for each column and one for its length; two of payload length, four of rowid and cell
+        // One header byte for each column and one for the header's length; two bytes of payload length; four of rowid and cell
         // pointer together, on average.
-        // The column that names the rowid is not stored twice.
+        // The rowid alias is not stored twice.
         let stored = self.columns.iter().enumerate().filter(|(index, _)| Some(*index) != self.rowid_alias);
         let generators = stored.filter_map(|(_, column)| column.generator.as_deref());
         let values: u64 = generators.map(|generator| generator.size().mean).sum();
         values + self.columns.len() as u64 + 1 + 6
     }
 
-    /// Bytes of an entry of an index as SQLite stores it, roughly, on average.
+    /// Returns the average size of an index entry as SQLite stores it, roughly, in bytes.
     pub fn entry_bytes(&self, table: &Table, index: &Index) -> u64 {
         let bytes = index.columns.iter().map(|column| match column.value {
             Indexed::Column(column) if Some(column) == table.rowid_alias => ROWID_BYTES,
@@ -201,11 +200,11 @@ impl TableSpec {
             Indexed::Rowid => ROWID_BYTES,
             Indexed::Expression => EXPRESSION_BYTES,
         });
-        // A byte of header for each column and one for its length; one of payload length and two of cell pointer.
+        // One header byte for each column and one for the header's length; one byte of payload length and two of cell pointer.
         bytes.sum::<u64>() + index.columns.len() as u64 + 1 + 3
     }
 
-    /// Bytes that a row's values take in memory at most.
+    /// Returns the maximum number of bytes that a row's values take in memory.
     pub(super) fn row_bytes_max(&self) -> u64 {
         self.generators().map(|generator| generator.size().max).sum()
     }
@@ -216,13 +215,13 @@ impl TableSpec {
 }
 
 impl ColumnSpec {
-    /// Whether some of its values may be NULL.
+    /// Returns `true` if some values of the column may be NULL.
     pub fn is_nullable(&self) -> bool {
         self.generator.as_deref().is_some_and(Generate::nullable)
     }
 }
 
-/// A line with the table's name, and one for each column.
+/// Writes a line with the table's name, and one line for each column.
 impl fmt::Display for TableSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.name)?;

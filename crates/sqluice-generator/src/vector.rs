@@ -1,22 +1,22 @@
-//! Vectors: one column's values for some rows, in buffers that are used again for the next rows.
+//! Vectors: one column's values for some rows, in buffers that are reused for the next rows.
 //!
-//! A generator fills a vector; [`Vector::column`] shows it to the encoder as a [`Column`], without copying.
+//! A generator fills a vector; [`Vector::column`] lends the values to the encoder as a [`Column`], without copying.
 
 use sqluice_core::batch::{Bitmap, Bytes, Column, ROWS_MAX, Span, Spans, Value, Values};
 
-/// Bytes past the last string that may be scribbled on, so that strings can be written in whole words.
+/// The number of bytes after the last string that may be overwritten, so that strings can be written in whole words.
 pub(crate) const SLACK: usize = 40;
 
-/// Which rows to make.
+/// A range of rows to generate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowRange {
-    /// The number of the first, counted from 0.
+    /// The number of the first row, counted from 0.
     pub(crate) first: u64,
-    /// How many; at most [`ROWS_MAX`].
+    /// The number of rows, at most [`ROWS_MAX`].
     pub(crate) count: usize,
 }
 
-/// One value of a mixed column; strings lie in the vector's bytes.
+/// One value of a mixed column; a string is a span of the vector's bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Cell {
     Null,
@@ -26,7 +26,7 @@ pub(crate) enum Cell {
     Blob(Span),
 }
 
-/// What a vector holds.
+/// The kind of values in a vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum VectorKind {
     #[default]
@@ -41,7 +41,7 @@ pub(crate) enum VectorKind {
 /// [`VectorKind::Text`] or [`VectorKind::Blob`].
 pub(crate) type Class = fn(Layout) -> VectorKind;
 
-/// How strings lie in the bytes.
+/// The layout of strings in the bytes of a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     Fixed(usize),
@@ -49,7 +49,7 @@ pub(crate) enum Layout {
     Anywhere,
 }
 
-/// See the module's description. Buffers that `kind` does not name hold what earlier rows left there.
+/// The values of one column for some rows. Buffers that `kind` does not use keep the contents of earlier rows.
 #[derive(Debug, Default)]
 pub(crate) struct Vector {
     kind: VectorKind,
@@ -62,7 +62,7 @@ pub(crate) struct Vector {
     cells: Vec<Cell>,
     validity: Vec<u64>,
     has_nulls: bool,
-    /// For generators that are made of others.
+    /// The vectors of inner generators, for generators that combine others.
     pub(crate) children: Vec<Vector>,
 }
 
@@ -72,7 +72,7 @@ impl Vector {
         (self.kind, self.rows, self.has_nulls) = (kind, rows, false);
     }
 
-    /// Will hold integers: all of the slice is to be written. So for the others.
+    /// Prepares the vector for integers and returns the slice for the caller to fill. The methods for other kinds work alike.
     pub(crate) fn ints(&mut self, rows: usize) -> &mut [i64] {
         self.begin(VectorKind::Int, rows);
         self.ints.resize(rows, 0);
@@ -85,15 +85,15 @@ impl Vector {
         &mut self.reals
     }
 
-    /// Strings of `width` bytes one after another, and [`SLACK`] bytes.
+    /// Prepares the vector for consecutive strings of `width` bytes and returns their bytes, followed by [`SLACK`] more.
     pub(crate) fn fixed(&mut self, kind: Class, width: usize, rows: usize) -> &mut [u8] {
         self.begin(kind(Layout::Fixed(width)), rows);
         self.bytes.resize(width * rows + SLACK, 0);
         &mut self.bytes
     }
 
-    /// Strings of the lengths that `lengths` writes into the slice it is given: their offsets, and the bytes with
-    /// [`SLACK`] more.
+    /// Prepares the vector for strings whose lengths `lengths` writes to the slice it is given. Returns the strings' offsets, and
+    /// their bytes followed by [`SLACK`] more.
     pub(crate) fn strings(
         &mut self,
         kind: Class,
@@ -113,7 +113,7 @@ impl Vector {
         (&self.offsets, &mut self.bytes)
     }
 
-    /// Strings that `write` appends one after another, one for each row.
+    /// Fills the vector with consecutive strings that `write` appends, one for each row.
     pub(crate) fn appended(&mut self, kind: Class, rows: usize, mut write: impl FnMut(usize, &mut Vec<u8>)) {
         self.begin(kind(Layout::Offsets), rows);
         self.bytes.clear();
@@ -125,7 +125,7 @@ impl Vector {
         }
     }
 
-    /// Parts of `data`.
+    /// Prepares the vector for strings that are spans of `data`, and returns the spans for the caller to fill.
     pub(crate) fn anywhere(&mut self, kind: Class, data: &[u8], rows: usize) -> &mut [Span] {
         self.begin(kind(Layout::Anywhere), rows);
         self.bytes.clear();
@@ -134,7 +134,7 @@ impl Vector {
         &mut self.spans
     }
 
-    /// Values of any class; the strings lie in `data`.
+    /// Prepares the vector for values of any class, whose strings are spans of `data`.
     pub(crate) fn mixed(&mut self, data: &[u8], rows: usize) -> &mut [Cell] {
         self.begin(VectorKind::Mixed, rows);
         self.bytes.clear();
@@ -143,12 +143,12 @@ impl Vector {
         &mut self.cells
     }
 
-    /// All NULL.
+    /// Fills the vector with NULLs.
     pub(crate) fn null(&mut self, rows: usize) {
         self.begin(VectorKind::Null, rows);
     }
 
-    /// Makes those NULL for which `present` is false, besides those that are already.
+    /// Sets the values to NULL for which `present` is false. Values that are NULL stay NULL.
     pub(crate) fn keep(&mut self, present: &[bool]) {
         debug_assert_eq!(present.len(), self.rows);
         if !self.has_nulls {
@@ -171,7 +171,7 @@ impl Vector {
         }
     }
 
-    /// Makes those NULL whose bit is not set, besides those that are already.
+    /// Sets the values to NULL whose bit is not set. Values that are NULL stay NULL.
     pub(crate) fn keep_bits(&mut self, Bitmap(bits): Bitmap<'_>) {
         let words = self.rows.div_ceil(64);
         if !self.has_nulls {
@@ -182,7 +182,7 @@ impl Vector {
         self.validity.iter_mut().zip(&bits[..words]).for_each(|(word, bits)| *word &= bits);
     }
 
-    /// Makes this hold value `row` of `children[picked[row]]`: integers or reals if the children do, else mixed.
+    /// Fills the vector with value `row` of `children[picked[row]]`: integers or reals if all children are, else mixed.
     pub(crate) fn choose(&mut self, children: &[Vector], picked: &[usize]) {
         let rows = picked.len();
         let all = |kind| children.iter().all(|child| child.kind == kind);
@@ -216,12 +216,12 @@ impl Vector {
         }
     }
 
-    /// Will hold what is pushed, value by value; [`Vector::settle`] ends it.
+    /// Prepares the vector for values that are pushed one by one; [`Vector::settle`] ends the list.
     pub(crate) fn values(&mut self) {
         self.mixed(&[], 0);
     }
 
-    /// Adds a value. The slow way.
+    /// Appends a value. Slow: prefer the methods that fill a slice.
     pub(crate) fn push(&mut self, value: Value<'_>) {
         let cell = match value {
             Value::Null => Cell::Null,
@@ -236,7 +236,7 @@ impl Vector {
         self.rows += 1;
     }
 
-    /// Adds the text that `write` appends to the bytes.
+    /// Appends a text value, which `write` appends to the bytes.
     pub(crate) fn push_text(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.bytes.len();
         write(&mut self.bytes);
@@ -245,7 +245,7 @@ impl Vector {
         self.rows += 1;
     }
 
-    /// Makes pushed values integers, reals, texts or blobs if they all are, or NULL.
+    /// Converts pushed values to a vector of integers, reals, texts or blobs if all are of this class or NULL.
     pub(crate) fn settle(&mut self) {
         let Some(first) = self.cells.iter().find(|cell| **cell != Cell::Null) else {
             return self.null(self.rows);
@@ -296,7 +296,7 @@ impl Vector {
         Span { start, len: string.len() as u32 }
     }
 
-    /// Value `row`. The slow way.
+    /// Returns value `row`. Slow: prefer [`Vector::column`].
     pub(crate) fn get(&self, row: usize) -> Value<'_> {
         if self.has_nulls && !Bitmap(&self.validity).get(row) {
             return Value::Null;
@@ -330,7 +330,7 @@ impl Vector {
         &self.bytes[span.start as usize..][..span.len as usize]
     }
 
-    /// What [`Vector::column`] needs beside the vector: the values of a mixed one, nothing for any other.
+    /// Returns the values of a mixed vector, which [`Vector::column`] borrows; empty for other kinds.
     pub(crate) fn mixed_values(&self) -> Vec<Value<'_>> {
         match self.kind {
             VectorKind::Mixed => (0..self.rows).map(|row| self.cell(row)).collect(),
@@ -338,7 +338,7 @@ impl Vector {
         }
     }
 
-    /// The values, for a batch.
+    /// Returns the values as a column of a batch.
     pub(crate) fn column<'a>(&'a self, mixed: &'a [Value<'a>]) -> Column<'a> {
         let strings = |layout| match layout {
             Layout::Fixed(width) => {

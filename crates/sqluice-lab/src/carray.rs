@@ -1,19 +1,19 @@
-//! Arrays of integers bound to SQLite's own [carray](https://www.sqlite.org/carray.html).
+//! Arrays of integers bound to SQLite's [carray](https://www.sqlite.org/carray.html).
 //!
 //! ```text
 //!  ?1 ──> pointer ──> 7 9 2 ...       INSERT INTO t SELECT value FROM carray(?1, ?2, 'int64')
-//!  ?2 ──> how many
+//!  ?2 ──> count
 //! ```
 //!
-//! The pointer is of the type `carray` and says nothing of how long the array lives: it is bound only while [`Array::with`] runs the
-//! statement, and the statement has ended by then.
+//! A pointer of type `carray` does not state the lifetime of the array: the pointer is bound only while [`Array::with`] runs the
+//! statement to its end.
 
 use rusqlite::types::{Null, ToSql, ToSqlOutput};
 use rusqlite::{Connection, Statement};
 
 use crate::case::Result;
 
-/// Whether this SQLite has it: a build may leave it out.
+/// Returns `true` if this build of SQLite has carray, which is optional.
 pub(crate) fn is_available() -> bool {
     let found = Connection::open_in_memory().and_then(|db| {
         db.query_row("SELECT count(*) FROM carray(NULL, 0, 'int64')", [], |row| row.get::<_, i64>(0))

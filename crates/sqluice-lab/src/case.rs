@@ -1,13 +1,13 @@
-//! What an experiment is made of, before it is run.
+//! The parts of an experiment before it is run.
 //!
 //! ```text
 //!  Experiment ── id, unit, count
 //!   └─ Case ── name, provenance, settings, command
-//!       └─ Work ── run(Ground) -> Took      makes its data, times one part of it, and reports the resulting content
-//!              └── expected() -> Found      what must be there, by other means
+//!       └─ Work ── run(Ground) -> Took      prepares its data, times one part, and reports the resulting content
+//!              └── expected() -> Found      the expected content, computed independently
 //! ```
 //!
-//! Invariant: a case that leaves other rows than those expected is no figure.
+//! Invariant: a case whose rows differ from the expected rows has no figure.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -20,20 +20,20 @@ use crate::published::{Figure, published};
 use crate::random::mixed;
 use crate::record::{Provenance, Skip};
 
-/// An error within a case is reported, and the case fails.
+/// The result of a step of a case; an error is reported, and the case fails.
 pub(crate) type Result<T = (), E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
 
-/// Rows, without their order: how many, and the sum of a hash of each.
+/// An unordered digest of rows: their number, and the sum of their hashes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Digest {
     pub(crate) rows: u64,
     pub(crate) sum: u64,
 }
 
-/// The digests of all that a case has to show.
+/// The digests of all contents of a case.
 pub(crate) type Found = Vec<Digest>;
 
-/// The hash of a row, value by value.
+/// The hash of a row, which is updated value by value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowHash(u64);
 
@@ -80,7 +80,7 @@ impl Digest {
         self.sum = self.sum.wrapping_add(mixed(row.0));
     }
 
-    /// Of rows of one integer.
+    /// Returns the digest of rows of one integer.
     pub(crate) fn of_ints(ints: impl IntoIterator<Item = i64>) -> Digest {
         let mut digest = Digest::default();
         for int in ints {
@@ -92,11 +92,11 @@ impl Digest {
     }
 }
 
-/// Where a case works.
+/// The working area of a case.
 pub(crate) struct Ground<'a> {
-    /// Its own, and empty.
+    /// The folder of the case, empty at first.
     folder: &'a Path,
-    /// Whether a row is to be lost, so that a test can see whether anybody notices.
+    /// `true` if a row is to be dropped, to test that the check finds it.
     drop_row: bool,
     dropped: Cell<bool>,
 }
@@ -106,7 +106,7 @@ impl<'a> Ground<'a> {
         Ground { folder, drop_row, dropped: Cell::new(false) }
     }
 
-    /// The database.
+    /// Returns the path of the database.
     pub(crate) fn file(&self) -> PathBuf {
         self.path("lab.db")
     }
@@ -115,47 +115,47 @@ impl<'a> Ground<'a> {
         self.folder.join(name)
     }
 
-    /// Whether the caller has to lose a row, to test the check: true once.
+    /// Returns `true` once if the caller has to drop a row, to test the check.
     pub(crate) fn must_drop(&self) -> bool {
         self.drop_row && !self.dropped.replace(true)
     }
 
-    /// As many as there are to be made.
+    /// Returns `rows`, or one less if a row is to be dropped.
     pub(crate) fn count(&self, rows: u64) -> u64 {
         rows - u64::from(self.must_drop())
     }
 
-    /// Runs what is measured, and says how many seconds that took. What others have not written yet is on the disk before.
+    /// Runs and times `work`, and returns the seconds. Syncs the file system before, so that earlier writes do not count.
     pub(crate) fn time<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
         self.sync()?;
         self.clock(work)
     }
 
-    /// Runs and times work that only reads: a case that has synced before need not sync again for each part.
+    /// Runs and times work that only reads, without a sync before.
     pub(crate) fn clock<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
         let start = Instant::now();
         let out = work()?;
         Ok((out, start.elapsed().as_secs_f64()))
     }
 
-    /// Has everything on the disk.
+    /// Syncs the file system.
     pub(crate) fn sync(&self) -> Result {
         Ok(durable::sync_file_system(self.folder)?)
     }
 }
 
-/// What a case took, and the content that it left.
+/// The time of a case, and the content that the case left.
 #[derive(Clone, Debug)]
 pub(crate) struct Took {
     pub(crate) seconds: f64,
-    /// In the experiment's unit.
+    /// The sample in the experiment's unit.
     pub(crate) sample: f64,
     pub(crate) also: BTreeMap<String, f64>,
     pub(crate) found: Found,
 }
 
 impl Took {
-    /// `count` rows or operations in `seconds` seconds.
+    /// Creates the result of `count` rows or operations in `seconds` seconds.
     pub(crate) fn rate(count: u64, seconds: f64, found: Found) -> Took {
         Took { seconds, sample: count as f64 / seconds, also: BTreeMap::new(), found }
     }
@@ -169,13 +169,13 @@ impl Took {
 type RunCase = Box<dyn Fn(&Ground<'_>) -> Result<Took>>;
 type Expected = Box<dyn Fn() -> Result<Found>>;
 
-/// What a case does.
+/// The two functions of a case.
 pub(crate) struct Work {
     pub(crate) run: RunCase,
     pub(crate) expected: Expected,
 }
 
-/// A variant that is to be measured.
+/// A variant to be measured.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) provenance: Provenance,
@@ -183,7 +183,7 @@ pub(crate) struct Case {
     pub(crate) published_note: Option<String>,
     pub(crate) settings: Vec<String>,
     pub(crate) command: String,
-    /// Bytes that it needs at most, on the disk and in memory.
+    /// The maximum number of bytes on the disk and in memory.
     pub(crate) disk_bytes: u64,
     pub(crate) memory_bytes: u64,
     pub(crate) work: Result<Work, Skip>,
@@ -198,7 +198,7 @@ impl Case {
         Case::either(command, Ok(Work { run: Box::new(run), expected: Box::new(expected) }))
     }
 
-    /// One that can't be run here.
+    /// Creates a case that can't be run here.
     pub(crate) fn skipped(command: impl Into<String>, reason: Skip) -> Case {
         Case::either(command, Err(reason))
     }
@@ -233,7 +233,7 @@ impl Case {
     }
 }
 
-/// An experiment that is to be run.
+/// An experiment to be run.
 pub(crate) struct Experiment {
     pub(crate) id: &'static str,
     pub(crate) source: &'static str,
@@ -244,13 +244,13 @@ pub(crate) struct Experiment {
     pub(crate) published_count: Option<u64>,
     pub(crate) cases: Vec<Case>,
     pub(crate) notes: Vec<String>,
-    /// Samples are divided by that of the first case in the same round.
+    /// `true` if samples are divided by those of the first case in the same round.
     pub(crate) relative: bool,
     figures: &'static [Figure],
 }
 
 impl Experiment {
-    /// The experiment or the question of that id, of which more is better.
+    /// Creates an experiment from the published experiment or question `id`; more is better.
     pub(crate) fn new(id: &'static str, unit: &'static str, count: u64) -> Experiment {
         let all = published();
         let experiment = all.experiment.iter().find(|one| one.id == id);
@@ -285,12 +285,12 @@ impl Experiment {
         self
     }
 
-    /// A published variant, whose figure is in the unit of the experiment.
+    /// Adds a published variant, whose figure is in the unit of the experiment.
     pub(crate) fn published(self, name: &str, case: Case) -> Experiment {
         self.published_as(name, case, |figure| figure)
     }
 
-    /// A published variant, whose figure has to be converted to the unit of the experiment.
+    /// Adds a published variant, whose figure is converted to the unit of the experiment.
     pub(crate) fn published_as(self, name: &str, case: Case, convert: impl Fn(f64) -> f64) -> Experiment {
         let figure = self.figures.iter().find(|figure| figure.variant == name);
         let value = figure.and_then(|figure| figure.value).filter(|value| value.is_finite()).map(convert);
@@ -299,7 +299,7 @@ impl Experiment {
         self.with(name, Provenance::Published, Case { published, published_note, ..case })
     }
 
-    /// One of SQLite's or the system's that belongs beside the others.
+    /// Adds a variant of SQLite or the system, for comparison.
     pub(crate) fn added(self, name: &str, case: Case) -> Experiment {
         self.with(name, Provenance::Added, case)
     }
@@ -313,7 +313,7 @@ impl Experiment {
         self
     }
 
-    /// The figures of the publication.
+    /// Returns the published figures.
     pub(crate) fn figures(&self) -> &'static [Figure] {
         self.figures
     }

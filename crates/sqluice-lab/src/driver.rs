@@ -1,8 +1,8 @@
-//! Runs experiments: each variant in a folder of its own, in turns, and what it leaves is compared with what must be there.
+//! Runs experiments: each variant runs in its own folder, in turns, and the content that it leaves is compared with the expected content.
 //!
 //! ```text
-//!  round 1   variant 1  2  3      each: an empty folder, its data, sync, the part that is timed, digest = expected?, folder removed
-//!  round 2   variant 3  2  1      so that none always follows the same
+//!  round 1   variant 1  2  3      each: an empty folder, its data, sync, the timed part, digest = expected?, folder removed
+//!  round 2   variant 3  2  1      so that no variant always follows the same
 //!  round 3   variant 1  2  3
 //! ```
 //!
@@ -26,29 +26,29 @@ use crate::record::{self, Outcome, Run, Skip, Variant};
 use crate::scale::Scale;
 use crate::scratch::{Scratch, free_bytes};
 
-/// Chooses variants by experiment and name.
+/// A function that selects variants by experiment and name.
 pub type Chooses<'a> = dyn Fn(&str, &str) -> bool + 'a;
 
-/// What is to be run, and how.
+/// The settings of a run.
 #[non_exhaustive]
 pub struct Settings<'a> {
-    /// Ids of experiments and questions; none: all.
+    /// The ids of experiments and questions; empty: all.
     pub experiments: Vec<String>,
-    /// How much.
+    /// The scale of the experiments.
     pub scale: Scale,
-    /// How often each variant is measured; `None`: as the scale says.
+    /// The number of measured runs of each variant; `None`: the scale decides.
     pub runs: Option<u32>,
-    /// How often each is run before that.
+    /// The number of runs of each variant before the measured runs.
     pub warmup: u32,
-    /// Where the databases are made, in a folder that is removed.
+    /// The folder in which a temporary folder for the databases is created.
     pub dir: PathBuf,
     /// The command line, for the record.
     pub command: String,
-    /// Is called at each step.
+    /// The function that is called before each step.
     pub watch: &'a dyn Fn(&Step<'_>),
-    /// Ends the run after the variant that is running.
+    /// A flag that ends the run after the current variant.
     pub stop: &'a AtomicBool,
-    /// Says of which variants (experiment, name) a row is to be lost before they are verified: for tests.
+    /// Selects variants (by experiment and name) that drop a row before they are verified, for tests.
     #[doc(hidden)]
     pub drop_row: Option<&'a Chooses<'a>>,
 }
@@ -56,16 +56,16 @@ pub struct Settings<'a> {
 setters! { Settings<'_>:
     /// Runs only these experiments and questions, by their ids.
     experiments(ids: impl IntoIterator<Item = impl Into<String>>) = ids.into_iter().map(Into::into).collect();
-    /// Sets how often each variant is measured; `None`: the scale decides.
+    /// Sets the number of measured runs of each variant; `None`: the scale decides.
     runs(runs: impl Into<Option<u32>>) = runs.into();
-    /// Sets how often each variant is run before it is measured.
+    /// Sets the number of runs of each variant before the measured runs.
     warmup(runs: u32) = runs;
     /// Sets the command line that the record keeps.
     command(command: impl Into<String>) = command.into();
 }
 
 impl<'a> Settings<'a> {
-    /// All experiments, in a folder of `dir`. `watch` gets each step; `stop` ends the run.
+    /// Creates settings for all experiments, in a folder of `dir`. `watch` is called before each step; `stop` ends the run.
     pub fn new(
         scale: Scale,
         dir: impl Into<PathBuf>,
@@ -90,38 +90,38 @@ impl<'a> Settings<'a> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Step<'a> {
-    /// Of all steps of the run, counted from 1.
+    /// The number of the step in the run, counted from 1.
     pub number: usize,
-    /// How many steps there are.
+    /// The number of steps.
     pub of: usize,
     /// The experiment.
     pub experiment: &'a str,
     /// The variant.
     pub variant: &'a str,
-    /// The round, counted from 1; those of the warmup come first.
+    /// The round, counted from 1; the rounds of the warmup come first.
     pub round: u32,
-    /// How long the rest takes, about; unknown at first.
+    /// The estimated remaining time; `None` at first.
     pub left: Option<Duration>,
 }
 
-/// The ids of all experiments and questions, in the order of the publications.
+/// Returns the ids of all experiments and questions, in the order of the publications.
 pub fn ids() -> Vec<&'static str> {
     let published = published();
     let experiments = published.experiment.iter().map(|one| one.id.as_str());
     experiments.chain(published.question.iter().map(|one| one.id.as_str())).collect()
 }
 
-/// Bytes that a run writes, about: no fewer.
+/// Returns an upper estimate of the bytes that a run writes.
 ///
 /// # Errors
-/// When there is no experiment of a name.
+/// When an experiment does not exist.
 pub fn bytes_to_write(experiments: &[String], scale: Scale, runs: u32) -> Result<u64> {
     let cases = chosen(experiments, scale)?.into_iter().flat_map(|one| one.cases);
     let once: u64 = cases.filter(|case| case.work.is_ok()).map(|case| case.disk_bytes).sum();
     Ok(once.saturating_mul(u64::from(runs)))
 }
 
-/// Those that are asked for, in the order of the publications.
+/// Returns the requested experiments, in the order of the publications.
 fn chosen(asked: &[String], scale: Scale) -> Result<Vec<Experiment>> {
     let ids = ids();
     if let Some(unknown) = asked.iter().find(|asked| !ids.contains(&asked.as_str())) {
@@ -134,10 +134,10 @@ fn chosen(asked: &[String], scale: Scale) -> Result<Vec<Experiment>> {
     Ok(all)
 }
 
-/// Runs experiments. A variant that fails, or can't be run here, is in the record, too.
+/// Runs experiments. The record includes variants that fail or can't be run here.
 ///
 /// # Errors
-/// When there is no experiment of a name, or the folder can't be used.
+/// When an experiment does not exist, or the folder can't be used.
 pub fn run(settings: &Settings<'_>) -> Result<Run> {
     let start = Instant::now();
     let experiments = chosen(&settings.experiments, settings.scale)?;
@@ -176,13 +176,13 @@ struct Driver<'a> {
     step: usize,
 }
 
-/// What is known of a case so far.
+/// The state of a case during the run.
 struct State {
     case: Case,
     expected: Option<Found>,
-    /// By round.
+    /// The results by round.
     took: Vec<(u32, Took)>,
-    /// Why there will be no figure.
+    /// The outcome without a figure, if the case is skipped or has failed.
     over: Option<Outcome>,
 }
 
@@ -240,12 +240,12 @@ impl Driver<'_> {
         self.settings.stop.load(Ordering::Relaxed)
     }
 
-    /// Why a case can't be run here.
+    /// Returns the reason why a case can't be run here.
     fn reason(&self, case: &Case) -> Result<Option<Skip>> {
         if let Err(reason) = &case.work {
             return Ok(Some(*reason));
         }
-        // Something of either has to be left for others.
+        // Part of the disk and the memory is left for other programs.
         let disk = free_bytes(self.folder)? / 10 * 9;
         let memory = self.machine.memory_bytes / 2;
         let fits = case.disk_bytes <= disk && (memory == 0 || case.memory_bytes <= memory);
@@ -266,7 +266,7 @@ impl Driver<'_> {
         let done = fs::create_dir(&folder).map_err(Into::into).and_then(|()| {
             let drop_row = self.settings.drop_row.is_some_and(|drops| drops(experiment, &case.name));
             let ground = Ground::new(&folder, drop_row);
-            // A case that panics has failed, and the others have not.
+            // A panic fails only its own case.
             catch_unwind(AssertUnwindSafe(|| once(work, &ground, expected)))
                 .unwrap_or_else(|_| Err("the program has panicked".into()))
         });
@@ -274,7 +274,7 @@ impl Driver<'_> {
         match done.and_then(|took| removed.map(|()| took).map_err(Into::into)) {
             Ok(done) if round > self.settings.warmup => took.push((round, done)),
             Ok(_) => {}
-            // A program that the case has started was asked to end, too.
+            // A program that the case has started also received the signal to end.
             Err(_) if self.stopped() => {}
             Err(error) => *over = Some(Outcome::Failed { why: with_causes(error.as_ref()) }),
         }
@@ -307,7 +307,7 @@ fn different(found: &Found, expected: &Found) -> String {
     }
 }
 
-/// An error with its causes.
+/// Formats an error with its causes.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -318,7 +318,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Makes samples ratios to those of the first case in the same round.
+/// Divides samples by that of the first case in the same round.
 fn divide(states: &mut [State]) {
     let Some(first) = states.first() else { return };
     let base: BTreeMap<u32, f64> = first.took.iter().map(|(round, took)| (*round, took.sample)).collect();
@@ -342,7 +342,7 @@ fn variant(state: State) -> Variant {
     Variant { name, provenance, published, published_note, settings, command, outcome }
 }
 
-/// The samples of all runs, and the middle of what else was measured.
+/// Returns the samples of all runs, and the medians of the other figures.
 fn measured(took: Vec<(u32, Took)>) -> Outcome {
     if took.is_empty() {
         return Outcome::Skipped { reason: Skip::Interrupted };

@@ -1,4 +1,4 @@
-//! The ways to fill a new table: each takes the same rows, and the resulting content is compared with them.
+//! The ways to fill a new table. All insert the same rows, and the resulting content is compared with the expected rows.
 
 use std::ops::Range;
 use std::path::Path;
@@ -18,54 +18,54 @@ use crate::record::Skip;
 use crate::sql::{self, Pragma};
 use crate::table::{Block, Filled, Table, TableSource};
 
-/// Rows that are made at a time where a way does not say how many.
+/// The number of rows in a block if the way does not specify it.
 const BLOCK_ROWS: u64 = 4096;
 
-/// Blocks of rows that wait for the thread that inserts them.
+/// The number of blocks that can wait for the inserting thread.
 const BLOCKS_WAITING: usize = 8;
 
-/// How rows get into a table.
+/// The way to insert rows into a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// A separate statement for each group of this number of rows, with their values as text in it.
+    /// A separate statement for each group of this number of rows, with their values as text.
     Text(usize),
-    /// One prepared statement of this number of rows as text, repeated: all groups have the rows of the first.
+    /// One prepared statement of this number of rows as text, repeated: all groups repeat the first group's rows.
     Constant(usize),
-    /// Bound parameters, this number of rows in each statement.
+    /// Bound parameters, with this number of rows in each statement.
     Bound(usize),
-    /// Bound parameters, with rows made by several threads: rows in each statement, then threads.
+    /// Bound parameters, with rows from several threads: rows in each statement, then threads.
     Producers(usize, usize),
-    /// SQLite's `carray`, this number of rows in each statement: tables of one column of integers.
+    /// SQLite's `carray`, with this number of rows in each statement, for tables of one integer column.
     Carray(u64),
-    /// `sqluice_rows`, this number of rows in each statement.
+    /// `sqluice_rows`, with this number of rows in each statement.
     Rows(u64),
-    /// From a database that has the same table.
+    /// INSERT ... SELECT from an attached database with the same table.
     Attach,
-    /// sqluice's pages.
+    /// Pages written by sqluice.
     Pages,
 }
 
-/// A table that is to be filled.
+/// A table to be filled.
 #[derive(Clone)]
 pub(crate) struct Insert {
     table: Table,
     way: Way,
     pragmas: &'static [Pragma],
-    /// Rows of a transaction; 0: all.
+    /// The number of rows in a transaction; 0: all rows.
     transaction_rows: u64,
-    /// Made before or after the rows.
+    /// The index, created before or after the rows.
     index: Option<(When, &'static str)>,
-    /// The application puts the rows in order first.
+    /// `true` if the application sorts the rows first.
     sorted: bool,
     in_memory: bool,
 }
 
-/// When an index is made.
+/// The moment when an index is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum When {
     Before,
     After,
-    /// After, by `sqluice index`.
+    /// After the rows, by `sqluice index`.
     AfterBySqluice,
 }
 
@@ -102,7 +102,7 @@ impl Insert {
         Insert { in_memory: true, ..self }
     }
 
-    /// The case that fills the table.
+    /// Returns the case that fills the table.
     pub(crate) fn case(self) -> Case {
         let Insert { table, way, pragmas, index, .. } = &self;
         let mut command = self.command();
@@ -116,7 +116,7 @@ impl Insert {
         if matches!(way, Way::Carray(_)) && !carray::is_available() {
             return Case::skipped(command, Skip::NotInstalled);
         }
-        // A source as large as the target, an index, and a journal of nothing.
+        // A source as large as the target, an index, and an empty journal.
         let copies = 1 + u64::from(*way == Way::Attach) + 2 * u64::from(index.is_some());
         let array_rows = if let Way::Carray(rows) = *way { rows.min(table.rows) } else { BLOCK_ROWS };
         let memory = array_rows * 8
@@ -239,14 +239,14 @@ impl Insert {
         }
     }
 
-    /// All rows, in as many transactions as are asked for.
+    /// Inserts all rows, in the requested number of transactions.
     fn fill(&self, db: &Connection) -> Result {
         let table = self.table_in_order();
         let step = if self.transaction_rows == 0 { table.rows } else { self.transaction_rows };
         let mut first = 0;
         while first < table.rows {
             let next = (first + step).min(table.rows);
-            // A statement of its own is a transaction of its own.
+            // A single statement is its own transaction.
             if step > 1 {
                 db.execute_batch("BEGIN")?;
             }
@@ -290,12 +290,12 @@ pub(crate) fn pages(file: &Path, sql: &str, table: Table) -> Result {
     Ok(())
 }
 
-/// `c1, c2`
+/// Returns the parameter names: `c1, c2`.
 fn arguments(table: &Table) -> String {
     (1..=table.columns.len()).map(|number| format!("c{number}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Inserts some rows; a transaction is open.
+/// Inserts some rows within an open transaction.
 fn insert(db: &Connection, table: &Table, way: Way, range: Range<u64>) -> Result {
     let name = table.name;
     match way {
@@ -344,13 +344,13 @@ fn insert(db: &Connection, table: &Table, way: Way, range: Range<u64>) -> Result
     }
 }
 
-/// The rows of a block that statements of `degree` rows use up.
+/// Returns the largest number of rows of a block that is a multiple of `degree`.
 fn whole(degree: usize) -> u64 {
     let degree = degree as u64;
     BLOCK_ROWS.max(degree) / degree * degree
 }
 
-/// What a statement says that it did.
+/// Checks the number of rows that a statement reports.
 fn changed(rows: usize, expected: usize) -> Result {
     if rows == expected { Ok(()) } else { Err(format!("{rows} rows were inserted, not {expected}").into()) }
 }
@@ -370,7 +370,7 @@ fn constant(db: &Connection, table: &Table, degree: usize, range: Range<u64>) ->
     }
 }
 
-/// Inserts a block, `degree` rows in each statement; the remaining rows by a smaller one.
+/// Inserts a block, `degree` rows in each statement; the remaining rows by a smaller statement.
 fn bind_block(db: &Connection, table: &Table, degree: usize, block: &Block) -> Result {
     let full = block.rows - block.rows % degree;
     let mut statement: CachedStatement<'_>;
@@ -401,7 +401,7 @@ fn bind(statement: &mut Statement<'_>, block: &Block, rows: Range<usize>) -> Res
     changed(statement.raw_execute()?, rows.len())
 }
 
-/// Threads make blocks, and this one inserts them as they come.
+/// Inserts blocks that several threads make.
 fn producers(db: &Connection, table: &Table, degree: usize, threads: usize, range: Range<u64>) -> Result {
     let (send, receive) = mpsc::sync_channel::<Block>(BLOCKS_WAITING);
     let rows = range.end - range.start;
@@ -415,7 +415,7 @@ fn producers(db: &Connection, table: &Table, degree: usize, threads: usize, rang
                     let mut block = Block::default();
                     table.fill(first..next, &mut block);
                     if send.send(block).is_err() {
-                        // The inserting thread has given up.
+                        // The inserting thread has failed.
                         return;
                     }
                     first = next;
@@ -423,7 +423,7 @@ fn producers(db: &Connection, table: &Table, degree: usize, threads: usize, rang
             });
         }
         drop(send);
-        // Dropped before the threads are waited for, so that none waits for ever.
+        // Dropping the receiver before joining the threads keeps them from waiting forever.
         let receive = receive;
         receive.iter().try_for_each(|block| bind_block(db, table, degree, &block))
     })

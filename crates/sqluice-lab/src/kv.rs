@@ -1,4 +1,4 @@
-//! Blobs by number: in a database as SQLite's kvtest makes it, in a `BlobStore`, and as files, flat or in a tree.
+//! Blobs by number: in a database like SQLite's kvtest, in a `BlobStore`, and as files, in one folder or in a tree.
 //!
 //! ```text
 //!  kv (k INTEGER PRIMARY KEY, v BLOB)      1 ── 9,870 bytes      flat  00000001      tree  00/00/01
@@ -23,19 +23,19 @@ use crate::sql::{self, Pragma};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Blobs {
     pub(crate) count: u64,
-    /// The least and the most.
+    /// The minimum and maximum length.
     pub(crate) bytes: (u64, u64),
 }
 
-/// How files lie.
+/// The layout of files in folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     Flat,
-    /// At most 100 entries a folder.
+    /// At most 100 entries in a folder.
     Tree,
 }
 
-/// Where blobs are read from.
+/// The place that blobs are read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum From {
     Files(Layout),
@@ -46,15 +46,15 @@ pub(crate) enum From {
     /// `sqlite3_blob_read`.
     Blob,
     Store,
-    /// The path is in a database, the content in a file.
+    /// Files whose paths are in a database.
     Named,
 }
 
-/// As far as SQLite maps a file.
+/// The PRAGMA that maps as much of the file as SQLite can.
 pub(crate) const MAPPED: &[Pragma] = &[("mmap_size", "2147418112")];
 
 impl Blobs {
-    /// The content of a blob in its `version`th form, of which all have the same length.
+    /// Writes version `version` of a blob's content to `blob`; all versions have the same length.
     pub(crate) fn content(self, number: u64, version: u64, blob: &mut Vec<u8>) {
         let (least, most) = self.bytes;
         let bytes = least + mixed(number) % (most - least + 1);
@@ -64,17 +64,17 @@ impl Blobs {
         blob.truncate(bytes as usize);
     }
 
-    /// Bytes of all, at most.
+    /// Returns an upper bound on the size of all blobs, in bytes.
     pub(crate) fn all_bytes(self) -> u64 {
         self.count * (self.bytes.1 + 4096) + (1 << 20)
     }
 
-    /// The numbers in random order.
+    /// Returns the numbers of the blobs in random order.
     pub(crate) fn in_random_order(self) -> impl Iterator<Item = u64> {
         (0..self.count).map(move |at| permuted(at, self.count.max(2)) % self.count + 1)
     }
 
-    /// The expected content once the first `changed` blobs of the random order have their second form.
+    /// Returns the expected digest after the first `changed` blobs of the random order got version 1.
     pub(crate) fn expected(self, changed: u64) -> Digest {
         let mut digest = Digest::default();
         let mut blob = Vec::new();
@@ -85,7 +85,7 @@ impl Blobs {
         digest
     }
 
-    /// What reading all must show.
+    /// Returns the expected digest of reading all blobs.
     pub(crate) fn expected_glance(self) -> Digest {
         let mut digest = Digest::default();
         let mut blob = Vec::new();
@@ -96,7 +96,7 @@ impl Blobs {
         digest
     }
 
-    /// Makes the database.
+    /// Writes all blobs to a database.
     pub(crate) fn fill(self, file: &Path) -> Result {
         let db = sql::open(file, sql::UNSAFE)?;
         db.execute_batch("CREATE TABLE kv (k INTEGER PRIMARY KEY, v BLOB); BEGIN")?;
@@ -112,7 +112,7 @@ impl Blobs {
         sql::close(db)
     }
 
-    /// Makes the store.
+    /// Writes all blobs to a store.
     pub(crate) fn fill_store(self, file: &Path) -> Result {
         let store = BlobStore::options().durability(Durability::Off).open(file)?;
         let blobs = (1..=self.count).map(|number| {
@@ -124,7 +124,7 @@ impl Blobs {
         Ok(())
     }
 
-    /// Makes the files.
+    /// Writes all blobs to files.
     pub(crate) fn fill_files(self, folder: &Path, layout: Layout) -> Result {
         let mut blob = Vec::new();
         for number in 1..=self.count {
@@ -138,7 +138,7 @@ impl Blobs {
         Ok(())
     }
 
-    /// Makes a database that has the paths of files.
+    /// Writes the paths of the files to a database.
     pub(crate) fn fill_names(self, file: &Path, folder: &Path) -> Result {
         let db = sql::open(file, sql::UNSAFE)?;
         db.execute_batch("CREATE TABLE name (k INTEGER PRIMARY KEY, path TEXT); BEGIN")?;
@@ -152,8 +152,8 @@ impl Blobs {
         sql::close(db)
     }
 
-    /// Reads all in random order; what was written is on the disk, and the database, store or folder is open by then. Returns what
-    /// was seen, and the seconds.
+    /// Reads all blobs in random order and returns their digest and the seconds. Earlier writes are synced, and the database, store or
+    /// folder is opened, before the time starts.
     pub(crate) fn read(
         self,
         ground: &Ground<'_>,
@@ -245,7 +245,7 @@ impl Blobs {
         })
     }
 
-    /// What is in the files.
+    /// Returns the digest of the blobs in files.
     pub(crate) fn digest_files(self, folder: &Path, layout: Layout) -> Result<Digest> {
         let mut digest = Digest::default();
         for number in 1..=self.count {
@@ -258,7 +258,7 @@ impl Blobs {
         Ok(digest)
     }
 
-    /// What is in a store.
+    /// Returns the digest of the blobs in a store.
     pub(crate) fn digest_store(self, file: &Path) -> Result<Digest> {
         let store = BlobStore::options().read_only(true).open(file)?;
         let mut digest = Digest::default();
@@ -271,14 +271,14 @@ impl Blobs {
     }
 }
 
-/// What is in a database.
+/// Returns the digest of the blobs in a database.
 pub(crate) fn digest_database(file: &Path) -> Result<Digest> {
     let db = sql::open(file, &[])?;
     sql::sound(&db)?;
     sql::digest(&db, "SELECT k, v FROM kv")
 }
 
-/// Loses a blob if that is asked for.
+/// Drops a blob if the test asks for it.
 pub(crate) fn maybe_drop(ground: &Ground<'_>, at: &Path, from: From) -> Result {
     match from {
         From::Files(layout) if ground.must_drop() => Ok(fs::remove_file(path(at, 1, layout))?),
@@ -293,12 +293,12 @@ pub(crate) fn maybe_drop(ground: &Ground<'_>, at: &Path, from: From) -> Result {
     }
 }
 
-/// The key in a store.
+/// Returns the key of a blob in a store.
 pub(crate) fn key(number: u64) -> String {
     format!("{number:08}")
 }
 
-/// Where a blob is a file.
+/// Returns the path of a blob's file.
 pub(crate) fn path(folder: &Path, number: u64, layout: Layout) -> PathBuf {
     match layout {
         Layout::Flat => folder.join(key(number)),
@@ -309,7 +309,7 @@ pub(crate) fn path(folder: &Path, number: u64, layout: Layout) -> PathBuf {
     }
 }
 
-/// As kvtest does it: the length first, then all at once.
+/// Reads a file as kvtest does: the length first, then the whole content.
 fn read_file(path: &Path, blob: &mut Vec<u8>) -> Result {
     let mut file = File::open(path)?;
     blob.resize(file.metadata()?.len() as usize, 0);
@@ -323,7 +323,7 @@ fn read_file(path: &Path, blob: &mut Vec<u8>) -> Result {
     Ok(())
 }
 
-/// Has a file, or all files below a folder, in memory, or, if it is on the disk, out of it.
+/// Loads a file, or all files below a folder, into the page cache, or evicts them if `keep` is false.
 pub(crate) fn cache(at: &Path, keep: bool) -> Result {
     if at.is_dir() {
         return fs::read_dir(at)?.try_for_each(|entry| cache(&entry?.path(), keep));
@@ -336,7 +336,7 @@ pub(crate) fn cache(at: &Path, keep: bool) -> Result {
     Ok(memory::drop_cached(&file)?)
 }
 
-/// Bytes that a file, or a folder with what is in it, takes on the disk: what `du` says.
+/// Returns the disk space of a file or of a folder and its contents, in bytes, like `du`.
 pub(crate) fn disk_bytes(path: &Path) -> Result<u64> {
     let mut bytes = space::taken_bytes(path)?;
     if path.symlink_metadata()?.is_dir() {
@@ -347,7 +347,7 @@ pub(crate) fn disk_bytes(path: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// All of a blob.
+/// Hashes a whole blob.
 fn whole(number: u64, blob: &[u8]) -> RowHash {
     let mut hash = RowHash::NEW;
     hash.int(number as i64);
@@ -355,7 +355,7 @@ fn whole(number: u64, blob: &[u8]) -> RowHash {
     hash
 }
 
-/// Its length and three of its bytes: what costs nothing beside reading it.
+/// Hashes the length and three bytes of a blob: negligible beside reading it.
 fn glance(number: u64, blob: &[u8]) -> RowHash {
     let of = |byte: Option<&u8>| i64::from(byte.copied().unwrap_or_default());
     let mut hash = RowHash::NEW;

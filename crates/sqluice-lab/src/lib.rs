@@ -1,21 +1,21 @@
-//! `sqluice-lab`: which way to fill SQLite is the fastest, measured on the machine at hand.
+//! `sqluice-lab`: measures which way to fill SQLite is the fastest on this machine.
 //!
 //! ```text
-//!  published ── what five write-ups say: 21 experiments, 8 questions ──┐
+//!  published ── figures of five write-ups: 21 experiments, 8 questions ┐
 //!  experiments ── tables of cases ──> driver: each run, checked,       ├─> record ──> report (HTML), advice, comparison with another run
-//!    case         what is timed       timed, in turns ─────────────────┤
+//!    case         the timed work        timed, in turns ───────────────┤
 //!    insert       the ways to fill a table                             │
-//!    table, kv    the rows and blobs that all ways take                │
-//!  machine ── what it was measured on ─────────────────────────────────┘
+//!    table, kv    the rows and blobs that all ways write               │
+//!  machine ── the measured machine ────────────────────────────────────┘
 //! ```
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
 //! * `record`, `published`: a run, and the publications, as data; `random`, `scale`, `scratch`, `titles`, `machine`
-//! * `case`: what is timed; `sql`, `table`, `carray`, `kv`, `insert`: what cases share; `experiments`
-//! * `driver`: runs cases in turns; `figures`: figures in words; `advice`, `report`: of a run; `advise`: of a schema
+//! * `case`: a timed case; `sql`, `table`, `carray`, `kv`, `insert`: code that cases share; `experiments`
+//! * `driver`: runs cases in turns; `figures`: figures in words; `advice`, `report`: of a run; `advise`: for a schema
 //!
-//! Invariant: a way that leaves other rows than all others must leave has no figure.
+//! Invariant: a way that leaves other rows than expected has no figure.
 
 pub mod advice;
 pub mod advise;

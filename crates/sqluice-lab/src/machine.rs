@@ -1,4 +1,4 @@
-//! The machine that a figure belongs to, as far as the system reports it.
+//! The machine that a figure was measured on, as far as the system reports it.
 
 use std::fmt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use sqluice_platform::machine;
 pub use crate::record::Machine;
 
 impl Machine {
-    /// Describes this machine; `folder` is where the files go. What the system does not report is `unknown`, or 0.
+    /// Describes this machine and the file system of `folder`. Values that the system does not report are `unknown` or 0.
     pub fn here(folder: &Path) -> Machine {
         let machine = machine::here();
         let unknown = || "unknown".to_owned();
@@ -30,7 +30,7 @@ impl Machine {
     }
 }
 
-/// In a line, without the compile options.
+/// Writes the machine in a line, without the compile options.
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Machine { cpu, cores, kernel, file_system, device, sqlite, load_before, .. } = self;
@@ -43,14 +43,14 @@ impl fmt::Display for Machine {
     }
 }
 
-/// What SQLite was compiled with.
+/// Returns SQLite's compile options.
 fn compile_options() -> rusqlite::Result<Vec<String>> {
     let db = rusqlite::Connection::open_in_memory()?;
     let mut options = db.prepare("PRAGMA compile_options")?;
     options.query_map([], |row| row.get(0))?.collect()
 }
 
-/// The system's Python and its SQLite.
+/// Returns the versions of the system's Python and its SQLite.
 fn python() -> Option<String> {
     const ASK: &str = "import platform, sqlite3; print('Python', platform.python_version() + ', SQLite', sqlite3.sqlite_version)";
     let output = Command::new("python3").args(["-c", ASK]).output().ok()?;
@@ -58,14 +58,14 @@ fn python() -> Option<String> {
     (output.status.success() && !said.is_empty()).then_some(said)
 }
 
-/// The moment, as `2026-11-21T12:03:09Z`.
+/// Returns the current time, as `2026-11-21T12:03:09Z`.
 pub fn now() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     utc(seconds)
 }
 
-/// Seconds since 1970 as a date. Years are counted from March, so that the leap day ends one; 400 of them have 146,097
-/// days, and 719,468 is the number of days before 1970.
+/// Formats seconds since 1970 as a date. Years are counted from March, so that the leap day is the last of its year; 400 years have
+/// 146,097 days, and 719,468 is the number of days before 1970.
 fn utc(seconds: u64) -> String {
     let days = seconds / 86400 + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);

@@ -1,13 +1,13 @@
-//! What the publications say: facts alone, each with its source. The data is `data/published.toml`, a part of the program.
+//! The published figures, each with its source. The data is `data/published.toml`, which is compiled into the program.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// All of it.
+/// The parsed file.
 static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
-    // A part of the program, which its tests read.
+    // The file is part of the program, and tests parse it.
     #[expect(clippy::expect_used, reason = "a constant that the tests parse")]
     toml::from_str(include_str!("../data/published.toml")).expect("the published figures are TOML")
 });
@@ -15,71 +15,71 @@ static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
 /// The published figures.
 #[derive(Debug, Deserialize)]
 pub struct Published {
-    /// By the name that experiments refer to.
+    /// The publications by the names that experiments refer to.
     pub sources: BTreeMap<String, Source>,
-    /// What was measured.
+    /// The published experiments.
     pub experiment: Vec<Experiment>,
-    /// What was asked, or said without figures.
+    /// Questions that the publications ask, or answer without figures.
     pub question: Vec<Question>,
-    /// What else the publications say, by source.
+    /// Other facts from the publications, by source.
     pub facts: BTreeMap<String, toml::Table>,
 }
 
 /// A publication.
 #[derive(Debug, Deserialize)]
 pub struct Source {
-    /// With its author and date.
+    /// The title, with author and date.
     pub title: String,
-    /// What it was measured on.
+    /// The machine of the measurements.
     pub machine: String,
-    /// SQLite's version, where it says so.
+    /// SQLite's version, if the publication states it.
     pub sqlite: Option<String>,
 }
 
 /// A published experiment.
 #[derive(Debug, Deserialize)]
 pub struct Experiment {
-    /// Short, without spaces.
+    /// The id, a short word.
     pub id: String,
-    /// One of [`Published::sources`].
+    /// A key of [`Published::sources`].
     pub source: String,
-    /// What is measured, where its name does not say it all.
+    /// A description, if the id does not suffice.
     #[serde(default)]
     pub what: Option<String>,
-    /// Of the values; rows a second unless it says so.
+    /// The unit of the values; `None`: rows per second.
     #[serde(default)]
     pub unit: Option<String>,
-    /// Rows or operations, where it says so.
+    /// The number of rows or operations, if the publication states it.
     #[serde(default)]
     pub scale: Option<u64>,
-    /// In the order of the publication.
+    /// The figures, in the order of the publication.
     pub results: Vec<Figure>,
 }
 
 /// A published figure.
 #[derive(Debug, Deserialize)]
 pub struct Figure {
-    /// What was measured.
+    /// The name of the variant.
     pub variant: String,
-    /// In the experiment's unit; NaN: it was measured, but not published.
+    /// The value in the experiment's unit; NaN if the publication measured the variant but gives no figure.
     #[serde(default)]
     pub value: Option<f64>,
-    /// Of the way before: the first write, and the same again.
+    /// The times of the old method: the first write, and the same write again.
     #[serde(default)]
     pub old: Option<[f64; 2]>,
-    /// Of the new way.
+    /// The times of the new method.
     #[serde(default)]
     pub new: Option<[f64; 2]>,
-    /// What the publication adds.
+    /// A remark of the publication.
     #[serde(default)]
     pub note: Option<String>,
-    /// Sizes and rates beside it.
+    /// Additional sizes and rates.
     #[serde(flatten)]
     pub also: BTreeMap<String, f64>,
 }
 
 impl Figure {
-    /// What the publication says beside its figure: `size_gb 1.32`, `CPU limited`.
+    /// Formats the remark and the additional figures: `size_gb 1.32`, `CPU limited`.
     pub fn in_words(&self) -> Option<String> {
         let also = self.also.iter().map(|(name, value)| format!("{} {value}", name.replace('_', " ")));
         let words: Vec<String> = self.note.iter().cloned().chain(also).collect();
@@ -90,15 +90,15 @@ impl Figure {
 /// A question that a publication leaves open.
 #[derive(Debug, Deserialize)]
 pub struct Question {
-    /// Short, without spaces.
+    /// The id, a short word.
     pub id: String,
-    /// One of [`Published::sources`].
+    /// A key of [`Published::sources`].
     pub source: String,
-    /// What is asked.
+    /// The question.
     pub what: String,
 }
 
-/// The published figures.
+/// Returns the published figures.
 pub fn published() -> &'static Published {
     &PUBLISHED
 }

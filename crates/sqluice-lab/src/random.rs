@@ -1,14 +1,14 @@
-//! Numbers that look random, each a function of its place: so that a file, an INSERT and a check have the same.
+//! Pseudo-random numbers, each a function of its index, so that a file, an INSERT and a check have the same.
 
 use sqluice::splitmix;
 
-/// A number of its own for each number.
+/// Returns a pseudo-random number for each number, without duplicates.
 pub fn mixed(number: u64) -> u64 {
     splitmix::nth(number)
 }
 
-/// Where a shuffle of the numbers below `rows` puts `number`: steps that can be undone, of as many bits as the numbers have,
-/// until it is below `rows` again.
+/// Returns the place of `number` in a shuffle of the numbers below `rows`. The steps are bijections of the numbers with as many bits,
+/// repeated until the result is below `rows`.
 pub fn permuted(number: u64, rows: u64) -> u64 {
     let bits = (64 - (rows - 1).leading_zeros()).max(2);
     let mask = (1 << bits) - 1;

@@ -1,4 +1,4 @@
-//! What a run of the lab says: the only thing that the report, the advice and a comparison with another run read.
+//! The record of a run of the lab, which is the only input of the report, the advice and a comparison with another run.
 //!
 //! ```text
 //!  Run ── machine, SQLite, scale, runs
@@ -6,159 +6,159 @@
 //!       └─ Variant ── name, provenance, pragmas, command, published ── Outcome ── Measured: samples │ Skipped: reason │ Failed: why
 //! ```
 //!
-//! It is JSON in a file (`--export-json`), and stays readable: fields are added, none change their meaning.
+//! The record is JSON in a file (`--export-json`), and stays readable: fields are added, but never change their meaning.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A run of the lab, whole or cut short.
+/// A run of the lab, complete or interrupted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Run {
-    /// When it began: `2026-11-22T03:16:00Z`.
+    /// The start of the run: `2026-11-22T03:16:00Z`.
     pub taken: String,
     /// The version of sqluice.
     pub sqluice: String,
-    /// What it was measured on.
+    /// The machine that was measured.
     pub machine: Machine,
     /// `tiny`, `small`, `medium`, `full` or a factor.
     pub scale: String,
-    /// How often each variant was measured, and run before that without being measured.
+    /// The number of measured runs of each variant.
     pub runs: u32,
-    /// See `runs`.
+    /// The number of runs of each variant before the measured runs.
     pub warmup: u32,
     /// The command line.
     pub command: String,
-    /// Seconds of all of it.
+    /// The total time in seconds.
     pub seconds: f64,
-    /// Whether it ended before all was measured.
+    /// `true` if the run ended before all variants were measured.
     pub interrupted: bool,
-    /// In the order of the publications, then the questions.
+    /// The experiments in the order of the publications, then the questions.
     pub experiments: Vec<Experiment>,
 }
 
-/// What a run was measured on.
+/// The machine of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The processor's name.
+    /// The name of the processor.
     pub cpu: String,
-    /// Cores that the program may use.
+    /// The number of cores that the program may use.
     pub cores: usize,
     /// Memory in bytes.
     pub memory_bytes: u64,
-    /// The system and its version.
+    /// The name and version of the system.
     pub kernel: String,
     /// The file system under the folder of the run.
     pub file_system: String,
-    /// Its device.
+    /// The device of the file system.
     pub device: String,
     /// SQLite's version.
     pub sqlite: String,
-    /// What SQLite was compiled with (`PRAGMA compile_options`).
+    /// SQLite's compile options (`PRAGMA compile_options`).
     pub compile_options: Vec<String>,
     /// The system's `python3` and its SQLite, if there is one.
     pub python: Option<String>,
-    /// Processes that ran or waited for the disk in the minute before: more than none disturb the figures.
+    /// The load average of the minute before: processes that ran or waited for the disk. A load above 0 disturbs the figures.
     pub load_before: f64,
 }
 
 /// An experiment, or a question.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Experiment {
-    /// As in the list of publications.
+    /// The id in the list of publications.
     pub id: String,
     /// The publication; its title and machine are in [`crate::published`].
     pub source: String,
-    /// What is measured.
+    /// A description.
     pub what: String,
-    /// Of all samples: `rows/s`, `s`, `ms`, `operations/s`, `bytes`, `times` (a ratio).
+    /// The unit of all samples: `rows/s`, `s`, `ms`, `operations/s`, `bytes`, `times` (a ratio).
     pub unit: String,
-    /// Whether more is better.
+    /// `true` if more is better.
     pub more_is_better: bool,
-    /// Rows, operations, blobs or entities of this run, and those of the publication where it says so.
+    /// The number of rows, operations, blobs or entities of this run.
     pub count: u64,
-    /// See `count`.
+    /// The number of rows, operations, blobs or entities of the publication, if it states it.
     pub published_count: Option<u64>,
-    /// What was measured, in the order of the publication, sqluice's own ways last.
+    /// The variants in the order of the publication, sqluice's own ways last.
     pub variants: Vec<Variant>,
-    /// What is to be known of it: where the publication errs, how this run differs from it.
+    /// Remarks: errors of the publication, and differences between this run and the publication.
     pub notes: Vec<String>,
 }
 
-/// One way to do it.
+/// A variant of an experiment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Variant {
-    /// As published; of an added one, its own.
+    /// The published name, or the lab's own name of an added variant.
     pub name: String,
-    /// Who proposes it.
+    /// The origin of the variant.
     pub provenance: Provenance,
-    /// What the publication says, in the experiment's unit; NaN: it names the variant, and no figure.
+    /// The published figure, in the experiment's unit; NaN if the publication names the variant without a figure.
     pub published: Option<f64>,
-    /// What the publication adds: sizes, rates, remarks.
+    /// Additional data of the publication: sizes, rates, remarks.
     #[serde(default)]
     pub published_note: Option<String>,
-    /// PRAGMAs and settings, as they were given.
+    /// PRAGMAs and settings, as given to SQLite.
     pub settings: Vec<String>,
     /// The statement, the call or the command that was measured.
     pub command: String,
-    /// What came out.
+    /// The outcome of the runs.
     pub outcome: Outcome,
 }
 
-/// Who proposes a variant.
+/// The origin of a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Provenance {
-    /// A publication's.
+    /// A publication.
     Published,
-    /// SQLite's or the system's, added because it belongs beside the others.
+    /// SQLite or the system, added for comparison.
     Added,
-    /// sqluice's.
+    /// sqluice.
     Sqluice,
 }
 
-/// What came out of a variant.
+/// The outcome of a variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum Outcome {
-    /// It was run, and what it wrote was right.
+    /// The variant was run, and its rows were correct.
     Measured {
-        /// One for each run, in the experiment's unit.
+        /// A sample for each run, in the experiment's unit.
         samples: Vec<f64>,
-        /// Seconds of each run.
+        /// The seconds of each run.
         seconds: Vec<f64>,
-        /// What else was measured: `database_bytes`, `peak_memory_bytes`, `rewrite_ms`, `cache_bytes`, ...
+        /// Other figures: `database_bytes`, `peak_memory_bytes`, `rewrite_ms`, `cache_bytes`, ...
         also: BTreeMap<String, f64>,
     },
-    /// It was not run.
+    /// The variant was not run.
     Skipped {
-        /// Why not.
+        /// The reason.
         reason: Skip,
     },
-    /// It was run, and what it did was wrong.
+    /// The variant was run, and its result was wrong.
     Failed {
-        /// What was found in the place of what had to be there.
+        /// A description of the error.
         why: String,
     },
 }
 
-/// Why a variant is not run: there are no other reasons.
+/// The reasons why a variant is not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Skip {
-    /// A program that it needs is not installed.
+    /// A program that the variant needs is not installed.
     NotInstalled,
-    /// It is about another system than this one.
+    /// The variant is for another system than this one.
     OtherSystem,
-    /// It would not fit on the disk or into the memory.
+    /// The variant would not fit on the disk or in memory.
     TooLarge,
-    /// The run was ended before.
+    /// The run was interrupted before the variant.
     Interrupted,
 }
 
 impl Outcome {
-    /// The middle sample; of an even number the mean of the two in the middle. `None` when nothing was measured.
+    /// Returns the median sample; of an even number, the mean of the two middle ones. `None` if nothing was measured.
     pub fn median(&self) -> Option<f64> {
         let Outcome::Measured { samples, .. } = self else { return None };
         let mut sorted = samples.clone();

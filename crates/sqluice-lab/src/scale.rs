@@ -1,20 +1,20 @@
-//! How much is measured: from what a test can wait for to what the publications did.
+//! The scale of a run: from a size for tests to the size of the publications.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How many rows, operations, blobs or entities an experiment takes.
+/// The scale, which gives the number of rows, operations, blobs or entities of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
-    /// All experiments in a minute: whether they work, rather than how fast they are.
+    /// All experiments in a minute: a test that they work, not a measurement.
     Tiny,
-    /// All in ten minutes.
+    /// All experiments in ten minutes.
     Small,
-    /// Ten times as many as small.
+    /// Ten times the counts of `Small`.
     Medium,
-    /// As many as the publications.
+    /// The counts of the publications.
     Full,
-    /// This factor times small.
+    /// The counts of `Small` times this factor.
     Factor(f64),
 }
 
@@ -31,7 +31,7 @@ impl Counts {
         Counts { tiny, small, full }
     }
 
-    /// How many at a scale: at least one.
+    /// Returns the count at a scale, at least one.
     pub(crate) fn at(self, scale: Scale) -> u64 {
         match scale {
             Scale::Tiny => self.tiny,
@@ -44,7 +44,7 @@ impl Counts {
 }
 
 impl Scale {
-    /// How often a variant is measured unless somebody says so.
+    /// Returns the default number of runs of a variant.
     pub fn runs(self) -> u32 {
         if self == Scale::Tiny { 1 } else { 3 }
     }
@@ -102,7 +102,7 @@ mod tests {
         let counts = Counts::new(1, 10, 50);
         let at = [Scale::Tiny, Scale::Small, Scale::Medium, Scale::Full, Scale::Factor(0.01)];
         assert_eq!(at.map(|scale| counts.at(scale)), [1, 10, 50, 50, 1]);
-        // Where small is as many as the publication already.
+        // Here `small` is already the published count.
         assert_eq!(Counts::new(1, 10, 10).at(Scale::Medium), 10);
     }
 }

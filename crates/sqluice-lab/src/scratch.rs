@@ -1,5 +1,5 @@
-//! A folder for the files of a run. It is gone when the run ends, whichever way it does; what a killed run left is
-//! removed by the next one.
+//! A temporary folder for the files of a run. The folder is removed when the run ends, also after an error; the folder of a killed run
+//! is removed by the next run.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,23 +8,23 @@ use sqluice::error::{Error, Result, Setting, message};
 use sqluice_platform::space;
 use tempfile::TempDir;
 
-/// Of the names of such folders.
+/// The prefix of the folders' names.
 const PREFIX: &str = "sqluice-scratch-";
 const LOCK: &str = "lock";
 
 /// The folder of a run.
 #[derive(Debug)]
 pub struct Scratch {
-    /// Held as long as the folder is in use, and closed before it is removed: Windows removes no folder with an open file.
+    /// The lock that marks the folder as in use. It is closed before the folder is removed: Windows removes no folder with an open file.
     _lock: File,
     folder: TempDir,
 }
 
 impl Scratch {
-    /// Makes the folder in `parent`, where `bytes` must be free.
+    /// Creates the folder in `parent`, where `bytes` must be free.
     ///
     /// # Errors
-    /// When it can't be made or space is short.
+    /// When the folder can't be created or space is short.
     pub fn new(parent: &Path, bytes: u64) -> Result<Scratch> {
         let failed = |what: &str, error: std::io::Error| {
             Error::target(format!("cannot {what} {}", parent.display())).about(parent).because(error)
@@ -47,18 +47,18 @@ impl Scratch {
         Ok(Scratch { _lock: lock.map_err(|error| failed("lock a file in", error))?, folder })
     }
 
-    /// The folder.
+    /// Returns the path of the folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// A file in it.
+    /// Returns the path of a file in the folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder().join(name)
     }
 }
 
-/// Bytes that are free for this user on the file system of a folder.
+/// Returns the bytes that are free for this user on the file system of a folder.
 ///
 /// # Errors
 /// When the system does not report it.
@@ -74,7 +74,7 @@ pub fn free_bytes(folder: &Path) -> Result<u64> {
 /// Removes a file if it exists, so that its space is free.
 ///
 /// # Errors
-/// When it exists and can't be removed.
+/// When the file exists and can't be removed.
 pub fn remove(file: &Path) -> Result<()> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -91,7 +91,7 @@ fn remove_stale(parent: &Path) {
         let ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
         let free = || File::open(entry.path().join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok());
         if ours && free() {
-            // Another run may be as quick.
+            // Another run may have removed the folder at the same time.
             let _ = fs::remove_dir_all(entry.path());
         }
     }

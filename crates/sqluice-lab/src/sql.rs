@@ -1,4 +1,4 @@
-//! Connections whose PRAGMAs took effect, and what is in their tables.
+//! Connections with verified PRAGMAs, and digests of tables.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use rusqlite::types::ValueRef;
 
 use crate::case::{Digest, Ground, Result, RowHash};
 
-/// A setting: its name and its value.
+/// A PRAGMA: its name and its value.
 pub(crate) type Pragma = (&'static str, &'static str);
 
-/// No journal and no waiting for the disk: the two that every publication names.
+/// No journal and no syncs: the two settings that every publication names.
 pub(crate) const UNSAFE: &[Pragma] = &[("journal_mode", "OFF"), ("synchronous", "OFF")];
 
-/// Those of the billion rows.
+/// The PRAGMAs of the billion rows.
 pub(crate) const BILLION: &[Pragma] = &[
     ("journal_mode", "OFF"),
     ("synchronous", "OFF"),
@@ -22,25 +22,25 @@ pub(crate) const BILLION: &[Pragma] = &[
     ("temp_store", "MEMORY"),
 ];
 
-/// A log without waiting for the disk, safe against all but the loss of the last transactions.
+/// WAL without a sync at each commit: a power failure may lose the last transactions, but not damage the database.
 pub(crate) const WAL_NORMAL: &[Pragma] = &[("journal_mode", "WAL"), ("synchronous", "NORMAL")];
 
-/// Databases up to this number of bytes are checked for their integrity: larger ones take longer than what is measured.
+/// The maximum size of a database whose integrity is checked: for larger ones the check takes longer than the measured work.
 const INTEGRITY_BYTES_MAX: u64 = 48 << 20;
 
-/// The PRAGMA statements for these settings.
+/// Returns the PRAGMA statements for these settings.
 pub(crate) fn statements(pragmas: &[Pragma]) -> Vec<String> {
     pragmas.iter().map(|(name, value)| format!("PRAGMA {name} = {value}")).collect()
 }
 
-/// Opens a database, and checks that it took each setting: SQLite ignores an unknown PRAGMA without an error.
+/// Opens a database and applies the settings; fails if SQLite has not applied one, since it ignores an unknown PRAGMA without an error.
 pub(crate) fn open(file: &Path, pragmas: &[Pragma]) -> Result<Connection> {
     let db = Connection::open(file)?;
     set(&db, pragmas)?;
     Ok(db)
 }
 
-/// Applies the settings to a connection, and checks that it took each.
+/// Applies the settings to a connection, and checks that each took effect.
 pub(crate) fn set(db: &Connection, pragmas: &[Pragma]) -> Result {
     for (name, value) in pragmas {
         let mut statement = db.prepare(&format!("PRAGMA {name} = {value}"))?;
@@ -60,7 +60,7 @@ pub(crate) fn set(db: &Connection, pragmas: &[Pragma]) -> Result {
     Ok(())
 }
 
-/// What SQLite says when asked for a setting.
+/// Returns the value that SQLite reports for a setting.
 fn read_back(name: &str, value: &str) -> String {
     let number = match (name, value) {
         ("synchronous" | "auto_vacuum", "OFF" | "NONE") => "0",
@@ -71,12 +71,12 @@ fn read_back(name: &str, value: &str) -> String {
     number.to_owned()
 }
 
-/// Closes a connection; what goes wrong then is no less wrong.
+/// Closes a connection and returns any error.
 pub(crate) fn close(db: Connection) -> Result {
     db.close().map_err(|(_, error)| error.into())
 }
 
-/// The digest of what a query finds.
+/// Returns the digest of a query's rows.
 pub(crate) fn digest(db: &Connection, query: &str) -> Result<Digest> {
     let mut statement = db.prepare(query)?;
     let columns = statement.column_count();
@@ -98,7 +98,7 @@ pub(crate) fn digest(db: &Connection, query: &str) -> Result<Digest> {
     Ok(digest)
 }
 
-/// Sees that a database is sound, where that is cheap.
+/// Checks the integrity of a database unless it is large.
 pub(crate) fn sound(db: &Connection) -> Result {
     let bytes: u64 =
         db.query_row("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", [], |row| {
@@ -111,7 +111,7 @@ pub(crate) fn sound(db: &Connection) -> Result {
     if said == "ok" { Ok(()) } else { Err(format!("the database is broken: {said}").into()) }
 }
 
-/// Loses a row of a table if that is asked for.
+/// Drops a row of a table if the test asks for it.
 pub(crate) fn maybe_drop(db: &Connection, ground: &Ground<'_>, table: &str) -> Result {
     if !ground.must_drop() {
         return Ok(());
@@ -129,7 +129,7 @@ pub(crate) fn maybe_drop(db: &Connection, ground: &Ground<'_>, table: &str) -> R
     if dropped == 1 { Ok(()) } else { Err(format!("{dropped} rows of {table} were dropped").into()) }
 }
 
-/// Bytes of a file; with its journal and log gone, of the database.
+/// Returns the size of a file in bytes; once journal and WAL are removed, this is the size of the database.
 pub(crate) fn file_bytes(file: &Path) -> Result<u64> {
     Ok(file.metadata()?.len())
 }
@@ -151,7 +151,7 @@ mod tests {
         assert!(open(&file, &[("auto_vacum", "FULL")]).is_err());
         let db = open(&file, &[]).unwrap();
         db.execute_batch("CREATE TABLE t (x)").unwrap();
-        // Too late.
+        // `auto_vacuum` can't be changed once a table exists.
         assert!(set(&db, &[("auto_vacuum", "FULL")]).is_err());
     }
 

@@ -1,4 +1,5 @@
-//! Tables of made-up rows: each value a function of its row, so that every write path inserts the same, and a check knows what must be there.
+//! Tables of generated rows: each value is a function of its row number, so every write path inserts the same rows, and a check can
+//! compute them.
 //!
 //! ```text
 //!  Table ── CREATE TABLE, columns, rows
@@ -17,18 +18,18 @@ use sqluice::source::{Part, Sink, Source};
 use crate::case::{Digest, Found, RowHash};
 use crate::random::{mixed, permuted};
 
-/// Rows of a part of the page path.
+/// The number of rows in a part of the page path.
 const PART_ROWS: u64 = 256 * ROWS_MAX as u64;
 
-/// What fills the text of a row.
+/// A function that fills the text of a row.
 type Letters = Arc<dyn Fn(u64, &mut [u8]) + Send + Sync>;
 
-/// How a column is filled.
+/// The content of a column.
 #[derive(Clone)]
 pub(crate) enum Fill {
-    /// With integers.
+    /// Integers.
     Int(Arc<dyn Fn(u64) -> i64 + Send + Sync>),
-    /// With text of this number of bytes, all ASCII.
+    /// ASCII texts of this number of bytes.
     Text(usize, Letters),
 }
 
@@ -37,10 +38,10 @@ pub(crate) enum Fill {
 pub(crate) struct Table {
     pub(crate) name: &'static str,
     pub(crate) create: String,
-    /// Those that are inserted.
+    /// The columns that are inserted.
     pub(crate) columns: Vec<(String, Fill)>,
     pub(crate) rows: u64,
-    /// A key before the other columns that SQLite counts from 1.
+    /// The key before the other columns, which SQLite counts from 1.
     pub(crate) automatic_key: Option<&'static str>,
 }
 
@@ -52,7 +53,7 @@ pub(crate) struct Block {
     pub(crate) columns: Vec<Filled>,
 }
 
-/// A column of them.
+/// A column of a block.
 pub(crate) enum Filled {
     Ints(Vec<i64>),
     /// Texts of this number of bytes each.
@@ -60,12 +61,12 @@ pub(crate) enum Filled {
 }
 
 impl Table {
-    /// `integers (value INTEGER)`, the table of most experiments.
+    /// Returns the table `integers (value INTEGER)` of most experiments.
     pub(crate) fn integers(rows: u64, value: impl Fn(u64) -> i64 + Send + Sync + 'static) -> Table {
         Table::of_ints("value INTEGER", rows, value)
     }
 
-    /// A table `integers` with this column declaration.
+    /// Returns a table `integers` with this column declaration.
     pub(crate) fn of_ints(
         declared: &str,
         rows: u64,
@@ -81,7 +82,7 @@ impl Table {
         }
     }
 
-    /// `columns` columns of `bytes` letters each.
+    /// Returns a table of `columns` columns with `bytes` letters each.
     pub(crate) fn strings(rows: u64, columns: u64, bytes: usize) -> Table {
         let names: Vec<String> = (1..=columns).map(|number| format!("s{number}")).collect();
         let declared: Vec<String> = names.iter().map(|name| format!("{name} TEXT")).collect();
@@ -97,7 +98,7 @@ impl Table {
         }
     }
 
-    /// The table of the billion rows, pseudo-random or with the same values in all rows.
+    /// Returns the table of the billion rows, with pseudo-random values or with the same values in all rows.
     pub(crate) fn user(rows: u64, constant: bool) -> Table {
         let random = move |row| mixed(if constant { 7 } else { row });
         let area = move |row, text: &mut [u8]| {
@@ -121,7 +122,7 @@ impl Table {
         }
     }
 
-    /// The same table with these values instead of its own.
+    /// Returns this table with other values.
     pub(crate) fn with_ints(&self, values: Vec<i64>) -> Table {
         let value = move |row| values.get(row as usize).copied().unwrap_or_default();
         let columns = self.columns.iter().take(1);
@@ -129,12 +130,12 @@ impl Table {
         Table { columns: columns.map(|(name, _)| (name.clone(), value.clone())).collect(), ..self.clone() }
     }
 
-    /// `area, age, active`
+    /// Returns the names of the columns: `area, age, active`.
     pub(crate) fn names(&self) -> String {
         self.columns.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Bytes of a database of it, about: no less.
+    /// Returns an upper estimate of the size of the table's database, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let column = |fill: &Fill| match fill {
             Fill::Int(_) => 9,
@@ -144,7 +145,7 @@ impl Table {
         self.rows * (row + 9) * 5 / 4 + (1 << 16)
     }
 
-    /// Makes some of its rows.
+    /// Computes the values of some rows.
     pub(crate) fn fill(&self, range: Range<u64>, block: &mut Block) {
         (block.first, block.rows) = (range.start, (range.end - range.start) as usize);
         if block.columns.len() != self.columns.len() {
@@ -160,13 +161,13 @@ impl Table {
                     text.resize(bytes * block.rows, 0);
                     range.clone().zip(text.chunks_exact_mut(*bytes)).for_each(|(row, text)| value(row, text));
                 }
-                // A block is one table's.
+                // The columns of a block match those of its table.
                 _ => {}
             }
         }
     }
 
-    /// Makes rows, a block at a time.
+    /// Computes rows and calls `each` with one block after another.
     pub(crate) fn blocks<E>(
         &self,
         range: Range<u64>,
@@ -184,7 +185,7 @@ impl Table {
         Ok(())
     }
 
-    /// What must be in the table: the rows, and the keys if SQLite has made them.
+    /// Returns the expected digests: of the rows, and of the keys if SQLite assigns them.
     pub(crate) fn expected(&self) -> Found {
         let mut digest = Digest::default();
         let done: Result<(), std::convert::Infallible> =
@@ -199,27 +200,27 @@ impl Table {
         std::iter::once(digest).chain(keys).collect()
     }
 
-    /// The queries whose rows are expected.
+    /// Returns the queries for the rows of the expected digests.
     pub(crate) fn queries(&self) -> Vec<String> {
         let name = self.name;
         let keys = self.automatic_key.map(|key| format!("SELECT {key} FROM {name}"));
         std::iter::once(format!("SELECT {} FROM {name}", self.names())).chain(keys).collect()
     }
 
-    /// `INSERT INTO t (a, b) VALUES (?, ?), (?, ?)`
+    /// Returns an INSERT with parameters: `INSERT INTO t (a, b) VALUES (?, ?), (?, ?)`.
     pub(crate) fn insert(&self, degree: usize) -> String {
         let row = format!("({})", vec!["?"; self.columns.len()].join(", "));
         format!("INSERT INTO {} ({}) VALUES {}", self.name, self.names(), vec![row; degree].join(", "))
     }
 
-    /// An INSERT with the values of a block as text.
+    /// Returns an INSERT with the values of a block as text.
     pub(crate) fn insert_text(&self, block: &Block, rows: Range<usize>) -> String {
         let mut sql = format!("INSERT INTO {} ({}) VALUES ", self.name, self.names());
         for row in rows.clone() {
             sql.push_str(if row == rows.start { "(" } else { ", (" });
             for (at, column) in block.columns.iter().enumerate() {
                 sql.push_str(if at == 0 { "" } else { ", " });
-                // Writing to a string does not fail.
+                // Writing to a String can't fail.
                 let _ = match column {
                     Filled::Ints(ints) => write!(sql, "{}", ints[row]),
                     Filled::Text(..) => write!(sql, "'{}'", column.text(row)),
@@ -231,7 +232,7 @@ impl Table {
     }
 }
 
-/// Text of small letters.
+/// Fills a text with letters in lower case.
 pub(crate) fn letters(seed: u64, text: &mut [u8]) {
     for (word, at) in text.chunks_mut(8).zip(0..) {
         let random = mixed(seed ^ at).to_le_bytes();
@@ -239,12 +240,12 @@ pub(crate) fn letters(seed: u64, text: &mut [u8]) {
     }
 }
 
-/// A 32-bit integer.
+/// Returns a pseudo-random 32-bit integer.
 pub(crate) fn int32(row: u64) -> i64 {
     i64::from(mixed(row) as i32)
 }
 
-/// Keys from 1 in random order.
+/// Returns the keys from 1 on in random order.
 pub(crate) fn shuffled(rows: u64) -> impl Fn(u64) -> i64 + Send + Sync + Clone + 'static {
     move |row| permuted(row, rows.max(2)) as i64 + 1
 }
@@ -257,10 +258,10 @@ impl Filled {
         }
     }
 
-    /// The text of a row, counted from 0 in the block.
+    /// Returns the text of a row, counted from 0 in the block.
     pub(crate) fn text(&self, row: usize) -> &str {
         match self {
-            // Letters and digits.
+            // The text is letters and digits.
             Filled::Text(bytes, text) => str::from_utf8(&text[row * bytes..][..*bytes]).unwrap_or_default(),
             Filled::Ints(_) => "",
         }
@@ -287,7 +288,7 @@ impl Block {
     }
 }
 
-/// The rows of a table for the page path.
+/// A source of the table's rows for the page path.
 pub(crate) struct TableSource {
     pub(crate) table: Table,
     pub(crate) next: u64,

@@ -1,6 +1,6 @@
-//! The titles of experiments, as reports show them; their ids are for commands.
+//! The titles of experiments in reports; commands use the ids.
 
-/// Ids and titles, in the order of the publications.
+/// The ids and titles, in the order of the publications.
 const TITLES: [(&str, &str); 29] = [
     ("insert-method", "Ways to insert integers"),
     ("integer-size", "Width of integers"),
@@ -33,7 +33,7 @@ const TITLES: [(&str, &str); 29] = [
     ("wal-normal", "WAL with synchronous=NORMAL"),
 ];
 
-/// The title of an experiment. One that is not published has its id with spaces.
+/// Returns the title of an experiment; the title of an unpublished experiment is its id with spaces.
 pub(crate) fn title(id: &str) -> String {
     if let Some((_, title)) = TITLES.iter().find(|(known, _)| *known == id) {
         return (*title).to_owned();

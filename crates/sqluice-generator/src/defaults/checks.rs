@@ -1,45 +1,45 @@
-//! What CHECK constraints say about the values of a column.
+//! The bounds that CHECK constraints set for the values of a column.
 //!
-//! Understood are conditions that are joined by AND: `c IN (...)`, `c BETWEEN x AND y`, comparisons with a value or with another
+//! The reader understands conditions that are joined by AND: `c IN (...)`, `c BETWEEN x AND y`, comparisons with a value or another
 //! column, `c LIKE 'x%'`, `c GLOB '[0-9]*'`, the same of `length(c)` and `abs(c)`, `json_valid(c)`, and each of them `OR c IS NULL`.
-//! They propose an expression; whether its values keep the constraint, SQLite says ([`super::trial`]).
+//! Bounds give candidate expressions; SQLite decides whether their values keep the constraint ([`super::trial`]).
 
 use sqluice_core::schema::Table;
 use sqluice_core::schema::token::{Token, TokenKind, checks, tokens};
 
 use crate::parse::{Comparison, Literal};
 
-/// What is known of a column.
+/// The known bounds of a column's values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bounds {
-    /// All that it may be.
+    /// The list of all allowed values.
     pub(super) one_of: Option<Vec<Literal>>,
     pub(super) low: Option<Bound>,
     pub(super) high: Option<Bound>,
-    /// In characters.
+    /// The minimum length in characters.
     pub(super) length_min: Option<i64>,
     pub(super) length_max: Option<i64>,
-    /// Templates of what patterns describe, and the same with the number of the row in them.
+    /// The templates of LIKE and GLOB patterns, each without and with the row number in it.
     pub(super) patterns: Vec<(String, Option<String>)>,
     pub(super) json: bool,
 }
 
-/// Where values begin or end.
+/// An end of the range of values.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
     pub(super) end: End,
-    /// Whether the end itself is no value.
+    /// `true` if the end itself is not allowed.
     pub(super) open: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum End {
     Value(Literal),
-    /// What another column is, which is declared before.
+    /// The value of another column, which is declared before.
     Column(String),
 }
 
-/// What the CHECKs of a table say about each column.
+/// Returns the bounds of each column from the CHECKs of a table.
 pub(super) fn bounds(table: &Table) -> Vec<Bounds> {
     let mut bounds = vec![Bounds::default(); table.columns.len()];
     for sql in checks(&table.sql) {
@@ -70,7 +70,7 @@ impl Reader<'_> {
         token.is_word(self.sql, word)
     }
 
-    /// The parts between words at the outer level. The AND of a BETWEEN separates no parts.
+    /// Splits tokens at a word outside of parentheses. The AND of a BETWEEN does not split.
     fn split<'t>(&self, tokens: &'t [Token], word: &str) -> Vec<&'t [Token]> {
         let (mut depth, mut between, mut start) = (0, false, 0);
         let mut parts = Vec::new();
@@ -94,7 +94,7 @@ impl Reader<'_> {
         parts
     }
 
-    /// Without the parentheses around all of it.
+    /// Strips the parentheses around all tokens.
     fn bare<'t>(&self, mut tokens: &'t [Token]) -> &'t [Token] {
         while let [first, inner @ .., last] = tokens
             && first.is_symbol(self.sql, "(")
@@ -127,7 +127,7 @@ impl Reader<'_> {
         self.one(tokens);
     }
 
-    /// Conditions joined by OR: a list of values, or one condition where there is a value.
+    /// Reads conditions joined by OR: a list of values, or one condition and `IS NULL`.
     fn any(&mut self, parts: &[&[Token]]) {
         let is_null = |part: &&&[Token]| {
             let [.., is, null] = self.bare(part) else { return false };
@@ -158,7 +158,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Of several lists, what is in each.
+    /// Restricts a column to values; of several lists, the intersection remains.
     fn restrict(&mut self, column: usize, values: Vec<Literal>) {
         let one_of = &mut self.bounds[column].one_of;
         *one_of = Some(match one_of.take() {
@@ -167,7 +167,7 @@ impl Reader<'_> {
         });
     }
 
-    /// A condition.
+    /// Reads a condition without AND and OR.
     fn one(&mut self, tokens: &[Token]) {
         let Some((left, rest)) = self.operand(tokens) else { return };
         let [first, after @ ..] = rest else {
@@ -225,7 +225,7 @@ impl Reader<'_> {
         tokens.split(|token| token.is_symbol(self.sql, ",")).collect()
     }
 
-    /// What tokens begin with, and the rest of them.
+    /// Parses an operand, and returns it with the rest of the tokens.
     fn operand<'t>(&self, tokens: &'t [Token]) -> Option<(Operand, &'t [Token])> {
         let (first, rest) = tokens.split_first()?;
         let sql = self.sql;
@@ -277,7 +277,7 @@ impl Reader<'_> {
             }
             TokenKind::Word | TokenKind::QuotedName => match self.table.column(&first.name(sql)?) {
                 Some(column) => Some((Operand::Column(column), rest)),
-                // "x" that is no column is a text to SQLite.
+                // SQLite reads "x" as a text if no column has this name.
                 None if first.text(sql).starts_with('"') => {
                     Some((Operand::Value(Literal::Text(first.name(sql)?)), rest))
                 }
@@ -287,7 +287,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Notes what a comparison says about its left side.
+    /// Records the bound that a comparison sets for its left side.
     fn compare(&mut self, left: &Operand, comparison: Comparison, right: &Operand) {
         use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
         let int = match right {
@@ -346,7 +346,7 @@ impl Reader<'_> {
     }
 }
 
-/// The comparison with its sides exchanged.
+/// Returns the comparison with its sides exchanged.
 fn mirrored(comparison: Comparison) -> Comparison {
     match comparison {
         Comparison::Less => Comparison::Greater,
@@ -357,7 +357,7 @@ fn mirrored(comparison: Comparison) -> Comparison {
     }
 }
 
-/// A literal part of a template.
+/// Escapes a literal character of a template.
 fn escaped(letter: char) -> String {
     match letter {
         '{' => "{{".to_owned(),
@@ -367,7 +367,7 @@ fn escaped(letter: char) -> String {
     }
 }
 
-/// The template of a pattern, `any` standing for any text, and the same with the number of the row in the first place of any text.
+/// Returns the template of a pattern, in which `ANY` matches any text, without and with the row number in the first `ANY`.
 fn template(parts: Vec<String>) -> (String, Option<String>) {
     const ANY: &str = "{word()}";
     let numbered = parts.iter().position(|part| part == ANY).map(|any| {

@@ -1,4 +1,4 @@
-//! FOREIGN KEYs, PRIMARY KEYs and UNIQUE: which rows columns refer to, and that no two rows are alike.
+//! FOREIGN KEYs, PRIMARY KEYs and UNIQUE: references to rows, and columns without duplicates.
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::error::Result;
@@ -10,15 +10,15 @@ use crate::functions::compile;
 use crate::generator::World;
 use crate::parse::parse;
 
-/// A name in an expression.
+/// Quotes a name for an expression.
 fn name(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
 impl Chooser<'_> {
-    /// Columns of FOREIGN KEYs get values of the parent's rows; those of one key, of the same row.
+    /// Gives columns of FOREIGN KEYs values of the parent's rows; the columns of one key refer to the same row.
     pub(super) fn choose_references(&mut self) {
-        // Keys of several columns first: what they say holds for a column that is a key by itself, too.
+        // Keys of several columns go first: their references also hold for a column that is a key by itself.
         let mut references: Vec<&Reference> = self.table.references.iter().collect();
         references.sort_by_key(|reference| std::cmp::Reverse(reference.columns.len()));
         for reference in references {
@@ -33,7 +33,7 @@ impl Chooser<'_> {
         let mut leader = None;
         for (&column, &their) in reference.columns.iter().zip(theirs) {
             if self.refers[column] || !self.is_open(column) {
-                // What a comment or another key says: the others follow it if it names the same rows.
+                // A comment or another key sets this column. The other columns follow it if it is a reference.
                 leader = leader.or(Some(column));
                 continue;
             }
@@ -56,7 +56,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// The columns of each key, with whether letters of either case are the same in it.
+    /// Returns the columns of each key, with `true` if the key ignores the case of letters.
     pub(super) fn keys(&self) -> Vec<(Vec<usize>, bool)> {
         let of_index = |index: &sqluice_core::schema::index::Index| {
             let columns = index.columns[..index.key_columns].iter();
@@ -74,7 +74,7 @@ impl Chooser<'_> {
         alias.into_iter().chain(indexes.filter_map(of_index)).collect()
     }
 
-    /// Whether no two rows may have the same value.
+    /// Returns `true` if a column is a key by itself.
     fn is_key(&self, column: usize) -> bool {
         self.keys().iter().any(|(key, _)| key[..] == [column])
     }
@@ -85,7 +85,7 @@ impl Chooser<'_> {
         })
     }
 
-    /// Sees that no two rows are alike where they may not be.
+    /// Changes expressions so that no two rows have the same key.
     pub(super) fn choose_keys(&mut self) -> Result<()> {
         let mut keys = self.keys();
         keys.sort_by_key(|(key, _)| key.len());
@@ -99,7 +99,7 @@ impl Chooser<'_> {
                 }
                 continue;
             }
-            // What follows another column of the key adds nothing to it.
+            // A column that follows another column of the key does not help to make the key unique.
             let follows = |chosen: &Option<String>| {
                 chosen.as_ref().is_some_and(|chosen| {
                     key.iter().any(|&leader| {
@@ -120,7 +120,7 @@ impl Chooser<'_> {
             }
             let mut ones: Vec<usize> =
                 members.into_iter().filter(|&column| self.is_open(column) && !self.refers[column]).collect();
-            // Rather one that no other key has made different already.
+            // A column that no other key has made distinct is preferred.
             let grouped =
                 |column: usize| self.chosen[column].as_ref().is_some_and(|it| it.starts_with("distinct("));
             ones.sort_by_key(|&column| (grouped(column), std::cmp::Reverse(column)));
@@ -132,12 +132,12 @@ impl Chooser<'_> {
         Ok(())
     }
 
-    /// The first group that no column is in.
+    /// Returns the first group without columns.
     fn free_group(&self) -> i64 {
         (1..).find(|&group| self.members(group).is_empty()).unwrap_or(1)
     }
 
-    /// An expression whose values are different together with those of a group.
+    /// Returns the expression `distinct(...)` for a group.
     fn distinct(&self, expression: &str, group: i64) -> String {
         if group == 1 {
             format!("distinct({expression})")
@@ -155,7 +155,7 @@ impl Chooser<'_> {
         ));
     }
 
-    /// Whether a column has numbered values, and is in no other group.
+    /// Returns `true` if a column has numbered values and belongs to no group.
     fn can_be_distinct(&self, column: usize) -> bool {
         let Some(chosen) = &self.chosen[column] else { return false };
         if self.refers[column] {
@@ -164,7 +164,7 @@ impl Chooser<'_> {
         compiles(&format!("distinct({chosen})"))
     }
 
-    /// Whether what a column refers to is a key by itself, or it leads the columns of a larger one.
+    /// Returns `true` if all FOREIGN KEYs of a column have one column and refer to a key of another table.
     fn refers_to_key(&self, column: usize) -> bool {
         self.table.references.iter().filter(|reference| reference.columns.contains(&column)).all(
             |reference| {
@@ -179,7 +179,7 @@ impl Chooser<'_> {
         )
     }
 
-    /// Gives a column, which refers to nothing, values that are all different.
+    /// Gives a column without references values that are all different.
     fn make_distinct(&mut self, column: usize, folded: bool) -> Result<()> {
         let chosen = self.chosen[column].clone().unwrap_or_default();
         let declared = &self.table.columns[column];
@@ -187,7 +187,7 @@ impl Chooser<'_> {
         if declared.affinity == Affinity::Integer && chosen == super::types::INTEGERS {
             proposals.push("row()".to_owned());
         }
-        // A range that another column ends, or texts whose letters of either case are the same, are not numbered so.
+        // A range that ends at another column, or texts in a key that ignores case, can't be numbered.
         if compiles(&format!("distinct({chosen})")) && !(folded && chosen.starts_with("text(")) {
             proposals.push(self.distinct(&chosen, self.free_group()));
         }
@@ -206,7 +206,7 @@ impl Chooser<'_> {
             Some(inner) => self.distinct(inner.strip_suffix(')').unwrap_or(inner), self.free_group()),
             None => typed,
         }));
-        // Few values are for few rows, unless a CHECK asks for them.
+        // Expressions with few values are last, unless a CHECK asks for them.
         if bounds.one_of.is_none() && bounds.low.is_none() && bounds.high.is_none() {
             proposals.sort_by_key(|proposal| capacity(proposal) < FEW);
         }
@@ -221,10 +221,10 @@ impl Chooser<'_> {
     }
 }
 
-/// So few different values are less than a table may want.
+/// The minimum number of distinct values that is not considered few.
 const FEW: u64 = 1000;
 
-/// How many rows an expression has values for.
+/// Returns the number of rows that an expression has values for.
 fn capacity(expression: &str) -> u64 {
     let world = World { seed: 1, rows: Vec::new() };
     let generator = parse(expression, 0).and_then(|expr| compile(&expr));
@@ -236,7 +236,7 @@ fn compiles(expression: &str) -> bool {
     parse(expression, 0).and_then(|expr| compile(&expr)).is_ok()
 }
 
-/// The columns that a FOREIGN KEY refers to.
+/// Returns the columns that a FOREIGN KEY refers to.
 fn parent_columns(reference: &Reference, parent: &Table) -> Option<Vec<usize>> {
     let named: Option<Vec<usize>> =
         reference.parent_columns.iter().map(|column| parent.column(column)).collect();

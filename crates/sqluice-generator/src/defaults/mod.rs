@@ -1,16 +1,16 @@
-//! What columns without a comment get: expressions, written in the language itself, that the schema suggests.
+//! The expressions of columns without a comment, derived from the schema.
 //!
 //! ```text
 //!  REFERENCES ─────────────────────────────────────────> ref(customer.id), order.line
 //!  CHECK ── checks ──┐
-//!  name ──── names ──┼──> proposals ──> the first whose values keep the column's CHECKs, which SQLite says (trial)
-//!  DEFAULT, type ────┘                                        │
+//!  CHECK ── checks ──┐
+//!  name ──── names ──┼──> proposals ──> the first whose values keep the column's CHECKs, as tested by SQLite (trial)
 //!  names of moments ── order ──> after(created_at, 0, 30, ...) │
 //!  PRIMARY KEY, UNIQUE ── keys ──> distinct(...), row(), ...  ┘
 //! ```
 //!
-//! No value is NULL, except in a column that refers to its own table. A note names each constraint of the schema that the rows made for a
-//! trial break, and what to do about it.
+//! No value is NULL, except in a column that refers to its own table. A note names each constraint that the rows of a trial break,
+//! with advice.
 
 mod checks;
 mod keys;
@@ -30,17 +30,17 @@ pub use names::words as words_of_name;
 use trial::Trial;
 pub(super) use trial::broken_checks;
 
-/// What a schema suggests.
+/// The expressions that a schema suggests.
 #[derive(Debug)]
 pub(super) struct Defaults {
-    /// Of each table and column; `None` where SQLite computes the value or a comment says it.
+    /// The expression of each table's columns; `None` if SQLite computes the value or the column has a comment.
     pub(super) expressions: Vec<Vec<Option<String>>>,
-    /// What is asked for and could not be done.
+    /// Constraints that could not be satisfied.
     pub(super) notes: Vec<String>,
 }
 
 impl Defaults {
-    /// `ordered` says of each table whether its moments follow each other.
+    /// Chooses the expressions. `ordered` is `true` for each table whose moments follow each other.
     pub(super) fn of(schema: &Schema, comments: &Comments<'_>, ordered: &[bool]) -> Result<Defaults> {
         let mut defaults = Defaults { expressions: Vec::new(), notes: Vec::new() };
         let mut choosers = Vec::new();
@@ -60,16 +60,16 @@ impl Defaults {
     }
 }
 
-/// The columns of a table in the making.
+/// The columns of a table whose expressions are being chosen.
 struct Chooser<'a> {
     schema: &'a Schema,
     table: &'a Table,
-    /// What comments say; mistakes in them are reported elsewhere.
+    /// The expression of each column's comment; `Some(None)` if the comment is malformed, which is reported elsewhere.
     commented: Vec<Option<Option<Expr>>>,
     bounds: Vec<Bounds>,
     trial: Option<Trial>,
     chosen: Vec<Option<String>>,
-    /// Which columns refer to other rows.
+    /// `true` for each column that refers to other rows.
     refers: Vec<bool>,
     notes: Vec<String>,
 }
@@ -92,12 +92,12 @@ impl<'a> Chooser<'a> {
         })
     }
 
-    /// Whether a column is to be chosen for: SQLite does not compute it, and no comment says what it is.
+    /// Returns `true` if a column needs an expression: SQLite does not compute it, and it has no comment.
     fn is_open(&self, column: usize) -> bool {
         self.table.columns[column].generated.is_none() && self.commented[column].is_none()
     }
 
-    /// Whether the values of an expression keep the CHECKs of its column.
+    /// Returns `true` if the values of an expression keep the CHECKs of its column.
     fn keeps(&self, column: usize, expression: &str) -> Result<bool> {
         match &self.trial {
             Some(trial) => trial.keeps(column, expression),
@@ -123,7 +123,7 @@ impl<'a> Chooser<'a> {
         Ok(())
     }
 
-    /// Whether no two rows have the same value in a column, as far as its expression shows.
+    /// Returns `true` if the expression of a column shows that no two rows have the same value.
     fn is_distinct(&self, column: usize) -> bool {
         let expr = match (&self.commented[column], &self.chosen[column]) {
             (Some(commented), _) => commented.clone(),
@@ -156,7 +156,7 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Whether a column of a key differs within groups of rows that another column of it makes.
+    /// Returns `true` if a column of a key has different values within groups of rows that another column of the key forms.
     fn differs_within(&self, column: usize, key: &[usize]) -> bool {
         let Some(Some(expr)) = &self.commented[column] else { return false };
         let call = if let ExprNode::Binary { left, .. } = &expr.node { &left.node } else { &expr.node };
@@ -169,7 +169,7 @@ impl<'a> Chooser<'a> {
             && key.iter().any(is_leader)
     }
 
-    /// The columns that are distinct together in a group.
+    /// Returns the columns of a group that is distinct together.
     fn members(&self, group: i64) -> Vec<usize> {
         let in_group = |&column: &usize| {
             let expr = match (&self.commented[column], &self.chosen[column]) {

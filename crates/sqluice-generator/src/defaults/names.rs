@@ -1,7 +1,7 @@
-//! What a column's name suggests: `email`, `first_name`, `price`, `created_at`.
+//! The default expressions of column names: `email`, `first_name`, `price`, `created_at`.
 //!
-//! A name is cut into words at capital letters and at what is no letter; of `billing_city` and `BillingCity` the last words that are
-//! known count, the longest sequence of them first.
+//! A name is split into words at capital letters and at characters other than letters. The longest known sequence of words at the end
+//! decides: in `billing_city` and `BillingCity` it is `city`.
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::schema::Column;
@@ -96,10 +96,10 @@ const INTEGERS: &[(&str, &str)] = &[
     ("at timestamp datetime date created updated modified time", SECONDS),
 ];
 
-/// Days of the same years as moments.
+/// Days of the same years as the default moments.
 pub(super) const DAYS: &str = "date('2015-01-01', '2025-12-31')";
 
-/// Seconds since 1970, of the years 2015 to 2025.
+/// Seconds since 1970 in the years 2015 to 2025.
 const SECONDS: &str = "int(1420070400, 1767225599)";
 
 const REALS: &[(&str, &str)] = &[
@@ -117,7 +117,7 @@ const REALS: &[(&str, &str)] = &[
     ("quantity qty", "int(1, 10)"),
 ];
 
-/// Tables of people, and of what has a name of another kind.
+/// The names of tables of people and of other named things, with an expression for a column called `name`.
 const NAMED: &[(&str, &str)] = &[
     (
         "customer client user person people employee author actor artist contact member student teacher staff patient driver \
@@ -135,7 +135,7 @@ const NAMED: &[(&str, &str)] = &[
     ("tag label", "word()"),
 ];
 
-/// The expression that the name of a column suggests, for its type.
+/// Returns the expression that the name of a column suggests, if it fits the column's type.
 pub(super) fn expression(table: &str, column: &Column) -> Option<String> {
     let words = words(&column.name);
     let untyped = column.declared_type.is_empty();
@@ -155,17 +155,17 @@ pub(super) fn expression(table: &str, column: &Column) -> Option<String> {
     found.map(str::to_owned)
 }
 
-/// Whether a name is that of a day or a second.
+/// Returns `true` if a name is that of a day or a second.
 pub(super) fn is_moment(name: &str) -> bool {
     lookup(TEXTS, &words(name)).is_some_and(|it| it.starts_with("date(") || it.starts_with("timestamp("))
 }
 
-/// Whether a name is that of a second.
+/// Returns `true` if a name is that of a second.
 pub(super) fn is_second(name: &str) -> bool {
     lookup(TEXTS, &words(name)).is_some_and(|it| it.starts_with("timestamp("))
 }
 
-/// Whether an integer of that name is a second, counted from 1970.
+/// Returns `true` if an integer column with this name holds seconds since 1970.
 pub(super) fn is_epoch(name: &str) -> bool {
     lookup(INTEGERS, &words(name)) == Some(SECONDS)
 }
@@ -185,7 +185,7 @@ fn text(table: &str, words: &[String]) -> Option<&'static str> {
     lookup(TEXTS, words)
 }
 
-/// What is said of the longest sequence of last words.
+/// Returns the entry for the longest sequence of words at the end.
 fn lookup(table: &[(&str, &'static str)], words: &[String]) -> Option<&'static str> {
     (0..words.len()).find_map(|first| {
         let joined = words[first..].concat();
@@ -195,7 +195,7 @@ fn lookup(table: &[(&str, &'static str)], words: &[String]) -> Option<&'static s
     })
 }
 
-/// The words of a name, in small letters.
+/// Splits a name into words in lower case.
 pub fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';

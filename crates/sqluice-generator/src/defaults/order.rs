@@ -1,19 +1,19 @@
-//! The order of moments, which their names imply: nothing is shipped before it is ordered, no order is older than its customer, and
+//! The order of moments that column names imply: nothing is shipped before it is ordered, no order is older than its customer, and
 //! nothing happens after today.
 //!
 //! ```text
 //!  customer   birth_date   long before all others
 //!             created_at ──────────────┐ first of its row
-//!  orders     ordered_at <── after ────┘ of the row that `customer` names
+//!  orders     ordered_at <── after ────┘ of the row that `customer` refers to
 //!             shipped_at <── after ordered_at, some days
 //!             updated_at <── after shipped_at, some more
-//!             due_date   <── after ordered_at, which nothing waits for
+//!             due_date   <── after ordered_at; no other moment follows it
 //! ```
 //!
-//! Today is the end of 2025: the same seed has to give the same bytes next year, too. Comments and CHECKs may say otherwise.
+//! Today is the end of 2025: the same seed has to give the same bytes next year, too. Comments and CHECKs take precedence.
 //!
-//! Each moment of a row gets the interval that its values lie in. The intervals are narrowed until each begins and ends no earlier
-//! than the one before: then what follows always has room, and keeps the CHECKs that its interval was derived from.
+//! Each moment of a row has an interval of values. The intervals are narrowed until each begins and ends no earlier
+//! than the one before: then every following moment has room, and keeps the CHECKs that its interval was derived from.
 
 use sqluice_core::error::Result;
 use sqluice_core::schema::Column;
@@ -23,23 +23,23 @@ use super::{Chooser, names};
 use crate::functions::{Form, moment, seconds};
 use crate::parse::{Expr, ExprNode, Literal, parse};
 
-/// The last second that values chosen without a word from the schema have.
+/// The last second of generated values, unless the schema states another.
 pub(super) const LAST_SECOND: &str = "2025-12-31 23:59:59";
 
-/// What happens, and births, begin here.
+/// The first second of moments other than births.
 const FIRST_SECOND: &str = "2015-01-01 00:00:00";
 const FIRST_BIRTH: &str = "1945-01-01";
 const LAST_BIRTH: &str = "1996-12-31";
 
-/// What is first in its row ends so long before today that there is room for what follows, and for its children's rows.
+/// The time before today in which the first moment of a row ends, so that later moments and the rows of children have room.
 const ROOM: i64 = 30 * DAY;
 
 const DAY: i64 = 86_400;
 
-/// What may lie between two rows of which one refers to the other.
+/// The maximum number of days between a row and a row that refers to it.
 const CHILD_DAYS: i64 = 4000;
 
-/// When something happens in the life of a row: the words that name it, and at most how many days after the stage before.
+/// The stages in the life of a row: the words that name a stage, and the maximum number of days after the stage before.
 const STAGES: &[(&str, i64)] = &[
     ("birth birthday birthdate dateofbirth dob born", 0),
     (
@@ -67,14 +67,14 @@ const STAGES: &[(&str, i64)] = &[
     ("deleted removed archived died death deceased deletedat", 200),
 ];
 
-/// The stage of a name that says only that it is a moment.
+/// The stage of a name that only says that the column is a moment.
 const UNNAMED: usize = 2;
 
-/// What has a date that nothing waits for.
+/// The words that name a limit, which no other moment follows.
 const LIMITS: &str = "due required expires expiry expiration deadline renewal scheduled";
 const LIMIT_DAYS: i64 = 30;
 
-/// What a name implies.
+/// The stage that a name implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Birth,
@@ -108,17 +108,17 @@ struct Moment {
     column: usize,
     stage: Stage,
     form: Form,
-    /// Where its values begin and end, in seconds.
+    /// The first moment, in seconds.
     low: i64,
     high: i64,
-    /// Whether a CHECK or a comment says so.
+    /// `true` if a CHECK or a comment states the first moment.
     low_said: bool,
     high_said: bool,
-    /// Whether the whole expression is said.
+    /// `true` if a comment states the whole expression.
     said: bool,
 }
 
-/// The columns that a CHECK compares with.
+/// Returns the columns that the CHECKs of a column compare it with, with `true` if they precede, and `true` if they must differ.
 fn compared(chooser: &Chooser<'_>, column: usize) -> Vec<(usize, bool, bool)> {
     let bounds = &chooser.bounds[column];
     let of = |bound: &Option<Bound>, after: bool| match bound {
@@ -128,7 +128,7 @@ fn compared(chooser: &Chooser<'_>, column: usize) -> Vec<(usize, bool, bool)> {
     [of(&bounds.low, true), of(&bounds.high, false)].into_iter().flatten().collect()
 }
 
-/// A bound that is a moment.
+/// Returns a bound that is a moment.
 fn said(bound: &Option<Bound>, form: Form, inwards: i64) -> Option<i64> {
     match bound {
         Some(Bound { end: End::Value(value), open }) => {
@@ -143,7 +143,7 @@ fn at(text: &str) -> i64 {
     seconds(&Literal::Text(text.to_owned())).unwrap_or(0)
 }
 
-/// The form of the values of an expression, if they are moments, and where they begin and end if it says so.
+/// Returns the form of an expression's values if they are moments, and their ends if these are literals.
 fn interval(expr: &Expr, column: &Column) -> Option<(Form, Option<(i64, i64)>)> {
     let ExprNode::Call { name, arguments } = &expr.node else { return None };
     let form = match &name.to_ascii_lowercase()[..] {
@@ -160,7 +160,7 @@ fn interval(expr: &Expr, column: &Column) -> Option<(Form, Option<(i64, i64)>)> 
 }
 
 impl Chooser<'_> {
-    /// The moments of a row in their order, limits last.
+    /// Returns the moments of a row in their order, limits last.
     fn moments(&self) -> Result<Vec<Moment>> {
         let mut moments = Vec::new();
         for (column, declared) in self.table.columns.iter().enumerate() {
@@ -177,7 +177,7 @@ impl Chooser<'_> {
             let is_said = self.commented[column].is_some();
             let (low, high) = match (is_said, ends) {
                 (true, Some(both)) => (Some(both.0), Some(both.1)),
-                // Other columns say where it begins or ends.
+                // The ends are other columns.
                 (true, None) => continue,
                 (false, _) => {
                     let bounds = &self.bounds[column];
@@ -188,7 +188,7 @@ impl Chooser<'_> {
                 Stage::Birth => (at(FIRST_BIRTH), at(LAST_BIRTH)),
                 _ => (at(FIRST_SECOND), at(LAST_SECOND)),
             };
-            // A day is its midnight.
+            // A day begins at midnight.
             let whole =
                 |moment: i64| if form == Form::Day { moment - moment.rem_euclid(DAY) } else { moment };
             let mut moment = Moment {
@@ -202,7 +202,7 @@ impl Chooser<'_> {
                 said: is_said,
             };
             if moment.low > moment.high {
-                // One end is said, and is beyond the other.
+                // The stated end is beyond the other end.
                 match (low, high) {
                     (Some(low), _) => moment.high = whole(low + 365 * DAY),
                     (None, _) => moment.low = moment.high - 20 * 365 * DAY,
@@ -217,7 +217,7 @@ impl Chooser<'_> {
         Ok(moments)
     }
 
-    /// Leaves out what CHECKs order in another way, and comments but for one.
+    /// Removes moments that CHECKs order in another way, and all moments with comments but one.
     fn without_contradictions(&self, moments: &mut Vec<Moment>) {
         let place = |moments: &[Moment], column: usize| moments.iter().position(|it| it.column == column);
         let mut out = Vec::new();
@@ -239,23 +239,23 @@ impl Chooser<'_> {
         });
     }
 
-    /// Whether no two rows may have the same values in a key that a column is of.
+    /// Returns `true` if a column belongs to a key.
     fn is_in_key(&self, column: usize) -> bool {
         self.keys().iter().any(|(key, _)| key.contains(&column))
     }
 
-    /// Narrows intervals so that each has room for what is before it, and nothing needs to be before what a CHECK allows; `false`
-    /// where that can't be.
+    /// Narrows intervals so that each has room for the moment before, and no moment has to precede the range that a CHECK allows. Returns
+    /// `false` if this is impossible.
     fn narrow(moments: &mut [Moment]) -> bool {
         if let Some(first) = moments.first_mut().filter(|first| !first.high_said && !first.said) {
             first.high = first.high.min(at(LAST_SECOND) - ROOM);
-            // The same midnight in all tables, whatever their forms.
+            // The same midnight in all tables, whatever the forms of their moments.
             first.high -= first.high.rem_euclid(DAY);
         }
         for index in (1..moments.len()).rev() {
             let [before, after] = &mut moments[index - 1..=index] else { return false };
             if before.said {
-                // What follows a comment has to have room for all that it says.
+                // The moment after a comment needs room for the whole range of the comment.
                 if after.high_said && before.high > after.high - DAY {
                     return false;
                 }
@@ -273,7 +273,7 @@ impl Chooser<'_> {
             }
         }
         moments.iter().all(|moment| moment.low <= moment.high)
-            // What is before a comment is as it says, and keeps no CHECK of its own.
+            // Moments before a comment depend on it, so they can't keep CHECKs of their own.
             && moments.iter().position(|moment| moment.said).is_none_or(|said| {
                 moments[..said].iter().all(|moment| !moment.low_said && !moment.high_said)
             })
@@ -281,7 +281,7 @@ impl Chooser<'_> {
 }
 
 impl Moment {
-    /// Any moment of its interval.
+    /// Returns the expression for any moment of the interval.
     fn evenly(&self) -> String {
         let function = match self.form {
             Form::Day => "date",
@@ -304,7 +304,7 @@ impl Moment {
     }
 }
 
-/// The moments of a table: those that follow each other, and those that nothing waits for.
+/// The moments of a table: births, the moments that follow each other, and limits.
 struct Row {
     births: Vec<Moment>,
     chain: Vec<Moment>,
@@ -319,7 +319,7 @@ impl Row {
         };
         let (mut births, mut chain) =
             (of(|stage| stage == Stage::Birth), of(|stage| matches!(stage, Stage::At(_))));
-        // What may be there once is chosen as a key is: only the first of a row follows nothing.
+        // Moments of a key are chosen with the key: only the first moment of a row follows no other.
         let mut place = 0;
         chain.retain(|moment| {
             place += 1;
@@ -352,20 +352,20 @@ impl Row {
         Ok(Row { births, chain, limits })
     }
 
-    /// The moment that rows of other tables that refer to this one follow.
+    /// Returns the moment that rows of child tables follow.
     fn first(&self) -> Option<&Moment> {
         self.chain.first()
     }
 }
 
-/// Chooses the moments of all tables again, each after those that precede it.
+/// Replaces the expressions of the moments of all tables, so that each follows the moments before it.
 pub(super) fn order(choosers: &mut [Chooser<'_>], ordered: &[bool]) -> Result<()> {
     let rows = choosers.iter().zip(ordered).map(|(chooser, ordered)| match ordered {
         true => Row::of(chooser),
         false => Ok(Row { births: Vec::new(), chain: Vec::new(), limits: Vec::new() }),
     });
     let rows: Vec<Row> = rows.collect::<Result<_>>()?;
-    // Which table's moments need which other's.
+    // The tables that each table's moments depend on.
     let mut needs = vec![Vec::new(); choosers.len()];
     for table in 0..choosers.len() {
         let parents = parents(choosers, &rows, &mut needs, table);
@@ -374,7 +374,7 @@ pub(super) fn order(choosers: &mut [Chooser<'_>], ordered: &[bool]) -> Result<()
     Ok(())
 }
 
-/// The first moments of the rows that a table's first moment can follow, as expressions.
+/// Returns the first moments of the parent rows that a table's first moment can follow, as expressions.
 fn parents(choosers: &[Chooser<'_>], rows: &[Row], needs: &mut [Vec<usize>], table: usize) -> Vec<String> {
     let (chooser, mut found) = (&choosers[table], Vec::new());
     let Some(first) = rows[table].first() else { return found };
@@ -399,7 +399,7 @@ fn parents(choosers: &[Chooser<'_>], rows: &[Row], needs: &mut [Vec<usize>], tab
     found
 }
 
-/// Whether the moments of one table need those of another.
+/// Returns `true` if the moments of table `from` depend on those of table `to`.
 fn reaches(needs: &[Vec<usize>], from: usize, to: usize) -> bool {
     from == to || needs[from].iter().any(|&next| reaches(needs, next, to))
 }
@@ -409,7 +409,7 @@ fn name(name: &str) -> String {
 }
 
 impl Chooser<'_> {
-    /// Whether every value of a column is taken from a row of another table.
+    /// Returns `true` if every value of a column is taken from a row of another table.
     fn names_rows(&self, column: usize) -> bool {
         let is_ref = |expr: &Expr| matches!(&expr.node, ExprNode::Call { name, .. } if name.eq_ignore_ascii_case("ref"));
         match (&self.commented[column], &self.chosen[column]) {
@@ -424,7 +424,7 @@ impl Chooser<'_> {
             self.chosen[birth.column] = Some(birth.evenly());
         }
         let called = |chooser: &Self, moment: &Moment| name(&chooser.table.columns[moment.column].name);
-        // Where a CHECK asks for more than an order, a day lies between all.
+        // If a CHECK forbids equal moments, moments are at least a day apart.
         let open = |moment: &Moment| compared(self, moment.column).iter().any(|(_, _, open)| *open);
         let least = i64::from(row.chain.iter().chain(&row.limits).any(open));
         let said = row.chain.iter().position(|moment| moment.said);
@@ -442,7 +442,7 @@ impl Chooser<'_> {
                     [one] => own.after(one, 0, CHILD_DAYS),
                     all => own.after(&format!("latest({})", all.join(", ")), 0, CHILD_DAYS),
                 },
-                // Its interval begins after all that is before.
+                // The interval begins after all moments before.
                 (_, Some(before)) if own.low > before.low && !before.said => own.evenly(),
                 (_, Some(before)) => own.after(&called(self, before), least, own.days().max(least)),
             };

@@ -1,4 +1,4 @@
-//! Expressions that may be right for a column, the likeliest first.
+//! Candidate expressions for a column, the likeliest first.
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::schema::{Column, Table};
@@ -9,13 +9,13 @@ use super::{names, types};
 use crate::functions::shifted;
 use crate::parse::Literal;
 
-/// The length of a range whose other end the schema does not give.
+/// The length of a range of which the schema states only one end.
 const SPAN: i64 = 1_000_000;
 const SPAN_OF_REALS: f64 = 1000.0;
-/// Characters of a text of which only the least is said.
+/// The length of a text, in characters, of which the schema states only the minimum.
 const LENGTH: i64 = 20;
 
-/// At least one.
+/// Returns at least one candidate for a column.
 pub(super) fn proposals(table: &Table, index: usize, bounds: &Bounds) -> Vec<String> {
     let column = &table.columns[index];
     if table.rowid_alias == Some(index) {
@@ -27,7 +27,7 @@ pub(super) fn proposals(table: &Table, index: usize, bounds: &Bounds) -> Vec<Str
     }
     let dates = is_date(column) || names::is_moment(&column.name);
     if has_column_end(bounds) {
-        // Against a value that is not known in advance, no trial helps.
+        // Bounds that are columns can't be tried, so the range goes first.
         proposals.extend(range(column, bounds, dates));
     }
     let named = names::expression(&table.name, column).map(|named| cut(named, column));
@@ -52,10 +52,10 @@ fn choice(values: &[Literal]) -> String {
     format!("choice({values})")
 }
 
-/// A text that may be longer than its column, cut.
+/// Shortens the values of an expression to the column's length if needed.
 fn cut(expression: String, column: &Column) -> String {
     let length = types::length(column).filter(|_| column.affinity == Affinity::Text);
-    // Of a moment there is room for the day.
+    // A short column has room for the day of a moment.
     if let (Some(10..19), true) = (length, expression.starts_with("timestamp(")) {
         return names::DAYS.to_owned();
     }
@@ -71,7 +71,7 @@ fn is_date(column: &Column) -> bool {
     declared.contains("DATE") || declared.contains("TIMESTAMP")
 }
 
-/// Values between the bounds, if there are any.
+/// Returns an expression for values between the bounds, if there are any.
 fn range(column: &Column, bounds: &Bounds, dates: bool) -> Option<String> {
     if bounds.low.is_none() && bounds.high.is_none() {
         return None;
@@ -130,7 +130,7 @@ fn ints(bounds: &Bounds) -> Option<String> {
     }
 }
 
-/// With two decimal places where there is room for them.
+/// Returns numbers between the bounds, with two decimal places if the range has room for them.
 fn numbers(bounds: &Bounds) -> Option<String> {
     if has_column_end(bounds) {
         let end = |bound: &Bound, step: &str| match &bound.end {
@@ -170,7 +170,7 @@ fn numbers(bounds: &Bounds) -> Option<String> {
     Some(format!("decimal({low:.places_of$}, {high:.places_of$}, {places})"))
 }
 
-/// Days or seconds.
+/// Returns days or seconds between the bounds.
 fn moments(declared: &Column, bounds: &Bounds) -> Option<String> {
     let ends = [&bounds.low, &bounds.high];
     let has = |length: usize| {
@@ -188,7 +188,7 @@ fn moments(declared: &Column, bounds: &Bounds) -> Option<String> {
         ("date", "2000-01-01", &LAST_SECOND[.."2000-01-01".len()], "day", "date")
     };
     let years = 20 * 365 * if with_time { 86_400 } else { 1 };
-    // The end that is said, or one that lies some years from the other.
+    // The stated end, or a moment some years from the other end.
     let end = |bound: &Option<Bound>, other: &Option<Bound>, otherwise: &str, sign: i64| {
         let value = |bound: &Option<Bound>| match bound {
             Some(Bound { end: End::Value(Literal::Text(text)), .. }) => Some(text.clone()),
@@ -208,7 +208,7 @@ fn moments(declared: &Column, bounds: &Bounds) -> Option<String> {
             }
             None => {
                 let other = value(other);
-                // What begins in the past ends today at the latest.
+                // A range that begins in the past ends today at the latest.
                 let past = |other: &String| sign > 0 && other.as_str() < otherwise;
                 let far = other.filter(|other| !past(other)).and_then(|other| shifted(&other, sign * years));
                 Some(Literal::Text(far.unwrap_or(otherwise.to_owned())).to_string())
@@ -220,12 +220,12 @@ fn moments(declared: &Column, bounds: &Bounds) -> Option<String> {
     Some(format!("{function}({low}, {high})"))
 }
 
-/// A column in an expression.
+/// Returns a column as an expression.
 fn column(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// A text of the length that is asked for.
+/// Returns texts whose lengths are within the bounds.
 fn lengths(column: &Column, bounds: &Bounds) -> Option<String> {
     if bounds.length_min.is_none() && bounds.length_max.is_none() {
         return None;
@@ -239,7 +239,7 @@ fn lengths(column: &Column, bounds: &Bounds) -> Option<String> {
     Some(format!("{function}({}, {most})", least.min(most)))
 }
 
-/// A column's DEFAULT is its usual value.
+/// Returns an expression in which the column's DEFAULT is the most frequent value.
 fn of_default(column: &Column) -> Option<String> {
     let default = column.default.as_deref()?.trim();
     let otherwise = types::expression(column);

@@ -1,11 +1,11 @@
-//! What is chosen for which declaration.
+//! Tests of the expressions that declarations give.
 
 use std::path::Path;
 
 use super::*;
 use crate::functions::compile;
 
-/// What is chosen for a column of a table.
+/// Returns the default expression of a column of a table.
 fn expression(schema: &Schema, table: usize, column: usize) -> Option<String> {
     Defaults::of(schema, &Comments::default(), &vec![true; schema.tables.len()]).unwrap().expressions[table]
         [column]

@@ -1,4 +1,4 @@
-//! Whether values keep CHECK constraints: SQLite is asked, about some values and about the first and the last that there can be.
+//! Tests by SQLite that values keep CHECK constraints, with some values and the ends of the range.
 
 use rusqlite::Connection;
 use rusqlite::types::Value as Sql;
@@ -14,17 +14,17 @@ use crate::sqlite_rows::{insert, owned, rows};
 use crate::table_spec::TableSpec;
 use crate::vector::{RowRange, Vector};
 
-/// Rows that are made for a try.
+/// The number of rows of a trial.
 const ROWS: usize = 500;
 
-/// A domain of at most this number of values is tried completely.
+/// The maximum size of a domain of which all values are tried.
 const VALUES_MAX: u64 = 500;
 
-/// A table in memory that has no constraint, and the CHECKs that it would have.
+/// An in-memory table without constraints, and its CHECKs.
 pub(super) struct Trial {
     connection: Connection,
     insert: Vec<String>,
-    /// Each with the columns that it names.
+    /// The CHECKs, each with the columns that it names.
     checks: Vec<(String, Vec<usize>)>,
 }
 
@@ -47,8 +47,8 @@ impl Trial {
         Ok(Trial { connection, insert: table.columns.iter().map(insert).collect(), checks: checks.collect() })
     }
 
-    /// Whether the values of an expression keep the CHECKs that name only this column. An expression that names other columns is
-    /// trusted: [`broken_checks`] looks at whole rows.
+    /// Returns `true` if the values of an expression keep the CHECKs that name only this column. An expression that names other columns is
+    /// accepted: [`broken_checks`] tests whole rows.
     pub(super) fn keeps(&self, column: usize, expression: &str) -> Result<bool> {
         let alone: Vec<&str> = self
             .checks
@@ -60,7 +60,7 @@ impl Trial {
             return Ok(true);
         }
         let Ok(generator) = parse(expression, 0).and_then(|expr| compile(&expr)) else {
-            // Only an expression that stands in its table knows what it names.
+            // An expression with column names compiles only within its table.
             return Ok(expression.contains('`'));
         };
         let values = values(&*generator)?;
@@ -73,7 +73,7 @@ impl Trial {
             let mut broken = false;
             for check in alone {
                 let sql = format!("SELECT EXISTS (SELECT 1 FROM trial WHERE NOT ({check}\n))");
-                // What SQLite can't compute of a value it would refuse, too.
+                // SQLite would also reject a value for which the CHECK can't be computed.
                 broken |= self.connection.query_row(&sql, [], |row| row.get(0)).unwrap_or(true);
             }
             self.connection.execute_batch("ROLLBACK")?;
@@ -83,7 +83,7 @@ impl Trial {
     }
 }
 
-/// Some values, and the ends of all.
+/// Returns some values of a generator, including the ends of its domain.
 fn values(generator: &dyn Generate) -> Result<Vec<Sql>> {
     let world = World { seed: 1, rows: Vec::new() };
     let at = Scope::new(Key::of_column(1, "trial", "trial"), &world);
@@ -99,7 +99,7 @@ fn values(generator: &dyn Generate) -> Result<Vec<Sql>> {
     Ok(values)
 }
 
-/// The columns that an expression names, each once.
+/// Returns the columns that an expression names, without duplicates.
 fn columns_in(expression: &str, table: &Table) -> Vec<usize> {
     let mut columns = Vec::new();
     for token in tokens(expression) {
@@ -115,14 +115,14 @@ fn columns_in(expression: &str, table: &Table) -> Vec<usize> {
     columns
 }
 
-/// The CHECKs of a table that some of its first rows break, if every table has `all` rows.
+/// Returns the CHECKs of a table that some of its first rows break, if the tables have `all` rows.
 pub(crate) fn broken_checks(table: &Table, spec: &TableSpec, all: &[u64]) -> Result<Vec<String>> {
     let mut broken = Vec::new();
     if !table.checks {
         return Ok(broken);
     }
     let most = spec.rows_max(1, all)?.map_or(ROWS as u64, |most| most.min(ROWS as u64));
-    // Rows that can't be made are reported when they are requested.
+    // Rows that can't be generated are reported when they are requested.
     let Ok(rows) = spec.source_among(1, all, 0, most).and_then(|source| rows(source, table)) else {
         return Ok(broken);
     };
@@ -132,7 +132,7 @@ pub(crate) fn broken_checks(table: &Table, spec: &TableSpec, all: &[u64]) -> Res
         .and_then(|()| connection.execute_batch(&table.sql))
         .map_err(failed)?;
     let name = quoted(&table.name);
-    // A value that SQLite refuses is reported by the run.
+    // A value that SQLite rejects is reported by the run.
     let _ = insert(&connection, table, rows);
     for check in checks(&table.sql) {
         let sql = format!("SELECT EXISTS (SELECT 1 FROM {name} WHERE NOT ({check}\n))");

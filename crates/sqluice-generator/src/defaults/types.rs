@@ -1,4 +1,4 @@
-//! What a declared type suggests.
+//! The default expressions of declared types.
 //!
 //! | declared | values |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | NUMERIC, DECIMAL, no type, ANY | `int(0, 1000000)` |
 //! | BLOB, BLOB(n) | `blob(1, 32)`, `blob(1, n)` |
 //!
-//! Where each value may come once alone: `row()` for numbers, and texts and blobs of one length. Lengths are cut at [`LENGTH`].
+//! If values must differ: `row()` for numbers, texts and blobs of a fixed length. Lengths are limited to [`LENGTH`].
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::schema::Column;
@@ -21,16 +21,16 @@ use sqluice_core::schema::Column;
 use crate::functions::compile;
 use crate::parse::parse;
 
-/// The longest value that a declared length makes.
+/// The maximum length of values, whatever the declared length.
 const LENGTH: u64 = 1000;
 
-/// This number of random characters never repeats.
+/// The number of random characters that never repeats.
 const NEVER_TWICE: u64 = 20;
 
-/// What a number without anything said about it is.
+/// The expression for integers without bounds.
 pub(super) const INTEGERS: &str = "int(0, 1000000)";
 
-/// The expression for a column.
+/// Returns the expression for a column.
 pub(super) fn expression(column: &Column) -> String {
     let declared = column.declared_type.to_ascii_uppercase();
     let has = |part| declared.contains(part);
@@ -57,7 +57,7 @@ pub(super) fn expression(column: &Column) -> String {
     }
 }
 
-/// Expressions for a column whose values have to be different, the likeliest first; `folded`: letters of either case are the same.
+/// Returns expressions for a column whose values must differ, the likeliest first; `folded` is `true` if the key ignores case.
 pub(super) fn distinct(column: &Column, least: Option<i64>, most: Option<i64>, folded: bool) -> Vec<String> {
     let length = |most: Option<i64>| most.and_then(|most| u64::try_from(most).ok());
     let most = [length(most), length_of(column)].into_iter().flatten().min().unwrap_or(LENGTH);
@@ -77,28 +77,28 @@ fn length_of(column: &Column) -> Option<u64> {
     sizes(&column.declared_type.to_ascii_uppercase()).first().copied()
 }
 
-/// Characters that a text column's declaration allows.
+/// Returns the number of characters that a text column's declaration allows.
 pub(super) fn length(column: &Column) -> Option<u64> {
     let declared = column.declared_type.to_ascii_uppercase();
     length_of(column)
         .filter(|_| declared.contains("CHAR") || declared.contains("TEXT") || declared.contains("CLOB"))
 }
 
-/// Decimal places of NUMERIC(precision, scale).
+/// Returns the scale of NUMERIC(precision, scale), or 0.
 pub(super) fn scale(column: &Column) -> u64 {
     sizes(&column.declared_type).get(1).copied().unwrap_or(0)
 }
 
-/// Bytes of the longest value of an expression that names no column and can be cut.
+/// Returns the size of the longest value, in bytes, of an expression that names no column and can be shortened.
 pub(super) fn longest(expression: &str) -> Option<u64> {
     let expr = parse(expression, 0).ok().filter(|_| !expression.starts_with("json("))?;
     compile(&expr).ok().map(|generator| generator.size().max)
 }
 
-/// NUMERIC(precision) or NUMERIC(precision, scale).
+/// Returns the expression for NUMERIC(precision) or NUMERIC(precision, scale).
 fn numeric(sizes: &[u64]) -> String {
     let scale = sizes.get(1).copied().unwrap_or(0);
-    // 18 digits fit an i64.
+    // Numbers of 18 digits fit in an i64.
     let whole = sizes[0].saturating_sub(scale).min(18) as u32;
     match 10_i64.pow(whole) - 1 {
         high if scale == 0 => format!("int(0, {high})"),
@@ -106,7 +106,7 @@ fn numeric(sizes: &[u64]) -> String {
     }
 }
 
-/// The numbers in the parentheses of a declared type.
+/// Returns the numbers in the parentheses of a declared type.
 fn sizes(declared: &str) -> Vec<u64> {
     let Some((_, sizes)) = declared.split_once('(') else { return Vec::new() };
     sizes.trim_end_matches(')').split(',').map_while(|size| size.trim().parse().ok()).collect()

@@ -1,4 +1,4 @@
-//! Values between two others of the same row: `int(low, high)` and its like where these are columns.
+//! Values between two values of the same row: `int(low, high)` and similar functions whose bounds are columns.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::generator::{Class, Scope, Size};
 use crate::random::{below64, unit};
 use crate::vector::{RowRange, SLACK, Vector};
 
-/// What is between the bounds.
+/// The kind of the bounds and the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BoundsKind {
     Int,
@@ -20,7 +20,7 @@ pub(super) enum BoundsKind {
     Timestamp,
 }
 
-/// NULL where a bound is NULL or none of its kind; the lower bound where the upper one is below it.
+/// Values between two bounds: NULL if a bound is NULL or of another kind, the lower bound if the upper bound is below it.
 #[derive(Debug)]
 pub(super) struct Between {
     kind: BoundsKind,
@@ -91,7 +91,7 @@ fn real(value: Value<'_>) -> Option<f64> {
     }
 }
 
-/// A day or a second, in seconds; a day begins at midnight.
+/// Converts a text to a day or second, in seconds; a day begins at midnight.
 fn moment(value: Value<'_>, width: usize) -> Option<u64> {
     let Value::Text(text) = value else { return None };
     match text.get(..width) {

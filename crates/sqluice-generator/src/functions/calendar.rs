@@ -1,15 +1,15 @@
-//! Days and seconds as text, and as numbers that can be drawn and added to.
+//! Days and seconds as texts, and as numbers of seconds since 0000-03-01.
 
 use crate::vector::SLACK;
 
-/// Seconds of a day.
+/// The seconds of a day.
 pub(super) const DAY: u32 = 86_400;
-/// Bytes of a day as text.
+/// The length of a day as text, in bytes.
 pub(super) const DAY_BYTES: usize = "2000-01-01".len();
-/// Bytes of a day and a second as text.
+/// The length of a day and a second as text, in bytes.
 pub(super) const SECOND_BYTES: usize = "2000-01-01 00:00:00".len();
 
-/// A day or a second, if it is one.
+/// Parses a day or a second.
 pub(super) fn parse(text: &[u8]) -> Option<u64> {
     let number = |at: usize, digits: usize| {
         let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
@@ -25,18 +25,18 @@ pub(super) fn parse(text: &[u8]) -> Option<u64> {
         return None;
     }
     let moment = day_number(year, month, day) * u64::from(DAY) + seconds;
-    // Whatever else is wrong (31 June, 25 o'clock, a slash) does not come back as it went in.
+    // An invalid moment (31 June, 25 o'clock, a slash) is written in another form.
     let mut written = [0; SECOND_BYTES + SLACK];
     write(moment, &mut written);
     (written[..text.len()] == *text).then_some(moment)
 }
 
-/// The seconds since 0000-03-01 of a day or a second as text, as [`moment_text`] writes it.
+/// Parses a day or a second in the form that [`moment_text`] writes, and returns the seconds since 0000-03-01.
 pub fn moment_of_text(text: &[u8]) -> Option<u64> {
     if [DAY_BYTES, SECOND_BYTES].contains(&text.len()) { parse(text) } else { None }
 }
 
-/// A number of seconds since 0000-03-01, of the years from 1 to 9999, as text: as a day, or as a second.
+/// Formats seconds since 0000-03-01, in the years from 1 to 9999, as a day or as a second.
 pub fn moment_text(seconds: u64, is_day: bool) -> String {
     let mut text = [0; SECOND_BYTES + SLACK];
     write(seconds, &mut text);
@@ -44,7 +44,7 @@ pub fn moment_text(seconds: u64, is_day: bool) -> String {
     String::from_utf8_lossy(&text[..width]).into_owned()
 }
 
-/// The day or second `steps` days or seconds after `text`, in the same form; years from 1 to 9999.
+/// Returns the day or second `steps` days or seconds after `text`, in the same form; the year must be from 1 to 9999.
 pub(crate) fn shifted(text: &str, steps: i64) -> Option<String> {
     let width = text.len();
     let step = if width == DAY_BYTES { i64::from(DAY) } else { 1 };
@@ -56,7 +56,7 @@ pub(crate) fn shifted(text: &str, steps: i64) -> Option<String> {
     String::from_utf8(written.to_vec()).ok()
 }
 
-/// The day that many days after another one; years from 1 to 9999.
+/// Returns the day `days` days after `day`; the year must be from 1 to 9999.
 pub(crate) fn shifted_day(day: &[u8; DAY_BYTES], days: i64) -> Option<[u8; DAY_BYTES]> {
     let moment = parse(day)?.checked_add_signed(days.checked_mul(DAY.into())?)?;
     let (first, last) = (day_number(1, 1, 1), day_number(9999, 12, 31));
@@ -66,14 +66,14 @@ pub(crate) fn shifted_day(day: &[u8; DAY_BYTES], days: i64) -> Option<[u8; DAY_B
     written.first_chunk().copied().filter(|_| is_in_range)
 }
 
-/// Days since 0000-03-01 in the Gregorian calendar. Years that begin in March end with the day that only some have.
+/// Returns the number of days since 0000-03-01 in the Gregorian calendar. If years begin in March, the leap day is their last.
 fn day_number(year: u64, month: u64, day: u64) -> u64 {
     let year = year - u64::from(month <= 2);
     let month = (month + 9) % 12;
     year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1
 }
 
-/// Year, month and day of a day's number: the inverse of [`day_number`].
+/// Returns year, month and day of a day's number: the inverse of [`day_number`].
 #[inline(always)]
 fn date(day: u32) -> (u32, u32, u32) {
     let era = day / 146_097;
@@ -85,11 +85,11 @@ fn date(day: u32) -> (u32, u32, u32) {
     (era * 400 + year + u32::from(month >= 10), if month < 10 { month + 3 } else { month - 9 }, day)
 }
 
-/// Writes day and second.
+/// Writes a moment as a day and a second.
 #[inline(always)]
 pub(super) fn write(moment: u64, out: &mut [u8]) {
     let two = |number: u32| [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
-    // Days of 10,000 years and seconds of a day fit easily.
+    // The days of 10,000 years and the seconds of a day fit in 32 bits.
     let (year, month, day) = date((moment / u64::from(DAY)) as u32);
     let second = (moment % u64::from(DAY)) as u32;
     let ([a, b], [c, d], [e, f], [g, h]) = (two(year / 100), two(year % 100), two(month), two(day));
@@ -107,7 +107,7 @@ mod tests {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         let mut next = connection.prepare("SELECT date('0001-01-01', ?1 || ' days')").unwrap();
         let first = day_number(1, 1, 1);
-        // A step that has no factor in common with weeks, months or years.
+        // The step has no factor in common with weeks, months or years.
         for day in (0..3_652_059_u32).step_by(97) {
             let expected: String = next.query_row([day], |row| row.get(0)).unwrap();
             let mut text = [0; SECOND_BYTES];

@@ -1,7 +1,7 @@
-//! `case`: what a value is may depend on other values of the row.
+//! `case`: values that depend on other values of the row.
 //!
-//! Conditions are SQL's, with its three values: what is compared with NULL is neither true nor false, and a branch is taken
-//! where its condition is true. Numbers come before texts, texts before blobs.
+//! Conditions have SQL's three values: a comparison with NULL is neither true nor false, and a branch is taken
+//! if its condition is true. Numbers sort before texts, texts before blobs.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) const CASE: Function = Function {
     build: |arguments| Err(arguments.fault(arguments.at(), "begins with when")),
 };
 
-/// A condition; operands by their numbers.
+/// A condition whose operands are indexes into the list of operands.
 #[derive(Debug)]
 enum Test {
     Compare(usize, Comparison, usize),
@@ -37,13 +37,13 @@ enum Test {
 #[derive(Debug)]
 struct Case {
     tests: Vec<Test>,
-    /// What tests compare.
+    /// The operands of the tests.
     operands: Vec<Arc<dyn Generate>>,
-    /// One for each test, and the one of else.
+    /// The value of each test's branch, and last the value of `else`.
     values: Vec<Arc<dyn Generate>>,
 }
 
-/// Makes a case of its branches.
+/// Builds the generator of a case.
 pub(super) fn build(
     branches: &[(Condition, Expr)],
     otherwise: Option<&Expr>,
@@ -89,7 +89,7 @@ impl Case {
         })
     }
 
-    /// The branch of each row.
+    /// Returns the index of each row's branch.
     fn picked(&self, at: Scope<'_>, rows: RowRange) -> Result<Vec<usize>> {
         let operands = fill_all(&self.operands, at.child(0), rows)?;
         let branch = |row| {
@@ -142,7 +142,7 @@ impl Test {
     }
 }
 
-/// The order of two values; `None` if one is NULL.
+/// Returns the order of two values; `None` if one is NULL.
 fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
     let rank = |value: &Value<'_>| match value {
         Value::Null => None,
@@ -163,13 +163,13 @@ fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
     }
 }
 
-/// The order of an integer and a real, exactly.
+/// Returns the exact order of an integer and a real.
 fn compare_int(int: i64, real: f64) -> Option<Ordering> {
     if real.is_nan() {
         return None;
     }
     let floor = real.floor();
-    // What an i128 can't hold is cut at its ends, beyond all i64.
+    // The cast to i128 saturates, far beyond all i64.
     let order = i128::from(int).cmp(&(floor as i128));
     Some(if order.is_eq() && real > floor { Ordering::Less } else { order })
 }
@@ -185,7 +185,7 @@ impl Generate for Case {
     fn size(&self) -> Size {
         let sizes = self.values.iter().map(|value| value.size());
         let mean = sizes.clone().map(|size| size.mean).sum::<u64>().div_ceil(self.values.len() as u64);
-        // All branches' values, and the one that is taken.
+        // The vectors of all branches, and the result.
         Size { mean, max: 2 * sizes.map(|size| size.max).sum::<u64>() }
     }
 
@@ -203,7 +203,7 @@ impl Generate for Case {
 }
 
 impl Case {
-    /// The number of the table that all branches refer to which have values.
+    /// Returns the number of the table that all branches with values refer to.
     fn referring(&self) -> Option<usize> {
         let mut tables = self.values.iter().filter(|value| value.class() != Class::Null);
         let first = tables.next()?.parent()?.table();

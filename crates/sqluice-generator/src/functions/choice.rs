@@ -1,7 +1,7 @@
-//! Values chosen among others: `choice`, `null`, and literals, which are a choice of one.
+//! Values chosen among options: `choice`, `null`, and literals, which are a choice with one option.
 //!
-//! What is chosen among decides what a column is made of: integers only give an integer column, texts only a text column,
-//! and so on; NULLs among them a validity bitmap. Anything else gives a mixed column.
+//! The options decide the kind of the column: only integers make an integer column, only texts a text column,
+//! and so on; NULLs among them add a validity bitmap. Any other mixture makes a mixed column.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) const NULL: Function = Function {
             let at = arguments.place(0);
             return Err(arguments.fault(at, format!("argument 1 is from 0 to 1, not {share}")));
         }
-        // 2^32 exactly for 1, which no 32 bits reach.
+        // A share of 1 gives exactly 2^32, so all 32-bit numbers are below.
         let below = (share * 2f64.powi(32)).round() as u64;
         Ok(Arc::new(Null { below, inner: arguments.compile(1)? }))
     },
@@ -80,7 +80,7 @@ fn build_choice(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     Ok(Arc::new(Literals::new(picker, &literals)))
 }
 
-/// A literal alone.
+/// Builds the generator of a literal.
 pub(super) fn constant(literal: &Literal) -> Arc<dyn Generate> {
     match literal {
         Literal::Int(int) => Arc::new(Progression { first: *int, step: 0, count: 1 }),
@@ -96,7 +96,7 @@ fn ints(literals: &[&Literal]) -> Option<Vec<i64>> {
     literals.iter().map(int).collect()
 }
 
-/// First and step, if the integers are equally far from each other once they are sorted.
+/// Returns the first integer and the step if the sorted integers are equally far apart.
 fn progression(mut ints: Vec<i64>) -> Option<(i64, u32)> {
     ints.sort_unstable();
     let first = ints[0];
@@ -105,21 +105,21 @@ fn progression(mut ints: Vec<i64>) -> Option<(i64, u32)> {
     steps().all(|other| other == step).then_some((first, u32::try_from(step).ok()?))
 }
 
-/// Draws the index of an option.
+/// A method to draw the index of an option.
 #[derive(Debug)]
 pub(super) enum Picker {
-    /// Up to [`SMALL`], equally likely.
+    /// Up to [`SMALL`] options, equally likely.
     Small(u32),
-    /// More, equally likely.
+    /// More options, equally likely.
     Large(u64),
-    /// By weight (Vose's alias method): the high part of 64 bits times the count is a column, the low part says
-    /// whether it is this option or the column's other one.
+    /// Options with weights (Vose's alias method). The high half of 64 random bits times the count is the index of a column; the low
+    /// half decides between the column's own option and its other option.
     Weighted(Vec<AliasColumn>),
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AliasColumn {
-    /// The column's own option where the low part is less than or equals this.
+    /// The largest low half for which the column's own option is drawn.
     own_last: u64,
     other: u32,
 }
@@ -133,7 +133,7 @@ impl Picker {
         if count <= SMALL { Picker::Small(count as u32) } else { Picker::Large(count) }
     }
 
-    /// Makes a value of the option that each row draws.
+    /// Draws an option for each row and writes the option's value to `out`.
     #[inline(always)]
     fn pick<T>(&self, key: Key, first: u64, out: &mut [T], value: impl Fn(usize) -> T) {
         match self {
@@ -148,7 +148,7 @@ impl Picker {
                     let product = u128::from(bits) * columns.len() as u128;
                     let index = (product >> 64) as usize;
                     let column = columns[index];
-                    // All ones or none instead of a branch that is mispredicted every other time: 3 times as fast.
+                    // A mask of all ones or zeros, not a branch, which would be mispredicted every other time: 3 times as fast.
                     let own = usize::from(product as u64 <= column.own_last).wrapping_neg();
                     value((index & own) | (column.other as usize & !own))
                 });
@@ -157,10 +157,10 @@ impl Picker {
     }
 }
 
-/// Columns of equal width, each of one option or two.
+/// Builds columns of equal width, each with one or two options.
 fn alias_columns(weights: &[f64]) -> Vec<AliasColumn> {
     let largest = weights.iter().copied().fold(0.0, f64::max);
-    // In two steps, for weights near the limits of f64.
+    // Dividing twice avoids overflow with weights near the limits of f64.
     let relative: Vec<f64> = weights.iter().map(|weight| weight / largest).collect();
     let mean = relative.iter().sum::<f64>() / relative.len() as f64;
     let mut share: Vec<f64> = relative.iter().map(|weight| weight / mean).collect();
@@ -180,7 +180,7 @@ fn alias_columns(weights: &[f64]) -> Vec<AliasColumn> {
     columns
 }
 
-/// Integers that are equally likely and equally far apart: no table.
+/// Integers that are equally likely and equally far apart, without a table.
 #[derive(Debug)]
 struct Progression {
     first: i64,
@@ -235,21 +235,21 @@ impl Domain for Progression {
 pub(super) struct Literals {
     picker: Picker,
     table: Table,
-    /// Which options are not NULL, if any is.
+    /// `true` for each option that is not NULL; `None` if no option is NULL.
     present: Option<Vec<bool>>,
     size: Size,
     class: ValueClass,
-    /// How many, where no two are the same.
+    /// The number of options, if all are different.
     different: Option<u64>,
 }
 
-/// What is looked up by an option's index; anything for NULL.
+/// The value of each option by its index; NULL has any value.
 #[derive(Debug)]
 enum Table {
     Null,
     Ints(Vec<i64>),
     Reals(Vec<f64>),
-    /// Of one length, up to eight bytes.
+    /// Strings of one length, up to eight bytes.
     Short {
         kind: Class,
         width: usize,
@@ -316,7 +316,7 @@ fn class_of(literal: &Literal) -> ValueClass {
 
 impl Table {
     fn new(data: Vec<u8>, cells: Vec<Cell>) -> Table {
-        /// The cells' contents, if they are all of one class or NULL.
+        /// Returns the content of all cells if they are of one class or NULL.
         fn all<T: Default>(cells: &[Cell], content: impl Fn(Cell) -> Option<T>) -> Option<Vec<T>> {
             let content = |cell: &Cell| if *cell == Cell::Null { Some(T::default()) } else { content(*cell) };
             cells.iter().map(content).collect()
@@ -440,7 +440,7 @@ impl Domain for Literals {
     }
 }
 
-/// A choice among functions: all are made for every row, and one is taken.
+/// A choice among functions: all options are generated for every row, and each row takes one.
 #[derive(Debug)]
 struct Nested {
     picker: Picker,
@@ -448,7 +448,7 @@ struct Nested {
 }
 
 impl Nested {
-    /// Makes all options by `fill`, and takes of each row the one that `pick` names.
+    /// Generates all options by `fill`, and takes for each row the option that `pick` draws.
     fn choose(
         &self,
         at: Scope<'_>,
@@ -492,7 +492,7 @@ impl Generate for Nested {
     fn size(&self) -> Size {
         let sizes = self.options.iter().map(|option| option.size());
         let mean = sizes.clone().map(|size| size.mean).sum::<u64>().div_ceil(self.options.len() as u64);
-        // All options' values, and the one that is taken.
+        // The vectors of all options, and the result.
         let max =
             sizes.clone().map(|size| size.max).sum::<u64>() + sizes.map(|size| size.max).max().unwrap_or(0);
         Size { mean, max }
@@ -506,7 +506,7 @@ impl Generate for Nested {
 /// Another generator's values, some of them replaced by NULL.
 #[derive(Debug)]
 struct Null {
-    /// NULL where 32 random bits are below this.
+    /// The limit of 32 random bits below which a value is NULL.
     below: u64,
     inner: Arc<dyn Generate>,
 }
@@ -542,7 +542,7 @@ impl Generate for Null {
     }
 }
 
-/// A parent's row, where there is one.
+/// The parent row, if the value is not NULL.
 impl Parent for Null {
     fn table(&self) -> usize {
         self.inner.parent().map_or(0, Parent::table)
@@ -569,7 +569,7 @@ impl Parent for Null {
 mod tests {
     use super::*;
 
-    /// The probability of each option, from the columns.
+    /// Returns the probability of each option in the columns.
     fn shares(columns: &[AliasColumn]) -> Vec<f64> {
         let mut shares = vec![0.0; columns.len()];
         for (index, column) in columns.iter().enumerate() {

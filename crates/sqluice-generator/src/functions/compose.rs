@@ -1,4 +1,4 @@
-//! Texts made of other values: `template`, `json`.
+//! Texts composed of other values: `template`, `json`.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) const JSON: Function = Function {
 fn template(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     arguments.count(1)?;
     let text = arguments.text(0)?;
-    // After the opening quote.
+    // The position after the opening quote.
     let start = arguments.place(0) + 1;
     let mut joined = Joined { json: false, texts: vec![Vec::new()], values: Vec::new() };
     let mut at = 0;
@@ -65,12 +65,12 @@ fn template(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     Ok(Arc::new(joined))
 }
 
-/// Texts with values between them.
+/// Fixed texts with values between them.
 #[derive(Debug)]
 struct Joined {
-    /// Whether values are written as JSON.
+    /// `true` if values are written as JSON.
     json: bool,
-    /// One more than values.
+    /// The texts around the values, one more than there are values.
     texts: Vec<Vec<u8>>,
     values: Vec<Arc<dyn Generate>>,
 }
@@ -127,7 +127,7 @@ impl Joined {
     }
 }
 
-/// A value as it stands in a text.
+/// Writes a value as plain text.
 fn write_plain(value: Value<'_>, out: &mut Vec<u8>) {
     // Writing to a Vec can't fail.
     let _ = match value {
@@ -153,7 +153,7 @@ fn write_json(value: Value<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// A string of JSON.
+/// Writes a JSON string.
 fn write_string(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     for &byte in text {

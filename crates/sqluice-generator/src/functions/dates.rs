@@ -1,4 +1,4 @@
-//! Days and moments, as the texts that SQLite's date functions read: `date`, `timestamp`.
+//! Days and seconds, as the texts that SQLite's date functions read: `date`, `timestamp`.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ fn build(arguments: &Arguments<'_>, moments: Moments) -> Result<Arc<dyn Generate
     Ok(Arc::new(moments))
 }
 
-/// Argument `index`, written in `bytes` bytes, in seconds since 0000-03-01.
+/// Returns argument `index`, a moment of `bytes` bytes, in seconds since 0000-03-01.
 fn moment(arguments: &Arguments<'_>, index: usize, bytes: usize) -> Result<u64, Fault> {
     let form = &"YYYY-MM-DD hh:mm:ss"[..bytes];
     let parsed = match &arguments.expr(index).node {
@@ -59,7 +59,7 @@ fn moment(arguments: &Arguments<'_>, index: usize, bytes: usize) -> Result<u64, 
     parsed.ok_or_else(|| arguments.wrong(index, &format!("a text of the form '{form}' from year 1 on")))
 }
 
-/// Moments in seconds since 0000-03-01, `step` apart.
+/// Moments in steps of `step` seconds, in seconds since 0000-03-01.
 #[derive(Debug)]
 struct Moments {
     first: u64,
@@ -74,7 +74,7 @@ impl Moments {
 }
 
 impl Moments {
-    /// Makes the values of `row_count` rows.
+    /// Generates the values of `row_count` rows.
     #[inline(always)]
     fn make(&self, key: Key, rows: impl Iterator<Item = u64>, row_count: usize, out: &mut Vector) {
         const { assert!(SLACK >= SECOND_BYTES) };

@@ -1,4 +1,4 @@
-//! Numbers that are not evenly spread: `normal`, `exponential`, `zipf`.
+//! Random numbers with distributions other than uniform: `normal`, `exponential`, `zipf`.
 
 use std::f64::consts::TAU;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Generate for Reals {
             Reals::Normal { mean, deviation } => {
                 let second = at.key.child(0);
                 for (row, slot) in (rows.first..).zip(slots) {
-                    // Box and Muller. 1 minus: never the logarithm of 0.
+                    // The Box-Muller transform. `1.0 -` avoids the logarithm of 0.
                     let radius = (-2.0 * (1.0 - unit(at.key.word(row))).ln()).sqrt();
                     *slot = mean + deviation * radius * (TAU * unit(second.word(row))).cos();
                 }
@@ -98,16 +98,16 @@ impl Generate for Ranks {
     }
 }
 
-/// Zipf's distribution, by rejection and inversion of an integral that lies above it (W. Hörmann and G. Derflinger,
+/// Zipf's distribution, by rejection-inversion (W. Hörmann and G. Derflinger,
 /// "Rejection-inversion to generate variates from monotone discrete distributions", 1996): no table, and few tries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Zipf {
     count: f64,
     exponent: f64,
-    /// The integral at both ends of what is drawn from.
+    /// The integral at both ends of the range that is drawn from.
     low: f64,
     high: f64,
-    /// So near below a rank it is taken without a closer look.
+    /// The distance below a rank within which the rank is accepted without an evaluation of the integral.
     near: f64,
 }
 
@@ -124,7 +124,7 @@ impl Zipf {
         (-self.exponent * x.ln()).exp()
     }
 
-    /// The integral of 1 / x^s: (x^(1-s) - 1) / (1-s), and ln x where s is 1.
+    /// Returns the integral of 1 / x^s: (x^(1-s) - 1) / (1-s), or ln x if s is 1.
     fn integral(&self, x: f64) -> f64 {
         let log = x.ln();
         let scaled = (1.0 - self.exponent) * log;
@@ -137,7 +137,7 @@ impl Zipf {
         (log * y).exp()
     }
 
-    /// A rank, counted from 1.
+    /// Draws a rank, counted from 1.
     pub(super) fn rank(&self, key: Key) -> u64 {
         let mut tries = 0;
         loop {

@@ -1,14 +1,14 @@
-//! Rows in groups: as many rows a parent as another table's rows had, and columns within them.
+//! Rows in groups: parents with given numbers of rows, and columns that depend on the row's group.
 //!
 //! ```text
-//!  rows(0: 2, 1: 5, 4: 3)      of ten parents, two have no row, five have one, three have four
+//!  rows(0: 2, 1: 5, 4: 3)      of ten parents, two have no rows, five have one row, three have four
 //!
 //!  row ── shuffled ──> position | . | 1 | 2 | 3 | 4 | 5 |  6 6 6 6  |  7 7 7 7  |  8 8 8 8  | ── shuffled ──> parent
 //!                               no parent, if some rows have none     └ the row's number in its group
 //! ```
 //!
-//! Positions and parents are shuffled by a bijection, without memory, so each parent has the rows of its class, and not about that.
-//! Where there are more rows a parent than the counts say, all classes grow by the same factor.
+//! Positions and parents are shuffled by a bijection, without memory, so each parent has exactly the number of rows of its class.
+//! If there are more rows for each parent than the counts state, all classes grow by the same factor.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub(super) const WITHIN: Function = Function {
     },
 };
 
-/// Argument 0, a column whose rows are in groups.
+/// Builds the generator of argument 0, a column whose rows are in groups.
 fn grouped(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     let column = arguments.compile(0)?;
     match column.groups() {
@@ -57,17 +57,17 @@ fn grouped(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     }
 }
 
-/// How many rows groups have.
+/// The distribution of the row counts of groups.
 #[derive(Clone, Debug)]
 pub(super) struct RowCounts {
-    /// Rows, and the weight of the groups that have as many.
+    /// Row counts, each with the weight of the groups that have this count.
     classes: Vec<(f64, f64)>,
     /// The share of the rows that are in no group.
     pub(super) outside: f64,
 }
 
 impl RowCounts {
-    /// The counts that `rows(n: weight, ...)` gives.
+    /// Parses the counts of `rows(n: weight, ...)`.
     pub(super) fn of(given: &[Argument], outside: f64) -> Option<RowCounts> {
         let class = |argument: &Argument| {
             let rows = match argument.value.node {
@@ -83,7 +83,7 @@ impl RowCounts {
         (some && (0.0..=1.0).contains(&outside)).then_some(RowCounts { classes, outside })
     }
 
-    /// The places of `rows` rows in `groups` groups.
+    /// Assigns `rows` rows to `groups` groups.
     pub(super) fn places(&self, key: Key, groups: u64, rows: u64) -> Places {
         let weights: f64 = self.classes.iter().map(|(_, weight)| weight).sum();
         let mut ends = Vec::new();
@@ -102,7 +102,7 @@ impl RowCounts {
         let mut wanted: Vec<f64> =
             sizes.iter().zip(&self.classes).map(|(size, (rows, _))| *size as f64 * rows).collect();
         if wanted.iter().sum::<f64>() == 0.0 {
-            // So few groups that none has rows by the counts.
+            // With so few groups, all weights round to groups without rows.
             wanted = sizes.iter().map(|size| *size as f64).collect();
         }
         let total: f64 = wanted.iter().sum();
@@ -138,7 +138,7 @@ struct ClassPlaces {
     rows: u64,
 }
 
-/// Where rows are.
+/// The assignment of rows to groups.
 #[derive(Debug)]
 pub(super) struct Places {
     classes: Vec<ClassPlaces>,
@@ -148,20 +148,20 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// The group of a row, and its number in it; `None`: it is in no group.
+    /// Returns the group of a row, and the row's number in the group; `None` if the row is in no group.
     pub(super) fn of(&self, row: u64) -> Option<Placed> {
         let position = self.positions.place(row).checked_sub(self.outside)?;
         let class =
             self.classes[self.classes.partition_point(|class| class.first <= position).checked_sub(1)?];
         let at = position - class.first;
         let group = scaled(at, class.groups, class.rows);
-        // The first position whose group is this one.
+        // The first position of this group.
         let begin = scaled_up(group, class.rows, class.groups);
         Some(Placed { group: self.shuffled.place(class.first_group + group), ordinal: at - begin, position })
     }
 }
 
-/// `number * factor / divisor`.
+/// Returns `number * factor / divisor`.
 #[inline]
 pub(super) fn scaled(number: u64, factor: u64, divisor: u64) -> u64 {
     match number.checked_mul(factor) {
@@ -170,7 +170,7 @@ pub(super) fn scaled(number: u64, factor: u64, divisor: u64) -> u64 {
     }
 }
 
-/// The same, rounded up.
+/// Returns `number * factor / divisor`, rounded up.
 #[inline]
 pub(super) fn scaled_up(number: u64, factor: u64, divisor: u64) -> u64 {
     match number.checked_mul(factor) {
@@ -179,7 +179,7 @@ pub(super) fn scaled_up(number: u64, factor: u64, divisor: u64) -> u64 {
     }
 }
 
-/// The places of rows by the groups of a column.
+/// Returns the positions of rows in the groups of a column.
 fn places_of(column: &dyn Generate, at: Scope<'_>, rows: &[u64]) -> Result<Vec<Option<Placed>>> {
     let mut places = Vec::with_capacity(rows.len());
     if let Some(groups) = column.groups() {
@@ -201,7 +201,7 @@ impl Generate for Ordinal {
 
     fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
         let places = places_of(&*self.groups, at, rows)?;
-        // A row of no group is alone: its own number.
+        // A row without a group is alone in a group of its own number.
         for ((slot, place), row) in out.ints(rows.len()).iter_mut().zip(places).zip(rows) {
             *slot = place.map_or(*row, |place| place.ordinal) as i64 + 1;
         }
@@ -238,9 +238,9 @@ impl Generate for Within {
         let shuffle = Shuffle::new(at.key.child(0), count);
         let number = |(place, row): (Option<Placed>, &u64)| {
             let place = place.unwrap_or(Placed { group: *row, ordinal: 0, position: *row });
-            // The rows of a group follow each other, so their values differ, and all values are used as often.
+            // The rows of a group have consecutive positions, so their values differ, and all values are equally frequent.
             let number = shuffle.place(place.position % count);
-            // More rows than values: they begin again, as an endless domain does not.
+            // A group with more rows than values repeats values, unless the domain is endless.
             if domain.is_endless() { number + place.ordinal / count * count } else { number }
         };
         let numbers: Vec<u64> = places.into_iter().zip(rows).map(number).collect();

@@ -1,7 +1,7 @@
-//! Values in an order of rows: each once (`permutation`, `distinct`), or ever larger (`ascending`).
+//! Values that depend on the order of rows: each once (`permutation`, `distinct`), or ascending (`ascending`).
 //!
-//! Row numbers are shuffled by [`permute`], without memory. Where columns are distinct together, the shuffled number is cut into
-//! one digit for each of them, in a base of as many digits as the column has values:
+//! Row numbers are shuffled by [`permute`], without memory. If columns are distinct together, the shuffled number has
+//! one digit for each column, in a base that is the number of the column's values:
 //!
 //! ```text
 //!  orders: 100 values, product: 20 values         2,000 pairs
@@ -20,7 +20,7 @@ use crate::parse::{Expr, ExprNode, Literal};
 use crate::random::{Key, Shuffle, permute};
 use crate::vector::{RowRange, Vector};
 
-/// Combinations are counted up to this number: more never run out.
+/// The limit up to which combinations are counted: more never run out.
 const COMBINATIONS_MAX: u64 = 1 << 62;
 
 pub(super) const PERMUTATION: Function = Function {
@@ -30,7 +30,7 @@ pub(super) const PERMUTATION: Function = Function {
     example: "permutation(1, 1M)",
     build: |arguments| {
         arguments.count(2)?;
-        // Not of columns, as those of int may be.
+        // The arguments must be literals, while those of int may be columns.
         arguments.int(0)?;
         arguments.int(1)?;
         let inner = (super::numbers::INT.build)(arguments)?;
@@ -61,7 +61,7 @@ pub(super) const ASCENDING: Function = Function {
     },
 };
 
-/// Argument 0, whose values are numbered.
+/// Builds the generator of argument 0, whose values must be numbered.
 fn numbered(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     let inner = arguments.compile(0)?;
     if inner.domain().is_some() {
@@ -74,7 +74,7 @@ fn numbered(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     ))
 }
 
-/// The group of columns that an expression is distinct with, if it is.
+/// Returns the group of columns that an expression is distinct with, if it is a call of `distinct`.
 pub(crate) fn group_of(expr: &Expr) -> Option<i64> {
     match &expr.node {
         ExprNode::Call { name, arguments } if name.eq_ignore_ascii_case(DISTINCT.name) => {
@@ -119,7 +119,7 @@ fn distinct(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
         {
             let member =
                 compile_in(&argument.value, Context { column: other, ..Context { names, table, column } })?;
-            // A member without a domain is reported at its own place.
+            // A column without a domain is reported when its own expression is built.
             if member.domain().is_some() {
                 distinct.members.push(member);
             }
@@ -129,17 +129,17 @@ fn distinct(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     Ok(Arc::new(distinct))
 }
 
-/// One of some columns that have no two rows alike.
+/// A column of a group whose combinations of values are all different.
 #[derive(Debug)]
 struct Distinct {
     inner: Arc<dyn Generate>,
-    /// All columns, this among them, in their order.
+    /// The columns of the group, including this one, in their order.
     members: Vec<Arc<dyn Generate>>,
-    /// Which of them this is.
+    /// The index of this column in `members`.
     place: usize,
-    /// What their shared key is made of; `None`: alone within an expression.
+    /// The names that the group's key is derived from; `None` if the call is part of a larger expression.
     group: Option<(String, String)>,
-    /// The columns, for messages.
+    /// The names of the columns, for messages.
     shown: String,
 }
 
@@ -164,7 +164,7 @@ impl Distinct {
         self.members.len() == 1 && self.inner.domain().is_some_and(Domain::is_endless)
     }
 
-    /// The numbers of the values of these rows.
+    /// Returns the numbers of the values of these rows.
     fn numbers(&self, at: Scope<'_>, rows: impl Iterator<Item = u64>) -> Result<Vec<u64>> {
         let counts = self.counts(at.world)?;
         let key = match &self.group {
@@ -172,7 +172,7 @@ impl Distinct {
             None => at.key.child(0),
         };
         if self.is_endless() {
-            // Block by block, each with a shuffle of its own.
+            // Each block of `count` rows has its own shuffle.
             let count = counts[0];
             let number = |row: u64| row / count * count + permute(key.child(row / count), row % count, count);
             return Ok(rows.map(number).collect());
@@ -245,7 +245,7 @@ impl Generate for Distinct {
     }
 }
 
-/// The values of a ref are numbered as the parent's rows are.
+/// The parent rows of a ref, whose values are numbered like the parent's rows.
 impl Parent for Distinct {
     fn table(&self) -> usize {
         self.inner.parent().map_or(0, Parent::table)
@@ -264,7 +264,7 @@ impl Parent for Distinct {
 #[derive(Debug)]
 struct Ascending {
     inner: Arc<dyn Generate>,
-    /// Whose rows they are.
+    /// The table whose rows are numbered.
     table: usize,
     name: String,
 }
@@ -285,7 +285,7 @@ impl Generate for Ascending {
         let total = u128::from(at.world.rows_of(self.table, &self.name)?.max(1));
         let count = u128::from(domain.count(at.world)?);
         let number = |&row: &u64| {
-            // Somewhere within the row's share: 16 bits of it, so that the product fits.
+            // A random position within the row's share, with 16 bits, so that the product fits in 128 bits.
             let place = u128::from(row) << 16 | u128::from(at.key.word(row) >> 48);
             (place.saturating_mul(count) / (total << 16)).min(count - 1) as u64
         };

@@ -1,13 +1,13 @@
-//! The functions of the generator language, and what it takes to be one.
+//! The functions of the generator language, and their common interface.
 //!
-//! A function is a line in [`FUNCTIONS`], which says how it is called and makes a [`Generate`] of its arguments, and the
-//! `Generate` itself, which fills vectors. To add one: write both in the file of its kind, and list it here. Everything else
-//! (error messages, documentation, estimates) follows from what is written there.
+//! A function is an entry of [`FUNCTIONS`], which has the signature and builds a [`Generate`] from the arguments, and the
+//! `Generate` itself, which fills vectors. To add a function, write both in the file of its kind, and list the function here. Error
+//! messages, documentation and estimates follow from the entry.
 //!
-//! Invariant: a generator gives a row the same value whatever other rows it is asked for.
+//! Invariant: a row's value does not depend on which other rows are generated with it.
 //!
-//! On bias: an outcome's probability is off by less than 2^-32 where there are up to [`SMALL`] outcomes, and by less
-//! than 2^-63 where there are more.
+//! Bias: the error of an outcome's probability is less than 2^-32 for up to [`SMALL`] outcomes, and less
+//! than 2^-63 for more outcomes.
 
 mod bounds;
 mod calendar;
@@ -48,13 +48,13 @@ pub(crate) use keys::group_of;
 pub(crate) use moments::{Form, literal as moment, seconds};
 pub use words::is_first_name;
 
-/// Up to this number of outcomes are drawn with 32 random bits, more with 64.
+/// The maximum number of outcomes that are drawn with 32 random bits; more outcomes take 64.
 const SMALL: u64 = 1024;
 
-/// Bytes that a text or a blob may have: what is made at a time has to fit in memory.
+/// The maximum length of a text or a blob, so that the values of a batch fit in memory.
 const LENGTH_MAX: i64 = 1 << 24;
 
-/// All functions, in the order in which they are explained.
+/// All functions, in the order of the documentation.
 pub const FUNCTIONS: &[Function] = &[
     numbers::ROW,
     numbers::INT,
@@ -125,7 +125,7 @@ pub const FUNCTIONS: &[Function] = &[
     sql::SQL,
 ];
 
-/// The functions that masks have besides, in the order in which they are explained.
+/// The functions that only masks have, in the order of the documentation.
 pub const MASK_FUNCTIONS: &[MaskFunction] = &[
     MaskFunction {
         name: "shape",
@@ -159,17 +159,17 @@ pub const MASK_FUNCTIONS: &[MaskFunction] = &[
     },
 ];
 
-/// A function that makes a value of an old one.
+/// A function that computes a value from an old value.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct MaskFunction {
-    /// Its name.
+    /// The name of the function.
     pub name: &'static str,
-    /// How it is called.
+    /// The signature, with the arguments' names.
     pub signature: &'static str,
-    /// What it gives.
+    /// A description of the result.
     pub about: &'static str,
-    /// A call.
+    /// An example of a call.
     pub example: &'static str,
 }
 
@@ -177,19 +177,19 @@ pub struct MaskFunction {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Function {
-    /// Its name.
+    /// The name of the function.
     pub name: &'static str,
-    /// How it is called.
+    /// The signature, with the arguments' names.
     pub signature: &'static str,
-    /// What it gives, in a sentence.
+    /// A description of the result, in a sentence.
     pub about: &'static str,
-    /// A call. What it names is declared in [`Function::EXAMPLE_SCHEMA`].
+    /// An example of a call. The names in it are declared in [`Function::EXAMPLE_SCHEMA`].
     pub example: &'static str,
     build: fn(&Arguments<'_>) -> Result<Arc<dyn Generate>, Fault>,
 }
 
 impl Function {
-    /// The tables that examples stand in: each is the comment of the column `example` of the last one, which takes the place of `{}`.
+    /// The schema for the examples: an example replaces `{}`, the comment of the last table's column `example`.
     pub const EXAMPLE_SCHEMA: &str = "CREATE TABLE customer (
   id      INTEGER PRIMARY KEY,
   first   TEXT, -- gen: first_name()
@@ -211,12 +211,12 @@ impl fmt::Debug for Function {
     }
 }
 
-/// Makes the generator of an expression that names no column.
+/// Builds the generator of an expression that names no column.
 pub(crate) fn compile(expr: &Expr) -> Result<Arc<dyn Generate>, Fault> {
     compile_in(expr, Context { names: &Names::none(compile_in), table: 0, column: 0 })
 }
 
-/// Makes the generator that an expression describes.
+/// Builds the generator of an expression.
 pub(crate) fn compile_in(expr: &Expr, context: Context<'_>) -> Result<Arc<dyn Generate>, Fault> {
     match &expr.node {
         ExprNode::Literal(literal) => Ok(choice::constant(literal)),
@@ -236,7 +236,7 @@ pub(crate) fn compile_in(expr: &Expr, context: Context<'_>) -> Result<Arc<dyn Ge
     }
 }
 
-/// The values of several generators for the same rows.
+/// Generates the values of several generators for the same rows.
 fn fill_all(parts: &[Arc<dyn Generate>], at: Scope<'_>, rows: RowRange) -> Result<Vec<Vector>, Error> {
     let fill = |(index, part): (usize, &Arc<dyn Generate>)| {
         let mut vector = Vector::default();
@@ -246,7 +246,7 @@ fn fill_all(parts: &[Arc<dyn Generate>], at: Scope<'_>, rows: RowRange) -> Resul
     parts.iter().enumerate().map(fill).collect()
 }
 
-/// How large what is made of these values is: as large as they are together.
+/// Returns the size of a value that is composed of these values: the sum of their sizes.
 fn size_of_all(parts: &[Arc<dyn Generate>]) -> Size {
     let sizes = parts.iter().map(|part| part.size());
     Size { mean: sizes.clone().map(|size| size.mean).sum(), max: sizes.map(|size| size.max).sum() }
@@ -275,7 +275,7 @@ fn unknown(name: &str, at: usize) -> Fault {
     Fault::new(at, format!("no function is called `{name}`")).hint(hint)
 }
 
-/// The arguments of a call, for the function that is to make sense of them.
+/// The arguments of a call, from which the function builds a generator.
 pub(crate) struct Arguments<'a> {
     function: &'a Function,
     arguments: &'a [Argument],
@@ -285,19 +285,19 @@ pub(crate) struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// A complaint about the place `at`, with how the function is to be called.
+    /// Returns an error at the position `at`, with the signature and an example as a hint.
     fn fault(&self, at: usize, message: impl fmt::Display) -> Fault {
         let Function { name, signature, about, example, .. } = self.function;
         Fault::new(at, format!("{name}: {message}"))
             .hint(format!("{signature}: {about}, for example {example}"))
     }
 
-    /// There are exactly `count`, none weighted.
+    /// Checks that the call has exactly `count` arguments, without weights.
     fn count(&self, count: usize) -> Result<(), Fault> {
         self.count_within(count, count)
     }
 
-    /// There are from `least` to `most`, none weighted.
+    /// Checks that the call has from `least` to `most` arguments, without weights.
     fn count_within(&self, least: usize, most: usize) -> Result<(), Fault> {
         if !(least..=most).contains(&self.arguments.len()) {
             let s = if most == 1 { "" } else { "s" };
@@ -314,12 +314,12 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Where the call begins.
+    /// Returns the position of the call.
     fn at(&self) -> usize {
         self.expr.at.start
     }
 
-    /// Whether argument `index` is known only row by row, because it names columns.
+    /// Returns `true` if the value of argument `index` differs from row to row, because it depends on columns.
     fn varies(&self, index: usize) -> bool {
         match &self.expr(index).node {
             ExprNode::Column { .. } | ExprNode::Binary { .. } => true,
@@ -330,7 +330,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The generator of argument `index`.
+    /// Builds the generator of argument `index`.
     fn compile(&self, index: usize) -> Result<Arc<dyn Generate>, Fault> {
         compile_in(self.expr(index), self.context)
     }
@@ -339,7 +339,7 @@ impl<'a> Arguments<'a> {
         &self.arguments[index].value
     }
 
-    /// Where argument `index` begins.
+    /// Returns the position of argument `index`.
     fn place(&self, index: usize) -> usize {
         self.expr(index).at.start
     }
@@ -349,7 +349,7 @@ impl<'a> Arguments<'a> {
         self.fault(expr.at.start, format!("argument {} is {expected}, not {expr}", index + 1))
     }
 
-    /// Argument `index`, an integer.
+    /// Returns argument `index`, an integer.
     fn int(&self, index: usize) -> Result<i64, Fault> {
         match self.expr(index).node {
             ExprNode::Literal(Literal::Int(int)) => Ok(int),
@@ -357,7 +357,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Argument `index`, any number.
+    /// Returns argument `index`, any number.
     fn real(&self, index: usize) -> Result<f64, Fault> {
         match self.expr(index).node {
             ExprNode::Literal(Literal::Int(int)) => Ok(int as f64),
@@ -366,7 +366,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Argument `index`, an integer from `low` to `high`.
+    /// Returns argument `index`, an integer from `low` to `high`.
     fn int_within(&self, index: usize, low: i64, high: i64) -> Result<i64, Fault> {
         let int = self.int(index)?;
         if (low..=high).contains(&int) {
@@ -376,7 +376,7 @@ impl<'a> Arguments<'a> {
             .fault(self.place(index), format!("argument {} is from {low} to {high}, not {int}", index + 1)))
     }
 
-    /// Argument `index`, a text that is written out.
+    /// Returns argument `index`, a text literal.
     fn text(&self, index: usize) -> Result<&'a str, Fault> {
         match &self.expr(index).node {
             ExprNode::Literal(Literal::Text(text)) => Ok(text),
@@ -384,13 +384,13 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Argument `index`, a number above 0.
+    /// Returns argument `index`, a number above 0.
     fn positive(&self, index: usize) -> Result<f64, Fault> {
         let real = self.real(index)?;
         if real > 0.0 { Ok(real) } else { Err(self.wrong(index, "a number above 0")) }
     }
 
-    /// Both arguments, of which the second may not be less.
+    /// Returns both arguments, after checking that the first is not above the second.
     fn ordered<T: PartialOrd + fmt::Display>(&self, (low, high): (T, T)) -> Result<(T, T), Fault> {
         if low <= high {
             return Ok((low, high));

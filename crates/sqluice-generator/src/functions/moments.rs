@@ -1,12 +1,12 @@
-//! Moments that follow others: `after`, `latest`.
+//! Moments relative to other moments: `after`, `latest`.
 //!
 //! ```text
-//!                    a days          b days     the last moment that there may be
+//!                    a days          b days       last possible moment
 //!  ── x ───────────────┼───────────────┼───────────────┼──
-//!                      └─ any of these ┘
+//!                      └ result is here┘
 //! ```
 //!
-//! A moment is a day or a second as a text, or seconds since 1970 as an integer: what is given need not have the form of what is made.
+//! A moment is a day or a second as a text, or seconds since 1970 as an integer. The result may have another form than the argument.
 
 use std::sync::Arc;
 
@@ -55,15 +55,15 @@ pub(super) const LATEST: Function = Function {
     },
 };
 
-/// How many days there may be between two moments: 10,000 years.
+/// The maximum distance between two moments, in days: 10,000 years.
 const DAYS_MAX: i64 = 3_652_425;
 
-/// Argument `index`, in days, as seconds.
+/// Returns argument `index`, a number of days, in seconds.
 fn days(arguments: &Arguments<'_>, index: usize) -> Result<i64, Fault> {
     Ok(arguments.int_within(index, -DAYS_MAX, DAYS_MAX)? * i64::from(DAY))
 }
 
-/// Argument `index`, which is moments.
+/// Builds the generator of argument `index`, whose values are moments.
 fn moments(arguments: &Arguments<'_>, index: usize) -> Result<Arc<dyn Generate>, Fault> {
     let made = arguments.compile(index)?;
     match made.class() {
@@ -72,7 +72,7 @@ fn moments(arguments: &Arguments<'_>, index: usize) -> Result<Arc<dyn Generate>,
     }
 }
 
-/// How a moment is written.
+/// The form of a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Day,
@@ -80,7 +80,7 @@ pub(crate) enum Form {
     Int,
 }
 
-/// 1970 in seconds since 0000-03-01, which all moments are counted in.
+/// 1970 in seconds since 0000-03-01, the unit of all moments.
 const EPOCH: i64 = 719_468 * DAY as i64;
 
 fn of_epoch(int: i64) -> Option<u64> {
@@ -88,11 +88,11 @@ fn of_epoch(int: i64) -> Option<u64> {
     (FIRST..=LAST).contains(&(moment as i64)).then_some(moment)
 }
 
-/// The years from 1 to 9999.
+/// The first moment of the year 1, and the last of the year 9999.
 const FIRST: i64 = 306 * DAY as i64;
 const LAST: i64 = (306 + 3_652_059) * DAY as i64 - 1;
 
-/// A moment in any form.
+/// Converts a value in any form to a moment.
 pub(super) fn moment(value: Value<'_>) -> Option<i64> {
     match value {
         Value::Text(text) => calendar::parse(text.get(..SECOND_BYTES).unwrap_or(text)),
@@ -102,7 +102,7 @@ pub(super) fn moment(value: Value<'_>) -> Option<i64> {
     .map(|moment| moment as i64)
 }
 
-/// The moment that a text or a number stands for, in seconds that all forms share.
+/// Converts a text or a number to a moment, in seconds since 0000-03-01.
 pub(crate) fn seconds(literal: &Literal) -> Option<i64> {
     match literal {
         Literal::Text(text) if [DAY_BYTES, SECOND_BYTES].contains(&text.len()) => {
@@ -113,7 +113,7 @@ pub(crate) fn seconds(literal: &Literal) -> Option<i64> {
     }
 }
 
-/// A moment as a literal of that form.
+/// Returns a moment as a literal in the given form.
 pub(crate) fn literal(seconds: i64, form: Form) -> Literal {
     let seconds = seconds.clamp(FIRST, LAST);
     if form == Form::Int {
@@ -125,11 +125,11 @@ pub(crate) fn literal(seconds: i64, form: Form) -> Literal {
     Literal::Text(String::from_utf8_lossy(&text[..width]).into_owned())
 }
 
-/// NULL where what it follows is no moment.
+/// Moments after other moments; NULL if the other value is no moment.
 #[derive(Debug)]
 struct After {
     from: [Arc<dyn Generate>; 1],
-    /// In seconds.
+    /// The minimum distance, in seconds.
     least: i64,
     most: i64,
     last: i64,
@@ -144,7 +144,7 @@ impl After {
     fn drawn(&self, bits: u64, from: i64) -> i64 {
         let (mut low, mut high) = (from + self.least, (from + self.most).min(self.last));
         let step = if self.form == Form::Day { i64::from(DAY) } else { 1 };
-        // A later moment is later by its text, too: a day that has begun precedes its seconds. Likewise for an earlier moment.
+        // As a text, a day sorts before all seconds of the day. So later days are rounded up, and earlier days down.
         high -= high.rem_euclid(step);
         low += if self.least < 0 { -low.rem_euclid(step) } else { (step - low.rem_euclid(step)) % step };
         let count = (high - low).max(0) / step + 1;
@@ -193,7 +193,7 @@ impl Generate for After {
 
     fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
         let mut from = Vector::default();
-        // As `fill_all` numbers them.
+        // The key is the same as with `fill_all`.
         self.from[0].fill_at(at.child(0).child(0), rows, &mut from)?;
         self.make(&from, rows.iter().map(|&row| at.key.word(row)), rows.len(), out);
         Ok(())
@@ -215,7 +215,7 @@ impl Generate for After {
     }
 }
 
-/// NULL where all are.
+/// The latest of several moments; NULL if all are NULL.
 #[derive(Debug)]
 struct Latest {
     of: Vec<Arc<dyn Generate>>,

@@ -52,7 +52,7 @@ pub(super) const REAL: Function = Function {
     },
 };
 
-/// Decimal places that a real can have.
+/// The maximum number of decimal places.
 const PLACES_MAX: i64 = 9;
 
 pub(super) const DECIMAL: Function = Function {
@@ -64,7 +64,7 @@ pub(super) const DECIMAL: Function = Function {
         arguments.count(3)?;
         let (low, high) = arguments.ordered((arguments.real(0)?, arguments.real(1)?))?;
         let scale = 10_f64.powi(arguments.int_within(2, 0, PLACES_MAX)? as i32);
-        // 2^53: up to there every whole number is a real.
+        // Up to 2^53 a real can represent every integer.
         let most = 9_007_199_254_740_992.0;
         let (low, high) = ((low * scale).round(), (high * scale).round());
         if low.abs() > most || high.abs() > most {
@@ -74,7 +74,7 @@ pub(super) const DECIMAL: Function = Function {
     },
 };
 
-/// Bytes that an integer takes in a record.
+/// Returns the size of an integer in a record, in bytes.
 pub(super) fn int_bytes(int: i64) -> u64 {
     SerialType::of_int(int).content_bytes().unwrap_or(8)
 }
@@ -121,7 +121,7 @@ impl Generate for Int {
     fn fill(&self, Scope { key, .. }: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let out = out.ints(rows.count);
         let low = self.low;
-        // One less than the count of outcomes, which may be 2^64.
+        // The number of values minus one, since the number may be 2^64.
         let span = self.high.wrapping_sub(low) as u64;
         if span < SMALL {
             let count = span as u32 + 1;
@@ -170,10 +170,10 @@ impl Generate for Real {
     fn fill(&self, Scope { key, .. }: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let (low, high) = (self.low, self.high);
         key.map64(rows.first, out.reals(rows.count), |bits| {
-            // From 1 to 2, 52 random bits; then from 0 to 1. `high - low` could be infinite, this is not.
+            // A real in 1..2 from 52 random bits, less 1. `high - low` could be infinite, the weighted sum can't.
             let share = f64::from_bits(0x3ff0_0000_0000_0000 | bits >> 12) - 1.0;
             let real = low * (1.0 - share) + high * share;
-            // Rounding may have carried it over an end. Not `max` and `min`, which look for NaN.
+            // Clamps the rounding error. `max` and `min` are slower, since they check for NaN.
             let real = if real < low { low } else { real };
             if real > high { high } else { real }
         });
@@ -189,7 +189,7 @@ impl Generate for Real {
     }
 }
 
-/// Whole numbers, `scale` to one.
+/// Decimal numbers, stored as multiples of `1 / scale`.
 #[derive(Debug)]
 struct Decimal {
     low: i64,
@@ -226,7 +226,7 @@ impl Domain for Decimal {
 
     fn nth(&self, _: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
         for (slot, &number) in out.reals(numbers.len()).iter_mut().zip(numbers) {
-            // Divided, and not multiplied by a part: this is the real that the decimal digits are read as.
+            // Dividing, not multiplying by the reciprocal, gives the real that the decimal digits parse to.
             *slot = (self.low + number as i64) as f64 / self.scale;
         }
         Ok(())

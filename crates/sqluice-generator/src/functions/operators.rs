@@ -1,6 +1,6 @@
-//! Values computed from others: `+ - * / %`, `lower`, `upper`, `left`, `round`.
+//! Values computed from other values: `+ - * / %`, `lower`, `upper`, `left`, `round`.
 //!
-//! Arithmetic is SQL's: integers stay integers, also when they are divided, unless they overflow; what is divided by 0 is NULL.
+//! Arithmetic is SQL's: integers stay integers, also in divisions, unless they overflow; division by 0 gives NULL.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ pub(super) const ROUND: Function = Function {
     },
 };
 
-/// Decimal places that a real is rounded to.
+/// The maximum number of decimal places that a real is rounded to.
 const PLACES_MAX: i64 = 15;
 
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +64,7 @@ enum Map {
     Upper,
     Left(usize),
     Round,
-    /// To a fraction of this denominator.
+    /// Rounds to a fraction with this denominator.
     Places(f64),
 }
 
@@ -93,7 +93,7 @@ impl Mapped {
     }
 }
 
-/// The part of a text that holds its first `count` characters.
+/// Returns the first `count` characters of a text.
 fn first_characters(text: &[u8], count: usize) -> &[u8] {
     let begins = |byte: &u8| byte & 0xc0 != 0x80;
     let cut = text.iter().enumerate().filter(|(_, byte)| begins(byte)).nth(count);
@@ -101,7 +101,7 @@ fn first_characters(text: &[u8], count: usize) -> &[u8] {
 }
 
 impl Mapped {
-    /// The values made of `count` others.
+    /// Computes `count` values from those of `inner`.
     fn map(&self, inner: &Vector, count: usize, out: &mut Vector) {
         out.values();
         for row in 0..count {
@@ -115,7 +115,7 @@ impl Mapped {
                     out.push(Value::Text(text.as_bytes()));
                 }
                 (Map::Left(count), Value::Text(text)) => out.push(Value::Text(first_characters(text, count))),
-                // What is too large for an integer is its end.
+                // A real beyond the integers becomes the nearest integer.
                 (Map::Round, Value::Real(real)) => out.push(Value::Int(real.round() as i64)),
                 (Map::Places(scale), Value::Real(real)) => {
                     out.push(Value::Real((real * scale).round() / scale))
@@ -128,7 +128,7 @@ impl Mapped {
     }
 }
 
-/// The inner values by the same shares.
+/// Takes the inner values at the same shares.
 impl ByShare for Mapped {
     fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()> {
         let mut inner = Vector::default();
@@ -175,7 +175,7 @@ impl Generate for Mapped {
     }
 }
 
-/// Makes the generator of an operator between two expressions.
+/// Builds the generator of an operator between two expressions.
 pub(super) fn binary(
     operator: char,
     left: &Expr,
@@ -231,7 +231,7 @@ fn compute(operator: char, left: Value<'_>, right: Value<'_>) -> Value<'static> 
             '-' => Value::Real(left - right),
             '*' => Value::Real(left * right),
             '/' if right != 0.0 => Value::Real(left / right),
-            // The remainder is of integers.
+            // The remainder is that of integers.
             '%' if right as i64 != 0 => Value::Real((left as i64).wrapping_rem(right as i64) as f64),
             _ => Value::Null,
         },
@@ -249,7 +249,7 @@ impl Binary {
     }
 }
 
-/// What is computed of one operand that takes shares, and another that does not.
+/// Combines an operand that takes shares with another operand that does not.
 impl ByShare for Binary {
     fn make(&self, at: Scope<'_>, rows: &[u64], shares: &[u64], out: &mut Vector) -> Result<()> {
         let mut operands = [Vector::default(), Vector::default()];

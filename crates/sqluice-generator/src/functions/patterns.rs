@@ -1,4 +1,4 @@
-//! Texts of a form: `pattern`, `prose`, `numbered`, and `text` and `blob` of lengths that are functions themselves.
+//! Texts in a given form: `pattern`, `prose`, `numbered`, and `text` and `blob` whose lengths are functions.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub(super) const NUMBERED: Function = Function {
     },
 };
 
-/// What texts and blobs are made of.
+/// The kind of content of texts and blobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     Characters,
@@ -57,7 +57,7 @@ pub(super) enum Content {
     Words,
 }
 
-/// A text or blob whose length argument 0 gives.
+/// Builds the generator of texts or blobs whose length is the value of argument 0.
 pub(super) fn of_length(arguments: &Arguments<'_>, content: Content) -> Result<Arc<dyn Generate>, Fault> {
     arguments.count(1)?;
     let length = arguments.compile(0)?;
@@ -74,7 +74,7 @@ struct OfLength {
     table: Counted,
 }
 
-/// The characters of texts.
+/// The characters of random texts.
 const CHARACTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 
 impl OfLength {
@@ -96,7 +96,7 @@ impl OfLength {
             }
         }
         out.truncate(end);
-        // A space at the end would be lost where ends are trimmed.
+        // A trailing space would be lost if texts are trimmed.
         if let (Content::Words, Some(last @ b' ')) = (self.content, out.last_mut().filter(|_| length > 0)) {
             *last = b'.';
         }
@@ -143,7 +143,7 @@ impl Generate for OfLength {
     }
 
     fn size(&self) -> Size {
-        // Of the lengths nothing is known before they are made.
+        // The lengths are unknown until they are generated.
         Size { mean: 40, max: 400 }
     }
 
@@ -164,15 +164,15 @@ const UPPER: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const LOWER: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
 const DIGITS: &[u8] = b"0123456789";
 
-/// A text some of whose bytes are drawn from alphabets.
+/// A text with bytes that are drawn from alphabets.
 #[derive(Debug)]
 struct Pattern {
     bytes: Vec<u8>,
-    /// Where, and from which alphabet; the last one varies most.
+    /// The positions of the drawn bytes, and their alphabets; the last byte varies fastest.
     drawn: Vec<(usize, &'static [u8])>,
-    /// The texts that differ, up to 2^62 of them.
+    /// The number of different texts, at most 2^62.
     count: u64,
-    /// The characters drawn last that a number up to the count spells.
+    /// The number of drawn characters, counted from the end, that a number below the count determines.
     numbered: usize,
 }
 
@@ -262,7 +262,7 @@ struct Numbered {
 }
 
 impl Numbered {
-    /// The last characters of a text that are its number: as many as the number of the last row has.
+    /// Returns the number of characters that the row's number takes at the end of a text, enough for the last row.
     fn digits(&self, world: &World) -> usize {
         let (mut digits, mut count) = (1, 36_u64);
         while count < self.table.rows(world) {
@@ -273,7 +273,7 @@ impl Numbered {
     }
 }
 
-/// The first bytes of a text that has `cut` characters more.
+/// Returns a text without its last `cut` characters.
 fn without_last(text: &[u8], cut: usize) -> &[u8] {
     let is_start = |byte: &u8| byte & 0xc0 != 0x80;
     let starts: Vec<usize> = text

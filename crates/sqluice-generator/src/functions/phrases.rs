@@ -1,7 +1,7 @@
-//! Names of people, places and things: words out of lists, put together.
+//! Names of people, places and things, composed of words from lists.
 //!
-//! All phrases are numbered: the number is cut into a digit for each list. After the last phrase they repeat with a suffix, 2, 3 and so on,
-//! so that any number of rows can have different ones.
+//! All phrases are numbered: the number has a digit for each list. After the last phrase they repeat with a suffix, 2, 3 and so on,
+//! so that any number of rows can have different phrases.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ use crate::vector::{RowRange, Vector};
 enum Piece {
     /// A word of a list.
     Word(&'static [&'static str]),
-    /// A word of a list in small letters, without what is no letter.
+    /// A word of a list in lower case, with its letters alone.
     Small(&'static [&'static str]),
     Text(&'static str),
     /// A number from the first to the second, with at least the given number of digits.
     Number(u64, u64, usize),
-    /// Where a suffix goes that makes phrases different, after this text.
+    /// The place of the suffix that makes phrases different, after this text.
     Suffix(&'static str),
 }
 
@@ -197,14 +197,14 @@ pub(super) const PARAGRAPH: Function = Function {
 
 const WORDS_MAX: i64 = 100_000;
 
-/// See the module's description.
+/// A generator of phrases from these pieces.
 #[derive(Debug)]
 struct Phrase {
     pieces: &'static [Piece],
 }
 
 impl Piece {
-    /// How many it can be.
+    /// Returns the number of values that the piece can have.
     fn count(&self) -> u64 {
         match self {
             Word(list) | Small(list) => list.len() as u64,
@@ -259,7 +259,7 @@ impl Phrase {
 impl Generate for Phrase {
     fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         if let [Word(list), Suffix(_)] = self.pieces {
-            // One word: found where it is.
+            // A single word is copied from the list.
             return fill_words(list, at, rows, out);
         }
         draw(self, at, rows, out)
@@ -316,10 +316,10 @@ enum Form {
     Sentence,
 }
 
-/// Words of Latin, which mean nothing.
+/// Sentences of random Latin words.
 #[derive(Debug)]
 struct Prose {
-    /// At least and at most, in each sentence.
+    /// The minimum and maximum number of words in a sentence.
     words: (u32, u32),
     sentences: (u32, u32),
     form: Form,

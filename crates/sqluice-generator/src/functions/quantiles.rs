@@ -1,4 +1,4 @@
-//! Values by their quantiles: `quantiles`, `int_quantiles`, `keys`; and moments at a distance: `later`.
+//! Values by their quantiles: `quantiles`, `int_quantiles`, `keys`; and moments after other moments: `later`.
 //!
 //! ```text
 //!  quantiles(0, 10, 100)
@@ -6,7 +6,7 @@
 //!  share   0       0.5                1          half of the rows have values up to 10
 //! ```
 //!
-//! Between two neighbours the values are evenly spread.
+//! Between two neighbouring quantiles the values are evenly spread.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ pub(super) const LATER: Function = Function {
     },
 };
 
-/// Quantiles of a list.
+/// The maximum number of quantiles.
 const POINTS_MAX: usize = 10_000;
 
 fn ascend<T: PartialOrd + std::fmt::Display>(arguments: &Arguments<'_>, points: &[T]) -> Result<(), Fault> {
@@ -83,7 +83,7 @@ fn ascend<T: PartialOrd + std::fmt::Display>(arguments: &Arguments<'_>, points: 
     }
 }
 
-/// The form of values.
+/// The form of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Real,
@@ -117,7 +117,7 @@ fn build(arguments: &Arguments<'_>, whole: bool) -> Result<Arc<dyn Generate>, Fa
     Ok(Arc::new(Quantiles { points, form, table: Counted::of(arguments) }))
 }
 
-/// The value at a share of the rows, between quantiles that are equally far apart.
+/// Returns the value at a share of the rows, interpolated between equidistant quantiles.
 #[inline]
 fn at_quantile(points: &[f64], share: u64) -> f64 {
     let place = u128::from(share) * (points.len() - 1) as u128;
@@ -128,7 +128,7 @@ fn at_quantile(points: &[f64], share: u64) -> f64 {
 
 #[derive(Debug)]
 struct Quantiles {
-    /// At least two. Of days, their numbers.
+    /// At least two quantiles; the quantiles of days are day numbers.
     points: Vec<f64>,
     form: Form,
     table: Counted,
@@ -142,7 +142,7 @@ impl ByShare for Quantiles {
                 out.reals(rows.len()).iter_mut().zip(values).for_each(|(slot, value)| *slot = value)
             }
             Form::Int => {
-                // The largest is that of the last quantile, from which half an integer may be missing.
+                // The last quantile limits the largest integer, whose interval may be half as wide.
                 let last = (self.points[self.points.len() - 1] + 0.5).ceil() - 1.0;
                 let whole = |value: f64| (value + 0.5).floor().min(last) as i64;
                 out.ints(rows.len()).iter_mut().zip(values).for_each(|(slot, value)| *slot = whole(value));
@@ -194,7 +194,7 @@ impl Generate for Quantiles {
     }
 }
 
-/// Ascending integers.
+/// Ascending integers with the given quantiles.
 #[derive(Debug)]
 struct Keys {
     points: Vec<i64>,
@@ -202,10 +202,10 @@ struct Keys {
 }
 
 impl Keys {
-    /// The first number that the row may have, and of all later rows none.
+    /// Returns the lowest integer that the row may have. It is higher than those of all rows before.
     fn begin(&self, count: u64, row: u64) -> i64 {
         let parts = (self.points.len() - 1) as u64;
-        // Rows are cut into parts of as many rows, give or take one.
+        // Each part has the same number of rows, give or take one.
         let first = |part: u64| (u128::from(count) * u128::from(part) / u128::from(parts)) as u64;
         let part = ((u128::from(row) * u128::from(parts)) / u128::from(count.max(1)))
             .min(u128::from(parts) - 1) as u64;
@@ -222,7 +222,7 @@ impl Keys {
         (i128::from(low) + span * i128::from(at) / i128::from(rows)) as i64
     }
 
-    /// A quantile, moved up where the rows before it need more integers than those below it; the last one is behind the last row.
+    /// Returns a quantile, moved up if the rows before need more integers than lie below it; the last quantile is exclusive.
     fn point(&self, count: u64, part: u64) -> i64 {
         let parts = (self.points.len() - 1) as u64;
         let first = |part: u64| (u128::from(count) * u128::from(part) / u128::from(parts)) as i64;
@@ -327,7 +327,7 @@ impl Generate for Later {
     }
 
     fn nullable(&self) -> bool {
-        // What is no moment has none after it.
+        // A value that is no moment gives NULL.
         self.parts.iter().any(|part| part.nullable())
     }
 }

@@ -1,12 +1,12 @@
-//! Values from elsewhere: `ref`, and columns that are named.
+//! Values of other columns: `ref`, and columns named in expressions.
 //!
 //! ```text
 //!  a column of this row         its generator, its key, the same row
-//!  ref(customer.id)             row of orders ── a draw ──> row of customer ──> its customer.id
-//!  customer_id.city             the same draw, another column of that row
+//!  ref(customer.id)             row of orders ── random draw ──> row of customer ──> its customer.id
+//!  customer_id.city             the same draw, another column of the customer
 //! ```
 //!
-//! Nothing is read: the parent's value is made from the number of its row.
+//! No table is read: the parent's value is generated from the number of its row.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl Column {
     }
 }
 
-/// The generator of a column that an expression names: `name`, or `of.name`.
+/// Returns the generator of a column that an expression names: `name`, or `of.name`.
 pub(super) fn column(
     of: Option<&str>,
     name: &str,
@@ -141,7 +141,7 @@ impl Parent for Same {
     }
 }
 
-/// A column of the row that another column refers to.
+/// A column of the parent row that the column `leader` refers to.
 #[derive(Debug)]
 struct OfParent {
     leader: Column,
@@ -193,7 +193,7 @@ impl Generate for OfParent {
     }
 }
 
-/// The row that the parent refers to, in turn.
+/// The row that the parent row refers to in turn.
 impl Parent for OfParent {
     fn table(&self) -> usize {
         self.column.generator.parent().map_or(0, Parent::table)
@@ -219,20 +219,20 @@ impl Parent for OfParent {
     }
 }
 
-/// Which of the parent's rows a row gets.
+/// The rule that assigns parent rows to rows.
 #[derive(Clone, Debug)]
 enum Which {
-    /// Any, each as likely as the others.
+    /// All parents are equally likely.
     Any,
-    /// The most popular one most often: this is the exponent.
+    /// Zipf's distribution with this exponent.
     Zipf(f64),
-    /// The first for a number of rows between these two, then the second, and so on; the first follows the last.
+    /// The first parent gets a number of rows between these two, then the second, and so on; the first follows the last.
     Each(u64, u64),
-    /// As many rows each as the counts say, in exact numbers.
+    /// The parents get the exact numbers of rows that the counts state.
     Rows(RowCounts),
 }
 
-/// The number of no row: of one that has no parent.
+/// The parent of a row without a parent.
 const NO_PARENT: u64 = u64::MAX;
 
 fn reference(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
@@ -312,21 +312,21 @@ fn which(arguments: &Arguments<'_>) -> Result<Which, Fault> {
     }
 }
 
-/// A column's value in some row of its table.
+/// References to rows of a table, whose values are those of a column of the referenced row.
 #[derive(Debug)]
 struct Reference {
     column: Column,
     which: Which,
-    /// Whether that is the table that refers.
+    /// `true` if the table refers to itself.
     own: bool,
-    /// Whether the column identifies rows.
+    /// `true` if the column identifies rows.
     is_key: bool,
-    /// The table that refers.
+    /// The table with the reference.
     children: Counted,
 }
 
 impl Reference {
-    /// How many rows there are to refer to.
+    /// Returns the number of rows that can be referred to.
     fn parents(&self, world: &World) -> Result<u64> {
         match world.rows_of(self.column.table, &self.column.table_name)? {
             0 => Err(Error::usage(format!(
@@ -338,12 +338,12 @@ impl Reference {
         }
     }
 
-    /// The numbers of the parents of rows that follow each other.
+    /// Writes the numbers of the parents of consecutive rows to `out`.
     fn pick_rows(&self, at: Scope<'_>, rows: RowRange, out: &mut [u64]) -> Result<()> {
         at.draw_once(rows, out, |out| self.pick(at, (rows.first..).take(rows.count), out))
     }
 
-    /// The numbers of the parents of these rows.
+    /// Writes the numbers of the parents of `rows` to `out`.
     fn pick(&self, at: Scope<'_>, rows: impl Iterator<Item = u64>, out: &mut [u64]) -> Result<()> {
         let picked = rows.zip(out);
         if let Which::Rows(counts) = &self.which {
@@ -352,7 +352,7 @@ impl Reference {
             return Ok(());
         }
         if self.own {
-            // One before, in any table of any size: the first has only itself.
+            // A row refers to an earlier row, whatever the row count; the first row refers to itself.
             for (row, slot) in picked {
                 *slot = match self.which {
                     Which::Any => below64(at.key.word(row), row.max(1)),
@@ -368,7 +368,7 @@ impl Reference {
         match self.which {
             Which::Any => picked.for_each(|(row, slot)| *slot = below64(at.key.word(row), parents)),
             Which::Zipf(exponent) => {
-                // The popular ones are not the first.
+                // The shuffle makes parents other than the first rows popular.
                 let (zipf, shuffle) = (Zipf::new(parents, exponent), Shuffle::new(at.key.child(0), parents));
                 picked.for_each(|(row, slot)| *slot = shuffle.place(zipf.rank(at.key.row(row)) - 1));
             }
@@ -382,7 +382,7 @@ impl Reference {
 }
 
 impl Reference {
-    /// The values of these parents; NULL of none.
+    /// Generates the values of these parents; NULL if a row has no parent.
     fn values(&self, at: Scope<'_>, picked: &[u64], out: &mut Vector) -> Result<()> {
         let scope = self.column.scope(at);
         if !picked.contains(&NO_PARENT) {
@@ -397,8 +397,8 @@ impl Reference {
     }
 }
 
-/// The number of the parent that `row` belongs to if each has from `low` to `high` rows. Two neighbours have `low + high`
-/// together: so what is before them need not be counted.
+/// Returns the number of the parent that `row` belongs to if each parent has from `low` to `high` rows. Two neighbours have
+/// `low + high` rows together, so the position of a pair needs no sum over the parents before it.
 fn each(key: Key, row: u64, low: u64, high: u64) -> u64 {
     let pair = row / (low + high);
     let first = low + below64(key.word(pair), high - low + 1);

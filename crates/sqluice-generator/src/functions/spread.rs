@@ -1,16 +1,16 @@
-//! Values in exact shares: `shares`, `nulls`, `pool`.
+//! Values in exact proportions: `shares`, `nulls`, `pool`.
 //!
-//! Each row gets a share: a fraction of 2^64. Of every 65,536 rows, each has another 65,536th of the fractions, in a shuffled order:
+//! Each row gets a share, a number of 64 bits. Each block of 65,536 rows has one share in each 65,536th of the range, in a shuffled order:
 //!
 //! ```text
 //!  row      0      1      2      3     ...  65,535
 //!  share   0.71   0.02   0.33   0.98   ...  0.51        one in each 65,536th
 //!           │      │
-//!  shares('a': 1, 'b': 3): below 0.25 is a, the rest is b
+//!  shares('a': 1, 'b': 3): below 0.25 is a, from 0.25 on b
 //! ```
 //!
-//! So a value has as many rows as its weight says, give or take one in some ten thousand rows. What is made of other functions hands
-//! its share down to them: of `nulls(0.5, shares('a', 'b'))`, the half that is not NULL is cut into halves.
+//! So a value's number of rows is as its weight says, with an error of about one row in ten thousand. A function with inner functions
+//! passes its share to them: of `nulls(0.5, shares('a', 'b'))`, half of the rows that are not NULL are 'a'.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::parse::{ExprNode, Literal};
 use crate::random::{Key, Shuffle, below64};
 use crate::vector::{RowRange, Vector};
 
-/// Rows that have different shares.
+/// The number of rows in a block.
 const BLOCK: u64 = 1 << 16;
 
 /// 2^64 divided by the golden ratio: its multiples are evenly spread, however many there are.
@@ -39,7 +39,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// The table that a call stands in.
+    /// Returns the table that a call belongs to.
     pub(super) fn of(arguments: &Arguments<'_>) -> Counted {
         let table = arguments.context.table;
         let name =
@@ -47,23 +47,23 @@ impl Counted {
         Counted { table, name }
     }
 
-    /// How many rows it has. An expression that stands in no table has as many as are asked for.
+    /// Returns the table's row count, or `u64::MAX` if the expression belongs to no table.
     pub(super) fn rows(&self, world: &World) -> u64 {
         world.rows_of(self.table, &self.name).unwrap_or(u64::MAX)
     }
 }
 
-/// The share of a row, of a table of `count` rows.
+/// Returns the share of a row in a table of `count` rows.
 #[inline]
 fn share(key: Key, count: u64, row: u64) -> u64 {
     let (block, at) = (row / BLOCK, row % BLOCK);
     let size = count.max(row + 1).saturating_sub(block * BLOCK).min(BLOCK);
     if size < BLOCK {
         let place = Shuffle::new(key.child(block), size).place(at);
-        // The middle of its part.
+        // The middle of the row's part.
         return (((u128::from(place) << 64) | 1 << 63) / u128::from(size)) as u64;
     }
-    // A bijection of the numbers below 2^16: odd factors and shifts.
+    // Odd factors and shifts make a bijection of the numbers below 2^16.
     let mut place = at as u16;
     for bits in [key.word(!block), key.child(1).word(block)] {
         for (factor, term) in [(bits, bits >> 16), (bits >> 32, bits >> 48)] {
@@ -71,17 +71,17 @@ fn share(key: Key, count: u64, row: u64) -> u64 {
             place ^= place >> 8;
         }
     }
-    // Within their 2^16th, the rows of all blocks are evenly spread.
+    // Within each 65,536th, the rows of all blocks are evenly spread.
     let within = key.word(u64::from(place)).wrapping_add(block.wrapping_mul(STEP));
     u64::from(place) << 48 | within >> 16
 }
 
-/// The shares of some rows.
+/// Writes the shares of some rows to `out`.
 fn shares_of(at: Scope<'_>, count: u64, rows: &[u64], out: &mut [u64]) {
     rows.iter().zip(out).for_each(|(&row, slot)| *slot = share(at.key, count, row));
 }
 
-/// Makes the values of rows, spread over all rows of the table.
+/// Generates the values of consecutive rows, spread over all rows of the table.
 pub(super) fn fill(
     inner: &dyn ByShare,
     table: &Counted,
@@ -95,7 +95,7 @@ pub(super) fn fill(
     fill_at(inner, table, at, numbers, out)
 }
 
-/// Makes the values of rows in any order, as [`fill`] does.
+/// Generates the values of rows in any order, as [`fill`] does.
 pub(super) fn fill_at(
     inner: &dyn ByShare,
     table: &Counted,
@@ -109,7 +109,7 @@ pub(super) fn fill_at(
     inner.make(at, rows, shares, out)
 }
 
-/// Hands rows and shares down to a function, if it takes shares.
+/// Passes rows and shares to a function if the function takes shares, else only the rows.
 pub(super) fn hand_down(
     inner: &dyn Generate,
     at: Scope<'_>,
@@ -123,7 +123,7 @@ pub(super) fn hand_down(
     }
 }
 
-/// The fraction of a part that a share is at: from its beginning to its end.
+/// Returns the position of a share within a part, from 0 at the beginning of the part to 2^64 at its end.
 fn within(share: u64, begin: u64, width: u64) -> u64 {
     (((u128::from(share.saturating_sub(begin))) << 64) / u128::from(width.max(1))).min(u128::from(u64::MAX))
         as u64
@@ -200,7 +200,7 @@ fn shares(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     Ok(Arc::new(Shares { begins, options, table: Counted::of(arguments) }))
 }
 
-/// What the shares are of.
+/// The values that shares are divided among.
 #[derive(Debug)]
 enum Options {
     Literals(Literals),
@@ -209,19 +209,19 @@ enum Options {
 
 #[derive(Debug)]
 struct Shares {
-    /// Where the share of each option begins; an option of weight 0 begins where the next does.
+    /// The first share of each option; an option of weight 0 begins where the next option does.
     begins: Vec<u64>,
     options: Options,
     table: Counted,
 }
 
 impl Shares {
-    /// The option that a share is of.
+    /// Returns the option that a share belongs to.
     fn option(&self, share: u64) -> usize {
         self.begins.partition_point(|begin| *begin <= share) - 1
     }
 
-    /// The fraction of its option's part that a share is at.
+    /// Returns the position of a share within the part of its option.
     fn within(&self, option: usize, share: u64) -> u64 {
         let end = self.begins.get(option + 1).copied().unwrap_or(u64::MAX);
         within(share, self.begins[option], end - self.begins[option])
@@ -300,7 +300,7 @@ impl Generate for Shares {
 
 #[derive(Debug)]
 struct Nulls {
-    /// NULL from this share on.
+    /// The share from which on values are NULL.
     from: u64,
     inner: Arc<dyn Generate>,
     table: Counted,
@@ -351,7 +351,7 @@ impl Generate for Nulls {
     }
 }
 
-/// A parent's row, where the value is not NULL.
+/// The parent row, if the value is not NULL.
 impl Parent for Nulls {
     fn table(&self) -> usize {
         self.inner.parent().map_or(0, Parent::table)
@@ -381,8 +381,8 @@ struct Pool {
 }
 
 impl Pool {
-    /// Makes the values of these numbers, below the count: different ones as far as the inner function has them, from the middle of
-    /// each of as many shares, or numbered.
+    /// Generates the values with these numbers, below the count. They differ if the inner function has enough values: the count divides
+    /// the inner function's shares or its domain.
     fn values(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
         let inner = at.child(1);
         if let Some(by_share) = self.inner.by_share() {
@@ -405,7 +405,7 @@ impl Pool {
         }
     }
 
-    /// The numbers of the values of these rows, and how many rows of the same value precede each.
+    /// Returns for each row the number of its value as the group, and the number of rows before it with the same value.
     fn placed<'r>(&self, at: Scope<'_>, rows: &'r [u64]) -> impl Iterator<Item = Placed> + 'r {
         let (count, all) = (self.count, self.table.rows(at.world).max(1));
         let shuffle = Shuffle::new(at.key.child(0), all);

@@ -1,8 +1,8 @@
-//! `sql`: any expression of SQLite's over the row, evaluated by SQLite, some rows at a time.
+//! `sql`: any SQLite expression over the columns of the row, evaluated by SQLite for some rows at a time.
 //!
-//! The expression is tried as that of a generated column, which SQLite allows only what depends on the row alone. What it reads is
-//! made and goes into a table in memory with the types that the row's own table declares, so it has the affinities that it
-//! will have there.
+//! A trial as a generated column ensures that the expression depends on the row alone. The columns that it reads are generated and
+//! inserted into an in-memory table with the types that the row's own table declares, so they have the affinities of
+//! that table.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -26,17 +26,17 @@ pub(super) const SQL: Function = Function {
     build,
 };
 
-/// Bytes of what SQLite computes, roughly.
+/// The average size of a value that SQLite computes, roughly, in bytes.
 const MEAN_BYTES: u64 = 10;
 
 struct Computed {
     expression: String,
-    /// Makes the table.
+    /// The statement that creates the table.
     create: String,
     insert: String,
     select: String,
     columns: Vec<Arc<dyn Generate>>,
-    /// Those that no thread uses now.
+    /// The connections that no thread uses now.
     connections: Mutex<Vec<Connection>>,
 }
 
@@ -60,7 +60,7 @@ fn build(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
         columns.push(references::column(None, &column.name, at, context)?);
         declarations.push(format!("{} {}", quoted(&column.name), column.declared_type));
     }
-    // A table has a column at least.
+    // A table needs at least one column.
     declarations.push("\"\" INTEGER".to_owned());
     let places = vec!["?"; columns.len() + 1].join(", ");
     Ok(Arc::new(Computed {
@@ -73,7 +73,7 @@ fn build(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     }))
 }
 
-/// SQLite's message, without the statement, which is not the user's.
+/// Returns SQLite's message without the statement, which the user has not written.
 fn message_of(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
@@ -82,7 +82,7 @@ fn message_of(error: &rusqlite::Error) -> String {
     }
 }
 
-/// The columns that an expression reads, if it depends on nothing else.
+/// Returns the columns that an expression reads. SQLite reports an error if the expression depends on anything else.
 fn names_read(expression: &str, columns: &[Column]) -> rusqlite::Result<Vec<String>> {
     let mut connection = Connection::open_in_memory()?;
     let mut declarations: Vec<String> =

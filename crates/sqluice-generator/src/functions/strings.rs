@@ -1,7 +1,7 @@
 //! Strings: `digits`, `hex`, `text`, `blob`.
 //!
-//! They are written eight bytes at a time, over the end of each string into the next, which is written afterwards.
-//! (Eight strings put together in registers and stored without overlap came out no faster.)
+//! Strings are written eight bytes at a time, over the end of each string into the next, which is written afterwards.
+//! (Putting eight strings together in registers, to store them without overlap, was not faster.)
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ fn lengths(arguments: &Arguments<'_>) -> Result<(u32, u32), Fault> {
     Ok((min as u32, max as u32))
 }
 
-/// The numbers below 1000 as three digits, the first in the lowest byte.
+/// The numbers below 1000 as three digits, the first digit in the lowest byte.
 static TRIPLES: [u32; 1000] = {
     let mut triples = [0; 1000];
     let mut number = 0;
@@ -90,10 +90,10 @@ struct Digits {
     count: usize,
 }
 
-/// Digits that one random word gives.
+/// The number of digits from one random word.
 const WORD_DIGITS: usize = 12;
 
-/// The next six digits of the fraction `bits / 2^64`, in the lower bytes; `bits` advances to those that follow.
+/// Returns the next six digits of the fraction `bits / 2^64` in the lower bytes, and advances `bits` past them.
 #[inline(always)]
 fn six_digits(bits: &mut u64) -> u64 {
     let mut triple = || {
@@ -143,7 +143,7 @@ impl Generate for Digits {
     }
 }
 
-/// The digits of a base, or the characters of a text that is taken for a number.
+/// The digits of a base, or the characters of a text that is read as a number.
 struct Alphabet(&'static [u8]);
 
 const DECIMAL_DIGITS: Alphabet = Alphabet(b"0123456789");
@@ -154,18 +154,18 @@ impl Alphabet {
         self.0.len() as u64
     }
 
-    /// How many of `width` digits are numbered: as many as fit a number up to 2^62.
+    /// Returns how many of `width` digits a number determines: as many as numbers up to 2^62 have.
     fn numbered(&self, width: usize) -> usize {
         let fits = |digits: &usize| self.base().checked_pow(*digits as u32).is_some_and(|n| n <= 1 << 62);
         (1..=width).take_while(fits).count()
     }
 
-    /// How many texts of `width` digits are numbered.
+    /// Returns the number of texts of `width` digits that have a number.
     fn count(&self, width: usize) -> u64 {
         self.base().pow(self.numbered(width) as u32)
     }
 
-    /// The texts of these numbers.
+    /// Generates the texts with these numbers.
     fn nth(&self, kind: fn(Layout) -> VectorKind, width: usize, key: Key, numbers: &[u64], out: &mut Vector) {
         let digits = self.numbered(width);
         let bytes = out.fixed(kind, width, numbers.len());
@@ -176,7 +176,7 @@ impl Alphabet {
         }
     }
 
-    /// Writes `number`, its last digit last, and its random followers in front where there is room.
+    /// Writes `number`, its last digit last, preceded by random digits that depend on `number` if there is room.
     fn write(&self, mut number: u64, digits: usize, key: Key, out: &mut [u8]) {
         let (base, free) = (self.base(), out.len() - digits);
         let mut more = key.word(number);
@@ -302,7 +302,7 @@ impl Generate for Bytes {
     }
 }
 
-/// The characters of a text.
+/// The 64 characters of random texts.
 const ALPHABET: &[u8; 64] = &{
     let mut alphabet = [0; 64];
     let mut index = 0;
@@ -330,7 +330,7 @@ impl Bytes {
     }
 }
 
-/// Where all are of one length.
+/// The domain of strings of a fixed length.
 impl Domain for Bytes {
     fn count(&self, _: &World) -> Result<u64> {
         Ok(self.alphabet().count(self.max as usize))
@@ -343,7 +343,7 @@ impl Domain for Bytes {
     }
 }
 
-/// The random bytes of some rows. Each row has words of its own, as many as the longest string needs.
+/// The random bytes of some rows. Each row has its own words, as many as the longest string needs.
 #[derive(Clone, Copy)]
 struct Content {
     key: Key,
@@ -352,10 +352,10 @@ struct Content {
 }
 
 impl Content {
-    /// Writes each row's bytes, and up to [`SLACK`] more, to its place.
+    /// Writes each row's bytes, and up to [`SLACK`] more, to the row's place.
     ///
-    /// Of short strings all words are written, however many are needed: a branch on that would be mispredicted (`benches/gen.rs`,
-    /// text(3, 20): 10 ns with it, 4 without).
+    /// Short strings are written with all words of the longest, since a branch on the length would be mispredicted (`benches/gen.rs`,
+    /// text(3, 20): 10 ns with the branch, 4 without).
     #[inline(always)]
     fn write(self, places: impl Iterator<Item = Range<usize>>, out: &mut [u8]) {
         const { assert!(SLACK >= 40) };
@@ -390,8 +390,8 @@ impl Content {
     }
 }
 
-/// The character that a random byte stands for: six of its bits choose among 64. Comparisons instead of a table, for
-/// the loop to be vectorized.
+/// Returns the character for a random byte: six of its bits choose among 64. Comparisons instead of a table let
+/// the loop be vectorized.
 #[inline(always)]
 const fn character(byte: u8) -> u8 {
     let index = byte & 63;

@@ -1,4 +1,4 @@
-//! Lists of words. Of each list, no two are alike, in small letters either.
+//! Lists of words. The words of a list differ, also in lower case.
 
 /// First names.
 #[rustfmt::skip]
@@ -18,7 +18,7 @@ pub(super) const FIRST_NAMES: &[&str] = &[
     "Valentina", "Vera", "Victor", "Wanda", "Wei", "Yara", "Yusuf", "Zara", "Zoe",
 ];
 
-/// Whether a word is a first name that the generator makes.
+/// Returns `true` if a word is one of the generator's first names.
 pub fn is_first_name(word: &str) -> bool {
     FIRST_NAMES.contains(&word)
 }
@@ -43,7 +43,7 @@ pub(super) const LAST_NAMES: &[&str] = &[
     "Zimmermann",
 ];
 
-/// What a company is called after its founder.
+/// The second parts of company names, after the founder's name.
 #[rustfmt::skip]
 pub(super) const TRADES: &[&str] = &[
     "Group", "Ltd", "Inc", "Partners", "Consulting", "Logistics", "Foods", "Textiles", "Systems",
@@ -62,7 +62,7 @@ pub(super) const JOBS: &[&str] = &[
     "Tailor", "Teacher", "Technician", "Translator", "Veterinarian", "Waiter", "Writer",
 ];
 
-/// What things are like.
+/// Adjectives of products.
 #[rustfmt::skip]
 pub(super) const ADJECTIVES: &[&str] = &[
     "Ancient", "Black", "Blue", "Bright", "Broad", "Classic", "Clever", "Compact", "Deep", "Double",
@@ -73,7 +73,7 @@ pub(super) const ADJECTIVES: &[&str] = &[
     "Swift", "Tall", "Tiny", "White", "Wide", "Wild", "Wooden", "Yellow",
 ];
 
-/// Things that are for sale.
+/// Products for sale.
 #[rustfmt::skip]
 pub(super) const THINGS: &[&str] = &[
     "Apron", "Backpack", "Basket", "Bench", "Bicycle", "Blanket", "Bottle", "Bowl", "Brush", "Cabinet",
@@ -138,7 +138,7 @@ pub(super) const COUNTRIES: &[&str] = &[
     "United Kingdom", "United States", "Uruguay", "Vietnam", "Zambia",
 ];
 
-/// The two-letter codes of these countries (ISO 3166).
+/// The two-letter codes of [`COUNTRIES`] (ISO 3166), in the same order.
 #[rustfmt::skip]
 pub(super) const COUNTRY_CODES: &[&str] = &[
     "AR", "AU", "AT", "BD", "BE", "BO", "BR", "BG", "CA", "CL", "CN", "CO", "HR", "CU", "CY", "DK", "EC",

@@ -1,17 +1,17 @@
-//! Letters and digits that may stand for each other: of one alphabet, one case, and one length in UTF-8.
+//! Alphabets: letters or digits of the same script, case and length in UTF-8, which may replace each other.
 //!
 //! ```text
-//!  7   the ten digits              Q   26 letters, whose numbers are those of the small ones
-//!  é   small Latin letters with a mark, of two bytes              语   all Chinese characters of the basic block
+//!  7   the ten digits              Q   26 capital letters, with the numbers of the small letters
+//!  é   small Latin letters with a diacritic, of two bytes         语   all Chinese characters of the basic block
 //! ```
 //!
-//! What is no letter and no digit has no alphabet, and is kept.
+//! Characters other than letters and digits have no alphabet and are kept.
 
 use std::sync::LazyLock;
 
 use super::permutation::Symbol;
 
-/// Code points that are cut into alphabets by what they are: of one script, and of one length in UTF-8.
+/// Ranges of code points of one script and one length in UTF-8. Each range is divided into alphabets by the kind of character.
 const SCRIPTS: &[(u32, u32)] = &[
     (0xc0, 0x24f),
     (0x370, 0x3ff),
@@ -24,13 +24,13 @@ const SCRIPTS: &[(u32, u32)] = &[
     (0x30a1, 0x30fa),
 ];
 
-/// Code points that are all letters of one alphabet.
+/// Ranges of code points that are a single alphabet of letters.
 const LETTERS: &[(u32, u32)] = &[(0x4e00, 0x9fff), (0xac00, 0xd7a3), (0x20000, 0x2a6df)];
 
-/// Code points of an alphabet beyond these: those with the same bytes in UTF-8 but for the last.
+/// The size of an alphabet's block outside these ranges: the code points that differ in the last byte of UTF-8 alone.
 const BLOCK: u32 = 64;
 
-/// What a character is.
+/// The kind of a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Digit,
@@ -51,7 +51,7 @@ impl Kind {
     }
 }
 
-/// The alphabets of a script: the kind of each, and its characters in order.
+/// The alphabets of a script: the kind of each alphabet, and its characters in order.
 type Alphabets = Vec<(Kind, Vec<char>)>;
 
 static OF_SCRIPTS: LazyLock<Vec<Alphabets>> =
@@ -67,7 +67,7 @@ fn members(first: u32, last: u32, kind: Kind) -> impl Iterator<Item = char> {
     (first..=last).filter_map(char::from_u32).filter(move |member| Kind::of(*member) == Some(kind))
 }
 
-/// The number of a character in its alphabet; `None`: it has none.
+/// Returns the number of a character in its alphabet; `None` if the character has no alphabet.
 pub(super) fn symbol_of(character: char) -> Option<Symbol> {
     let symbol = |number: usize, of: usize| Some(Symbol { number: number as u32, of: of as u32 });
     match character {
@@ -90,7 +90,7 @@ pub(super) fn symbol_of(character: char) -> Option<Symbol> {
     symbol(before, members(first, last, kind).count())
 }
 
-/// The character with a number in the alphabet of another one.
+/// Returns the character with number `number` in the alphabet of `like`.
 pub(super) fn character_of(like: char, number: u32) -> char {
     let ascii = |first: u8| char::from(first + number as u8);
     match like {
@@ -126,7 +126,7 @@ fn of_script(code: u32, kind: Kind) -> Option<&'static [char]> {
 fn block(code: u32) -> (u32, u32) {
     let first = code / BLOCK * BLOCK;
     let last = first + BLOCK - 1;
-    // Where a script ends within the block, its letters are in an alphabet of their own.
+    // The part of the block outside scripts is an alphabet of its own.
     let ends = SCRIPTS.iter().chain(LETTERS).copied();
     ends.fold((first, last), |(first, last), (begins, ends)| match () {
         () if code > ends => (first.max(ends + 1), last),

@@ -1,8 +1,8 @@
-//! Moments, shifted by a number of days that belongs to a person.
+//! Masks of moments: a shift by a number of days that depends on a person.
 //!
-//! | stored as | what is shifted |
+//! | stored as | the shift changes |
 //! |---|---|
-//! | text that begins with `YYYY-MM-DD` | the day; what follows it stays |
+//! | text that begins with `YYYY-MM-DD` | the day; the rest of the text is kept |
 //! | an integer | seconds, milli-, micro- or nanoseconds since 1970, by its size |
 //! | a real | a Julian day up to 10 million, beyond that seconds since 1970 |
 
@@ -14,18 +14,18 @@ use crate::functions::shifted_day;
 use crate::random::below64;
 
 const DAY: i64 = 86_400;
-/// A text that is a moment is not longer.
+/// The maximum length of a text that is a moment, in bytes.
 const TEXT_BYTES_MAX: usize = 64;
-/// Integers from here on are milli-, micro- and nanoseconds: seconds would be of the year 5138 and later.
+/// The sizes from which integers are milli-, micro- and nanoseconds: as seconds they would be in the year 5138 and later.
 const UNITS: [(u64, i64); 3] =
     [(100_000_000_000, 1000), (100_000_000_000_000, 1_000_000), (100_000_000_000_000_000, 1_000_000_000)];
 const JULIAN_MAX: f64 = 1e7;
 
-/// Shifts moments.
+/// A mask that shifts moments.
 #[derive(Clone)]
 pub(super) struct Shift {
     hash: ValueHash,
-    /// The most days, back or ahead; at least 1.
+    /// The maximum number of days, back or ahead; at least 1.
     days: u64,
 }
 
@@ -34,7 +34,7 @@ impl Shift {
         Shift { hash: ValueHash::new(key, "shift"), days }
     }
 
-    /// The days for a person, never 0.
+    /// Returns the number of days for a person, never 0.
     #[inline]
     pub(super) fn days_of(&self, person: Value<'_>, equality: Equality, folded: &mut Vec<u8>) -> i64 {
         let hash = match person {
@@ -46,7 +46,7 @@ impl Shift {
         if drawn < days { drawn - days } else { drawn - days + 1 }
     }
 
-    /// Gives `put` the moment that many days later; `false`: the value is no moment.
+    /// Calls `put` with the moment `days` days later; returns `false` if the value is no moment.
     pub(super) fn moment(old: Value<'_>, days: i64, put: &mut impl FnMut(Value<'_>)) -> bool {
         match old {
             Value::Int(int) => {
@@ -69,11 +69,11 @@ impl Shift {
         true
     }
 
-    /// Appends the text for the moment that many days later; `false`: it is no moment, and nothing is appended.
+    /// Appends the text of the moment `days` days later; returns `false` and appends nothing if `old` is no moment.
     #[inline]
     pub(super) fn text(old: &[u8], days: i64, out: &mut Vec<u8>) -> bool {
         let Some((day, rest)) = old.split_first_chunk() else { return false };
-        // What follows a day is a time or nothing, no digit of a longer number.
+        // A time or nothing follows a day, not the next digit of a longer number.
         let ends = rest.first().is_none_or(|next| *next == b'T' || !next.is_ascii_alphanumeric());
         let Some(moved) = shifted_day(day, days).filter(|_| ends && old.len() <= TEXT_BYTES_MAX) else {
             return false;

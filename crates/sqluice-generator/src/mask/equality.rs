@@ -1,10 +1,10 @@
-//! Which old values are equal: those that SQLite finds equal in comparisons of their column.
+//! The equality of old values: values are equal if SQLite finds them equal in comparisons of their column.
 //!
 //! ```text
 //!  5, 5.0                     the integer 5
 //!  'Ann', 'ANN'    NOCASE     'ann'
 //!  'Ann', 'Ann  '  RTRIM      'Ann'
-//!  '05', 5                    the integer 5, where a column with numbers is the parent
+//!  '05', 5                    the integer 5, if the parent column is numeric
 //! ```
 
 use sqluice_core::affinity::{self, Affinity};
@@ -13,22 +13,22 @@ use sqluice_core::batch::{Column, Value, Values};
 use super::key::MaskKey;
 use super::siphash::SipKey;
 
-/// A collation of SQLite's own, or what several of them find equal.
+/// A built-in collation of SQLite, or the union of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Collation {
-    /// Bytes as they are.
+    /// BINARY: texts are equal if their bytes are.
     #[default]
     Binary,
-    /// ASCII letters in either case.
+    /// NOCASE: ASCII case is ignored.
     NoCase,
-    /// Without spaces at the end.
+    /// RTRIM: trailing spaces are ignored.
     RTrim,
-    /// What either of the last two finds equal.
+    /// The union of NOCASE and RTRIM.
     NoCaseRTrim,
 }
 
 impl Collation {
-    /// What either finds equal.
+    /// Returns a collation in which texts are equal if they are equal in either of two collations.
     #[must_use]
     pub fn or(self, other: Collation) -> Collation {
         match (self, other) {
@@ -38,7 +38,7 @@ impl Collation {
         }
     }
 
-    /// The collation of that name; `None`: it is not SQLite's own.
+    /// Returns the collation called `name`; `None` if it is not built into SQLite.
     pub fn of_name(name: &str) -> Option<Collation> {
         [("BINARY", Collation::Binary), ("NOCASE", Collation::NoCase), ("RTRIM", Collation::RTrim)]
             .into_iter()
@@ -47,21 +47,21 @@ impl Collation {
     }
 }
 
-/// When values of a column are equal.
+/// The equality of the values of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Equality {
-    /// How text is compared.
+    /// The collation of texts.
     pub collation: Collation,
-    /// Whether text that looks like a number is one.
+    /// `true` if a text that looks like a number equals the number.
     pub numeric: bool,
 }
 
 impl Equality {
-    /// A number for whole reals and, where these are equal to them, texts; any other value as it is.
+    /// Converts whole reals, and texts that equal numbers, to numbers; returns any other value unchanged.
     #[inline]
     pub(super) fn number<'v>(self, value: Value<'v>) -> Value<'v> {
         match value {
-            // The only whole number at an end of the integers that is a real, too.
+            // `i64::MIN` is exact as a real, unlike `i64::MAX`.
             Value::Real(real) if real == i64::MIN as f64 => Value::Int(i64::MIN),
             Value::Real(real) => affinity::real_to_int(real),
             Value::Text(text) if self.numeric => match affinity::text_to_number(text, Affinity::Numeric) {
@@ -72,7 +72,7 @@ impl Equality {
         }
     }
 
-    /// The part of a text that comparisons look at, in the form that equal texts share; `folded` is used for it.
+    /// Returns the form of a text that all equal texts share; `folded` is a buffer.
     #[inline]
     fn text<'t>(self, text: &'t [u8], folded: &'t mut Vec<u8>) -> &'t [u8] {
         let text = match self.collation {
@@ -87,7 +87,7 @@ impl Equality {
             Collation::NoCase | Collation::NoCaseRTrim => {
                 folded.clear();
                 folded.extend_from_slice(text);
-                // What follows a NUL does not count, but its length does.
+                // NOCASE ignores the bytes after a NUL, but not their number.
                 let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
                 folded[..end].make_ascii_lowercase();
                 folded[end..].fill(0);
@@ -97,13 +97,13 @@ impl Equality {
     }
 }
 
-/// Whether a row of a column is NULL by its validity.
+/// Returns `true` if a row of a column is NULL by the validity bitmap.
 #[inline]
 pub(super) fn is_null(column: &Column<'_>, row: usize) -> bool {
     column.validity.is_some_and(|validity| !validity.get(row))
 }
 
-/// Hashes values: equal ones get the same 64 bits.
+/// A hash function that gives equal values the same 64 bits.
 #[derive(Clone)]
 pub(super) struct ValueHash {
     ints: SipKey,
@@ -118,7 +118,7 @@ impl ValueHash {
         ValueHash { ints: of("integer"), reals: of("real"), texts: of("text"), blobs: of("blob") }
     }
 
-    /// The hash of a value; that of NULL is not used.
+    /// Returns the hash of a value; the hash of NULL is not used.
     #[inline]
     pub(super) fn of(&self, value: Value<'_>, equality: Equality, folded: &mut Vec<u8>) -> u64 {
         match equality.number(value) {
@@ -130,7 +130,7 @@ impl ValueHash {
         }
     }
 
-    /// The hashes of a column.
+    /// Computes the hashes of a column.
     pub(super) fn fill(
         &self,
         column: &Column<'_>,

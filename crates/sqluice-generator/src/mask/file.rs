@@ -1,4 +1,4 @@
-//! What a user writes: a schema file whose `gen:` comments say how columns are masked.
+//! Mask files: a schema file whose `gen:` comments say how columns are masked.
 //!
 //! ```sql
 //! CREATE TABLE customers (
@@ -7,7 +7,7 @@
 //! );
 //! ```
 //!
-//! It needs no more than the tables and columns that are masked, and these need no types.
+//! Only the tables and columns that are masked need to be declared, and columns need no types.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,19 +24,19 @@ use crate::functions::{MASK_FUNCTIONS, MaskFunction, compile};
 use crate::generator::{Class, Generate, World};
 use crate::parse::{Argument, Expr, ExprNode, Literal, parse};
 
-/// Bits of the number of a value that differs from others.
+/// The number of bits of a value's number if different values stay different.
 pub(super) const DISTINCT_BITS: u32 = 60;
 
-/// The fewest values of a function that are unlikely to meet by chance.
+/// The minimum number of values of a function for which collisions are unlikely.
 const DISTINCT_MIN: u64 = 100_000_000_000_000_000;
 
-/// The most days of a shift.
+/// The maximum number of days of a shift.
 const DAYS_MAX: i64 = 36_525;
 
-/// Functions that know rows or other columns, which an old value does not.
+/// Functions that depend on rows or other columns, which are unknown to a mask.
 const OF_ROWS: &[&str] = &["row", "uuid7", "permutation", "distinct", "ascending", "ref", "sql"];
 
-/// A file of masks.
+/// A mask file.
 #[derive(Clone, Debug)]
 pub struct MaskFile {
     schema: Arc<Schema>,
@@ -46,16 +46,16 @@ pub struct MaskFile {
 /// The mask of a column.
 #[derive(Clone, Debug)]
 pub struct MaskColumn {
-    /// The table, as written.
+    /// The name of the table, as written.
     pub table: String,
-    /// The column, as written.
+    /// The name of the column, as written.
     pub column: String,
     at: usize,
     expression: String,
     recipe: Recipe,
 }
 
-/// How a value is masked.
+/// The method by which a value is masked.
 #[derive(Clone, Debug)]
 pub(super) enum Recipe {
     Keep,
@@ -66,27 +66,27 @@ pub(super) enum Recipe {
     Made(Arc<dyn Generate>),
 }
 
-/// Whether different values stay different.
+/// The degree to which a mask keeps different values different.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeps {
-    /// Always.
+    /// Different values always stay different.
     Different,
-    /// Where a key asks for it, but for two values in 2^60 pairs.
+    /// Different values stay different if a key asks for it, except for collisions of 60-bit hashes.
     OnRequest,
-    /// No: two values may become one.
+    /// Different values may become equal.
     Nothing,
 }
 
 impl MaskFile {
-    /// Reads a file of masks.
+    /// Reads a mask file.
     ///
     /// # Errors
-    /// When it can't be read, or a comment is malformed.
+    /// When the file can't be read, or a comment is malformed.
     pub fn read(file: &Path) -> Result<MaskFile> {
         MaskFile::new(Schema::read(file)?)
     }
 
-    /// The masks that a schema's comments declare.
+    /// Returns the masks that a schema's comments declare.
     ///
     /// # Errors
     /// When a comment is malformed, or none exists.
@@ -102,12 +102,12 @@ impl MaskFile {
         Ok(MaskFile { schema: Arc::new(schema), columns })
     }
 
-    /// The columns with a mask, in their order.
+    /// Returns the columns with a mask, in the order of the file.
     pub fn columns(&self) -> &[MaskColumn] {
         &self.columns
     }
 
-    /// Where a mask stands.
+    /// Returns the position of a column's mask in the file.
     pub fn place(&self, column: &MaskColumn) -> Place {
         Place::in_text(&self.schema.file, &self.schema.sql, column.at)
     }
@@ -122,17 +122,17 @@ impl MaskColumn {
         Ok(MaskColumn { table, column, at: expr.at.start, expression: expr.to_string(), recipe })
     }
 
-    /// The expression.
+    /// Returns the expression.
     pub fn expression(&self) -> &str {
         &self.expression
     }
 
-    /// Whether the column is kept as it is.
+    /// Returns `true` if the mask keeps the column's values.
     pub fn is_kept(&self) -> bool {
         matches!(self.recipe, Recipe::Keep)
     }
 
-    /// The column that names the person, in `shift`.
+    /// Returns the column that identifies the person, in `shift`.
     pub fn person(&self) -> Option<&str> {
         match &self.recipe {
             Recipe::Shift { person, .. } => person.as_deref(),
@@ -140,7 +140,7 @@ impl MaskColumn {
         }
     }
 
-    /// Whether different values stay different.
+    /// Returns the degree to which different values stay different.
     pub fn keeps(&self) -> Keeps {
         let Recipe::Made(generator) = &self.recipe else {
             return match self.recipe {
@@ -158,23 +158,23 @@ impl MaskColumn {
         if is_wide { Keeps::OnRequest } else { Keeps::Nothing }
     }
 
-    /// Whether a value may become NULL.
+    /// Returns `true` if a value may become NULL.
     pub fn makes_nulls(&self) -> bool {
         matches!(&self.recipe, Recipe::Made(generator) if generator.nullable())
     }
 
-    /// Whether values become text or blobs, whatever they were.
+    /// Returns `true` if all values become text or blobs.
     pub fn makes_strings(&self) -> bool {
         matches!(&self.recipe, Recipe::Made(generator) if matches!(generator.class(), Class::Text | Class::Blob))
     }
 
-    /// The mask with a key; `None`: values are kept. `distinct`: different values must stay different, which [`MaskColumn::keeps`] allows.
+    /// Returns the mask for a key; `None` if values are kept. `distinct` keeps different values different, if [`MaskColumn::keeps`] allows.
     pub fn mask(&self, key: &MaskKey, distinct: bool) -> Option<Mask> {
         Mask::new(&self.recipe, &self.expression, key, distinct)
     }
 }
 
-/// Refuses functions that need more than an old value.
+/// Returns an error if a comment calls a function that depends on more than the old value.
 fn refuse_rows(comment: &Comment<'_>) -> Result<(), Fault> {
     let tokens: Vec<_> = tokens(comment.text).into_iter().filter(|token| !token.is_comment()).collect();
     for pair in tokens.windows(2).filter(|pair| pair[1].is_symbol(comment.text, "(")) {
@@ -206,7 +206,7 @@ impl Recipe {
     }
 }
 
-/// A call of a function that masks alone have.
+/// A call of a function that only masks have.
 struct Call<'a> {
     function: &'a MaskFunction,
     arguments: &'a [Argument],

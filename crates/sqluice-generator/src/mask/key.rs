@@ -4,7 +4,7 @@
 //!  key file, or 32 random bytes ──> SHA-256(label, key) ──> a key for each purpose
 //! ```
 //!
-//! Invariant: no message, plan or report shows a key, or anything that it could be computed from.
+//! Invariant: no message, plan or report shows a key, or anything from which a key can be computed.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use sqluice_core::error::{Error, Result};
 use super::siphash::SipKey;
 use crate::random::Key;
 
-/// The secret of a masked copy. The same key gives the same masks.
+/// The secret key of a masked copy. The same key gives the same masks.
 #[derive(Clone)]
 pub struct MaskKey {
     secret: Vec<u8>,
@@ -22,13 +22,13 @@ pub struct MaskKey {
 }
 
 impl MaskKey {
-    /// The fewest bytes of a key.
+    /// The minimum length of a key, in bytes.
     pub const BYTES_MIN: usize = 16;
 
-    /// Random bytes of the operating system, which are forgotten with the copy.
+    /// Creates a key from random bytes of the operating system. The key is not stored.
     ///
     /// # Errors
-    /// When the system has none.
+    /// When the operating system provides no random bytes.
     pub fn random() -> Result<MaskKey> {
         let mut secret = vec![0; 32];
         match getrandom::fill(&mut secret) {
@@ -37,24 +37,24 @@ impl MaskKey {
         }
     }
 
-    /// A key of at least [`MaskKey::BYTES_MIN`] bytes; `None`: these are fewer.
+    /// Creates a key from `bytes`; `None` if there are fewer than [`MaskKey::BYTES_MIN`].
     pub fn new(bytes: impl Into<Vec<u8>>) -> Option<MaskKey> {
         let secret = bytes.into();
         (secret.len() >= MaskKey::BYTES_MIN).then_some(MaskKey { secret, is_random: false })
     }
 
-    /// Whether it is a random one, which is forgotten.
+    /// Returns `true` if the key is random and will not be stored.
     pub fn is_random(&self) -> bool {
         self.is_random
     }
 
-    /// The key for a purpose.
+    /// Derives the key for the purpose `label`.
     pub(super) fn derived(&self, label: &str) -> SipKey {
         let digest = self.digest(label);
         SipKey::new(std::array::from_fn(|at| digest[at]))
     }
 
-    /// A stream of random words for a purpose.
+    /// Derives a stream of random words for the purpose `label`.
     pub(super) fn stream(&self, label: &str) -> Key {
         let digest = self.digest(label);
         Key::of_word(u64::from_le_bytes(std::array::from_fn(|at| digest[at])))
@@ -62,7 +62,7 @@ impl MaskKey {
 
     fn digest(&self, label: &str) -> [u8; 32] {
         let mut hash = Sha256::new();
-        // The length keeps label and secret apart.
+        // The length separates label and secret.
         hash.update((label.len() as u64).to_le_bytes());
         hash.update(label.as_bytes());
         hash.update(&self.secret);

@@ -1,4 +1,4 @@
-//! Masks: values in the place of old ones, each a function of a secret key and the old value.
+//! Masks: functions that replace old values. A new value depends on a secret key and the old value.
 //!
 //! ```text
 //!  mask.sql ── comments, parse ──> MaskFile: an expression for each column
@@ -6,22 +6,22 @@
 //!  batch of old values ──> Mask ────────┴──> batch of new ones
 //!
 //!    equality    equal values (5 and 5.0, 'a' and 'A' of NOCASE) ──> one hash of 64 bits
-//!    functions   email(), choice(...): made for the row whose number is the hash
+//!    functions   email(), choice(...): generated as the value of the row whose number is the hash
 //!    shape, permute                    a keyed permutation: different values stay different
-//!    shift, noise                      moved by what the hash of a person, or of the value, says
+//!    shift, noise                      moved by an amount from the hash of a person, or of the value
 //! ```
 //!
 //! * NULL stays NULL.
-//! * Neither table nor column is a part of the hash, but the expression is: two columns with the same expression give equal values
-//!   equal ones. So joins hold.
-//! * Where a key asks for it, functions whose values can be numbered without an end number them by the hash: different values get
-//!   different ones, but for two that share a hash of 60 bits.
+//! * The hash depends on the expression, but on neither the table nor the column: equal values of two columns with the same expression
+//!   stay equal. So joins keep their results.
+//! * If a key asks for it, functions with an endless or very large domain number their values by the hash: different values stay
+//!   different, except for collisions of 60-bit hashes.
 //!
-//! Invariant: what a value becomes depends on the key, the expression and the value alone (and on the person, in `shift`): not on its row,
+//! Invariant: a new value depends on the key, the expression and the old value alone (and on the person, in `shift`), not on the row,
 //! other rows or threads.
 //!
-//! Modules, from the bottom up: `siphash`, `key`: secrets; `equality`: which values are equal; `permutation`, `alphabet`, `shape`,
-//! `numbers`, `dates`: what values become; `file`: what a user writes.
+//! Modules, from the bottom up: `siphash`, `key`: secrets; `equality`: the equality of old values; `permutation`, `alphabet`, `shape`,
+//! `numbers`, `dates`: new values; `file`: mask files.
 
 mod alphabet;
 mod dates;
@@ -51,7 +51,7 @@ use file::Recipe;
 use numbers::{Noise, Permute};
 use shape::{Shape, ShapeSpace};
 
-/// Makes new values of old ones.
+/// A function that replaces old values.
 #[derive(Clone)]
 pub struct Mask {
     shape: Shape,
@@ -67,17 +67,17 @@ enum Kind {
     Made(Made),
 }
 
-/// Values of the generator language.
+/// A mask by a function of the generator language.
 #[derive(Clone)]
 struct Made {
     hash: ValueHash,
     stream: Key,
     generator: Arc<dyn Generate>,
-    /// Whether different values get different ones.
+    /// `true` if different values stay different.
     distinct: bool,
 }
 
-/// The new values of a column, in space that is used again for the next rows.
+/// The new values of a column, in buffers that are reused for the next rows.
 #[derive(Default)]
 pub struct MaskSpace {
     vector: Vector,
@@ -88,19 +88,19 @@ pub struct MaskSpace {
 }
 
 impl MaskSpace {
-    /// What [`MaskSpace::column`] needs.
+    /// Returns the values that [`MaskSpace::column`] borrows.
     pub fn mixed_values(&self) -> Vec<Value<'_>> {
         self.vector.mixed_values()
     }
 
-    /// The new values.
+    /// Returns the new values.
     pub fn column<'a>(&'a self, mixed: &'a [Value<'a>]) -> Column<'a> {
         self.vector.column(mixed)
     }
 }
 
 impl Mask {
-    /// `None`: the values are kept.
+    /// Creates the mask of a recipe; `None` if the values are kept.
     fn new(recipe: &Recipe, expression: &str, key: &MaskKey, distinct: bool) -> Option<Mask> {
         let kind = match recipe {
             Recipe::Keep => return None,
@@ -118,10 +118,10 @@ impl Mask {
         Some(Mask { shape: Shape::new(key), kind })
     }
 
-    /// Makes the new values of `rows` old ones, at most [`ROWS_MAX`]. `person` has the column that names whose values they are.
+    /// Computes the new values of `rows` old values, at most [`ROWS_MAX`]. `person` is the column that identifies the person of each row.
     ///
     /// # Errors
-    /// When a value can't be masked: its row, if it is known.
+    /// When a value can't be masked. The error has the value's row, if it is known.
     pub fn fill(
         &self,
         (old, equality): (&Column<'_>, Equality),
@@ -137,7 +137,7 @@ impl Mask {
         match (&self.kind, old.values) {
             (Kind::Made(made), values) => {
                 made.fill((old, equality), rows, space).map_err(|error| (None, error))?;
-                // Values of several classes have their NULLs among them.
+                // In a column of several classes, NULLs are values and not in the validity bitmap.
                 if let Values::Any(values) = values
                     && values[..rows].contains(&Value::Null)
                 {
@@ -187,7 +187,7 @@ impl Mask {
         Ok(())
     }
 
-    /// Value by value, whatever their classes are.
+    /// Masks value by value, for values of any class.
     fn each(
         &self,
         (old, equality): (&Column<'_>, Equality),
@@ -249,7 +249,7 @@ impl Made {
                 domain.nth(at, hashes, vector)
             }
             None => {
-                // Functions add to numbers of rows, which are smaller.
+                // Functions may add to the row number, which must not overflow.
                 hashes.iter_mut().for_each(|hash| *hash >>= 2);
                 self.generator.fill_at(at, hashes, vector)
             }
@@ -275,7 +275,7 @@ mod tests {
         file.columns()[0].mask(&MaskKey::new([5; 16]).unwrap(), distinct).unwrap()
     }
 
-    /// The new values, as text that says their class.
+    /// Returns the new values as text that shows their class.
     fn masked(mask: &Mask, old: &Column<'_>, rows: usize) -> Vec<String> {
         let mut space = MaskSpace::default();
         let person = Column::new(Values::Int(&[7; ROWS_MAX]));

@@ -1,4 +1,4 @@
-//! Integers in the place of others, and numbers near others.
+//! Masks of numbers: permuted integers, and numbers with noise.
 
 use sqluice_core::batch::Value;
 
@@ -7,26 +7,26 @@ use super::key::MaskKey;
 use super::permutation::{LANES, Permutation, Rectangle};
 use crate::random::unit;
 
-/// Where `permute()` cuts the integers: what fits 32 bits still does.
+/// The boundary between the ranges of `permute()`: integers of 32 bits stay integers of 32 bits.
 const HALF: i64 = 1 << 31;
 
-/// The most decimal places that noise keeps.
+/// The maximum number of decimal places that noise keeps.
 const PLACES_MAX: u32 = 9;
 
-/// Integers of a range, each in the place of another.
+/// A permutation of the integers of a range.
 #[derive(Clone)]
 pub(super) struct Permute {
     permutation: Permutation,
-    /// The ranges that integers stay in: that of the user, or all integers, by sign and by whether 32 bits hold them.
+    /// The ranges that integers stay in: the user's range, or four ranges of all integers, by sign and by whether 32 bits suffice.
     ranges: Vec<Range>,
 }
 
-/// Integers from the first to the last.
+/// A range of integers, `first` and `last` included.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     first: i64,
     last: i64,
-    /// How many; the last of all 2^64 integers stays where it is.
+    /// The number of integers. With all 2^64 integers, the last keeps its value.
     of: Rectangle,
 }
 
@@ -54,7 +54,7 @@ impl Permute {
         Permute { permutation: Permutation::new(key.derived("permute")), ranges }
     }
 
-    /// `None`: it lies outside of the range.
+    /// Returns the integer that replaces `int`; `None` if `int` lies outside of the range.
     #[inline]
     pub(super) fn int(&self, int: i64) -> Option<i64> {
         let range = self.ranges.iter().find(|range| range.has(int))?;
@@ -66,10 +66,10 @@ impl Permute {
         Some(range.first.wrapping_add_unsigned(placed))
     }
 
-    /// Replaces integers, in place.
+    /// Replaces integers in place.
     ///
     /// # Errors
-    /// The place of the first that lies outside of the range, and for which `counts` is true.
+    /// The index of the first integer that lies outside of the range and for which `counts` is true.
     pub(super) fn ints(&self, ints: &mut [i64], counts: impl Fn(usize) -> bool) -> Result<(), usize> {
         let usual = &self.ranges[0];
         for (chunk, ints) in ints.chunks_mut(LANES).enumerate() {
@@ -93,7 +93,7 @@ impl Permute {
     }
 }
 
-/// Numbers that differ from others by a share of them.
+/// Noise in proportion to a number.
 #[derive(Clone)]
 pub(super) struct Noise {
     hash: ValueHash,
@@ -105,17 +105,17 @@ impl Noise {
         Noise { hash: ValueHash::new(key, "noise"), share }
     }
 
-    /// A number of the same class, with as many decimal places; `None`: the value is no number.
+    /// Returns a number of the same class, with as many decimal places; `None` if the value is no number.
     #[inline]
     pub(super) fn number(&self, old: Value<'_>, equality: Equality) -> Option<Value<'static>> {
         let bits = self.hash.of(old, equality, &mut Vec::new());
-        // From -share to share, and never quite the old number.
+        // The factor is between `1 - share` and `1 + share`.
         let factor = 1.0 + self.share * (2.0 * unit(bits) - 1.0);
         match old {
             Value::Int(0) => Some(Value::Int(0)),
             Value::Int(int) => {
                 let moved = (int as f64 * factor).round() as i64;
-                // Noise on a small number would often leave it as it is.
+                // Noise on a small number would often round to the same number.
                 let step = if bits & 1 == 0 { -1 } else { 1 };
                 Some(Value::Int(if moved == int { int.saturating_add(step) } else { moved }))
             }
@@ -133,7 +133,7 @@ impl Noise {
     }
 }
 
-/// The decimal places of a real; `None`: they are too many to count.
+/// Returns the number of decimal places of a real; `None` if it exceeds [`PLACES_MAX`].
 fn places(real: f64) -> Option<u32> {
     (0..=PLACES_MAX).find(|&places| {
         let scaled = real * 10_f64.powi(places as i32);

@@ -1,4 +1,4 @@
-//! Keyed permutations: of the numbers below a count, and of symbols that each have an alphabet of their own.
+//! Keyed permutations of the numbers below a count, and of strings whose symbols have alphabets of their own.
 //!
 //! ```text
 //!  number   = left * columns + right            symbols  | left half | right half |
@@ -6,8 +6,8 @@
 //!             right += F(round, left)                      each symbol of the right += F(round, left half, its place)
 //! ```
 //!
-//! This is a Feistel network with addition instead of exclusive or, so halves need not be powers of two. A rectangle of numbers that is
-//! a little larger than the count leads some beyond it: these are sent through again (cycle walking).
+//! This is a Feistel network with addition instead of exclusive or, so the halves need not be powers of two. The rectangle of numbers is
+//! a little larger than the count: a result beyond the count is permuted again (cycle walking).
 //!
 //! Invariant: different inputs give different outputs, of the same count or alphabets.
 
@@ -16,31 +16,31 @@ use sqluice_core::splitmix::mix;
 use super::siphash::SipKey;
 use crate::random::{Key, below32, below64};
 
-/// Rounds of each half: with four in all, halves of any size are mixed; the others are for small counts.
+/// The number of rounds of each half: four in all mix halves of any size; the others are for small counts.
 const ROUNDS: u64 = 4;
 
-/// Numbers that are permuted side by side: what the processor does at a time.
+/// The number of values that are permuted in parallel, a vector of the processor.
 pub(super) const LANES: usize = 4;
 
-/// A symbol of an alphabet: its number there, and how many there are.
+/// A symbol: its number in its alphabet, and the size of the alphabet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Symbol {
     pub(super) number: u32,
     pub(super) of: u32,
 }
 
-/// A count, as a rectangle that its numbers fill but for a part of the last row.
+/// A count, as a rectangle of numbers whose last row may be incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rectangle {
     count: u64,
     rows: u64,
     columns: u64,
-    /// Bits above those of a half and of a round, which differ from count to count.
+    /// The bits above those of a half and of a round, which differ from count to count.
     tweak: u64,
 }
 
 impl Rectangle {
-    /// That of a count, which is at least 1.
+    /// Creates the rectangle of a count, which is at least 1.
     pub(super) fn new(count: u64) -> Rectangle {
         let rows = ceil_root(count);
         Rectangle { count, rows, columns: count.div_ceil(rows), tweak: mix(count) << 36 }
@@ -56,12 +56,12 @@ impl Permutation {
         Permutation(key)
     }
 
-    /// Where a number below a count goes.
+    /// Returns the number below a count that `number` maps to.
     pub(super) fn number(self, number: u64, of: &Rectangle) -> u64 {
         self.numbers([number], [of])[0]
     }
 
-    /// Where numbers go, each below its count. Several take little longer than one.
+    /// Returns the numbers that `numbers` map to, each below its own count. Several numbers take little longer than one.
     #[inline]
     pub(super) fn numbers<const LANES: usize>(
         self,
@@ -85,7 +85,7 @@ impl Permutation {
         let mut right: [u64; LANES] = from_fn(|lane| numbers[lane] % columns[lane]);
         for round in 0..ROUNDS {
             let [even, odd] = [2 * round, 2 * round + 1].map(|round| round << 32);
-            // Halves are below 2^32: they are roots of the count.
+            // Halves are below 2^32, since they are about the square root of the count.
             let hash: [u64; LANES] = self.0.hash_words(from_fn(|lane| tweak[lane] | even | right[lane]));
             left = from_fn(|lane| add(left[lane], below64(hash[lane], rows[lane]), rows[lane]));
             let hash: [u64; LANES] = self.0.hash_words(from_fn(|lane| tweak[lane] | odd | left[lane]));
@@ -94,7 +94,7 @@ impl Permutation {
         from_fn(|lane| left[lane] * columns[lane] + right[lane])
     }
 
-    /// Replaces the numbers of letters, in place, whose alphabets have 10, 26 or 256 of them. `known` keeps what was computed for a count.
+    /// Replaces the numbers of letters in place; their alphabets have 10, 26 or 256 letters. `known` caches the rectangle of a count.
     pub(super) fn letters(self, numbers: &mut [u8], alphabets: &[u16], known: &mut Option<Rectangle>) {
         let count = alphabets.iter().try_fold(1_u64, |count, of| count.checked_mul((*of).into()));
         let Some(count) = count.filter(|count| *count < 1 << 62) else {
@@ -110,7 +110,7 @@ impl Permutation {
             .fold(0, |all, (number, of)| all * u64::from(*of) + u64::from(*number));
         let mut placed = self.number(number, &of);
         for (number, of) in numbers.iter_mut().zip(alphabets).rev() {
-            // Division by a known number is a multiplication.
+            // Division by a constant compiles to a multiplication.
             let (rest, digit) = match of {
                 10 => (placed / 10, placed % 10),
                 26 => (placed / 26, placed % 26),
@@ -143,7 +143,7 @@ impl Permutation {
         }
     }
 
-    /// Replaces symbols, in place.
+    /// Replaces symbols in place.
     pub(super) fn symbols(self, symbols: &mut [Symbol]) {
         let count = symbols.iter().try_fold(1_u64, |count, symbol| count.checked_mul(symbol.of.into()));
         match count.filter(|count| *count < 1 << 62) {
@@ -189,7 +189,7 @@ fn add(a: u64, b: u64, below: u64) -> u64 {
     if b >= room { b - room } else { a + b }
 }
 
-/// The smallest number whose square is at least `count`.
+/// Returns the smallest number whose square is at least `count`.
 fn ceil_root(count: u64) -> u64 {
     let root = count.isqrt();
     root + u64::from(root * root < count)
@@ -234,7 +234,7 @@ mod tests {
                     pairs[(fifth(number) * 5 + fifth(number + 1)) as usize] += 1;
                 });
             }
-            // Two of the same fifth are rarer in a small count.
+            // Two numbers in the same fifth are less likely if the count is small.
             let fifth = count as f64 / 5.0;
             let (same, other) =
                 ((fifth - 1.0) / (count as f64 - 1.0) / 5.0, fifth / (count as f64 - 1.0) / 5.0);

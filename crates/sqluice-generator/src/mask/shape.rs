@@ -1,13 +1,13 @@
-//! Values of the same format: a letter for a letter, a digit for a digit, everything else as it is.
+//! Format-preserving masks: each letter becomes a letter, each digit a digit, other characters are kept.
 //!
 //! ```text
 //!  'Ann Lee-7'  ── symbols ──> a n n l e e 7  ── permuted ──> q b w m z o 2  ── in the same format ──> 'Qbw Mzo-2'
-//!  4711         ── its place among the integers of four digits ── permuted
-//!  -19.99       ── the digits of -1.999e1, permuted: the first and the last are no 0
+//!  4711         ── its number among the integers of four digits ── permuted
+//!  -19.99       ── the digits of -1.999e1, permuted: the first and the last digit are not 0
 //! ```
 //!
-//! Invariant: values that differ get values that differ (reals of more than 15 digits aside), also for a collation, and values that a
-//! collation finds equal get values that it finds equal. So a key stays a key.
+//! Invariant: different values stay different (except reals of more than 15 digits), also for a collation, and values that are equal
+//! in a collation stay equal in it. So a key stays a key.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -19,23 +19,23 @@ use super::equality::Equality;
 use super::key::MaskKey;
 use super::permutation::{LANES, Permutation, Rectangle, Symbol};
 
-/// Whole reals up to this size are integers to the last digit.
+/// The limit up to which every whole real is an exact integer.
 const WHOLE_MAX: u64 = 1 << 53;
 
-/// Gives values the format of others.
+/// A mask that keeps the format of values.
 #[derive(Clone)]
 pub(super) struct Shape {
     letters: Permutation,
     numbers: Permutation,
     blobs: Permutation,
-    /// Of integers with the same digits and sign, the smallest size and how many.
+    /// The smallest absolute value and the number of integers for each number of digits and each sign.
     classes: Arc<[(u64, Rectangle)]>,
 }
 
-/// Classes of each sign: by digits, and those of 16 digits by whether a real can be each of them.
+/// The number of classes of each sign: one for each number of digits, and two for 16 digits, below and from [`WHOLE_MAX`].
 const CLASSES: usize = 20;
 
-/// Space that is used again for every value.
+/// Buffers that are reused for every value.
 #[derive(Debug, Default)]
 pub(super) struct ShapeSpace {
     symbols: Vec<Symbol>,
@@ -44,7 +44,7 @@ pub(super) struct ShapeSpace {
     known: Option<Rectangle>,
 }
 
-/// The sizes of integers with that many digits more than one, of one side of [`WHOLE_MAX`].
+/// Returns the smallest absolute value and the number of integers with `digits + 1` digits, below [`WHOLE_MAX`] if `is_whole`, else from it.
 fn class(digits: u32, is_negative: bool, is_whole: bool) -> (u64, Rectangle) {
     let least = match digits {
         0 => u64::from(is_negative),
@@ -62,7 +62,7 @@ fn class(digits: u32, is_negative: bool, is_whole: bool) -> (u64, Rectangle) {
 impl Shape {
     pub(super) fn new(key: &MaskKey) -> Shape {
         let of = |class: &str| Permutation::new(key.derived(&format!("shape: {class}")));
-        // 16 digits are of both kinds; those of reals are the first.
+        // Class 15 has the integers of 16 digits below `WHOLE_MAX`, class 16 the others.
         let of_sign = |is_negative| {
             (0..CLASSES as u32).map(move |class_of| match class_of {
                 0..=15 => class(class_of, is_negative, true),
@@ -81,7 +81,7 @@ impl Shape {
         &self.classes[of_sign + digits + usize::from(size >= WHOLE_MAX)]
     }
 
-    /// Gives `put` the value for another one. Text that is a number to its column is one here, too.
+    /// Calls `put` with the masked value. A text that its column compares as a number is masked as a number.
     pub(super) fn value(
         &self,
         old: Value<'_>,
@@ -110,14 +110,14 @@ impl Shape {
         }
     }
 
-    /// An integer of as many digits, and the same sign.
+    /// Returns an integer with as many digits and the same sign.
     #[inline]
     pub(super) fn int(&self, int: i64) -> i64 {
         let (least, of) = self.class_of(int);
         with_sign(int, least + self.numbers.number(int.unsigned_abs() - least, of))
     }
 
-    /// Replaces integers, in place.
+    /// Replaces integers in place.
     pub(super) fn ints(&self, ints: &mut [i64]) {
         let (fours, rest) = ints.as_chunks_mut::<LANES>();
         for four in fours {
@@ -129,7 +129,7 @@ impl Shape {
         rest.iter_mut().for_each(|int| *int = self.int(*int));
     }
 
-    /// A real of as many digits, whose point is in the same place.
+    /// Returns a real with as many digits and its point in the same place.
     fn real(&self, real: f64, space: &mut ShapeSpace) -> f64 {
         let mut buffer = [0; 64];
         let mut rest = &mut buffer[..];
@@ -157,10 +157,10 @@ impl Shape {
         std::str::from_utf8(written).ok().and_then(|text| text.parse().ok()).unwrap_or(real)
     }
 
-    /// Appends a text of the same format.
+    /// Appends a text of the same format to `out`.
     #[inline]
     pub(super) fn text(&self, old: &[u8], space: &mut ShapeSpace, out: &mut Vec<u8>) {
-        // NOCASE looks no further than a NUL.
+        // NOCASE compares only the bytes before a NUL.
         let end = old.iter().position(|byte| *byte == 0).unwrap_or(old.len());
         for part in [&old[..end], &old[end..]] {
             match std::str::from_utf8(part) {
@@ -203,7 +203,7 @@ impl Shape {
         }
     }
 
-    /// Appends as many bytes.
+    /// Appends a blob of the same length to `out`.
     pub(super) fn blob(&self, old: &[u8], space: &mut ShapeSpace, out: &mut Vec<u8>) {
         let ShapeSpace { numbers, alphabets, known, .. } = space;
         numbers.clear();
@@ -215,7 +215,7 @@ impl Shape {
     }
 }
 
-/// The first letter or digit of the alphabet of an ASCII character, and how many it has.
+/// Returns the first letter or digit of an ASCII character's alphabet, and the size of the alphabet.
 #[inline(always)]
 fn letter(byte: u8) -> Option<(u8, u16)> {
     match byte {

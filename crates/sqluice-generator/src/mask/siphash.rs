@@ -5,8 +5,8 @@
 //!                           └───── v3 ^=, v0 ^= ───┘         └─
 //! ```
 //!
-//! Without the 128 bits of the key, its results can't be distinguished from random numbers: no dictionary of values finds what they
-//! become.
+//! Without the 128 bits of the key, the results can't be distinguished from random numbers: a dictionary of values does not help to
+//! find the old values.
 
 /// A key.
 #[derive(Clone, Copy)]
@@ -21,13 +21,13 @@ impl SipKey {
         SipKey { k0, k1 }
     }
 
-    /// The hash of bytes.
+    /// Returns the hash of bytes.
     #[inline]
     pub(super) fn hash(self, bytes: &[u8]) -> u64 {
         State::new(self).take_all(bytes, 0)[0]
     }
 
-    /// The hash of a word and the bytes after it.
+    /// Returns the hash of a word and the bytes after it.
     #[inline]
     pub(super) fn hash_after(self, first: u64, bytes: &[u8]) -> u64 {
         let mut state = State::new(self);
@@ -35,7 +35,7 @@ impl SipKey {
         state.take_all(bytes, 8)[0]
     }
 
-    /// The hashes of some words, each of its bytes, the lowest first. Several take little longer than one.
+    /// Returns the hash of each word's bytes, in little-endian order. Several words take little longer than one.
     #[inline(always)]
     pub(super) fn hash_words<const LANES: usize>(self, words: [u64; LANES]) -> [u64; LANES] {
         let mut state = State::new(self);
@@ -48,11 +48,11 @@ fn word(eight: &[u8]) -> u64 {
     eight.try_into().map_or(0, u64::from_le_bytes)
 }
 
-/// The state of several hashes side by side.
+/// The state of several hashes that are computed in parallel.
 struct State<const LANES: usize>([[u64; LANES]; 4]);
 
 impl State<1> {
-    /// Takes bytes, after others, and finishes.
+    /// Adds bytes to the hash after `before` other bytes, and returns the hash.
     #[inline(always)]
     fn take_all(mut self, bytes: &[u8], before: usize) -> [u64; 1] {
         let mut words = bytes.chunks_exact(8);

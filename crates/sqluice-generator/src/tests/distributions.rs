@@ -1,4 +1,4 @@
-//! Whether distributions are what they say: 20 seeds each, and what is nearly the same fails the same test.
+//! Tests of distributions with 20 seeds each; a slightly different distribution must fail the same test.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn reals(expression: &str, seed: u64) -> Vec<f64> {
     values(expression, seed, 0, COUNT, ROWS_MAX).into_iter().map(real).collect()
 }
 
-/// Kolmogorov and Smirnov's distance from a distribution, times the root of the count. Beyond 2.69, p < 1e-6.
+/// Returns the Kolmogorov-Smirnov distance from a distribution, times the root of the count. Beyond 2.69, p < 1e-6.
 fn distance(mut values: Vec<f64>, below: impl Fn(f64) -> f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let count = values.len() as f64;
@@ -27,7 +27,7 @@ fn distance(mut values: Vec<f64>, below: impl Fn(f64) -> f64) -> f64 {
 
 const FAR: f64 = 2.69;
 
-/// The normal distribution function (Abramowitz and Stegun 7.1.26, right to 1.5e-7).
+/// Returns the normal distribution function (Abramowitz and Stegun 7.1.26, error below 1.5e-7).
 fn normal_below(x: f64) -> f64 {
     let z = x.abs() / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * z);
@@ -59,7 +59,7 @@ fn reals_are_uniform_normal_or_exponential_as_they_say() {
     }
 }
 
-/// Counts of outcomes that are numbered from 0, the last for all that are larger.
+/// Counts outcomes, which are numbered from 0; the last count includes all larger values.
 fn tally(values: impl IntoIterator<Item = f64>, outcomes: usize) -> Vec<u64> {
     let mut seen = vec![0; outcomes];
     values.into_iter().for_each(|value| seen[(value as usize).min(outcomes - 1)] += 1);
@@ -71,7 +71,7 @@ fn normalized(weights: Vec<f64>) -> Vec<f64> {
     weights.into_iter().map(|weight| weight / total).collect()
 }
 
-/// The shares of the first ranks, and of all others together.
+/// Returns the probabilities of the first ranks, and last the sum of all others.
 fn zipf_shares(count: u64, exponent: f64, outcomes: usize) -> Vec<f64> {
     let all = normalized((1..=count).map(|rank| (rank as f64).powf(-exponent)).collect());
     let (first, rest) = all.split_at(outcomes.min(all.len()) - 1);
@@ -119,7 +119,7 @@ fn decimals_hexadecimal_digits_and_nulls_are_uniform() {
     }
 }
 
-/// How many rows each of `parents` rows has that refer to it.
+/// Returns the number of rows that refer to each of `parents` rows.
 fn children(which: &str, seed: u64, parents: u64, rows: u64) -> Vec<u64> {
     let sql =
         format!("CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE c (p /* gen: ref(p.id{which}) */)");
@@ -147,7 +147,7 @@ fn references_are_spread_as_they_say() {
         let mut popular = children(", zipf(1.5)", seed, 1000, 100_000);
         assert!(!popular.is_sorted_by(|a, b| a >= b), "the popular ones are not the first");
         popular.sort_unstable_by_key(|&count| std::cmp::Reverse(count));
-        // Of the first few, the order is beyond chance.
+        // The order of the most popular parents is certain.
         let few: u64 = popular[..6].iter().sum();
         let seen: Vec<u64> = popular[..6].iter().copied().chain([100_000 - few]).collect();
         assert_fits(&seen, &zipf_shares(1000, 1.5, 7));
@@ -155,7 +155,7 @@ fn references_are_spread_as_they_say() {
 
         assert_eq!(children(", each(3)", seed, 1000, 3000), [3; 1000]);
         let counts = children(", each(2, 5)", seed, 10_000, 35_000);
-        // Neighbours have seven together, so every other one is free.
+        // Neighbours have seven rows together, so only every other count is random.
         let first: Vec<f64> = counts.iter().step_by(2).map(|&count| count as f64 - 2.0).collect();
         assert!(counts.chunks(2).all(|pair| pair[0] + pair[1] == 7));
         assert_fits(&tally(first, 4), &[0.25; 4]);

@@ -1,4 +1,4 @@
-//! What holds for every expression, and whether distributions are what they say.
+//! Tests of properties that hold for every expression, and of distributions.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -48,7 +48,7 @@ fn generator(expression: &str) -> std::sync::Arc<dyn Generate> {
     compile(&parse(expression, 0).unwrap()).unwrap_or_else(|fault| panic!("{expression}: {fault:?}"))
 }
 
-/// The values of rows `first..first + count`, made `batch` at a time.
+/// Returns the values of rows `first..first + count`, generated in batches of `batch` rows.
 fn values(expression: &str, seed: u64, first: u64, count: usize, batch: usize) -> Vec<Owned> {
     let generator = generator(expression);
     let key = Key::of_column(seed, "t", "c");
@@ -69,7 +69,7 @@ fn ints(expression: &str, count: usize) -> Vec<i64> {
     values(expression, 1, 0, count, ROWS_MAX).into_iter().map(int).collect()
 }
 
-/// Literals and calls, nested.
+/// Generates nested literals and calls.
 fn expressions() -> impl Strategy<Value = String> {
     let number = prop_oneof![-5i64..5, any::<i64>(), Just(i64::MIN), Just(i64::MAX)];
     let pair = (number.clone(), number.clone()).prop_map(|(a, b)| (a.min(b), a.max(b)));
@@ -176,7 +176,7 @@ proptest! {
             };
             prop_assert!(generator.nullable() || class != Class::Null);
             prop_assert!(class == Class::Null || [class, Class::Any].contains(&generator.class()), "{:?}", value);
-            // Suffixes of endless phrases come on top.
+            // Endless phrases have suffixes beyond the maximum size.
             prop_assert!(bytes as u64 <= generator.size().max + 24, "{} of {:?}", bytes, generator.size());
         }
     }
@@ -223,7 +223,7 @@ proptest! {
 
 const ROWS: usize = 200_000;
 
-/// How often each of `outcomes` occurs.
+/// Counts the occurrences of each of `outcomes`.
 fn counts(expression: &str, seed: u64, outcomes: &[Owned]) -> Vec<u64> {
     let mut counts = vec![0; outcomes.len()];
     for value in values(expression, seed, 0, ROWS, ROWS_MAX) {
@@ -250,7 +250,7 @@ fn choices_occur_as_often_as_their_weights_say_and_no_other_weights_fit() {
     for (expression, outcomes, weights) in cases {
         let total: f64 = weights.iter().sum();
         let shares: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
-        // The same, but the first outcome takes a twentieth of the last one's share.
+        // A distribution in which the first outcome takes a twentieth of the last outcome's share.
         let mut wrong = shares.clone();
         let taken = wrong[wrong.len() - 1] * 0.05;
         wrong[0] += taken;
@@ -276,7 +276,7 @@ fn integers_are_uniform_in_small_ranges_and_large_ones() {
         let mut seen = [0; 100];
         values.iter().for_each(|value| seen[((i128::from(*value) - low) / width) as usize] += 1);
         assert_fits(&seen, &even);
-        // Neighbours are independent.
+        // The values of neighbours are independent.
         let mut pairs = [0; 100];
         for pair in values.chunks_exact(2) {
             let tenth = |value: i64| ((i128::from(value) - low) / width / 10) as usize;
@@ -380,7 +380,7 @@ fn classes_of_columns_follow_from_the_expression() {
     }
 }
 
-/// All values of a table, row by row, and the number of rows of each part.
+/// Returns all values of a table, row by row, and the number of rows of each part.
 fn table(sql: &str, rows: u64) -> (Vec<Vec<Owned>>, Vec<usize>) {
     let spec = Spec::new(&Schema::parse(sql.to_owned(), Path::new("s.sql")).unwrap()).unwrap();
     let mut source = spec.tables[0].source(7, rows).unwrap();
@@ -441,7 +441,7 @@ fn seeds_tables_and_columns_have_values_of_their_own() {
 
 #[test]
 fn values_never_change_from_version_to_version() {
-    // Files made with the same seed have to stay the same: a change here is a change that users see.
+    // Files made with the same seed have to stay the same: users see a change here.
     use Owned::{Blob, Int, Null, Real};
     let text = |text: &str| Owned::Text(text.to_owned());
     for (expression, expected) in [

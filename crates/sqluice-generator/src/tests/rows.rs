@@ -1,8 +1,8 @@
-//! Columns that depend on each other and on rows of other tables.
+//! Tests of columns that depend on each other and on rows of other tables.
 
 use super::*;
 
-/// The values of one table's rows, of tables with `all` rows.
+/// Returns the values of one table's rows, with `all` rows in the tables.
 fn rows_of(sql: &str, number: usize, all: &[u64]) -> Vec<Vec<Owned>> {
     let spec = Spec::new(&Schema::parse(sql.to_owned(), Path::new("s.sql")).unwrap())
         .unwrap_or_else(|error| panic!("{error}: {sql}"));
@@ -38,7 +38,7 @@ fn references_name_rows_and_columns_of_one_parent_agree() {
     let by_id: HashMap<String, &Vec<Owned>> =
         parents.iter().map(|row| (format!("{:?}", row[0]), row)).collect();
     assert_eq!(by_id.len(), 1000);
-    // A row of the same table refers to one before it.
+    // A row refers to an earlier row of the same table.
     for (index, row) in parents.iter().enumerate().skip(1) {
         let position = parents.iter().position(|other| other[0] == row[3]);
         assert!(position.is_some_and(|position| position < index));

@@ -1,38 +1,38 @@
-//! What settings of SQLite give up: what can be lost or damaged, and when.
+//! The risks of SQLite's settings: what can be lost or damaged, and when.
 //!
 //! ```text
 //!                          a crash of the program        a power failure, a crash of the system
-//!  DELETE, FULL            nothing                       nothing, or the very last transaction is taken back (the defaults)
+//!                          a crash of the program        a power failure, a crash of the system
+//!  DELETE, FULL            nothing                       nothing, or the very last transaction is rolled back (the defaults)
 //!  DELETE, EXTRA           nothing                       nothing
 //!  WAL, FULL               nothing                       nothing
-//!  WAL, NORMAL             nothing                       the last transactions are taken back
-//!  DELETE, NORMAL          nothing                       on old file systems, seldom, damage
+//!  WAL, NORMAL             nothing                       the last transactions are rolled back
+//!  DELETE, NORMAL          nothing                       on old file systems, rarely, damage
 //!  any, synchronous=OFF    nothing                       damage
-//!  journal MEMORY or OFF   damage, in a transaction      damage
 //! ```
 //!
-//! The words follow <https://www.sqlite.org/pragma.html> and <https://www.sqlite.org/wal.html>.
+//! The table follows <https://www.sqlite.org/pragma.html> and <https://www.sqlite.org/wal.html>.
 
 use crate::figures;
 use crate::record::Variant;
 
-/// What may become of a database, from nothing to the worst.
+/// The risk for a database, from none to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Risk {
-    /// What was committed stays; with the defaults a power failure within the moment after may still take the very last transaction
-    /// back, for the folder that the journal is gone from is not synced (`synchronous=EXTRA` does that).
+    /// Committed transactions persist. With the defaults, a power failure in the moment after a commit may roll back this transaction,
+    /// because the folder is not synced after the journal is deleted (`synchronous=EXTRA` syncs it).
     Nothing,
-    /// A power failure may take back what was committed last; the database stays sound.
+    /// A power failure may roll back the last transactions; the database stays intact.
     LosesLast,
     /// A power failure may damage the database.
     DamageByPower,
-    /// A crash of the program may damage the database, and so may a power failure.
+    /// A crash of the program, or a power failure, may damage the database.
     DamageByCrash,
-    /// There is no database afterwards.
+    /// The database is not kept.
     NotKept,
 }
 
-/// Settings that are known here, as far as they were given.
+/// The known settings; `None` if a setting was not given.
 #[derive(Debug, Default)]
 struct Known {
     journal: Option<String>,
@@ -44,7 +44,7 @@ struct Known {
 }
 
 impl Known {
-    /// Of settings such as `journal_mode=WAL` or `PRAGMA main.journal_mode = WAL;`. The last of several counts; others are passed over.
+    /// Parses settings such as `journal_mode=WAL` or `PRAGMA main.journal_mode = WAL;`. The last value counts; other settings are ignored.
     fn new(settings: &[String]) -> Known {
         let mut known = Known::default();
         for setting in settings.iter().flat_map(|setting| setting.split([';', ','])) {
@@ -81,14 +81,14 @@ impl Known {
             ("off" | "memory", _) => Risk::DamageByCrash,
             (_, "off") => Risk::DamageByPower,
             ("wal", "normal") => Risk::LosesLast,
-            // Of old file systems only, and seldom; but what is called safe here is safe everywhere.
+            // The damage is rare and limited to old file systems, but `Nothing` has to hold everywhere.
             (_, "normal") => Risk::DamageByPower,
             _ => Risk::Nothing,
         }
     }
 }
 
-/// The name of a level of `PRAGMA synchronous`, which may be a number.
+/// Returns the name of a level of `PRAGMA synchronous`, which may be given as a number.
 fn level(value: &str) -> &str {
     match value {
         "0" => "off",
@@ -99,12 +99,12 @@ fn level(value: &str) -> &str {
     }
 }
 
-/// What may happen to the database under these settings.
+/// Returns the risk for the database under these settings.
 pub(crate) fn risk(settings: &[String]) -> Risk {
     Known::new(settings).risk()
 }
 
-/// What may happen to the database of a variant, whose name sometimes says more than its settings.
+/// Returns the risk for the database of a variant, whose name may say more than its settings.
 pub(crate) fn risk_of(variant: &Variant) -> Risk {
     let name = variant.name.to_ascii_lowercase();
     if name.contains("in memory") || name.contains("busy loop") {
@@ -114,7 +114,7 @@ pub(crate) fn risk_of(variant: &Variant) -> Risk {
     risk(&variant.settings).max(by_name)
 }
 
-/// What these settings give up, a sentence each; nothing where nothing is given up.
+/// Returns the disadvantages of these settings, a sentence each.
 pub(crate) fn gives_up(settings: &[String]) -> Vec<String> {
     let known = Known::new(settings);
     let mut words = Vec::new();
@@ -164,7 +164,7 @@ pub(crate) fn gives_up(settings: &[String]) -> Vec<String> {
     words
 }
 
-/// The memory of a `cache_size`: pages, or KiB where it is negative.
+/// Formats the memory of a `cache_size`: a number of pages, or of KiB if negative.
 fn memory(cache: i64) -> String {
     let bytes = if cache < 0 { cache.unsigned_abs() as f64 * 1024.0 } else { cache as f64 * 4096.0 };
     let pages = if cache < 0 { "" } else { " (with pages of 4096 bytes)" };

@@ -1,12 +1,12 @@
-//! What a run says to do, in plain words.
+//! Advice from the figures of a run.
 //!
 //! ```text
 //!  insert-method, mixed-user ──> method        index-order ─> index      page-cache ─> cache       transaction, batch-size ─> transaction
 //!  unsafe-pragmas, pairs ──────> pragmas       pragma-mix, wal-normal ─> wal      key-sequence ─> order      blob-* ─> blobs
 //! ```
 //!
-//! Invariant: every figure is of this run. What it did not measure, or what came out wrong, is not spoken of; the publications' figures are not
-//! looked at. A difference within the spreads of the runs is said to be none.
+//! Invariant: every figure is of this run. Variants that were not measured or failed are ignored, and so are published figures.
+//! A difference within the spreads of the runs is reported as no difference.
 
 pub(crate) mod durability;
 mod tables;
@@ -22,21 +22,21 @@ use durability::Risk;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Advice {
-    /// Short, without spaces: `method`, `pragmas`, `wal`, ...
+    /// The subject, a short word: `method`, `pragmas`, `wal`, ...
     pub about: &'static str,
-    /// The question that it answers.
+    /// The question that the advice answers.
     pub question: &'static str,
-    /// What to do.
+    /// The recommendation.
     pub say: String,
-    /// The figures that say so.
+    /// The figures that support the recommendation.
     pub because: Vec<String>,
-    /// What it costs besides time: durability, memory. Nothing, if it is empty.
+    /// The costs besides time: durability, memory. Empty if there are none.
     pub gives_up: Vec<String>,
-    /// The experiments that it is drawn from.
+    /// The experiments that the advice is based on.
     pub experiments: Vec<String>,
 }
 
-/// What a run says to do, the most important first.
+/// Returns the advice from a run, the most important first.
 pub fn of(run: &Run) -> Vec<Advice> {
     let each: [fn(&Run) -> Option<Advice>; 10] = [
         writing::method,
@@ -54,10 +54,10 @@ pub fn of(run: &Run) -> Vec<Advice> {
     advice.map(|advice| if is_too_short(run, &advice) { advice.without_verdict() } else { advice }).collect()
 }
 
-/// What takes less time than this says more of the machine's other work than of what is measured.
+/// The minimum time of a run, in seconds. Shorter times depend on the machine's other work.
 const SECONDS_MIN: f64 = 0.01;
 
-/// Whether all that advice is drawn from was over before a difference could show.
+/// Returns `true` if all runs that the advice is based on were too short for a difference to show.
 fn is_too_short(run: &Run, advice: &Advice) -> bool {
     let drawn_from = run.experiments.iter().filter(|experiment| advice.experiments.contains(&experiment.id));
     let runs =
@@ -70,7 +70,7 @@ fn is_too_short(run: &Run, advice: &Advice) -> bool {
 }
 
 impl Advice {
-    /// The figures alone: they are too few to say what to do.
+    /// Returns the advice with its figures but without a recommendation, for runs that were too short.
     fn without_verdict(self) -> Advice {
         let say =
             "Too few rows to tell: each run took less than 10 ms. Measure at a larger scale.".to_owned();
@@ -78,7 +78,7 @@ impl Advice {
     }
 }
 
-/// A variant that has a figure.
+/// A variant that was measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way<'a> {
     pub(crate) variant: &'a Variant,
@@ -86,7 +86,7 @@ pub(crate) struct Way<'a> {
     pub(crate) risk: Risk,
 }
 
-/// The ways of an experiment that have a figure, and how these compare.
+/// The measured variants of an experiment, and methods to compare them.
 #[derive(Clone, Debug)]
 pub(crate) struct Ways<'a> {
     pub(crate) experiment: &'a Experiment,
@@ -94,7 +94,7 @@ pub(crate) struct Ways<'a> {
 }
 
 impl<'a> Ways<'a> {
-    /// Of the experiment of that name; `None` where nothing of it was measured.
+    /// Returns the variants of the experiment `id`; `None` if none of them was measured.
     pub(crate) fn of(run: &'a Run, id: &str) -> Option<Ways<'a>> {
         run.experiments.iter().find(|experiment| experiment.id == id).and_then(Ways::new)
     }
@@ -108,18 +108,18 @@ impl<'a> Ways<'a> {
         (!all.is_empty()).then_some(Ways { experiment, all })
     }
 
-    /// The one of that name.
+    /// Returns the variant called `name`.
     pub(crate) fn named(&self, name: &str) -> Option<Way<'a>> {
         self.all.iter().find(|way| way.variant.name == name).copied()
     }
 
-    /// The best of those that are asked for.
+    /// Returns the best of the variants for which `wanted` is true.
     pub(crate) fn best(&self, wanted: impl Fn(&Way<'a>) -> bool) -> Option<Way<'a>> {
         let better = |a: Way<'a>, b: Way<'a>| if self.is_better(&b, &a) { b } else { a };
         self.all.iter().filter(|way| wanted(way)).copied().reduce(better)
     }
 
-    /// The best of sqluice's own.
+    /// Returns the best of sqluice's own variants without a risk.
     pub(crate) fn best_of_sqluice(&self) -> Option<Way<'a>> {
         self.best(|way| way.variant.provenance == Provenance::Sqluice && way.risk == Risk::Nothing)
     }
@@ -128,24 +128,24 @@ impl<'a> Ways<'a> {
         a.spread.is_better(&b.spread, self.experiment.more_is_better)
     }
 
-    /// How many times as good `a` is as `b`.
+    /// Returns how many times as good `a` is as `b`.
     pub(crate) fn times(&self, a: &Way<'_>, b: &Way<'_>) -> f64 {
         a.spread.times(&b.spread, self.experiment.more_is_better).unwrap_or(1.0)
     }
 
-    /// Whether `a` is better than `b`, and not by chance as far as the samples show.
+    /// Returns `true` if `a` is better than `b` and the samples do not overlap.
     pub(crate) fn is_clearly_better(&self, a: &Way<'_>, b: &Way<'_>) -> bool {
         let is_apart =
             if have_spreads(a, b) { a.spread.is_apart(&b.spread) } else { self.times(a, b) > NEARLY };
         self.is_better(a, b) && is_apart
     }
 
-    /// The figure of a way.
+    /// Formats the median of a variant.
     pub(crate) fn figure(&self, way: &Way<'_>) -> String {
         figures::figure(way.spread.median, &self.experiment.unit)
     }
 
-    /// `carray: 7.90 M rows/s, 2.93× as fast as bound parameters (2.70 M rows/s)`.
+    /// Compares two variants in words: `carray: 7.90 M rows/s, 2.93× as fast as bound parameters (2.70 M rows/s)`.
     pub(crate) fn against(&self, a: &Way<'_>, b: &Way<'_>) -> String {
         let (name, other) = (&a.variant.name, &b.variant.name);
         let (figure, other_figure) = (self.figure(a), self.figure(b));
@@ -155,7 +155,7 @@ impl<'a> Ways<'a> {
         format!("{name}: {figure}, {} {other} ({other_figure})", figures::compared(self.times(a, b)))
     }
 
-    /// `2.93× as fast`, `3.40× slower`, or that it is no difference.
+    /// Returns the ratio of two variants in words: `2.93× as fast`, `3.40× slower` or `no clear difference`.
     pub(crate) fn how_much(&self, a: &Way<'_>, b: &Way<'_>) -> String {
         if have_spreads(a, b) && !a.spread.is_apart(&b.spread) {
             "no clear difference".to_owned()
@@ -165,29 +165,29 @@ impl<'a> Ways<'a> {
         }
     }
 
-    /// The first way, in this order, that is as good as the best, or nearly.
+    /// Returns the first variant, in this order, that is as good as the best, or nearly.
     pub(crate) fn first_as_good_as_the_best(&self, ways: &[Way<'a>]) -> Option<Way<'a>> {
         let best = ways.iter().copied().reduce(|a, b| if self.is_better(&b, &a) { b } else { a })?;
         ways.iter().find(|way| self.times(&best, way) <= NEARLY).copied()
     }
 }
 
-/// An improvement below this factor counts as none: it is not worth a setting.
+/// The factor below which an improvement is not worth a setting.
 const NEARLY: f64 = 1.05;
 
-/// Whether both ran more than once, so that there are spreads.
+/// Returns `true` if both variants ran more than once and thus have spreads.
 fn have_spreads(a: &Way<'_>, b: &Way<'_>) -> bool {
     a.spread.runs > 1 && b.spread.runs > 1
 }
 
-/// The first whole number in a name, with its thousands set apart or not: `1,000 operations per transaction` is 1,000.
+/// Returns the first whole number in a name, with or without separators: `1,000 operations per transaction` gives 1,000.
 pub(crate) fn number_in(name: &str) -> Option<u64> {
     let from = name.find(|c: char| c.is_ascii_digit())?;
     let digits = name[from..].split(|c: char| !c.is_ascii_digit() && c != ',' && c != '_').next()?;
     digits.replace([',', '_'], "").parse().ok()
 }
 
-/// The ids of experiments.
+/// Copies the ids of experiments.
 fn ids(experiments: &[&str]) -> Vec<String> {
     experiments.iter().map(|id| (*id).to_owned()).collect()
 }

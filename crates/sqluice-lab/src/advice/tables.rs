@@ -1,4 +1,4 @@
-//! What rows are written into: indexes, order, caches, kinds of tables, blobs or files.
+//! Advice on tables: indexes, order, caches, kinds of tables, blobs or files.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::record::{Outcome, Provenance, Run};
 use super::durability::gives_up;
 use super::{Advice, NEARLY, Way, Ways, ids, number_in};
 
-/// Whether an index should be there before the rows.
+/// Advises to create an index before or after the rows.
 pub(super) fn index(run: &Run) -> Option<Advice> {
     let ways = Ways::of(run, "index-order")?;
     let (before, after) = (ways.named("index before")?, ways.named("index after")?);
@@ -62,7 +62,7 @@ pub(super) fn index(run: &Run) -> Option<Advice> {
     })
 }
 
-/// Whether rows should be brought into the order of the key.
+/// Advises to sort rows by the key or not.
 pub(super) fn order(run: &Run) -> Option<Advice> {
     let ways = Ways::of(run, "key-sequence")?;
     let sequential = ways.named("sequential (1,2,3,4,5)")?;
@@ -88,7 +88,7 @@ pub(super) fn order(run: &Run) -> Option<Advice> {
     })
 }
 
-/// How large the page cache should be.
+/// Advises on the size of the page cache.
 pub(super) fn cache(run: &Run) -> Option<Advice> {
     let ways = Ways::of(run, "page-cache")?;
     let of = |order: &str| {
@@ -106,14 +106,14 @@ pub(super) fn cache(run: &Run) -> Option<Advice> {
     let random = of("random,");
     let in_order: Vec<Way<'_>> = random.iter().map(|(_, way)| *way).collect();
     let least = *in_order.first()?;
-    // What is said follows from the comparisons that are shown: each with the least.
+    // The advice follows from the comparisons in the text: each size with the smallest.
     let better: Vec<Way<'_>> =
         in_order.iter().copied().filter(|way| ways.is_clearly_better(way, &least)).collect();
     let enough = ways.first_as_good_as_the_best(&better).or((random.len() > 1).then_some(least))?;
     let pages = random.iter().find(|(_, way)| way.variant.name == enough.variant.name)?.0;
     let cache = [format!("cache_size={pages}")];
     let helps = !better.is_empty();
-    // Rows in order need no cache: where they seem to, it is something else that was measured.
+    // Sorted rows need no cache. An effect of the cache on them is noise.
     let sequential = of("sequential,");
     let is_noise = match sequential[..] {
         [(_, small), .., (_, large)] => !helps && ways.is_clearly_better(&large, &small),
@@ -147,7 +147,7 @@ pub(super) fn cache(run: &Run) -> Option<Advice> {
     })
 }
 
-/// Which kind of table to give rows that bring their keys.
+/// Advises on the kind of table for rows that bring their keys.
 pub(super) fn table_type(run: &Run) -> Option<Advice> {
     let ways = Ways::of(run, "table-type")?;
     let (alias, without) = (ways.named("INTEGER PRIMARY KEY")?, ways.named("INT PRIMARY KEY WITHOUT ROWID")?);
@@ -174,7 +174,7 @@ pub(super) fn table_type(run: &Run) -> Option<Advice> {
     })
 }
 
-/// Up to which size blobs belong into SQLite.
+/// Advises on the size up to which blobs belong in SQLite.
 pub(super) fn blobs(run: &Run) -> Option<Advice> {
     let ways = Ways::of(run, "blob-break-even")?;
     let mut sizes: BTreeMap<u64, Vec<Way<'_>>> = BTreeMap::new();
@@ -184,7 +184,7 @@ pub(super) fn blobs(run: &Run) -> Option<Advice> {
         }
     }
     let is_ratio = ways.experiment.unit == "times";
-    // Above 1: the database is the faster.
+    // Above 1, the database is faster.
     let times = |of_size: &[Way<'_>]| {
         let best = |files: bool| {
             let wanted = of_size.iter().filter(|way| is_file(&way.variant.name) == files);
@@ -229,14 +229,14 @@ pub(super) fn blobs(run: &Run) -> Option<Advice> {
     })
 }
 
-/// Whether a variant reads files.
+/// Returns `true` if a variant reads files.
 fn is_file(name: &str) -> bool {
     name.to_ascii_lowercase()
         .split(|c: char| !c.is_alphanumeric())
         .any(|word| matches!(word, "file" | "files"))
 }
 
-/// Whether a variant asks about nothing but the size: the question has cold caches and others, too.
+/// Returns `true` if a variant compares sizes alone: the experiment also has variants with cold caches and others.
 fn is_plain(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     !["cold", "transaction", "nosync", "name kept", "names in", "direct"]
@@ -244,7 +244,7 @@ fn is_plain(name: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// The size that a variant says, or names: `100 kB blobs, files`.
+/// Returns the size of a variant's blobs, from its figures or from its name: `100 kB blobs, files`.
 fn blob_bytes(way: &Way<'_>) -> Option<u64> {
     if let Outcome::Measured { also, .. } = &way.variant.outcome
         && let Some(bytes) = also.get("blob_bytes")

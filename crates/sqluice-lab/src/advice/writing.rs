@@ -1,4 +1,4 @@
-//! How rows are written: the method, the PRAGMAs, WAL or not, rows of a transaction and of a statement.
+//! Advice on inserts: the method, PRAGMAs, WAL, and the number of rows in a transaction and in a statement.
 
 use crate::figures;
 use crate::record::{Provenance, Run};
@@ -6,13 +6,13 @@ use crate::record::{Provenance, Run};
 use super::durability::{Risk, gives_up};
 use super::{Advice, NEARLY, Way, Ways, ids, number_in};
 
-/// Experiments that measure ways to insert the same rows.
+/// Experiments that measure methods to insert the same rows.
 const METHODS: &[&str] = &["insert-method", "mixed-user", "billion-variants"];
 
-/// Which way to insert.
+/// Advises on the method to insert rows.
 pub(super) fn method(run: &Run) -> Option<Advice> {
     let ways = METHODS.iter().find_map(|id| Ways::of(run, id))?;
-    // The copy of a table is a bound, not a way to bring rows in.
+    // Copying a table is a lower bound on the time, not a method to insert rows.
     let is_way = |way: &Way<'_>| !way.variant.name.starts_with("ATTACH") && way.risk == Risk::Nothing;
     let sql = ways.best(|way| is_way(way) && way.variant.provenance != Provenance::Sqluice);
     let ours = ways.best_of_sqluice();
@@ -61,7 +61,7 @@ pub(super) fn method(run: &Run) -> Option<Advice> {
     Some(Advice { about: "method", question: "Which way to insert?", say, because, gives_up, experiments })
 }
 
-/// Whether unsafe PRAGMAs pay, by the pairs of variants that differ in nothing else.
+/// Advises on unsafe PRAGMAs, from pairs of variants that differ in nothing else.
 pub(super) fn pragmas(run: &Run) -> Option<Advice> {
     let mut pairs = Vec::new();
     let mut experiments = Vec::new();
@@ -103,7 +103,7 @@ pub(super) fn pragmas(run: &Run) -> Option<Advice> {
     Some(Advice { about: "pragmas", question, say, because, gives_up, experiments })
 }
 
-/// Whether small transactions should go through a log, and what else helps them.
+/// Advises on WAL for small transactions, and on related settings.
 pub(super) fn wal(run: &Run) -> Option<Advice> {
     let ids_of_mix = ["pragma-mix", "wal-normal"];
     let ways = ids_of_mix.iter().find_map(|id| {
@@ -154,7 +154,7 @@ fn is_default(way: &Way<'_>) -> bool {
     way.variant.name == "defaults" || way.variant.name.starts_with("defaults,")
 }
 
-/// A log, with a transaction for each operation and checkpoints as the defaults have them.
+/// Returns `true` if a variant uses WAL with a transaction for each operation and the default checkpoints.
 fn is_wal(way: &Way<'_>) -> bool {
     let setting = |text: &str| {
         way.variant
@@ -166,7 +166,7 @@ fn is_wal(way: &Way<'_>) -> bool {
     setting("journal_mode=wal") && !setting("wal_autocheckpoint") && !setting("exclusive") && !grouped
 }
 
-/// How many rows a transaction should have.
+/// Advises on the number of rows in a transaction.
 pub(super) fn transaction(run: &Run) -> Option<Advice> {
     let mut because = Vec::new();
     let mut experiments = Vec::new();
@@ -234,7 +234,7 @@ pub(super) fn transaction(run: &Run) -> Option<Advice> {
     })
 }
 
-/// How many rows an INSERT should have.
+/// Advises on the number of rows in an INSERT.
 pub(super) fn statement(run: &Run) -> Option<Advice> {
     let ways = Ways::of(run, "unroll-degree")?;
     let mut sized: Vec<(u64, Way<'_>)> = ways

@@ -1,19 +1,19 @@
-//! `advise`: which settings for this schema, on this disk, found by trying.
+//! `advise`: measures which settings are best for a schema and a disk.
 //!
 //! ```text
 //!  schema ──generator──> a database ──read back──> rows in memory ──> each way: a new database, timed, compared with the rows, removed
-//!                            │                                             │  in turns, and the other way round
+//!                            │                                             │  in turns, and in reverse order
 //!                            └── the page path is timed with the generator  └──> experiments ──> recommendations
 //! ```
 //!
-//! * Ways that insert get rows that lie in memory, so that their time is SQLite's. The page path makes its rows itself, on all cores, and is
-//!   timed with that, from the plan to the file that is on the disk.
-//! * The clock of an insert runs from the first PRAGMA to the closed database, COMMIT and indexes included.
+//! * Ways that insert get rows from memory, so that their time is SQLite's. The page path generates its rows itself, on all cores, and its
+//!   time includes generating and syncing the file.
+//! * The time of an insert is measured from the first PRAGMA to the closed database, with COMMIT and indexes.
 //! * Triggers and virtual tables of the schema are left out: no row reaches them while a database is filled.
 //!
-//! Invariant: a figure belongs to rows that were read back and found equal; else the way has failed, and says why.
+//! Invariant: a figure belongs to rows that were read back and found equal; otherwise the way has failed, with a reason.
 //!
-//! Invariant: everything is written into a folder of its own, which is gone afterwards.
+//! Invariant: all files are in a temporary folder, which is removed at the end.
 
 mod recommend;
 mod rows;
@@ -34,82 +34,82 @@ pub use recommend::Recommendation;
 use rows::SampleRows;
 use ways::{Way, WayRun};
 
-/// Rows of the first try, from which is seen how many there is time for.
+/// The rows of the first trial, which estimates how many rows there is time for.
 const TRIAL_ROWS: u64 = 2_000;
 
-/// Rows of a table, at most, unless somebody asks for more: what is known then does not change.
+/// The maximum number of rows of a table if the user gives none: more rows do not change the results.
 const ROWS_MAX: u64 = 500_000;
 
-/// Bytes of the values that are kept in memory, unless somebody asks for more.
+/// The maximum size of the values in memory, in bytes, if the user gives no row count.
 const MEMORY_BYTES: u64 = 128 << 20;
 
-/// What to find out.
+/// The parameters of a measurement.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Advise {
-    /// What the database declares; comments say what its columns hold, as for [`sqluice::generate`].
+    /// The schema of the database; comments say what its columns hold, as for [`sqluice::generate`].
     pub schema: Schema,
-    /// A folder on the disk that it is about.
+    /// A folder on the disk to measure.
     pub dir: PathBuf,
-    /// Rows of each table; `None`: as many as there is time for.
+    /// The row count of each table; `None`: as many as the time allows.
     pub rows: Option<u64>,
-    /// How often each way is tried, at least once.
+    /// The number of runs of each way, at least one.
     pub runs: u32,
-    /// About how long all of it may take; no way is tried again after that.
+    /// The approximate time for all runs; no way is run again after this time.
     pub time: Duration,
 }
 
-/// What was found out.
+/// The results of a measurement.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Advised {
     /// The version of SQLite.
     pub sqlite: String,
-    /// The folder that was measured in.
+    /// The folder of the measurement.
     pub dir: PathBuf,
-    /// The schema's file.
+    /// The file of the schema.
     pub schema: PathBuf,
-    /// Rows of each table.
+    /// The row count of each table.
     pub rows: u64,
-    /// The tables that were filled.
+    /// The names of the filled tables.
     pub tables: Vec<String>,
-    /// Bytes of the database that the page path wrote, with pages of 4096 bytes.
+    /// The size of the database that the page path wrote, in bytes, with pages of 4096 bytes.
     pub database_bytes: u64,
-    /// Seconds of everything.
+    /// The total time in seconds.
     pub seconds: f64,
-    /// What to do, the most important first.
+    /// The recommendations, the most important first.
     pub recommendations: Vec<Recommendation>,
-    /// What was measured.
+    /// The measured experiments.
     pub experiments: Vec<Experiment>,
 }
 
 setters! { Advise:
     /// Sets the row count of each table; `None`: as many as the time allows.
     rows(rows: impl Into<Option<u64>>) = rows.into();
-    /// Sets how often each way is tried.
+    /// Sets the number of runs of each way.
     runs(runs: u32) = runs;
-    /// Sets how long all of it may take, about.
+    /// Sets the approximate time for all runs.
     time(time: Duration) = time;
 }
 
 impl Advise {
-    /// This schema in this folder, in less than a minute.
+    /// Measures a schema in a folder, in less than a minute.
     pub fn new(schema: Schema, dir: impl Into<PathBuf>) -> Advise {
         Advise { schema, dir: dir.into(), rows: None, runs: 3, time: Duration::from_secs(45) }
     }
 
-    /// Measures, and says what to do, silently.
+    /// Measures all ways and derives recommendations, without reporting progress.
     ///
     /// # Errors
-    /// As [`Advise::run_with`].
+    /// The errors of [`Advise::run_with`].
     pub fn run(&self) -> Result<Advised> {
         self.run_with(&Context::default())
     }
 
-    /// Measures, and says what to do, watched and stopped by `context`.
+    /// Measures all ways and derives recommendations; `context` reports progress and can cancel the run.
     ///
     /// # Errors
-    /// When the schema is one that no rows can be made for, the folder can't be written to, or the run is cancelled.
+    /// When no rows can be generated for the schema, the folder can't be written to, or the run is cancelled.
     pub fn run_with(&self, context: &Context<'_>) -> Result<Advised> {
         let Context { progress, cancel, .. } = context;
         let started = Instant::now();
@@ -141,7 +141,7 @@ impl Advise {
         progress.phase("measure", Some(Amount { rows: each * u64::from(self.runs.max(1)), bytes: 0 }));
         for round in 0..self.runs.max(1) {
             let forward = 0..ways.len();
-            // In turns, forwards and backwards: each variant follows different ones, and changes in the speed of the disk affect all.
+            // Forwards and backwards in turns: each way follows different ways, and changes in the speed of the disk affect all.
             let order: Vec<usize> = if round % 2 == 0 { forward.collect() } else { forward.rev().collect() };
             for at in order {
                 cancel.check()?;
@@ -166,8 +166,8 @@ impl Advise {
         })
     }
 
-    /// How many rows of each table leave time for all ways. Of a few rows, most of the time is that of syncing, which does not grow with
-    /// them; what does is seen without syncs.
+    /// Returns the row count of each table for which the time suffices. With few rows, most of the time is spent on syncs, which does not
+    /// depend on the row count; ways without syncs show the time that does.
     fn rows_in_time(&self, trial: &SampleRows, folder: &Path, cancel: &Cancel) -> Result<u64> {
         let ways = ways::all(&self.schema);
         let (mut fixed, mut growing): (f64, f64) = (0.0, 0.0);
@@ -179,7 +179,7 @@ impl Advise {
                 *grows = grows.max(seconds);
             }
         }
-        // Half of the time goes into what is not timed: what is read back and compared.
+        // Half of the time is spent outside of the measurement, on reading back and comparing.
         let of_way = self.time.as_secs_f64() * 0.5 / (whole.len() as f64 * f64::from(self.runs.max(1)));
         let left = (of_way - fixed).max(of_way * 0.25);
         let by_time = TRIAL_ROWS as f64 * left / (2.0 * growing).max(1e-3);
@@ -189,7 +189,7 @@ impl Advise {
 }
 
 impl Advised {
-    /// Whether a way wrote something else than it should have.
+    /// Returns `true` if a way wrote wrong rows.
     pub fn has_failed(&self) -> bool {
         let mut variants = self.experiments.iter().flat_map(|experiment| &experiment.variants);
         variants.any(|variant| matches!(variant.outcome, Outcome::Failed { .. }))
@@ -218,7 +218,7 @@ impl std::fmt::Display for Advised {
     }
 }
 
-/// What several tries of a way came to.
+/// Summarizes several runs of a way.
 fn outcome(tried: &[WayRun], rows: u64) -> Outcome {
     let mut seconds = Vec::new();
     for one in tried {

@@ -1,4 +1,4 @@
-//! What was found out, in words: what to use, what it gives up, and the lines to type.
+//! The results in words: what to use, its disadvantages, and the lines to type.
 
 use std::fmt::{self, Formatter};
 
@@ -11,23 +11,23 @@ use crate::advice::{Way, Ways};
 use crate::figures;
 use crate::record::{Experiment, Outcome, Provenance};
 
-/// Something to do, and the lines for it.
+/// A recommendation, with the lines to follow it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Recommendation {
-    /// The question that it answers.
+    /// The question that the recommendation answers.
     pub question: &'static str,
-    /// What to do.
+    /// The recommendation in words.
     pub say: String,
-    /// The figures that say so.
+    /// The figures that support the recommendation.
     pub because: Vec<String>,
-    /// What it costs besides time. Nothing, if it is empty.
+    /// The costs besides time; empty if there are none.
     pub gives_up: Vec<String>,
     /// SQL to run, or lines to type into a shell.
     pub lines: Vec<String>,
 }
 
-/// What to do with this schema.
+/// Returns the recommendations for a schema.
 pub(super) fn recommendations(schema: &Schema, experiments: &[Experiment]) -> Vec<Recommendation> {
     let ways = |id: &str| experiments.iter().find(|experiment| experiment.id == id).and_then(Ways::new);
     let method = ways("method");
@@ -42,7 +42,7 @@ pub(super) fn recommendations(schema: &Schema, experiments: &[Experiment]) -> Ve
     each.into_iter().flatten().collect()
 }
 
-/// A shell's word.
+/// Quotes a path as a word of a shell if needed.
 fn word(path: &std::path::Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
@@ -232,12 +232,12 @@ fn page_size(schema: &Schema, ways: &Ways<'_>) -> Option<Recommendation> {
     Some(Recommendation { question: "Page size?", say, because, gives_up, lines })
 }
 
-/// Settings as SQL.
+/// Formats settings as SQL.
 fn as_pragmas(settings: &[String]) -> String {
     settings.iter().map(|setting| format!("PRAGMA {setting};")).collect::<Vec<_>>().join(" ")
 }
 
-/// All of it as text.
+/// Writes all recommendations and figures as text.
 pub(super) fn write(
     f: &mut Formatter<'_>,
     all: &[Recommendation],

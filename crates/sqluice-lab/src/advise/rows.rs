@@ -15,28 +15,28 @@ const SEED: u64 = 1;
 /// The rows of all tables.
 #[derive(Debug)]
 pub(super) struct SampleRows {
-    /// In the order of the schema.
+    /// The tables, in the order of the schema.
     pub(super) tables: Vec<TableRows>,
-    /// Rows that each table has.
+    /// The row count of each table.
     pub(super) per_table: u64,
-    /// Of the database that they were read from.
+    /// The size of the database that the rows were read from, in bytes.
     pub(super) database_bytes: u64,
 }
 
 /// The rows of a table.
 #[derive(Debug, PartialEq)]
 pub(super) struct TableRows {
-    /// Its name.
+    /// The name of the table.
     pub(super) name: String,
     /// The columns that take values.
     pub(super) columns: Vec<String>,
-    /// Their values, in the order of the rowid or of the PRIMARY KEY.
+    /// The values of each column, in the order of the rowid or of the PRIMARY KEY.
     pub(super) values: Vec<Vec<Value>>,
     order: String,
 }
 
 impl SampleRows {
-    /// Makes `rows` rows of each table.
+    /// Generates `rows` rows of each table and reads them.
     pub(super) fn make(schema: &Schema, folder: &Path, rows: u64, cancel: &Cancel) -> Result<SampleRows> {
         let file = folder.join("rows.db");
         generate(schema, &file, rows, WriteOptions::default(), cancel)?;
@@ -55,10 +55,10 @@ impl SampleRows {
         Ok(SampleRows { tables, per_table: rows, database_bytes })
     }
 
-    /// About how many bytes the values take.
+    /// Returns the approximate size of the values in memory, in bytes.
     pub(super) fn memory_bytes(&self) -> u64 {
         let values = self.tables.iter().flat_map(|table| table.values.iter().flatten());
-        // A second view of each value is lent to sqluice_rows.
+        // 56 bytes include a second view of each value, which is lent to sqluice_rows.
         let bytes = values.map(|value| match value {
             Value::Text(text) => 56 + text.len() as u64,
             Value::Blob(blob) => 56 + blob.len() as u64,
@@ -67,7 +67,7 @@ impl SampleRows {
         bytes.sum()
     }
 
-    /// What differs in a database that has the first `rows_max` rows of each table; `None` if nothing does.
+    /// Compares a database with the first `rows_max` rows of each table and describes the first difference; `None` if they are equal.
     pub(super) fn differs(&self, file: &Path, rows_max: Option<u64>) -> Result<Option<String>> {
         let connection = open_to_read(file)?;
         for table in &self.tables {
@@ -85,12 +85,12 @@ impl SampleRows {
 impl TableRows {
     fn empty(table: &Table) -> TableRows {
         let given = table.columns.iter().filter(|column| column.generated.is_none());
-        // A column may have taken a name of the rowid.
+        // A column may have the name `rowid` or one of its synonyms.
         let taken = |name: &&str| table.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
         let rowid = ["rowid", "_rowid_", "oid"].into_iter().find(|name| !taken(name));
         let order = match (&table.clustered, rowid) {
             (None, Some(rowid)) => format!(" ORDER BY {rowid}"),
-            // The scan itself goes by the key.
+            // The table is scanned in the order of its key.
             _ => String::new(),
         };
         TableRows {
@@ -101,19 +101,19 @@ impl TableRows {
         }
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub(super) fn len(&self) -> usize {
         self.values.first().map_or(0, Vec::len)
     }
 
-    /// Names of the columns, for a statement.
+    /// Returns the names of the columns, for a statement.
     pub(super) fn column_list(&self) -> String {
         self.columns.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
     }
 
     fn read(&self, connection: &Connection, limit: Option<usize>) -> rusqlite::Result<Vec<Vec<Value>>> {
         let limit = limit.map_or_else(String::new, |limit| format!(" LIMIT {limit}"));
-        // NOT INDEXED: an index that has all columns would be scanned in its order.
+        // NOT INDEXED: SQLite would scan an index with all columns, in the order of the index.
         let sql = format!(
             "SELECT {} FROM {} NOT INDEXED{}{limit}",
             self.column_list(),
@@ -148,7 +148,7 @@ impl TableRows {
     }
 }
 
-/// Makes a database of the schema by the page path.
+/// Generates a database of the schema by the page path.
 pub(super) fn generate(
     schema: &Schema,
     file: &Path,
@@ -156,18 +156,18 @@ pub(super) fn generate(
     write: WriteOptions,
     cancel: &Cancel,
 ) -> Result<()> {
-    // Each table has as many rows: what one names need not be there in another, and none of the ways looks.
+    // All tables have the same row count, so references may have no parent row, and no way checks foreign keys.
     let write = write.foreign_keys(false);
     let generate = Generate::new(file, schema.clone()).rows(rows).seed(SEED).write(write);
     generate.run_with(&Context::default().cancel(cancel)).map(|_| ())
 }
 
-/// A name as SQL has it.
+/// Quotes a name for SQL.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// What SQLite says, as an error of ours.
+/// Wraps an error of SQLite.
 pub(super) fn sqlite(what: &str, error: rusqlite::Error) -> Error {
     Error::target(what).because(error)
 }

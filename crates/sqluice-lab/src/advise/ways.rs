@@ -1,4 +1,4 @@
-//! The ways that are tried, and how one is.
+//! The ways to fill a database, and how a way is run.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -17,51 +17,51 @@ use super::outcome;
 use super::rows::{SampleRows, TableRows, generate, quoted};
 use crate::record::{Experiment, Provenance, Variant};
 
-/// Rows of a statement over `sqluice_rows`.
+/// The number of rows in a statement with `sqluice_rows`.
 const STATEMENT_ROWS: usize = 4096;
 
-/// The page size that 4096 is compared with.
+/// The page size that is compared with 4096.
 pub(super) const OTHER_PAGE_BYTES: u32 = 16384;
 
-/// Rows that are enough to time transactions of one row.
+/// The number of rows for timing transactions of one row.
 const ALONE_ROWS: u64 = 60;
 
-/// How rows get in.
+/// The method that inserts rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    /// As pages, by sqluice.
+    /// Pages written by sqluice.
     Pages,
-    /// By a prepared INSERT of a row.
+    /// A prepared INSERT of one row.
     Prepared,
-    /// By INSERT ... SELECT from `sqluice_rows`.
+    /// INSERT ... SELECT from `sqluice_rows`.
     Rows,
 }
 
 /// A way to fill the database.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
-    /// The experiments that it belongs to, and its name there.
+    /// The experiments of the way, with its name in each.
     pub(super) of: Vec<(&'static str, String)>,
     pub(super) method: Method,
     pub(super) settings: Vec<String>,
     pub(super) page_bytes: u32,
     pub(super) indexes_after: bool,
-    /// Rows of a transaction; `None`: all.
+    /// The number of rows in a transaction; `None`: all rows.
     pub(super) transaction_rows: Option<usize>,
-    /// Rows of each table that are enough; `None`: all.
+    /// The maximum number of rows of each table; `None`: all rows.
     pub(super) rows_max: Option<u64>,
 }
 
-/// The result of one try of a way.
+/// The result of one run of a way.
 #[derive(Clone, Debug)]
 pub(super) enum WayRun {
-    /// It ended after this number of seconds.
+    /// The run ended after this number of seconds.
     Done { seconds: f64 },
-    /// What it wrote is not what it had to write.
+    /// The rows differ from the expected rows.
     Wrong(String),
 }
 
-/// What each experiment asks.
+/// The description of each experiment.
 const EXPERIMENTS: &[(&str, &str)] = &[
     ("method", "all rows into a new database, in one transaction, indexes included"),
     ("index", "indexes made before the rows, and after them"),
@@ -69,7 +69,7 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("transaction", "rows of a transaction, inserted one by one"),
 ];
 
-/// All ways for a schema, those first that others are compared with.
+/// Returns all ways for a schema; the first are the basis of comparisons.
 pub(super) fn all(schema: &Schema) -> Vec<Way> {
     let indexed = has_indexes(schema);
     let way = |of: &[(&'static str, &str)], method, settings: &[&str]| Way {
@@ -128,17 +128,17 @@ pub(super) fn all(schema: &Schema) -> Vec<Way> {
     ways
 }
 
-/// A transaction for each row is slow, and as slow for few rows; indexes exist when a row is added.
+/// Commits each row separately. This is slow, so few rows suffice; the indexes exist from the start.
 fn alone(way: Way) -> Way {
     Way { transaction_rows: Some(1), rows_max: Some(ALONE_ROWS), indexes_after: false, ..way }
 }
 
-/// Whether statements make indexes.
+/// Returns `true` if the schema has CREATE INDEX statements.
 fn has_indexes(schema: &Schema) -> bool {
     schema.tables.iter().flat_map(|table| &table.indexes).any(|index| index.sql.is_some())
 }
 
-/// What was measured, as the record has it.
+/// Returns the measured experiments for the record.
 pub(super) fn experiments(ways: &[Way], tried: &[Vec<WayRun>], rows: &SampleRows) -> Vec<Experiment> {
     let of = |id: &str| {
         let mut variants = Vec::new();
@@ -179,7 +179,7 @@ impl Way {
         }
     }
 
-    /// The statement that inserts into a table.
+    /// Returns the statement that inserts into a table.
     fn statement(&self, table: &TableRows) -> String {
         let (name, columns) = (quoted(&table.name), table.column_list());
         let each = |prefix: &str| {
@@ -194,18 +194,18 @@ impl Way {
         }
     }
 
-    /// Whether it inserts and never waits for the disk.
+    /// Returns `true` if the way never syncs.
     pub(super) fn is_unsynced(&self) -> bool {
         self.settings.iter().any(|setting| setting == "synchronous=OFF")
     }
 
-    /// Rows that it writes, of all tables.
+    /// Returns the number of rows that the way writes to all tables.
     pub(super) fn rows(&self, rows: &SampleRows) -> u64 {
         let max = self.rows_max.unwrap_or(u64::MAX);
         rows.tables.iter().map(|table| (table.len() as u64).min(max)).sum()
     }
 
-    /// Tries it once, in a new database that is removed.
+    /// Runs the way once, in a new database that is removed afterwards.
     pub(super) fn run(
         &self,
         schema: &Schema,
@@ -236,13 +236,13 @@ impl Way {
         if let Some(wrong) = rows.differs(&file, self.rows_max)? {
             return Ok(WayRun::Wrong(wrong));
         }
-        // What an unsafe way left to the system is not written in the time of the next.
+        // Pages that an unsafe way left in the page cache are synced, so that the next way is not slowed down.
         let writable = OpenOptions::new().write(true).open(&file);
         writable.and_then(|file| file.sync_all()).map_err(|error| Error::read(&file, error))?;
         Ok(WayRun::Done { seconds: done })
     }
 
-    /// The seconds of everything that SQLite does, from the first PRAGMA to the closed database.
+    /// Inserts all rows and returns the seconds, from the first PRAGMA to the closed database.
     fn insert(
         &self,
         schema: &Schema,
@@ -317,7 +317,7 @@ impl Way {
     }
 }
 
-/// Some thousand rows a statement.
+/// Inserts rows with `sqluice_rows`, some thousand in each statement.
 fn insert_lent(
     connection: &Connection,
     sql: &str,
@@ -342,7 +342,7 @@ fn insert_lent(
     Ok(())
 }
 
-/// The values of a table as `sqluice_rows` takes them.
+/// Returns the values of a table in the form of `sqluice_rows`.
 fn lend(table: &TableRows) -> Vec<Vec<batch::Value<'_>>> {
     table.values.iter().map(|column| column.iter().map(as_lent).collect()).collect()
 }

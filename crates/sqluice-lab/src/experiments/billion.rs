@@ -1,4 +1,4 @@
-//! The table of the billion rows, in Rust and in Python. Seconds for 100 million rows become rows a second.
+//! The table of the billion rows, in Rust and in Python. Published seconds for 100 million rows are converted to rows per second.
 
 use std::fs;
 use std::path::Path;
@@ -18,15 +18,15 @@ use crate::table::{Filled, Table};
 
 use super::inserts::ROWS;
 
-/// What the published seconds are for.
+/// The number of rows that the published seconds refer to.
 const PUBLISHED_ROWS: f64 = 1e8;
 
-/// Rows of a statement where the publication batches.
+/// The number of rows in a statement if the publication batches.
 const BATCH: usize = 50;
 
 const SCRIPT: &str = include_str!("billion.py");
 
-/// Those that a database in memory has, too.
+/// The PRAGMAs that also apply to an in-memory database.
 const IN_MEMORY: &[Pragma] = &[("journal_mode", "OFF"), ("synchronous", "OFF"), ("temp_store", "MEMORY")];
 
 pub(super) fn all(scale: Scale) -> Vec<Experiment> {
@@ -68,7 +68,7 @@ pub(super) fn all(scale: Scale) -> Vec<Experiment> {
     vec![experiment]
 }
 
-/// A program of that name, if there is one that has SQLite.
+/// Returns `name` if this program exists and has SQLite.
 fn interpreter(name: &'static str) -> Option<&'static str> {
     let output = Command::new(name).args(["-c", "import sqlite3"]).output().ok()?;
     output.status.success().then_some(name)
@@ -111,7 +111,7 @@ fn run_script(ground: &Ground<'_>, interpreter: &str, what: &str, table: &Table)
     Ok(Took::rate(table.rows, seconds, found))
 }
 
-/// Makes the rows, and nothing of them but a sum.
+/// Generates the rows and only sums them up.
 fn busy(table: &Table) -> Case {
     let (run, expected) = (table.clone(), table.clone());
     Case::new(
@@ -121,7 +121,7 @@ fn busy(table: &Table) -> Case {
             let (found, seconds) = ground.time(|| Ok(vec![sum(&run, rows)]))?;
             Ok(Took::rate(run.rows, seconds, found))
         },
-        // By a formula that has nothing to do with blocks.
+        // The sum by a formula that does not use blocks.
         move || {
             let users = (0..expected.rows).map(crate::random::mixed);
             let sums = users.map(|random| {
@@ -149,7 +149,7 @@ fn sum(table: &Table, rows: u64) -> Digest {
     }
 }
 
-/// The preset `user`, whose values are the generator's own.
+/// Generates the preset `user`, with the values of the generator.
 fn generate(rows: u64) -> Case {
     const SEED: u64 = 1;
     let make = move |file: &Path| -> Result {

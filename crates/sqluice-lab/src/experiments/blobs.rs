@@ -1,4 +1,4 @@
-//! Blobs in a database against blobs in files: reading, writing, space.
+//! Blobs in a database and blobs in files: reading, writing, space.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -14,13 +14,13 @@ use crate::record::Skip;
 use crate::scale::{Counts, Scale};
 use crate::sql::{self, Pragma, UNSAFE, WAL_NORMAL};
 
-/// Blobs of the publication.
+/// The number of blobs in the publication.
 const PUBLISHED_COUNT: f64 = 100_000.0;
 
-/// Their sizes.
+/// The minimum and maximum size of the blobs.
 pub(super) const BYTES: (u64, u64) = (8_000, 12_000);
 
-/// Of how many one is overwritten.
+/// The number of blobs of which one is overwritten.
 const OVERWRITTEN: u64 = 10;
 
 pub(super) fn all(scale: Scale) -> Vec<Experiment> {
@@ -53,14 +53,14 @@ fn reading(blobs: Blobs) -> Experiment {
         .note("How many times as long the same blobs take from files: open, fstat, read, close. A tree has at most 100 entries a folder.")
 }
 
-/// Blobs read from files, and from somewhere else.
+/// A variant that reads blobs, and the layout of the files that it is compared with.
 #[derive(Clone, Copy)]
 pub(super) struct Reading {
     pub(super) blobs: Blobs,
     pub(super) from: From,
     pub(super) files: Layout,
     pub(super) pragmas: &'static [Pragma],
-    /// Nothing of it is in memory before.
+    /// `true` if the caches are empty before.
     pub(super) cold: bool,
 }
 
@@ -156,7 +156,7 @@ fn space(blobs: Blobs) -> Experiment {
         .note("Bytes of 100,000 blobs: measured with fewer, and scaled.")
 }
 
-/// What blobs take on the disk, as many as the publication has.
+/// Returns the disk space of blobs, extrapolated to the number of the publication.
 fn spaced(seconds: f64, bytes: u64, blobs: Blobs, digest: Digest) -> Took {
     let took = Took::rate(blobs.count, seconds, vec![digest]).with("bytes", bytes as f64);
     Took { sample: bytes as f64 * PUBLISHED_COUNT / blobs.count as f64, ..took }
@@ -181,7 +181,7 @@ fn writing(blobs: Blobs) -> Experiment {
         .note(format!("{overwritten} of {} blobs are overwritten, in random order.", blobs.count))
 }
 
-/// The blobs that replace the first `overwritten` in random order, made beforehand.
+/// Returns new contents for the first `overwritten` blobs in random order, prepared before the measurement.
 fn changes(blobs: Blobs, overwritten: u64) -> Vec<(u64, Vec<u8>)> {
     let numbers = blobs.in_random_order().take(overwritten as usize);
     let contents = numbers.map(|number| {
@@ -274,7 +274,7 @@ fn overwrite_store(blobs: Blobs, overwritten: u64) -> Case {
     case.settings(["Durability::Full"]).disk(3 * blobs.all_bytes())
 }
 
-/// How many times as long files take to be overwritten.
+/// Measures the time to overwrite files as a multiple of the time to overwrite rows.
 pub(super) fn against_files(blobs: Blobs, overwritten: u64, pragmas: &'static [Pragma]) -> Case {
     let (rows, files) = (
         overwrite_rows(blobs, overwritten, pragmas, false, true),

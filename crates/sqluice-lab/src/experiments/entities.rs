@@ -1,4 +1,4 @@
-//! Entities with two index rows each, written twice: by statements for each, by one statement of many rows, and by `EntityStore`.
+//! Entities with two index rows each, written twice: by statements for each entity, by one statement of many rows, and by `EntityStore`.
 //!
 //! ```text
 //!  entity (type, key, value)                person  person-00000001  {"id": ...}
@@ -6,8 +6,8 @@
 //!                                           person  person-00000001  age    41
 //! ```
 //!
-//! The sample is the first write, in milliseconds; `rewrite_ms` is the same write again. Each is one transaction. Where fewer
-//! entities are written than the name says, the time is extrapolated to that number.
+//! The sample is the time of the first write, in milliseconds; `rewrite_ms` is the time of the same write again. Each write is one
+//! transaction. If fewer entities are written than the variant's name says, the time is extrapolated.
 
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, params};
@@ -23,17 +23,17 @@ use crate::scale::{Counts, Scale};
 use crate::sql::{self, Pragma};
 use crate::table::letters;
 
-/// As the store opens its connections, so that all wait for the disk alike.
+/// The PRAGMAs of the store's connections, so that all variants sync alike.
 const PRAGMAS: &[Pragma] = &[("journal_mode", "WAL"), ("synchronous", "FULL"), ("cache_size", "-16384")];
 
 const TABLES: &str = "CREATE TABLE entity (type TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (type, key));
     CREATE TABLE field (type TEXT NOT NULL, entity TEXT NOT NULL, name TEXT NOT NULL, value, PRIMARY KEY (type, entity, name));
     CREATE INDEX by_value ON field (type, name, value);";
 
-/// Parameters that SQLite takes in a statement.
+/// The maximum number of parameters in a statement of SQLite.
 const PARAMETERS_MAX: usize = 32_766;
 
-/// An entity, as an application has them.
+/// An entity as applications have it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Person {
     id: String,
@@ -43,7 +43,7 @@ struct Person {
     notes: String,
 }
 
-/// One whose JSON has been made before.
+/// An entity whose JSON has been prepared.
 #[derive(Clone, Debug)]
 struct Made {
     person: Person,
@@ -64,24 +64,24 @@ impl<'de> Deserialize<'de> for Made {
     }
 }
 
-/// How entities are written.
+/// The method that writes entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// Statements that are prepared once, three for each entity.
+    /// Prepared statements, three for each entity.
     Each,
-    /// One statement of as many rows as there are.
+    /// Statements of as many rows as possible.
     Many,
     Store,
 }
 
-/// What is written.
+/// The parameters of a variant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Writing {
     count: u64,
-    /// How many the name says.
+    /// The number of entities in the variant's name.
     named: u64,
     notes_bytes: usize,
-    /// Whether JSON is made while the time runs.
+    /// `true` if the measured time includes serialization to JSON.
     serialize: bool,
     index: bool,
 }
@@ -109,7 +109,7 @@ pub(super) fn all(scale: Scale) -> Vec<Experiment> {
     vec![experiment]
 }
 
-/// The question what remains without index rows, and in memory.
+/// Measures the time that remains without index rows and in memory.
 pub(super) fn without_index(scale: Scale) -> Experiment {
     let count = Counts::new(200, 10_000, 10_000).at(scale);
     let writing = Writing { count, named: count, notes_bytes: 30, serialize: true, index: false };
@@ -127,7 +127,7 @@ pub(super) fn without_index(scale: Scale) -> Experiment {
 }
 
 impl Writing {
-    /// What a published name means: `10,000 of 10 kB JSON`, `1,000 small, no serialization`.
+    /// Parses a published name: `10,000 of 10 kB JSON`, `1,000 small, no serialization`.
     fn named(name: &str, scale: Scale) -> Writing {
         let digits: String = name.chars().take_while(|c| *c != ' ').filter(char::is_ascii_digit).collect();
         let named: u64 = digits.parse().unwrap_or(1_000);
@@ -208,7 +208,7 @@ impl Writing {
         }
         let peak = before.and_then(|before| Some(memory::peak_of_process()?.saturating_sub(before)));
         let found = self.found(ground, way)?;
-        // As many as the name says.
+        // Extrapolates to the number in the name.
         let times = self.named as f64 / self.count as f64 * 1e3;
         let took = Took::rate(self.count, first, found).with("rewrite_ms", again * times);
         let took = Took { sample: first * times, ..took };
@@ -295,7 +295,7 @@ impl Writing {
     }
 }
 
-/// What both kinds of entities have.
+/// The common interface of both kinds of entities.
 trait Entity: Serialize + for<'de> Deserialize<'de> + Sync + 'static {
     fn person(&self) -> &Person;
 }
@@ -312,7 +312,7 @@ impl Entity for Made {
     }
 }
 
-/// One statement of as many rows as SQLite takes parameters for, and another for those that are left.
+/// Replaces rows by statements with as many rows as SQLite's parameters permit, and a smaller statement for the rest.
 fn replace<const COLUMNS: usize>(db: &Connection, table: &str, rows: &[[&dyn ToSql; COLUMNS]]) -> Result {
     let row = format!("({})", vec!["?"; COLUMNS].join(", "));
     for rows in rows.chunks(PARAMETERS_MAX / COLUMNS) {

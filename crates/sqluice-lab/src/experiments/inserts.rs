@@ -1,4 +1,4 @@
-//! How integers are inserted: methods, transactions, unrolling, PRAGMAs, the length of arrays.
+//! Inserts of integers: methods, transactions, unrolling, PRAGMAs, the length of arrays.
 
 use crate::case::Experiment;
 use crate::insert::{Insert, Way};
@@ -6,13 +6,13 @@ use crate::scale::{Counts, Scale};
 use crate::sql::UNSAFE;
 use crate::table::{Table, int32};
 
-/// Rows a statement where the publication says "unrolled": its own experiment finds no more to gain.
+/// The number of rows in a statement that the publication calls "unrolled": its own experiment shows no gain beyond.
 pub(crate) const UNROLLED: usize = 20;
 
-/// Rows that `sqluice_rows` gets at a time.
+/// The number of rows that `sqluice_rows` gets at a time.
 pub(crate) const ROWS: u64 = 4096;
 
-/// Elements of an array where the publication does not say.
+/// The length of arrays if the publication does not state it.
 pub(crate) const ARRAY: u64 = 1_000_000;
 
 pub(super) fn all(scale: Scale) -> Vec<Experiment> {
@@ -87,7 +87,7 @@ fn unsafe_pragmas(scale: Scale) -> Experiment {
 fn array_length(scale: Scale) -> Experiment {
     let rows = Counts::new(50_000, 2_000_000, 1_000_000_000).at(scale);
     let table = Table::integers(rows, int32);
-    // Of a billion rows: here the same part of those that there are.
+    // The published lengths are parts of a billion rows; the same parts of the current row count are measured.
     let part = |of: u64| Insert::new(&table, Way::Carray((rows / of).max(1))).case();
     Experiment::new("carray-length", "rows/s", rows)
         .published("1,000,000", part(1000))

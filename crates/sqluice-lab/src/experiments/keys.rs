@@ -1,4 +1,4 @@
-//! Keys: the order in which they come, the page cache, and when an index is made.
+//! Keys: their order, the page cache, and the moment when an index is created.
 
 use crate::case::{Case, Experiment};
 use crate::insert::{Insert, Way, When};
@@ -8,10 +8,10 @@ use crate::table::{Table, shuffled};
 
 use super::inserts::{ARRAY, UNROLLED};
 
-/// The key is the rowid itself.
+/// A column that is an alias of the rowid.
 pub(super) const KEYED: &str = "value INTEGER PRIMARY KEY";
 
-/// Far apart in a saw's teeth.
+/// The distance between successive keys of a sawtooth.
 const TOOTH: u64 = 10;
 
 const INDEX: &str = "CREATE INDEX by_value ON integers (value)";
@@ -24,20 +24,20 @@ pub(super) fn all(scale: Scale) -> Vec<Experiment> {
     vec![sequences(scale), page_cache(scale), index_order(scale)]
 }
 
-/// The number in place `row` of the numbers from 0 whose odd ones (1, 3, 5 as people count) come first.
+/// Returns key number `row` if the odd numbers (1, 3, 5, counted from 1) precede the even ones; the result is counted from 0.
 fn odds_then_evens(row: u64, rows: u64) -> u64 {
     let odds = rows.div_ceil(2);
     if row < odds { 2 * row } else { 2 * (row - odds) + 1 }
 }
 
-/// From both ends to the middle.
+/// Returns key number `row` if keys come from both ends alternately.
 fn outside_in(row: u64, rows: u64) -> u64 {
     if row.is_multiple_of(2) { row / 2 } else { rows - 1 - row / 2 }
 }
 
-/// Every tenth, then those after them.
+/// Returns key number `row` if every tenth key precedes all others, followed by the keys after them.
 fn sawtooth(row: u64, rows: u64) -> u64 {
-    // `longer` of the teeth have one row more.
+    // The first `longer` teeth have one row more.
     let (whole, longer) = (rows / TOOTH, rows % TOOTH);
     let in_longer = longer * (whole + 1);
     if row < in_longer {
@@ -48,7 +48,7 @@ fn sawtooth(row: u64, rows: u64) -> u64 {
     }
 }
 
-/// The number in place `row`, given the number of rows.
+/// A function that returns key number `row`, given the row count.
 type Order = fn(u64, u64) -> u64;
 
 const ORDERS: [(&str, Order); 8] = [

@@ -1,4 +1,4 @@
-//! The experiments, by publication, and the questions. Each is a table of variants; what they do is elsewhere.
+//! The experiments, by publication, and the questions. Each is a table of variants; other modules implement them.
 
 mod billion;
 mod blobs;
@@ -14,7 +14,7 @@ mod user;
 use crate::case::Experiment;
 use crate::scale::Scale;
 
-/// All of them.
+/// Returns all experiments and questions.
 pub(crate) fn all(scale: Scale) -> Vec<Experiment> {
     let all = [
         inserts::all(scale),

@@ -1,5 +1,5 @@
-//! INSERT, SELECT and DELETE under 21 settings, with what the published program got wrong put right: SELECT has columns, PRAGMAs are
-//! spelt as SQLite knows them, each result is looked at, and the last transaction is committed.
+//! INSERT, SELECT and DELETE under 21 settings. The published program's errors are corrected: SELECT has columns, PRAGMAs have their
+//! correct names, each result is read, and the last transaction is committed.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use crate::sql::{self, Pragma, WAL_NORMAL};
 
 const TABLE: &str = "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, t1 TEXT, t2 TEXT, t3 TEXT)";
 
-/// Settings that do not wait for the disk at each operation do this many times as many operations.
+/// The factor for the number of operations under settings that do not sync at each operation.
 const FAST: u64 = 20;
 
-/// A setting: its name, PRAGMAs, operations of a transaction, and whether it seldom waits for the disk.
+/// A setting: its name, PRAGMAs, operations per transaction, and `true` if it rarely syncs.
 type Setting = (&'static str, &'static [Pragma], u64, bool);
 
-/// `wal_autocheckpoint`, unless somebody says so: an operation writes a page or more.
+/// The default of `wal_autocheckpoint`, in pages: an operation writes at least one page.
 const CHECKPOINT_PAGES: u64 = 1000;
 
 const OFF: Pragma = ("synchronous", "OFF");
@@ -66,7 +66,7 @@ const SETTINGS: [Setting; 21] = [
     ),
 ];
 
-/// What is most recommended, and what is safest.
+/// The settings that are recommended most, and the safest.
 const RECOMMENDED: [Setting; 6] = [
     ("WAL, synchronous=NORMAL", WAL_NORMAL, 1, true),
     ("WAL, synchronous=NORMAL, 1,000 per transaction", WAL_NORMAL, 1_000, true),
@@ -114,7 +114,7 @@ pub(super) fn all(scale: Scale) -> Vec<Experiment> {
     vec![all]
 }
 
-/// The question what the setting is worth that is most recommended.
+/// Measures the benefit of the most recommended setting.
 pub(super) fn recommended(scale: Scale) -> Experiment {
     let operations = operations(scale);
     let experiment = Experiment::new("wal-normal", "operations/s", operations);
@@ -136,18 +136,18 @@ fn case(setting: &Setting, operations: u64) -> Case {
         move |ground| run(ground, pragmas, operations, per_transaction),
         move || Ok(expected(operations)),
     );
-    // Without checkpoints the log grows by a page or more for each operation.
+    // Without checkpoints the WAL grows by a page or more for each operation.
     case.settings(sql::statements(pragmas)).disk(operations * 8192 + (1 << 20))
 }
 
-/// An operation. Ids are those of rows that were inserted once.
+/// An operation. The ids belong to rows that were inserted before and may have been deleted.
 enum Operation {
     Insert,
     Select(i64),
     Delete(i64),
 }
 
-/// Operation `number`, after `inserted` rows have been inserted.
+/// Returns operation `number`, after `inserted` rows have been inserted.
 fn operation(number: u64, inserted: u64) -> Operation {
     let random = mixed(number);
     let id = ((random >> 8) % inserted.max(1)) as i64 + 1;
@@ -169,7 +169,7 @@ fn hash(id: i64, values: &[String; 3]) -> RowHash {
     hash
 }
 
-/// The rows at the end, and those that were selected.
+/// Returns the digests of the final rows and of the selected rows.
 fn expected(operations: u64) -> Vec<Digest> {
     let mut rows = BTreeMap::new();
     let (mut inserted, mut selected) = (0, Digest::default());

@@ -1,4 +1,4 @@
-//! What the publications ask, or say without figures.
+//! Questions that the publications ask, or answer without figures.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn growth(scale: Scale) -> Experiment {
         .note("A rate that stays the same is linear time. 2000 pages hold about a million keys.")
 }
 
-/// Where the ids are that rows are looked up by.
+/// The source of the ids that rows are looked up by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ids {
     Carray,
@@ -76,15 +76,15 @@ fn array_in(scale: Scale) -> Experiment {
         .note(format!("Ids looked up a second: each statement has {} of them, among {rows} rows.", rows / 20))
 }
 
-/// How often ids are looked up, others each time.
+/// The number of lookups, each with other ids.
 const TIMES: u64 = 5;
 
-/// The ids of a turn: some may come twice.
+/// Returns the ids of a lookup; ids may repeat.
 fn wanted(rows: u64, count: u64, turn: u64) -> Vec<i64> {
     (0..count).map(|at| (mixed(turn << 40 | at) % rows) as i64 + 1).collect()
 }
 
-/// What a row has beside its key.
+/// Returns the value of the row with this id.
 fn age(id: i64) -> i64 {
     (mixed(id as u64) % 100) as i64
 }
@@ -106,7 +106,7 @@ fn look_up_case(rows: u64, count: u64, ids: Ids) -> Case {
         let db = sql::open(&file, &[("cache_size", "-1000000")])?;
         rows::register(&db)?;
         if ground.must_drop() {
-            // One that is looked up.
+            // The dropped row is looked up.
             db.execute("DELETE FROM user WHERE id = ?1", [wanted(rows, count, 0)[0]])?;
         }
         sql::digest(&db, "SELECT id, age FROM user")?;
@@ -181,9 +181,9 @@ fn look_up(db: &Connection, how: Ids, sql: &str, ids: Vec<i64>) -> Result<Digest
 
 fn sparse_ids(scale: Scale) -> Experiment {
     let rows = Counts::new(10_000, 500_000, 100_000_000).at(scale);
-    // SplitMix64 gives each number once.
+    // SplitMix64 is a bijection, so numbers do not repeat.
     let sampled = Table::of_ints(KEYED, rows, |row| mixed(row) as i64);
-    // As far apart as numbers that are sampled, in order.
+    // The distance between keys is that of sampled numbers in order.
     let step = (u64::MAX / rows).max(1);
     let ascending =
         Table::of_ints(KEYED, rows, move |row| (row * step + mixed(row) % step).wrapping_add(1 << 63) as i64);
@@ -239,12 +239,12 @@ fn long_statement(scale: Scale) -> Experiment {
         .sqluice("sqluice pages", case(Way::Pages))
 }
 
-/// Sizes of blobs, and their names.
+/// The sizes of blobs, and their names.
 const SIZES: [(u64, &str); 4] =
     [(1_000, "1 kB"), (10_000, "10 kB"), (100_000, "100 kB"), (1_000_000, "1 MB")];
 
 fn break_even(scale: Scale) -> Experiment {
-    // Bytes of all blobs of a size, and how many there are at most: that many small files take long to make.
+    // The total size and the maximum number of blobs: many small files take long to create.
     let all = Counts::new(1_000_000, 20_000_000, 1_000_000_000).at(scale);
     let most = Counts::new(200, 1_000, 100_000).at(scale);
     let of = |size: u64| Blobs { count: (all / size).min(most).max(2), bytes: (size * 4 / 5, size * 6 / 5) };
@@ -271,14 +271,14 @@ fn break_even(scale: Scale) -> Experiment {
         .note("How many times as long the same blobs take from files: below 1 files win. Overwritten files are not synced either.")
 }
 
-/// What a build of SQLite does; this one does the one or the other.
+/// Measures a read with or without SQLite's direct overflow read; only the mode that this build has is run.
 fn overflow_read(blobs: Blobs, direct: bool) -> Case {
     let options = Connection::open_in_memory().and_then(|db| {
         let mut options = db.prepare("PRAGMA compile_options")?;
         let names = options.query_map([], |row| row.get::<_, String>(0))?;
         names.collect::<rusqlite::Result<Vec<_>>>()
     });
-    // On unless a build says no, and then listed.
+    // The option is on by default, and listed if it is on.
     let is_direct = options.is_ok_and(|all| all.iter().any(|one| one == "DIRECT_OVERFLOW_READ"));
     let reading = Reading { blobs, from: From::Select, files: Layout::Flat, pragmas: &[], cold: false };
     if is_direct == direct {

@@ -1,4 +1,4 @@
-//! Text: its length, and over how many columns it is spread.
+//! Texts: their length, and the number of columns that they are spread over.
 
 use crate::case::Experiment;
 use crate::insert::{Insert, Way};
@@ -7,7 +7,7 @@ use crate::table::Table;
 
 use super::inserts::UNROLLED;
 
-/// Letters of a row that is spread over columns.
+/// The number of letters in a row that is spread over columns.
 const ROW_BYTES: usize = 1024;
 
 pub(super) fn all(scale: Scale) -> Vec<Experiment> {

@@ -1,4 +1,4 @@
-//! The `user` table of the billion rows, with values that cost nothing and values that are made.
+//! The `user` table of the billion rows, with constant values and with computed values.
 
 use crate::case::Experiment;
 use crate::insert::{Insert, Way};

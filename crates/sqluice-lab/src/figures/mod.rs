@@ -1,4 +1,4 @@
-//! The figures of a run, as people read them: the spread of an experiment's samples, quantities with units, ratios.
+//! Formatting of a run's figures: the spread of samples, quantities with units, ratios.
 
 pub(crate) mod quantity;
 mod spread;

@@ -1,17 +1,17 @@
-//! Figures as people read them: three digits that count, and a unit.
+//! Quantities in text: three significant digits, and a unit.
 //!
 //! ```text
 //!  8757000 rows/s ──> 8.76 M rows/s     1024512000 bytes ──> 1.02 GB     0.0342 s ──> 34.2 ms     1.95 times ──> 1.95×
 //! ```
 //!
-//! Between a number and its unit stands a space that no line breaks at.
+//! A no-break space separates the number and its unit.
 
 pub(crate) use sqluice::size::grouped;
 
-/// No line breaks here.
+/// The no-break space.
 const SPACE: char = '\u{a0}';
 
-/// A factor, and the letters for it.
+/// A factor and its prefix.
 type Step = (f64, &'static str);
 
 const THOUSANDS: &[Step] = &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
@@ -19,7 +19,7 @@ const BYTES: &[Step] = &[(1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e1
 const SECONDS: &[Step] = &[(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")];
 const LONG: &[Step] = &[(60.0, "min"), (3600.0, "h"), (86400.0, "d")];
 
-/// A figure of a unit of the record (`rows/s`, `s`, `ms`, `bytes`, `times`, ...).
+/// Formats a value with its unit, which is one of the record's (`rows/s`, `s`, `ms`, `bytes`, `times`, ...).
 pub fn figure(value: f64, unit: &str) -> String {
     match unit {
         "s" | "ms" | "bytes" | "times" => without_unit(value, unit),
@@ -27,7 +27,7 @@ pub fn figure(value: f64, unit: &str) -> String {
     }
 }
 
-/// A figure without the unit that its table already names: for rates the number alone.
+/// Formats a value for a table that already names the unit: for rates the number alone.
 pub(crate) fn without_unit(value: f64, unit: &str) -> String {
     if !value.is_finite() {
         return if value.is_nan() { "–".to_owned() } else { "∞".to_owned() };
@@ -42,7 +42,7 @@ pub(crate) fn without_unit(value: f64, unit: &str) -> String {
     }
 }
 
-/// A mark of an axis: `2.5 M` rather than `2.50 M`.
+/// Formats a mark of an axis: `2.5 M` rather than `2.50 M`.
 pub(crate) fn mark(value: f64, unit: &str) -> String {
     let text = without_unit(value, unit);
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-').unwrap_or(text.len());
@@ -52,7 +52,7 @@ pub(crate) fn mark(value: f64, unit: &str) -> String {
     format!("{number}{letters}")
 }
 
-/// What a table or a chart of that unit says above its numbers.
+/// Returns the unit as the heading of a table or a chart.
 pub(crate) fn unit_in_words(unit: &str) -> &str {
     match unit {
         "s" | "ms" => "time",
@@ -61,12 +61,12 @@ pub(crate) fn unit_in_words(unit: &str) -> &str {
     }
 }
 
-/// How many times as much or as fast: `1.31×`, `12×`, `0.042×`.
+/// Formats a ratio: `1.31×`, `12×`, `0.042×`.
 pub(crate) fn ratio(times: f64) -> String {
     without_unit(times, "times")
 }
 
-/// A ratio as a comparison, to be followed by a name: `2.93× as fast as`, `3.40× slower than`.
+/// Formats a ratio as a comparison, to be followed by a name: `2.93× as fast as`, `3.40× slower than`.
 pub(crate) fn compared(times: f64) -> String {
     if times < 1.0 {
         format!("{} slower than", ratio(1.0 / times))
@@ -75,7 +75,7 @@ pub(crate) fn compared(times: f64) -> String {
     }
 }
 
-/// How many times better or worse: never below 1, for a word says which.
+/// Formats a ratio or its inverse, whichever is above 1, for use beside `better` or `worse`.
 pub(crate) fn either_way(times: f64) -> String {
     ratio(if times < 1.0 { 1.0 / times } else { times })
 }
@@ -84,20 +84,20 @@ fn time(seconds: f64) -> String {
     if seconds.abs() < 120.0 { scaled(seconds, SECONDS) } else { scaled(seconds, LONG) }
 }
 
-/// Three digits that count, and the letters of the largest step that is no larger.
+/// Formats three significant digits with the largest prefix that does not exceed the value.
 fn scaled(value: f64, steps: &[Step]) -> String {
     let smallest = steps.first().copied().unwrap_or((1.0, ""));
     if value == 0.0 {
         return "0".to_owned();
     }
-    // 999.6 k would be printed as 1000 k: what is rounded decides about the step.
+    // 999.6 k would be printed as 1000 k, so the rounded value decides.
     let fits = |step: &&Step| (value.abs() / step.0) >= 0.9995;
     let (factor, letters) = steps.iter().rev().find(fits).copied().unwrap_or(smallest);
     let number = digits(value / factor);
     if letters.is_empty() { number } else { format!("{number}{SPACE}{letters}") }
 }
 
-/// Three digits that count.
+/// Formats three significant digits.
 fn digits(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

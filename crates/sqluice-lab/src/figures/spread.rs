@@ -1,28 +1,28 @@
-//! The figures of a variant: the middle, and how far the others are from it.
+//! The spread of a variant's samples: median, minimum and maximum.
 
 use crate::record::{Outcome, Variant};
 
-/// What several runs of the same gave, in the experiment's unit.
+/// The spread of several runs of a variant, in the experiment's unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// The middle one; of an even number the mean of the two in the middle.
+    /// The median; of an even number of samples, the mean of the two middle ones.
     pub median: f64,
     /// The smallest.
     pub min: f64,
     /// The largest.
     pub max: f64,
-    /// How many there were.
+    /// The number of samples.
     pub runs: usize,
 }
 
 impl Spread {
-    /// Of a variant that was measured. Samples that are no numbers do not count; `None` when there is no other.
+    /// Returns the spread of a variant, without samples that are not finite; `None` if no sample is left.
     pub fn of(variant: &Variant) -> Option<Spread> {
         let Outcome::Measured { samples, .. } = &variant.outcome else { return None };
         Spread::of_samples(samples)
     }
 
-    /// The spread of these samples; `None` if none of them is finite.
+    /// Returns the spread of these samples; `None` if none of them is finite.
     pub fn of_samples(samples: &[f64]) -> Option<Spread> {
         let mut sorted: Vec<f64> = samples.iter().copied().filter(|sample| sample.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
@@ -35,18 +35,18 @@ impl Spread {
         Some(Spread { median, min, max, runs: sorted.len() })
     }
 
-    /// Whether every run of the one was more than every run of the other. One run says nothing about its spread, so it is never
-    /// apart.
+    /// Returns `true` if every sample of one spread is above every sample of the other. A single run has no spread, so the result is
+    /// `false`.
     pub fn is_apart(&self, other: &Spread) -> bool {
         self.runs > 1 && other.runs > 1 && (self.max < other.min || other.max < self.min)
     }
 
-    /// Whether this is the better of the two.
+    /// Returns `true` if `self` is better than `other`.
     pub fn is_better(&self, other: &Spread, more_is_better: bool) -> bool {
         if more_is_better { self.median > other.median } else { self.median < other.median }
     }
 
-    /// How many times as good as the other this is: above 1 it is the better one. `None` where there is no ratio.
+    /// Returns how many times as good `self` is as `other`: above 1 if it is better. `None` if there is no ratio.
     pub fn times(&self, other: &Spread, more_is_better: bool) -> Option<f64> {
         let (over, under) = if more_is_better { (self, other) } else { (other, self) };
         let times = over.median / under.median;

@@ -1,14 +1,14 @@
-//! The chart of an experiment: a row for each variant, in it words that wrap, and a bar that does not need to.
+//! The chart of an experiment: a row for each variant, with words that can wrap, and a bar.
 //!
 //! ```text
-//!  carray                 |██████████████████|-----|        8.05 M   <- the median, and from the smallest run to the largest
+//!  carray                 |██████████████████|-----|        8.05 M   <- the median, and a line from the smallest to the largest sample
 //!                         |▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒         published 7.97 M
 //!  page path  [sqluice]   |████████████████████████|-|      94.1 M
 //!                         0        25 M      50 M      75 M
 //! ```
 //!
-//! Each bar is an SVG of its own as wide as there is room, with percentages for what is a figure and pixels for what is not: so words
-//! keep their size on a phone, and no label can lie on another.
+//! Each bar is an SVG that fills the available width, with percentages for figures and pixels for everything else: so words
+//! keep their size on a phone, and labels do not overlap.
 
 use maud::{Markup, html};
 
@@ -18,13 +18,13 @@ use super::scale::Scale;
 use super::{Change, change, compare, skipped};
 use crate::figures::{Spread, quantity};
 
-/// Pixels of a row: the bar, the thin bar under it, and the space around them.
+/// The pixels of a row: the bar, the thin bar under it, and the space around them.
 const BAR_Y: u32 = 7;
 const BAR_HEIGHT: u32 = 14;
 const PUBLISHED_Y: u32 = 24;
 const PUBLISHED_HEIGHT: u32 = 5;
 
-/// All variants of an experiment.
+/// Draws all variants of an experiment.
 pub(super) fn chart(experiment: &Experiment, old: Option<&Run>) -> Markup {
     let unit = &experiment.unit;
     let spreads: Vec<Spread> = experiment.variants.iter().filter_map(Spread::of).collect();
@@ -48,7 +48,7 @@ pub(super) fn chart(experiment: &Experiment, old: Option<&Run>) -> Markup {
     }
 }
 
-/// A variant: its name, its bar, its figures.
+/// Draws a variant: its name, its bar, its figures.
 fn row(experiment: &Experiment, variant: &Variant, scale: Option<&Scale>, old: Option<&Run>) -> Markup {
     let class = match variant.outcome {
         Outcome::Failed { .. } => "failed",
@@ -78,11 +78,11 @@ fn row(experiment: &Experiment, variant: &Variant, scale: Option<&Scale>, old: O
     }
 }
 
-/// The bar of a variant that was measured.
+/// Draws the bar of a measured variant.
 fn bar(experiment: &Experiment, variant: &Variant, spread: &Spread, scale: &Scale) -> Markup {
     let place = |value: f64| percent(scale.place(value));
     let published = compare::published(variant);
-    // Alone it lies in the middle of its row.
+    // A single bar lies in the middle of its row.
     let bar_y = if published.is_some() { BAR_Y } else { BAR_Y + 4 };
     let middle = bar_y + BAR_HEIGHT / 2;
     let (from, to) = (place(spread.min), place(spread.max));
@@ -107,7 +107,7 @@ fn bar(experiment: &Experiment, variant: &Variant, spread: &Spread, scale: &Scal
     }
 }
 
-/// The marks below the bars.
+/// Draws the marks below the bars.
 fn axis(scale: &Scale, unit: &str) -> Markup {
     html! {
         div.row.axis aria-hidden="true" {
@@ -126,7 +126,7 @@ fn axis(scale: &Scale, unit: &str) -> Markup {
     }
 }
 
-/// What the publication says, under the figure.
+/// Writes the published figure and remark under the figure.
 fn publication_note(experiment: &Experiment, variant: &Variant) -> Markup {
     html! {
         @if let Some(published) = published_in_words(experiment, variant) {
@@ -135,7 +135,7 @@ fn publication_note(experiment: &Experiment, variant: &Variant) -> Markup {
     }
 }
 
-/// The published figure.
+/// Formats the published figure.
 pub(super) fn published_in_words(experiment: &Experiment, variant: &Variant) -> Option<String> {
     let published = variant.published?;
     if published.is_nan() {
@@ -144,14 +144,14 @@ pub(super) fn published_in_words(experiment: &Experiment, variant: &Variant) -> 
     Some(quantity::without_unit(published, &experiment.unit))
 }
 
-/// A change that is beyond the spreads of both runs.
+/// Marks a change that is beyond the spreads of both runs.
 pub(super) fn changed(change: &Change) -> Markup {
     let (class, mark, word) =
         if change.times > 1.0 { ("better", "▲", "better") } else { ("worse", "▼", "worse") };
     html! { span class={ "change " (class) } { (mark) " " (word) ", " (quantity::either_way(change.times)) } }
 }
 
-/// The bar in words, for screen readers.
+/// Describes the bar in words, for screen readers.
 fn in_words(experiment: &Experiment, variant: &Variant, spread: &Spread) -> String {
     let figure = |value: f64| quantity::figure(value, &experiment.unit);
     let mut words = format!("median {}", figure(spread.median));
@@ -164,7 +164,7 @@ fn in_words(experiment: &Experiment, variant: &Variant, spread: &Spread) -> Stri
     words
 }
 
-/// Whose way it is: the class of its colours, and the words.
+/// Returns the CSS class and the description of a variant's origin.
 pub(super) fn provenance(provenance: Provenance) -> (&'static str, &'static str) {
     match provenance {
         Provenance::Published => ("of-publication", "from the publication"),
@@ -173,7 +173,7 @@ pub(super) fn provenance(provenance: Provenance) -> (&'static str, &'static str)
     }
 }
 
-/// The word beside a name that is not the publication's.
+/// Writes the label beside the name of a variant that is not published.
 pub(super) fn chip(provenance: Provenance) -> Markup {
     html! {
         @match provenance {

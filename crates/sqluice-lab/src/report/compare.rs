@@ -1,53 +1,53 @@
-//! A run beside what was published, and beside another run.
+//! Comparisons of a run with the publication, and with another run.
 //!
-//! * A publication gives no spreads. What it says of two variants is contradicted when it names one as the better by at least 5 %,
-//!   and here every run of the other was better than every run of that one.
-//! * Two runs are compared variant by variant where both measured the same number of rows in the same unit; a change is one when every
-//!   sample of the one is beyond every sample of the other.
+//! * A publication gives no spreads. A run contradicts it if a variant was published as at least 5 % better than another, and here
+//!   every sample of the other was better.
+//! * Two runs are compared by variant if both measured the same number of rows in the same unit. A difference is a change if every
+//!   sample of one run is beyond every sample of the other.
 
 use crate::record::{Experiment, Run, Variant};
 
 use crate::figures::Spread;
 
-/// What publications say is read as a difference from here on: the same setting run twice differs by as much in one of them.
+/// The ratio from which published figures are different: in one publication, two runs of the same setting differ by this much.
 const PUBLISHED_TIMES_MIN: f64 = 1.05;
 
-/// Two variants that came out in the other order.
+/// Two variants whose order differs from the published order.
 #[derive(Clone, Copy, Debug)]
 pub struct Contradiction<'a> {
-    /// What is better here, and was published as the worse.
+    /// The variant that is better here, and was published as worse.
     pub better: (&'a Variant, Spread),
-    /// What is worse here, and was published as the better.
+    /// The variant that is worse here, and was published as better.
     pub worse: (&'a Variant, Spread),
-    /// How many times as good the one was published to be that is the worse here.
+    /// The published advantage of `worse`, as a factor.
     pub published_times: f64,
-    /// How many times as good the other is here.
+    /// The measured advantage of `better`, as a factor.
     pub times: f64,
 }
 
-/// What became of a variant since another run.
+/// The change of a variant since another run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// What it was.
+    /// The spread of the other run.
     pub before: Spread,
-    /// How many times as good it is now: above 1 it is better.
+    /// The factor of the change: above 1 if the variant is better now.
     pub times: f64,
-    /// Whether it is beyond the spreads of both.
+    /// `true` if the change is beyond the spreads of both runs.
     pub is_beyond_spreads: bool,
 }
 
-/// The published figure, where it can stand beside what was measured: a number.
+/// Returns the published figure if it is a number.
 pub(super) fn published(variant: &Variant) -> Option<f64> {
     variant.published.filter(|value| value.is_finite())
 }
 
-/// What was measured, divided by what was published, whether more is better or not.
+/// Returns the measured median divided by the published figure.
 pub fn times_published(variant: &Variant) -> Option<f64> {
     let times = Spread::of(variant)?.median / published(variant)?;
     (times.is_finite() && times > 0.0).then_some(times)
 }
 
-/// What this run contradicts, the plainest first.
+/// Returns the contradictions between this run and the publication, the clearest first.
 pub fn contradictions(experiment: &Experiment) -> Vec<Contradiction<'_>> {
     let more = experiment.more_is_better;
     let comparable: Vec<(&Variant, Spread, f64)> = experiment
@@ -75,7 +75,7 @@ pub fn contradictions(experiment: &Experiment) -> Vec<Contradiction<'_>> {
     found
 }
 
-/// What became of a variant since the old run; `None` where there is nothing to compare with.
+/// Returns the change of a variant since the old run; `None` if the runs can't be compared.
 pub fn change(experiment: &Experiment, variant: &Variant, old: &Run) -> Option<Change> {
     let of_old = old.experiments.iter().find(|one| one.id == experiment.id)?;
     let same = of_old.unit == experiment.unit && of_old.count == experiment.count;
@@ -85,7 +85,7 @@ pub fn change(experiment: &Experiment, variant: &Variant, old: &Run) -> Option<C
     Some(Change { before, times, is_beyond_spreads: now.is_apart(&before) })
 }
 
-/// What makes two runs hard to compare, in words.
+/// Returns the differences between two runs that make them hard to compare, in words.
 pub(super) fn differences(run: &Run, old: &Run) -> Vec<String> {
     let (now, then) = (&run.machine, &old.machine);
     let pairs = [

@@ -1,15 +1,15 @@
-//! The page.
+//! The report as an HTML page.
 //!
 //! ```text
-//!  title, what is wrong with this run if anything
+//!  title, problems of this run
 //!  advice
-//!  contents ── beside the rest where there is room
-//!  an experiment ── what was measured, what it contradicts, notes, chart, table
+//!  contents ── beside the rest if there is room
+//!  an experiment ── description, contradictions, notes, chart, table
 //!  ...
 //!  environment
 //! ```
 //!
-//! maud escapes whatever a record holds.
+//! maud escapes all text of the record.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -24,13 +24,13 @@ use super::{
 };
 use crate::figures::{Spread, quantity};
 
-/// All of the page's looks.
+/// The style sheet of the page.
 const STYLE: &str = include_str!("style.css");
 
-/// Nothing is fetched, nothing runs.
+/// A policy by which the page loads no resources and runs no scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
-/// The page of a run.
+/// Renders the page of a run.
 pub(super) fn page(run: &Run, old: Option<&Run>) -> String {
     let markup = html! {
         (DOCTYPE)
@@ -40,7 +40,7 @@ pub(super) fn page(run: &Run, old: Option<&Run>) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="color-scheme" content="light dark";
-                // Else a browser asks the server for one.
+                // Without this link, browsers request an icon from the server.
                 link rel="icon" href="data:,";
                 title { "sqluice lab, " (run.machine.cpu) ", " (day(&run.taken)) }
                 style { (PreEscaped(STYLE)) }
@@ -65,7 +65,7 @@ pub(super) fn page(run: &Run, old: Option<&Run>) -> String {
             }
         }
     };
-    // Characters that HTML does not allow are replaced, whichever name they are part of.
+    // Characters that HTML forbids are replaced, wherever they occur.
     let replaced =
         |c: char| if matches!(c, '\n' | '\t') || is_shown(c) { c } else { char::REPLACEMENT_CHARACTER };
     markup.into_string().chars().map(replaced).collect()
@@ -85,12 +85,12 @@ fn head(run: &Run) -> Markup {
     }
 }
 
-/// The day of a time such as `2026-11-22T03:16:00Z`.
+/// Returns the day of a time such as `2026-11-22T03:16:00Z`.
 fn day(taken: &str) -> &str {
     taken.split('T').next().unwrap_or(taken)
 }
 
-/// What somebody must know before they believe any of it.
+/// Writes warnings about the run as a whole.
 fn state(run: &Run, old: Option<&Run>) -> Markup {
     let failed = || {
         let of_experiment = |experiment| failed_of(experiment).map(move |variant| (experiment, variant));
@@ -120,7 +120,7 @@ fn state(run: &Run, old: Option<&Run>) -> Markup {
     }
 }
 
-/// What is to be said of a comparison as a whole.
+/// Summarizes the comparison with an old run.
 fn beside_old(run: &Run, old: &Run) -> Markup {
     let mut changes = (0, 0);
     for experiment in &run.experiments {
@@ -178,7 +178,7 @@ fn advices(advice: &[Advice]) -> Markup {
     }
 }
 
-/// An id of an experiment as a part of an address.
+/// Converts the id of an experiment to an anchor.
 fn anchor(id: &str) -> String {
     id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
@@ -205,7 +205,7 @@ fn failed_of(experiment: &Experiment) -> impl Iterator<Item = &Variant> {
     experiment.variants.iter().filter(|variant| matches!(variant.outcome, Outcome::Failed { .. }))
 }
 
-/// What the bars mean, once for all charts.
+/// Writes the legend, once for all charts.
 fn legend(compared: bool) -> Markup {
     html! {
         section.legend aria-label="How to read the charts" {
@@ -243,7 +243,7 @@ fn section(experiment: &Experiment, at: usize, old: Option<&Run>) -> Markup {
     }
 }
 
-/// With a full stop, and a capital where it begins with a word and not with a name such as `user(id, ...)`.
+/// Adds a full stop, and capitalizes the first word unless it is a name such as `user(id, ...)`.
 fn sentence(words: &str) -> String {
     let words = words.trim();
     let is_word = words.split(' ').next().is_some_and(|word| word.chars().all(char::is_alphabetic));
@@ -278,7 +278,7 @@ fn contradicted(experiment: &Experiment) -> Markup {
     }
 }
 
-/// The figures of the chart as a table, and the command behind each.
+/// Writes the figures of the chart as a table, with the command of each variant.
 fn table(experiment: &Experiment, old: Option<&Run>) -> Markup {
     html! {
         div.scroll {
@@ -337,7 +337,7 @@ fn line(experiment: &Experiment, variant: &Variant, old: Option<&Run>) -> Markup
     }
 }
 
-/// A variant's name, which opens what was run for it.
+/// Writes the name of a variant, which expands to its settings and its command.
 fn how(experiment: &Experiment, variant: &Variant) -> Markup {
     html! {
         details {
@@ -375,7 +375,7 @@ fn list(values: &[f64], unit: &str) -> String {
     if figures.is_empty() { "none".to_owned() } else { figures.join(", ") }
 }
 
-/// The unit stands at the end of a name: `database_bytes`.
+/// Formats a figure whose name ends with its unit: `database_bytes`.
 fn also_figure(name: &str, value: f64) -> String {
     match name.rsplit('_').next() {
         Some("bytes") => quantity::figure(value, "bytes"),

@@ -52,7 +52,7 @@ fn outcome(experiment: &Experiment, variant: &Variant) -> String {
     }
 }
 
-/// Text that means itself in a cell: no bars, marks of emphasis, or tags.
+/// Escapes text for a cell: bars, marks of emphasis, and tags.
 fn cell(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! What people read of a run: a page, or a table on a terminal.
+//! Reports of a run: an HTML page, Markdown, or tables for a terminal.
 //!
 //! ```text
 //!  Run, and perhaps an old one ──> compare: beside the publication, beside the old run ──┐
@@ -6,7 +6,7 @@
 //!                                  quantity: 8.76 M rows/s ──────────────────────────────┘
 //! ```
 //!
-//! Invariant: the page needs nothing but itself. It has no script, and a policy in its head forbids the browser to fetch anything.
+//! Invariant: the page is self-contained. It has no script, and a policy in its head forbids the browser to load anything.
 
 mod chart;
 mod compare;
@@ -23,22 +23,22 @@ pub use compare::{Change, Contradiction, change, contradictions, times_published
 /// The number of pairs of variants contradicting the publication that are reported in full.
 const CONTRADICTIONS_MAX: usize = 3;
 
-/// The run as one page that needs no network; with `old`, what has changed since is marked.
+/// Renders the run as an HTML page that needs no network; with `old`, changes since this run are marked.
 pub fn html(run: &Run, old: Option<&Run>) -> String {
     html::page(run, old)
 }
 
-/// The run as tables in Markdown.
+/// Renders the run as tables in Markdown.
 pub fn markdown(run: &Run) -> String {
     markdown::tables(run)
 }
 
-/// The run as tables for a terminal, 100 columns wide at most where names permit; with `old`, what has changed since.
+/// Renders the run as tables for a terminal, at most 100 columns wide if names permit; with `old`, changes since this run are marked.
 pub fn text(run: &Run, old: Option<&Run>) -> String {
     text::tables(run, old)
 }
 
-/// Why something was not run, in words.
+/// Returns the reason why a variant was not run, in words.
 pub(crate) fn skipped(reason: Skip) -> &'static str {
     match reason {
         Skip::NotInstalled => "a program that it needs is not installed",
@@ -48,15 +48,15 @@ pub(crate) fn skipped(reason: Skip) -> &'static str {
     }
 }
 
-/// Whether a character stands for something that can be seen: control characters do not, nor what changes the direction of others, nor
-/// what Unicode keeps free of meaning.
+/// Returns `true` if a character is visible: not a control character, a change of text direction, or a noncharacter of
+/// Unicode.
 fn is_shown(c: char) -> bool {
     let is_direction = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let is_free = u32::from(c) & 0xfffe == 0xfffe || matches!(c, '\u{fdd0}'..='\u{fdef}');
     !c.is_control() && !is_direction && !is_free
 }
 
-/// What is measured and how, in a sentence.
+/// Describes in a sentence what is measured and how.
 fn measured(experiment: &Experiment) -> String {
     let better = if experiment.more_is_better { "more is better" } else { "less is better" };
     let count = grouped(experiment.count);

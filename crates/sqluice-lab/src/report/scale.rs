@@ -1,29 +1,29 @@
-//! Where on a chart a figure lies: from 0 to 100 % of its width.
+//! The scale of a chart: maps figures to 0 to 100 % of the width.
 //!
 //! ```text
-//!  linear  0 ─────── 2 M ─────── 4 M ─────── 6 M ── 7.5 M       from 0, so that lengths compare
-//!  log    100 ── 1 k ── 10 k ── 100 k ── 1 M ── 10 M            where figures differ more than 50 times
+//!  linear  0 ─────── 2 M ─────── 4 M ─────── 6 M ── 7.5 M       from 0, so that lengths can be compared
+//!  log    100 ── 1 k ── 10 k ── 100 k ── 1 M ── 10 M            if figures differ more than 50 times
 //! ```
 
-/// Figures that differ more than this many times lie on a logarithmic scale.
+/// The ratio of figures above which the scale is logarithmic.
 const LINEAR_TIMES_MAX: f64 = 50.0;
 
-/// Marks of an axis, at most: as many as a phone has room for.
+/// The maximum number of marks on an axis, for which a phone has room.
 const MARKS_MAX: usize = 5;
 
 /// The scale of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Scale {
-    /// Whether each step is a number of times, not a difference.
+    /// `true` if the scale is logarithmic.
     pub(super) log: bool,
-    /// What has marks, from left to right.
+    /// The values of the marks, from left to right.
     pub(super) marks: Vec<f64>,
     from: f64,
     to: f64,
 }
 
 impl Scale {
-    /// A scale for bars of these lengths and for whatever else is drawn; `None` when none is longer than nothing.
+    /// Creates a scale for bars of these lengths and for other figures; `None` if no bar is positive.
     pub(super) fn new(bars: &[f64], others: &[f64]) -> Option<Scale> {
         let positive = |value: &&f64| value.is_finite() && **value > 0.0;
         let min = bars.iter().filter(positive).copied().reduce(f64::min)?;
@@ -41,7 +41,7 @@ impl Scale {
         Some(Scale { log: false, marks, from: 0.0, to: max })
     }
 
-    /// The shortest bar is not at the very left: it would have no length.
+    /// Creates a logarithmic scale that starts below the shortest bar, which would otherwise have no length.
     fn log(min: f64, max: f64) -> Scale {
         let (first, last) = ((min * 0.7).log10().floor(), max.log10().floor());
         let decades = (last - first).max(0.0) as usize;
@@ -50,7 +50,7 @@ impl Scale {
         Scale { log: true, marks: marks.collect(), from: 10f64.powf(first), to: max }
     }
 
-    /// Where a figure lies, in percent of the width; what is beyond an end lies at it.
+    /// Returns the place of a figure in percent of the width, clamped to the ends.
     pub(super) fn place(&self, value: f64) -> f64 {
         let share = match (self.log, value > 0.0) {
             (false, _) => value / self.to,

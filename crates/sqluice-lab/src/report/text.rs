@@ -21,10 +21,10 @@ use super::chart::published_in_words;
 use super::{CONTRADICTIONS_MAX, change, contradictions, is_shown, measured, skipped};
 use crate::figures::{Spread, quantity};
 
-/// Characters of a name; a longer one has a line of its own.
+/// The width of names in characters; a longer name has its own line.
 const NAME: usize = 44;
 
-/// The run as tables, the advice at the end, where a terminal shows it.
+/// Renders the run as tables. The advice is at the end, which a terminal shows.
 pub(super) fn tables(run: &Run, old: Option<&Run>) -> String {
     let mut text = String::new();
     for experiment in &run.experiments {
@@ -115,7 +115,7 @@ fn line(text: &mut String, experiment: &Experiment, variant: &Variant, old: Opti
     let _ = writeln!(text, "{}{changed}", rest.trim_end());
 }
 
-/// What a terminal can show: no control characters, and spaces that are spaces.
+/// Replaces control characters and no-break spaces by spaces.
 fn plain(text: &str) -> String {
     text.chars().map(|c| if c == '\u{a0}' || !is_shown(c) { ' ' } else { c }).collect()
 }
