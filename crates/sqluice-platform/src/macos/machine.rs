@@ -1,4 +1,4 @@
-//! The machine by sysctl.
+//! Properties of the machine from sysctl.
 
 use std::path::Path;
 

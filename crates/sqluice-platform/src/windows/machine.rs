@@ -1,4 +1,4 @@
-//! The machine as Windows describes it.
+//! Properties of the machine from Windows.
 
 use std::path::Path;
 use std::ptr;
@@ -38,7 +38,7 @@ pub(crate) fn mount(folder: &Path) -> Option<(String, String)> {
     known.then(|| (text(&name), text(&volume)))
 }
 
-/// What precedes the NUL.
+/// Returns the text before the first NUL.
 pub(super) fn text(units: &[u16]) -> String {
     String::from_utf16_lossy(units.split(|unit| *unit == 0).next().unwrap_or(&[]))
 }

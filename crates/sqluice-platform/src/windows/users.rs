@@ -1,4 +1,4 @@
-//! Processes that have a file open, as the Restart Manager lists them for installers.
+//! The processes that have a file open, from the Restart Manager, which lists them for installers.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::machine::text;
 use super::paths::wide;
 use crate::answers::{Identity, User, Users};
 
-/// Processes that are asked for.
+/// The maximum number of processes in the list.
 const USERS_MAX: usize = 16;
 
 pub(crate) fn find(path: &Path, _: Identity) -> Users {
@@ -22,7 +22,7 @@ pub(crate) fn find(path: &Path, _: Identity) -> Users {
         descriptor: 0,
         name: format!("process {} ({})", user.Process.dwProcessId, text(&user.strAppName)),
     });
-    // A file that somebody has open can't be replaced: the rename fails.
+    // A file that another process has open can't be replaced, because the rename fails. So overlooked users do no harm.
     Users { seen: others.collect(), unseen: None }
 }
 
