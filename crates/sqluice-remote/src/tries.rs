@@ -205,12 +205,12 @@ fn http_kind(error: &StoreError) -> Option<HttpErrorKind> {
     causes(error).find_map(|cause| cause.downcast_ref::<HttpError>()).map(HttpError::kind)
 }
 
-/// `true` if a server sent nothing.
+/// Returns `true` if a server sent nothing.
 pub(crate) fn is_stall(error: &StoreError) -> bool {
     causes(error).any(|cause| cause.is::<Stalled>()) || http_kind(error) == Some(HttpErrorKind::Timeout)
 }
 
-/// `true` if a connection broke or could not be opened.
+/// Returns `true` if a connection broke or could not be opened.
 pub(crate) fn is_broken(error: &StoreError) -> bool {
     causes(error).any(|cause| cause.is::<Cut>())
         || matches!(
@@ -224,7 +224,7 @@ pub(crate) fn is_broken(error: &StoreError) -> bool {
         )
 }
 
-/// `true` if the same request may succeed later.
+/// Returns `true` if the same request may succeed later.
 fn is_passing(error: &StoreError) -> bool {
     if causes(error).any(|cause| cause.is::<Stalled>() || cause.is::<Cut>()) {
         return true;

@@ -27,7 +27,6 @@
 //!
 //! Memory: one bit per page, one page buffer per level, the names in the schema table, two keys, and the current row up to its last field
 //! that matters. An index that differs from its table takes 1 MiB and about a 4096th of its entries in addition.
-//! as far as its last field that matters. An index that differs from its table takes a MiB, and a 4096th of its entries.
 
 mod agree;
 mod btree;

@@ -235,7 +235,7 @@ impl KeyOrder {
     /// Decodes a key of `WORDS` words and returns the length of the record. The bytes after the record are arbitrary.
     ///
     /// # Panics
-    /// May panic if the key can't be decoded.
+    /// If the key can't be decoded. Some such keys give an arbitrary record instead.
     #[inline]
     pub fn decode<const WORDS: usize>(&self, key: [u128; WORDS], record: &mut [u8; DECODED_ROOM]) -> usize {
         const { assert!(WORDS <= WORDS_MAX) };

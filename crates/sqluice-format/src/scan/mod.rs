@@ -108,14 +108,14 @@ pub trait Visit<E> {
     /// Takes a leaf as a whole and returns `true`, or returns `false` to get its entries one by one instead.
     ///
     /// # Errors
-    /// An error ends the reading.
+    /// When the reading should end.
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Result<bool, E>;
 
     /// Takes an entry: its rowid, which is 0 in an index, and its record. `is_divider` is `true` for an entry between two leaves of an
     /// index.
     ///
     /// # Errors
-    /// An error ends the reading.
+    /// When the reading should end.
     fn entry(&mut self, rowid: i64, record: &[u8], is_divider: bool) -> Result<(), E>;
 }
 

@@ -113,7 +113,7 @@ impl Folder {
         fs::create_dir(self.at(component)?)
     }
 
-    /// Fails: creating links requires a special privilege, and a link may lead out of the folder.
+    /// Returns an error: creating links requires a special privilege, and a link may lead out of the folder.
     pub(crate) fn create_link(&self, _: &[u8], _: &[u8]) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }

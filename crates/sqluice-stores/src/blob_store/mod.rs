@@ -190,7 +190,7 @@ impl BlobStore {
     }
 
     /// Writes many blobs in one transaction and returns their number. Of several blobs with the same key, the last one stays. The iterator
-    /// is consumed while the batch is written, so it must not read or write this store: such a call would wait for the batch forever.
+    /// is consumed while the batch is written, so it must not read or write this store: such a call may wait forever.
     ///
     /// # Errors
     /// When a blob can't be written. The store is then unchanged.
