@@ -5,7 +5,7 @@
 //!  table leaf      +--------------+-------+---------------+- - - - - - - - -+
 //!                  | payload size | rowid | local payload | overflow page   |
 //!                  +--------------+-------+---------------+- - - - - - - - -+
-//!                   varint         varint  Split::local    4 bytes, only if it is not all local
+//!                   varint         varint  Split::local    4 bytes, only if the payload overflows
 //!
 //!  table interior  +------------+-------+      child: the page with the rows up to and including `rowid`
 //!                  | child page | rowid |
@@ -15,15 +15,15 @@
 //!  index leaf      +--------------+---------------+- - - - - - - - -+- - - - -+
 //!                  | payload size | local payload | overflow page   | padding |   padding: to 4 bytes in all
 //!                  +--------------+---------------+- - - - - - - - -+- - - - -+
-//!                   varint         Split::local    4 bytes, only if it is not all local
+//!                   varint         Split::local    4 bytes, only if the payload overflows
 //!
 //!  index interior  +------------+--------------+---------------+- - - - - - - - -+   child: the page with the
 //!                  | child page | payload size | local payload | overflow page   |   entries before this one
 //!                  +------------+--------------+---------------+- - - - - - - - -+
-//!                   4 bytes      what follows is the divider: an entry that is in no leaf
+//!                   4 bytes      the rest is the divider: an entry that is on no leaf
 //!
 //!  overflow page   +-----------+------------------------+
-//!                  | next page | payload                |   next page: 0 on the last one
+//!                  | next page | payload                |   next page: 0 on the last page
 //!                  +-----------+------------------------+
 //!                   4 bytes     up to usable - 4 bytes
 //! ```

@@ -12,7 +12,7 @@
 //!  21      3   payload fractions: 64, 32, 32           64     4   incremental vacuum: 0
 //!  24      4   change counter                          68     4   application id
 //!  28      4   pages in the file                       72    20   zeros
-//!  32      4   first freelist trunk page               92     4   change counter for which 28 and 96 hold
+//!  32      4   first freelist trunk page               92     4   change counter at which 28 and 96 are valid
 //!  36      4   freelist pages                          96     4   SQLITE_VERSION_NUMBER of the writer
 //!  40      4   schema cookie
 //! ```

@@ -5,7 +5,7 @@
 //!  0xxxxxxx                                       7 bits  up to 127
 //!  1xxxxxxx 0xxxxxxx                             14 bits  up to 16,383
 //!  ...
-//!  1xxxxxxx * 8, xxxxxxxx                        64 bits  all the rest, negative numbers among them
+//!  1xxxxxxx * 8, xxxxxxxx                        64 bits  all others, including negative numbers
 //! ```
 //!
 //! The first eight bytes carry seven bits each and a flag that says if another byte follows; a ninth byte carries eight bits. Writers use

@@ -8,9 +8,9 @@
 //!  +---------------+--------------------+----------------+----------------------+--------+
 //!   0, or 100 on page 1                  each cell begins here or later
 //!
-//!  table leaf       payload bytes, rowid, the payload or its beginning, first overflow page
+//!  table leaf       payload bytes, rowid, the local payload, first overflow page
 //!  table interior   child, rowid
-//!  index leaf       payload bytes, the payload or its beginning, first overflow page
+//!  index leaf       payload bytes, the local payload, first overflow page
 //!  index interior   child, then as an index leaf
 //! ```
 //!

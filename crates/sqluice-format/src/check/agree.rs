@@ -1,11 +1,11 @@
 //! A comparison of each index with its table: the index must have exactly the entries that the rows demand.
 //!
 //! ```text
-//!  rows  ──> sum ──┐                    all in one pass, whatever order the rows and entries are in
+//!  rows  ──> sum ──┐                    one pass, in any order of rows and entries
 //!                  ├── equal?
 //!  index ──> sum ──┘
-//!                     if not: once more, in 65,536 sums by the hash of the entry ──> the first that are not equal
-//!                     and a third time: which entries went into those ──> what is missing, and what is too much
+//!                     if not equal: second pass, with 65,536 sums by the hash of the entry ──> the first sums that differ
+//!                     third pass: the entries in these sums ──> missing entries, and entries without a row
 //! ```
 
 use std::collections::HashMap;

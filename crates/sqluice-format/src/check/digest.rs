@@ -3,7 +3,7 @@
 //! ```text
 //!  value ──> 64 bits ──┐
 //!  value ──> 64 bits ──┴──> entry: 128 bits ──> + ──> Sum        a row of the table and an entry of the index
-//!                                                                give the same where they agree
+//!                                                                give the same hash if they agree
 //! ```
 //!
 //! An integer and the float that equals it count as one value: SQLite stores some numbers in either form. The hash detects accidents, not

@@ -7,8 +7,8 @@
 //!
 //!  freeblock     +----------------+------+---------
 //!                | next freeblock | size | ...         at least 4 bytes, in ascending order, and never
-//!                +----------------+------+---------    less than 4 bytes apart: those would be one
-//!                 2 bytes          2, of all of it
+//!                +----------------+------+---------    less than 4 bytes apart: they would be merged
+//!                 2 bytes          2, of the whole freeblock
 //! ```
 //!
 //! Every byte from the content start on belongs to a cell, a freeblock, or a fragment of at most three bytes. The page header counts the

@@ -5,7 +5,7 @@
 //!          ┌─────────┼─────────┐
 //!        part      part      part         each on any thread: figures, problems, sums, first and last key
 //!          └─────────┼─────────┘
-//!                  join                   the walk through the whole file, which finds parts that are done
+//!                  join                   the walk through the whole file, which takes over the findings of parts
 //! ```
 //!
 //! Dividing a check changes nothing but its duration. If the report could depend on the order of the parts, for example because two parts

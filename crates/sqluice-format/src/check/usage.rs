@@ -4,7 +4,7 @@
 //! ```text
 //!  pointer map   +------+--------+------+--------+-----    one entry for each page that follows, up to the next map
 //!                | kind | parent | kind | parent | ...     kind 1 root, 2 free, 3 first overflow page (parent: the
-//!                +------+--------+------+--------+-----    page of the cell), 4 later ones (the one before),
+//!                +------+--------+------+--------+-----    page of the cell), 4 later pages (the page before),
 //!                 1 byte 4 bytes                           5 any other B-tree page (its parent)
 //! ```
 

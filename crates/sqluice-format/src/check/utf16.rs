@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!  stored      | a: 41 00 62 00 | b: 3d d8 00 de | 7 |         UTF-16, little-endian
-//!  compared    | a: 41 62       | b: f0 9f 98 80 |             the columns of the key, those that are not BINARY in UTF-8
+//!  compared    | a: 41 62       | b: f0 9f 98 80 |             the columns of the key; text that is not BINARY is in UTF-8
 //! ```
 
 use crate::key::{Collation, KeyOrder};

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  rows      [1 2 3]  [4 5 6]  [7 8 9]         one leaf after another
-//!  entries   [a b c]  d  [e f g]  h            the entry after such a leaf is held out as divider
+//!  entries   [a b c]  d  [e f g]  h            the entry after a copied leaf is held out as a divider
 //! ```
 //!
 //! The leaf before a copied leaf gets no more entries. To keep leaves full, no leaf is copied before the open leaf is full: entries are

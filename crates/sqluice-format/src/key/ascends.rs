@@ -1,7 +1,7 @@
 //! A fast comparison of two records with the same types and the same length, as neighbours in an index often have.
 //!
 //! ```text
-//!  before   03 19 03 | 31 32 37 34 35 36 | 00 04 11        the first byte that differs is in the text: it decides
+//!  before   03 19 03 | 31 32 37 34 35 36 | 00 04 11        the first byte that differs is in the text and decides
 //!  after    03 19 03 | 31 32 37 35 30 31 | 00 01 a7        the first of an integer has the sign; the others are as in text
 //! ```
 

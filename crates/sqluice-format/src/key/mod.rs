@@ -8,19 +8,19 @@
 //! keys of the same order:
 //!
 //! ```text
-//!  +------+---------------+------+---------------+        each column ends where its own bytes say; so no key is the
+//!  +------+---------------+------+---------------+        the bytes of a column show its end, so no key is the
 //!  | kind | value         | kind | value         | ...    beginning of another
 //!  +------+---------------+------+---------------+        a descending column: all of its bytes inverted
 //!
 //!  kind   value
 //!  01     NULL: nothing
-//!  76-7e  negative numbers: the bytes of the positive one inverted
+//!  76-7e  negative numbers: the bytes of the positive number inverted
 //!  80     0: nothing
-//!  80+n   2 * i + f in n = 1 to 8 bytes, big-endian, for a number below 2^63: i its whole part, f whether it has a fraction
-//!           then the fraction, if any: 52 - log2(i) bits, in as many bytes as that takes, bits at the left
+//!  80+n   2 * i + f in n = 1 to 8 bytes, big-endian, for a number below 2^63: i is the whole part, f is 1 with a fraction
+//!           then the fraction, if any: 52 - log2(i) bits, left-aligned in as few bytes as possible
 //!           if i = 0, the whole number as a big-endian IEEE 754 float instead
 //!  89     numbers from 2^63 on as a big-endian IEEE 754 float
-//!  a0     text: its bytes as far as its collation looks at them, and 00; the byte 00 becomes 01 01, 01 becomes 01 02
+//!  a0     text: the bytes that its collation compares, and 00; the byte 00 becomes 01 01, 01 becomes 01 02
 //!           NOCASE: letters folded; from the first NUL on, 01 01 and the length of all in 8 bytes instead
 //!  b0     blob: as text
 //! ```

@@ -1,9 +1,9 @@
 //! A cursor that moves through a tree entry by entry, for reading several trees side by side.
 //!
 //! ```text
-//!  levels    interior page, child 1        the page that each level is at, and which of its children or cells
+//!  levels    interior page, child 1        the current page of each level, and its current child or cell
 //!            interior page, child 0
-//!            leaf, cell 3            <──   the entry; of an index it may be a cell of an interior page, too
+//!            leaf, cell 3            <──   the entry; in an index, it may also be a cell of an interior page
 //! ```
 
 use super::overflow::Overflowing;

@@ -6,7 +6,7 @@
 //!     part d      part d      part             d: the divider after the part, which belongs to it; tables have none
 //!     ┌─┼─┐       ┌─┼─┐       ┌─┼─┐
 //!     leaves      leaves      leaves           table: (rowid, record) of each row
-//!                                              index: each entry, those on interior pages at their places
+//!                                              index: each entry, including those on interior pages, in order
 //! ```
 //!
 //! A [`Visit`] may take a leaf as a whole ([`Visit::leaf`]), to copy it. A [`Cursor`] reads one entry at a time, to read several trees side

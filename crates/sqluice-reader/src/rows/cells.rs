@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  kinds   1 2 2 4     NULL, integer, real, text, blob
-//!  bits    0 7 9 ..    the integer, the bits of the real, or where the bytes lie in data
+//!  bits    0 7 9 ..    the integer, the bits of the real, or the end of the bytes in data
 //!  data    ab...       text and blobs, one after another
 //! ```
 //!

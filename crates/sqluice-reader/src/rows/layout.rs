@@ -3,7 +3,7 @@
 //! ```text
 //!  CREATE TABLE t (a, id INTEGER PRIMARY KEY, b REAL, v AS (a + 1), c DEFAULT 7)
 //!
-//!  record    | a | NULL | b |          an old one: c was added since
+//!  record    | a | NULL | b |          an old record: c was added later
 //!  columns     a   id     b   c        id is the rowid, b a float, c its DEFAULT, v is computed by SQLite
 //! ```
 

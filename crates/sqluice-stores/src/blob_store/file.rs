@@ -1,7 +1,7 @@
 //! Reads of a database file through SQLite's own file handle.
 //!
 //! ```text
-//!  Connection ── FILE_POINTER ──> sqlite3_file ── xRead ──> a buffer of ours     one call for all pages
+//!  Connection ── FILE_POINTER ──> sqlite3_file ── xRead ──> our buffer     one call for all pages
 //!                                             └── xFetch ─> its memory map       no copy
 //! ```
 //!

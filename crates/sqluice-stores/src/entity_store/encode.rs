@@ -184,7 +184,7 @@ impl<T: DeserializeOwned> Kind<T> {
     /// Decodes an entity from its JSON.
     ///
     /// # Errors
-    /// When the JSON is not such an entity. `key` returns its name for the message.
+    /// When the JSON does not fit the type. `key` returns the name of the entity for the message.
     pub(super) fn decode(&self, json: &[u8], key: impl FnOnce() -> String) -> Result<T> {
         serde_json::from_slice(json).map_err(|error| {
             Error::input(format!("{} {} is not what the program takes it for", self.ty.name, key()))
@@ -196,7 +196,7 @@ impl<T: DeserializeOwned> Kind<T> {
     /// Sets the fields of a stored value, from the paths in its JSON and the functions of the entity.
     ///
     /// # Errors
-    /// When a function needs the entity and the JSON is not such an entity.
+    /// When a function needs the entity and the JSON does not fit the type.
     pub(super) fn fields_of_stored(
         &self,
         json: &[u8],

@@ -354,7 +354,7 @@ impl<T> Entities<T> {
     /// Reads an entity.
     ///
     /// # Errors
-    /// When the key is of the wrong kind, the stored value is not such an entity, or SQLite can't read.
+    /// When the key is of the wrong kind, the stored value does not fit the type, or SQLite can't read.
     pub fn read<'k>(&self, key: impl Into<Key<'k>>) -> Result<Option<T>>
     where
         T: DeserializeOwned,
@@ -376,7 +376,7 @@ impl<T> Entities<T> {
     /// Finds entities.
     ///
     /// # Errors
-    /// When a field is not indexed, a stored value is not such an entity, or SQLite can't read.
+    /// When a field is not indexed, a stored value does not fit the type, or SQLite can't read.
     pub fn query(&self, query: impl Into<Query>) -> Result<Vec<T>>
     where
         T: DeserializeOwned,

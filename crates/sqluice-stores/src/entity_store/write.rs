@@ -4,8 +4,8 @@
 //!  chunk of rows, in the order of their keys
 //!     │   one query: which keys exist, and which of their values differ?
 //!     ├── new ───────────────────> INSERT ... SELECT FROM sqluice_rows(?1)
-//!     ├── other fields ──────────> UPDATE ... WHERE rowid = ?1, the fields that differ somewhere
-//!     ├── another value only ────> UPDATE ... WHERE rowid = ?1, no field: no index is touched
+//!     ├── other fields ──────────> UPDATE ... WHERE rowid = ?1, the fields that differ in any row
+//!     ├── only another value ────> UPDATE ... WHERE rowid = ?1, no field: no index is touched
 //!     └── the same ──────────────> nothing
 //! ```
 //!
