@@ -27,7 +27,7 @@ const NAMED_MAX: usize = 10;
 /// The place of a row or an index entry that has no counterpart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Lonely {
-    /// The rowid; `None` in a WITHOUT ROWID table, where only the page tells the place.
+    /// The rowid; `None` in a WITHOUT ROWID table, where only the page is known.
     rowid: Option<i64>,
     page: u32,
 }

@@ -103,8 +103,8 @@ impl NumberKey {
         key.extend_from_slice(&self.left.to_be_bytes()[..self.bytes as usize]);
     }
 
-    /// Returns the number of bytes of the number that begins with the bytes in `left`. The result is larger than 16 if the number's end is
-    /// not among these bytes.
+    /// Returns the number of bytes of the number that begins with the bytes in `left`. If the number's end is not among the valid bytes,
+    /// the result exceeds the number of valid bytes.
     pub(super) fn bytes_of(left: u128) -> u32 {
         // The keys of negative numbers are inverted.
         let left = if left >> 127 == 0 { !left } else { left };

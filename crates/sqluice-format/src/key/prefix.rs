@@ -115,8 +115,8 @@ impl KeyColumn {
         }
     }
 
-    /// Returns the number of bytes of a column whose normalized form, not inverted, begins with the bytes in `left`. The result is larger
-    /// than 16 if the column's end is not among these bytes.
+    /// Returns the number of bytes of a column whose normalized form, not inverted, begins with the bytes in `left`. If the column's end is
+    /// not among the valid bytes, the result exceeds the number of valid bytes.
     fn bytes_of(self, left: u128) -> usize {
         let kind = (left >> 120) as u8;
         match kind {

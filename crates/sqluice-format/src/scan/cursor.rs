@@ -164,7 +164,7 @@ impl Cursor {
                 return Ok(true);
             }
         } else {
-            // After a divider comes the child to its right.
+            // The next entry after a divider is below the child to its right.
             self.levels[level].at += 1;
             self.descend(pages)?;
         }

@@ -103,7 +103,7 @@ fn list<T>(ask: impl Fn(*mut libc::c_void, i32) -> i32) -> Vec<T> {
 /// Returns the name of a process.
 fn name(process: i32) -> String {
     let mut name = [0u8; 64];
-    // SAFETY: the call writes at most as many bytes as it is told.
+    // SAFETY: the call writes at most the given number of bytes.
     #[allow(unsafe_code, reason = "no safe call exists")]
     unsafe {
         libc::proc_name(process, name.as_mut_ptr().cast(), name.len() as u32);

@@ -31,7 +31,7 @@ fn users(path: &Path) -> Option<Vec<RM_PROCESS_INFO>> {
     let (mut session, mut key) = (0, [0; CCH_RM_SESSION_KEY as usize + 1]);
     let mut users = vec![RM_PROCESS_INFO::default(); USERS_MAX];
     let (mut needed, mut count, mut reasons) = (0, USERS_MAX as u32, 0);
-    // SAFETY: the key has room for its NUL, the name ends with one, and the list has as many items as it is told.
+    // SAFETY: the key has room for its NUL, the name ends with a NUL, and the list has the given number of items.
     #[allow(unsafe_code, reason = "no safe call exists")]
     let listed = unsafe {
         if RmStartSession(&raw mut session, 0, key.as_mut_ptr()) != ERROR_SUCCESS {

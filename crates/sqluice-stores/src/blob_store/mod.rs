@@ -124,7 +124,7 @@ impl BlobStore {
     }
 
     /// Replaces the content of `blob` by a blob of the store. Returns `false` if the key does not exist; `blob` is then empty. The memory
-    /// of `blob` is reused, so many reads into the same vector are faster than [`get`](Self::get).
+    /// of `blob` is reused, which makes repeated reads into the same vector faster than [`get`](Self::get).
     ///
     /// # Errors
     /// When the blob can't be read. The content of `blob` is then arbitrary.
