@@ -1,9 +1,9 @@
-//! A growing buffer of pages that begins where direct I/O wants it.
+//! A growing buffer of pages whose first byte is aligned for direct I/O.
 
-/// Buffers begin at a multiple of this many bytes in memory, which is what direct I/O asks for.
+/// The alignment of buffers in bytes: direct I/O requires buffers that begin at a multiple of this number.
 pub const ALIGNMENT: usize = 4096;
 
-/// Bytes that begin at a multiple of [`ALIGNMENT`].
+/// A growing byte buffer that begins at a multiple of [`ALIGNMENT`].
 #[derive(Debug, Default)]
 pub struct AlignedBuffer {
     buffer: Vec<u8>,
@@ -12,12 +12,12 @@ pub struct AlignedBuffer {
 }
 
 impl AlignedBuffer {
-    /// Bytes that it can hold without moving.
+    /// Returns the number of bytes that the buffer can hold without moving.
     pub fn capacity(&self) -> usize {
         self.buffer.len() - self.start
     }
 
-    /// Makes room for `bytes` bytes in all.
+    /// Makes room for `bytes` bytes in total.
     pub fn reserve(&mut self, bytes: usize) {
         if bytes > self.capacity() {
             let mut buffer = vec![0; bytes + ALIGNMENT];
@@ -27,7 +27,7 @@ impl AlignedBuffer {
         }
     }
 
-    /// Makes it `len` bytes long. What it gains holds anything: the caller writes every byte.
+    /// Sets the length to `len` bytes. Added bytes have arbitrary values: the caller must write every one of them.
     pub fn set_len(&mut self, len: usize) {
         self.reserve(len);
         self.len = len;
@@ -44,13 +44,13 @@ impl AlignedBuffer {
         self.bytes_mut()[at..].copy_from_slice(bytes);
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.start + self.len]
     }
 
-    /// The bytes.
+    /// Returns the bytes for writing.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.buffer[self.start..self.start + self.len]

@@ -1,12 +1,11 @@
-//! Cells of B-trees, and what of a payload goes to overflow pages
-//! ([§1.6](https://www.sqlite.org/fileformat2.html#b_tree_pages),
-//! [§1.7](https://www.sqlite.org/fileformat2.html#ovflpgs)).
+//! Cells of B-trees, and the split of a payload between its cell and overflow pages
+//! ([§1.6](https://www.sqlite.org/fileformat2.html#b_tree_pages), [§1.7](https://www.sqlite.org/fileformat2.html#ovflpgs)).
 //!
 //! ```text
 //!  table leaf      +--------------+-------+---------------+- - - - - - - - -+
 //!                  | payload size | rowid | local payload | overflow page   |
 //!                  +--------------+-------+---------------+- - - - - - - - -+
-//!                   varint         varint  Split::local    4 bytes, only if it is not all local
+//!                   varint         varint  Split::local    4 bytes, only if the payload overflows
 //!
 //!  table interior  +------------+-------+      child: the page with the rows up to and including `rowid`
 //!                  | child page | rowid |
@@ -16,15 +15,15 @@
 //!  index leaf      +--------------+---------------+- - - - - - - - -+- - - - -+
 //!                  | payload size | local payload | overflow page   | padding |   padding: to 4 bytes in all
 //!                  +--------------+---------------+- - - - - - - - -+- - - - -+
-//!                   varint         Split::local    4 bytes, only if it is not all local
+//!                   varint         Split::local    4 bytes, only if the payload overflows
 //!
 //!  index interior  +------------+--------------+---------------+- - - - - - - - -+   child: the page with the
 //!                  | child page | payload size | local payload | overflow page   |   entries before this one
 //!                  +------------+--------------+---------------+- - - - - - - - -+
-//!                   4 bytes      what follows is the divider: an entry that is in no leaf
+//!                   4 bytes      the rest is the divider: an entry that is on no leaf
 //!
 //!  overflow page   +-----------+------------------------+
-//!                  | next page | payload                |   next page: 0 on the last one
+//!                  | next page | payload                |   next page: 0 on the last page
 //!                  +-----------+------------------------+
 //!                   4 bytes     up to usable - 4 bytes
 //! ```
@@ -35,32 +34,32 @@ use crate::varint;
 /// Bytes of a page number within a cell or an overflow page.
 pub const PAGE_NUMBER_BYTES: usize = 4;
 
-/// The smallest space a cell takes on a page: freeing it must leave room for a freeblock.
+/// The smallest number of bytes that a cell takes on a page: a freed cell must leave room for a freeblock.
 pub const CELL_BYTES_MIN: usize = 4;
 
-/// How a payload is divided between its cell and overflow pages.
+/// The division of a payload between its cell and overflow pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// Bytes that stay in the cell.
+    /// The payload bytes in the cell.
     pub local: usize,
-    /// Overflow pages that hold the rest.
+    /// The number of overflow pages for the other bytes.
     pub overflow_pages: usize,
 }
 
-/// The largest payload that a table leaf keeps whole: `usable - 35`.
+/// Returns the size of the largest payload that a table leaf stores without overflow pages: `usable - 35`.
 #[inline]
 pub const fn table_leaf_local_max(geometry: Geometry) -> usize {
     geometry.usable_bytes() - 35
 }
 
-/// Payload bytes on one overflow page.
+/// Returns the number of payload bytes on one overflow page.
 #[inline]
 pub const fn overflow_page_payload(geometry: Geometry) -> usize {
     geometry.usable_bytes() - PAGE_NUMBER_BYTES
 }
 
-/// The largest payload that a page of an index keeps whole: `(usable - 12) * 64 / 255 - 23`, a little over a quarter of
-/// it. Three cells always fit; four do but on the largest pages.
+/// Returns the size of the largest payload that an index page stores without overflow pages: `(usable - 12) * 64 / 255 - 23`, just over a
+/// quarter of the usable bytes. Three cells always fit on a page; four fit except at the largest page sizes.
 #[inline]
 pub const fn index_local_max(geometry: Geometry) -> usize {
     (geometry.usable_bytes() - 12) * 64 / 255 - 23
@@ -68,14 +67,15 @@ pub const fn index_local_max(geometry: Geometry) -> usize {
 
 /// Divides a payload of `payload` bytes on a table leaf.
 ///
-/// With `U` usable bytes, `X = U-35`, `M = (U-12)*32/255-23`, `K = M+(P-M) mod (U-4)`: all of `P <= X` is
-/// local; otherwise `K` bytes are if `K <= X`, else `M`. `K` is what fills the last overflow page exactly.
+/// With `P` payload bytes and `U` usable bytes, `X = U-35`, `M = (U-12)*32/255-23`, `K = M+(P-M) mod (U-4)`. A payload of `P <= X` bytes is
+/// entirely local. For a larger payload, `K` bytes are local if `K <= X`, else `M`. `K` local bytes leave the last overflow page exactly
+/// full.
 pub const fn table_leaf_split(payload: usize, geometry: Geometry) -> Split {
     split(payload, table_leaf_local_max(geometry), geometry)
 }
 
-/// Divides a payload of `payload` bytes on a page of an index, leaf or interior: as on a table leaf, but with
-/// `X` = [`index_local_max`].
+/// Divides a payload of `payload` bytes on an index page, leaf or interior. The rule is the same as on a table leaf, but with `X` =
+/// [`index_local_max`].
 pub const fn index_split(payload: usize, geometry: Geometry) -> Split {
     split(payload, index_local_max(geometry), geometry)
 }
@@ -91,33 +91,33 @@ const fn split(payload: usize, max: usize, geometry: Geometry) -> Split {
     Split { local, overflow_pages: (payload - local).div_ceil(page) }
 }
 
-/// Bytes of a table leaf cell whose payload is all local.
+/// Returns the size of a table leaf cell whose payload is entirely local.
 #[inline]
 pub const fn table_leaf_bytes(payload: usize, rowid: i64) -> usize {
     varint::len(payload as u64) + varint::len(rowid as u64) + payload
 }
 
-/// Bytes of a table interior cell.
+/// Returns the size of a table interior cell.
 #[inline]
 pub const fn table_interior_bytes(rowid: i64) -> usize {
     PAGE_NUMBER_BYTES + varint::len(rowid as u64)
 }
 
-/// Bytes of an entry of an index without child page and padding, given how its payload is divided: what a divider takes.
+/// Returns the size of a divider: an index entry without child page number and padding, with its payload divided by `split`.
 #[inline]
 pub const fn divider_bytes(payload: usize, split: Split) -> usize {
     let overflow = if split.overflow_pages > 0 { PAGE_NUMBER_BYTES } else { 0 };
     varint::len(payload as u64) + split.local + overflow
 }
 
-/// Bytes of an index leaf cell, given how its payload is divided.
+/// Returns the size of an index leaf cell whose payload is divided by `split`.
 #[inline]
 pub const fn index_leaf_bytes(payload: usize, split: Split) -> usize {
     let bytes = divider_bytes(payload, split);
     if bytes < CELL_BYTES_MIN { CELL_BYTES_MIN } else { bytes }
 }
 
-/// Bytes of an index interior cell, given those of its divider.
+/// Returns the size of an index interior cell from the size of its divider.
 #[inline]
 pub const fn index_interior_bytes(divider_bytes: usize) -> usize {
     PAGE_NUMBER_BYTES + divider_bytes

@@ -12,7 +12,7 @@
 //!  21      3   payload fractions: 64, 32, 32           64     4   incremental vacuum: 0
 //!  24      4   change counter                          68     4   application id
 //!  28      4   pages in the file                       72    20   zeros
-//!  32      4   first freelist trunk page               92     4   change counter for which 28 and 96 hold
+//!  32      4   first freelist trunk page               92     4   change counter at which 28 and 96 are valid
 //!  36      4   freelist pages                          96     4   SQLITE_VERSION_NUMBER of the writer
 //!  40      4   schema cookie
 //! ```
@@ -27,63 +27,63 @@ use crate::varint;
 /// The first 16 bytes of every SQLite database.
 pub const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// Where the write version and the read version are.
+/// The offset of the write version; the read version follows.
 pub const VERSIONS_AT: usize = 18;
 
-/// The header's fields, those that never vary left out.
+/// The header's fields, except those that never vary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Page size and reserved bytes.
     pub geometry: Geometry,
-    /// 1: rollback journal, 2: write-ahead log.
+    /// The write version: 1 for a rollback journal, 2 for a write-ahead log.
     pub write_version: u8,
-    /// 1: rollback journal, 2: write-ahead log; for readers.
+    /// The read version: 1 for a rollback journal, 2 for a write-ahead log.
     pub read_version: u8,
-    /// Goes up with every transaction (rollback journal).
+    /// A counter that goes up with every transaction in rollback-journal mode.
     pub change_counter: u32,
-    /// Pages in the file. Holds only when `valid_for` equals `change_counter`.
+    /// The number of pages in the file. It is valid only if `valid_for` equals `change_counter`.
     pub page_count: u32,
-    /// First freelist trunk page, 0 without one.
+    /// The first freelist trunk page, or 0 if the freelist is empty.
     pub freelist_trunk: u32,
-    /// Pages on the freelist.
+    /// The number of pages on the freelist.
     pub freelist_pages: u32,
-    /// Goes up with every change of the schema.
+    /// A counter that goes up with every change of the schema.
     pub schema_cookie: u32,
-    /// 4; old files have 1 to 3.
+    /// The schema format: 4, or 1 to 3 in old files.
     pub schema_format: u32,
-    /// `PRAGMA default_cache_size`, in pages.
+    /// The value of `PRAGMA default_cache_size`, in pages.
     pub default_cache_size: u32,
-    /// Largest root page when auto_vacuum is on, else 0.
+    /// The largest root page if auto_vacuum is on, else 0.
     pub largest_root: u32,
-    /// 1: UTF-8, 2: UTF-16le, 3: UTF-16be.
+    /// The text encoding: 1 for UTF-8, 2 for UTF-16le, 3 for UTF-16be.
     pub text_encoding: u32,
-    /// `PRAGMA user_version`.
+    /// The value of `PRAGMA user_version`.
     pub user_version: u32,
-    /// Whether auto_vacuum is incremental.
+    /// A number other than 0 if auto_vacuum is incremental.
     pub incremental_vacuum: u32,
-    /// `PRAGMA application_id`.
+    /// The value of `PRAGMA application_id`.
     pub application_id: u32,
     /// The change counter at which `page_count` and `sqlite_version` were written.
     pub valid_for: u32,
-    /// `SQLITE_VERSION_NUMBER` of the library that wrote last.
+    /// The `SQLITE_VERSION_NUMBER` of the library that wrote last.
     pub sqlite_version: u32,
 }
 
-/// Why the first 100 bytes are no header.
+/// The reason why the first 100 bytes are not a database header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderError {
-    /// They are fewer than 100.
+    /// The file has fewer than 100 bytes.
     Short,
-    /// They do not begin with [`MAGIC`].
+    /// The bytes do not begin with [`MAGIC`].
     Magic,
-    /// The page size is invalid, or the reserved bytes leave less than 480.
+    /// The page size is invalid, or fewer than 480 bytes remain beside the reserved bytes.
     PageSize,
     /// The payload fractions are not 64, 32, 32.
     PayloadFractions,
 }
 
-/// The name of a text encoding, as [`PRAGMA encoding`](https://www.sqlite.org/pragma.html#pragma_encoding) has it: of 2 `UTF-16le`, of 3
-/// `UTF-16be`, of others `UTF-8`.
+/// Returns the name of a text encoding as in [`PRAGMA encoding`](https://www.sqlite.org/pragma.html#pragma_encoding): `UTF-16le` for 2,
+/// `UTF-16be` for 3, `UTF-8` for others.
 pub const fn encoding_name(text_encoding: u32) -> &'static str {
     match text_encoding {
         2 => "UTF-16le",
@@ -93,16 +93,16 @@ pub const fn encoding_name(text_encoding: u32) -> &'static str {
 }
 
 impl Header {
-    /// The text encoding that SQLite takes `text_encoding` for: 1 is UTF-8, 2 UTF-16le, 3 UTF-16be.
+    /// Returns the text encoding that SQLite uses for the value of `text_encoding`: 1 is UTF-8, 2 UTF-16le, 3 UTF-16be.
     pub fn used_text_encoding(&self) -> u32 {
-        // It looks at two bits, and takes 0 as UTF-8.
+        // SQLite looks at two bits, and takes 0 for UTF-8.
         match self.text_encoding & 3 {
             0 => 1,
             encoding => encoding,
         }
     }
 
-    /// The header of a new UTF-8 database.
+    /// Returns the header of a new UTF-8 database.
     pub const fn new(geometry: Geometry, page_count: u32, sqlite_version: u32) -> Header {
         Header {
             geometry,
@@ -125,7 +125,7 @@ impl Header {
         }
     }
 
-    /// The 100 bytes.
+    /// Returns the 100 bytes of the header.
     pub fn to_bytes(&self) -> [u8; DATABASE_HEADER_BYTES] {
         let mut bytes = [0; DATABASE_HEADER_BYTES];
         bytes[..16].copy_from_slice(MAGIC);
@@ -156,10 +156,10 @@ impl Header {
         bytes
     }
 
-    /// Reads the header from the start of a file.
+    /// Parses the header from the first bytes of a file.
     ///
     /// # Errors
-    /// When these are not the first bytes of a SQLite database.
+    /// When a SQLite database does not begin with these bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Header, HeaderError> {
         let bytes: &[u8; DATABASE_HEADER_BYTES] = bytes.first_chunk().ok_or(HeaderError::Short)?;
         let word = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
@@ -197,20 +197,20 @@ impl Header {
 /// A row of `sqlite_schema`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaEntry {
-    /// `table`, `index`, `view` or `trigger`.
+    /// The kind: `table`, `index`, `view` or `trigger`.
     pub kind: String,
-    /// The object's name.
+    /// The name of the object.
     pub name: String,
-    /// The table that it belongs to; its own name for tables and views.
+    /// The table that the object belongs to; the object's own name for tables and views.
     pub table: String,
     /// The root page; 0 for views, triggers and virtual tables.
     pub root_page: u32,
-    /// The statement that created it; NULL for automatic indexes.
+    /// The statement that created the object; `None` for automatic indexes.
     pub sql: Option<String>,
 }
 
 impl SchemaEntry {
-    /// The row as a record, in UTF-8.
+    /// Encodes the row as a record in UTF-8.
     pub fn to_record(&self) -> Vec<u8> {
         let mut record = Vec::new();
         let sql = self.sql.as_ref().map_or(Value::Null, |sql| Value::Text(sql.as_bytes()));
@@ -228,14 +228,14 @@ impl SchemaEntry {
     }
 }
 
-/// Writes the schema table: its root to the returned page 1, behind 100 zero bytes for the header, and whatever else
-/// it needs to `pages`. Entries get the rowids 1, 2, 3, ...
+/// Writes the schema table. Returns page 1 with the root, after 100 zero bytes for the database header; all other pages go to `pages`.
+/// Entries get the rowids 1, 2, 3, ...
 pub fn write_schema(entries: &[SchemaEntry], geometry: Geometry, pages: &mut impl AppendPage) -> Vec<u8> {
     let records: Vec<Vec<u8>> = entries.iter().map(SchemaEntry::to_record).collect();
     write_schema_records(&records, geometry, pages)
 }
 
-/// As [`write_schema`], of rows that are records already.
+/// Writes the schema table like [`write_schema`], from rows that are already encoded.
 pub fn write_schema_records(records: &[Vec<u8>], geometry: Geometry, pages: &mut impl AppendPage) -> Vec<u8> {
     let cells: Vec<Vec<u8>> =
         (1..).zip(records).map(|(rowid, record)| leaf_cell(rowid, record, geometry, pages)).collect();
@@ -263,7 +263,7 @@ pub fn write_schema_records(records: &[Vec<u8>], geometry: Geometry, pages: &mut
     page_1
 }
 
-/// A table leaf cell; what overflows is written first, last page first, so that each knows the next one's number.
+/// Returns a table leaf cell and writes its overflow pages. The last overflow page is written first, so that each page can name the next.
 fn leaf_cell(rowid: i64, payload: &[u8], geometry: Geometry, pages: &mut impl AppendPage) -> Vec<u8> {
     let split = cell::table_leaf_split(payload.len(), geometry);
     let (local, overflow) = payload.split_at(split.local);
@@ -284,7 +284,7 @@ fn leaf_cell(rowid: i64, payload: &[u8], geometry: Geometry, pages: &mut impl Ap
     cell
 }
 
-/// Bytes of a leaf with these cells, its header included.
+/// Returns the size of a leaf with these cells, including its header.
 fn leaf_bytes(cells: &[Vec<u8>]) -> usize {
     PageKind::LeafTable.header_bytes()
         + cells.iter().map(|cell| cell.len() + CELL_POINTER_BYTES).sum::<usize>()

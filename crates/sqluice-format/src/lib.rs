@@ -1,24 +1,24 @@
 //! The SQLite file format: bytes in, bytes out.
 //!
-//! Nothing here does I/O, starts a thread, or depends on another crate. The caller owns the buffers; this
-//! crate says what goes into them. Modules, from the bottom up, each using only those above it in this list:
+//! This crate does no I/O, starts no threads and depends on no other crate. The caller owns the buffers; this crate decides their content.
+//! Modules, from the bottom up, each using only modules above it in this list:
 //!
-//! | module | what it knows | [file format](https://www.sqlite.org/fileformat2.html) |
+//! | module | content | [file format](https://www.sqlite.org/fileformat2.html) |
 //! |---|---|---|
 //! | [`limits`] | the largest values, records and tables | |
-//! | [`aligned`] | buffers that direct I/O takes | |
+//! | [`aligned`] | buffers for direct I/O | |
 //! | [`varint`] | integers of one to nine bytes | §1.6 |
 //! | [`value`] | the five storage classes and their serial types | §2.1 |
 //! | [`record`] | a row as bytes: header of serial types, then the values | §2.1 |
-//! | [`key`] | the order of keys in an index, and bytes that have it | §2.3 |
+//! | [`key`] | the order of keys in an index, and byte strings that sort in this order | §2.3 |
 //! | [`page`] | page sizes, page numbers, the lock-byte page, B-tree page headers | §1.3, §1.6 |
-//! | [`cell`] | what a B-tree page holds, and what of it goes to overflow pages | §1.6, §1.7 |
-//! | [`chunk`] | rows or index entries in, leaf and overflow pages out, which do not know their numbers yet | §1.6 |
+//! | [`cell`] | the cells of B-tree pages, and their overflow pages | §1.6, §1.7 |
+//! | [`chunk`] | rows or index entries in, leaf and overflow pages without page numbers out | §1.6 |
 //! | [`tree`] | leaves in, interior pages of a table or index out | §1.6 |
 //! | [`database`] | the header, page 1 and the schema table | §1.3, §2.6 |
-//! | [`view`] | a page of an existing file, every number checked before it is used | §1.6 |
-//! | [`check`] | a reader that asserts every rule once more | all |
-//! | [`scan`] | a reader of what a tree holds, which trusts nothing | §1.6, §1.7 |
+//! | [`view`] | a page of an existing file; every number is checked before use | §1.6 |
+//! | [`check`] | a checker that verifies every rule of the format again | all |
+//! | [`scan`] | a reader of a tree's content that trusts no byte of it | §1.6, §1.7 |
 #![forbid(unsafe_code)]
 // Everything in a SQLite file is big-endian.
 #![deny(clippy::little_endian_bytes, clippy::host_endian_bytes)]

@@ -8,15 +8,15 @@
 //!   itself too
 //! ```
 //!
-//! This is the plain, one row at a time form: the schema table is written with it, and it is the twin that
-//! the engine's column-wise encoder is tested against.
+//! This is the plain encoder of one row at a time. It writes the schema table, and the tests compare the engine's column-wise encoder with
+//! it.
 
 use crate::value::{Class, FIXED_BYTES, SerialType, Value};
 use crate::varint;
 
-/// Bytes of a record header, its own size field included, given the bytes of its serial types.
+/// Returns the size of a record header, including its size field, for `types_bytes` bytes of serial types.
 ///
-/// The size field counts itself, so a header of 127 bytes of types needs a second byte for its size.
+/// The size field counts itself, so a header with 127 bytes of types needs a second byte for its size.
 #[inline]
 pub const fn header_bytes(types_bytes: usize) -> usize {
     let mut n = 1;
@@ -29,7 +29,7 @@ pub const fn header_bytes(types_bytes: usize) -> usize {
 /// Appends the record of `values` to `out`.
 ///
 /// # Panics
-/// On a NaN: SQLite has none, the caller decides that it is NULL.
+/// On a NaN: SQLite has none, so the caller must write NULL instead.
 pub fn encode(values: &[Value<'_>], out: &mut Vec<u8>) {
     let types_bytes = values.iter().map(|v| varint::len(SerialType::of(v).0)).sum();
     varint::push(out, header_bytes(types_bytes) as u64);
@@ -41,7 +41,7 @@ pub fn encode(values: &[Value<'_>], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends what a record's body holds of `value`: [`SerialType::content_bytes`] of its serial type.
+/// Appends a value's content in a record's body. Its size is [`SerialType::content_bytes`] of the value's serial type.
 ///
 /// # Panics
 /// On a NaN.
@@ -60,10 +60,10 @@ pub fn push_content(value: &Value<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Why bytes are no record.
+/// The reason why bytes are not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordError {
-    /// The header's size is not within the record, or a serial type crosses its end.
+    /// The header size exceeds the record, or a serial type crosses the header's end.
     Header,
     /// A serial type is 10 or 11.
     ReservedType,
@@ -71,10 +71,10 @@ pub enum RecordError {
     Body,
 }
 
-/// Reads a whole record back.
+/// Decodes a whole record.
 ///
 /// # Errors
-/// When the bytes are no record that SQLite would write: every byte must be accounted for.
+/// When the bytes are not a record that SQLite would write: every byte must be accounted for.
 pub fn decode(record: &[u8]) -> Result<Vec<Value<'_>>, RecordError> {
     let (header_size, mut at) = varint::read(record).ok_or(RecordError::Header)?;
     let header =
@@ -104,11 +104,11 @@ pub fn decode(record: &[u8]) -> Result<Vec<Value<'_>>, RecordError> {
     if body.is_empty() { Ok(values) } else { Err(RecordError::Body) }
 }
 
-/// How many fields a record has, after a look at all of it but its values: of these only that no float is a NaN. What passes can be
-/// compared with others by a [`KeyOrder`](crate::key::KeyOrder) of that number of columns.
+/// Returns the number of fields after checking the whole record except the values, of which only floats are checked for NaN. A valid record
+/// can be compared with others by a [`KeyOrder`](crate::key::KeyOrder) of at most this number of columns.
 ///
 /// # Errors
-/// As [`decode`].
+/// Like [`decode`], and when a float is NaN.
 pub fn count_fields(record: &[u8]) -> Result<usize, RecordError> {
     match count_short_fields(record) {
         Some(fields) => Ok(fields),
@@ -116,7 +116,8 @@ pub fn count_fields(record: &[u8]) -> Result<usize, RecordError> {
     }
 }
 
-/// The fields of a record whose types are a byte each, as nearly all are; `None` of others, and of what is no record.
+/// Counts the fields of a record whose serial types have a single byte each, as in nearly all records. Returns `None` for other or invalid
+/// records.
 #[inline]
 fn count_short_fields(record: &[u8]) -> Option<usize> {
     let header = usize::from(*record.first()?);
@@ -163,14 +164,14 @@ fn count_any_fields(record: &[u8]) -> Result<usize, RecordError> {
     }
 }
 
-/// A number that is added to the integers in a field.
+/// A number to add to the integers in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shift {
-    /// The field.
+    /// The index of the field.
     pub field: usize,
-    /// The number that is added.
+    /// The number to add.
     pub add: i64,
-    /// The smallest integer to which it is added: smaller ones stay.
+    /// The smallest integer that is changed: smaller integers stay.
     pub from: i64,
     /// `true` if a record may lack the field, like a record from before ADD COLUMN: the value of the field is
     /// then a default that stays.
@@ -178,7 +179,7 @@ pub struct Shift {
 }
 
 impl Shift {
-    /// Adds a number to all integers of a field.
+    /// Creates a shift that adds a number to all integers of a field.
     pub fn all(field: usize, add: i64) -> Shift {
         Shift { field, add, from: i64::MIN, may_lack: false }
     }
@@ -188,27 +189,27 @@ impl Shift {
     }
 }
 
-/// Why a number can't be added to a field.
+/// The reason why a number can't be added to a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShiftError {
-    /// The bytes are no record.
+    /// The bytes are not a record.
     Record,
     /// The record lacks the field.
     Lacking,
     /// The field is neither an integer nor NULL.
     NotAnInteger,
-    /// The sum is no 64-bit integer.
+    /// The sum is not a 64-bit integer.
     TooLarge,
 }
 
-/// Fields to which [`shift`] adds without a detour.
+/// The maximum number of fields that [`shift`] changes without decoding the record.
 const SHIFTS_MAX: usize = 4;
 
-/// Appends a record to `out`, a number added to integers in some of its fields, which ascend. NULL stays NULL. No
-/// other value is looked at.
+/// Appends a record to `out`, with a number added to the integers in some of its fields. `shifts` must ascend by field. NULL stays NULL.
+/// Other values are copied unseen.
 ///
 /// # Errors
-/// When that can't be done; `out` has some bytes more then.
+/// When the number can't be added. `out` may then have additional bytes.
 pub fn shift(record: &[u8], shifts: &[Shift], out: &mut Vec<u8>) -> Result<(), ShiftError> {
     let header = usize::from(*record.first().ok_or(ShiftError::Record)?);
     if header > SHORT_HEADER_MAX || shifts.len() > SHIFTS_MAX {
@@ -219,7 +220,7 @@ pub fn shift(record: &[u8], shifts: &[Shift], out: &mut Vec<u8>) -> Result<(), S
     out.push(0);
     let (mut at, mut field, mut content) = (0, 0, header);
     let mut next = shifts.iter().peekable();
-    // Where the content of each such field is, and what it becomes.
+    // The start and end of each changed field's content, and its sum.
     let mut sums = [(0, 0, 0); SHIFTS_MAX];
     let mut found = 0;
     while let Some(&&shift) = next.peek() {
@@ -250,7 +251,7 @@ pub fn shift(record: &[u8], shifts: &[Shift], out: &mut Vec<u8>) -> Result<(), S
         (at, field, content) = (at + n, field + 1, end);
     }
     out.extend_from_slice(&types[at..]);
-    // No type takes more bytes than before.
+    // A changed serial type takes one byte, never more than before.
     out[start] = (out.len() - start) as u8;
     let mut copied = header;
     for &(start, end, sum) in &sums[..found] {
@@ -288,7 +289,8 @@ fn sum(serial: SerialType, content: &[u8], shift: Shift) -> Result<i64, ShiftErr
     shift.of(value)
 }
 
-/// The integer in the last field of a record, such as the rowid in an entry of an index; `None`: it has none.
+/// Returns the integer in the last field of a record, such as the rowid in an index entry. Returns `None` if the last field is not an
+/// integer.
 #[inline]
 pub fn last_int(record: &[u8]) -> Option<i64> {
     let header = usize::from(*record.first()?);
@@ -298,7 +300,7 @@ pub fn last_int(record: &[u8]) -> Option<i64> {
             _ => None,
         };
     }
-    // A byte above 0x7f belongs to a type of more bytes, the last of which is below; that of an integer has one.
+    // A byte above 0x7f belongs to a serial type of several bytes, whose last byte is smaller. An integer's type has one byte.
     let types = record.get(1..header)?;
     let serial = match types {
         [.., before, _] if *before >= 0x80 => return None,
@@ -315,10 +317,10 @@ pub fn last_int(record: &[u8]) -> Option<i64> {
     }
 }
 
-/// A big-endian two's-complement integer of 1 to 8 bytes.
+/// Parses a big-endian two's-complement integer of 1 to 8 bytes.
 ///
 /// # Panics
-/// When `record` is empty.
+/// If `bytes` is empty.
 #[inline]
 pub fn int(bytes: &[u8]) -> i64 {
     match *bytes {

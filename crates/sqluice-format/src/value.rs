@@ -11,7 +11,7 @@
 //! | N >= 12, even | (N-12)/2 | BLOB |
 //! | N >= 13, odd | (N-13)/2 | text |
 
-/// One value, as SQLite stores it. Borrowed: the bytes stay where they are.
+/// A value as SQLite stores it. Text and blobs are borrowed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
     /// SQL NULL.
@@ -26,18 +26,18 @@ pub enum Value<'a> {
     Blob(&'a [u8]),
 }
 
-/// A serial type: how a record's header encodes class and length of a value.
+/// A serial type: the class and length of a value, as encoded in a record's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SerialType(pub u64);
 
-/// What a serial type says its bytes are.
+/// The storage class that a serial type denotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// No bytes.
+    /// NULL, of no bytes.
     Null,
-    /// Integer of 0, 1, 2, 3, 4, 6 or 8 bytes.
+    /// An integer of 0, 1, 2, 3, 4, 6 or 8 bytes.
     Int,
-    /// Float of 8 bytes.
+    /// A float of 8 bytes.
     Real,
     /// Text of any length.
     Text,
@@ -45,10 +45,10 @@ pub enum Class {
     Blob,
 }
 
-/// Bytes of a value of serial type 0 to 9.
+/// The size of a value of serial type 0 to 9.
 pub const FIXED_BYTES: [u8; 10] = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0];
 
-/// The serial type of an integer of that number of bits.
+/// The serial type of an integer, by its number of bits.
 const TYPE_OF_BITS: [u8; 65] = {
     let mut types = [6; 65];
     let mut bits = 0;
@@ -66,33 +66,34 @@ const TYPE_OF_BITS: [u8; 65] = {
 };
 
 impl SerialType {
-    /// NULL.
+    /// The serial type of NULL.
     pub const NULL: SerialType = SerialType(0);
-    /// A float.
+    /// The serial type of a float.
     pub const REAL: SerialType = SerialType(7);
 
-    /// The narrowest serial type that holds `value`. 0 and 1 take no bytes at all (schema format 4).
+    /// Returns the narrowest serial type that holds `value`. 0 and 1 take no bytes (schema format 4).
     #[inline]
     pub const fn of_int(value: i64) -> SerialType {
-        // Bits without the sign: 7 fit one byte, 15 two, ... A load, because a column of mixed widths mispredicts branches.
+        // The number of bits without the sign: 7 fit one byte, 15 two, ... A table avoids branches, which a column of mixed widths would
+        // mispredict.
         let bits = 64 - (value ^ (value >> 63)).leading_zeros();
         let wide = TYPE_OF_BITS[bits as usize] as u64;
         SerialType(if value as u64 <= 1 { 8 + value as u64 } else { wide })
     }
 
-    /// Text of `bytes` bytes.
+    /// Returns the serial type of a text of `bytes` bytes.
     #[inline]
     pub const fn of_text(bytes: usize) -> SerialType {
         SerialType(bytes as u64 * 2 + 13)
     }
 
-    /// A blob of `bytes` bytes.
+    /// Returns the serial type of a blob of `bytes` bytes.
     #[inline]
     pub const fn of_blob(bytes: usize) -> SerialType {
         SerialType(bytes as u64 * 2 + 12)
     }
 
-    /// The serial type of a value.
+    /// Returns the serial type of a value.
     pub const fn of(value: &Value<'_>) -> SerialType {
         match value {
             Value::Null => SerialType::NULL,
@@ -103,7 +104,7 @@ impl SerialType {
         }
     }
 
-    /// Bytes that the value takes in the record's body; `None` for the reserved types 10 and 11.
+    /// Returns the size of the value in the record's body; `None` for the reserved types 10 and 11.
     pub const fn content_bytes(self) -> Option<u64> {
         match self.0 {
             0..=9 => Some(FIXED_BYTES[self.0 as usize] as u64),
@@ -112,7 +113,7 @@ impl SerialType {
         }
     }
 
-    /// The storage class; `None` for the reserved types 10 and 11.
+    /// Returns the storage class; `None` for the reserved types 10 and 11.
     pub const fn class(self) -> Option<Class> {
         match self.0 {
             0 => Some(Class::Null),

@@ -5,26 +5,26 @@
 //!  0xxxxxxx                                       7 bits  up to 127
 //!  1xxxxxxx 0xxxxxxx                             14 bits  up to 16,383
 //!  ...
-//!  1xxxxxxx * 8, xxxxxxxx                        64 bits  all the rest, negative numbers among them
+//!  1xxxxxxx * 8, xxxxxxxx                        64 bits  all others, including negative numbers
 //! ```
 //!
-//! The first eight bytes carry seven bits each and a flag that says whether another follows; a ninth carries
-//! eight bits. Writers use the shortest form. Readers accept any.
+//! The first eight bytes carry seven bits each and a flag that says if another byte follows; a ninth byte carries eight bits. Writers use
+//! the shortest form. Readers accept any form.
 
-/// The longest varint, in bytes.
+/// The size of the longest varint.
 pub const BYTES_MAX: usize = 9;
 
-/// Bytes that [`write()`] uses for `value`: 1 to 9.
+/// Returns the number of bytes that [`write()`] uses for `value`: 1 to 9.
 #[inline]
 pub const fn len(value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros() as usize;
     if bits > 56 { 9 } else { bits.div_ceil(7) }
 }
 
-/// Writes `value` to the start of `out` and says how many bytes it took.
+/// Writes `value` to the start of `out` and returns the number of bytes written.
 ///
 /// # Panics
-/// When `out` is shorter than [`len`]`(value)`.
+/// If `out` is shorter than [`len`]`(value)`.
 #[inline]
 pub fn write(out: &mut [u8], value: u64) -> usize {
     if value < 0x80 {
@@ -34,7 +34,7 @@ pub fn write(out: &mut [u8], value: u64) -> usize {
     write_long(out, value)
 }
 
-/// Apart from [`write()`], which is inlined because most are of one byte.
+/// Writes a varint of several bytes. It is separate from [`write()`], which is inlined because most varints have one byte.
 #[inline(never)]
 fn write_long(out: &mut [u8], value: u64) -> usize {
     if value >= SHORT_END {
@@ -55,13 +55,13 @@ fn write_long(out: &mut [u8], value: u64) -> usize {
     n
 }
 
-/// The first number whose varint takes nine bytes.
+/// The smallest number whose varint takes nine bytes.
 pub const SHORT_END: u64 = 1 << 56;
 
-/// A flag in all bytes but the last.
+/// The flags that another byte follows, in all bytes but the last.
 const FLAGS: u64 = 0x8080_8080_8080_8000;
 
-/// A varint of at most eight bytes, and how many they are: of `value` below [`SHORT_END`]. What follows them is zeros.
+/// Returns the varint of a `value` below [`SHORT_END`], padded with zeros, and its size, which is at most 8.
 #[inline]
 pub const fn short(value: u64) -> ([u8; 8], usize) {
     debug_assert!(value < SHORT_END);
@@ -69,7 +69,7 @@ pub const fn short(value: u64) -> ([u8; 8], usize) {
     (((spread(value) | FLAGS) << (64 - 8 * n)).to_be_bytes(), n)
 }
 
-/// Seven bits of the value in every byte, from the lowest on.
+/// Spreads the value over eight bytes of seven bits each, the lowest bits in the last byte.
 #[inline]
 const fn spread(value: u64) -> u64 {
     let of_28 = value & 0x0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
@@ -84,19 +84,18 @@ pub fn push(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(&buffer[..n]);
 }
 
-/// As [`read`], faster where varints are short and other bytes follow, as in the cells of a page.
+/// Reads a varint like [`read`]. It is faster if varints are short and other bytes follow, as in the cells of a page.
 #[inline]
 pub fn first(bytes: &[u8]) -> Option<(u64, usize)> {
     match bytes.first_chunk::<BYTES_MAX>() {
         Some(&[byte @ ..0x80, ..]) => Some((u64::from(byte), 1)),
-        // Of a fixed size, so that no byte need be looked for.
+        // The fixed size saves bounds checks.
         Some(bytes) => read(bytes),
         None => read(bytes),
     }
 }
 
-/// Reads a varint from the start of `bytes`: the value and how many bytes it takes, or `None` when `bytes`
-/// ends within it.
+/// Reads a varint from the start of `bytes`. Returns the value and the size of the varint, or `None` if `bytes` ends within the varint.
 pub fn read(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
     for i in 0..8 {

@@ -1,5 +1,5 @@
-//! A B-tree page of an existing file ([§1.6](https://www.sqlite.org/fileformat2.html#b_tree_pages)), read without trust: every number on it is
-//! checked before it is used, so a damaged page gives `None` instead of bytes of something else.
+//! A view of a B-tree page of an existing file ([§1.6](https://www.sqlite.org/fileformat2.html#b_tree_pages)). The page is not trusted:
+//! every number is checked before use, so a damaged page gives `None` instead of unrelated bytes.
 //!
 //! ```text
 //!  header_at       pointers             pointers_end                              usable bytes
@@ -8,13 +8,13 @@
 //!  +---------------+--------------------+----------------+----------------------+--------+
 //!   0, or 100 on page 1                  each cell begins here or later
 //!
-//!  table leaf       payload bytes, rowid, the payload or its beginning, first overflow page
+//!  table leaf       payload bytes, rowid, the local payload, first overflow page
 //!  table interior   child, rowid
-//!  index leaf       payload bytes, the payload or its beginning, first overflow page
+//!  index leaf       payload bytes, the local payload, first overflow page
 //!  index interior   child, then as an index leaf
 //! ```
 //!
-//! Nothing is copied: cells and payloads are ranges of the page.
+//! The view copies nothing: cells and payloads are ranges of the page.
 
 use std::ops::Range;
 
@@ -23,10 +23,10 @@ use crate::limits::PAYLOAD_BYTES_MAX;
 use crate::page::{CELL_POINTER_BYTES, DATABASE_HEADER_BYTES, Geometry, PageKind};
 use crate::varint;
 
-/// Bytes of the smallest free block: its next block, and its size.
+/// The size of the smallest free block: the offset of the next block, and its own size.
 const FREE_BLOCK_BYTES_MIN: usize = 4;
 
-/// A page of a B-tree and its number in the file.
+/// A B-tree page and its number in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct PageView<B> {
     bytes: B,
@@ -37,21 +37,21 @@ pub struct PageView<B> {
     cells: usize,
 }
 
-/// The part of an entry that is on its page.
+/// The local part of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CellView {
     /// The rowid; 0 in an index.
     pub rowid: i64,
-    /// Bytes of the whole payload.
+    /// The size of the whole payload.
     pub payload_bytes: usize,
-    /// Where the payload, or its beginning, is on the page.
+    /// The range of the local payload on the page.
     pub local: Range<usize>,
-    /// The page with the rest of the payload, if it overflows.
+    /// The first overflow page, if the payload overflows.
     pub overflow: Option<u32>,
 }
 
 impl<B: AsRef<[u8]>> PageView<B> {
-    /// The view of page `number`. `None`: it is no page of a B-tree, or its cell pointers end beyond it.
+    /// Creates a view of page `number`. Returns `None` if the bytes are not a B-tree page, or the cell pointers end beyond the page.
     pub fn new(bytes: B, number: u32, geometry: Geometry) -> Option<PageView<B>> {
         let page = bytes.as_ref().get(..geometry.usable_bytes())?;
         let header_at = if number == 1 { DATABASE_HEADER_BYTES } else { 0 };
@@ -62,54 +62,55 @@ impl<B: AsRef<[u8]>> PageView<B> {
         (view.pointers_end() <= geometry.usable_bytes()).then_some(view)
     }
 
-    /// The number of the page.
+    /// Returns the page number.
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// What the page is.
+    /// Returns the kind of the page.
     #[inline]
     pub fn kind(&self) -> PageKind {
         self.kind
     }
 
-    /// The number of its cells.
+    /// Returns the number of cells.
     #[inline]
     pub fn cells(&self) -> usize {
         self.cells
     }
 
-    /// The bytes of the page there. Ranges of this view are within it.
+    /// Returns a range of the page's bytes. Every range from this view is valid.
     #[inline]
     pub fn bytes(&self, at: Range<usize>) -> &[u8] {
         &self.bytes.as_ref()[at]
     }
 
-    /// Its bytes, so that they can be used for another page.
+    /// Returns the page's bytes, so that the buffer can be reused.
     pub fn into_bytes(self) -> B {
         self.bytes
     }
 
-    /// The bytes from the beginning of a cell to the end of what the format may use.
+    /// Returns the bytes from the start of a cell to the end of the usable bytes.
     #[inline]
     pub fn cell(&self, index: usize) -> Option<&[u8]> {
         let at = self.cell_at(index)?;
         Some(&self.usable()[at..])
     }
 
-    /// The child of an interior page before that cell, or, with the number of cells, after the last. It may be no page of the file.
+    /// Returns the child before the cell of an interior page or, for the number of cells, the right-most child. The file may have no such
+    /// page.
     pub fn child(&self, index: usize) -> Option<u32> {
         let at = if index == self.cells { self.header_at + 8 } else { self.cell_at(index)? };
         self.usable().get(at..)?.first_chunk().copied().map(u32::from_be_bytes)
     }
 
-    /// The largest rowid below the child before that cell, of an interior page of a table.
+    /// Returns the largest rowid below the child before the cell, on an interior page of a table.
     pub fn interior_rowid(&self, index: usize) -> Option<i64> {
         let (rowid, _) = varint::read(self.cell(index)?.get(PAGE_NUMBER_BYTES..)?)?;
         Some(rowid as i64)
     }
 
-    /// The entry of a cell: of a leaf, or a divider of an index.
+    /// Returns the entry of a cell: an entry of a leaf, or a divider of an index.
     #[inline]
     pub fn entry(&self, index: usize) -> Option<CellView> {
         let at = self.cell_at(index)?;
@@ -140,7 +141,7 @@ impl<B: AsRef<[u8]>> PageView<B> {
         Some(CellView { rowid, payload_bytes, local, overflow: Some(overflow) })
     }
 
-    /// Bytes of a cell on the page, of an entry that was read from it.
+    /// Returns the size of the cell from which an entry was read.
     #[inline]
     pub fn cell_bytes(&self, index: usize, cell: &CellView) -> usize {
         let start = self.cell_at(index).unwrap_or(cell.local.end);
@@ -148,7 +149,7 @@ impl<B: AsRef<[u8]>> PageView<B> {
         (end - start.min(end)).max(CELL_BYTES_MIN)
     }
 
-    /// Bytes of all cells of an interior page; `None`: one of them ends beyond the page.
+    /// Returns the size of all cells of an interior page, or `None` if a cell ends beyond the page.
     pub fn interior_cell_bytes(&self) -> Option<usize> {
         let cell_bytes = |index: usize| match self.kind {
             PageKind::InteriorTable => {
@@ -160,8 +161,8 @@ impl<B: AsRef<[u8]>> PageView<B> {
         (0..self.cells).map(cell_bytes).sum()
     }
 
-    /// `true` if cells of `cell_bytes` bytes in all, the free blocks and the lost bytes fill the page from the start of its cells on. A
-    /// page that has lost a cell, or has a cell within another, has bytes too many or too few.
+    /// Returns `true` if cells of `cell_bytes` bytes in total, the free blocks and the lost bytes fill the page from the start of its cells
+    /// on. A page that has lost a cell, or has overlapping cells, has too few or too many bytes.
     pub fn is_filled_by(&self, cell_bytes: usize) -> bool {
         let page = self.usable();
         let half_word = |at: usize| usize::from(u16::from_be_bytes([page[at], page[at + 1]]));
@@ -187,7 +188,7 @@ impl<B: AsRef<[u8]>> PageView<B> {
         content + cell_bytes + free + fragmented == page.len()
     }
 
-    /// Where a cell begins, which is behind the cell pointers.
+    /// Returns the offset of a cell, which is behind the cell pointers.
     #[inline]
     fn cell_at(&self, index: usize) -> Option<usize> {
         let pointer = self.pointers() + index * CELL_POINTER_BYTES;
@@ -211,7 +212,7 @@ impl<B: AsRef<[u8]>> PageView<B> {
         self.pointers() + self.cells * CELL_POINTER_BYTES
     }
 
-    /// The varint there and its bytes.
+    /// Returns the varint at a byte, and its size.
     #[inline]
     fn varint(&self, at: usize) -> Option<(u64, usize)> {
         match self.usable().get(at)? {
@@ -230,7 +231,7 @@ mod tests {
         Geometry::new(PageSize::new(512).unwrap(), 0).unwrap()
     }
 
-    /// A leaf with one row: rowid 5 and a payload of 3 bytes.
+    /// Returns a leaf with one row: rowid 5 and a payload of 3 bytes.
     fn leaf() -> Vec<u8> {
         let mut page = vec![0; 512];
         page[..8].copy_from_slice(&[13, 0, 0, 0, 1, 1, 251, 0]);
@@ -257,7 +258,7 @@ mod tests {
         let bytes = of_page.cell_bytes(0, &cell);
         assert_eq!(bytes, 5);
         assert!(of_page.is_filled_by(bytes) && !of_page.is_filled_by(0) && !of_page.is_filled_by(bytes + 1));
-        // A free block of 9 bytes before the cell, and 2 lost bytes before that.
+        // The page has a free block of 9 bytes before the cell, and 2 lost bytes before the free block.
         page[1..3].copy_from_slice(&498u16.to_be_bytes());
         page[5..8].copy_from_slice(&[1, 240, 2]);
         page[498..502].copy_from_slice(&[0, 0, 0, 9]);

@@ -1,46 +1,46 @@
-//! What systems answer.
+//! Types for the answers of the operating system.
 
-/// Identifies a file independently of its names: the device and the number of the file on it.
+/// The identity of a file, independent of its names: the device and the number of the file on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity {
     pub(crate) device: u64,
     pub(crate) number: u64,
 }
 
-/// What an attempt to lock a file has found.
+/// The result of an attempt to lock a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
     /// This open file has the lock until it is closed.
     Taken,
-    /// Another open file has one that excludes it.
+    /// Another open file has a lock that excludes this lock.
     Held,
 }
 
-/// What a stream can do.
+/// The capabilities of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// A file, which can be read at any place, and its bytes.
+    /// A file, which can be read at any offset, with its size in bytes.
     File(u64),
     /// A folder, which can't be read.
     Folder,
-    /// A pipe, a terminal or the like, which is read once.
+    /// A pipe, a terminal or similar, which can be read only once.
     Once,
 }
 
 /// The processor, the memory and the system.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// The processor's name.
+    /// The name of the processor.
     pub cpu: Option<String>,
-    /// Bytes of memory.
+    /// The size of the memory in bytes.
     pub memory_bytes: Option<u64>,
-    /// The system and its version.
+    /// The name and version of the system.
     pub kernel: String,
-    /// How many processes ran or wanted to run in the last minute.
+    /// The average number of running and runnable processes in the last minute.
     pub load: Option<f64>,
 }
 
-/// What something in a folder is.
+/// The kind of an entry of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -55,43 +55,43 @@ pub enum Kind {
     Socket,
     /// A device.
     Device,
-    /// Something else.
+    /// Another kind.
     Other,
 }
 
-/// What is known of something in a folder.
+/// The properties of an entry of a folder.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// As `st_mode`; on Windows what matches it.
+    /// The mode, as in `st_mode`; on Windows, a mode that matches the properties.
     pub mode: u32,
-    /// Seconds since 1970 of its last change.
+    /// The time of the last change, in seconds since 1970.
     pub mtime: i64,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Which file it is.
+    /// The identity of the file.
     pub identity: Identity,
 }
 
-/// Why a call has failed, where the name is at fault and not the disk.
+/// The reason why a call failed, if the name is at fault and not the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The name is taken.
+    /// The name already exists.
     Exists,
-    /// A folder has the name.
+    /// A folder has this name.
     IsFolder,
-    /// No folder, or a link, is on the way.
+    /// A component of the path is not a folder, or is a link.
     NoFolder,
-    /// It does not exist.
+    /// The file does not exist.
     Missing,
     /// A component is too long.
     TooLong,
-    /// The process may not.
+    /// The process lacks the permission.
     Denied,
-    /// The file system does not take the name.
+    /// The file system does not accept the name.
     BadName,
-    /// Links are not made here.
+    /// Links can't be created here.
     NoLinks,
 }
 
@@ -100,16 +100,16 @@ pub enum Fault {
 pub struct Users {
     /// The users that were seen.
     pub seen: Vec<User>,
-    /// The reason why another user may have been overlooked; `None`: all processes were looked at.
+    /// The reason why another user may have been overlooked; `None` if all processes were inspected.
     pub unseen: Option<Unseen>,
 }
 
-/// A process that has a file open, by one of its descriptors.
+/// A process that has a file open, with one of its descriptors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// The number of the process.
+    /// The process id.
     pub process: u32,
-    /// The descriptor; 0 where the system does not say it.
+    /// The descriptor; 0 if the system does not report it.
     pub descriptor: u32,
     /// The name of the process, such as `process 4711 (sqlite3)`.
     pub name: String,
@@ -118,7 +118,7 @@ pub struct User {
 /// The reason why a process that has a file open may be overlooked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unseen {
-    /// Some processes of this machine are hidden, for this reason: a sentence.
+    /// Some processes of this machine are hidden, for the reason in this sentence.
     Processes(&'static str),
     /// The file system is shared with other machines.
     Machines,

@@ -1,6 +1,6 @@
-//! Content that is on the disk.
+//! Functions that write content durably to the disk.
 //!
-//! On macOS that takes `F_FULLFSYNC`: `fsync` alone leaves it in the memory of the disk.
+//! On macOS, this requires `F_FULLFSYNC`: `fsync` alone may leave content in the cache of the disk.
 
 use std::fs::File;
 use std::io;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::system;
 
-/// Has a file on the disk, with its size and times.
+/// Writes a file to the disk, with its size and times.
 ///
 /// # Errors
 /// When the disk fails.
@@ -16,7 +16,7 @@ pub fn sync(file: &File) -> io::Result<()> {
     system::durable::sync(file)
 }
 
-/// Has the content of a file on the disk, with its size.
+/// Writes the content of a file to the disk, with its size.
 ///
 /// # Errors
 /// When the disk fails.
@@ -24,7 +24,7 @@ pub fn sync_content(file: &File) -> io::Result<()> {
     system::durable::sync_content(file)
 }
 
-/// Has all files of the file system of `folder` on the disk, where the system has a call for that.
+/// Writes all files of the file system of `folder` to the disk, if the system has a call for this.
 ///
 /// # Errors
 /// When the disk fails.

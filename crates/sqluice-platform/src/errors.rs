@@ -1,20 +1,20 @@
-//! Errors that the system did not return itself, in its words.
+//! System errors for failures that this program detects itself.
 
 use std::io;
 
 use crate::system;
 
-/// The error for a name that is taken.
+/// Returns the error for a name that already exists.
 pub fn exists() -> io::Error {
     system::errors::exists()
 }
 
-/// The error for a folder in the place of a file.
+/// Returns the error for a folder in the place of a file.
 pub fn is_folder() -> io::Error {
     system::errors::is_folder()
 }
 
-/// The error for a write that wrote nothing.
+/// Returns the error for a write that wrote nothing.
 pub fn nothing_written() -> io::Error {
     system::errors::nothing_written()
 }

@@ -1,4 +1,4 @@
-//! Which file a name means: two names are of one file if their identities are equal.
+//! Identities of files: two names belong to the same file if their identities are equal.
 
 use std::fs::File;
 use std::io;
@@ -7,39 +7,39 @@ use std::path::Path;
 pub use crate::answers::Identity;
 use crate::system;
 
-/// The file that a path leads to, symbolic links followed.
+/// Returns the identity of the file at a path. Symbolic links are followed.
 ///
 /// # Errors
-/// When it does not exist or can't be asked.
+/// When the file does not exist or can't be inspected.
 pub fn of_path(path: &Path) -> io::Result<Identity> {
     system::identity::of_path(path)
 }
 
-/// The file or link that has a name.
+/// Returns the identity of the file or link with a name.
 ///
 /// # Errors
-/// When it does not exist or can't be asked.
+/// When the file does not exist or can't be inspected.
 pub fn of_link(path: &Path) -> io::Result<Identity> {
     system::identity::of_link(path)
 }
 
-/// An open file.
+/// Returns the identity of an open file.
 ///
 /// # Errors
-/// When it can't be asked.
+/// When the file can't be inspected.
 pub fn of_file(file: &File) -> io::Result<Identity> {
     system::identity::of_file(file)
 }
 
-/// The number of names of an open file: hard links.
+/// Returns the number of names (hard links) of an open file.
 ///
 /// # Errors
-/// When it can't be asked.
+/// When the file can't be inspected.
 pub fn name_count(file: &File) -> io::Result<u64> {
     system::identity::name_count(file)
 }
 
-/// Whether both paths exist and lead to the same file.
+/// Returns `true` if both paths exist and lead to the same file.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     of_path(one).is_ok_and(|one| of_path(other).is_ok_and(|other| one == other))
 }

@@ -1,28 +1,29 @@
-//! What sqluice asks of the operating system, on Linux, macOS and Windows.
+//! The functions of the operating system that sqluice needs, on Linux, macOS and Windows.
 //!
 //! ```text
-//!  identity, names, temporary, ...     what it means, documented and tested once
+//!  identity, names, temporary, ...     the meaning, documented and tested once
 //!    │
 //!    ├─ linux    ┐
-//!    ├─ macos    ├─ unix               how a system does it: a file of the same name in its folder
+//!    ├─ macos    ├─ unix               the implementation for a system: a file of the same name in its folder
 //!    └─ windows
 //! ```
 //!
-//! Modules, from the bottom up; each uses only those above it in this list:
+//! Modules, from the bottom up, each using only modules above it in this list:
 //!
-//! * `answers`: what systems answer
-//! * `unix`: what Linux and macOS share; `linux`, `macos`, `windows`: one system each
-//! * [`errors`]: errors that the system did not return itself; [`paths`]: paths as bytes, and bytes as paths
-//! * [`identity`]: which file a name means; [`rights`]: who may use a file
-//! * [`positioned`]: reads and writes at a place; [`unbuffered`]: past the page cache; [`ranges`]: parts of files given back;
-//!   [`durable`]: what is on the disk
-//! * [`names`]: names that are taken once, and are durable; [`locks`]: files of living processes; [`temporary`]: files without a name
-//! * [`users`]: processes that have a file open; [`open_files`]: how many the process may have; [`space`]: of disks; [`memory`]: of the machine and the process
-//! * [`tree`]: files, folders and links below a folder, and never elsewhere
-//! * [`streams`]: standard input and the like; [`stop`]: requests to end the process; [`machine`]: what it is
+//! * `answers`: types for the answers of the operating system
+//! * `unix`: code that Linux and macOS share; `linux`, `macos`, `windows`: code for a single system
+//! * [`errors`]: system errors for failures that this program detects itself; [`paths`]: paths as bytes, and bytes as paths
+//! * [`identity`]: identities of files; [`rights`]: permissions of files
+//! * [`positioned`]: reads and writes at an offset; [`unbuffered`]: direct I/O; [`ranges`]: disk space of parts of files; [`durable`]:
+//!   content on the disk
+//! * [`names`]: durable names that are not overwritten; [`locks`]: files of living processes; [`temporary`]: files without a name
+//! * [`users`]: processes that have a file open; [`open_files`]: the limit of open files; [`space`]: disk space; [`memory`]: memory of the
+//!   machine and the process
+//! * [`tree`]: files, folders and links below a folder, never outside
+//! * [`streams`]: standard input and other streams; [`stop`]: requests to end the process; [`machine`]: properties of the machine
 //!
-//! Invariant: no other crate names an operating system (`sqluice/tests/tidy`). A system that lacks something says so by the value that
-//! the module documents.
+//! Invariant: no other crate names an operating system (`sqluice/tests/tidy`). If a system lacks a feature, the function returns the value
+//! that its module documents for this case.
 
 #![deny(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Files that are locked as long as their process lives.
+//! File locks that last as long as their process.
 
 use std::fs::File;
 use std::io;
@@ -7,26 +7,26 @@ use std::path::Path;
 pub use crate::answers::Lock;
 use crate::system;
 
-/// Tries to lock a file for this open file alone. The lock keeps no process from reading and writing it.
+/// Tries to lock a file exclusively for this open file. The lock does not prevent other processes from reading and writing the file.
 ///
 /// # Errors
-/// When the file system has no locks.
+/// When the file system does not support locks.
 pub fn try_lock(file: &File) -> io::Result<Lock> {
     system::locks::try_lock(file)
 }
 
-/// Tries to lock a file together with others that lock it in this way.
+/// Tries to lock a file with a shared lock, which several open files may hold.
 ///
 /// # Errors
-/// When the file system has no locks.
+/// When the file system does not support locks.
 pub fn try_lock_shared(file: &File) -> io::Result<Lock> {
     system::locks::try_lock_shared(file)
 }
 
-/// Opens what may be a file to be locked: a link is not followed, and a FIFO is not waited for.
+/// Opens a file in order to lock it. A link is not followed, and opening a FIFO does not wait for a writer.
 ///
 /// # Errors
-/// When it can't be opened.
+/// When the file can't be opened.
 pub fn open(path: &Path) -> io::Result<File> {
     system::locks::open(path)
 }

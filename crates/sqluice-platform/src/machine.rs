@@ -1,16 +1,16 @@
-//! What the machine is, as far as the system reports it.
+//! Properties of the machine, as far as the system reports them.
 
 use std::path::Path;
 
 pub use crate::answers::Machine;
 use crate::system;
 
-/// This machine.
+/// Returns the properties of this machine.
 pub fn here() -> Machine {
     system::machine::here()
 }
 
-/// The type of the file system that `folder` is on, and its device.
+/// Returns the type of the file system that contains `folder`, and its device.
 pub fn mount(folder: &Path) -> Option<(String, String)> {
     system::machine::mount(folder)
 }

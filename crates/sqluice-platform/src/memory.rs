@@ -5,36 +5,36 @@ use std::io;
 
 use crate::system;
 
-/// Bytes of memory that the machine can give without writing anything out, or that the process may have, if that is less. 0 where it is
-/// not known.
+/// Returns the number of bytes of memory that the machine can provide without swapping, or that the process may still have, if that is
+/// less. Returns 0 if the number is unknown.
 pub fn available_bytes() -> u64 {
     system::memory::available_bytes()
 }
 
-/// Asks for large memory pages for all that a vector has capacity for. Where the system has none, nothing changes.
+/// Asks the system for large memory pages for the capacity of a vector. Has no effect on systems without large pages.
 pub fn advise_large<T>(vec: &mut Vec<T>) {
     system::memory::advise_large(vec);
 }
 
-/// Bytes of memory that the process has now.
+/// Returns the number of bytes of memory that the process has now.
 pub fn of_process() -> Option<u64> {
     system::memory::of_process()
 }
 
-/// The most that the process had.
+/// Returns the peak number of bytes of memory that the process had.
 pub fn peak_of_process() -> Option<u64> {
     system::memory::peak_of_process()
 }
 
-/// From now on the most is what the process has now; whether the system permits that.
+/// Resets the peak to the present memory of the process. Returns `false` if the system does not support this.
 pub fn forget_peak() -> bool {
     system::memory::forget_peak()
 }
 
-/// Has what was read of a file out of memory.
+/// Drops the cached content of a file from memory.
 ///
 /// # Errors
-/// When the system can't.
+/// When the system does not support this.
 pub fn drop_cached(file: &File) -> io::Result<()> {
     system::memory::drop_cached(file)
 }

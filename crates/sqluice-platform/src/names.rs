@@ -1,37 +1,37 @@
-//! Names that are taken once, and that are durable.
+//! Durable names, and renames that overwrite nothing.
 
 use std::io;
 use std::path::Path;
 
 use crate::system;
 
-/// An open folder, whose names are made durable.
+/// An open folder whose names can be made durable.
 #[derive(Debug)]
 pub struct Folder(system::names::Folder);
 
 impl Folder {
-    /// Opens it.
+    /// Opens a folder.
     ///
     /// # Errors
-    /// When it does not exist, is no folder, or may not be opened.
+    /// When the path does not exist, is not a folder, or may not be opened.
     pub fn open(path: &Path) -> io::Result<Folder> {
         system::names::Folder::open(path).map(Folder)
     }
 
-    /// Makes its names durable. On Windows they are already: files are renamed by a call that waits for the disk.
+    /// Makes the names in the folder durable. On Windows, renames already wait for the disk, so this does nothing.
     ///
     /// # Errors
     /// When the disk fails.
     pub fn sync(&self) -> io::Result<()> {
         match self.0.sync() {
-            // Some file systems have no fsync for folders: their names are as durable as they get.
+            // Some file systems have no fsync for folders: their names can't be made more durable.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             other => other,
         }
     }
 }
 
-/// Renames a file unless `to` exists, in one step where the file system has it.
+/// Renames a file unless `to` exists, atomically if the file system supports it.
 ///
 /// # Errors
 /// When `to` exists, or the disk fails.
@@ -39,12 +39,12 @@ pub fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     system::names::rename_to_new(from, to)
 }
 
-/// Exchanges the names of two files or folders in one step: `renameat2` with `RENAME_EXCHANGE` on Linux, `renameatx_np` with `RENAME_SWAP` on
-/// macOS.
+/// Exchanges the names of two files or folders atomically: `renameat2` with `RENAME_EXCHANGE` on Linux, `renameatx_np` with `RENAME_SWAP`
+/// on macOS.
 ///
 /// # Errors
-/// When one of them does not exist, they lie in different file systems, or the disk fails; [`io::ErrorKind::Unsupported`] where the system or the
-/// file system has no such step, as on Windows.
+/// When either file does not exist, they lie in different file systems, or the disk fails. The error is [`io::ErrorKind::Unsupported`] if
+/// the system or the file system has no such call, as on Windows.
 pub fn exchange(first: &Path, second: &Path) -> io::Result<()> {
     system::names::exchange(first, second)
 }
@@ -57,7 +57,7 @@ pub fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
     system::names::rename_over(from, to)
 }
 
-/// Whether a file that is open can lose its name to another, and stay what it is for those who have it open.
+/// `true` if an open file can be replaced by a rename, while processes that have it open keep its content.
 pub const OPEN_FILES_ARE_REPLACED: bool = system::names::OPEN_FILES_ARE_REPLACED;
 
 #[cfg(test)]
@@ -108,7 +108,7 @@ mod tests {
     fn a_file_is_no_folder() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let opened = Folder::open(file.path());
-        // To sync it does no harm.
+        // If a file can be opened as a folder, syncing it does no harm.
         assert!(opened.is_err() || opened.is_ok_and(|opened| opened.sync().is_ok()));
         assert!(Folder::open(Path::new("no/such/folder")).is_err());
     }

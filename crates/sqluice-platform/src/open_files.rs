@@ -1,11 +1,10 @@
-//! Raises the number of files that the process may have open at the same time.
+//! The limit of files that the process may have open at the same time.
 
 use crate::system;
 
-/// Has the system allow `wanted` open files, as far as it may. Returns how many it allows; `u64::MAX`: it has no limit.
+/// Raises the limit to `wanted` open files, as far as the system permits. Returns the new limit, or `u64::MAX` if the system has no limit.
 ///
-/// Systems give a process a small limit that it may raise itself up to a larger one: a program that asks for more files than it began
-/// with raises it for all of its process.
+/// Systems give a process a low limit that the process may raise up to a higher limit. Raising the limit affects the entire process.
 pub fn allow(wanted: u64) -> u64 {
     system::open_files::allow(wanted)
 }

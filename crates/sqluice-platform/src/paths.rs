@@ -1,4 +1,4 @@
-//! Paths as bytes, and bytes as paths.
+//! Conversions between paths and bytes.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -7,35 +7,35 @@ use std::path::{Path, PathBuf, is_separator};
 
 use crate::system;
 
-/// The bytes of a name: on Windows UTF-8, with `/` between components; on other systems those of the file system.
+/// Returns the bytes of a path: on Windows UTF-8 with `/` between components, on other systems the bytes of the file system.
 pub fn bytes(path: &OsStr) -> Cow<'_, [u8]> {
     system::paths::bytes(path)
 }
 
-/// The path that bytes name; on Windows, what is not UTF-8 is replaced.
+/// Returns the path for bytes. On Windows, invalid UTF-8 is replaced.
 pub fn from_bytes(bytes: &[u8]) -> PathBuf {
     system::paths::from_bytes(bytes)
 }
 
-/// Whether a path ends as that of a folder does: with `/`, on Windows also with `\`.
+/// Returns `true` if a path ends with a separator, like the path of a folder: `/`, on Windows also `\`.
 pub fn ends_with_separator(path: &Path) -> bool {
     path.as_os_str().to_string_lossy().ends_with(is_separator)
 }
 
-/// The beginning of a name, of at most `bytes_max` bytes.
+/// Returns the first part of a name, of at most `bytes_max` bytes.
 pub fn cut(name: &OsStr, bytes_max: usize) -> OsString {
     system::paths::cut(name, bytes_max)
 }
 
-/// The absolute path without symbolic links, as other programs take it: on Windows without `\\?\`, where that is possible.
+/// Returns the absolute path without symbolic links in a form that other programs accept: on Windows without `\\?\` if possible.
 ///
 /// # Errors
-/// When it does not exist.
+/// When the file does not exist.
 pub fn canonical(path: &Path) -> io::Result<PathBuf> {
     system::paths::canonical(path)
 }
 
-/// The path of a URI for an absolute path, which is yet to be escaped: on Windows `/C:/folder/file`.
+/// Returns the path of a URI for an absolute path, not yet escaped: on Windows `/C:/folder/file`.
 pub fn of_uri(path: &Path) -> Cow<'_, [u8]> {
     system::paths::of_uri(path)
 }

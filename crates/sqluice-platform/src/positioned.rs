@@ -1,6 +1,6 @@
-//! Reads and writes at a place of a file, by many threads at a time.
+//! Reads and writes at an offset of a file, by several threads at the same time.
 //!
-//! On Windows each of them also moves the cursor of the file: a file that is read at places is not read in order, too.
+//! On Windows, each call also moves the file's cursor, so a file that is read at offsets must not be read sequentially as well.
 
 use std::fs::File;
 use std::io::{self, IoSlice};
@@ -9,18 +9,18 @@ pub use crate::system::positioned::Positioned;
 
 use crate::system;
 
-/// Writes slices that follow each other in the file from byte `offset` on; returns how many bytes were written, which may be fewer.
+/// Writes slices one after another at byte `offset` of the file. Returns the number of bytes written, which may be less than all.
 ///
 /// # Errors
-/// What the system says.
+/// When the write fails.
 pub fn write_slices_at(file: &File, slices: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
     system::positioned::write_slices_at(file, slices, offset)
 }
 
-/// Appends what one read returns to `to`, at most its spare capacity; returns how many bytes that was: 0 at the end.
+/// Appends the result of a single read to `to`, at most its spare capacity. Returns the number of bytes read: 0 at the end of the file.
 ///
 /// # Errors
-/// What the system says.
+/// When the read fails.
 pub fn read_into_spare(file: &File, to: &mut Vec<u8>) -> io::Result<usize> {
     system::positioned::read_into_spare(file, to)
 }

@@ -1,11 +1,11 @@
-//! Parts of files that are given back to the disk.
+//! Freed parts of files.
 
 use std::fs::File;
 
 use crate::system;
 
-/// Frees the disk space of a part of a file, which then reads as zeros. Where the file system can't, or the part holds no whole block, it
-/// may stay as it is.
+/// Frees the disk space of a part of a file, which then reads as zeros. The part may stay unchanged if the file system does not support
+/// this, or if the part contains no whole block.
 pub fn free(file: &File, offset: u64, bytes: u64) {
     system::ranges::free(file, offset, bytes);
 }

@@ -1,4 +1,4 @@
-//! Who may use a file.
+//! Owners and permissions of files.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -6,18 +6,18 @@ use std::path::Path;
 
 use crate::system;
 
-/// The permissions that SQLite gives a new database, but for those of the umask.
+/// The permissions of a new SQLite database, before the umask applies.
 const OF_DATABASE: u32 = 0o644;
 
-/// The permissions that most programs give a new file, but for those of the umask.
+/// The permissions that most programs give a new file, before the umask applies.
 const OF_FILE: u32 = 0o666;
 
-/// Owner and permissions of a file. On Windows a new file has those of its folder, and this is empty.
+/// The owner and permissions of a file. On Windows the type is empty, because new files inherit the rights of their folder.
 #[derive(Clone, Debug)]
 pub struct Rights(system::rights::Rights);
 
 impl Rights {
-    /// Those of a file.
+    /// Returns the rights of a file.
     pub fn of(metadata: &Metadata) -> Rights {
         Rights(system::rights::Rights::of(metadata))
     }
@@ -32,7 +32,7 @@ impl Rights {
         Rights(system::rights::Rights::of_new(OF_FILE, system::tree::umask()))
     }
 
-    /// Gives them to another file, the owner as far as the process may.
+    /// Gives the rights to another file, including the owner if the process may change it.
     ///
     /// # Errors
     /// When the permissions can't be set.
@@ -41,25 +41,24 @@ impl Rights {
     }
 }
 
-/// Checks that the process may write to a file, or create files in a folder. Windows only knows files that are read-only.
+/// Checks that the process may write to a file, or create files in a folder. On Windows, only the read-only attribute of files is checked.
 ///
 /// # Errors
-/// When it may not.
+/// When the process may not write.
 pub fn check_write(path: &Path) -> io::Result<()> {
     system::rights::check_write(path)
 }
 
-/// Options that create a file which only its owner may read and write.
+/// Sets options so that only the owner of a new file may read and write it.
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     system::rights::private(options)
 }
 
-/// Returns true if somebody other than this user and root may open the file at `path`: another owner, a
-/// group, or everyone, as far as the folders above the file let them in. On Windows the answer is unknown,
-/// and `false`.
+/// Returns `true` if anyone other than this user and root may open the file at `path`: another owner, a group, or everyone, if the folders
+/// above the file let them in. On Windows the answer is unknown, and `false`.
 ///
 /// # Errors
-/// When the file or a folder can't be asked.
+/// When the file or a folder can't be inspected.
 pub fn may_others_open(path: &Path) -> io::Result<bool> {
     system::rights::may_others_open(path)
 }
@@ -90,7 +89,7 @@ mod tests {
             set(&file, mode);
             set(&inner, folder);
             set(outer.path(), above);
-            // Without the right to enter a folder only root can ask.
+            // Without the right to enter the folder, only root can inspect the file.
             match may_others_open(&file) {
                 Ok(found) => assert_eq!(found, expected, "{mode:o} {folder:o} {above:o}"),
                 Err(error) => assert_eq!((error.kind(), folder), (io::ErrorKind::PermissionDenied, 0o644)),

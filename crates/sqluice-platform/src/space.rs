@@ -1,27 +1,28 @@
-//! Space on disks.
+//! Disk space.
 
 use std::io;
 use std::path::Path;
 
 use crate::system;
 
-/// Bytes that this user may still take on the file system of `folder`; `None`: it has no numbers.
+/// Returns the number of bytes that this user may still use on the file system of `folder`, or `None` if the file system does not report
+/// it.
 ///
 /// # Errors
-/// When the system does not report it.
+/// When the file system can't be inspected.
 pub fn free_bytes(folder: &Path) -> io::Result<Option<u64>> {
     system::space::free_bytes(folder)
 }
 
-/// Whether the file system of `folder` takes no new file, or less than `bytes` bytes.
+/// Returns `true` if the file system of `folder` has no room for a new file, or fewer than `bytes` free bytes.
 pub fn is_below(folder: &Path, bytes: u64) -> bool {
     system::space::is_below(folder, bytes)
 }
 
-/// Bytes that a file or folder takes on the disk.
+/// Returns the disk space of a file or folder in bytes.
 ///
 /// # Errors
-/// When it does not exist or can't be asked.
+/// When the path does not exist or can't be inspected.
 pub fn taken_bytes(path: &Path) -> io::Result<u64> {
     system::space::taken_bytes(path)
 }

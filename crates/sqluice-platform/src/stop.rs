@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicBool;
 
 use crate::system;
 
-/// From now on a request to stop sets `flag`: Ctrl-C, and SIGTERM or SIGHUP, or the end of the console. A file that grows over its
-/// limit is an error of the write, and no longer ends the process.
+/// Sets `flag` at every later request to stop: Ctrl-C, SIGTERM, SIGHUP, or the end of the console. A file that exceeds its size limit
+/// becomes an error of the write, and no longer ends the process.
 ///
 /// # Errors
-/// When the system does not take the handlers.
+/// When the handlers can't be installed.
 pub fn listen(flag: &Arc<AtomicBool>) -> io::Result<()> {
     system::stop::listen(flag)
 }

@@ -1,4 +1,4 @@
-//! Standard input and the like.
+//! Standard input and other streams.
 
 use std::fs::File;
 use std::io;
@@ -6,18 +6,18 @@ use std::io;
 pub use crate::answers::Stream;
 use crate::system;
 
-/// Standard input as a file of its own.
+/// Returns standard input as a separate file.
 ///
 /// # Errors
-/// When it is closed.
+/// When standard input is closed.
 pub fn standard_input() -> io::Result<File> {
     system::streams::standard_input()
 }
 
-/// What an open file can do.
+/// Returns the capabilities of an open file.
 ///
 /// # Errors
-/// When it can't be asked.
+/// When the file can't be inspected.
 pub fn kind(file: &File) -> io::Result<Stream> {
     system::streams::kind(file)
 }

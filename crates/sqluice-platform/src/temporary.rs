@@ -1,4 +1,4 @@
-//! Files that vanish when they are closed, whatever ends the process.
+//! Temporary files that vanish when they are closed, however the process ends.
 
 use std::fs::File;
 use std::io;
@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::system;
 
-/// A file in `folder` that no other process finds, or that is removed as it is closed; past the page cache where that is wanted and the
-/// file system can.
+/// Creates a file in `folder` that no other process finds, or that is removed when it is closed. `unbuffered` turns direct I/O on, if the
+/// file system supports it.
 ///
 /// # Errors
 /// When no file can be created in the folder.

@@ -1,28 +1,28 @@
-//! Reads and writes past the page cache.
+//! Direct I/O: reads and writes that bypass the page cache.
 //!
-//! | system | how | it asks for |
+//! | system | method | requirement |
 //! |---|---|---|
-//! | Linux | `O_DIRECT`, where the file system can | whole blocks, in memory and in the file |
-//! | macOS | `F_NOCACHE` | nothing |
-//! | Windows | not at all: an open file can't be switched | |
+//! | Linux | `O_DIRECT`, if the file system supports it | whole blocks, aligned in memory and in the file |
+//! | macOS | `F_NOCACHE` | none |
+//! | Windows | none: an open file can't be switched | |
 
 use std::fs::File;
 use std::io;
 
 use crate::system;
 
-/// Switches it on; returns whether it is.
+/// Turns direct I/O on. Returns `false` if this is not possible.
 pub fn switch_on(file: &File) -> bool {
     system::unbuffered::switch_on(file)
 }
 
-/// Switches it off; returns whether it was on.
+/// Turns direct I/O off. Returns `true` if it was on.
 pub fn switch_off(file: &File) -> bool {
     system::unbuffered::switch_off(file)
 }
 
-/// Whether an error may mean that the file system took the switch and refuses the reads or writes, or has written a part that is no
-/// whole block.
+/// Returns `true` if an error may mean that the file system accepted direct I/O but refuses reads or writes, for example because a write
+/// was not a whole block.
 pub fn refuses(error: &io::Error) -> bool {
     system::unbuffered::refuses(error)
 }

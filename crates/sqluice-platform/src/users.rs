@@ -1,12 +1,12 @@
-//! Processes that have a file open, as far as the system lets this one see them.
+//! The processes that have a file open, as far as this process may see them.
 //!
-//! | system | how | not seen |
+//! | system | method | not seen |
 //! |---|---|---|
-//! | Linux | `/proc`, as `lsof` does | processes of others, unless we are root, and those outside of our container |
-//! | macOS | `libproc`, as `lsof` does | processes of others, unless we are root |
+//! | Linux | `/proc`, like `lsof` | processes of other users, unless we are root, and processes outside our container |
+//! | macOS | `libproc`, like `lsof` | processes of other users, unless we are root |
 //! | Windows | the Restart Manager | none on this machine; an open file can't be replaced anyway |
 //!
-//! Processes of other machines are never seen. [`Users::unseen`] says why somebody may have been overlooked.
+//! Processes of other machines are never seen. [`Users::unseen`] is the reason why a user may have been overlooked.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::answers::Identity;
 pub use crate::answers::{Unseen, User, Users};
 use crate::system;
 
-/// Looks for other processes that have the file at `path` open, also after the file has lost that name.
+/// Finds other processes that have the file at `path` open, even after the file has lost this name.
 pub fn find(path: &Path, identity: Identity) -> Users {
     system::users::find(path, identity)
 }

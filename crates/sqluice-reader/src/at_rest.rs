@@ -1,8 +1,8 @@
-//! Databases in WAL mode that SQLite cannot open, because it may not make the files beside them that hold its locks: in a folder that is
-//! read-only for this user.
+//! WAL-mode databases that SQLite can't open because their folder is read-only for this user: SQLite can't create the files beside the
+//! database that hold its locks.
 //!
-//! Without a log and a journal all of such a database is in its file. It is read without locks, as `immutable`, and whatever is read counts
-//! only if the file has the same size, time and header afterwards.
+//! Without a write-ahead log and a journal, such a database is complete in its file. The file is read without locks, as `immutable`. The
+//! content read is valid only if size, time and header of the file are unchanged afterwards.
 
 use std::fs;
 use std::io;
@@ -16,10 +16,10 @@ use sqluice_platform::positioned::Positioned;
 
 use crate::descriptor::Descriptor;
 
-/// The version in the header of a database in WAL mode.
+/// The read version in the header of a database in WAL mode.
 const WAL_VERSION: u8 = 2;
 
-/// A file that is read without locks.
+/// A database file that is read without locks.
 #[derive(Debug)]
 pub struct AtRest {
     descriptor: Descriptor,
@@ -35,10 +35,10 @@ struct Seen {
 }
 
 impl AtRest {
-    /// The database at `path`, if it is in WAL mode, and neither log nor journal has a byte.
+    /// Returns the database at `path` if it is in WAL mode, and both its log and its journal are missing or empty.
     ///
     /// # Errors
-    /// When it can't be read.
+    /// When a file can't be read.
     pub(crate) fn find(path: &Path) -> io::Result<Option<AtRest>> {
         for suffix in ["-wal", "-journal"] {
             let mut name = path.as_os_str().to_owned();
@@ -59,10 +59,10 @@ impl AtRest {
         Ok(is_wal.then_some(AtRest { descriptor, before }))
     }
 
-    /// Refuses what was read if the file has changed since.
+    /// Checks that the file has not changed since it was opened.
     ///
     /// # Errors
-    /// When it has, or can't be looked at.
+    /// When the file has changed or can't be read.
     pub(crate) fn check(&self, name: &Path) -> Result<()> {
         let after = seen(&self.descriptor).map_err(|error| Error::read(name, error))?;
         if after == self.before {

@@ -1,4 +1,4 @@
-//! The objects of a database, as `sqlite_schema` stores them, and the B-tree of each
+//! The objects of a database as stored in `sqlite_schema`, and the B-tree of each object
 //! ([§2.6](https://www.sqlite.org/fileformat2.html#storage_of_the_sql_database_schema)).
 
 use std::collections::{HashMap, HashSet};
@@ -17,8 +17,7 @@ use crate::snapshot::Snapshot;
 /// The root page of `sqlite_schema`.
 const SCHEMA_ROOT: u32 = 1;
 
-/// The schema format from which on DESC of an index counts
-/// ([§1.3.8](https://www.sqlite.org/fileformat2.html#schema_format_number)).
+/// The first schema format in which an index's DESC takes effect ([§1.3.8](https://www.sqlite.org/fileformat2.html#schema_format_number)).
 const DESCENDING_FORMAT: u32 = 4;
 
 /// The text encoding UTF-8 in the header.
@@ -28,17 +27,17 @@ const UTF_8: u32 = 1;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StoredObject {
-    /// `table`, `index`, `view` or `trigger`.
+    /// The kind: `table`, `index`, `view` or `trigger`.
     pub kind: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The table that it belongs to; its own name for tables and views.
+    /// The table that the object belongs to; the object's own name for tables and views.
     pub table: String,
-    /// Its statement; `None` for automatic indexes.
+    /// The statement that created the object; `None` for automatic indexes.
     pub sql: Option<String>,
-    /// The row as it is stored, in the encoding of the database.
+    /// The stored row, in the encoding of the database.
     pub record: Vec<u8>,
-    /// Its B-tree; `None` for views, triggers and virtual tables.
+    /// The B-tree; `None` for views, triggers and virtual tables.
     pub tree: Option<StoredTree>,
 }
 
@@ -46,25 +45,25 @@ pub struct StoredObject {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StoredTree {
-    /// Its root.
+    /// The root page.
     pub root_page: u32,
-    /// Whether it has rows with rowids or the entries of an index.
+    /// The kind of entries: rows of a rowid table, or entries of an index or a WITHOUT ROWID table.
     pub kind: Kind,
-    /// The order of its entries; `None` for rows with rowids, and where it is not known.
+    /// The order of the entries; `None` for rowid tables, and if the order is unknown.
     pub order: Option<KeyOrder>,
-    /// Why the order of entries is not known.
+    /// The reason why the order of entries is unknown.
     pub unknown_order: Option<String>,
 }
 
 impl StoredObject {
-    /// Its kind and name, for messages.
+    /// Returns the kind and name, for messages.
     pub fn describe(&self) -> String {
         format!("{} {}", self.kind, self.name)
     }
 }
 
 impl Snapshot {
-    /// Its objects, in the order of `sqlite_schema`.
+    /// Returns the objects of the database, in the order of `sqlite_schema`.
     ///
     /// # Errors
     /// When SQLite can't parse the statement of an object, or two objects have the same root page.
@@ -101,7 +100,7 @@ impl Snapshot {
         Ok(objects)
     }
 
-    /// The rows of `sqlite_schema` by their rowids, as they are stored.
+    /// Returns the stored rows of `sqlite_schema` by their rowids.
     fn schema_records(&self, cancel: &Cancel) -> Result<HashMap<i64, Vec<u8>>> {
         let view = self.view(&Silent, cancel);
         let mut pages = view.pages();
@@ -118,10 +117,10 @@ impl Snapshot {
         Ok(records)
     }
 
-    /// The smallest and the largest rowid of a table, or 0 twice of an index; `None`: it has no entry.
+    /// Returns the smallest and the largest rowid of a table, or 0 and 0 for an index. Returns `None` if the tree is empty.
     ///
     /// # Errors
-    /// When its outer pages can't be read, or are damaged.
+    /// When the first or last pages of the tree can't be read or are damaged.
     pub fn rowid_range(&self, tree: &StoredTree, cancel: &Cancel) -> Result<Option<(i64, i64)>> {
         let view = self.view(&Silent, cancel);
         let mut pages = view.pages();
@@ -132,7 +131,7 @@ impl Snapshot {
         Ok(has_some.then(|| (first, cursor.rowid())))
     }
 
-    /// The names of the tables that belong to virtual tables, in small letters.
+    /// Returns the names of the shadow tables of virtual tables, in lower case.
     ///
     /// # Errors
     /// When SQLite can't list them.
@@ -146,9 +145,9 @@ impl Snapshot {
         list().map_err(|error| unreadable(self.name(), error))
     }
 
-    /// The root page of the table of that name, exactly as `sqlite_schema` has it; `None`: it has none.
+    /// Returns the root page of the table with exactly this name in `sqlite_schema`, or `None` if it has no root page.
     pub(crate) fn root_of_table(&self, name: &str) -> rusqlite::Result<Option<u32>> {
-        // Read once: for each table alone SQLite walks the whole schema.
+        // The list is read once: for a single table, SQLite would walk the whole schema each time.
         if let Some(roots) = self.roots.get() {
             return Ok(roots.get(name).copied());
         }
@@ -162,7 +161,7 @@ impl Snapshot {
         Ok(self.roots.get_or_init(|| roots).get(name).copied())
     }
 
-    /// The largest rowid that each AUTOINCREMENT table has given, by the name of the table in small letters.
+    /// Returns the largest rowid that each AUTOINCREMENT table has assigned, by the name of the table in lower case.
     ///
     /// # Errors
     /// When SQLite can't read `sqlite_sequence`.
@@ -182,12 +181,12 @@ impl Snapshot {
         read().map_err(|error| unreadable(self.name(), error))
     }
 
-    /// The tree with that root.
+    /// Returns the tree with this root page.
     pub fn tree(&self, root_page: u32, kind: Kind) -> Tree {
         Tree { root_page, kind, geometry: self.geometry(), page_count: self.page_count() }
     }
 
-    /// The tree of an object; `is_clustered`: it is a WITHOUT ROWID table.
+    /// Returns the tree of an object. `is_clustered` is `true` for a WITHOUT ROWID table.
     fn tree_of(
         &self,
         object: &StoredObject,
@@ -199,7 +198,7 @@ impl Snapshot {
         let columns = match &*object.kind {
             "index" => columns(&connection, &object.name)?,
             _ if is_clustered => {
-                // The key makes rows unique; the columns after it are in no order.
+                // The key makes rows unique; the columns after the key are not sorted.
                 let mut columns = clustered(&connection, &object.name)?;
                 columns.retain(|column| column.is_key);
                 columns
@@ -274,14 +273,15 @@ fn columns(connection: &Connection, index: &str) -> rusqlite::Result<Vec<Column>
     columns.collect()
 }
 
-/// The names of all WITHOUT ROWID tables, in small letters. The list is read once: for each table alone SQLite walks all of it.
+/// Returns the names of all WITHOUT ROWID tables, in lower case. The list is read once: for a single table, SQLite would walk all of it
+/// each time.
 fn without_rowid(connection: &Connection) -> rusqlite::Result<HashSet<String>> {
     let sql = "SELECT lower(name) FROM pragma_table_list WHERE schema = 'main' AND wr";
     let mut statement = connection.prepare(sql)?;
     statement.query_map([], |row| row.get(0))?.collect()
 }
 
-/// The columns of a WITHOUT ROWID table.
+/// Returns the columns of a WITHOUT ROWID table.
 fn clustered(connection: &Connection, table: &str) -> rusqlite::Result<Vec<Column>> {
     let mut statement =
         connection.prepare_cached("SELECT name FROM pragma_index_list(?1, 'main') WHERE origin = 'pk'")?;

@@ -1,4 +1,4 @@
-//! Connections that read a database, and why one can't be read.
+//! Read-only connections to databases, and the errors for databases that can't be read.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,15 +10,15 @@ use sqluice_core::progress::Cancel;
 use sqluice_core::sqlite_error::said;
 use sqluice_platform::paths::canonical;
 
-/// How often SQLite looks whether it should stop, in steps of its virtual machine.
+/// The number of steps of SQLite's virtual machine between two checks for cancellation.
 const CANCEL_STEPS: i32 = 1000;
 
-/// A connection in a read transaction.
+/// Opens a connection and begins a read transaction.
 ///
-/// A hot journal is rolled back first, and a log without its index read, by a connection that may write.
+/// If the database has a hot journal, or a write-ahead log without its index, a connection that may write first recovers the database.
 ///
 /// # Errors
-/// What SQLite says.
+/// When SQLite can't open or read the database.
 pub fn begin(path: &Path, busy_timeout: Duration, cancel: &Cancel) -> rusqlite::Result<Connection> {
     let read = |flags| -> rusqlite::Result<Connection> {
         let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
@@ -31,7 +31,7 @@ pub fn begin(path: &Path, busy_timeout: Duration, cancel: &Cancel) -> rusqlite::
         Ok(connection)
     };
     match read(OpenFlags::SQLITE_OPEN_READ_ONLY) {
-        // A hot journal, or a log without its index: a connection that may write brings them in order.
+        // A connection that may write rolls back a hot journal, or rebuilds the index of a log.
         Err(error) if is_unopened(&error) => {
             drop(read(OpenFlags::SQLITE_OPEN_READ_WRITE)?);
             read(OpenFlags::SQLITE_OPEN_READ_ONLY)
@@ -40,10 +40,10 @@ pub fn begin(path: &Path, busy_timeout: Duration, cancel: &Cancel) -> rusqlite::
     }
 }
 
-/// A connection in a read transaction of a database that is at rest, without locks.
+/// Opens a connection without locks to a database at rest, and begins a read transaction.
 ///
 /// # Errors
-/// The error of SQLite.
+/// When SQLite can't read the database.
 pub(crate) fn begin_at_rest(path: &Path, cancel: &Cancel) -> Result<Connection> {
     let uri = immutable_uri(path)?;
     let read = || -> rusqlite::Result<Connection> {
@@ -59,13 +59,13 @@ pub(crate) fn begin_at_rest(path: &Path, cancel: &Cancel) -> Result<Connection> 
     read().map_err(|error| unreadable(path, error))
 }
 
-/// Returns true if SQLite could not open a file, or could not write a file that it needs beside the database.
+/// Returns `true` if SQLite could not open a file, or could not write a file that it needs beside the database.
 pub(crate) fn is_unopened(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
     matches!(error.sqlite_error_code(), Some(ReadOnly | CannotOpen))
 }
 
-/// The error for the database `name`, which SQLite can't read.
+/// Returns the error for the database `name`, which SQLite can't read.
 pub fn unreadable(name: &Path, error: rusqlite::Error) -> Error {
     use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, NotADatabase, OperationInterrupted, ReadOnly};
     let shown = name.display();
@@ -91,12 +91,12 @@ pub fn unreadable(name: &Path, error: rusqlite::Error) -> Error {
     }
 }
 
-/// The error for a file that is something else.
+/// Returns the error for a file that is not a SQLite database.
 pub(crate) fn no_database(name: &Path) -> Error {
     Error::input(format!("{} is not a SQLite database", name.display())).hint("name another file")
 }
 
-/// `true` if a file with bytes lies beside the database, which may be behind a symbolic link.
+/// Returns `true` if a file that is not empty lies beside the database. Symbolic links to the database are followed.
 fn has_beside(path: &Path, suffix: &str) -> bool {
     let mut name = canonical(path).unwrap_or_else(|_| path.to_owned()).into_os_string();
     name.push(suffix);

@@ -1,29 +1,29 @@
-//! Pages through SQLite: the virtual table `sqlite_dbpage` ([docs](https://www.sqlite.org/dbpage.html)), as a transaction sees them.
+//! Pages as a transaction sees them, read through SQLite's virtual table `sqlite_dbpage` ([docs](https://www.sqlite.org/dbpage.html)).
 
 use rusqlite::{Connection, OptionalExtension};
 
-/// Whether this SQLite has the virtual table.
+/// Returns `true` if this build of SQLite has the virtual table.
 ///
 /// # Errors
-/// When SQLite can't be asked.
+/// When SQLite can't run the query.
 pub fn is_available(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM pragma_module_list WHERE name = 'sqlite_dbpage')";
     connection.query_row(sql, [], |row| row.get(0))
 }
 
-/// A page as this transaction sees it; `None` past the last.
+/// Returns a page as this transaction sees it, or `None` beyond the last page.
 ///
 /// # Errors
-/// When SQLite can't read it.
+/// When SQLite can't read the page.
 pub fn read(connection: &Connection, number: u32) -> rusqlite::Result<Option<Vec<u8>>> {
     let sql = "SELECT data FROM sqlite_dbpage('main') WHERE pgno = ?1";
     connection.prepare_cached(sql)?.query_row([number], |row| row.get(0)).optional()
 }
 
-/// Copies a page to `into`, which has its size; whether it exists.
+/// Copies a page to `into`. Returns `false` if the page does not exist or has another size than `into`.
 ///
 /// # Errors
-/// When SQLite can't read it.
+/// When SQLite can't read the page.
 pub fn read_into(connection: &Connection, number: u32, into: &mut [u8]) -> rusqlite::Result<bool> {
     let sql = "SELECT data FROM sqlite_dbpage('main') WHERE pgno = ?1";
     let copied = connection.prepare_cached(sql)?.query_row([number], |row| {

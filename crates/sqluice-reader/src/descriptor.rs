@@ -1,10 +1,10 @@
 //! Descriptors of database files for raw reads beside SQLite.
 //!
-//! Closing any descriptor of a file drops all POSIX locks that the process has on it, SQLite's among them: a second reader of the
-//! same database, which ends first, would take the locks of the first away, without an error. So a file that is read twice
-//! at a time is opened once, and closed when its last reader is done.
+//! Closing any descriptor of a file drops all POSIX locks that the process holds on the file, including SQLite's. So the first of two
+//! readers to finish would silently remove the locks of the other. To avoid this, a database file is opened once for all its readers, and
+//! closed when the last reader is done.
 //!
-//! What other libraries of the process do is not known here: a SQLite of their own loses its locks when the last reader ends.
+//! Descriptors of other libraries in the process are unknown here: another copy of SQLite loses its locks when the last reader ends.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -19,19 +19,19 @@ type Readers = (Arc<File>, usize);
 
 static OPEN: Mutex<BTreeMap<Identity, Readers>> = Mutex::new(BTreeMap::new());
 
-/// A file that is open for reading.
+/// A shared handle of a file that is open for reading.
 #[derive(Debug)]
 pub struct Descriptor {
-    /// `None` while it is dropped.
+    /// The file; `None` only while the descriptor is dropped.
     file: Option<Arc<File>>,
     identity: Identity,
 }
 
 impl Descriptor {
-    /// Opens the file at `path`, or takes part in its being open.
+    /// Opens the file at `path`, or shares the descriptor if the file is already open.
     ///
     /// # Errors
-    /// When it can't be opened.
+    /// When the file can't be opened.
     pub fn open(path: &Path) -> io::Result<Descriptor> {
         let mut open = lock();
         if let Some((file, readers)) = open.get_mut(&identity::of_path(path)?) {
@@ -42,13 +42,13 @@ impl Descriptor {
         }
         let file = Arc::new(File::open(path)?);
         let identity = identity::of_file(&file)?;
-        // It may have been renamed since it was looked for; then the one that is open already is as good.
+        // The path may have been renamed since the lookup. If the file is already open, its existing descriptor is used.
         let (file, readers) = open.entry(identity).or_insert((file, 0));
         *readers += 1;
         Ok(Descriptor { file: Some(Arc::clone(file)), identity })
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn file(&self) -> &File {
         self.file.as_ref().expect("it is open until it is dropped")
     }
@@ -71,7 +71,7 @@ fn lock() -> MutexGuard<'static, BTreeMap<Identity, Readers>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Why something can't be a database. To be checked before it is opened: to open a named pipe waits for a writer.
+/// Returns the reason why a path can't be a database, if any. The check must come before opening: opening a named pipe waits for a writer.
 pub fn no_file(name: &Path, metadata: &Metadata) -> Option<String> {
     let name = name.display();
     match () {

@@ -1,4 +1,4 @@
-//! SQLite databases as sources: one committed state of a database, page by page, while other processes may write to it.
+//! SQLite databases as sources. One committed state of a database is read page by page, while other processes may write to the database.
 //!
 //! ```text
 //!  descriptor   opened first, closed last: closing any descriptor of a file drops all locks of the process on it
@@ -7,14 +7,14 @@
 //!                                         all others: from the file, on all cores
 //! ```
 //!
-//! Modules, from the bottom up; each uses only those above it in this list:
+//! Modules, from the bottom up, each using only modules above it in this list:
 //!
 //! * [`descriptor`]: files that stay open as long as any part of the process reads them
 //! * [`at_rest`]: files that are read without locks
-//! * [`connection`]: read transactions; [`dbpage`]: pages through SQLite
+//! * [`connection`]: read transactions; [`dbpage`]: pages read through SQLite
 //! * [`pages`]: pages of a file that does not change, for any number of threads
-//! * [`snapshot`]: one committed state of a database; [`catalogue`]: its objects, and the B-tree of each
-//! * [`rows`]: rows of its tables, views and queries, as sources
+//! * [`snapshot`]: one committed state of a database; [`catalogue`]: its objects and their B-trees
+//! * [`rows`]: the rows of tables, views and queries, as sources
 
 #![deny(unsafe_code)]
 

@@ -1,16 +1,16 @@
 //! Pages of an existing file, for any number of threads.
 //!
 //! ```text
-//!  a page that nothing leads to      one read of 16 KiB or a page
-//!  the bytes after a window          twice as many as the window had, up to 256 KiB
+//!  a page that follows no window     one read of 16 KiB, or of a page if it is larger
+//!  the bytes after a window          a read of twice the window's size, up to 256 KiB
 //! ```
 //!
-//! Windows begin and end where pages do, and lie in memory where direct I/O wants them: it may be on while others write.
+//! A tree whose leaves lie in order is therefore read in large windows, level by level. A tree that grew by insertion, with its leaves
+//! anywhere in the file, is read in small windows.
 //!
-//! Pages with a frame in the write-ahead log are asked of SQLite, one at a time.
+//! Windows begin and end at page boundaries and are aligned in memory for direct I/O, which other users of the file may have turned on.
 //!
-//! So a tree whose leaves lie in order is read by large windows, level by level, and one that grew by insertion, whose leaves
-//! lie anywhere, by small ones.
+//! Pages with a frame in the write-ahead log are read through SQLite, one at a time.
 
 use std::fs::File;
 use std::path::Path;
@@ -31,73 +31,73 @@ use crate::connection::unreadable;
 use crate::dbpage;
 use crate::descriptor::Descriptor;
 
-/// Bytes that are read at once, at most: a multiple of every page size.
+/// The maximum size of a read: a multiple of every page size.
 const WINDOW_BYTES_MAX: u64 = 256 << 10;
 
-/// Bytes that are read at once, at least.
+/// The minimum size of a read.
 const WINDOW_BYTES_MIN: u64 = 16 << 10;
 
-/// Windows that are kept: one for each level of a deep tree, and one for what overflows.
+/// The number of windows that are kept: one for each level of a deep tree, and one for overflow pages.
 const WINDOWS: usize = 8;
 
-/// A file that does not change, as all threads see it.
+/// A file that does not change, shared by all threads.
 #[derive(Clone, Copy)]
 pub struct FileView<'a> {
     /// The file.
     pub file: ViewedFile<'a>,
-    /// Its newest pages, where they are in the log.
+    /// The pages in the write-ahead log, if any.
     pub log: Option<Log<'a>>,
-    /// As the user named it.
+    /// The path as named by the user.
     pub path: &'a Path,
-    /// Bytes of its pages.
+    /// The size of all pages.
     pub file_bytes: u64,
-    /// How long it may be read.
+    /// The maximum reading time.
     pub limit: Option<Limit>,
     /// The check that shows whether the file has changed, if the file is read without locks.
     pub at_rest: Option<&'a AtRest>,
-    /// Receives the number of bytes that are read.
+    /// The receiver of the number of bytes that are read.
     pub progress: &'a dyn Progress,
-    /// Ends the reading.
+    /// A flag that ends the reading.
     pub cancel: &'a Cancel,
 }
 
 /// A file that is read.
 #[derive(Clone, Copy, Debug)]
 pub enum ViewedFile<'a> {
-    /// It stays open.
+    /// A file that stays open.
     Open(&'a File),
-    /// It may be closed, when it has been read.
+    /// A file that may be closed once it has been read.
     Closable(&'a RwLock<Option<Descriptor>>),
 }
 
 /// The pages that a transaction sees in the write-ahead log.
 #[derive(Clone, Copy, Debug)]
 pub struct Log<'a> {
-    /// The transaction.
+    /// The connection in its transaction.
     pub connection: &'a Mutex<Connection>,
-    /// A bit for each page that may be in the log, from the lowest bit of the first word on.
+    /// A bitmap of the pages that may be in the log. The lowest bit of the first word is page 1.
     pub pages: &'a [u64],
-    /// Bytes of a page.
+    /// The size of a page.
     pub page_bytes: usize,
 }
 
-/// How long a database may be read.
+/// The maximum time for reading a database.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
-    /// Until then.
+    /// The moment at which the time is over.
     pub until: Instant,
-    /// What that is in all.
+    /// The time in total.
     pub limit: Duration,
 }
 
-/// Reads pages for one thread.
+/// A reader of pages for one thread.
 pub struct FilePages<'a> {
     view: FileView<'a>,
-    /// The last used is first.
+    /// The windows, the most recently used first.
     windows: Vec<Window>,
 }
 
-/// A part of the file.
+/// A part of the file in memory.
 #[derive(Default)]
 struct Window {
     at: u64,
@@ -115,15 +115,15 @@ impl Window {
 }
 
 impl<'a> FileView<'a> {
-    /// A reader for one thread.
+    /// Returns a reader for one thread.
     pub fn pages(self) -> FilePages<'a> {
         FilePages { view: self, windows: Vec::new() }
     }
 
-    /// Refuses what was read if it took too long, or if the file has changed.
+    /// Checks that the reading has not taken too long, and that the file has not changed.
     ///
     /// # Errors
-    /// When one of these is so.
+    /// When either check fails.
     pub fn check(&self) -> Result<()> {
         self.limit.map_or(Ok(()), |limit| limit.check(self.path))?;
         self.at_rest.map_or(Ok(()), |at_rest| at_rest.check(self.path))
@@ -141,7 +141,7 @@ impl<'a> FileView<'a> {
         }
     }
 
-    /// Why a tree could not be read.
+    /// Returns the error for a tree that could not be read.
     pub fn failed(&self, error: ScanError<Error>) -> Error {
         match error {
             ScanError::Stopped(error) => error,
@@ -150,12 +150,12 @@ impl<'a> FileView<'a> {
     }
 }
 
-/// The hint for a damaged file. Shells that are built without `sqlite_dbpage`, as in Debian 12, have no
-/// `.recover` that works.
+/// The hint for a damaged file. The sqlite3 shell of some systems, such as Debian 12, is built without `sqlite_dbpage`, so its `.recover`
+/// does not work.
 pub const DAMAGED_HINT: &str = "`sqluice check` lists the faults; .recover saves the rows that can be read, in the sqlite3 shell of \
     https://sqlite.org/download.html: the shells of some systems cannot do it";
 
-/// The error for a file that is damaged.
+/// Returns the error for a damaged file.
 pub fn damaged(path: &Path, what: &str) -> Error {
     Error::input(format!("{} is damaged: {what}", path.display())).hint(DAMAGED_HINT)
 }
@@ -179,8 +179,8 @@ impl Limit {
 }
 
 impl Log<'_> {
-    /// Puts the pages that are in the log into what was read of the file from `at` on: `read` bytes, of which a log may be ahead.
-    /// Returns how many bytes are right now.
+    /// Replaces the pages that are in the log. `into` was read from the file at offset `at`, which gave `read` bytes; the file may be
+    /// shorter than the log knows. Returns the number of bytes that are now valid.
     fn patch(self, into: &mut [u8], at: u64, read: usize, path: &Path) -> Result<usize> {
         let first = at / self.page_bytes as u64;
         let mut right = 0;
@@ -205,7 +205,7 @@ impl Log<'_> {
 }
 
 impl ViewedFile<'_> {
-    /// Fills `into` from byte `at` on, as far as the file goes.
+    /// Fills `into` from byte `at` of the file on, up to the end of the file. Returns the number of bytes read.
     fn read_up_to(self, into: &mut [u8], at: u64) -> std::io::Result<usize> {
         match self {
             ViewedFile::Open(file) => read_up_to(file, into, at),
@@ -218,7 +218,7 @@ impl ViewedFile<'_> {
     }
 }
 
-/// Fills `into` from byte `at` of the file on, as far as it goes.
+/// Fills `into` from byte `at` of the file on, up to the end of the file. Returns the number of bytes read.
 fn read_up_to(file: &File, into: &mut [u8], at: u64) -> std::io::Result<usize> {
     let mut done = 0;
     while done < into.len() {
@@ -233,7 +233,7 @@ fn read_up_to(file: &File, into: &mut [u8], at: u64) -> std::io::Result<usize> {
 }
 
 impl FilePages<'_> {
-    /// The window that has that many bytes from `at` on.
+    /// Returns a window that contains `bytes` bytes from offset `at`.
     #[inline]
     fn window(&mut self, at: u64, bytes: u64) -> Result<&Window> {
         let has = |window: &Window| window.at <= at && at + bytes <= window.end();

@@ -1,14 +1,13 @@
-//! One committed state of a database, which stays while it is read.
+//! One committed state of a database, which stays the same while it is read.
 //!
-//! * A read transaction of SQLite is held from the first page to the last: in rollback mode no process can commit meanwhile, in
-//!   WAL mode nothing is copied into the file that this state does not know.
-//! * A database in WAL mode in a read-only folder is read without locks, if it has no log (`at_rest`).
-//! * A hot journal is rolled back first, by a connection that may write; where that can't be, the database is refused.
-//! * In WAL mode the newest version of a page may be in the log. Pages that have any frame in the log are asked of SQLite, which
-//!   knows the last frame of its transaction; the log is read only for the numbers of its pages, so frames that were appended since,
-//!   or are of an older log, do no harm. No other page changes in the file: a checkpoint copies only frames that all
-//!   readers know.
-//! * The number of pages is the header's as SQLite reads it, never the size of the file.
+//! * A read transaction of SQLite is held from the first page to the last. In rollback mode, no process can commit meanwhile; in WAL mode,
+//!   no checkpoint copies frames into the file that are newer than this state.
+//! * A WAL-mode database in a read-only folder is read without locks if it has no log (`at_rest`).
+//! * A hot journal is first rolled back by a connection that may write. If this fails, the database is refused.
+//! * In WAL mode, the newest version of a page may be in the log. Pages that have any frame in the log are read through SQLite, which knows
+//!   the last frame of its transaction. Only the page numbers are read from the log itself, so frames that were appended later, or belong
+//!   to an older log, do no harm. No other page of the file changes: a checkpoint copies only frames that all readers know.
+//! * The number of pages is the number in the header as SQLite reads it, never the size of the file.
 //!
 //! ```text
 //!  file   | 1 | 2 | 3 | 4 | 5 | 6 |        log   frames of 1, 4, 4, 7
@@ -41,29 +40,28 @@ use crate::dbpage;
 use crate::descriptor::{Descriptor, no_file};
 use crate::pages::{FileView, Limit, Log, ViewedFile};
 
-/// Bytes of the header of the log, and of each frame before its page
-/// ([§4.1](https://www.sqlite.org/fileformat2.html#wal_file_format)).
+/// The sizes of the log's header, and of the header of each frame ([§4.1](https://www.sqlite.org/fileformat2.html#wal_file_format)).
 const LOG_HEADER_BYTES: u64 = 32;
 const FRAME_HEADER_BYTES: u64 = 24;
-/// Where the header of the log has the salts that its frames repeat.
+/// The offset of the salts in the log's header. Each frame repeats the salts.
 const LOG_SALTS_AT: u64 = 16;
 
-/// How a database is read.
+/// Options for reading a database.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// How long to wait for a process that is writing.
+    /// The time to wait for a process that is writing.
     pub busy_timeout: Duration,
-    /// How long the database may be read where that keeps other processes from committing; `None`: as long as it takes.
+    /// The maximum reading time if reading keeps other processes from committing; `None` for no limit.
     pub busy_limit: Option<Duration>,
     /// The limits of requests for a database behind a URL.
     pub requests: RequestLimits,
-    /// Where the lock byte is, for tests; `None`: where it always is.
+    /// The offset of the lock byte, for tests; `None` for the usual offset.
     pub pending_byte: Option<u32>,
 }
 
 impl ReadOptions {
-    /// To wait for five seconds, and to read as long as it takes.
+    /// Creates options that wait for five seconds and read without a time limit.
     pub fn new() -> ReadOptions {
         ReadOptions {
             busy_timeout: Duration::from_secs(5),
@@ -88,24 +86,24 @@ impl TakesSettings for ReadOptions {
 /// A committed state of a database; see the module's description.
 #[derive(Debug)]
 pub struct Snapshot {
-    /// In its transaction. Before the descriptor, so that it is closed before it.
+    /// The connection in its transaction. The field precedes the descriptor because it must be closed first.
     connection: Arc<Mutex<Connection>>,
-    /// `None` once it is closed.
+    /// The open file; `None` after [`Snapshot::close_file`].
     descriptor: RwLock<Option<Descriptor>>,
-    /// As the user named it.
+    /// The path as named by the user.
     name: PathBuf,
     path: PathBuf,
     header: Header,
     page_count: u32,
     journal_mode: String,
-    /// A bit for each page that has a frame in the log.
+    /// A bitmap of the pages that have a frame in the log.
     in_log: Vec<u64>,
     limit: Option<Limit>,
     /// The check that shows whether the file has changed, if the file is read without locks.
     at_rest: Option<AtRest>,
-    /// The root pages of tables, once one was asked for.
+    /// The root pages of tables, once they have been read.
     pub(crate) roots: OnceLock<HashMap<String, u32>>,
-    /// What removes the file, if it is a temporary one: closed after the connection and the descriptor.
+    /// The owner of a temporary file, which removes the file. The field is dropped after the connection and the descriptor.
     fetched: Option<Box<dyn Any + Send + Sync>>,
 }
 
@@ -113,13 +111,13 @@ impl Snapshot {
     /// Begins to read the database at `name`.
     ///
     /// # Errors
-    /// When it does not exist, is no database, is being written all the time, or has a journal that can't be rolled back.
+    /// When the file does not exist or is not a database, a process writes for longer than the timeout, or a journal can't be rolled back.
     pub fn begin(name: &Path, options: &ReadOptions, cancel: &Cancel) -> Result<Snapshot> {
         let metadata = std::fs::metadata(name).map_err(|error| Error::read(name, error))?;
         if let Some(why) = no_file(name, &metadata) {
             return Err(Error::input(why).hint("name a database file"));
         }
-        // SQLite keeps the log beside the file itself, not beside a link to it; and an absolute path is never taken for a URI.
+        // SQLite keeps the log beside the file itself, not beside a link to the file. An absolute path is never taken for a URI.
         let path = canonical(name).map_err(|error| Error::read(name, error))?;
         let descriptor = Descriptor::open(&path).map_err(|error| Error::read(name, error))?;
         let error = match begin(&path, options.busy_timeout, cancel) {
@@ -141,7 +139,7 @@ impl Snapshot {
     /// Begins to read a database that was fetched from `name` to a temporary file at `path`, which exists as long as `file`.
     ///
     /// # Errors
-    /// When it is no database.
+    /// When the file is not a database.
     pub fn begin_fetched(
         name: &Path,
         path: &Path,
@@ -158,15 +156,15 @@ impl Snapshot {
         Ok(Snapshot { fetched: Some(file), ..snapshot })
     }
 
-    /// Whether it was fetched to a temporary file.
+    /// Returns `true` if the database was fetched to a temporary file.
     pub fn is_fetched(&self) -> bool {
         self.fetched.is_some()
     }
 
-    /// A database that `connection` has in an exclusive transaction, in a rollback mode or with an empty log.
+    /// Reads a database that `connection` holds in an exclusive transaction, in a rollback mode or with an empty log.
     ///
     /// # Errors
-    /// When it can't be read.
+    /// When the database can't be read.
     pub fn of_exclusive(
         name: &Path,
         connection: Arc<Mutex<Connection>>,
@@ -230,7 +228,7 @@ impl Snapshot {
     }
 
     fn read_header(&mut self, pending_byte: Option<u32>) -> Result<()> {
-        // A file without a byte is a database without tables.
+        // A file of 0 bytes is a database without tables.
         if self.page_count > 0 {
             let mut start = [0; DATABASE_HEADER_BYTES];
             match self.in_log.first().is_some_and(|word| word & 1 == 1) {
@@ -258,66 +256,67 @@ impl Snapshot {
         file.and_then(|descriptor| work(descriptor.file())).map_err(|error| Error::read(&self.name, error))
     }
 
-    /// Closes the file, whose pages can't be read any more, so that it can be replaced where an open file can't be. The connection stays.
+    /// Closes the file so that it can be replaced on systems that do not replace open files. Its pages can't be read afterwards. The
+    /// connection stays open.
     pub fn close_file(&self) {
         *self.descriptor.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// The connection, in its transaction.
+    /// Returns the connection, in its transaction.
     pub fn connection(&self) -> MutexGuard<'_, Connection> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As the user named it.
+    /// Returns the path as named by the user.
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// Where it is, symbolic links followed.
+    /// Returns the path with symbolic links resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its header. Of an empty file: that of a new database.
+    /// Returns the database header. For an empty file, it is the header of a new database.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Page size, reserved bytes and the lock-byte page.
+    /// Returns the page size, reserved bytes and lock-byte page.
     pub fn geometry(&self) -> Geometry {
         self.header.geometry
     }
 
-    /// The number of its pages; 0 of an empty file.
+    /// Returns the number of pages; 0 for an empty file.
     pub fn page_count(&self) -> u32 {
         self.page_count
     }
 
-    /// Bytes of all pages.
+    /// Returns the size of all pages.
     pub fn bytes(&self) -> u64 {
         u64::from(self.page_count) * self.geometry().page_bytes() as u64
     }
 
-    /// Bytes of the pages that are not free.
+    /// Returns the size of the pages that are not on the freelist.
     pub fn used_bytes(&self) -> u64 {
         let free = u64::from(self.header.freelist_pages);
         self.bytes().saturating_sub(free * self.geometry().page_bytes() as u64)
     }
 
-    /// As `PRAGMA journal_mode` returns it.
+    /// Returns the result of `PRAGMA journal_mode`.
     pub fn journal_mode(&self) -> &str {
         &self.journal_mode
     }
 
-    /// Whether other processes can commit while it is read.
+    /// Returns `true` if other processes can commit while the database is read.
     pub fn lets_others_commit(&self) -> bool {
         self.journal_mode == "wal"
     }
 
-    /// What identifies the state: text that differs once something was committed, on any machine that reads the same file. In WAL mode
-    /// it may also differ when the log was copied into the file and removed.
+    /// Returns a text that identifies the committed state: it changes with every commit, and is the same on all machines that read the same
+    /// file. In WAL mode, it may also change when the log is copied into the file and removed.
     ///
-    /// A log that has frames identifies the state by its last transaction; otherwise the header and the time of the file do.
+    /// If the log has frames, its last transaction identifies the state; otherwise the header and the time of the file do.
     ///
     /// # Errors
     /// When the file or the log can't be read.
@@ -334,16 +333,16 @@ impl Snapshot {
         Ok(format!("{change_counter:x}-{schema_cookie:x}-{:x}-{seconds:x}-{nanos:x}", self.page_count))
     }
 
-    /// Its schema.
+    /// Returns the schema.
     ///
     /// # Errors
-    /// When SQLite can't read it.
+    /// When SQLite can't read the schema.
     pub fn schema(&self) -> Result<Schema> {
         Schema::from_catalogue(&self.connection(), String::new(), &self.name)
             .map_err(|error| unreadable(&self.name, error))
     }
 
-    /// Its pages, for any number of threads.
+    /// Returns a view of the pages for any number of threads.
     pub fn view<'a>(&'a self, progress: &'a dyn Progress, cancel: &'a Cancel) -> FileView<'a> {
         let log = self.in_log.iter().any(|word| *word != 0);
         let log = log.then(|| Log {
@@ -364,7 +363,7 @@ impl Snapshot {
     }
 }
 
-/// Seconds since 1970, rounded down, and nanoseconds since then.
+/// Returns the seconds since 1970, rounded down, and the remaining nanoseconds.
 fn since_1970(time: SystemTime) -> (i64, u32) {
     match time.duration_since(UNIX_EPOCH) {
         Ok(after) => (after.as_secs() as i64, after.subsec_nanos()),
@@ -378,7 +377,7 @@ fn since_1970(time: SystemTime) -> (i64, u32) {
     }
 }
 
-/// What identifies the last transaction in the log; `None`: it has none.
+/// Returns a text that identifies the last transaction in the log, or `None` if the log has no transaction.
 fn end_of_log(path: &Path, page_bytes: u64) -> io::Result<Option<String>> {
     let Some(log) = log_of(path)? else { return Ok(None) };
     let mut salts = [0; 8];
@@ -390,9 +389,9 @@ fn end_of_log(path: &Path, page_bytes: u64) -> io::Result<Option<String>> {
     let mut frame = [0; FRAME_HEADER_BYTES as usize];
     loop {
         match log.read_exact_at(&mut frame, at) {
-            // A frame that an earlier log has left.
+            // The frame was left by an earlier log.
             Ok(()) if frame[8..16] != salts => return Ok(end),
-            // The number of pages after the transaction: only of its last frame.
+            // Only the last frame of a transaction has the number of pages after the transaction.
             Ok(()) if frame[4..8] != [0; 4] => {
                 let sums: String = frame[8..].iter().map(|byte| format!("{byte:02x}")).collect();
                 end = Some(format!("log-{at:x}-{sums}"));
@@ -405,7 +404,7 @@ fn end_of_log(path: &Path, page_bytes: u64) -> io::Result<Option<String>> {
     }
 }
 
-/// The log of a database, if it has one.
+/// Opens the log of a database, if the database has a log.
 fn log_of(path: &Path) -> io::Result<Option<File>> {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
@@ -416,7 +415,7 @@ fn log_of(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// A bit for each page of the database that has a frame in the log, whether or not that is part of any transaction.
+/// Returns a bitmap of the pages that have a frame in the log, even if the frame belongs to no committed transaction.
 fn pages_in_log(path: &Path, page_bytes: u32, page_count: u32) -> io::Result<Vec<u64>> {
     let Some(log) = log_of(path)? else { return Ok(Vec::new()) };
     let mut pages = vec![0; page_count as usize / 64 + 1];

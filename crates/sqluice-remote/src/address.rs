@@ -1,4 +1,4 @@
-//! What a URL means: a store, and an object in it.
+//! The address in a URL: a store, and an object in the store.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The environment variables that hold credentials.
+    /// Returns the names of the environment variables that hold credentials.
     pub(crate) fn credentials(self) -> Option<&'static str> {
         match self {
             Kind::S3 => Some("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
@@ -29,7 +29,7 @@ impl Kind {
         }
     }
 
-    /// Returns `true` if the environment names credentials. Other settings of a vendor, such as a region or a profile, are none.
+    /// Returns `true` if the environment contains credentials. Other settings of a vendor, such as a region or a profile, do not count.
     pub(crate) fn has_credentials(self) -> bool {
         let prefix = match self {
             Kind::S3 => "AWS_",
@@ -46,14 +46,14 @@ impl Kind {
 /// A store, and an object in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
-    /// Without credentials; for messages.
+    /// The URL without credentials, for messages.
     pub(crate) name: PathBuf,
     pub(crate) kind: Kind,
-    /// The bucket or container; of a web server, the URL of the file, without a user.
+    /// The bucket or container; for a web server, the URL of the file without the user.
     pub(crate) store: String,
-    /// The name of the object. Empty for a web server.
+    /// The name of the object; empty for a web server.
     pub(crate) key: String,
-    /// The header that says who asks.
+    /// The `Authorization` header for the user in the URL.
     pub(crate) authorization: Option<HeaderValue>,
 }
 
@@ -97,7 +97,7 @@ impl Address {
                 Some(header)
             }
         };
-        // Neither fails for URLs with a host, which these schemes need.
+        // Neither call fails for URLs with a host, which these schemes require.
         let _ = url.set_username("");
         let _ = url.set_password(None);
         url.set_fragment(None);
@@ -105,7 +105,7 @@ impl Address {
     }
 }
 
-/// A text whose bytes may be written as `%20`.
+/// Decodes a text whose bytes may be escaped, as in `%20`.
 fn percent_decoded(text: &str) -> String {
     let query = format!("x={}", text.replace('+', "%2B"));
     let decoded = url::form_urlencoded::parse(query.as_bytes()).next();

@@ -1,8 +1,8 @@
-//! Answers whose size is not known before they end.
+//! Answers of unknown size.
 //!
-//! `object_store` takes no answer without a Content-Length. A server that makes an answer while it sends it does not know its length, and
-//! marks its end instead, in chunks or frames. Such an answer gets a length of 0 here, which stands for an unknown size. An answer that ends
-//! where the connection ends stays as it is and is refused: a connection that breaks would look like its end.
+//! `object_store` refuses answers without a Content-Length. A server that generates an answer while sending it does not know its length,
+//! and marks the end instead, in chunks or frames. Such an answer gets a length of 0 here, which stands for an unknown size. An answer
+//! whose end is only marked by the end of its connection remains refused: a broken connection would look like the end.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
 };
 
-/// Makes clients that take such answers.
+/// A connector whose clients accept answers of unknown size.
 #[derive(Debug)]
 pub(crate) struct Connector;
 

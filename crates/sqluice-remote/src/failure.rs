@@ -1,7 +1,7 @@
-//! What went wrong with a request, as an error of sqluice: what was tried, what the store said, and what to do.
+//! Errors for failed requests: the attempt, the store's answer, and a hint.
 //!
-//! Stores repeat what they were sent: URLs with signatures, the string that was signed, keys. Of what they say, only the status, a code
-//! and a message are shown, without the queries of URLs and without the values of environment variables that hold secrets.
+//! Stores repeat what they received: URLs with signatures, the string that was signed, keys. Only the status, a code and a message of an
+//! answer are shown, without the queries of URLs and without the values of environment variables that hold secrets.
 
 use std::error::Error as _;
 use std::path::Path;
@@ -11,10 +11,10 @@ use sqluice_core::error::{Error, Message, Setting, message};
 use crate::address::Kind;
 use crate::tries;
 
-/// The words of `object_store` about an answer whose size is not known.
+/// The message of `object_store` about an answer of unknown size.
 pub(crate) const NO_LENGTH: &str = "Content-Length Header missing";
 
-/// The faults of a certificate, in the words of rustls and of people.
+/// The faults of a certificate: the word in rustls's message, and the text to show.
 const CERTIFICATES: [(&str, &str); 6] = [
     ("UnknownIssuer", "its certificate is signed by an authority that this machine does not know"),
     ("NotValidForName", "its certificate is for a server of another name"),
@@ -24,24 +24,24 @@ const CERTIFICATES: [(&str, &str); 6] = [
     ("Revoked", "its certificate has been revoked"),
 ];
 
-/// Characters of an answer that are shown.
+/// The maximum number of characters of an answer that are shown.
 const SHOWN_CHARS_MAX: usize = 200;
 
-/// Environment variables whose values are secret end with one of these.
+/// The endings of the names of environment variables with secret values.
 const SECRETS: [&str; 6] = ["KEY", "KEY_ID", "TOKEN", "SECRET", "PASSWORD", "CONNECTION_STRING"];
 
-/// What was tried, and with what.
+/// A request that was tried.
 pub(crate) struct Tried<'t> {
-    /// `read` or `upload`, ...
+    /// The verb for messages: `read`, `upload`, ...
     pub(crate) what: &'t str,
     pub(crate) name: &'t Path,
     pub(crate) kind: Kind,
-    /// Whether it is the target, not an input.
+    /// `true` if the object is the target rather than an input.
     pub(crate) is_target: bool,
 }
 
 impl Tried<'_> {
-    /// The error for a request that failed.
+    /// Returns the error for a failed request.
     pub(crate) fn failed(&self, error: &object_store::Error) -> Error {
         let said = said(error);
         let hint = self.hint(error, &said);
@@ -52,7 +52,7 @@ impl Tried<'_> {
         }
     }
 
-    /// An error about the object.
+    /// Returns an error about the object.
     pub(crate) fn error(&self, message: String) -> Error {
         match self.is_target {
             true => Error::target(message).about(self.name),
@@ -105,7 +105,7 @@ impl Tried<'_> {
         Some(hint.into())
     }
 
-    /// The hint for an error of no kind of its own.
+    /// Returns the hint for an error that has no kind of its own.
     fn hint_of_words(
         &self,
         error: &object_store::Error,
@@ -137,11 +137,11 @@ impl Tried<'_> {
     }
 }
 
-/// The message about an answer that ends where its connection ends.
+/// The message about an answer whose end is only marked by the end of its connection.
 const UNSIZED: &str =
     "the server does not say where the file ends, so that a broken connection would look like its end";
 
-/// What an error says, without secrets: the answer of the store, or else the first cause.
+/// Returns the message of an error without secrets: the answer of the store or, without an answer, the root cause.
 fn said(error: &object_store::Error) -> String {
     let text = error.to_string();
     let said = match text.split_once("status code: ") {
@@ -165,7 +165,7 @@ fn said(error: &object_store::Error) -> String {
     without_secrets(&said)
 }
 
-/// An error and its causes.
+/// Returns the messages of an error and all its causes.
 fn text_of_all(error: &object_store::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
@@ -176,7 +176,7 @@ fn text_of_all(error: &object_store::Error) -> String {
     text
 }
 
-/// The status, and the code and the message of the answer.
+/// Returns the status of an answer, and its code and message if it has a code.
 fn answered(answer: &str) -> String {
     let (status, body) = answer.split_once(": ").unwrap_or((answer, ""));
     let of = |tag: &str| {
@@ -186,12 +186,12 @@ fn answered(answer: &str) -> String {
     match (of("Code"), of("Message")) {
         (Some(code), Some(message)) => format!("{status}: {code}: {message}"),
         (Some(code), None) => format!("{status}: {code}"),
-        // Pages for people, and answers that repeat the request, say nothing of use.
+        // Pages for people, and answers that repeat the request, contain nothing useful.
         _ => status.to_owned(),
     }
 }
 
-/// A text without the queries and users of URLs, and without secrets of the environment.
+/// Returns a text without the queries and users of URLs, and without secrets from the environment.
 pub(crate) fn without_secrets(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text;

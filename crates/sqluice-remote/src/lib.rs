@@ -1,4 +1,4 @@
-//! Objects in S3, Google Cloud Storage and Azure, and files of web servers: read by ranges, and uploaded in parts.
+//! Objects in S3, Google Cloud Storage and Azure, and files of web servers. Objects are read in ranges and uploaded in parts.
 //!
 //! ```text
 //!  caller's threads            runtime: two threads of this crate
@@ -7,18 +7,18 @@
 //!  Upload::write   ── parts ─> PUTs of some parts ──────────┘
 //! ```
 //!
-//! The client is the crate `object_store`, which is asynchronous. Callers see blocking calls alone, and no future leaves this crate.
+//! The client is the crate `object_store`, which is asynchronous. Callers only see blocking calls, and no future leaves this crate.
 //!
-//! Modules, from the bottom up; each uses only those above it in this list:
+//! Modules, from the bottom up, each using only modules above it in this list:
 //!
-//! * `address`: what a URL means; `tries`: requests that are sent again; `failure`: what went wrong, in words that show no secret
-//! * `runtime`: futures as blocking calls; `answers`: those of unknown size; `store`: the client for an address
-//! * `stream`: an object from start to end; `object`: objects that are read; `list`: those that a pattern means
+//! * `address`: the address in a URL; `tries`: repeated requests; `failure`: errors for failed requests, without secrets
+//! * `runtime`: futures as blocking calls; `answers`: answers of unknown size; `store`: the client for an address
+//! * `stream`: an object read from start to end; `object`: objects read in ranges; `list`: the objects that match a pattern
 //! * `upload`: an object that appears once it is complete
 //!
-//! Invariant: an object that is uploaded is the old one, or absent, until its last request succeeds.
+//! Invariant: until the last request of an upload succeeds, the object is the old object, or absent.
 //!
-//! Invariant: no message has a credential, a query of a URL, or what a store said of a signature.
+//! Invariant: messages contain no credentials, no queries of URLs, and no part of a store's answer about signatures.
 
 #![deny(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The objects that a pattern means.
+//! The objects that match a pattern.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,14 +14,15 @@ use crate::address::{Address, Kind};
 use crate::runtime;
 use crate::store::Store;
 
-/// As in folders: a wildcard stands for no slash.
+/// The options for matching: a wildcard does not match slashes, as in folders.
 const MATCH: MatchOptions =
     MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
 
-/// The objects that a URL means, by name: `s3://bucket/2026/*.parquet`. A URL of a web server, or without a `*`, `?` or `[`, means itself.
+/// Returns the URLs of the objects that match a URL such as `s3://bucket/2026/*.parquet`, sorted by name. A URL of a web server, or without
+/// `*`, `?` and `[`, is returned unchanged.
 ///
 /// # Errors
-/// When the pattern is malformed or means nothing, or the bucket can't be listed.
+/// When the pattern is malformed or matches nothing, or the bucket can't be listed.
 pub fn expand(url: &Path, limits: &RequestLimits, cancel: &Cancel) -> Result<Vec<PathBuf>> {
     let address = Address::parse(url)?;
     let Some(wild) = address.key.find(['*', '?', '[']).filter(|_| address.kind != Kind::Web) else {

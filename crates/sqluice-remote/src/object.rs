@@ -1,4 +1,4 @@
-//! An object that is read: all of it, or ranges.
+//! An object that is read entirely or in ranges.
 
 use std::io::Read;
 use std::ops::Range;
@@ -19,10 +19,10 @@ use crate::store::{Store, Version};
 use crate::stream::{self, Blocks};
 use crate::tries::{self, Tries};
 
-/// Bytes that show what a web server can do.
+/// The size of the first request to a web server, which shows if the server supports ranges.
 const PROBE_BYTES: u64 = 16;
 
-/// An object as it was when it was opened: what it becomes later is not read.
+/// An object as it was when it was opened: later versions are never read.
 #[derive(Clone, Debug)]
 pub struct Object {
     store: Arc<Store>,
@@ -33,10 +33,10 @@ pub struct Object {
 }
 
 impl Object {
-    /// Finds the object that a URL means. `cancel` ends this, and all reads of it.
+    /// Opens the object at a URL. `cancel` ends this call and all reads of the object.
     ///
     /// # Errors
-    /// When it does not exist, can't be reached or may not be read.
+    /// When the object does not exist, can't be reached or may not be read.
     pub fn open(url: &Path, limits: &RequestLimits, cancel: &Cancel) -> Result<Object> {
         let store = Arc::new(Store::new(Address::parse(url)?, false, limits)?);
         let looking = Arc::clone(&store);
@@ -47,7 +47,7 @@ impl Object {
         Ok(Object { store, bytes, version, ranges, cancel: cancel.clone() })
     }
 
-    /// One of its ranges, as a future. A request that breaks goes on where it broke off.
+    /// Returns a future for a range. A request that breaks is continued where it broke off.
     pub(crate) fn get(&self, range: Range<u64>) -> impl Future<Output = Result<Vec<u8>>> + Send + 'static {
         let object = self.clone();
         async move {
@@ -64,7 +64,7 @@ impl Object {
         }
     }
 
-    /// Appends what is missing of a range, or some of it and then why it ended.
+    /// Appends the missing bytes of a range. The inner result is an error if the answer ended early.
     async fn append(
         &self,
         range: &Range<u64>,
@@ -109,8 +109,8 @@ impl Object {
     }
 }
 
-/// Asks for size and version of an object. A web server, and a store that does not say the size, get a request for a few bytes: signed URLs
-/// are for GET alone.
+/// Requests the size and version of an object. Web servers, and stores that do not report the size, get a GET request for a few bytes,
+/// because signed URLs permit GET only.
 async fn look(store: Arc<Store>) -> object_store::Result<(ObjectMeta, bool)> {
     let Store { client, key, .. } = &*store;
     if store.address.kind != Kind::Web {
@@ -127,7 +127,7 @@ async fn look(store: Arc<Store>) -> object_store::Result<(ObjectMeta, bool)> {
     }
 }
 
-/// Whether a server has answered a request for a range with all of the file, or has no bytes there.
+/// Returns `true` if a server answered a request for a range with the entire file, or has no bytes in the range.
 fn lacks_ranges(error: &object_store::Error) -> bool {
     let text = error.to_string();
     ["Range request not supported", "non-partial", "status code: 416", "status code: 405", "status code: 501"]
@@ -141,7 +141,7 @@ impl RemoteFile for Object {
     }
 
     fn bytes(&self) -> Option<u64> {
-        // A server that sends a stream says no size, or zero.
+        // A server that streams its answer reports no size, or a size of zero.
         Some(self.bytes).filter(|&bytes| self.ranges || bytes > 0)
     }
 
@@ -156,7 +156,7 @@ impl RemoteFile for Object {
     fn fetch(&self, range: Range<u64>, done: Fetched) {
         let get = self.get(range);
         if let Err(error) = runtime::begin(async move { done(get.await) }).map(|_| ()) {
-            // Nothing waits then: the channel that `done` has is closed.
+            // The error has no receiver: the channel that `done` sends to is closed, so the waiting reader gets an error.
             drop(error);
         }
     }

@@ -1,7 +1,7 @@
 //! Futures as blocking calls.
 //!
-//! The threads of the runtime do what takes little time: requests, their signatures, their answers. A caller waits for a channel, looks
-//! now and then whether the run is cancelled, and may itself be a thread of another runtime.
+//! The threads of the runtime only handle requests, their signatures and their answers, which takes little time. A caller waits for a
+//! channel, checks regularly if the run is cancelled, and may itself be a thread of another runtime.
 
 use std::future::Future;
 use std::sync::OnceLock;
@@ -13,22 +13,22 @@ use sqluice_core::progress::Cancel;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
-/// How long a wait goes on without looking whether it should.
+/// The time between two checks for cancellation while waiting.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// How long a reader sleeps that has nothing to read.
+/// The time that a reader sleeps if no data is available.
 const SHORT: Duration = Duration::from_millis(1);
 
-/// Threads of the runtime.
+/// The number of threads of the runtime.
 const THREADS: usize = 2;
 
-/// The runtime of all requests of this process.
+/// Returns the runtime for all requests of this process.
 fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     if let Some(runtime) = RUNTIME.get() {
         return Ok(runtime);
     }
-    // A provider that the program has chosen already stays.
+    // If the program has already chosen a provider, this call fails and that provider stays.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Builder::new_multi_thread();
     let built = builder.worker_threads(THREADS).thread_name("sqluice-remote").enable_all().build();
@@ -36,14 +36,14 @@ fn runtime() -> Result<&'static Runtime> {
     Ok(RUNTIME.get_or_init(|| built))
 }
 
-/// Begins a future, which goes on by itself.
+/// Starts a future on the runtime.
 pub(crate) fn begin<T: Send + 'static>(
     future: impl Future<Output = T> + Send + 'static,
 ) -> Result<JoinHandle<T>> {
     Ok(runtime()?.spawn(future))
 }
 
-/// Runs a client's constructor where it finds the runtime.
+/// Calls a client's constructor in the context of the runtime.
 pub(crate) fn within<T>(make: impl FnOnce() -> T) -> Result<T> {
     let _guard = runtime()?.enter();
     Ok(make())
@@ -61,7 +61,7 @@ pub(crate) fn wait<T: Send + 'static>(
     receive_or_cancel(&receive, cancel).inspect_err(|_| task.abort())
 }
 
-/// Waits for a future, cancelled or not, but not for longer than `limit`; `None`: it took longer.
+/// Waits for a future for at most `limit`, even if the run is cancelled. Returns `None` if the future takes longer.
 pub(crate) fn wait_at_most<T: Send + 'static>(
     limit: Duration,
     future: impl Future<Output = T> + Send + 'static,
@@ -76,20 +76,20 @@ pub(crate) fn wait_at_most<T: Send + 'static>(
     received
 }
 
-/// The next message of a channel, or an error when the run is cancelled.
+/// Returns the next message of a channel, or an error if the run is cancelled.
 pub(crate) fn receive_or_cancel<T>(receive: &Receiver<T>, cancel: &Cancel) -> Result<T> {
     loop {
         cancel.check()?;
         match receive.recv_timeout(PATIENCE) {
             Ok(received) => return Ok(received),
             Err(RecvTimeoutError::Timeout) => {}
-            // Its task has panicked.
+            // The task that sends to the channel has panicked.
             Err(RecvTimeoutError::Disconnected) => return Err(Error::target("a request was given up")),
         }
     }
 }
 
-/// The next message of a channel of the runtime, or an error when the run is cancelled.
+/// Returns the next message of an asynchronous channel, or an error if the run is cancelled.
 pub(crate) fn receive_piece<T>(receive: &mut tokio::sync::mpsc::Receiver<T>, cancel: &Cancel) -> Result<T> {
     loop {
         cancel.check()?;

@@ -1,4 +1,4 @@
-//! The client of a store. Settings and credentials are those of the environment, as with the vendors' tools.
+//! The client of a store. Settings and credentials come from the environment, as in the vendors' tools.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,37 +21,37 @@ use crate::failure::Tried;
 use crate::runtime;
 use crate::tries;
 
-/// A wait is a random time up to that many times the last one, which doubles it on average.
+/// The base of the backoff: each wait is random, at most this many times the previous wait, so waits double on average.
 const LIST_BACKOFF_BASE: f64 = 4.0;
 
-/// The time that a server may take to accept a connection.
+/// The maximum time for a server to accept a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// The client of a store, and the name of an object in it.
+/// The client of a store, and the name of an object in the store.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     pub(crate) address: Address,
     pub(crate) client: Arc<dyn ObjectStore>,
-    /// `None` where parts can't be uploaded.
+    /// The client as a store for multipart uploads; `None` if the store does not support them.
     pub(crate) parts: Option<Arc<dyn PartsOf>>,
     pub(crate) key: Key,
     pub(crate) limits: RequestLimits,
 }
 
-/// A store to which parts are uploaded.
+/// A store that supports multipart uploads.
 pub(crate) trait PartsOf: MultipartStore + std::fmt::Debug {}
 
 impl<T: MultipartStore + std::fmt::Debug> PartsOf for T {}
 
 impl Store {
-    /// The client for an address. Nothing is sent.
+    /// Creates the client for an address. Sends nothing.
     pub(crate) fn new(address: Address, is_target: bool, limits: &RequestLimits) -> Result<Store> {
-        // Requests are sent again by `crate::tries`.
+        // Failed requests are repeated by `crate::tries`.
         let never = RetryConfig { max_retries: 0, ..RetryConfig::default() };
         Store::with(address, is_target, limits, never)
     }
 
-    /// The client for a list of objects, which is many requests: each is sent again by itself.
+    /// Creates the client for listing objects. A list takes several requests, so the client repeats each failed request itself.
     pub(crate) fn for_list(address: Address, limits: &RequestLimits) -> Result<Store> {
         let backoff = BackoffConfig {
             init_backoff: waits::scaled(tries::WAIT_MIN),
@@ -76,31 +76,31 @@ impl Store {
         Ok(Store { address, client, parts, key, limits: *limits })
     }
 
-    /// The store as one to which parts are uploaded.
+    /// Returns the client for multipart uploads.
     pub(crate) fn parts(&self) -> object_store::Result<&dyn PartsOf> {
         self.parts
             .as_deref()
             .ok_or_else(|| object_store::Error::NotSupported { source: "it takes no parts".into() })
     }
 
-    /// The error for an object that is another one by now.
+    /// Returns the error for an object that has changed.
     pub(crate) fn changed(&self) -> Error {
         self.tried("read", false)
             .error(format!("{} has changed while it was read", self.address.name.display()))
             .hint("run again when no program writes to it")
     }
 
-    /// For the errors of requests.
+    /// Returns a description of a request, for errors.
     pub(crate) fn tried<'s>(&'s self, what: &'s str, is_target: bool) -> Tried<'s> {
         Tried { what, name: &self.address.name, kind: self.address.kind, is_target }
     }
 }
 
-/// The state of an object, as a server reports it.
+/// The version of an object, as reported by the server.
 #[derive(Clone, Debug)]
 pub(crate) struct Version {
     tag: Option<String>,
-    /// The time of the last change, in seconds since the epoch; 0: the server does not say it.
+    /// The time of the last change, in seconds since the epoch; 0 if the server does not report the time.
     changed: i64,
 }
 
@@ -109,13 +109,13 @@ impl Version {
         Version { tag: about.e_tag, changed: about.last_modified.timestamp() }
     }
 
-    /// The tag that a request can be made to depend on: a weak one matches nothing.
+    /// Returns the tag for conditional requests. A weak tag is left out, because it matches nothing.
     pub(crate) fn strong_tag(&self) -> Option<String> {
         self.tag.clone().filter(|tag| !tag.starts_with("W/"))
     }
 
-    /// `true` unless the server says that an object in the state `other` is another one. Servers of one name may differ in the times of their
-    /// files, so that a strong tag decides alone.
+    /// Returns `true` unless the server's answers show that the versions differ. Servers of the same name may report different times for
+    /// the same file, so strong tags alone decide if both versions have them.
     pub(crate) fn may_be(&self, other: &Version) -> bool {
         match (self.strong_tag(), other.strong_tag()) {
             (Some(tag), Some(of_other)) => tag == of_other,
@@ -156,7 +156,7 @@ fn client(address: &Address, limits: &RequestLimits, retry: RetryConfig) -> obje
         }
         Kind::Azure => {
             let mut builder = MicrosoftAzureBuilder::from_env().with_container_name(bucket);
-            // What Azure's own command calls them.
+            // Azure's own command uses these names.
             if let Ok(account) = std::env::var("AZURE_STORAGE_ACCOUNT") {
                 builder = builder.with_account(account);
             }
@@ -189,7 +189,7 @@ fn client(address: &Address, limits: &RequestLimits, retry: RetryConfig) -> obje
 fn options(address: &Address, allows_http: bool, limits: &RequestLimits) -> ClientOptions {
     let headers: HeaderMap =
         address.authorization.iter().map(|value| (header::AUTHORIZATION, value.clone())).collect();
-    // A part of a large file may take any time, as long as bytes flow.
+    // A part of a large file may take any time, as long as bytes arrive.
     ClientOptions::new()
         .with_allow_http(allows_http)
         .with_timeout_disabled()

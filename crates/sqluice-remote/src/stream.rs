@@ -1,11 +1,12 @@
-//! An object from start to end.
+//! An object that is read from start to end.
 //!
 //! ```text
 //!  128 KiB   1 MiB   2 MiB   2 MiB   2 MiB ...      one request for each block
 //!  read      read    |<--- requested ahead --->|
 //! ```
 //!
-//! The first block is for callers that only look at the beginning. Of servers without ranges, one answer is read from start to end.
+//! The small first block is for callers that only read the start. From servers that do not support ranges, a single answer is read from
+//! start to end.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hasher};
@@ -25,25 +26,25 @@ use crate::runtime;
 use crate::store::{Store, Version};
 use crate::tries::Tries;
 
-/// The sizes of the first blocks, and of those after.
+/// The sizes of the first two blocks, and of all further blocks.
 const FIRST_BYTES: [u64; 2] = [128 << 10, 1 << 20];
 const BLOCK_BYTES: u64 = 2 << 20;
 
-/// Blocks that are requested at the same time, from the second on.
+/// The number of blocks that are requested at the same time, from the second block on.
 const AHEAD: usize = 3;
 
-/// Pieces of an answer that wait for the reader.
+/// The number of pieces of an answer that may wait for the reader.
 const PIECES: usize = 16;
 
-/// Begins to read a range.
+/// A function that begins to read a range.
 pub(crate) type Fetch = Box<dyn Fn(Range<u64>, Fetched) + Send>;
 
-/// Reads an object by blocks.
+/// A reader that requests an object block by block.
 pub(crate) struct Blocks {
     fetch: Fetch,
     cancel: Cancel,
     bytes: u64,
-    /// Where the next request begins, and how many there were.
+    /// The start of the next request, and the number of requests so far.
     next: u64,
     requested: usize,
     ahead: VecDeque<Receiver<Result<Vec<u8>>>>,
@@ -52,7 +53,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// An object of `bytes` bytes.
+    /// Creates a reader of an object of `bytes` bytes.
     pub(crate) fn new(fetch: Fetch, bytes: u64, cancel: &Cancel) -> Blocks {
         let (ahead, cancel) = (VecDeque::new(), cancel.clone());
         Blocks { fetch, cancel, bytes, next: 0, requested: 0, ahead, block: Vec::new(), at: 0 }
@@ -86,7 +87,7 @@ impl Read for Blocks {
     }
 }
 
-/// All of an object, as one answer. If it breaks, the next answer is read from the start, and must begin with the same bytes.
+/// Reads an object as a single answer. If the answer breaks, the next answer is read from the start and must begin with the same bytes.
 pub(crate) fn of_all(store: &Arc<Store>, version: &Version, cancel: &Cancel) -> Result<Box<dyn Read + Send>> {
     let (send, receive) = tokio::sync::mpsc::channel(PIECES);
     let (store, version) = (Arc::clone(store), version.clone());
@@ -104,13 +105,13 @@ pub(crate) fn of_all(store: &Arc<Store>, version: &Version, cancel: &Cancel) -> 
                 Err(error) => break Err(error),
             }
         };
-        // No bytes are the end. Without this, a thread that panicked would look like it. The reader may be gone.
+        // An empty piece marks the end. Without this mark, a panic in the task would look like the end. The reader may be gone already.
         let _ = send.send(done).await;
     })?;
     Ok(Box::new(Pieces { cancel: cancel.clone(), receive, piece: Bytes::new(), ended: false }))
 }
 
-/// The part of an object that has been sent to its reader.
+/// The part of an object that has been sent to the reader.
 struct All {
     store: Arc<Store>,
     version: Version,
@@ -119,7 +120,7 @@ struct All {
 }
 
 impl All {
-    /// Sends what the reader does not have yet, or some of it and then why it ended.
+    /// Sends the bytes that the reader does not have yet. The inner result is an error if the answer ended early.
     async fn send_rest(
         &mut self,
         send: &tokio::sync::mpsc::Sender<Result<Bytes>>,

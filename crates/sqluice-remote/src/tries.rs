@@ -1,8 +1,8 @@
-//! Requests that are sent again: when, how often, and until when.
+//! Repeated requests, with waits between the tries, a maximum number and a timeout.
 //!
 //! ```text
-//!  try ── fails for now ──> wait 0.1 s ──> try ──> wait 0.2 s ──> try ... wait 10 s ──> try      each try ends when nothing arrives
-//!  |<----- the timeout, from the last time that something arrived; after it the last error is reported ---->|
+//!  try ── fails for now ──> wait 0.1 s ──> try ──> wait 0.2 s ──> try ... wait 10 s ──> try      each try ends if nothing arrives
+//!  |<--- the timeout, from the last time that something arrived; then the last error is reported --->|
 //! ```
 
 use std::error::Error as _;
@@ -16,31 +16,31 @@ use object_store::client::{HttpError, HttpErrorKind};
 use sqluice_core::remote::RequestLimits;
 use sqluice_core::{splitmix, waits};
 
-/// The first wait and the longest one. Waits between them double, and are scaled by [`waits`].
+/// The shortest and the longest wait. Waits double from the first to the last, and are scaled by [`waits`].
 pub(crate) const WAIT_MIN: Duration = Duration::from_millis(100);
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// The time for which connections are tried to a server that has accepted none: its name may be misspelled.
+/// The time for attempts to connect to a server that has never accepted a connection: its name may be misspelled.
 const CONNECT_FOR: Duration = Duration::from_secs(10);
 
-/// The longest time that a try waits for the next bytes: `STALL_MAX`, or the timeout divided by `STALL_SHARE`
-/// if that is shorter.
+/// The longest time that a try waits for the next bytes: `STALL_MAX`, or the timeout divided by `STALL_SHARE` if that is shorter.
 const STALL_MAX: Duration = Duration::from_secs(30);
 const STALL_SHARE: u32 = 4;
 
-/// Bytes that a connection must send within the timeout: a server that sends fewer is as good as stalled.
+/// The number of bytes that a connection must deliver within the timeout: a server that sends fewer counts as stalled.
 const FLOW_BYTES: u64 = 1 << 10;
 
-/// Bytes after which the tries of a request count anew: a server may break each answer, but not after a few bytes each.
+/// The number of new bytes after which the tries of a request count from zero again. A server may break every answer, but not after a few
+/// bytes each time.
 const PROGRESS_BYTES: u64 = 64 << 10;
 
-/// The tries of one request.
+/// The tries of a request.
 #[derive(Debug)]
 pub(crate) struct Tries {
     limits: RequestLimits,
     /// The time that a try waits for the next bytes.
     stall: Duration,
-    /// The time when bytes flowed last, and the number of bytes that have arrived since.
+    /// The last time when enough bytes had arrived, and the number of bytes that have arrived since.
     since: Instant,
     flow_bytes: u64,
     /// The time when the tries began to count, and the number of new bytes that have arrived since.
@@ -51,7 +51,7 @@ pub(crate) struct Tries {
 }
 
 impl Tries {
-    /// The tries of a request that receives bytes.
+    /// Creates the tries of a request that receives bytes.
     pub(crate) fn new(limits: &RequestLimits) -> Tries {
         let stall = match limits.retries {
             0 => limits.timeout,
@@ -70,7 +70,7 @@ impl Tries {
         }
     }
 
-    /// The tries of a request that sends many bytes, during which nothing is received.
+    /// Creates the tries of a request that sends many bytes, during which nothing is received.
     pub(crate) fn of_upload(limits: &RequestLimits) -> Tries {
         Tries { stall: limits.timeout, ..Tries::new(limits) }
     }
@@ -79,7 +79,7 @@ impl Tries {
         self.limits.timeout.saturating_sub(since.elapsed())
     }
 
-    /// Waits for the next step of a try; an error if it takes too long.
+    /// Waits for the next step of a try. Returns an error if the step takes too long.
     pub(crate) async fn step<T>(&self, step: impl Future<Output = T>) -> Result<T, StoreError> {
         let limit = self.stall.min(self.left(self.since));
         tokio::time::timeout(limit, step).await.map_err(|_| stalled(limit))
@@ -97,17 +97,17 @@ impl Tries {
         }
     }
 
-    /// Notes that the caller, who was busy, waits for bytes again.
+    /// Notes that the caller was busy and now waits for bytes again.
     pub(crate) fn resumed(&mut self) {
         (self.since, self.new_since) = (Instant::now(), Instant::now());
     }
 
-    /// Notes that bytes arrived again which are known already.
+    /// Notes that bytes arrived which are already known.
     pub(crate) fn arrived_again(&mut self) {
         self.since = Instant::now();
     }
 
-    /// Waits before the next try after an error that may pass; returns the error if the request has failed.
+    /// Waits before the next try after an error that may pass. Returns the error if no further try is permitted.
     pub(crate) async fn wait(&mut self, error: StoreError) -> Result<(), StoreError> {
         let connects = http_kind(&error) == Some(HttpErrorKind::Connect);
         self.was_reached |= !connects;
@@ -137,7 +137,7 @@ impl Tries {
         }
     }
 
-    /// Sends a request until it succeeds, or has failed.
+    /// Sends a request until it succeeds or no further try is permitted.
     pub(crate) async fn send<T, F: Future<Output = Result<T, StoreError>>>(
         mut self,
         mut request: impl FnMut() -> F,
@@ -151,14 +151,14 @@ impl Tries {
     }
 }
 
-/// A wait between half of `wait` and all of it, so that requests which failed together are not sent together.
+/// Returns a random wait between half of `wait` and `wait`, so that requests that failed together are not repeated together.
 fn jittered(wait: Duration) -> Duration {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let chance = splitmix::nth(COUNT.fetch_add(1, Ordering::Relaxed)) >> 40;
     wait / 2 + (wait / 2).mul_f64(chance as f64 / f64::from(1_u32 << 24))
 }
 
-/// A server that sends nothing.
+/// The error for a server that sends nothing.
 #[derive(Debug)]
 struct Stalled(Duration);
 
@@ -174,7 +174,7 @@ fn stalled(after: Duration) -> StoreError {
     StoreError::Generic { store: "server", source: Box::new(Stalled(after)) }
 }
 
-/// An answer that ends before all of its bytes have arrived.
+/// Returns the error for an answer that ends before all of its bytes have arrived.
 pub(crate) fn cut(got: u64, wanted: u64) -> StoreError {
     let source = format!("the answer ended after {got} of {wanted} bytes");
     StoreError::Generic { store: "server", source: Box::new(Cut(source)) }
@@ -191,7 +191,7 @@ impl fmt::Display for Cut {
 
 impl std::error::Error for Cut {}
 
-/// The causes of an error, the error itself excluded.
+/// Returns the causes of an error, without the error itself.
 fn causes(error: &StoreError) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
     let mut next = error.source();
     std::iter::from_fn(move || {
@@ -205,12 +205,12 @@ fn http_kind(error: &StoreError) -> Option<HttpErrorKind> {
     causes(error).find_map(|cause| cause.downcast_ref::<HttpError>()).map(HttpError::kind)
 }
 
-/// `true` if a server sent nothing.
+/// Returns `true` if a server sent nothing.
 pub(crate) fn is_stall(error: &StoreError) -> bool {
     causes(error).any(|cause| cause.is::<Stalled>()) || http_kind(error) == Some(HttpErrorKind::Timeout)
 }
 
-/// `true` if a connection broke, or none could be opened.
+/// Returns `true` if a connection broke or could not be opened.
 pub(crate) fn is_broken(error: &StoreError) -> bool {
     causes(error).any(|cause| cause.is::<Cut>())
         || matches!(
@@ -224,14 +224,14 @@ pub(crate) fn is_broken(error: &StoreError) -> bool {
         )
 }
 
-/// `true` if the same request may succeed later.
+/// Returns `true` if the same request may succeed later.
 fn is_passing(error: &StoreError) -> bool {
     if causes(error).any(|cause| cause.is::<Stalled>() || cause.is::<Cut>()) {
         return true;
     }
     let text = error.to_string();
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    // Servers that are asked for credentials answer at once, or do not exist.
+    // The servers for a machine's credentials answer at once or do not exist.
     if has(&["169.254.", "metadata.google"]) {
         return false;
     }

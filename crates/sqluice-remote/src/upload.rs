@@ -7,13 +7,13 @@
 //!  written last
 //! ```
 //!
-//! Parts fill in any order of their bytes, and are uploaded when they are full, some at the same time. Part 1 has page 1, so it is full
-//! last, and is uploaded last; then one request makes an object of all parts. All parts have the same size but for the last, as some
-//! stores ask for.
+//! The bytes of the parts may be written in any order. A part is uploaded when it is full, several at the same time. Part 1 contains page
+//! 1, which is written last, so part 1 is uploaded last. Then a single request combines all parts to an object. All parts except the last
+//! have the same size, as some stores require.
 //!
-//! Invariant: the parts that are filled or under way take no more than the memory that was given, where several are filled at once.
+//! Invariant: if several parts are filled at once, the parts in memory take no more than the given memory.
 //!
-//! Invariant: without the last request no object appears, and one that had the name stays.
+//! Invariant: without the last request, no object appears, and an existing object of the same name stays.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -35,51 +35,51 @@ use crate::runtime;
 use crate::store::Store;
 use crate::tries::Tries;
 
-/// Bytes of a part: stores take no smaller ones than 5 MiB, and not more than `PARTS_MAX`.
+/// The size of a part, and the maximum number of parts: stores refuse parts of less than 5 MiB, and more than `PARTS_MAX` parts.
 pub const PART_BYTES_MIN: u64 = 8 << 20;
 const PART_BYTES: u64 = 16 << 20;
 const PARTS_MAX: u64 = 10_000;
 
-/// Parts that a file whose size was estimated has at most: the estimate may be too small by a fifth.
+/// The maximum number of parts of an object whose size is an estimate, which may be too small by a fifth.
 const ESTIMATED_PARTS_MAX: u64 = 8_000;
 
-/// Parts in memory at least: the first, two that are filled, one where they meet, one under way.
+/// The minimum number of parts in memory: the first part, two that are filled, one where they meet, and one that is being uploaded.
 const PARTS_IN_MEMORY_MIN: u64 = 5;
 
-/// How long a run that failed waits for the store to forget its parts.
+/// The time that a failed run waits for the store to delete its parts.
 const ABORTED_WITHIN: Duration = Duration::from_secs(20);
 
-/// The bytes that uploading takes of the memory of a run.
+/// Returns the number of bytes that an upload takes of the memory of a run.
 pub fn memory_bytes(run_bytes: u64) -> u64 {
     (run_bytes / 3).max(PARTS_IN_MEMORY_MIN * PART_BYTES_MIN)
 }
 
-/// A place where an object will be.
+/// The address of an object to be uploaded.
 #[derive(Clone, Debug)]
 pub struct Destination {
     store: Arc<Store>,
-    /// What has the name now.
+    /// The object that has the name now.
     old: Option<ObjectMeta>,
 }
 
-/// How an object is uploaded.
+/// The options of an upload.
 #[derive(Clone, Debug)]
 pub struct UploadOptions {
-    /// Bytes of memory for parts.
+    /// The memory for parts, in bytes.
     pub memory_bytes: u64,
-    /// The object's rough size, if it can be estimated.
+    /// The estimated size of the object, if known.
     pub estimated_bytes: Option<u64>,
-    /// Bytes in it that are never written, and are zero.
+    /// A range of the object that is never written and consists of zeros.
     pub hole: Range<u64>,
-    /// Whether an object that appeared meanwhile is replaced.
+    /// `true` if an object that appeared during the upload is replaced.
     pub replaces: bool,
 }
 
 impl Destination {
-    /// Looks at what a URL means. Nothing is changed.
+    /// Inspects the object at a URL. Changes nothing.
     ///
     /// # Errors
-    /// When nothing can be uploaded to it, or it can't be reached.
+    /// When the URL does not permit uploads, or the store can't be reached.
     pub fn new(url: &Path, limits: &RequestLimits, cancel: &Cancel) -> Result<Destination> {
         let address = Address::parse(url)?;
         if address.kind == Kind::Web {
@@ -93,20 +93,20 @@ impl Destination {
         Ok(Destination { store, old })
     }
 
-    /// Its URL without credentials.
+    /// Returns the URL without credentials.
     pub fn name(&self) -> &Path {
         &self.store.address.name
     }
 
-    /// The size of the object that has the name.
+    /// Returns the size of the object that has the name now.
     pub fn old_bytes(&self) -> Option<u64> {
         self.old.as_ref().map(|old| old.size)
     }
 
-    /// The size of the parts of an object.
+    /// Returns the size of the parts.
     ///
     /// # Errors
-    /// When an object of that size takes larger parts than the memory has room for.
+    /// When an object of the estimated size requires parts for which the memory is too small.
     pub fn part_bytes(&self, options: &UploadOptions) -> Result<u64> {
         let room = options.memory_bytes / PARTS_IN_MEMORY_MIN;
         let usual = room.clamp(PART_BYTES_MIN, PART_BYTES);
@@ -124,10 +124,10 @@ impl Destination {
         Ok(part_bytes)
     }
 
-    /// Begins to upload, until `cancel` is set.
+    /// Begins an upload, which ends early if `cancel` is set.
     ///
     /// # Errors
-    /// When it can't be begun.
+    /// When the store refuses the upload or can't be reached.
     pub fn create(&self, options: UploadOptions, cancel: &Cancel) -> Result<Upload> {
         let part_bytes = self.part_bytes(&options)?;
         let store = Arc::clone(&self.store);
@@ -159,7 +159,7 @@ impl Destination {
     }
 }
 
-/// What has the name, if anything has it.
+/// Returns the object that has the name now, if any.
 fn look(store: &Arc<Store>, cancel: &Cancel) -> Result<Option<ObjectMeta>> {
     let of = Arc::clone(store);
     let tries = Tries::new(&store.limits);
@@ -174,41 +174,41 @@ fn look(store: &Arc<Store>, cancel: &Cancel) -> Result<Option<ObjectMeta>> {
     }
 }
 
-/// An object that is being uploaded. Dropped before [`Upload::finish`], it leaves nothing behind.
+/// An object that is being uploaded. If it is dropped before [`Upload::finish`], nothing stays in the store.
 #[derive(Debug)]
 pub struct Upload {
     to: Destination,
     cancel: Cancel,
-    /// `None` once the store has forgotten it.
+    /// The id of the upload; `None` once the upload is complete or aborted.
     id: Option<String>,
     options: UploadOptions,
     part_bytes: u64,
-    /// Parts in memory at most.
+    /// The maximum number of parts in memory.
     parts_max: usize,
-    /// Those that are not full yet.
+    /// The parts that are not full yet.
     open: BTreeMap<u64, Part>,
     uploading: BTreeMap<u64, JoinHandle<()>>,
     ids: BTreeMap<u64, PartId>,
     send: Sender<(u64, object_store::Result<PartId>)>,
     receive: Receiver<(u64, object_store::Result<PartId>)>,
-    /// Where the object ends so far, and how much of it was written.
+    /// The end of the object so far, and the number of bytes written.
     end: u64,
     written: u64,
 }
 
-/// A part that is filled.
+/// A part that is being filled.
 #[derive(Debug, Default)]
 struct Part {
     bytes: Vec<u8>,
-    /// How many of them are known.
+    /// The number of bytes that are known, including the hole.
     filled: u64,
 }
 
 impl Upload {
-    /// Writes bytes from `offset` on; no byte is written twice.
+    /// Writes bytes from `offset` on. No byte may be written twice.
     ///
     /// # Errors
-    /// When a part could not be uploaded. Nothing may follow then but dropping this.
+    /// When a part could not be uploaded. After an error, the upload may only be dropped.
     pub fn write(&mut self, mut offset: u64, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let (number, at) = (offset / self.part_bytes, offset % self.part_bytes);
@@ -238,7 +238,7 @@ impl Upload {
         Ok(())
     }
 
-    /// Makes room for one more part, and begins it.
+    /// Makes room for another part and begins it.
     fn open_part(&mut self, number: u64) -> Result<()> {
         if number >= PARTS_MAX {
             let message = format!("{} grows beyond 10,000 parts", self.to.name().display());
@@ -251,7 +251,7 @@ impl Upload {
         while self.open.len() + self.uploading.len() >= self.parts_max && !self.uploading.is_empty() {
             self.wait_for_part()?;
         }
-        // What has failed meanwhile is reported now, not at the end.
+        // Errors of finished uploads are reported early, not at the end.
         while !self.receive.is_empty() {
             self.wait_for_part()?;
         }
@@ -263,7 +263,7 @@ impl Upload {
         Ok(())
     }
 
-    /// Begins to upload a part.
+    /// Starts the upload of a part.
     fn upload(&mut self, number: u64) -> Result<()> {
         let Some(part) = self.open.remove(&number) else { return Ok(()) };
         let (store, send) = (Arc::clone(&self.to.store), self.send.clone());
@@ -292,10 +292,10 @@ impl Upload {
         Ok(())
     }
 
-    /// Uploads what is left, the first part last, and makes an object of all.
+    /// Uploads the remaining parts, the first part last, and combines all parts to an object.
     ///
     /// # Errors
-    /// When it can't be: no object appears, and one that had the name stays.
+    /// When a part or the last request fails: no object appears, and an existing object of the same name stays.
     pub fn finish(mut self) -> Result<()> {
         let Range { start, end } = self.options.hole.clone();
         let hole = if start < self.end { end.min(self.end) - start } else { 0 };
@@ -327,7 +327,7 @@ impl Upload {
         }
         let (store, id) = (Arc::clone(&self.to.store), self.id.clone().unwrap_or_default());
         let ids: Vec<PartId> = self.ids.values().cloned().collect();
-        // Not to be cancelled: whether the object exists would be unknown.
+        // The request is not cancelled, because the existence of the object would then be unknown.
         let never = Cancel::new();
         let tries = Tries::of_upload(&store.limits);
         let done = runtime::wait(
@@ -341,7 +341,7 @@ impl Upload {
             self.id = None;
             return Ok(());
         };
-        // The answer may be lost, and the object complete.
+        // The answer may be lost even though the object is complete.
         let made = look(&self.to.store, &never).ok().flatten();
         let is_new = |made: &ObjectMeta| {
             let before = now.as_ref().map(|old| (&old.e_tag, &old.version));
@@ -363,7 +363,7 @@ impl Drop for Upload {
         let Some(id) = self.id.take() else { return };
         let (store, tasks) = (Arc::clone(&self.to.store), std::mem::take(&mut self.uploading));
         let _ = runtime::wait_at_most(ABORTED_WITHIN, async move {
-            // A part that arrives after the end of its upload would stay.
+            // A part that arrives after the upload was aborted would stay in the store.
             for task in tasks.into_values() {
                 let _ = task.await;
             }

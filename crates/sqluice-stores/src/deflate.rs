@@ -1,18 +1,18 @@
-//! zlib streams, as `sqlar` keeps what deflating makes smaller.
+//! zlib streams, as in `sqlar` tables, which store a file deflated if this makes it smaller.
 //!
-//! Invariant: what is inflated is never more than its row says, and takes no memory but a block, and that of where it goes.
+//! Invariant: inflating never returns more bytes than the row states, and takes no memory except a block and the destination.
 
 use std::io::{self, Write};
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-/// Bytes that are inflated at a time.
+/// The number of bytes that are inflated at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Bytes that one deflated byte stands for at most.
+/// The maximum number of bytes that a single deflated byte can represent.
 const RATIO_MAX: u64 = 1032;
 
-/// Deflates files one after another, as zlib's `compress()`.
+/// A compressor that deflates files one after another, like zlib's `compress()`.
 #[derive(Debug)]
 pub struct Deflater(Compress);
 
@@ -23,12 +23,11 @@ impl Default for Deflater {
 }
 
 impl Deflater {
-    /// Deflates the bytes of `buffer` from `start` on in their place, if that makes them fewer. `scratch` holds the result
-    /// meanwhile.
+    /// Deflates the bytes of `buffer` from `start` on in place, if this makes them fewer. `scratch` is a buffer for the result.
     pub fn deflate(&mut self, buffer: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
         let bytes = buffer.len() - start;
         scratch.clear();
-        // One byte less is the most that is of use.
+        // A useful result has at least one byte less than the input.
         scratch.reserve(bytes.saturating_sub(1));
         self.0.reset();
         let done = self.0.compress_vec(&buffer[start..], scratch, FlushCompress::Finish);
@@ -39,17 +38,17 @@ impl Deflater {
     }
 }
 
-/// Inflates rows one after another.
+/// A decompressor that inflates rows one after another.
 #[derive(Debug)]
 pub struct Inflater {
     stream: Decompress,
     block: Vec<u8>,
 }
 
-/// Why a row is not inflated.
+/// The reason why a row can't be inflated.
 #[derive(Debug)]
 pub enum InflateError {
-    /// The data is not what its row says.
+    /// The data does not match its row.
     Wrong(String),
     /// The result can't be written.
     Write(io::Error),
@@ -62,8 +61,8 @@ impl Default for Inflater {
 }
 
 impl Inflater {
-    /// Inflates `data` into `to`: `bytes` bytes, no more and no fewer. Those that were written before an error are for the caller
-    /// to take back.
+    /// Inflates `data` into `to`, which must give exactly `bytes` bytes. After an error, the caller must discard the bytes that were
+    /// written.
     pub fn inflate(&mut self, data: &[u8], bytes: u64, to: &mut dyn Write) -> Result<(), InflateError> {
         let wrong = |why: String| Err(InflateError::Wrong(why));
         if bytes > (data.len() as u64).saturating_mul(RATIO_MAX) {

@@ -1,9 +1,9 @@
 //! Stores of blobs and of entities.
 //!
-//! Modules, from the bottom up; each uses only those above it in this list:
+//! Modules, from the bottom up, each using only modules above it in this list:
 //!
 //! * [`deflate`]: files deflated as in SQLite archives
-//! * [`blob_store`]: blobs by key; [`entity_store`]: objects of types, a table for each
+//! * [`blob_store`]: blobs by key; [`entity_store`]: typed objects, one table per type
 
 #![deny(unsafe_code)]
 

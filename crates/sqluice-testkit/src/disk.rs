@@ -1,4 +1,4 @@
-//! Small file systems of their own. Mounting needs root: elsewhere the running test is [skipped].
+//! Small separate file systems for tests. Mounting needs root privileges; without them, the running test is [skipped].
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// An ext4 file system of some MiB, in an image within `folder`.
+    /// Mounts an ext4 file system of `mebibytes` MiB, in an image within `folder`.
     ///
     /// # Panics
-    /// When the image cannot be made, or in CI when it cannot be mounted.
+    /// If the image can't be created, or in CI if it can't be mounted.
     #[track_caller]
     pub fn ext4(folder: TempDir, mebibytes: u64) -> Option<Disk> {
         let image = folder.path().join("image");
@@ -29,10 +29,10 @@ impl Disk {
         Disk::mount(folder, Command::new("mount").args(["-o", "loop"]).arg(&image))
     }
 
-    /// A file system in memory of some KiB.
+    /// Mounts a file system of `kibibytes` KiB in memory.
     ///
     /// # Panics
-    /// In CI when it cannot be mounted.
+    /// In CI if the file system can't be mounted.
     #[track_caller]
     pub fn in_memory(kibibytes: u64) -> Option<Disk> {
         let size = format!("size={kibibytes}k");
@@ -55,24 +55,24 @@ impl Disk {
         None
     }
 
-    /// Its topmost folder.
+    /// Returns the root folder.
     pub fn root(&self) -> PathBuf {
         root(self.folder.path())
     }
 
-    /// Makes it read-only.
+    /// Makes the file system read-only.
     ///
     /// # Panics
-    /// When that fails.
+    /// If remounting fails.
     pub fn remount_read_only(&self) {
         let mounted = Command::new("mount").args(["-o", "remount,ro"]).arg(self.root()).output().unwrap();
         assert!(mounted.status.success(), "{mounted:?}");
     }
 
-    /// The free space.
+    /// Returns the number of free bytes.
     ///
     /// # Panics
-    /// When `stat` fails.
+    /// If `stat` fails.
     pub fn free_bytes(&self) -> u64 {
         let said = Command::new("stat").args(["-f", "-c", "%a %S"]).arg(self.root()).output().unwrap();
         let numbers = String::from_utf8(said.stdout).unwrap();
@@ -87,7 +87,7 @@ fn root(folder: &Path) -> PathBuf {
 impl Drop for Disk {
     fn drop(&mut self) {
         let unmounted = Command::new("umount").arg(self.root()).status();
-        // A process that another test starts just now may have a file open for a moment.
+        // A process that another test is starting may have a file open for a moment.
         if !unmounted.is_ok_and(|status| status.success()) {
             let _ = Command::new("umount").arg("-l").arg(self.root()).status();
         }

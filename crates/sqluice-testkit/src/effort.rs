@@ -1,25 +1,25 @@
-//! Sets the effort of tests: `SQLUICE_EFFORT` is `quick` (the default), `full` (CI) or `soak` (hours).
+//! The effort of tests: `SQLUICE_EFFORT` is `quick` (the default), `full` (CI) or `soak` (hours).
 //!
-//! A test asks for its numbers of rounds, kills, cases or rows by [`tries`], a property test by [`cases`](crate::cases). Every
-//! property, fault and phase is tried at each effort; only the numbers differ.
+//! A test gets its number of rounds, kills, cases or rows from [`tries`], a property test from [`cases`](crate::cases). Every property,
+//! fault and phase is tried at each effort; only the numbers differ.
 
 use std::sync::LazyLock;
 
 /// The effort that `SQLUICE_EFFORT` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effort {
-    /// `make test`: each test ends within seconds.
+    /// The effort of `make test`: each test ends within seconds.
     Quick,
-    /// CI.
+    /// The effort of CI.
     Full,
-    /// `make soak`, before a release.
+    /// The effort of `make soak`, before a release.
     Soak,
 }
 
 /// Returns the effort of this run.
 ///
 /// # Panics
-/// When `SQLUICE_EFFORT` has another value.
+/// If `SQLUICE_EFFORT` has another value.
 pub fn effort() -> Effort {
     static EFFORT: LazyLock<Effort> = LazyLock::new(|| match std::env::var("SQLUICE_EFFORT").as_deref() {
         Err(_) | Ok("" | "quick") => Effort::Quick,

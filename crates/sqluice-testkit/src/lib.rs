@@ -1,12 +1,12 @@
-//! What tests of several crates share. It uses no other crate of the workspace, so that tests of the lowest may use it.
+//! Code shared by the tests of several crates. It uses no other crate of the workspace, so the tests of every crate can use it.
 //!
-//! * `effort`: how hard this run tries.
-//! * `own_process`: tests that change their whole process.
-//! * `skip`: a test that cannot run here says so, and fails in CI.
-//! * `sqlite`: SQLite's verdict on a database, by the library and by the system's shell.
-//! * `tables`: random tables of all kinds, made by SQLite.
-//! * `disk`: small file systems of their own.
-//! * `system`: what systems do in different ways.
+//! * `effort`: the effort of this run.
+//! * `own_process`: tests that change their entire process.
+//! * `skip`: reports of tests that can't run here, which fail in CI.
+//! * `sqlite`: SQLite's verdict on a database, from the library and from the system's shell.
+//! * `tables`: random tables of all kinds, created by SQLite.
+//! * `disk`: small separate file systems.
+//! * `system`: functions that differ between systems.
 //! * `wait`: waiting for other threads and processes, with a limit.
 
 #[cfg(target_os = "linux")]
@@ -26,7 +26,8 @@ use proptest::test_runner::Config;
 
 use crate::effort::tries;
 
-/// Returns the settings of a property test that tries `full` cases at full effort, a quarter of them at quick, and 80 times as many at soak.
+/// Returns the settings of a property test that tries `full` cases at full effort, a quarter of them at quick effort, and 80 times as many
+/// at soak effort.
 pub fn cases(full: u32) -> Config {
     config(tries(full.div_ceil(4), full, full * 80))
 }
@@ -36,10 +37,10 @@ pub fn config(cases: u32) -> Config {
     Config { cases, failure_persistence: None, max_shrink_iters: 400, ..Config::default() }
 }
 
-/// The names in a folder, sorted.
+/// Returns the names in a folder, sorted.
 ///
 /// # Panics
-/// When the folder cannot be read.
+/// If the folder can't be read.
 pub fn names(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
     let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();

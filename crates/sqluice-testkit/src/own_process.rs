@@ -1,15 +1,15 @@
-//! Tests that change or measure their whole process: SQLite's lock byte, environment variables, signals, peak memory.
+//! Tests that change or measure their entire process: SQLite's lock byte, environment variables, signals, peak memory.
 //!
-//! The test program starts itself again for such a test alone, so that the other tests of the program never see the change. A test that
-//! needs a second process, to kill it or to write beside it, starts the program again for another test ([`test_of`]).
+//! The test program starts itself again for each such test, so that its other tests never see the change. A test that needs a second
+//! process, for example to kill it or to write in parallel, starts the program again with another test ([`test_of`]).
 
 use std::any::type_name_of_val;
 use std::process::{Command, Stdio};
 
-/// Names the test that runs in a process of its own.
+/// The environment variable that names the test to run in its own process.
 const NAME: &str = "SQLUICE_OWN_PROCESS";
 
-/// Runs the body of a test in a process of its own. The closure must stand directly in the test function.
+/// Runs the body of a test in its own process. The closure must stand directly in the test function.
 ///
 /// ```ignore
 /// #[test]
@@ -19,10 +19,10 @@ const NAME: &str = "SQLUICE_OWN_PROCESS";
 /// ```
 ///
 /// # Panics
-/// When the body panics, or the process ends in another way before its end.
+/// If the body panics, or the process ends early for another reason.
 #[track_caller]
 pub fn in_own_process<F: FnOnce()>(body: F) {
-    // `program::module::test::{{closure}}`: the harness knows the test by the part between.
+    // The path is `program::module::test::{{closure}}`. The harness identifies the test by the part between program and closure.
     let path = type_name_of_val(&body);
     let (_, test) = path.split_once("::").expect("a path");
     let test = test.trim_end_matches("::{{closure}}");
@@ -38,11 +38,11 @@ pub fn in_own_process<F: FnOnce()>(body: F) {
     assert!(out.contains("1 passed"), "{test} ran no test in its own process");
 }
 
-/// Returns the command that runs another test of a module, alone, in a process that the caller starts, waits for or kills. The module is
-/// `module_path!()`.
+/// Returns the command that runs another test of a module in a separate process. The caller starts the process, waits for it or kills it.
+/// `module` is `module_path!()`.
 ///
 /// # Panics
-/// When the file of this test program is unknown.
+/// If the path of this test program is unknown.
 pub fn test_of(module: &str, name: &str) -> Command {
     let path = match module.split_once("::") {
         Some((_, module)) => format!("{module}::{name}"),

@@ -1,18 +1,18 @@
-//! Tests that cannot run on a machine.
+//! Tests that can't run on a machine.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// Prints past the test harness, which hides what a passing test prints.
+/// Prints directly to standard error, because the test harness hides the output of passing tests.
 pub fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "\n{text}");
 }
 
-/// Reports that the running test is skipped, and what to do so that it runs. `tools/setup test` installs all programs that tests call.
+/// Reports that the running test is skipped, and the reason or remedy. `tools/setup test` installs all programs that tests call.
 ///
 /// # Panics
-/// In CI, where `CI` is set: all tests must run there. Not under wine, which has no programs of Linux.
+/// In CI, where the variable `CI` is set, because all tests must run there. Windows is excepted: wine lacks the programs of Linux.
 #[track_caller]
 pub fn skipped(why: &str) {
     let thread = thread::current();
@@ -21,7 +21,7 @@ pub fn skipped(why: &str) {
     tell(&format!("SKIPPED: {test}: {why}"));
 }
 
-/// Whether a program is installed; if not, the running test is [`skipped`].
+/// Returns `true` if a program is installed. Otherwise, the running test is [`skipped`].
 #[track_caller]
 pub fn has(program: &str) -> bool {
     let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();

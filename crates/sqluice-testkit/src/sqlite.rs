@@ -7,17 +7,18 @@ use rusqlite::Connection;
 
 use crate::skip;
 
-/// Opens a database without durability, which tests do not need. A damaged one refuses the settings; its first query reports that.
+/// Opens a database without durability, which tests do not need. A damaged database refuses these settings, and its first query reports the
+/// damage.
 ///
 /// # Panics
-/// When the file cannot be opened.
+/// If the file can't be opened.
 pub fn open(path: &Path) -> Connection {
     let connection = Connection::open(path).unwrap();
     let _ = connection.execute_batch("PRAGMA synchronous = off; PRAGMA journal_mode = memory;");
     connection
 }
 
-/// The result of `PRAGMA integrity_check`: `ok`, or problems or an error as text.
+/// Returns the result of `PRAGMA integrity_check`: `ok`, or the problems or an error as text.
 pub fn integrity(connection: &Connection) -> String {
     let lines = || {
         connection
@@ -28,15 +29,16 @@ pub fn integrity(connection: &Connection) -> String {
     lines().map_or_else(|error| error.to_string(), |lines| lines.join("\n"))
 }
 
-/// The same for the database in a file.
+/// Returns the result of `PRAGMA integrity_check` for the database in a file.
 pub fn integrity_of(path: &Path) -> String {
     Connection::open(path).map_or_else(|error| error.to_string(), |connection| integrity(&connection))
 }
 
-/// The output of the system's `sqlite3` for some SQL. `None` where it is not installed: the running test is [skipped](skip::skipped).
+/// Returns the output of the system's `sqlite3` for some SQL. If the program is not installed, returns `None` and the running test is
+/// [skipped](skip::skipped).
 ///
 /// # Panics
-/// In CI when it is not installed; when it is and cannot be started.
+/// In CI if the program is not installed, and everywhere if it can't be started.
 #[track_caller]
 pub fn sqlite3(path: &Path, sql: &str) -> Option<String> {
     if !skip::has("sqlite3") {

@@ -1,13 +1,13 @@
-//! What systems do in different ways, for tests that run on several of them.
+//! Functions that differ between systems, for tests that run on several systems.
 //!
-//! A test that can't run on a system at all says why: `#[cfg_attr(windows, ignore = "...")]`.
+//! A test that can't run on a system is ignored with a reason: `#[cfg_attr(windows, ignore = "...")]`.
 
 use std::path::Path;
 
-/// Makes a symbolic link to a file. On Windows that takes a right of its own, and wine can't.
+/// Creates a symbolic link to a file. On Windows, this requires a privilege, and wine does not support it.
 ///
 /// # Panics
-/// When it can't be made.
+/// If the link can't be created.
 pub fn symlink(target: impl AsRef<Path>, link: impl AsRef<Path>) {
     #[cfg(unix)]
     let made = std::os::unix::fs::symlink(target, link);
@@ -16,10 +16,10 @@ pub fn symlink(target: impl AsRef<Path>, link: impl AsRef<Path>) {
     made.unwrap();
 }
 
-/// Makes a named pipe in a folder, which only Unix has.
+/// Creates a named pipe, which only Unix has.
 ///
 /// # Panics
-/// When it can't be made.
+/// If the pipe can't be created.
 pub fn fifo(path: &Path) {
     let made = std::process::Command::new("mkfifo").arg(path).status().expect("this test needs mkfifo");
     assert!(made.success());

@@ -1,4 +1,4 @@
-//! Random tables of all kinds that SQLite makes, and what it reads from them.
+//! Random tables of all kinds that SQLite creates, and the rows that SQLite reads from them.
 
 use std::path::Path;
 
@@ -21,10 +21,10 @@ pub enum Exact {
     Blob(Vec<u8>),
 }
 
-/// The rows that a statement returns.
+/// Returns the rows of a statement.
 ///
 /// # Panics
-/// When SQLite can't run it.
+/// If SQLite can't run the statement.
 pub fn by_sqlite(db: &Path, sql: &str) -> Vec<Vec<Exact>> {
     let connection = Connection::open(db).unwrap();
     let mut statement = connection.prepare(sql).unwrap();
@@ -80,7 +80,7 @@ const DEFAULTS: [&str; 14] = [
     "'\u{e4}\u{20ac}'",
 ];
 
-/// A value as SQL, often one that fits a type.
+/// Returns a value as SQL, which often fits the declared type.
 fn literal(rng: &mut Rng, declared: &str, strict: bool) -> String {
     let kind = match (strict, declared) {
         (true, "INTEGER" | "INT") => 1,
@@ -109,10 +109,10 @@ fn literal(rng: &mut Rng, declared: &str, strict: bool) -> String {
     }
 }
 
-/// Makes a table of any kind in a database of any kind. Returns its name.
+/// Creates a table of any kind in a database of any kind. Returns the name of the table.
 ///
 /// # Panics
-/// When SQLite can't make it.
+/// If SQLite can't create the table.
 pub fn make_table(rng: &mut Rng, db: &Path) -> String {
     let connection = Connection::open(db).unwrap();
     let page_bytes = 512 << rng.u32(0..4);
@@ -134,7 +134,7 @@ pub fn make_table(rng: &mut Rng, db: &Path) -> String {
         declared.iter().enumerate().map(|(index, declared)| format!("c{index} {declared}")).collect();
     let mut constraint = String::new();
     if without_rowid {
-        // A column of the key may be any, and named twice with two collations.
+        // Any column may be part of the key, and the same column may occur twice with two collations.
         let first = rng.usize(0..columns.len());
         let second = rng.usize(0..columns.len());
         let collation = rng.choice(["", " COLLATE NOCASE", " DESC"]).unwrap();
@@ -195,7 +195,7 @@ pub fn make_table(rng: &mut Rng, db: &Path) -> String {
                 .collect();
             let sql =
                 format!("INSERT OR IGNORE INTO {table} ({}) VALUES ({})", names.join(","), values.join(","));
-            // A STRICT table may refuse it.
+            // A STRICT table may refuse the row.
             let _ = connection.execute_batch(&sql);
         }
         connection.execute_batch("COMMIT").unwrap();

@@ -1,15 +1,15 @@
-//! Waiting for other threads and processes.
+//! Functions that wait for other threads and processes.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Far longer than anything that a test waits for takes on a busy machine.
+/// The maximum wait, far longer than anything that a test waits for takes on a busy machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Waits until `done` returns `true`. `what` completes the message "waited for {what}".
 ///
 /// # Panics
-/// When `done` returns `false` for two minutes.
+/// If `done` returns `false` for two minutes.
 #[track_caller]
 pub fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
     let started = Instant::now();

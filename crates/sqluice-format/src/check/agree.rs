@@ -1,11 +1,11 @@
-//! Whether an index has the entries that the rows of its table demand, and no others.
+//! A comparison of each index with its table: the index must have exactly the entries that the rows demand.
 //!
 //! ```text
-//!  rows  ──> sum ──┐                    all in one pass, whatever order the rows and entries are in
+//!  rows  ──> sum ──┐                    one pass, in any order of rows and entries
 //!                  ├── equal?
 //!  index ──> sum ──┘
-//!                     if not: once more, in 65,536 sums by the hash of the entry ──> the first that are not equal
-//!                     and a third time: which entries went into those ──> what is missing, and what is too much
+//!                     if not equal: second pass, with 65,536 sums by the hash of the entry ──> the first sums that differ
+//!                     third pass: the entries in these sums ──> missing entries, and entries without a row
 //! ```
 
 use std::collections::HashMap;
@@ -15,19 +15,19 @@ use super::content::{Content, Found, Walk};
 use super::done::PageInTree;
 use super::{Problem, ReadPage, Report, TreeKind};
 
-/// Sums of the second pass.
+/// The number of sums in the second pass.
 const BUCKETS: usize = 1 << 16;
 
-/// The most differing buckets that are looked into: a bound on memory.
+/// The maximum number of differing buckets that are examined: bounds the memory.
 const BUCKETS_READ: usize = 16;
 
-/// Entries that are named.
+/// The maximum number of entries that the report names.
 const NAMED_MAX: usize = 10;
 
-/// Where an entry is that has no counterpart.
+/// The place of a row or an index entry that has no counterpart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Lonely {
-    /// Without rowids, the page says where it is.
+    /// The rowid; `None` in a WITHOUT ROWID table, where only the page is known.
     rowid: Option<i64>,
     page: u32,
 }
@@ -54,7 +54,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
             if table.indexes[k].partial || demanded == found {
                 continue;
             }
-            // What is broken can't be read again, and has been reported.
+            // A broken tree can't be read again; its problems have been reported.
             if self.details[rows].problem_count == 0 && self.details[i].problem_count == 0 {
                 self.name_differences(rows, i, k)?;
             } else {
@@ -66,7 +66,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Ok(())
     }
 
-    /// Names entries that tree `index`, the `k`th of the table in tree `rows`, lacks or should not have.
+    /// Names the entries that index tree `index` lacks or should not have. The index is the `k`th of the table in tree `rows`.
     fn name_differences(&mut self, rows: usize, index: usize, k: usize) -> Result<(), P::Error> {
         let mut sums = vec![0u128; BUCKETS];
         let mut add = |found: Found, sign: i64| {
@@ -94,7 +94,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Ok(())
     }
 
-    /// Puts differences into words.
+    /// Reports the differences as problems.
     fn name(&mut self, rows: usize, index: usize, left: Vec<(i64, Lonely)>) {
         let of = |sign: i64| {
             let mut of: Vec<Lonely> =
@@ -130,7 +130,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         named.into_iter().for_each(|problem| self.problem_of(problem));
     }
 
-    /// Reads a table and one of its indexes once more: each entry that a row demands with a 1, each existing entry with -1.
+    /// Reads a table and one of its indexes again. Calls `each` with 1 for each entry that a row demands and -1 for each existing entry.
     fn both(
         &mut self,
         rows: usize,
@@ -146,7 +146,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         self.again(index, &mut |found| each(found, -1))
     }
 
-    /// Reads a tree in which nothing is wrong once more.
+    /// Reads a tree without problems again.
     fn again(&mut self, tree: usize, listener: &mut dyn FnMut(Found)) -> Result<(), P::Error> {
         let tree = self.report.trees[tree].clone();
         let mut walk = Walk::new(tree.kind == TreeKind::Table, Content::of(&tree, self.common));

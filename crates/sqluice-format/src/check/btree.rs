@@ -8,11 +8,11 @@ use super::layout::Cell;
 use super::{ReadPage, is_table};
 use crate::page::{DATABASE_HEADER_BYTES, PageKind};
 
-/// SQLite goes no deeper, and a tree with that number of levels could not be filled.
+/// The maximum number of levels: SQLite allows no more, and a tree of this depth could not be filled.
 pub(super) const DEPTH_MAX: u32 = 20;
 
 impl<P: ReadPage> Checker<'_, '_, P> {
-    /// Reads the tree below a page, which is claimed. Returns its depth, unless that could not be found out.
+    /// Reads the tree below a page that is already claimed. Returns its depth, or `None` if the depth is unknown.
     pub(super) fn subtree(
         &mut self,
         walk: &mut Walk<'_>,
@@ -38,7 +38,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         depth
     }
 
-    /// Reads a page and takes it apart; says why when that can't be done.
+    /// Reads a page and parses its layout. Returns the reason if the page can't be parsed.
     pub(super) fn take_apart(&mut self, page: &mut Page, number: u32) -> Result<Option<String>, P::Error> {
         let geometry = self.common.geometry;
         page.bytes.resize(geometry.page_bytes(), 0);
@@ -59,7 +59,8 @@ impl<P: ReadPage> Checker<'_, '_, P> {
             self.problem(Some(number), what);
         }
         let leaf = layout.kind.is_leaf();
-        // An empty table is one empty leaf. Page 1 has 100 bytes less than its only child may need.
+        // An empty table is a single empty leaf. Page 1 may be an interior root without cells: its B-tree page lacks the 100 bytes of the
+        // database header, so the cells of an only child may not fit.
         if layout.cells.is_empty() && !(place.level == 0 && (leaf || number == 1)) {
             self.problem(Some(number), "a page other than an empty root has no cells".to_owned());
         }
@@ -109,7 +110,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         self.subtree(walk, place)
     }
 
-    /// Rowids ascend, those on interior pages among them.
+    /// Checks that rowids ascend, including those on interior pages.
     #[inline]
     fn rowid(&mut self, walk: &mut Walk<'_>, cell: &Cell, interior: bool, place: PageInTree) {
         let rowid = cell.rowid;
@@ -121,7 +122,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     }
 }
 
-/// Whether depths are equal.
+/// A comparison of the depths of a page's children.
 #[derive(Default)]
 struct Depths {
     first: Option<u32>,

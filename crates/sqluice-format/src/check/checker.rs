@@ -1,4 +1,4 @@
-//! The state of a check: what all threads share, and what one of them has found.
+//! The state of a check: the part shared by all threads, and the findings of one thread.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -10,7 +10,7 @@ use super::{Options, Problem, ReadPage, Report, Tree, spec};
 use crate::database::Header;
 use crate::page::Geometry;
 
-/// What all threads know of a database.
+/// The state of a check that all threads share.
 #[derive(Debug)]
 pub(super) struct Common<'o> {
     pub(super) header: Header,
@@ -18,41 +18,41 @@ pub(super) struct Common<'o> {
     pub(super) page_count: u32,
     pub(super) options: Options<'o>,
     pub(super) claims: Claims,
-    /// Whether the parts of a check can't say in what order they found it.
+    /// `true` if the findings depend on the order of the parts, for example because two parts claimed the same page.
     pub(super) disputed: AtomicBool,
     tables: HashMap<String, &'o spec::Table>,
 }
 
-/// What one thread has found so far.
+/// The findings of one thread so far.
 pub(super) struct Checker<'c, 'o, P> {
     pub(super) pages: &'c mut P,
     pub(super) common: &'c Common<'o>,
     pub(super) report: Report,
-    /// What is known besides of each of the report's trees.
+    /// Further details of each of the report's trees.
     pub(super) details: Vec<Detail>,
-    /// The number of the report's tree that is being read.
+    /// The index of the report's tree that is being read.
     pub(super) current: Option<usize>,
-    /// Whether all pages have been claimed, and some are read once more.
+    /// `true` if all pages have been claimed and some are being read again.
     pub(super) again: bool,
-    /// A pointer-map page and its number, 0 for none.
+    /// The most recent pointer-map page, with its page number (0 for none).
     pub(super) map: (u32, Vec<u8>),
-    /// Pages whose turn is over, for their buffers.
+    /// Pages whose buffers can be reused.
     pub(super) spare: Vec<Page>,
-    /// For payloads that overflow.
+    /// A reusable buffer for payloads that overflow.
     pub(super) kept: Vec<u8>,
 }
 
-/// A page and what lies where on it.
+/// The bytes of a page and their layout.
 #[derive(Default)]
 pub(super) struct Page {
     pub(super) bytes: Vec<u8>,
     pub(super) layout: Layout,
 }
 
-/// What is known of a tree besides its figures.
+/// Details of a tree that its report does not show.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Detail {
-    /// The entries that it has, or that a table's indexes must have, index by index.
+    /// The sums of the tree's own entries, or, for a table, of the entries that each of its indexes must have.
     pub(super) sums: Vec<Sum>,
     pub(super) problem_count: u64,
 }
@@ -71,7 +71,7 @@ impl<'o> Common<'o> {
         }
     }
 
-    /// What the schema says of a table.
+    /// Returns the schema's description of a table.
     pub(super) fn table(&self, name: &str) -> Option<&'o spec::Table> {
         self.tables.get(&name.to_ascii_lowercase()).copied()
     }
@@ -92,18 +92,18 @@ impl<'c, 'o, P: ReadPage> Checker<'c, 'o, P> {
         }
     }
 
-    /// Notes that a rule is broken.
+    /// Reports a broken rule in the current tree.
     pub(super) fn problem(&mut self, page: Option<u32>, what: String) {
         let tree = self.current.map(|current| self.report.trees[current].name.clone());
         self.problem_of(Problem { page, tree, what });
     }
 
-    /// Notes something in the header that SQLite accepts.
+    /// Reports an oddity of the header that SQLite accepts.
     pub(super) fn remark(&mut self, what: String) {
         self.report.remarks.push(Problem { page: Some(1), tree: None, what });
     }
 
-    /// Notes a problem of whatever it names.
+    /// Reports a problem, whatever page and tree it names.
     pub(super) fn problem_of(&mut self, problem: Problem) {
         self.report.problem_count += 1;
         if let Some(current) = self.current {
@@ -114,14 +114,14 @@ impl<'c, 'o, P: ReadPage> Checker<'c, 'o, P> {
         }
     }
 
-    /// From now on, what is found belongs to this tree.
+    /// Adds a tree to the report and makes it the current tree.
     pub(super) fn begin_tree(&mut self, tree: Tree) {
         self.current = Some(self.report.trees.len());
         self.report.trees.push(tree);
         self.details.push(Detail::default());
     }
 
-    /// The tree being read.
+    /// Returns the current tree.
     pub(super) fn tree(&mut self) -> &mut Tree {
         let current = self.current.expect("a tree is being read");
         &mut self.report.trees[current]

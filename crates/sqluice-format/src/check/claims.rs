@@ -1,8 +1,8 @@
-//! Which pages are used already, by any thread.
+//! The set of pages that are already used, shared by all threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a page is used for, as the pointer map numbers it.
+/// The use of a page, numbered as in the pointer map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Root = 1,
@@ -17,12 +17,12 @@ pub(super) enum Use {
 pub struct Claims(Vec<AtomicU64>);
 
 impl Claims {
-    /// No page of `page_count` pages has been reached.
+    /// Creates claims for `page_count` pages, none of which has been reached.
     pub fn new(page_count: u32) -> Claims {
         Claims((0..=page_count / 64).map(|_| AtomicU64::new(0)).collect())
     }
 
-    /// Claims a page of the file; returns `false` if the page is claimed already.
+    /// Claims a page of the file. Returns `false` if the page is already claimed.
     #[inline]
     pub fn claim(&self, number: u32) -> bool {
         let bit = 1 << (number % 64);

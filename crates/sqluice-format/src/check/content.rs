@@ -1,5 +1,4 @@
-//! What the payloads of a tree are: rows, entries of an index, or of an unknown kind; and whether they are what
-//! the schema says.
+//! The kinds of payloads in a tree (rows, index entries or unknown), and checks of these payloads against the schema.
 
 use std::collections::HashMap;
 
@@ -15,46 +14,46 @@ use super::{Common, ReadPage, Tree, TreeKind};
 use crate::record::RecordError;
 use crate::value::{Class, Value};
 
-/// What is remembered on the way through a tree, or through a part of one.
+/// The state of a walk through a tree or a part of a tree.
 pub(super) struct Walk<'w> {
-    /// Whether its pages are those of a table.
+    /// `true` if the tree's pages are those of a table.
     pub(super) table: bool,
     pub(super) content: Content<'w>,
     pub(super) rowids: Rowids,
     pub(super) keys: Keys,
-    /// What its entries add up to; of a table, those that each of its indexes must have.
+    /// The sums of the tree's own entries, or, for a table, of the entries that each of its indexes must have.
     pub(super) sums: Vec<Sum>,
-    /// Parts of the tree that have been read already, by their first pages.
+    /// Parts of the tree that have already been read, keyed by their first pages.
     pub(super) parts: Option<&'w HashMap<u32, Done>>,
-    /// Only the first and the last child of each interior page are read, and no overflow pages.
+    /// `true` if only the first and the last child of each interior page are read, and no overflow pages.
     pub(super) edges: bool,
-    /// Receives each entry.
+    /// A callback for each entry.
     pub(super) listener: Option<&'w mut dyn FnMut(Found)>,
     fields: Fields,
     demanded: Demanded,
 }
 
-/// What payloads are.
+/// The kind of a tree's payloads.
 pub(super) enum Content<'w> {
-    /// The kind is unknown.
+    /// An unknown kind.
     Unknown,
     /// The schema table.
     Schema(&'w mut Keep<'w>),
-    /// Rows of a table, and how many of their fields must be read.
+    /// Rows of a table, and the number of fields to read of each.
     Rows { table: &'w Table, fields_read: usize },
     /// Entries of an index.
     Entries(&'w Index),
 }
 
-/// Takes the first bytes of each payload, and the payload's size.
+/// A callback for the first bytes of each payload and the payload's size.
 pub(super) struct Keep<'k> {
     pub(super) bytes_max: usize,
     pub(super) take: &'k mut dyn FnMut(&[u8], u64),
 }
 
-/// An entry of an index, or one that a row demands.
+/// An entry of an index, or an entry that a row demands.
 pub(super) struct Found {
-    /// The number of the table's index, for a row.
+    /// The number of the index within its table, if a row demands the entry.
     pub(super) index: usize,
     pub(super) entry: Entry,
     pub(super) page: u32,
@@ -63,7 +62,7 @@ pub(super) struct Found {
 }
 
 impl<'w> Content<'w> {
-    /// What a tree's payloads are.
+    /// Returns the kind of a tree's payloads.
     pub(super) fn of(tree: &Tree, common: &Common<'w>) -> Content<'w> {
         let Some(table) = common.table(&tree.table) else { return Content::Unknown };
         match tree.kind {
@@ -85,7 +84,7 @@ impl<'w> Content<'w> {
         Content::Rows { table, fields_read }
     }
 
-    /// The order of its records, if it has one.
+    /// Returns the sort key of the records, if they have one.
     pub(super) fn key(&self) -> Option<&'w Key> {
         match self {
             Content::Rows { table, .. } => table.key.as_ref(),
@@ -118,7 +117,7 @@ impl<'w> Walk<'w> {
 }
 
 impl<P: ReadPage> Checker<'_, '_, P> {
-    /// Takes a record of the tree, or as much of its beginning as was asked for.
+    /// Checks a record of the tree. `start` is the record or, if less was asked for, its first bytes.
     #[inline]
     pub(super) fn record(&mut self, walk: &mut Walk<'_>, number: u32, cell: &Cell, start: &[u8]) {
         let payload = u64::from(cell.payload);
@@ -145,7 +144,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         }
     }
 
-    /// Each field holds what it may hold.
+    /// Checks that each field of a row holds a permitted value.
     #[inline]
     fn fields_of_row(&mut self, walk: &mut Walk<'_>, table: &Table, number: u32, cell: &Cell, start: &[u8]) {
         if !walk.fields.fits() && self.fields_fit(walk, table, number, cell, start) {
@@ -153,7 +152,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         }
     }
 
-    /// Whether what the fields hold is right for all rows with the same header.
+    /// Checks the fields of a row against their columns. Returns `true` if the fields are right for all rows with the same header.
     fn fields_fit(&mut self, walk: &Walk<'_>, table: &Table, number: u32, cell: &Cell, start: &[u8]) -> bool {
         let encoding = self.common.header.used_text_encoding();
         entries::misfits(table, &walk.fields, (start, encoding), |field, what| {
@@ -165,7 +164,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         })
     }
 
-    /// The entries that a row's indexes must have for it.
+    /// Adds up the entries that a row demands of the table's indexes.
     #[inline]
     fn entries_of_row(&mut self, walk: &mut Walk<'_>, table: &Table, number: u32, cell: &Cell, start: &[u8]) {
         if table.indexes.is_empty() {
@@ -181,7 +180,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         });
     }
 
-    /// An entry of an index.
+    /// Checks an entry of an index and adds it to the sum.
     #[inline]
     fn entry(&mut self, walk: &mut Walk<'_>, index: &Index, number: u32, cell: &Cell, record: &[u8]) {
         let (found, expected) = (walk.fields.len(), index.fields.len());
@@ -205,7 +204,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         self.key(walk, &index.key, number, cell, record);
     }
 
-    /// Keys ascend, and are not repeated where they must be unique.
+    /// Checks that keys ascend, and that unique keys are not repeated.
     #[inline]
     fn key(&mut self, walk: &mut Walk<'_>, key: &Key, number: u32, cell: &Cell, record: &[u8]) {
         let Some(order) = &key.order else { return };
@@ -235,7 +234,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     }
 }
 
-/// Returns the fault of a record, for messages.
+/// Returns the fault of a record for messages.
 pub(super) fn why_no_record(error: RecordError) -> &'static str {
     match error {
         RecordError::Header => "its header does not end where it should",
@@ -244,7 +243,7 @@ pub(super) fn why_no_record(error: RecordError) -> &'static str {
     }
 }
 
-/// A row, for messages.
+/// Returns the name of a row for messages.
 fn row_name(rowids: bool, cell: &Cell) -> String {
     if rowids { format!("row {}", cell.rowid) } else { format!("the row in the cell at byte {}", cell.start) }
 }

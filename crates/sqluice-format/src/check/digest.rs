@@ -1,17 +1,17 @@
-//! Sets of index entries, added up: two sums are equal when the same entries went into them, in whatever order.
+//! Sums of sets of index entries: two sums are equal if the same entries went into both, in any order.
 //!
 //! ```text
 //!  value ──> 64 bits ──┐
 //!  value ──> 64 bits ──┴──> entry: 128 bits ──> + ──> Sum        a row of the table and an entry of the index
-//!                                                                give the same where they agree
+//!                                                                give the same hash if they agree
 //! ```
 //!
-//! An integer and the float that equals it are one value: SQLite stores either in places. The hash detects accidents, not
-//! forgeries: two sets of entries that differ have equal sums once in 2^64 files or so.
+//! An integer and the float that equals it count as one value: SQLite stores some numbers in either form. The hash detects accidents, not
+//! forgeries: two different sets of entries have equal sums once in about 2^64 files.
 
 use crate::value::Value;
 
-/// Odd numbers with as many ones as zeros, of the fractions of e and pi; nothing else is special about them.
+/// Odd numbers with as many ones as zeros, taken from the fractional digits of e and pi. They have no other special property.
 const KEYS: [u64; 8] = [
     0xb7e1_5162_8aed_2a6b,
     0xbf71_5880_9cf4_f3c7,
@@ -23,14 +23,14 @@ const KEYS: [u64; 8] = [
     0x082e_fa98_ec4e_6c89,
 ];
 
-/// The sum of entries so far.
+/// The number of entries so far and their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub(super) entries: u64,
     total: u128,
 }
 
-/// An entry, value by value.
+/// The hash of an index entry, built value by value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry([u64; 2]);
 
@@ -40,7 +40,7 @@ fn fold(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// The hash of a value.
+/// Returns the hash of a value.
 #[inline]
 pub(super) fn value(value: Value<'_>) -> u64 {
     match value {
@@ -55,13 +55,13 @@ pub(super) fn value(value: Value<'_>) -> u64 {
 /// The hash of NULL.
 pub(super) const NULL: u64 = KEYS[0];
 
-/// The hash of an integer.
+/// Returns the hash of an integer.
 #[inline]
 pub(super) fn int(value: i64) -> u64 {
     fold(value as u64 ^ KEYS[1], KEYS[2])
 }
 
-/// The hash of a float.
+/// Returns the hash of a float.
 #[inline]
 pub(super) fn real(value: f64) -> u64 {
     match whole(value) {
@@ -70,25 +70,25 @@ pub(super) fn real(value: f64) -> u64 {
     }
 }
 
-/// The hash of the text that begins at byte `at` and goes on to the end.
+/// Returns the hash of the text in `record` from byte `at` to the end.
 #[inline]
 pub(super) fn text(record: &[u8], at: usize) -> u64 {
     bytes(record, at, KEYS[5])
 }
 
-/// The hash of the blob that begins at byte `at` and goes on to the end.
+/// Returns the hash of the blob in `record` from byte `at` to the end.
 #[inline]
 pub(super) fn blob(record: &[u8], at: usize) -> u64 {
     bytes(record, at, KEYS[6])
 }
 
-/// The integer that equals it.
+/// Returns the integer that equals `real`, if any.
 fn whole(real: f64) -> Option<i64> {
     let in_range = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&real);
     (in_range && real.trunc() == real).then_some(real as i64)
 }
 
-/// The hash of the bytes from `at` on. What is before them is read, so that the last word is one load, and doesn't count.
+/// Returns the hash of the bytes from `at` on. Earlier bytes do not count; they only let the last word be loaded at once.
 #[inline]
 fn bytes(record: &[u8], at: usize, key: u64) -> u64 {
     let bytes = &record[at..];
@@ -97,7 +97,7 @@ fn bytes(record: &[u8], at: usize, key: u64) -> u64 {
     for word in words {
         hash = fold(hash ^ u64::from_be_bytes(*word), key.rotate_left(32));
     }
-    // The length is in the hash already, so the last word may be filled up with anything: here with zeros.
+    // The length is already in the hash, so the last word may be padded with anything, here with zeros.
     let rest = match record.last_chunk() {
         Some(word) => u64::from_be_bytes(*word) & ((1 << (8 * rest.len())) - 1),
         None => rest.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)),
@@ -106,17 +106,17 @@ fn bytes(record: &[u8], at: usize, key: u64) -> u64 {
 }
 
 impl Entry {
-    /// Without values.
+    /// The hash of an entry without values.
     pub(super) const EMPTY: Entry = Entry([KEYS[0], KEYS[3]]);
 
-    /// Adds the hash of its next value.
+    /// Adds the hash of the entry's next value.
     #[inline]
     pub(super) fn push(&mut self, value: u64) {
         let [a, b] = self.0;
         self.0 = [fold(a ^ value, KEYS[5]), fold(b.wrapping_add(value), KEYS[7])];
     }
 
-    /// All of its bits.
+    /// Returns all bits of the hash.
     #[inline]
     pub(super) fn bits(self) -> u128 {
         u128::from(self.0[0]) << 64 | u128::from(self.0[1])

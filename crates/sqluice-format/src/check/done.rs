@@ -1,29 +1,29 @@
-//! A part of a tree that has been read, and where in the tree it is.
+//! A part of a tree that has been read, with its place in the tree.
 
 use super::Report;
 use super::digest::Sum;
 use super::sequence::{Keys, Rowids};
 
-/// Where a page is in its tree.
+/// The place of a page in its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PageInTree {
     pub(super) page: u32,
-    /// The page that points to it, 0 for a root.
+    /// The page that points to this page, or 0 for a root.
     pub(super) parent: u32,
-    /// Levels below the root.
+    /// The number of levels below the root.
     pub(super) level: u32,
-    /// Rowids below it are at most this.
+    /// The largest rowid that the page may contain.
     pub(super) upper: Option<i64>,
 }
 
 impl PageInTree {
-    /// The place of a root.
+    /// Returns the place of a root.
     pub(super) fn root(page: u32) -> PageInTree {
         PageInTree { page, parent: 0, level: 0, upper: None }
     }
 }
 
-/// A part that has been read.
+/// The findings of a part that has been read.
 #[derive(Debug)]
 pub struct Done {
     pub(super) place: PageInTree,

@@ -1,23 +1,23 @@
-//! The entries that rows demand of their indexes, those that indexes have, and the values that rows must not have.
+//! The entries that rows demand of their indexes, the entries that indexes have, and checks for values that a column must not hold.
 
 use super::digest::{self, Entry};
 use super::fields::Fields;
 use super::spec::{Field, Index, Source, Table};
 use crate::value::{Class, Value};
 
-/// The entries that the rows of a table demand. Kept from row to row, so that nothing is allocated for each.
+/// The entries that the rows of a table demand. It is reused from row to row to avoid allocations.
 #[derive(Debug, Default)]
 pub(super) struct Demanded {
-    /// The fields that an index takes, in ascending order.
+    /// The indexed fields, in ascending order.
     indexed: Vec<usize>,
-    /// The hashes of the fields of a row, and behind them that of its rowid.
+    /// The hashes of a row's fields, followed by the hash of its rowid.
     values: Vec<u64>,
-    /// The number of each index that is not partial, and the places of its values in `values`.
+    /// The number of each index that is not partial, and the positions of its values in `values`.
     entries: Vec<(usize, Vec<usize>)>,
 }
 
 impl Demanded {
-    /// The entries that rows of this table demand.
+    /// Returns the entries that rows of this table demand.
     pub(super) fn of(table: &Table) -> Demanded {
         let rowid = table.fields.len();
         let place = |source: &Source| match *source {
@@ -35,12 +35,12 @@ impl Demanded {
         Demanded { indexed, values: vec![0; rowid + 1], entries }
     }
 
-    /// Returns the last field that an index takes.
+    /// Returns the last indexed field.
     pub(super) fn last_field(&self) -> Option<usize> {
         self.indexed.last().copied()
     }
 
-    /// Calls `each` with the entry of a row in each index that is not partial, and the number of the index.
+    /// Calls `each` with the number of each index that is not partial, and the row's entry in that index.
     #[inline]
     pub(super) fn of_row(
         &mut self,
@@ -67,7 +67,7 @@ impl Demanded {
     }
 }
 
-/// Returns an entry of an index, which has the fields of the index.
+/// Returns the hash of an index entry. The entry must have the fields of the index.
 #[inline]
 pub(super) fn found(index: &Index, fields: &Fields, record: &[u8]) -> Entry {
     let mut entry = Entry::EMPTY;
@@ -88,8 +88,8 @@ pub(super) fn rowid_of(index: &Index, fields: &Fields, record: &[u8]) -> Option<
     }
 }
 
-/// Calls `each` with each field that holds what its column does not take, and what that is. Returns `true` if no row with the same header
-/// can have such a field.
+/// Calls `each` with each field whose value its column does not take, and with a description of the value. Returns `true` if no row with
+/// the same header can have such a field.
 pub(super) fn misfits(
     table: &Table,
     fields: &Fields,
@@ -105,7 +105,7 @@ pub(super) fn misfits(
         };
         let what = match class {
             _ if Some(i) == table.rowid_field => continue,
-            // Of another row with the same header it may be a number.
+            // Another row with the same header may hold a number in this field.
             Class::Text if field.takes.text && !field.takes.numeric_text => {
                 fit = false;
                 if !numeric() {
@@ -126,10 +126,9 @@ pub(super) fn misfits(
     fit
 }
 
-/// Returns true if a text is a number as a whole, except for spaces around it. Numeric affinity makes a
-/// number of such a text.
+/// Returns `true` if the entire text is a number, apart from surrounding spaces. Numeric affinity converts such a text to a number.
 fn is_number(text: &[u8], encoding: u32) -> bool {
-    // A character of UTF-16 that is not ASCII is no part of a number either.
+    // A UTF-16 character that is not ASCII is not part of a number either.
     let narrowed: Vec<u8>;
     let text = match encoding {
         2 | 3 => {

@@ -1,37 +1,36 @@
-//! What a record's header says, field by field ([§2.1](https://www.sqlite.org/fileformat2.html#record_format)).
+//! The fields of a record according to its header ([§2.1](https://www.sqlite.org/fileformat2.html#record_format)).
 //!
-//! A record may be a gigabyte, its last field a blob that is not needed. So a header is read from the record's first bytes,
-//! and [`wanted_bytes`] says how many of them are needed.
+//! A record may have a gigabyte, most of it in a last field that is not needed. So a header is read from the record's first bytes, and
+//! [`wanted_bytes`] returns the number of bytes needed.
 
 use super::digest;
 use crate::record::{self, RecordError};
 use crate::value::{Class, SerialType, Value};
 use crate::varint;
 
-/// SQLite takes no longer header: 32,767 serial types of three bytes, and its own size.
+/// The longest header that SQLite accepts: 32,767 serial types of three bytes, and its own size.
 const HEADER_BYTES_MAX: u64 = 98_307;
 
-/// Short headers that are kept: rows of a table have few.
+/// The number of short headers that are cached: the rows of a table have few different headers.
 const HEADERS: usize = 8;
 
-/// The fields of one record. Kept from record to record, so that nothing is allocated for each, and a header that was read before is not
-/// read again.
+/// The fields of one record. The value is reused from record to record to avoid allocations and to avoid parsing the same header again.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
-    /// Short headers, each at the place that its bytes say; then one of any other record.
+    /// The cached short headers, each at the position that its bytes hash to, followed by one header for any other record.
     headers: [Header; HEADERS + 1],
-    /// Which of them the record has.
+    /// The index in `headers` of the current record's header.
     at: usize,
 }
 
-/// A header that was read.
+/// A parsed header.
 #[derive(Debug, Default)]
 struct Header {
-    /// Its bytes, zeros behind them; 0 of a long one, and of one that is wrong.
+    /// The header's bytes, padded with zeros; 0 for a long or invalid header.
     word: u64,
     payload: u64,
     fields: Vec<Field>,
-    /// Whether a row with it has nothing to object to.
+    /// `true` if every row with this header fits its table.
     fits: bool,
 }
 
@@ -40,13 +39,13 @@ struct Header {
 struct Field {
     serial: SerialType,
     class: Class,
-    /// The bytes of the record at which its value begins and ends.
+    /// The offsets in the record where the value begins and ends.
     at: u64,
     end: u64,
 }
 
 impl Fields {
-    /// Reads the header of a record of `payload` bytes, which begins with `start`.
+    /// Parses the header of a record of `payload` bytes that begins with `start`.
     #[inline]
     pub(super) fn read(&mut self, start: &[u8], payload: u64) -> Result<(), RecordError> {
         let word = short_header(start).unwrap_or(0);
@@ -66,28 +65,28 @@ impl Fields {
         &self.headers[self.at].fields
     }
 
-    /// Whether a row with the same header was said to [fit](Fields::set_fits).
+    /// Returns `true` if [`set_fits`](Fields::set_fits) was called for a row with the same header.
     #[inline]
     pub(super) fn fits(&self) -> bool {
         self.headers[self.at].fits
     }
 
-    /// Says that there is nothing to object to in a row with this header, whatever its values are.
+    /// Notes that every row with this header fits its table, whatever its values are.
     pub(super) fn set_fits(&mut self) {
         self.headers[self.at].fits = true;
     }
 
-    /// The number of fields.
+    /// Returns the number of fields.
     pub(super) fn len(&self) -> usize {
         self.fields().len()
     }
 
-    /// The storage class of a field, if the record has it.
+    /// Returns the storage class of a field, if the record has the field.
     pub(super) fn class(&self, field: usize) -> Option<Class> {
         Some(self.fields().get(field)?.class)
     }
 
-    /// The value of a field in the record of which `start` is the beginning, if the record has it.
+    /// Returns the value of a field, if the record has the field and `start`, the record's first bytes, contains it.
     pub(super) fn value<'r>(&self, field: usize, start: &'r [u8]) -> Option<Value<'r>> {
         let Field { serial, class, at, end } = *self.fields().get(field)?;
         let content = start.get(usize::try_from(at).ok()?..usize::try_from(end).ok()?)?;
@@ -101,7 +100,8 @@ impl Fields {
         })
     }
 
-    /// The hash of a field's value in the record of which `start` is the beginning, if the record has it: that of [`digest::value`].
+    /// Returns the hash of a field's value, as [`digest::value`] does, if the record has the field and `start`, the record's first bytes,
+    /// contains it.
     #[inline]
     pub(super) fn digest(&self, field: usize, start: &[u8]) -> Option<u64> {
         let Field { serial, class, at, end } = *self.fields().get(field)?;
@@ -123,10 +123,10 @@ impl Fields {
     }
 }
 
-/// An odd number whose product has the bits of a header in its highest ones.
+/// An odd number: the highest bits of its product with a header depend on all bits of the header.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A header of at most 8 bytes, zeros behind it.
+/// Returns a header of at most 8 bytes, padded with zeros.
 #[inline]
 fn short_header(start: &[u8]) -> Option<u64> {
     let first = match start.first_chunk() {
@@ -147,7 +147,7 @@ impl Header {
         (self.payload, self.fits) = (payload, false);
         self.fields.clear();
         let (header, mut at) = varint::read(start).ok_or(RecordError::Header)?;
-        // A row has a column.
+        // A row has at least one column.
         if header <= at as u64 || header > payload.min(HEADER_BYTES_MAX) {
             return Err(RecordError::Header);
         }
@@ -176,8 +176,8 @@ impl Header {
     }
 }
 
-/// How many bytes of a record are needed for its header and its first `fields` fields, as far as `start` shows; never more
-/// than `payload`, of which the record consists.
+/// Returns the number of bytes that a record's header and its first `fields` fields take, as far as `start` shows. The result is at most
+/// `payload`, the size of the record.
 pub(super) fn wanted_bytes(start: &[u8], payload: u64, fields: usize) -> u64 {
     let Some((header, mut at)) = varint::read(start) else {
         return payload.min(varint::BYTES_MAX as u64);

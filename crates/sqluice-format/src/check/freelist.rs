@@ -12,7 +12,7 @@ use super::claims::Use;
 use super::{ReadPage, word};
 
 impl<P: ReadPage> Checker<'_, '_, P> {
-    /// Walks the freelist.
+    /// Checks the freelist.
     pub(super) fn freelist(&mut self) -> Result<(), P::Error> {
         let mut parent = 1;
         let mut trunk = self.common.header.freelist_trunk;
@@ -40,7 +40,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
             trunk = word(&page, 0);
         }
         let (found, said) = (self.report.freelist_pages, self.common.header.freelist_pages);
-        // A list that broke off has been reported.
+        // A list that ended early has already been reported.
         if whole && found != said {
             self.problem(Some(1), format!("the freelist has {found} pages, the header says {said}"));
         }

@@ -1,4 +1,4 @@
-//! What lies where on one B-tree page ([§1.6](https://www.sqlite.org/fileformat2.html#b_tree_pages)).
+//! The layout of one B-tree page ([§1.6](https://www.sqlite.org/fileformat2.html#b_tree_pages)).
 //!
 //! ```text
 //!  header | cell pointers | unallocated | cell | free-  | cell | 3 lost | cell | reserved
@@ -7,12 +7,12 @@
 //!
 //!  freeblock     +----------------+------+---------
 //!                | next freeblock | size | ...         at least 4 bytes, in ascending order, and never
-//!                +----------------+------+---------    less than 4 bytes apart: those would be one
-//!                 2 bytes          2, of all of it
+//!                +----------------+------+---------    less than 4 bytes apart: they would be merged
+//!                 2 bytes          2, of the whole freeblock
 //! ```
 //!
-//! Every byte from the content start on belongs to one cell or one freeblock, or is a fragment of at most three bytes,
-//! and the page header counts those.
+//! Every byte from the content start on belongs to a cell, a freeblock, or a fragment of at most three bytes. The page header counts the
+//! bytes of the fragments.
 
 use super::{half_word, is_table, word};
 use crate::cell::{self, CELL_BYTES_MIN, PAGE_NUMBER_BYTES};
@@ -20,45 +20,45 @@ use crate::limits::PAYLOAD_BYTES_MAX;
 use crate::page::{CELL_POINTER_BYTES, Geometry, PageKind};
 use crate::varint;
 
-/// A page taken apart. Kept from page to page, so that nothing is allocated for each.
+/// The parsed layout of a page. It is reused from page to page to avoid allocations.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) kind: PageKind,
     pub(super) cells: Vec<Cell>,
     /// The last child of an interior page.
     pub(super) right_child: Option<u32>,
-    /// Bytes in use: those before the page header, the header, cell pointers and cells.
+    /// The number of bytes in use: bytes before the page header, the page header, cell pointers and cells.
     pub(super) used_bytes: usize,
-    /// What is wrong.
+    /// The faults of the page.
     pub(super) faults: Vec<String>,
     spans: Vec<Span>,
 }
 
-/// Bytes of a page: where they begin and end.
+/// The offsets on a page where some bytes begin and end.
 type Span = (u32, u32);
 
-/// A cell taken apart.
+/// A parsed cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
-    /// Where it lies on the page.
+    /// The offset of the cell on the page.
     pub(super) start: u32,
     end: u32,
-    /// The page with the entries before the cell, on an interior page.
+    /// The page with the entries before the cell, if the cell is on an interior page.
     pub(super) child: u32,
-    /// Bytes of its whole payload; 0 on a table's interior page.
+    /// The size of the whole payload; 0 on a table's interior page.
     pub(super) payload: u32,
-    /// The rowid, in a table.
+    /// The rowid, if the cell is in a table.
     pub(super) rowid: i64,
-    /// Where the local payload lies on the page.
+    /// The offset of the local payload on the page.
     local_start: u32,
     local_bytes: u32,
-    /// The page with the rest of it, and how many pages that takes.
+    /// The first overflow page, and the number of overflow pages.
     pub(super) overflow: u32,
     pub(super) overflow_pages: u32,
 }
 
 impl Cell {
-    /// The payload that lies on the page itself.
+    /// Returns the local payload.
     #[inline]
     pub(super) fn local<'p>(&self, page: &'p [u8]) -> &'p [u8] {
         &page[self.local_start as usize..][..self.local_bytes as usize]
@@ -79,7 +79,8 @@ impl Default for Layout {
 }
 
 impl Layout {
-    /// Takes a page apart whose B-tree header begins at `header_at`; `Err` if its kind is unknown.
+    /// Parses a page whose B-tree header begins at `header_at`. Returns an error if the page's kind is unknown or its cell pointers and
+    /// cells overlap.
     pub(super) fn read(&mut self, page: &[u8], header_at: usize, geometry: Geometry) -> Result<(), String> {
         let usable = geometry.usable_bytes();
         let page = &page[..usable];
@@ -103,7 +104,7 @@ impl Layout {
         self.kind = kind;
         self.right_child = (!kind.is_leaf()).then(|| word(header, 8));
         self.used_bytes = pointers_end;
-        // As they are on a page that was filled in order: each cell ends where the one before it begins.
+        // On a page that was filled in order, each cell ends where the previous cell begins.
         let mut next_end = usable as u32;
         let mut in_order = true;
         for (i, pointer) in
@@ -126,7 +127,7 @@ impl Layout {
         }
         let (freeblock, fragmented) = (half_word(header, 1), header[7]);
         in_order &= next_end as usize == content && freeblock == 0 && fragmented == 0;
-        // With a cell missing, nothing can be said about what lies between the cells.
+        // If a cell is missing, the bytes between the cells can't be checked.
         if self.faults.is_empty() && !in_order {
             self.spans.clear();
             self.spans.extend(self.cells.iter().map(|cell| (cell.start, cell.end)));
@@ -136,7 +137,7 @@ impl Layout {
     }
 }
 
-/// The cell at byte `at`; `None` when it would not end on the page.
+/// Returns the cell at byte `at`, or `None` if the cell does not end on the page.
 #[inline]
 fn read_cell(page: &[u8], at: usize, kind: PageKind, geometry: Geometry) -> Option<Cell> {
     let mut next = at;
@@ -184,7 +185,7 @@ fn read_cell(page: &[u8], at: usize, kind: PageKind, geometry: Geometry) -> Opti
     })
 }
 
-/// Whether cells and freeblocks account for every byte from the content start on but the `fragmented` lost ones.
+/// Checks that cells and freeblocks cover every byte from the content start on except the `fragmented` lost bytes. Returns the fault.
 fn coverage(
     page: &[u8],
     first_freeblock: usize,
@@ -206,7 +207,7 @@ fn coverage(
         least = at + size + 4;
         at = half_word(page, at);
     }
-    // Cells mostly lie from the last to the first: a stable sort takes such runs as they are.
+    // Most pages have their cells in descending order. A stable sort handles such runs quickly.
     spans.sort();
     let mut end = content;
     let mut lost = 0;

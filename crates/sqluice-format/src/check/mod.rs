@@ -1,33 +1,32 @@
-//! A reader that asserts every rule of the file format once more.
+//! A checker that verifies every rule of the file format again.
 //!
-//! [`check`] walks a whole database, from any writer, and reports what breaks a rule and what is in it:
+//! [`check`] walks an entire database, from any writer, and reports broken rules and statistics of each tree:
 //!
 //! ```text
 //!  header ──> freelist ──> schema table ──> each B-tree that it names ──> indexes beside tables ──> pages that nothing names
-//!             every page it reaches is claimed in a bitmap: twice is a fault, and so is never
+//!             each page that the check reaches is claimed in a bitmap: a page claimed twice, or never, is a fault
 //! ```
 //!
 //! * Each page is used once: by a B-tree, an overflow chain, the freelist, a pointer map, or the lock byte.
-//! * B-trees: pages of the expected kind, all leaves equally deep, none but a root without cells; cells, freeblocks
-//!   and fragments account for every byte behind the cell pointers; rowids ascend and stay within their dividers.
-//! * Payloads: what is local and what overflows is as their size demands, a chain is as long as it must be, and the
-//!   record header describes the payload to its last byte.
-//! * The header, the pointer maps of auto_vacuum databases and the rows of the schema table say what is so.
-//! * Where [`Options::tables`] says what tables and indexes hold: keys ascend, those on interior pages among them, and are
-//!   unique where they must be; an index has the entries that the rows of its table demand, and no others; fields hold the types
-//!   that they may, and NULL where they may.
+//! * B-trees: pages have the expected kind, all leaves are equally deep, and only a root may be without cells. Cells, freeblocks and
+//!   fragments cover every byte behind the cell pointers. Rowids ascend and stay within their dividers.
+//! * Payloads: the local and overflowing parts match the payload size, a chain has the right length, and the record header describes the
+//!   payload to its last byte.
+//! * The header, the pointer maps of auto_vacuum databases and the rows of the schema table agree with the content of the file.
+//! * If [`Options::tables`] describes the tables and indexes: keys ascend, including those on interior pages, and are unique where
+//!   required; an index has exactly the entries that the rows of its table demand; fields hold only types, and NULL, that their columns
+//!   permit.
 //!
-//! It shares no code with the writers, but for the words: page kinds, varints, serial types, the order of keys. It is
-//! as obvious as it can be at the speed of a disk: [`Parts`] lets several threads read at the same time, and nothing is allocated
-//! for a page, a cell or a row.
+//! The checker shares no code with the writers except the vocabulary: page kinds, varints, serial types, the order of keys. It is as simple
+//! as the speed of a disk permits: [`Parts`] lets several threads read in parallel, and no page, cell or row costs an allocation.
 //!
-//! Left to SQLite's own `integrity_check`: CHECK constraints, virtual tables, what partial indexes and indexes on expressions
-//! hold, and the order of keys by collations that are not SQLite's own. Where the two could disagree, a file that SQLite wrote is
-//! right: serial types 8 and 9 occur below schema format 4 (VACUUM copies them), and pages may have more than 60
-//! fragmented bytes (SQLite before 3.8 did that).
+//! SQLite's own `integrity_check` remains responsible for CHECK constraints, virtual tables, the content of partial indexes and indexes on
+//! expressions, and the order of keys by collations that are not built in. If the format's description and SQLite disagree, a file written
+//! by SQLite is right: serial types 8 and 9 occur below schema format 4 (VACUUM copies them), and pages may have more than 60 fragmented
+//! bytes (from SQLite before 3.8).
 //!
-//! Memory: one bit a page, one page buffer a level, the schema table's names, two keys and the row that is being looked at,
-//! as far as its last field that matters. An index that differs from its table takes a MiB, and a 4096th of its entries.
+//! Memory: one bit per page, one page buffer per level, the names in the schema table, two keys, and the current row up to its last field
+//! that matters. An index that differs from its table takes 1 MiB and about a 4096th of its entries in addition.
 
 mod agree;
 mod btree;
@@ -63,19 +62,19 @@ pub use records::{Records, Totals, Wrong};
 
 /// The source of the pages.
 ///
-/// Each page of the file is asked for about once, so this is also the place to count progress, and to stop early by
-/// an error.
+/// The check asks for each page of the file about once, so an implementation can count progress, or stop the check early by returning an
+/// error.
 pub trait ReadPage {
-    /// Why a page could not be read.
+    /// The reason why a page could not be read.
     type Error;
 
     /// Fills `into` with the start of page `number`, which begins at byte `(number - 1) * page size` of the file.
     ///
-    /// `into` is a whole page, except in the first call: that asks for the first 100 bytes of page 1, from which
-    /// the page size is known. No page is asked for that does not lie wholly within the file.
+    /// `into` is a whole page, except in the first call, which asks for the first 100 bytes of page 1 to find the page size. Every page
+    /// that is asked for lies entirely within the file.
     ///
     /// # Errors
-    /// Whatever keeps it from doing so. It ends the check.
+    /// When the page can't be read. The error ends the check.
     fn read_page(&mut self, number: u32, into: &mut [u8]) -> Result<(), Self::Error>;
 }
 
@@ -90,18 +89,18 @@ impl ReadPage for &[u8] {
     }
 }
 
-/// How to check.
+/// The options of a check.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'o> {
-    /// The tables of the schema. A B-tree of which they say nothing is checked as one of records.
+    /// The tables of the schema. The payloads of a B-tree that they do not describe are only checked to be records.
     pub tables: &'o [spec::Table],
-    /// Problems that the report lists; the rest is only counted.
+    /// The maximum number of problems that the report lists; further problems are only counted.
     pub problems_max: usize,
-    /// Read the header, the freelist and the schema table only. The other B-trees are listed without figures.
+    /// `true` if only the header, the freelist and the schema table are read. The other B-trees are listed without statistics.
     pub schema_only: bool,
-    /// Read no other trees than these, and don't look for pages that nothing uses.
+    /// The only trees to read, if not all. The check then does not look for unused pages.
     pub only: Option<Only<'o>>,
-    /// Where the lock byte is: see [`Geometry::with_pending_byte`].
+    /// The offset of the lock byte: see [`Geometry::with_pending_byte`].
     pub pending_byte: u32,
 }
 
@@ -111,49 +110,49 @@ impl Default for Options<'_> {
     }
 }
 
-/// Trees to read, besides the schema table.
+/// The trees to read in addition to the schema table.
 #[derive(Clone, Copy, Debug)]
 pub struct Only<'o> {
-    /// The trees of these tables and of their indexes.
+    /// The tables whose trees, and whose indexes' trees, are read.
     pub tables: &'o [&'o str],
-    /// Only the first and the last child of each interior page, and no overflow pages: the time that this takes does not depend on
-    /// the number of rows.
+    /// `true` if only the first and the last child of each interior page are read, and no overflow pages: the time does not depend on the
+    /// number of rows.
     pub edges: bool,
 }
 
-/// What a check found.
+/// The findings of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The database header; `None` when the file is empty, which is a database too, or has none.
+    /// The database header; `None` if the file is empty, which is a valid database, or has no valid header.
     pub header: Option<Header>,
-    /// Pages of the database.
+    /// The number of pages of the database.
     pub page_count: u32,
-    /// Bytes of the file behind the last page: left by a writer that was interrupted, ignored by SQLite.
+    /// The number of bytes behind the last page: left by an interrupted writer and ignored by SQLite.
     pub trailing_bytes: u64,
-    /// The B-trees: the schema table, then those that it names, in its order.
+    /// The B-trees: the schema table, then the trees that it names, in its order.
     pub trees: Vec<Tree>,
-    /// Pages on the freelist, its trunk pages among them.
+    /// The number of pages on the freelist, including its trunk pages.
     pub freelist_pages: u32,
-    /// Trunk pages of the freelist.
+    /// The number of trunk pages of the freelist.
     pub freelist_trunk_pages: u32,
-    /// Pages that say what the others are for, when auto_vacuum is on.
+    /// The number of pointer-map pages of an auto_vacuum database.
     pub pointer_map_pages: u32,
     /// The first problems found, at most [`Options::problems_max`].
     pub problems: Vec<Problem>,
     /// The number of problems.
     pub problem_count: u64,
-    /// What the format does not allow and SQLite accepts: it does no harm.
+    /// Harmless deviations from the format that SQLite accepts.
     pub remarks: Vec<Problem>,
 }
 
 impl Report {
-    /// Whether nothing is wrong.
+    /// Returns `true` if the check found no problems.
     pub fn is_sound(&self) -> bool {
         self.problem_count == 0
     }
 }
 
-/// What a B-tree holds.
+/// The kind of content of a B-tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeKind {
     /// The rows of a table, by rowid.
@@ -164,32 +163,32 @@ pub enum TreeKind {
     Index,
 }
 
-/// A B-tree and its figures.
+/// A B-tree and its statistics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// What it holds.
+    /// The kind of content.
     pub kind: TreeKind,
     /// The name of the table or index.
     pub name: String,
-    /// The table that it belongs to: its own name, if it is a table.
+    /// The name of the table that the tree belongs to: the tree's own name, if it is a table.
     pub table: String,
-    /// Its root page.
+    /// The root page.
     pub root_page: u32,
-    /// Rows or index entries.
+    /// The number of rows or index entries.
     pub rows: u64,
-    /// Levels of pages, 1 for a root that is a leaf; 0 when nothing was read.
+    /// The number of levels: 1 for a root that is a leaf, 0 if the tree was not read.
     pub depth: u32,
-    /// Leaf pages.
+    /// The number of leaf pages.
     pub leaf_pages: u32,
-    /// Interior pages.
+    /// The number of interior pages.
     pub interior_pages: u32,
-    /// Overflow pages.
+    /// The number of overflow pages.
     pub overflow_pages: u32,
-    /// Bytes of all records.
+    /// The size of all records.
     pub payload_bytes: u64,
-    /// Bytes that are in use on its pages: headers, cell pointers, cells and what overflows.
+    /// The number of used bytes on the tree's pages: headers, cell pointers, cells and overflowing payload.
     pub used_bytes: u64,
-    /// Bytes that are free on its pages; reserved bytes are neither.
+    /// The number of free bytes on the tree's pages; reserved bytes are neither used nor free.
     pub unused_bytes: u64,
 }
 
@@ -211,20 +210,20 @@ impl Tree {
         }
     }
 
-    /// All of its pages.
+    /// Returns the number of all pages of the tree.
     pub fn pages(&self) -> u32 {
         self.leaf_pages + self.interior_pages + self.overflow_pages
     }
 }
 
-/// A rule that is broken.
+/// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// On which page, if it is on one.
+    /// The page, if the problem is on a single page.
     pub page: Option<u32>,
-    /// In which table or index, if it is in one.
+    /// The table or index, if the problem is in a single one.
     pub tree: Option<String>,
-    /// What is wrong.
+    /// A description of the problem.
     pub what: String,
 }
 
@@ -242,10 +241,10 @@ impl fmt::Display for Problem {
 
 /// Checks the database in a file of `file_bytes` bytes.
 ///
-/// The file must not change meanwhile, and no write-ahead log may hold newer pages than `pages` gives.
+/// The file must not change during the check, and no write-ahead log may hold newer pages than those from `pages`.
 ///
 /// # Errors
-/// Only those of `pages`. Whatever is wrong with the database is in the report.
+/// When `pages` returns an error. Faults of the database are problems in the report.
 pub fn check<P: ReadPage>(pages: &mut P, file_bytes: u64, options: &Options<'_>) -> Result<Report, P::Error> {
     let Begun { common, report, rows } = begin(pages, file_bytes, options)?;
     let Some(common) = common else { return Ok(report) };
@@ -257,7 +256,7 @@ pub fn check<P: ReadPage>(pages: &mut P, file_bytes: u64, options: &Options<'_>)
 /// A check after the header, the freelist and the schema table have been read.
 #[derive(Debug)]
 struct Begun<'o> {
-    /// `None` when nothing else is to be read.
+    /// The state of the check, or `None` if nothing else is to be read.
     common: Option<Common<'o>>,
     report: Report,
     rows: Vec<schema::Row>,
@@ -322,7 +321,7 @@ fn no_database(error: HeaderError) -> Report {
 }
 
 impl<P: ReadPage> Checker<'_, '_, P> {
-    /// The fields of the header that do not depend on what follows.
+    /// Checks the header fields that do not depend on other pages.
     fn header(&mut self, bytes: &[u8; DATABASE_HEADER_BYTES]) {
         let header = self.common.header;
         match header.write_version {
@@ -352,7 +351,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         }
     }
 
-    /// All trees, but for the parts of them that are done, and what no tree uses.
+    /// Checks all trees, apart from the parts that are `done`, and looks for unused pages.
     fn everything(&mut self, rows: &[schema::Row], done: &HashMap<u32, Done>) -> Result<(), P::Error> {
         let schema_only = self.common.options.schema_only;
         for row in rows {
@@ -382,10 +381,10 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Ok(())
     }
 
-    /// The fields of the header that depend on the schema.
+    /// Checks the header fields that depend on the schema.
     fn header_and_schema(&mut self, rows: &[schema::Row]) {
         let header = self.common.header;
-        // SQLite writes these two with the first table.
+        // SQLite writes the schema format and the text encoding with the first table.
         if !rows.is_empty() && header.schema_format == 0 {
             self.remark("the schema format is 0, not 1 to 4: SQLite takes it as 1".to_owned());
         }
@@ -400,26 +399,26 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     }
 }
 
-/// Whether a page of this kind belongs to a table.
+/// Returns `true` if a page of this kind belongs to a table.
 fn is_table(kind: PageKind) -> bool {
     matches!(kind, PageKind::InteriorTable | PageKind::LeafTable)
 }
 
-/// The big-endian number at `at`.
+/// Returns the big-endian 32-bit number at offset `at`.
 fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// The big-endian number at `at`.
+/// Returns the big-endian 16-bit number at offset `at`.
 fn half_word(bytes: &[u8], at: usize) -> usize {
     usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]))
 }
 
-/// Which pointer-map page describes page `number`; `number` itself when it is one.
+/// Returns the pointer-map page that describes page `number`, or `number` itself if that page is a pointer map.
 fn pointer_map_page(number: u32, geometry: Geometry) -> u32 {
     let pages_each = (geometry.usable_bytes() / POINTER_BYTES) as u32 + 1;
     geometry.skip_lock_page((number - 2) / pages_each * pages_each + 2)
 }
 
-/// Bytes of an entry of a pointer map: a kind and a page number.
+/// The size of a pointer-map entry: a kind and a page number.
 const POINTER_BYTES: usize = 5;

@@ -1,16 +1,16 @@
-//! A check in parts, which may be read at the same time.
+//! A check that is divided into parts, which several threads can read in parallel.
 //!
 //! ```text
 //!                   root                  the top of a tree is read first, and again at the end
 //!          ┌─────────┼─────────┐
 //!        part      part      part         each on any thread: figures, problems, sums, first and last key
 //!          └─────────┼─────────┘
-//!                  join                   the walk through the whole file, which finds parts that are done
+//!                  join                   the walk through the whole file, which takes over the findings of parts
 //! ```
 //!
-//! So parts change nothing but the time that it takes. Where they could not say what is first, as when two of them reach
-//! one page, or where the keys of one do not go on where those of the last one ended, everything is read once more in order: what
-//! the report says does not depend on which was first.
+//! Dividing a check changes nothing but its duration. If the report could depend on the order of the parts, for example because two parts
+//! reach the same page or the keys of a part do not follow those of the previous part, the entire file is checked again in order. So the
+//! report never depends on timing.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -23,10 +23,10 @@ use super::done::{Done, PageInTree};
 use super::{Begun, Options, ReadPage, Report, Tree, TreeKind, begin, check, is_table};
 use crate::page::PageKind;
 
-/// The number of parts at which a tree is no longer divided.
+/// The number of parts at which a tree is not divided further.
 const PARTS_WANTED: usize = 64;
 
-/// Leaves are parts of their own when they are so large: a root may have thousands of them.
+/// The page size from which single leaves are parts: a root may have thousands of smaller leaves.
 const LARGE_LEAF_BYTES: usize = 16 << 10;
 
 /// A check that is divided into parts.
@@ -43,7 +43,7 @@ pub struct Parts<'o> {
 struct SubtreeOfTree {
     /// The tree, without figures.
     tree: Tree,
-    /// The row of the schema.
+    /// The index of the tree's row in the schema table.
     row: usize,
     place: PageInTree,
 }
@@ -52,7 +52,7 @@ impl<'o> Parts<'o> {
     /// Reads the header, the freelist, the schema table and the top of each tree.
     ///
     /// # Errors
-    /// Only those of `pages`.
+    /// When `pages` returns an error.
     pub fn new<P: ReadPage>(
         pages: &mut P,
         file_bytes: u64,
@@ -60,7 +60,7 @@ impl<'o> Parts<'o> {
     ) -> Result<Parts<'o>, P::Error> {
         let begun = begin(pages, file_bytes, options)?;
         let mut parts = Vec::new();
-        // A few trees are not worth it.
+        // Dividing pays off only if all trees are read.
         let whole = !options.schema_only && options.only.is_none();
         if let (Some(common), true) = (&begun.common, whole) {
             let mut checker = Checker::new(pages, common, Report::default());
@@ -73,28 +73,28 @@ impl<'o> Parts<'o> {
         Ok(Parts { file_bytes, options: *options, begun, parts })
     }
 
-    /// The number of parts.
+    /// Returns the number of parts.
     pub fn len(&self) -> usize {
         self.parts.len()
     }
 
-    /// Whether it has no parts.
+    /// Returns `true` if the check has no parts.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// What is known of the database before its parts are read: the header and the number of pages.
+    /// Returns the findings before any part is read, among them the header and the number of pages.
     pub fn report(&self) -> &Report {
         &self.begun.report
     }
 
-    /// Reads a part: on any thread, in any order, once.
+    /// Reads a part. Parts may be read on any thread and in any order, each of them once.
     ///
     /// # Errors
-    /// Only those of `pages`.
+    /// When `pages` returns an error.
     ///
     /// # Panics
-    /// When the part does not exist.
+    /// If the part does not exist.
     pub fn run<P: ReadPage>(&self, part: usize, pages: &mut P) -> Result<Done, P::Error> {
         let SubtreeOfTree { tree, row, place } = self.parts[part].clone();
         let common = self.begun.common.as_ref().expect("a database that has parts has a header");
@@ -102,7 +102,7 @@ impl<'o> Parts<'o> {
         let mut walk = Walk::new(tree.kind == TreeKind::Table, Content::Unknown);
         let mut depth = None;
         checker.begin_tree(tree);
-        // Everything will be read again.
+        // A disputed check reads everything again, so this part is skipped.
         if !common.disputed.load(Ordering::Relaxed) {
             if place.parent != 0 {
                 walk = Walk::new(walk.table, Content::of(checker.tree(), common));
@@ -124,10 +124,10 @@ impl<'o> Parts<'o> {
         })
     }
 
-    /// Joins all parts and looks at what is left.
+    /// Joins all parts and checks the rest of the file.
     ///
     /// # Errors
-    /// Only those of `pages`.
+    /// When `pages` returns an error.
     pub fn finish<P: ReadPage>(self, done: Vec<Done>, pages: &mut P) -> Result<Report, P::Error> {
         let Begun { common, report, rows } = self.begun;
         let Some(common) = common else { return Ok(report) };
@@ -142,7 +142,7 @@ impl<'o> Parts<'o> {
 }
 
 impl<P: ReadPage> Checker<'_, '_, P> {
-    /// Divides a tree, whatever is wrong with it: that will be found when its parts are joined.
+    /// Divides a tree. Faults of the tree are ignored here: they are found when its parts are joined.
     fn divide(&mut self, row: usize, tree: Tree, parts: &mut Vec<SubtreeOfTree>) -> Result<(), P::Error> {
         let root = tree.root_page;
         let place = PageInTree::root(root);
@@ -150,7 +150,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         let mut places = vec![place];
         let mut page = Page::default();
         let large_leaves = self.common.geometry.page_bytes() >= LARGE_LEAF_BYTES;
-        // A page may be its own child.
+        // The loop is bounded because a damaged page may be its own child.
         for _ in 0..DEPTH_MAX {
             if places.len() >= PARTS_WANTED {
                 break;
@@ -182,14 +182,14 @@ impl<P: ReadPage> Checker<'_, '_, P> {
                 break;
             }
         }
-        // Reading a whole tree shows what kind it is, and whether it may be.
+        // A tree that is a single part gets its kind when it is read, and a wrong kind is reported then.
         let kind = if places[0].parent == 0 { tree.kind } else { found };
         let tree = Tree { kind, ..tree };
         parts.extend(places.into_iter().map(|place| SubtreeOfTree { tree: tree.clone(), row, place }));
         Ok(())
     }
 
-    /// Takes what a part has found as if it had been read just now. Returns its depth.
+    /// Adds the findings of a part as if the part had just been read. Returns its depth.
     pub(super) fn join(&mut self, walk: &mut Walk<'_>, place: PageInTree, done: &Done) -> Option<u32> {
         let key = walk.content.key();
         let fits = place == done.place
@@ -206,7 +206,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         done.depth
     }
 
-    /// Takes a tree that has been read as a whole.
+    /// Adds the findings of a tree that was read as a whole.
     pub(super) fn join_whole(&mut self, done: &Done) {
         self.take_report(&done.report);
         let whole = &done.report.trees[0];
@@ -216,7 +216,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         }
     }
 
-    /// Adds the figures and problems of a part of the current tree.
+    /// Adds the statistics and problems of a part of the current tree.
     fn take_report(&mut self, part: &Report) {
         let found = &part.trees[0];
         let tree = self.tree();
@@ -237,13 +237,13 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         }
     }
 
-    /// The part that is a whole tree, if it has been read.
+    /// Returns the findings of the part that is the whole tree, if this part has been read.
     pub(super) fn whole<'d>(&self, root: u32, done: &'d HashMap<u32, Done>) -> Option<&'d Done> {
         done.get(&root).filter(|done| done.place.parent == 0)
     }
 }
 
-/// The children of a page.
+/// Returns the places of a page's children.
 fn children(page: &Page, place: PageInTree) -> Vec<PageInTree> {
     let Page { layout, .. } = page;
     let Some(right_child) = layout.right_child else { return Vec::new() };

@@ -1,5 +1,4 @@
-//! Payloads: what is on the page of a cell, and what overflows
-//! ([§1.7](https://www.sqlite.org/fileformat2.html#ovflpgs)).
+//! Payloads: the local part in the cell, and the overflow pages ([§1.7](https://www.sqlite.org/fileformat2.html#ovflpgs)).
 
 use super::checker::Checker;
 use super::claims::Use;
@@ -10,7 +9,7 @@ use super::{ReadPage, word};
 use crate::cell::{self, PAGE_NUMBER_BYTES};
 
 impl Content<'_> {
-    /// How many bytes of a payload are needed, as far as its `start` shows.
+    /// Returns the number of payload bytes that are needed, as far as `start` shows.
     fn wanted_bytes(&self, start: &[u8], payload: u64) -> u64 {
         let (fields, bytes_max) = match self {
             Content::Unknown => (0, u64::MAX),
@@ -47,7 +46,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         let content = &walk.content;
         let mut feed = |bytes: &[u8]| {
             let wanted = content.wanted_bytes(&kept, payload).saturating_sub(kept.len() as u64);
-            // Only the bytes read so far show how much is wanted, so they are read by whole pages.
+            // Only the bytes read so far show how many are needed, so whole pages are kept until there are enough.
             if wanted > 0 {
                 kept.extend_from_slice(bytes);
             }
@@ -60,7 +59,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Ok(())
     }
 
-    /// Reads a chain of overflow pages with `left` bytes; false when it breaks off.
+    /// Reads a chain of overflow pages with `left` bytes. Returns `false` if the chain ends early.
     fn overflow(
         &mut self,
         leaf: u32,

@@ -1,5 +1,5 @@
-//! The records of a tree that another reader walks: whether they are records, hold what the schema allows, and which entries they add up
-//! to.
+//! Checks of records whose tree another reader walks: each must be a record and hold values that the schema permits. The sums over the
+//! entries of an index and of its table must be equal.
 //!
 //! ```text
 //!  rows of t      ──> Records ──> Totals: a sum for each index of t ──┐
@@ -16,11 +16,11 @@ use super::fields::Fields;
 use super::spec::{Index, Table};
 use crate::record::RecordError;
 
-/// The records of a tree, or of a part of one, in any order. Nothing is allocated for a record.
+/// A checker for the records of a tree, or of a part of a tree, in any order. Records cost no allocations.
 #[derive(Debug)]
 pub struct Records<'t> {
     content: Content<'t>,
-    /// The text encoding of the database, as its header numbers it.
+    /// The text encoding of the database, as numbered in its header.
     encoding: u32,
     fields: Fields,
     sums: Vec<Sum>,
@@ -36,11 +36,11 @@ enum Content<'t> {
 /// A fault of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// It is not a record, and why.
+    /// The payload is not a record, for the given reason.
     NoRecord(&'static str),
-    /// It has another number of fields than the index: the number that it has, and that of the index.
+    /// The record has a wrong number of fields: the number found, and the number of the index's fields.
     Fields(usize, usize),
-    /// A field of a row holds what its column does not take: the column, and what it holds.
+    /// A field of a row holds a value that its column does not take: the column, and the kind of value.
     Value(String, &'static str),
 }
 
@@ -59,26 +59,26 @@ impl<'t> Records<'t> {
         Records { content, encoding, fields: Fields::default(), sums: vec![Sum::default(); sums] }
     }
 
-    /// Records of which nothing is known.
+    /// Creates a checker for records that the schema does not describe.
     pub fn unknown() -> Records<'static> {
         Records::new(Content::Unknown, 0, 0)
     }
 
-    /// The rows of a table in a database of that text encoding.
+    /// Creates a checker for the rows of a table in a database with this text encoding.
     pub fn of_table(table: &'t Table, encoding: u32) -> Records<'t> {
         let demanded = Demanded::of(table);
         Records::new(Content::Rows { table, demanded }, encoding, table.indexes.len())
     }
 
-    /// The entries of an index.
+    /// Creates a checker for the entries of an index.
     pub fn of_index(index: &'t Index) -> Records<'t> {
         Records::new(Content::Entries(index), 0, 1)
     }
 
-    /// Adds a whole record, and its rowid if it has one.
+    /// Checks an entire record and adds it to the sums. `rowid` counts only in a rowid table.
     ///
     /// # Errors
-    /// The first fault of the record.
+    /// When the record has a fault. The error is the first fault.
     #[inline]
     pub fn add(&mut self, rowid: i64, record: &[u8]) -> Result<(), Wrong> {
         let Records { content, encoding, fields, sums } = self;
@@ -101,7 +101,7 @@ impl<'t> Records<'t> {
         Ok(())
     }
 
-    /// Returns what the records add up to.
+    /// Returns the sums over the records.
     pub fn totals(self) -> Totals {
         Totals(self.sums)
     }
@@ -112,7 +112,7 @@ fn no_record(error: RecordError) -> Wrong {
     Wrong::NoRecord(why_no_record(error))
 }
 
-/// Looks at the values of a row, and remembers a header with which every row fits.
+/// Checks the values of a row. Remembers the header if every row with this header fits the table.
 #[cold]
 fn fit(table: &Table, fields: &mut Fields, (record, encoding): (&[u8], u32)) -> Result<(), Wrong> {
     let mut wrong = None;
@@ -125,13 +125,12 @@ fn fit(table: &Table, fields: &mut Fields, (record, encoding): (&[u8], u32)) -> 
     wrong.map_or(Ok(()), Err)
 }
 
-/// The sums over the records of a tree: for a table, the entries that each of its indexes must have; for an
-/// index, its entries.
+/// The sums over the records of a tree: for a table, of the entries that each of its indexes must have; for an index, of its entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals(Vec<Sum>);
 
 impl Totals {
-    /// Adds the records of another part of the same tree.
+    /// Adds the sums of another part of the same tree.
     pub fn add(&mut self, other: &Totals) {
         self.0.resize(self.0.len().max(other.0.len()), Sum::default());
         for (sum, other) in self.0.iter_mut().zip(&other.0) {
@@ -139,8 +138,8 @@ impl Totals {
         }
     }
 
-    /// Returns how an index with these entries differs from what the rows of its table demand of their `index`th index: the entries that it
-    /// has, and those that it must have. `None`: it agrees, or is not known.
+    /// Compares an index with the `index`th index of this table. If they differ, returns the number of entries of the index and the number
+    /// of entries that the rows demand. Returns `None` if they agree or if either sum is unknown.
     pub fn differs(&self, index: usize, entries: &Totals) -> Option<(u64, u64)> {
         let (demanded, found) = (self.0.get(index)?, entries.0.first()?);
         (demanded != found).then_some((found.entries, demanded.entries))

@@ -14,20 +14,20 @@ use crate::record;
 use crate::value::{Class, SerialType};
 use crate::varint;
 
-/// Bytes of a row of the schema table that are looked at: names are first, and the statement rarely is as long.
+/// The maximum number of bytes that are read of a schema row: names come first, and statements are rarely that long.
 const ROW_BYTES_MAX: usize = 1 << 20;
 
-/// A row of the schema table, as far as it matters here.
+/// The columns of a schema row that matter for the check.
 #[derive(Debug)]
 pub(super) struct Row {
     kind: String,
     name: String,
     table: String,
-    /// 0 for what has none.
+    /// The root page; 0 for a row without a B-tree.
     pub(super) root_page: i64,
     /// The statement in lower case.
     sql: Option<String>,
-    /// Whether all of it was read.
+    /// `true` if the entire row was read.
     sql_whole: bool,
 }
 
@@ -36,7 +36,7 @@ impl Row {
         !self.sql_whole || self.sql.as_ref().is_some_and(|sql| sql.contains(word))
     }
 
-    /// What is wrong with it.
+    /// Returns the fault of the row, if any.
     fn fault(&self) -> Option<String> {
         let (kind, name) = (&self.kind, &self.name);
         let has_root = match kind.as_str() {
@@ -50,7 +50,7 @@ impl Row {
         }
         let root = self.root_page;
         match has_root {
-            // Page 1 is the schema's.
+            // Page 1 is the root of the schema table.
             true if !(2..=i64::from(u32::MAX)).contains(&root) => {
                 Some(format!("{kind} {name} can't have root page {root}"))
             }
@@ -89,7 +89,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Ok(rows)
     }
 
-    /// The B-tree of a row of the schema, if it has one.
+    /// Returns the B-tree of a schema row, if the row has one.
     pub(super) fn tree_of(&self, row: &Row) -> Option<Tree> {
         let kind = match row.kind.as_str() {
             "table" => TreeKind::Table,
@@ -100,7 +100,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Some(Tree::new(kind, row.name.clone(), row.table.clone(), root_page))
     }
 
-    /// Reads the current tree, which belongs to `row` and whose root is claimed, but for the parts of it that are done.
+    /// Checks the current tree, apart from the parts that are `done`. The tree belongs to `row` and its root is claimed.
     pub(super) fn walk(&mut self, row: &Row, done: Option<&HashMap<u32, Done>>) -> Result<(), P::Error> {
         let root = self.tree().root_page;
         let found = PageKind::from_byte(self.read(root)?[0]);
@@ -126,9 +126,9 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Ok(())
     }
 
-    /// An index that leaves no row out has as many entries as its table has rows.
+    /// Checks that an index without a WHERE has as many entries as its table has rows.
     pub(super) fn compare_counts(&mut self, rows: &[Row]) {
-        // Names of tables and indexes share one space.
+        // Tables and indexes share one namespace.
         let counts: HashMap<String, u64> =
             self.report.trees[1..].iter().map(|tree| (tree.name.to_lowercase(), tree.rows)).collect();
         for row in rows.iter().filter(|row| row.kind == "index") {
@@ -147,7 +147,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     }
 }
 
-/// A row of the schema table from the first bytes of its record, which is well-formed and has `payload` bytes.
+/// Decodes a schema row from the first bytes of its record, which is well-formed and has `payload` bytes.
 fn decode(bytes: &[u8], payload: u64, encoding: u32) -> Option<Row> {
     let (header_bytes, mut at) = varint::read(bytes)?;
     let mut body = bytes.get(usize::try_from(header_bytes).ok()?..)?;
@@ -170,7 +170,7 @@ fn decode(bytes: &[u8], payload: u64, encoding: u32) -> Option<Row> {
     let root_page = match (root.class()?, root.0) {
         (Class::Null, _) => 0,
         (Class::Int, 8 | 9) => root.0 as i64 - 8,
-        // All of it, unless names of a megabyte precede it.
+        // The integer is complete unless names of a megabyte precede it.
         (Class::Int, _) if Some(root_bytes.len() as u64) == root.content_bytes() => record::int(root_bytes),
         _ => return None,
     };
@@ -188,7 +188,7 @@ fn decode(bytes: &[u8], payload: u64, encoding: u32) -> Option<Row> {
     })
 }
 
-/// Text in the encoding of the database.
+/// Decodes text in the encoding of the database.
 fn text(bytes: &[u8], encoding: u32) -> String {
     let units = |unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
@@ -216,9 +216,9 @@ mod tests {
         assert!(whole.sql_whole && whole.root_page == 70_000 && !whole.says("where") && whole.says("(a)"));
         let cut = decode(&record[..record.len() - 1], payload, 1).unwrap();
         assert_eq!(cut.sql.as_deref(), Some("create table t (a"));
-        // What it does not see, it may say.
+        // The unread rest may contain any word.
         assert!(!cut.sql_whole && cut.says("where"));
-        // Not so within the root page.
+        // A row that is cut off within the root page can't be read.
         let root_end = record.len() - "CREATE TABLE t (a)".len();
         assert!(decode(&record[..root_end], payload, 1).is_some());
         assert!(decode(&record[..root_end - 1], payload, 1).is_none());

@@ -1,19 +1,19 @@
-//! The keys of a tree in the order in which they are met: of each child before the cell that points to it.
+//! The order of keys during a walk through a tree. Each child is read before the cell that points to it.
 //!
-//! What a part of a tree begins and ends with is kept, so that parts can be joined.
+//! The first and the last key of each part of a tree are kept so that parts can be joined.
 
 use super::spec::Key;
 
-/// Rowids.
+/// The first and the last of a sequence of rowids.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rowids {
-    /// The first, and whether it is on an interior page.
+    /// The first rowid, and `true` if it is on an interior page.
     first: Option<(i64, bool)>,
     last: Option<i64>,
 }
 
 impl Rowids {
-    /// Adds a rowid; false when it does not ascend. Those on interior pages are at least the last one below their child.
+    /// Adds a rowid. Returns `false` if the rowid does not ascend. A rowid on an interior page may equal the last one below its child.
     #[inline]
     pub(super) fn add(&mut self, rowid: i64, interior: bool) -> bool {
         self.first.get_or_insert((rowid, interior));
@@ -24,7 +24,7 @@ impl Rowids {
         }
     }
 
-    /// Adds those of the next part; false when they do not ascend from here.
+    /// Adds the rowids of the next part. Returns `false` if they do not ascend from the current rowid.
     pub(super) fn join(&mut self, next: Rowids) -> bool {
         let Some((rowid, interior)) = next.first else { return true };
         let ascends = self.add(rowid, interior);
@@ -33,26 +33,26 @@ impl Rowids {
     }
 }
 
-/// What is wrong with the place of a key.
+/// The fault in the position of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Misplaced {
-    /// A key does not follow the one before it.
+    /// The key is not larger than the previous key.
     Order,
-    /// A key equals the one before it, but must be unique.
+    /// The key equals the previous key, but must be unique.
     Unique,
 }
 
-/// Keys of an index, or of a table without rowids.
+/// The first and the last of a sequence of keys of an index or a WITHOUT ROWID table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keys {
     first: Option<Vec<u8>>,
     last: Vec<u8>,
-    /// The beginning of the last one's normalized form.
+    /// The start of the last key's normalized form.
     last_prefix: u128,
 }
 
 impl Keys {
-    /// Adds a record that has the fields of the key, among them no NaN.
+    /// Adds a record that has all fields of the key, none of them NaN.
     #[inline]
     pub(super) fn add(&mut self, key: &Key, record: &[u8]) -> Option<Misplaced> {
         match key.converted {
@@ -64,7 +64,7 @@ impl Keys {
         }
     }
 
-    /// Adds a record, or what it is converted to.
+    /// Adds a record, converted if necessary.
     #[inline]
     fn add_comparable(&mut self, key: &Key, record: &[u8]) -> Option<Misplaced> {
         let order = key.order.as_ref()?;
@@ -92,7 +92,7 @@ impl Keys {
         fault
     }
 
-    /// Adds those of the next part; false when the first is misplaced.
+    /// Adds the keys of the next part. Returns `false` if its first key is misplaced.
     pub(super) fn join(&mut self, key: &Key, next: &Keys) -> bool {
         let Some(first) = &next.first else { return true };
         let fits = self.add_comparable(key, first).is_none();

@@ -1,4 +1,4 @@
-//! What the schema says of tables and indexes: plain data, from a caller that parses SQL.
+//! The schema's description of tables and indexes: plain data from a caller that parses SQL.
 //!
 //! ```text
 //!  table (a, id INTEGER PRIMARY KEY, v AS (a + 1), c)         record     | a | id: NULL | c |     fields 0, 1, 2
@@ -14,47 +14,48 @@ use crate::value::{Class, Value};
 /// A table.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What its records hold, in their order: generated columns that are not stored have no field.
+    /// The fields of a record, in order. Generated columns that are not stored have no field.
     pub fields: Vec<Field>,
-    /// The field that is another name for the rowid. Records hold NULL in it.
+    /// The field that is an alias of the rowid. Records hold NULL in this field.
     pub rowid_field: Option<usize>,
-    /// The order of its records by their first fields, which is the primary key, if it has no rowids.
+    /// The primary key of a WITHOUT ROWID table: records are sorted by these leading fields.
     pub key: Option<Key>,
-    /// Its indexes, in any order.
+    /// The indexes, in any order.
     pub indexes: Vec<Index>,
 }
 
 /// A field of a table's records.
 #[derive(Clone, Debug)]
 pub struct Field {
-    /// The name of its column.
+    /// The name of the column.
     pub name: String,
-    /// What it may hold.
+    /// The permitted values.
     pub takes: Takes,
-    /// What a record means that ends before it.
+    /// The value of the field for records that end before the field.
     pub default: Constant,
 }
 
 /// The values that a field may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Takes {
-    /// NULL.
+    /// `true` if NULL is permitted.
     pub null: bool,
-    /// Integers.
+    /// `true` if integers are permitted.
     pub int: bool,
-    /// Floats.
+    /// `true` if floats are permitted.
     pub real: bool,
-    /// Text.
+    /// `true` if text is permitted.
     pub text: bool,
-    /// Text that is a number, spaces around it aside: numeric affinity would have made it one.
+    /// `true` if text that is a number, apart from surrounding spaces, is permitted. Numeric affinity would have converted such text to a
+    /// number.
     pub numeric_text: bool,
-    /// Blobs.
+    /// `true` if blobs are permitted.
     pub blob: bool,
 }
 
-/// A value that is owned.
+/// An owned value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Constant {
     /// SQL NULL.
@@ -73,44 +74,44 @@ pub enum Constant {
 /// An index.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What each field of its records holds.
+    /// The source of each field of the index's records.
     pub fields: Vec<Source>,
-    /// Their order.
+    /// The order of the records.
     pub key: Key,
-    /// Whether it leaves rows out: it has a WHERE.
+    /// `true` if the index has a WHERE and so may leave rows out.
     pub partial: bool,
 }
 
 /// The source of a field of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The field of the table's record with that number.
+    /// The field of the table's record with this index.
     Field(usize),
     /// The rowid.
     Rowid,
-    /// Something that SQLite computes. It is not looked at.
+    /// A value that SQLite computes. The checker ignores it.
     Computed,
 }
 
-/// The order of records.
+/// The sort key of records.
 #[derive(Clone, Debug, Default)]
 pub struct Key {
-    /// By their leading fields, all that make records unique; `None` when a collation is not known.
+    /// The order by the leading fields, enough of them to make records unique; `None` if a collation is unknown.
     pub order: Option<KeyOrder>,
-    /// The number of leading fields in which no two records are equal, unless one of these is NULL.
+    /// The number of leading fields in which no two records are equal, unless one of these fields is NULL.
     pub unique_fields: Option<usize>,
-    /// The encoding of text that must be converted to be compared: in UTF-16, where a collation is not BINARY.
+    /// The encoding of text that must be converted before it is compared: UTF-16 text whose collation is not BINARY.
     pub converted: Option<Utf16>,
 }
 
 impl Takes {
-    /// Anything.
+    /// The permission for every value.
     pub const ANYTHING: Takes =
         Takes { null: true, int: true, real: true, text: true, numeric_text: true, blob: true };
 
-    /// Whether a value of this class is allowed, as far as the class decides.
+    /// Returns `true` if values of this class are permitted, as far as the class decides.
     #[inline]
     pub(super) fn class(self, class: Class) -> bool {
         match class {
@@ -124,7 +125,7 @@ impl Takes {
 }
 
 impl Constant {
-    /// The value, borrowed.
+    /// Returns the value, borrowed.
     pub fn value(&self) -> Value<'_> {
         match self {
             Constant::Null => Value::Null,
@@ -135,7 +136,7 @@ impl Constant {
         }
     }
 
-    /// Its storage class.
+    /// Returns the storage class.
     pub(super) fn class(&self) -> Class {
         match self {
             Constant::Null => Class::Null,

@@ -1,10 +1,10 @@
-//! Which tree or list uses which page, and what the pointer maps of an auto_vacuum database say of it
+//! The use of each page by a tree or list, compared with the pointer maps of an auto_vacuum database
 //! ([§1.8](https://www.sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages)).
 //!
 //! ```text
 //!  pointer map   +------+--------+------+--------+-----    one entry for each page that follows, up to the next map
 //!                | kind | parent | kind | parent | ...     kind 1 root, 2 free, 3 first overflow page (parent: the
-//!                +------+--------+------+--------+-----    page of the cell), 4 later ones (the one before),
+//!                +------+--------+------+--------+-----    page of the cell), 4 later pages (the page before),
 //!                 1 byte 4 bytes                           5 any other B-tree page (its parent)
 //! ```
 
@@ -25,7 +25,7 @@ impl Common<'_> {
 }
 
 impl<P: ReadPage> Checker<'_, '_, P> {
-    /// Notes that a page is used, as `parent` says. False when it can't be, or is already.
+    /// Claims a page for the given use, as found on page `parent`. Returns `false` if the page can't be used, or is already used.
     pub(super) fn claim(&mut self, number: u32, usage: Use, parent: u32) -> Result<bool, P::Error> {
         let common = self.common;
         let place = Some(parent).filter(|&page| page != 0);
@@ -46,7 +46,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
             return Ok(true);
         }
         if !common.claims.claim(number) {
-            // Of two parts that run at the same time, either may be second.
+            // If two parts reach the page at the same time, either may be the second.
             common.disputed.store(true, Ordering::Relaxed);
             self.problem(place, format!("refers to page {number}, which is already used elsewhere"));
             return Ok(false);
@@ -57,7 +57,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Ok(true)
     }
 
-    /// Compares a page's entry of the pointer map with what it is.
+    /// Compares a page's pointer-map entry with the page's use.
     fn pointer_map_says(&mut self, number: u32, usage: Use, parent: u32) -> Result<(), P::Error> {
         let map = pointer_map_page(number, self.common.geometry);
         if self.map.0 != map {
@@ -78,7 +78,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Ok(())
     }
 
-    /// The pages that are not used.
+    /// Reports the pages that are not used.
     pub(super) fn unused_pages(&mut self) {
         let common = self.common;
         let count = common.page_count;

@@ -1,28 +1,29 @@
-//! Keys in UTF-16 as SQLite compares them.
+//! Comparable forms of keys in UTF-16.
 //!
-//! BINARY compares the bytes that are stored. NOCASE and RTRIM only know UTF-8, so SQLite converts both texts first, and in its own
-//! way: half a surrogate pair takes the next unit for its other half whatever that is, and at the end of the text stays alone.
+//! BINARY compares the stored bytes. NOCASE and RTRIM only know UTF-8, so SQLite first converts both texts, in its own way: half a
+//! surrogate pair is combined with the next unit, even if that unit is not the other half; at the end of the text, half a pair is converted
+//! by itself.
 //!
 //! ```text
 //!  stored      | a: 41 00 62 00 | b: 3d d8 00 de | 7 |         UTF-16, little-endian
-//!  compared    | a: 41 62       | b: f0 9f 98 80 |             the columns of the key, those that are not BINARY in UTF-8
+//!  compared    | a: 41 62       | b: f0 9f 98 80 |             the columns of the key; text that is not BINARY is in UTF-8
 //! ```
 
 use crate::key::{Collation, KeyOrder};
 use crate::record;
 use crate::value::Value;
 
-/// The order of bytes of the text in a database.
+/// The byte order of the database's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Utf16 {
-    /// The low byte first.
+    /// Little-endian: the low byte is first.
     Little,
-    /// The high byte first.
+    /// Big-endian: the high byte is first.
     Big,
 }
 
 impl Utf16 {
-    /// The one that a database header names by this number; `None`: UTF-8.
+    /// Returns the byte order for a text encoding of the database header, or `None` for UTF-8.
     pub fn of_header(text_encoding: u32) -> Option<Utf16> {
         match text_encoding {
             2 => Some(Utf16::Little),
@@ -31,7 +32,8 @@ impl Utf16 {
         }
     }
 
-    /// A record that compares in UTF-8 as SQLite compares `record`: its first columns, which are the key. `None` when it is no record.
+    /// Returns a record whose key columns, compared in UTF-8, compare as SQLite compares those of `record`. Returns `None` if `record` is
+    /// not a record.
     pub(super) fn comparable(self, order: &KeyOrder, record: &[u8]) -> Option<Vec<u8>> {
         let values = record::decode(record).ok()?;
         let columns = order.columns().iter().zip(&values);
@@ -49,7 +51,7 @@ impl Utf16 {
         Some(comparable)
     }
 
-    /// Text in UTF-8, as SQLite converts it: a last byte that is half a unit is left out.
+    /// Converts text to UTF-8 as SQLite does. A last odd byte is left out.
     fn to_utf8(self, text: &[u8]) -> Vec<u8> {
         let mut units = text.as_chunks::<2>().0.iter().map(|bytes| match self {
             Utf16::Little => u32::from(u16::from_be_bytes([bytes[1], bytes[0]])),
@@ -69,7 +71,7 @@ impl Utf16 {
     }
 }
 
-/// Appends the bytes of a character, which may be half a pair.
+/// Appends a character in UTF-8. The character may be half a surrogate pair.
 fn push(character: u32, utf8: &mut Vec<u8>) {
     let low = |shift: u32| 0x80 | (character >> shift) as u8 & 0x3f;
     match character {

@@ -1,4 +1,4 @@
-//! Entries of an index in key order, as cells of index leaves and the dividers between these ([`cell`] draws them).
+//! Entries of an index in key order, as cells of index leaves and as the dividers between leaves ([`cell`] draws them).
 //!
 //! ```text
 //!  level above          divider         divider         divider, if entries follow in another chunk
@@ -6,9 +6,9 @@
 //!  leaves    [a b c d]    e     [f g h]    i     [j k]    l
 //! ```
 //!
-//! An entry that the open leaf has no room for is held out as divider. The next entry begins a new leaf and so confirms it;
-//! without a further entry, it goes to a leaf of its own and the leaf before gives its last entry up, for a divider stands between
-//! two leaves.
+//! An entry that does not fit the open leaf is held out as a pending divider. The next entry begins a new leaf, which confirms the divider.
+//! If no further entry follows, the pending divider moves to a leaf of its own, and the previous leaf's last entry becomes the divider: a
+//! divider must stand between two leaves.
 
 use super::{Chunk, Link, OpenLeaf};
 use crate::cell::{self, PAGE_NUMBER_BYTES, Split};
@@ -18,31 +18,31 @@ use crate::varint;
 /// The entry between two leaves, or after the last leaf of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Divider<'a> {
-    /// The interior cell without its child page: payload size, local payload, and the number of the overflow page, if it has
-    /// one, which is right after [`Chunk::relocate`].
+    /// The interior cell without its child page: payload size, local payload, and the number of the first overflow page, if any.
+    /// [`Chunk::relocate`] sets this number.
     pub cell: &'a [u8],
-    /// On which page of the chunk its overflow chain begins.
+    /// The page of the chunk on which the overflow chain begins.
     pub overflow: Option<u32>,
 }
 
-/// The entries that were held out.
+/// The entries that were held out as dividers.
 #[derive(Debug, Default)]
 pub(super) struct Dividers {
-    /// Their cells, one after another.
+    /// The cells of the dividers, one after another.
     bytes: Vec<u8>,
     list: Vec<Held>,
-    /// Whether the last of them stands after the open leaf and before nothing yet.
+    /// `true` if the last divider stands after the open leaf and no leaf follows it yet.
     pending: bool,
 }
 
-/// One of them.
+/// The place of a divider's cell.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     start: usize,
     overflow: Option<u32>,
 }
 
-/// Copies a few bytes, most often 8 to 16: these as two words that may overlap, for a call takes longer.
+/// Copies a few bytes, most often 8 to 16. Those are copied as two overlapping words, which is faster than a call.
 #[inline]
 fn copy_short(from: &[u8], to: &mut [u8]) {
     if let (8..=16, Some(first), Some(last)) = (from.len(), from.first_chunk::<8>(), from.last_chunk::<8>()) {
@@ -55,20 +55,19 @@ fn copy_short(from: &[u8], to: &mut [u8]) {
 }
 
 impl Chunk {
-    /// The dividers in order: one between two leaves each, and one more after the last leaf of a chunk that was finished
-    /// with `more`. Complete after [`Chunk::finish_entries`].
+    /// Returns the dividers in order: one between each two leaves, and one more after the last leaf if the chunk was finished with `more`.
+    /// The list is complete after [`Chunk::finish_entries`].
     pub fn dividers(&self) -> impl ExactSizeIterator<Item = Divider<'_>> {
         let dividers = &self.dividers;
         (0..dividers.list.len()).map(|i| dividers.get(i))
     }
 
-    /// Adds an entry of an index given as a whole record, with overflow pages if it needs them. Returns whether it found
-    /// room: if not, finish the chunk, pass it on and push the entry to the next. A chunk of fewer than two entries
-    /// takes one of any size.
+    /// Adds an index entry, given as a whole record, with overflow pages if necessary. Returns `false` if the chunk has no room: finish the
+    /// chunk, pass it on and push the entry to the next chunk. A chunk of fewer than two entries takes an entry of any size.
     #[inline]
     pub fn push_entry(&mut self, record: &[u8]) -> bool {
         let payload = record.len();
-        // Nearly every entry is short and fits the open leaf.
+        // The fast path: nearly every entry is short and fits the open leaf.
         if (3..0x80).contains(&payload)
             && payload <= cell::index_local_max(self.geometry)
             && !self.dividers.pending
@@ -86,25 +85,25 @@ impl Chunk {
         self.push_any_entry(record, self.rows < 2)
     }
 
-    /// Adds an entry even if it does not fit: the chunk may become larger than its capacity by what the entry needs.
+    /// Adds an entry even if the chunk has no room: the chunk may then exceed its capacity.
     pub fn push_last_entry(&mut self, record: &[u8]) {
         self.push_any_entry(record, true);
     }
 
-    /// Adds any entry, also one that needs a leaf, overflow pages, padding or a place between two leaves.
+    /// Adds any entry, including one that needs a leaf, overflow pages, padding or a place between two leaves.
     fn push_any_entry(&mut self, record: &[u8], any: bool) -> bool {
         let split = cell::index_split(record.len(), self.geometry);
         let cell_bytes = cell::index_leaf_bytes(record.len(), split);
         if self.wants_divider() {
-            // A chunk can't end without it.
+            // A chunk can't end without this divider.
             self.make_room(split.overflow_pages as u64, true);
             self.hold_out(record, split);
             self.rows += 1;
             return true;
         }
         let new_leaf = self.open.is_none() || self.dividers.pending;
-        // Two entries are a leaf and a divider: what every chunk can be finished with. Where entries overflow, the last
-        // pages are for what overflows of the last leaf, so that it gets full.
+        // Every chunk with two entries can be finished, as a leaf and a divider. If entries overflow, the last eighth of the pages is kept
+        // for overflow pages of the last leaf, so that the leaf becomes full.
         let late = !self.links.is_empty() && self.pages > self.capacity - self.capacity / 8;
         if new_leaf && late && !any {
             return false;
@@ -127,7 +126,7 @@ impl Chunk {
         true
     }
 
-    /// Writes an entry to its cell, and what does not fit the cell to the next pages.
+    /// Writes an entry to its cell and overflow pages.
     fn write_entry(&mut self, at: usize, cell_bytes: usize, record: &[u8], split: Split) {
         let cell = &mut self.bytes_mut()[at..at + cell_bytes];
         let n = varint::write(cell, record.len() as u64);
@@ -140,7 +139,7 @@ impl Chunk {
         }
     }
 
-    /// Makes an entry the divider after the open leaf.
+    /// Holds an entry out as the divider after the open leaf.
     fn hold_out(&mut self, record: &[u8], split: Split) {
         let start = self.dividers.bytes.len();
         let overflow = (split.overflow_pages > 0).then_some(self.pages);
@@ -154,12 +153,12 @@ impl Chunk {
         self.dividers.pending = true;
     }
 
-    /// Finishes the last leaf of entries. Nothing may be added after it. `more` says that further entries of the index
-    /// follow in another chunk: then the last entry of this one becomes the divider before them. Otherwise the
-    /// chunk may become one page larger than its capacity.
+    /// Finishes the last leaf of entries. No entries may be added afterwards. `more` says that further entries of the index follow in
+    /// another chunk: the last entry of this chunk then becomes the divider before them. Otherwise, the chunk may exceed its capacity by
+    /// one page.
     ///
     /// # Panics
-    /// When `more` follow a single entry or none: the caller has pushed at least two.
+    /// If `more` is `true` and the chunk has fewer than two entries.
     pub fn finish_entries(&mut self, more: bool) {
         match (more, self.dividers.pending) {
             (true, false) => self.give_last_up(),
@@ -169,14 +168,14 @@ impl Chunk {
         self.close_leaf();
     }
 
-    /// Takes the last entry out of the last leaf: it becomes the divider after it.
+    /// Makes the last entry of the last leaf the divider after this leaf.
     pub(super) fn give_last_up(&mut self) {
         let cells = self.open.map_or(0, |leaf| leaf.cells());
         assert!(cells + self.leaves.len() > 1, "two entries or more precede others of an index");
         let last = self.take_last_cell();
         if cells == 1 {
-            // The leaf must not stay empty: it gets the entry before it, which is the divider, and the leaf before that gives
-            // another for it. That leaf was full, so it has some to spare.
+            // The leaf must not stay empty: it gets the entry before it, which is the divider, and the previous leaf gives up its last
+            // entry as the new divider. The previous leaf was full, so it has entries to spare.
             let (before, overflow) = self.dividers.pop();
             self.put_cell(&before, overflow);
             self.close_leaf();
@@ -190,7 +189,7 @@ impl Chunk {
         self.dividers.push(&last.0, last.1);
     }
 
-    /// Puts the pending divider to a leaf of its own, behind another divider.
+    /// Moves the pending divider to a leaf of its own. The last entry of the open leaf becomes the divider before the new leaf.
     fn take_pending_back(&mut self) {
         let (pending, overflow) = self.dividers.pop();
         let last = self.take_last_cell();
@@ -200,7 +199,7 @@ impl Chunk {
         self.put_cell(&pending, overflow);
     }
 
-    /// Takes the last cell off the open leaf: as a divider, with the page on which its overflow chain begins.
+    /// Removes the last cell of the open leaf. Returns the cell as a divider, and the page on which its overflow chain begins.
     fn take_last_cell(&mut self) -> (Vec<u8>, Option<u32>) {
         let leaf = self.open.as_mut().expect("a leaf is open");
         let cell = &self.buffer.bytes()[leaf.content..];
@@ -215,7 +214,7 @@ impl Chunk {
         (divider, link.map(|link| self.links.remove(link).to))
     }
 
-    /// Puts a divider on the open leaf, as its last cell.
+    /// Appends a divider to the open leaf as a cell.
     fn put_cell(&mut self, divider: &[u8], overflow: Option<u32>) {
         let leaf = self.open.as_mut().expect("a leaf is open");
         let cell_bytes = divider.len().max(cell::CELL_BYTES_MIN);
@@ -228,14 +227,14 @@ impl Chunk {
         }
     }
 
-    /// Makes the leaf that was finished last the open one again. One that was taken as it is has its cells side by side, too.
+    /// Reopens the leaf that was finished last. The cells of a leaf from [`Chunk::push_leaf`] are contiguous, too.
     fn reopen_leaf(&mut self) {
         let leaf = self.leaves.pop().expect("a leaf is finished");
         let base = leaf.page as usize * self.geometry.page_bytes();
         let header = &self.bytes()[base..base + PageKind::LeafIndex.header_bytes()];
         let half_word = |at: usize| usize::from(u16::from_be_bytes([header[at], header[at + 1]]));
         let pointers = base + header.len() + half_word(3) * CELL_POINTER_BYTES;
-        // The leaf has cells: they do not begin at 65536, which is stored as 0.
+        // The leaf has cells, so the content start is not 65536, which is stored as 0.
         let content = base + half_word(5);
         self.open = Some(OpenLeaf {
             kind: PageKind::LeafIndex,
@@ -249,13 +248,13 @@ impl Chunk {
 }
 
 impl Dividers {
-    /// Whether the last of them stands before nothing yet.
+    /// Returns `true` if no leaf follows the last divider yet.
     #[inline]
     pub(super) fn is_pending(&self) -> bool {
         self.pending
     }
 
-    /// A leaf follows the last of them.
+    /// Notes that a leaf follows the last divider.
     pub(super) fn confirm(&mut self) {
         self.pending = false;
     }
@@ -266,7 +265,7 @@ impl Dividers {
         self.pending = false;
     }
 
-    /// Gives the overflow pages their numbers, of which `first` is that of the chunk's first page.
+    /// Writes the numbers of the dividers' overflow pages. `first` is the number of the chunk's first page.
     pub(super) fn relocate(&mut self, first: u32, geometry: Geometry) {
         let ends =
             self.list.iter().skip(1).map(|next| next.start).chain([self.bytes.len()]).collect::<Vec<_>>();

@@ -1,12 +1,12 @@
-//! Leaves of another tree, taken as they are.
+//! Leaves of another tree, copied unchanged.
 //!
 //! ```text
 //!  rows      [1 2 3]  [4 5 6]  [7 8 9]         one leaf after another
-//!  entries   [a b c]  d  [e f g]  h            the entry after such a leaf is held out as divider
+//!  entries   [a b c]  d  [e f g]  h            the entry after a copied leaf is held out as a divider
 //! ```
 //!
-//! The leaf before one that is taken gets no more entries. So that leaves stay full, none is taken before the open one is: entries are
-//! pushed one by one until leaves of both trees end together again.
+//! The leaf before a copied leaf gets no more entries. To keep leaves full, no leaf is copied before the open leaf is full: entries are
+//! pushed one by one until leaves of both trees end at the same entry again.
 
 use std::ops::Range;
 
@@ -16,7 +16,8 @@ use crate::page::{CELL_POINTER_BYTES, PageKind, is_full};
 use crate::varint;
 
 impl Chunk {
-    /// Whether a leaf of that kind can be taken as it is now: the open one, if any, is full, and can give up its last entry as divider.
+    /// Returns `true` if a leaf of this kind can now be copied unchanged: the open leaf, if any, is full and can give up its last entry as
+    /// a divider.
     pub fn takes_leaf(&self, kind: PageKind) -> bool {
         match (&self.open, kind) {
             (None, _) => self.leaves.is_empty() || kind == PageKind::LeafTable || self.dividers.is_pending(),
@@ -27,12 +28,12 @@ impl Chunk {
         }
     }
 
-    /// Adds a leaf as it is: its page, the number of its entries, and the largest rowid on it, 0 in an index. None of its entries may overflow.
-    /// Returns whether it found room; if not, finish the chunk, pass it on and push the leaf to the next. The next entry of
-    /// an index is the divider after it.
+    /// Copies a leaf unchanged: its page, the number of its entries, and its largest rowid, which is 0 in an index. None of its entries may
+    /// overflow. Returns `false` if the chunk has no room: finish the chunk, pass it on and push the leaf to the next chunk. In an index,
+    /// the next entry becomes the divider after the leaf.
     ///
     /// # Panics
-    /// When [`Chunk::takes_leaf`] does not hold, or the page is of another size.
+    /// If [`Chunk::takes_leaf`] is `false`, or the page has another size.
     pub fn push_leaf(&mut self, kind: PageKind, page: &[u8], entries: usize, last_rowid: i64) -> bool {
         assert!(self.takes_leaf(kind), "the leaf before is full");
         if !self.make_room(1, self.is_empty()) {
@@ -51,9 +52,8 @@ impl Chunk {
         true
     }
 
-    /// Adds entries of another leaf to the open one: copies their cells, none of which overflows ([`Leaf`](crate::scan::Leaf)) or is larger
-    /// than a cell of this tree may be. `page` is that leaf, of which the entries from `from` to `to` are wanted. Returns how many found
-    /// room on the open leaf: of the others, push the first by itself.
+    /// Copies the cells `from..to` of another leaf to the open leaf. None of the cells may overflow ([`Leaf`](crate::scan::Leaf)) or be
+    /// larger than a cell of this tree may be. Returns the number of cells that fit the open leaf: push the first of the others by itself.
     pub fn push_cells(&mut self, page: &OtherLeaf<'_>, from: usize, to: usize) -> usize {
         if self.dividers.is_pending() {
             return 0;
@@ -67,42 +67,42 @@ impl Chunk {
         taken
     }
 
-    /// Notes the largest rowid so far, after cells were copied.
+    /// Sets the largest rowid so far, after cells were copied.
     pub fn set_last_rowid(&mut self, rowid: i64) {
         if let Some(leaf) = &mut self.open {
             leaf.last_rowid = rowid;
         }
     }
 
-    /// Whether the leaf before was taken as it is, so that the next entry of the index is the divider after it.
+    /// Returns `true` if the previous leaf was copied unchanged, so that the next entry of the index is the divider after the leaf.
     #[inline]
     pub(super) fn wants_divider(&self) -> bool {
         self.open.is_none() && !self.leaves.is_empty() && !self.dividers.is_pending()
     }
 }
 
-/// A leaf of another tree, whose cells are copied.
+/// A leaf of another tree whose cells are to be copied.
 #[derive(Clone, Copy, Debug)]
 pub struct OtherLeaf<'a> {
-    /// Its page.
+    /// The page.
     pub bytes: &'a [u8],
-    /// The bytes of it that the format may use.
+    /// The number of usable bytes of the page.
     pub usable_bytes: usize,
-    /// Whether it belongs to an index, or to a WITHOUT ROWID table.
+    /// `true` if the leaf belongs to an index or a WITHOUT ROWID table.
     pub is_index: bool,
-    /// Whether its cells lie side by side, in order, from the end of the page on.
+    /// `true` if the cells are contiguous and in order, from the end of the page.
     pub is_packed: bool,
 }
 
 impl OtherLeaf<'_> {
-    /// Where a cell begins.
+    /// Returns the offset of a cell.
     #[inline]
     fn pointer(&self, cell: usize) -> usize {
         let at = PageKind::LeafTable.header_bytes() + cell * CELL_POINTER_BYTES;
         usize::from(u16::from_be_bytes([self.bytes[at], self.bytes[at + 1]]))
     }
 
-    /// A cell.
+    /// Returns the bytes of a cell.
     #[inline]
     fn cell(&self, cell: usize) -> &[u8] {
         let cell = &self.bytes[self.pointer(cell)..];
@@ -121,7 +121,7 @@ impl OpenLeaf {
         is_full(self.content - self.pointers, used, self.cells())
     }
 
-    /// Takes as many of the cells of a packed leaf as find room, as one run of bytes; returns how many.
+    /// Copies as many cells of a packed leaf as fit, as one run of bytes. Returns their number.
     fn take_run(&mut self, page: &OtherLeaf<'_>, cells: Range<usize>, chunk: &mut [u8]) -> usize {
         let end = if cells.start == 0 { page.usable_bytes } else { page.pointer(cells.start - 1) };
         let (content, base) = (self.content, self.base);
@@ -142,7 +142,7 @@ impl OpenLeaf {
         taken
     }
 
-    /// Takes as many of the cells as find room, one by one; returns how many.
+    /// Copies as many cells as fit, one by one. Returns their number.
     fn take_cells(&mut self, page: &OtherLeaf<'_>, cells: Range<usize>, chunk: &mut [u8]) -> usize {
         let mut taken = 0;
         for cell in cells {

@@ -1,7 +1,7 @@
-//! Chunks: finished leaves and their overflow pages, which do not know their numbers yet.
+//! Chunks: finished leaves and their overflow pages, which do not have page numbers yet.
 //!
-//! A leaf names no other page, except where a payload overflows; so a run of leaves can be made on any core before it
-//! knows where in the file it will stand. What does name a page is on a short list:
+//! A leaf names no other page except the overflow pages of its payloads. So any thread can build a run of leaves before the position of the
+//! run in the file is known. The few places that must hold page numbers are kept in a list of links:
 //!
 //! ```text
 //!  page 0        page 1        page 2        page 3
@@ -11,16 +11,16 @@
 //!  +-------------+-------------+-------------+-------------+
 //! ```
 //!
-//! [`Chunk::relocate`] gives the pages their numbers. A chunk takes either kind of leaf, until it is cleared:
+//! [`Chunk::relocate`] numbers the pages. Until it is cleared, a chunk takes one kind of leaf:
 //!
-//! * rows in rowid order, by [`Chunk::place`] (room for a cell whose bytes the caller writes, the fast way) or
-//!   [`Chunk::push`] (a whole record, which may overflow);
-//! * entries of an index in key order, by [`Chunk::push_entry`]. Between two leaves one entry is held out as divider,
-//!   for the level above.
-//! * leaves of another tree whose pages have the same layout, by [`Chunk::push_leaf`], between the others.
+//! * rows in rowid order, by [`Chunk::place`] (the fast way: reserves room for a cell whose bytes the caller writes) or [`Chunk::push`] (a
+//!   whole record, which may overflow);
+//! * entries of an index in key order, by [`Chunk::push_entry`]. One entry between each two leaves is held out as a divider for the level
+//!   above;
+//! * leaves of another tree whose pages have the same layout, by [`Chunk::push_leaf`], between other leaves.
 //!
-//! Invariant: what is in a chunk depends on the rows and the capacity alone, and every byte of its pages is
-//! written: a recycled chunk gives the same bytes as a new one.
+//! Invariant: the content of a chunk depends only on the rows and the capacity, and every byte of its pages is written: a recycled chunk
+//! gives the same bytes as a new chunk.
 
 mod entries;
 mod leaves;
@@ -38,33 +38,33 @@ pub use rows::Run;
 /// A finished leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf {
-    /// The page of the chunk.
+    /// The page, as its index in the chunk.
     pub page: u32,
-    /// The largest rowid on it; 0 for entries of an index.
+    /// The largest rowid on the leaf; 0 for entries of an index.
     pub last_rowid: i64,
 }
 
-/// Four bytes that must become the number of a page of the same chunk.
+/// A place for four bytes that must hold the number of a page of the same chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where in the chunk, in bytes.
+    /// The offset in the chunk, in bytes.
     pub at: usize,
-    /// The page of the chunk.
+    /// The page, as its index in the chunk.
     pub to: u32,
 }
 
-/// Bytes of pages that a chunk has room for at first.
+/// The initial size of a chunk's buffer.
 const BYTES_AT_FIRST: usize = 512 << 10;
 
 /// A run of finished pages; see the module's description.
 #[derive(Debug)]
 pub struct Chunk {
     geometry: Geometry,
-    /// Pages that it takes before the caller should pass it on.
+    /// The number of pages after which the caller should pass the chunk on.
     capacity: u32,
-    /// Room for the pages, and perhaps more.
+    /// Memory for at least the pages in use.
     buffer: AlignedBuffer,
-    /// Pages in use, the open leaf among them.
+    /// The number of pages in use, including the open leaf.
     pages: u32,
     leaves: Vec<Leaf>,
     links: Vec<Link>,
@@ -73,25 +73,25 @@ pub struct Chunk {
     open: Option<OpenLeaf>,
 }
 
-/// The leaf that takes cells at present. Places count from the start of the chunk's pages.
+/// The leaf that takes cells at present. Offsets count from the start of the chunk's pages.
 #[derive(Clone, Copy, Debug)]
 struct OpenLeaf {
     kind: PageKind,
     page: u32,
-    /// Where its page begins.
+    /// The offset of the page.
     base: usize,
-    /// Where the next cell pointer goes.
+    /// The offset of the next cell pointer.
     pointers: usize,
-    /// Where the cell written last begins: the next one ends here.
+    /// The offset of the cell written last, where the next cell ends.
     content: usize,
     last_rowid: i64,
 }
 
 impl Chunk {
-    /// An empty chunk for `capacity` pages.
+    /// Creates an empty chunk for `capacity` pages.
     ///
     /// # Panics
-    /// When that is 0.
+    /// If `capacity` is 0.
     pub fn new(geometry: Geometry, capacity: u32) -> Chunk {
         assert!(capacity > 0, "a chunk has room for a page");
         let mut chunk = Chunk {
@@ -109,7 +109,7 @@ impl Chunk {
         chunk
     }
 
-    /// Empties it for the next use. A buffer that one huge row made larger shrinks again.
+    /// Empties the chunk for its next use. If a huge row enlarged the buffer, it shrinks again.
     pub fn clear(&mut self) {
         self.pages = 0;
         self.leaves.clear();
@@ -123,8 +123,8 @@ impl Chunk {
         }
     }
 
-    /// Makes sure that the buffer holds `pages` pages. It grows twofold up to the capacity, so that few rows touch little memory; beyond that
-    /// only for what an empty chunk must take.
+    /// Grows the buffer to at least `pages` pages. Up to the capacity, the size doubles, so that a few rows touch little memory. Beyond the
+    /// capacity, the buffer grows only as far as necessary.
     fn reserve_pages(&mut self, pages: u32) {
         let bytes = pages as usize * self.geometry.page_bytes();
         let has = self.buffer.bytes().len();
@@ -134,62 +134,61 @@ impl Chunk {
         }
     }
 
-    /// The layout of its pages.
+    /// Returns the geometry of the pages.
     pub fn geometry(&self) -> Geometry {
         self.geometry
     }
 
-    /// Whether it has no rows or entries.
+    /// Returns `true` if the chunk has no rows or entries.
     pub fn is_empty(&self) -> bool {
         self.pages == 0
     }
 
-    /// Pages in use.
+    /// Returns the number of pages in use.
     pub fn page_count(&self) -> u32 {
         self.pages
     }
 
-    /// Rows in it, or entries, dividers among them.
+    /// Returns the number of rows, or of entries including dividers.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// The finished leaves in order, complete after [`Chunk::finish`] or [`Chunk::finish_entries`].
+    /// Returns the finished leaves in order. The list is complete after [`Chunk::finish`] or [`Chunk::finish_entries`].
     pub fn leaves(&self) -> &[Leaf] {
         &self.leaves
     }
 
-    /// The places that hold page numbers.
+    /// Returns the places that hold page numbers.
     pub fn links(&self) -> &[Link] {
         &self.links
     }
 
-    /// The pages that no later row will touch: all but the open leaf and what belongs to it.
+    /// Returns the number of pages that no later row will change: all pages except the open leaf and those that belong to it.
     pub fn finished_pages(&self) -> u32 {
         let Some(open) = self.open else { return self.pages };
         match self.leaves.last() {
-            // A leaf that must give its only entry away takes one from that before.
+            // A leaf that must give up its only entry gets another from the previous leaf.
             Some(before) if open.kind == PageKind::LeafIndex && open.cells() == 1 => before.page,
             _ => open.page,
         }
     }
 
-    /// The bytes of all pages.
+    /// Returns the bytes of all pages.
     pub fn bytes(&self) -> &[u8] {
         &self.buffer.bytes()[..self.pages as usize * self.geometry.page_bytes()]
     }
 
-    /// The bytes of all pages, for the cells that [`Chunk::place`] made room for.
+    /// Returns the bytes of all pages, for writing the cells that [`Chunk::place`] reserved room for.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.buffer.bytes_mut()[..self.pages as usize * self.geometry.page_bytes()]
     }
 
-    /// Makes the buffer large enough for `more` pages; false when they should go to another chunk. If `any`, it has room
-    /// for any number.
+    /// Grows the buffer by `more` pages. Returns `false` if this would exceed the capacity and `any` is `false`.
     fn make_room(&mut self, more: u64, any: bool) -> bool {
         let pages = u64::from(self.pages) + more;
-        // A row that needs no further page goes to the open leaf even when a huge row before it took the chunk beyond its
-        // capacity: `place` sees it so, too.
+        // A row that needs no further page goes to the open leaf, even if an earlier huge row took the chunk beyond its capacity. `place`
+        // does the same.
         if more > 0 && pages > u64::from(self.capacity) && !any {
             return false;
         }
@@ -197,7 +196,7 @@ impl Chunk {
         true
     }
 
-    /// Writes what of a record does not stay in its cell to pages of its own, for which the chunk has room.
+    /// Writes the overflowing part of a record to pages of its own. The buffer must have room for these pages.
     fn write_overflow(&mut self, mut rest: &[u8]) {
         let (page_bytes, payload_max) =
             (self.geometry.page_bytes(), cell::overflow_page_payload(self.geometry));
@@ -216,7 +215,7 @@ impl Chunk {
         }
     }
 
-    /// Finishes the open leaf and begins another on the next page, for which the chunk has room.
+    /// Finishes the open leaf and begins another on the next page.
     fn begin_leaf(&mut self, kind: PageKind) -> &mut OpenLeaf {
         self.close_leaf();
         self.reserve_pages(self.pages + 1);
@@ -244,28 +243,27 @@ impl Chunk {
         self.leaves.push(Leaf { page: leaf.page, last_rowid: leaf.last_rowid });
     }
 
-    /// Finishes the last leaf of rows. Nothing may be added after it.
+    /// Finishes the last leaf of rows. No rows may be added afterwards.
     pub fn finish(&mut self) {
         self.close_leaf();
     }
 
-    /// Gives the pages their numbers: `first` and those that follow, the lock-byte page left out. Links and dividers name
-    /// them from then on.
+    /// Numbers the pages consecutively from `first`, leaving out the lock-byte page, and writes these numbers to links and dividers.
     pub fn relocate(&mut self, first: u32) {
         self.link(|geometry, to| geometry.nth_page(first, to));
         self.dividers.relocate(first, self.geometry);
     }
 
-    /// Gives the pages their numbers when the first page is the only leaf, and stands elsewhere: the others count from `first` on.
+    /// Numbers the overflow pages consecutively from `first`, for a chunk whose first page is the only leaf and is stored elsewhere.
     ///
     /// # Panics
-    /// With several leaves, or a divider after the only one.
+    /// If the chunk has several leaves, or a divider after its only leaf.
     pub fn relocate_overflow(&mut self, first: u32) {
         assert!(self.leaves.len() == 1 && self.dividers().next().is_none(), "a root stands alone");
         self.link(|geometry, to| geometry.nth_page(first, to - 1));
     }
 
-    /// Writes the numbers of the pages that links name.
+    /// Writes the page numbers of all links.
     fn link(&mut self, number: impl Fn(Geometry, u32) -> u32) {
         let (geometry, links) = (self.geometry, std::mem::take(&mut self.links));
         let bytes = self.bytes_mut();
@@ -283,12 +281,12 @@ impl OpenLeaf {
         self.content - self.pointers >= cell_bytes + CELL_POINTER_BYTES
     }
 
-    /// Cells on it.
+    /// Returns the number of cells on the leaf.
     fn cells(&self) -> usize {
         (self.pointers - self.base - self.kind.header_bytes()) / CELL_POINTER_BYTES
     }
 
-    /// Takes the room for a cell: writes its pointer, and returns where it begins.
+    /// Takes room for a cell: writes its pointer and returns the offset of the cell.
     #[inline]
     fn take_room(&mut self, cell_bytes: usize, chunk: &mut [u8]) -> usize {
         self.content -= cell_bytes;

@@ -7,7 +7,7 @@ use crate::cell::{self, PAGE_NUMBER_BYTES};
 use crate::page::{CELL_POINTER_BYTES, PageKind};
 use crate::varint;
 
-/// Cells of one size side by side on a page, in the order that pages are filled in: from the end.
+/// Cells of the same size, contiguous on a page, in the order in which pages are filled: from the end.
 ///
 /// ```text
 ///  start
@@ -15,28 +15,28 @@ use crate::varint;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Where in the chunk the last of them begins, in bytes.
+    /// The offset in the chunk at which the last cell begins, in bytes.
     pub start: u32,
-    /// How many they are.
+    /// The number of cells.
     pub rows: u32,
 }
 
 impl Chunk {
-    /// Makes room for a cell of `cell_bytes` bytes and returns where in [`Chunk::bytes_mut`] it begins, or `None`
-    /// when the chunk is full: then pass it on and place the cell in the next.
+    /// Reserves room for a cell of `cell_bytes` bytes and returns its offset in [`Chunk::bytes_mut`]. Returns `None` if the chunk is full:
+    /// pass it on and place the cell in the next chunk.
     ///
     /// # Panics
-    /// When the cell is larger than an empty leaf, which a payload that is all local never is.
+    /// If the cell does not fit an empty leaf. A cell whose payload is entirely local always fits.
     pub fn place(&mut self, cell_bytes: usize, rowid: i64) -> Option<u32> {
         let mut place = 0;
         (self.place_each(&[cell_bytes as u32], |_| rowid, slice::from_mut(&mut place)) == 1).then_some(place)
     }
 
-    /// Makes room for cells of any size, fills in where each begins, and returns how many that were: fewer than asked for
-    /// when the chunk is full.
+    /// Reserves room for cells of any size and writes their offsets to `places`. Returns the number of cells placed, which is less than
+    /// asked for if the chunk is full.
     ///
     /// # Panics
-    /// As [`Chunk::place`], or when `places` are fewer than the cells.
+    /// Like [`Chunk::place`], and if `places` has fewer elements than `cell_bytes`.
     pub fn place_each(
         &mut self,
         cell_bytes: &[u32],
@@ -64,11 +64,11 @@ impl Chunk {
         placed
     }
 
-    /// Makes room for up to `rows` cells of the same size at once, notes where they are, and returns how many that were:
-    /// fewer than asked for when the chunk is full. Their rowids run up from `first_rowid` by one.
+    /// Reserves room for up to `rows` cells of the same size and appends their places to `runs`. Returns the number of cells placed, which
+    /// is less than `rows` if the chunk is full. The rowids ascend by one from `first_rowid`.
     ///
     /// # Panics
-    /// As [`Chunk::place`].
+    /// Like [`Chunk::place`].
     pub fn place_run(
         &mut self,
         cell_bytes: usize,
@@ -82,7 +82,7 @@ impl Chunk {
             let room = (leaf.content - leaf.pointers) / (cell_bytes + CELL_POINTER_BYTES);
             let n = room.min(rows - placed);
             let pointers = &mut self.buffer.bytes_mut()[leaf.pointers..][..n * CELL_POINTER_BYTES];
-            // Of 16 bits, as pointers are, so that many are made at once: 65,536 is 0 in them.
+            // The arithmetic is 16-bit, like the pointers, so that the compiler can vectorize it. 65,536 wraps to 0.
             let mut content = (leaf.content - leaf.base) as u16;
             for pointer in pointers.as_chunks_mut().0 {
                 content = content.wrapping_sub(cell_bytes as u16);
@@ -91,7 +91,7 @@ impl Chunk {
             leaf.content -= n * cell_bytes;
             leaf.pointers += n * CELL_POINTER_BYTES;
             placed += n;
-            // In this order, for the last rowid may be the largest integer.
+            // The order of the additions avoids an overflow: the last rowid may be the largest integer.
             leaf.last_rowid = first_rowid + (placed as i64 - 1);
             self.open = Some(leaf);
             runs.push(Run { start: leaf.content as u32, rows: n as u32 });
@@ -100,8 +100,8 @@ impl Chunk {
         placed
     }
 
-    /// Adds a row given as a whole record, with overflow pages if it needs them. Returns whether it found room: if
-    /// not, pass the chunk on and push the row to the next. An empty chunk takes a row of any size.
+    /// Adds a row, given as a whole record, with overflow pages if necessary. Returns `false` if the chunk has no room: pass the chunk on
+    /// and push the row to the next chunk. An empty chunk takes a row of any size.
     pub fn push(&mut self, rowid: i64, record: &[u8]) -> bool {
         let split = cell::table_leaf_split(record.len(), self.geometry);
         let overflow_head = if split.overflow_pages > 0 { PAGE_NUMBER_BYTES } else { 0 };
@@ -125,8 +125,8 @@ impl Chunk {
         true
     }
 
-    /// A leaf with room for a cell of `cell_bytes`: the open one or, after it, another; `None` when that would be one page
-    /// too many.
+    /// Returns a leaf with room for a cell of `cell_bytes` bytes: the open leaf, or a new leaf after it. Returns `None` if a new leaf would
+    /// exceed the capacity.
     #[inline]
     fn leaf_for(&mut self, cell_bytes: usize) -> Option<OpenLeaf> {
         match self.open {

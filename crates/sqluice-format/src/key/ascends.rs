@@ -1,7 +1,7 @@
-//! Whether one record follows another, as neighbours in an index mostly look: with the same types, as long as each other.
+//! A fast comparison of two records with the same types and the same length, as neighbours in an index often have.
 //!
 //! ```text
-//!  before   03 19 03 | 31 32 37 34 35 36 | 00 04 11        the first byte that differs is in the text: it decides
+//!  before   03 19 03 | 31 32 37 34 35 36 | 00 04 11        the first byte that differs is in the text and decides
 //!  after    03 19 03 | 31 32 37 35 30 31 | 00 01 a7        the first of an integer has the sign; the others are as in text
 //! ```
 
@@ -9,13 +9,14 @@ use super::columns;
 use super::{Collation, KeyOrder};
 use crate::value::{FIXED_BYTES, SerialType};
 
-/// Bytes of a header that is looked at as one word.
+/// The maximum size of a header that is compared as one word.
 const HEADER_BYTES_MAX: usize = 8;
 
 impl KeyOrder {
-    /// Whether a record sorts after one that has the same header and the same length; `None`: it has others, or must be decoded.
+    /// Returns `true` if `after` sorts after `before` and both have the same header and length. Returns `None` if header or length differ,
+    /// or if the records must be decoded.
     ///
-    /// If `before` is a record with the columns of the key and the answer is `Some`, `after` is such a record, too.
+    /// If `before` is a record with the columns of the key and the result is `Some`, `after` is such a record, too.
     #[inline]
     pub fn ascends_alike(&self, before: &[u8], after: &[u8]) -> Option<bool> {
         const EACH: u64 = u64::MAX / 0xff;
@@ -31,7 +32,7 @@ impl KeyOrder {
         if different & !after_header != 0 {
             return None;
         }
-        // The types alone. Those of long values have several bytes, and a float may be none.
+        // The serial types without the header size. Records with types of several bytes, or with floats, must be decoded.
         let types = (x & !after_header) << 8;
         let without_real = types ^ (EACH * SerialType::REAL.0);
         if types & HIGHEST != 0 || without_real.wrapping_sub(EACH) & !without_real & HIGHEST != 0 {
@@ -59,10 +60,10 @@ impl KeyOrder {
         Some(false)
     }
 
-    /// Whether a record sorts after another.
+    /// Returns `true` if `after` sorts after `before`.
     ///
     /// # Panics
-    /// As [`KeyOrder::compare`].
+    /// Like [`KeyOrder::compare`].
     #[inline]
     pub fn ascends(&self, before: &[u8], after: &[u8]) -> bool {
         self.ascends_alike(before, after).unwrap_or_else(|| self.compare(before, after).is_lt())
@@ -70,17 +71,17 @@ impl KeyOrder {
 }
 
 impl Collation {
-    /// Whether the bytes `a` and `b`, the first that differ in two texts of the same length, put these in order; `None`: they do not decide.
-    /// `same` is before them.
+    /// Returns `true` if byte `a` sorts before byte `b`. The two are the first different bytes in two texts of the same length, and `same`
+    /// is the text before them. Returns `None` if these bytes alone do not decide.
     #[inline]
     fn ascends(self, a: u8, b: u8, same: &[u8]) -> Option<bool> {
         match self {
             Collation::Binary => Some(a < b),
-            // A space may be among those that are left out.
+            // A space may belong to the trailing spaces, which RTRIM ignores.
             Collation::RTrim => (a != b' ' && b != b' ').then_some(a < b),
             Collation::NoCase => {
                 let (a, b) = (a.to_ascii_lowercase(), b.to_ascii_lowercase());
-                // What follows a NUL does not count.
+                // NOCASE ignores characters after a NUL.
                 let has_nul = same.iter().fold(false, |has_nul, &byte| has_nul | (byte == 0));
                 (a != b && !has_nul).then_some(a < b)
             }
@@ -88,7 +89,7 @@ impl Collation {
     }
 }
 
-/// Where the first byte is that differs in two records of the same length; `different`: what does in their first words.
+/// Returns the offset of the first different byte in two records of the same length. `different` is the XOR of their first words.
 #[inline]
 fn first_different(different: u64, a: &[u8], b: &[u8]) -> Option<usize> {
     let byte = |different: u64| different.leading_zeros() as usize / 8;
@@ -105,7 +106,7 @@ fn first_different(different: u64, a: &[u8], b: &[u8]) -> Option<usize> {
         }
         at += 8;
     }
-    // The last words begin in what is equal. Without whole ones all was in the first.
+    // The last words overlap bytes that are known to be equal. A record without a whole word was compared entirely in the first word.
     let (x, y) = (a.last_chunk()?, b.last_chunk()?);
     let different = u64::from_be_bytes(*x) ^ u64::from_be_bytes(*y);
     (different != 0).then(|| a.len() - 8 + byte(different))

@@ -1,4 +1,4 @@
-//! The columns of a record, one after another, without a list of them.
+//! An iteration over the columns of a record that builds no list of them.
 
 use std::cmp::Ordering;
 
@@ -6,17 +6,17 @@ use crate::record;
 use crate::value::{FIXED_BYTES, SerialType, Value};
 use crate::varint;
 
-/// Walks the header and the body of a record side by side.
+/// A cursor that walks the header and the body of a record side by side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Columns<'a> {
     pub(super) record: &'a [u8],
-    /// The serial types that are left.
+    /// The serial types of the remaining columns.
     types: &'a [u8],
-    /// Where the value of the next begins.
+    /// The offset of the next column's value.
     body: usize,
 }
 
-/// One column: its type and where its value is.
+/// The serial type of a column and the offsets of its value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     pub(super) serial: SerialType,
@@ -25,8 +25,10 @@ pub(super) struct Column {
 }
 
 impl<'a> Columns<'a> {
+    /// Returns a cursor before the first column.
+    ///
     /// # Panics
-    /// When it is no record.
+    /// If `record` is not a record.
     #[inline]
     pub(super) fn of(record: &'a [u8]) -> Columns<'a> {
         let (header_bytes, rest) = read_varint(record);
@@ -34,8 +36,10 @@ impl<'a> Columns<'a> {
         Columns { record, types: &record[record.len() - rest.len()..body], body }
     }
 
+    /// Advances to the next column and returns it.
+    ///
     /// # Panics
-    /// If the column does not exist, or the bytes are no record.
+    /// If the column does not exist, or the bytes are not a record.
     #[inline]
     pub(super) fn next_column(&mut self) -> Column {
         let (serial, rest) = read_varint(self.types);
@@ -49,15 +53,17 @@ impl<'a> Columns<'a> {
         Column { serial: SerialType(serial), start, end: self.body }
     }
 
+    /// Advances to the next column and returns its value.
+    ///
     /// # Panics
-    /// As [`Columns::next_column`].
+    /// Like [`Columns::next_column`].
     #[inline]
     pub(super) fn next_value(&mut self) -> Value<'a> {
         let column = self.next_column();
         self.value(column)
     }
 
-    /// The value of a column.
+    /// Returns the value of a column.
     #[inline]
     pub(super) fn value(&self, column: Column) -> Value<'a> {
         let Column { serial, start, end } = column;
@@ -73,7 +79,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Compares bytes, short ones word by word: a call takes longer.
+/// Compares two byte strings. Short ones are compared word by word, which is faster than a call.
 #[inline]
 pub(super) fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
     const WORDS: usize = 4;
@@ -99,7 +105,7 @@ pub(super) fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// The integer at that position, of 1 to 8 bytes.
+/// Returns the big-endian integer of 1 to 8 bytes from `start` to `end`.
 #[inline]
 pub(super) fn int(record: &[u8], start: usize, end: usize) -> i64 {
     let unused = 64 - 8 * (end - start);
@@ -109,7 +115,7 @@ pub(super) fn int(record: &[u8], start: usize, end: usize) -> i64 {
     }
 }
 
-/// The first 16 bytes of a value, the first the highest, zeros after the end of a shorter one.
+/// Returns the first 16 bytes of a value as a big-endian number. A shorter value is padded with zeros.
 #[inline]
 pub(super) fn start_of(record: &[u8], start: usize, end: usize) -> u128 {
     let bytes = end - start;
@@ -122,31 +128,31 @@ pub(super) fn start_of(record: &[u8], start: usize, end: usize) -> u128 {
         return u128::from(word) << 64;
     }
     let first = word(record, start, start + 8);
-    // What it shares with the first word goes.
+    // The shift drops the bytes that are already in the first word.
     let rest = word(record, end - 8, end) << (8 * (16 - bytes));
     u128::from(first) << 64 | u128::from(rest)
 }
 
-/// The first 16 bytes of a value that has as many.
+/// Returns the first 16 bytes of a value of at least 16 bytes.
 #[inline]
 pub(super) fn first_16(record: &[u8], start: usize) -> u128 {
     u128::from_be_bytes(*record[start..].first_chunk().expect("16 bytes of a value"))
 }
 
-/// Up to 8 bytes, the first the highest. After them is anything.
+/// Returns up to 8 bytes from `start` to `end` in the highest bytes of a word. The other bytes are arbitrary.
 #[inline]
 pub(super) fn word(record: &[u8], start: usize, end: usize) -> u64 {
     if let Some(bytes) = record.get(start..).and_then(|rest| rest.first_chunk()) {
         return u64::from_be_bytes(*bytes);
     }
-    // The record ends before: load what ends where the value does.
+    // The record ends within the word, so the word that ends with the value is loaded.
     match record[..end].last_chunk() {
         Some(bytes) => u64::from_be_bytes(*bytes).checked_shl((64 - 8 * (end - start)) as u32).unwrap_or(0),
         None => first_word(record) << (8 * start),
     }
 }
 
-/// The first 8 bytes, the first the highest, zeros after the end of fewer.
+/// Returns the first 8 bytes of a record as a big-endian number. A shorter record is padded with zeros.
 #[inline]
 pub(super) fn first_word(record: &[u8]) -> u64 {
     let unused = 64 - 8 * record.len().min(8) as u32;
@@ -156,7 +162,7 @@ pub(super) fn first_word(record: &[u8]) -> u64 {
     match (record.first_chunk(), record.last_chunk()) {
         (Some(first), Some(last)) => {
             let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
-            // The bytes in the middle are in both.
+            // The bytes in the middle are in both words.
             u64::from(first) << 32 | u64::from(last) << unused
         }
         _ => {
@@ -166,7 +172,7 @@ pub(super) fn first_word(record: &[u8]) -> u64 {
     }
 }
 
-/// A varint, and the bytes after it.
+/// Returns a varint and the bytes after it.
 #[inline]
 fn read_varint(bytes: &[u8]) -> (u64, &[u8]) {
     match bytes.split_first() {

@@ -1,4 +1,4 @@
-//! Key-only records: a key of one or two words of 16 bytes decodes to the whole record, so that only the key need be kept.
+//! Key-only records: a key of one or two 16-byte words decodes to the whole record, so that only the key must be stored.
 //!
 //! ```text
 //!  record   03 02 01 | 03 e8 | 2a         integers, NULL, blobs and BINARY text, in no more bytes than they need
@@ -11,24 +11,24 @@ use super::prefix::{self, KeyPart, has_less_than_2};
 use super::{Collation, ESCAPE, ESCAPED_00, KIND_BLOB, KIND_NULL, KIND_TEXT, KeyColumn, KeyOrder};
 use crate::value::{FIXED_BYTES, SerialType};
 
-/// Bytes of a word of a key.
+/// The size of a key's word.
 const WORD_BYTES: usize = size_of::<u128>();
-/// The most words of a key that decodes to a record.
+/// The maximum number of words of a key that decodes to a record.
 const WORDS_MAX: usize = 2;
 
-/// The most bytes of a key-only record: each column's value takes no more than its part of the key, and one byte more
-/// for its type.
+/// The maximum size of a key-only record: a column's value takes at most as many bytes as its part of the key, and its serial type one byte
+/// more.
 pub const DECODED_BYTES_MAX: usize = 1 + 2 * WORDS_MAX * WORD_BYTES;
 
-/// Room for such a record: values are written as whole words, the last ones over its end.
+/// The size of a buffer for a key-only record: values are written as whole words, so the last words may reach beyond the record's end.
 pub const DECODED_ROOM: usize = DECODED_BYTES_MAX + WORDS_MAX * WORD_BYTES;
 
-/// The rest of a key of `WORDS` words, the first byte the highest; zeros after its end.
+/// The remaining bytes of a key of `WORDS` words, as big-endian numbers padded with zeros.
 #[derive(Clone, Copy)]
 struct Left<const WORDS: usize>([u128; WORDS]);
 
 impl<const WORDS: usize> Left<WORDS> {
-    /// The word that begins at a byte.
+    /// Returns the word that begins at byte `at`.
     #[inline]
     fn word(&self, at: usize) -> u128 {
         let word = |word: usize| self.0.get(word).copied().unwrap_or(0);
@@ -36,7 +36,7 @@ impl<const WORDS: usize> Left<WORDS> {
         word(first) << shift | word(first + 1) >> 1 >> (u128::BITS - 1 - shift)
     }
 
-    /// The rest without its first bytes.
+    /// Returns the key without its first `bytes` bytes.
     #[inline]
     fn after(self, bytes: usize) -> Left<WORDS> {
         if WORDS == 1 {
@@ -45,7 +45,7 @@ impl<const WORDS: usize> Left<WORDS> {
         Left(std::array::from_fn(|word| self.word(bytes + WORD_BYTES * word)))
     }
 
-    /// The rest with that number of zero bytes before it.
+    /// Returns the key with `bytes` zero bytes before it.
     #[inline]
     fn behind(self, bytes: usize) -> Left<WORDS> {
         let shift = 8 * (bytes % WORD_BYTES) as u32;
@@ -55,14 +55,14 @@ impl<const WORDS: usize> Left<WORDS> {
         }))
     }
 
-    /// Its first bytes, and zeros behind them.
+    /// Returns the first `bytes` bytes of the key, followed by zeros.
     #[inline]
     fn first(self, bytes: usize) -> [u128; WORDS] {
         let all = Left([u128::MAX; WORDS]).behind(bytes).0;
         std::array::from_fn(|word| self.0[word] & !all[word])
     }
 
-    /// The part of a column, back in ascending order.
+    /// Converts a column's part to ascending order.
     #[inline]
     fn ascending(self, column: &KeyColumn) -> Left<WORDS> {
         if column.descending { Left(self.0.map(|word| !word)) } else { self }
@@ -73,13 +73,13 @@ impl<const WORDS: usize> Left<WORDS> {
         (self.0[at / WORD_BYTES] >> (120 - 8 * (at % WORD_BYTES))) as u8
     }
 
-    /// The number of bytes before the first 00 or 01, which ends a text or escapes a byte.
+    /// Returns the number of bytes before the first 00 or 01, which ends a text or escapes a byte.
     #[inline]
     fn plain_bytes(&self) -> usize {
         const LOW: u128 = u128::MAX / 0xff * 0x7f;
         let mut bytes = 0;
         for word in self.0 {
-            // The highest bit of each byte: whether it has any but its lowest bit.
+            // The highest bit of each byte says if any bit but the lowest is set.
             let some = word & !(u128::MAX / 0xff);
             let ends = !(((some & LOW) + LOW) | some | LOW);
             bytes += ends.leading_zeros() as usize / 8;
@@ -92,15 +92,15 @@ impl<const WORDS: usize> Left<WORDS> {
 }
 
 impl KeyOrder {
-    /// [`KeyOrder::prefix`], and whether it decodes to the record: then [`KeyOrder::decode`] gives the same bytes.
+    /// Returns [`KeyOrder::prefix`], and `true` if [`KeyOrder::decode`] converts this prefix back to the record.
     ///
     /// # Panics
-    /// As [`KeyOrder::compare`].
+    /// Like [`KeyOrder::compare`].
     #[inline]
     pub fn decodable_prefix(&self, record: &[u8]) -> (u128, bool) {
         let columns = self.columns();
         let header_bytes = 1 + columns.len();
-        // Of more columns, or longer types, the header has more bytes.
+        // Further columns or longer serial types would make the header longer.
         let mut decodable = usize::from(record[0]) == header_bytes && columns.len() <= 16;
         let (mut values, mut end) = (Columns::of(record), header_bytes);
         let (mut prefix, mut bytes) = (0, 0);
@@ -118,8 +118,8 @@ impl KeyOrder {
         (prefix, decodable && bytes <= 16 && record.len() == end)
     }
 
-    /// The prefix of a record of these values, integers or NULL, one for each column of the key, and how many bytes the record has; `None`
-    /// if the prefix does not decode to it.
+    /// Returns the prefix of a record with these values, integers or NULL, one for each column of the key, and the size of the record.
+    /// Returns `None` if the prefix does not decode to the record.
     #[inline]
     pub fn decodable_prefix_of_ints(&self, values: &[Option<i64>]) -> Option<(u128, usize)> {
         let (mut prefix, mut bytes, mut record_bytes) = (0, 0, 1 + values.len());
@@ -141,11 +141,11 @@ impl KeyOrder {
         (values.len() == self.columns().len()).then_some((prefix, record_bytes))
     }
 
-    /// The normalized key in two words, as [`KeyOrder::prefix`] has its first 16 bytes, and how many bytes it has; `None` when it
-    /// does not end within them or does not decode to the record.
+    /// Returns the normalized key in two words, the first of which is [`KeyOrder::prefix`], and the size of the key. Returns `None` if the
+    /// key is longer or does not decode to the record.
     ///
     /// # Panics
-    /// As [`KeyOrder::compare`].
+    /// Like [`KeyOrder::compare`].
     #[inline]
     pub fn decodable_key(&self, record: &[u8]) -> Option<([u128; WORDS_MAX], usize)> {
         let columns = self.columns();
@@ -189,8 +189,8 @@ impl KeyOrder {
         }
     }
 
-    /// [`KeyOrder::decodable_key`] of a record of a text in `data` and an integer, and the bytes of the integer in the record. `None` also
-    /// if the answer would take longer.
+    /// Returns [`KeyOrder::decodable_key`] for a record of a text in `data` and an integer, followed by the size of the integer in the
+    /// record. Also returns `None` for records that need a slower method.
     #[inline]
     pub fn decodable_key_of_text(
         &self,
@@ -220,7 +220,7 @@ impl KeyOrder {
         is_plain.then_some(([first | int[0], second | int[1]], key_bytes, int_bytes))
     }
 
-    /// [`KeyOrder::decodable_key`] of a record in which bytes must be escaped.
+    /// Returns [`KeyOrder::decodable_key`] for a record with bytes that must be escaped.
     #[cold]
     fn escaped_decodable_key(&self, record: &[u8]) -> Option<([u128; WORDS_MAX], usize)> {
         let mut key = Vec::new();
@@ -232,10 +232,10 @@ impl KeyOrder {
         (bytes <= WORDS_MAX * WORD_BYTES).then_some((words, bytes))
     }
 
-    /// Decodes a key of `WORDS` words to its record and returns the length of the record. Bytes after it are arbitrary.
+    /// Decodes a key of `WORDS` words and returns the length of the record. The bytes after the record are arbitrary.
     ///
     /// # Panics
-    /// May panic if the key cannot be decoded.
+    /// If the key can't be decoded. Some such keys give an arbitrary record instead.
     #[inline]
     pub fn decode<const WORDS: usize>(&self, key: [u128; WORDS], record: &mut [u8; DECODED_ROOM]) -> usize {
         const { assert!(WORDS <= WORDS_MAX) };
@@ -244,7 +244,7 @@ impl KeyOrder {
         record[0] = end as u8;
         let mut left = Left(key);
         for (at, column) in columns.iter().enumerate() {
-            // Inverted after the words are cut out: what they lack is zeros in the key, whichever way the column goes.
+            // Words are inverted only after they are cut out: the padding is zeros in every key, also where a column is descending.
             let [first] = Left([left.0[0]]).ascending(column).0;
             let (serial, bytes) = match (first >> 120) as u8 {
                 KIND_NULL => (0, 1),
@@ -260,7 +260,7 @@ impl KeyOrder {
     }
 }
 
-/// A text or blob in a normalized key, as much as fits; and whether none of its bytes must be escaped.
+/// Returns the normalized form of a text or blob, cut off after two words, and `true` if none of its bytes must be escaped.
 #[inline]
 fn bytes_part(kind: u8, data: &[u8], start: usize, end: usize) -> ([u128; WORDS_MAX], bool) {
     let second = start + WORD_BYTES;
@@ -271,7 +271,7 @@ fn bytes_part(kind: u8, data: &[u8], start: usize, end: usize) -> ([u128; WORDS_
     ([u128::from(kind) << 120 | first, rest], is_plain)
 }
 
-/// Appends the integer with which a normalized key begins: its serial type, and how many bytes of the key it takes.
+/// Appends the integer at the start of a normalized key to the record. Returns its serial type and the number of key bytes that it takes.
 #[inline]
 fn decode_int(key: u128, record: &mut [u8; DECODED_ROOM], end: &mut usize) -> (u8, usize) {
     let (int, bytes) = NumberKey::int_of(key);
@@ -283,7 +283,8 @@ fn decode_int(key: u128, record: &mut [u8; DECODED_ROOM], end: &mut usize) -> (u
     (serial, bytes as usize)
 }
 
-/// Appends a text or a blob, whose content in the key is given: its serial type, and how many bytes of the key it takes.
+/// Appends a text or blob to the record. `content` is its normalized form without the kind. Returns its serial type and the number of key
+/// bytes that it takes.
 #[inline]
 fn decode_bytes<const WORDS: usize>(
     kind: u8,
@@ -297,7 +298,7 @@ fn decode_bytes<const WORDS: usize>(
         *room = word.to_be_bytes();
     }
     while at + 1 < WORDS * WORD_BYTES && content.byte(at) == ESCAPE {
-        // Two bytes of the key for one.
+        // An escaped byte takes two bytes of the key.
         record[*end + bytes] = if content.byte(at + 1) == ESCAPED_00 { 0 } else { 1 };
         (at, bytes) = (at + 2, bytes + 1);
         let rest = content.after(at);
@@ -313,7 +314,7 @@ fn decode_bytes<const WORDS: usize>(
 }
 
 impl KeyColumn {
-    /// A part of `bytes` bytes, inverted if the column is descending.
+    /// Returns a part of `bytes` bytes, inverted if the column is descending.
     #[inline]
     fn in_order(&self, part: [u128; WORDS_MAX], bytes: usize) -> [u128; WORDS_MAX] {
         let inverted = match self.descending {
@@ -323,7 +324,7 @@ impl KeyColumn {
         [part[0] ^ inverted[0], part[1] ^ inverted[1]]
     }
 
-    /// Whether the value is all that its normalized form can mean, stored as it always is.
+    /// Returns `true` if the value can be restored from its normalized form, and the record stores it in the usual form.
     #[inline]
     fn is_decodable(&self, record: &[u8], column: Column) -> bool {
         let Column { serial, start, end } = column;
@@ -331,7 +332,7 @@ impl KeyColumn {
             0 => true,
             1..=6 => {
                 let int = columns::int(record, start, end);
-                // The smallest is written as a float would be.
+                // The normalized form of the smallest integer is that of a float.
                 SerialType::of_int(int) == serial && int != i64::MIN
             }
             8 | 9 => true,

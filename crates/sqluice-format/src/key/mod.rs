@@ -1,34 +1,35 @@
 //! The order of keys in an index ([§2.3](https://www.sqlite.org/fileformat2.html#representation_of_sql_indices),
 //! [datatypes §4.1](https://www.sqlite.org/datatype3.html#sort_order)).
 //!
-//! NULL < numbers, integers and floats by their exact value < text by its collation < blobs; a descending column the other
-//! way round; column after column.
+//! NULL sorts before numbers, numbers before text, and text before blobs. Integers and floats are compared by their exact values, texts by
+//! the collation. A descending column reverses the order. Columns are compared one after another.
 //!
-//! It has two implementations: [`KeyOrder::compare`] walks two records, and a *normalized key* is compared byte by byte
-//! with others of the same order:
+//! The order has two implementations: [`KeyOrder::compare`] walks two records, and a *normalized key* is compared byte by byte with other
+//! keys of the same order:
 //!
 //! ```text
-//!  +------+---------------+------+---------------+        each column ends where its own bytes say; so no key is the
+//!  +------+---------------+------+---------------+        the bytes of a column show its end, so no key is the
 //!  | kind | value         | kind | value         | ...    beginning of another
 //!  +------+---------------+------+---------------+        a descending column: all of its bytes inverted
 //!
 //!  kind   value
 //!  01     NULL: nothing
-//!  76-7e  negative numbers: the bytes of the positive one inverted
+//!  76-7e  negative numbers: the bytes of the positive number inverted
 //!  80     0: nothing
-//!  80+n   2 * i + f in n = 1 to 8 bytes, big-endian, for a number below 2^63: i its whole part, f whether it has a fraction
-//!           then the fraction, if any: 52 - log2(i) bits, in as many bytes as that takes, bits at the left
+//!  80+n   2 * i + f in n = 1 to 8 bytes, big-endian, for a number below 2^63: i is the whole part, f is 1 with a fraction
+//!           then the fraction, if any: 52 - log2(i) bits, left-aligned in as few bytes as possible
 //!           if i = 0, the whole number as a big-endian IEEE 754 float instead
 //!  89     numbers from 2^63 on as a big-endian IEEE 754 float
-//!  a0     text: its bytes as far as its collation looks at them, and 00; the byte 00 becomes 01 01, 01 becomes 01 02
+//!  a0     text: the bytes that its collation compares, and 00; the byte 00 becomes 01 01, 01 becomes 01 02
 //!           NOCASE: letters folded; from the first NUL on, 01 01 and the length of all in 8 bytes instead
 //!  b0     blob: as text
 //! ```
 //!
-//! The text of six characters with a rowid below 2^39 takes 14 bytes, any integer with such a rowid 15 at most. So
-//! [`KeyOrder::prefix`], the first 16, mostly is the whole key, and sorting looks no further. Where the key has all columns and no
-//! float, it even decodes to the record ([`KeyOrder::decodable_prefix`]), and nothing else need be kept. Two integers have an even
-//! simpler key ([`KeyOrder::pair`]), and so have records that begin with a UUID ([`KeyOrder::uuid_key`]), which are too long for two words.
+//! The key of a six-character text and a rowid below 2^39 has 14 bytes, the key of any integer and such a rowid at most 15. So
+//! [`KeyOrder::prefix`], the first 16 bytes, is usually the whole key, and sorting needs no other bytes. If the key has all columns and no
+//! float, the prefix even decodes to the record ([`KeyOrder::decodable_prefix`]), and nothing else needs to be stored. Two integers have an
+//! even simpler key ([`KeyOrder::pair`]). So have records that begin with a UUID ([`KeyOrder::uuid_key`]), whose normalized keys are too
+//! long for two words.
 
 mod ascends;
 mod columns;
@@ -46,53 +47,53 @@ pub use decodable::{DECODED_BYTES_MAX, DECODED_ROOM};
 use number::NumberKey;
 pub use pair::{PAIRED_NULL, paired_int, short_half};
 
-/// The kinds of values that a normalized column begins with, but for numbers.
+/// The first bytes of normalized columns, except those of numbers.
 const KIND_NULL: u8 = 0x01;
 const KIND_TEXT: u8 = 0xa0;
 const KIND_BLOB: u8 = 0xb0;
 
-/// Ends a text or blob.
+/// The byte after a text or blob.
 const END: u8 = 0x00;
 
-/// Stands before the bytes 00 and 01, which become [`ESCAPED_00`] and [`ESCAPED_01`].
+/// The byte that escapes 00 and 01, which are written as [`ESCAPED_00`] and [`ESCAPED_01`] after it.
 const ESCAPE: u8 = 0x01;
 const ESCAPED_00: u8 = 0x01;
 const ESCAPED_01: u8 = 0x02;
 
-/// How text is compared ([datatypes §7](https://www.sqlite.org/datatype3.html#collation)).
+/// The order of text ([datatypes §7](https://www.sqlite.org/datatype3.html#collation)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Collation {
-    /// Byte by byte.
+    /// The order of the bytes.
     #[default]
     Binary,
-    /// As `Binary`, the ASCII letters A to Z folded to a to z.
+    /// The order of the bytes, with the ASCII letters A to Z folded to a to z.
     NoCase,
-    /// As `Binary`, spaces at the end left out.
+    /// The order of the bytes, without trailing spaces.
     RTrim,
 }
 
-/// One column of a key.
+/// A column of a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct KeyColumn {
-    /// How its text is compared.
+    /// The collation of text.
     pub collation: Collation,
-    /// Whether the order is descending.
+    /// `true` if the order is descending.
     pub descending: bool,
 }
 
-/// The order of records by their first columns.
+/// The order of records by their leading columns.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyOrder {
     columns: Box<[KeyColumn]>,
 }
 
 impl KeyOrder {
-    /// The order by that number of columns.
+    /// Creates an order by these columns.
     pub fn new(columns: impl Into<Box<[KeyColumn]>>) -> KeyOrder {
         KeyOrder { columns: columns.into() }
     }
 
-    /// The columns of the key.
+    /// Returns the columns of the key.
     pub fn columns(&self) -> &[KeyColumn] {
         &self.columns
     }
@@ -100,7 +101,7 @@ impl KeyOrder {
     /// Compares two records by the columns of the key.
     ///
     /// # Panics
-    /// When these are no records, or have fewer columns.
+    /// If either is not a record, or has fewer columns than the key.
     #[inline]
     pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         self.compare_columns(a, b, self.columns.len())
@@ -109,7 +110,7 @@ impl KeyOrder {
     /// Compares two records by the first `columns` columns of the key.
     ///
     /// # Panics
-    /// As [`KeyOrder::compare`].
+    /// Like [`KeyOrder::compare`].
     pub fn compare_columns(&self, a: &[u8], b: &[u8], columns: usize) -> Ordering {
         let (mut a, mut b) = (Columns::of(a), Columns::of(b));
         for column in self.columns.iter().take(columns) {
@@ -121,26 +122,25 @@ impl KeyOrder {
         Ordering::Equal
     }
 
-    /// Whether one of the first `columns` columns of the key is NULL in this record: then UNIQUE takes it as different from
-    /// every other.
+    /// Returns `true` if any of the first `columns` columns of the key is NULL in this record. UNIQUE treats such a record as different
+    /// from all others.
     ///
     /// # Panics
-    /// As [`KeyOrder::compare`].
+    /// Like [`KeyOrder::compare`].
     pub fn has_null(&self, record: &[u8], columns: usize) -> bool {
         let mut values = Columns::of(record);
         (0..columns.min(self.columns.len())).any(|_| values.next_column().serial.0 == 0)
     }
 
-    /// Appends the normalized key of a record to `key`: of two such keys the one whose bytes are smaller sorts first, and equal
-    /// bytes are equal keys.
+    /// Appends the normalized key of a record to `key`. Normalized keys sort by their bytes, and equal keys have equal bytes.
     ///
     /// # Panics
-    /// As [`KeyOrder::compare`].
+    /// Like [`KeyOrder::compare`].
     pub fn normalize(&self, record: &[u8], key: &mut Vec<u8>) {
         self.normalize_until(record, usize::MAX, key);
     }
 
-    /// Appends the normalized key of a record, and may stop when `key` has `bytes_max` bytes.
+    /// Appends the normalized key of a record, and may stop once `key` has `bytes_max` bytes.
     fn normalize_until(&self, record: &[u8], bytes_max: usize, key: &mut Vec<u8>) {
         let mut values = Columns::of(record);
         for column in &self.columns {
@@ -153,7 +153,7 @@ impl KeyOrder {
 }
 
 impl KeyColumn {
-    /// Compares the next columns of two records: integers and short text, which most are, without a detour.
+    /// Compares the next columns of two records. Integers and BINARY text are compared without decoding a [`Value`].
     #[inline]
     fn compare_columns(self, a: &mut Columns<'_>, b: &mut Columns<'_>) -> Ordering {
         let (x, y) = (a.next_column(), b.next_column());
@@ -190,7 +190,7 @@ impl KeyColumn {
         if self.descending { order.reverse() } else { order }
     }
 
-    /// Appends the normalized form of a value to `key`, of long text and blobs perhaps no more than `bytes_max` bytes.
+    /// Appends the normalized form of a value to `key`. Text and blobs may be cut off after `bytes_max` bytes.
     fn normalize(self, value: &Value<'_>, bytes_max: usize, key: &mut Vec<u8>) {
         let start = key.len();
         match *value {
@@ -219,15 +219,15 @@ impl Collation {
         match self {
             Collation::Binary => a.cmp(b),
             Collation::RTrim => trimmed(a).cmp(trimmed(b)),
-            // Letters as far as the first NUL, then the lengths: SQLite compares with a function for C strings.
+            // Letters are compared up to the first NUL, then the lengths: SQLite's comparison treats texts as C strings.
             Collation::NoCase => folded(a).cmp(folded(b)).then(a.len().cmp(&b.len())),
         }
     }
 
-    /// Appends what a normalized key holds of a text, its end included unless `bytes_max` bytes are reached before.
+    /// Appends the normalized form of a text. It includes the end byte unless the text is cut off after `bytes_max` bytes.
     fn normalize(self, text: &[u8], bytes_max: usize, key: &mut Vec<u8>) {
         let seen = if self == Collation::RTrim { trimmed(text) } else { text };
-        // Each byte gives at least one.
+        // Each byte becomes one or more bytes of the key.
         let taken = &seen[..seen.len().min(bytes_max)];
         let start = key.len();
         if taken.iter().fold(false, |escape, &byte| escape | (byte <= ESCAPE)) {
@@ -240,7 +240,7 @@ impl Collation {
         key.push(END);
     }
 
-    /// Normalizes, byte by byte, a text that has the bytes 00 or 01 in it and `text_bytes` bytes in all.
+    /// Normalizes a text that contains the bytes 00 or 01, byte by byte. `text_bytes` is the size of the entire text.
     fn normalize_escaped(self, text: &[u8], text_bytes: usize, key: &mut Vec<u8>) {
         for &byte in text {
             match byte {

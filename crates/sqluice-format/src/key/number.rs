@@ -1,27 +1,27 @@
-//! Numbers in normalized keys, integers and floats in one order by their exact values.
+//! Numbers in normalized keys. Integers and floats share one order by their exact values.
 
 use std::cmp::Ordering;
 
-/// The kind of 0; one more for each byte that follows for a whole number.
+/// The kind byte of 0. The kind is larger by one for each byte of the whole part.
 pub(super) const KIND_ZERO: u8 = 0x80;
-/// The kind of numbers that are larger than any integer but for [`i64::MIN`].
+/// The kind byte of numbers from 2^63 on, which are larger than any `i64`. The inverted kind is that of -2^63 and smaller numbers.
 pub(super) const KIND_HUGE: u8 = 0x89;
 
 const TWO_63: f64 = 9_223_372_036_854_775_808.0;
-/// Bits of a float's significand that are stored.
+/// The number of bits of a float's significand that are stored.
 const STORED_BITS: u32 = 52;
 
 /// The normalized form of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NumberKey {
-    /// Its bytes, from the highest on; zeros after them.
+    /// The bytes as a big-endian number, padded with zeros.
     pub(super) left: u128,
     /// The number of bytes: 1 to 10.
     pub(super) bytes: u32,
 }
 
 impl NumberKey {
-    /// The key of -2^63, which is huge.
+    /// The key of -2^63, which has the kind of huge numbers.
     const SMALLEST_INT: NumberKey =
         NumberKey { left: !((KIND_HUGE as u128) << 64 | TWO_63.to_bits() as u128) << 56, bytes: 9 };
 
@@ -30,10 +30,10 @@ impl NumberKey {
         if int == i64::MIN {
             return NumberKey::SMALLEST_INT;
         }
-        // All ones if it is negative: what it has to be inverted with.
+        // All bits are set if the integer is negative, to invert the key.
         let sign = (int >> 63) as u64;
         let twice = int.unsigned_abs() << 1;
-        // Bits that stand before the first byte that counts.
+        // The number of bits in the leading zero bytes.
         let unused = twice.leading_zeros() & !7;
         let bytes = 9 - unused / 8;
         let kind = (u64::from(KIND_ZERO) + u64::from(bytes - 1)) ^ (sign & 0xff);
@@ -41,10 +41,11 @@ impl NumberKey {
         NumberKey { left: u128::from(kind) << 120 | u128::from(value) << 56, bytes }
     }
 
-    /// The integer with which a normalized key begins, which is neither a float nor the smallest integer, and how many bytes it takes.
+    /// Returns the integer at the start of a normalized key, and the number of its bytes. It must be neither a float nor the smallest
+    /// integer.
     #[inline]
     pub(super) fn int_of(left: u128) -> (i64, u32) {
-        // All ones if it is negative.
+        // All bits are set if the integer is negative.
         let sign = ((left >> 127) as u64).wrapping_sub(1);
         let kind = (left >> 120) as u64 ^ (sign & 0xff);
         let n = (kind - u64::from(KIND_ZERO)) as u32;
@@ -78,7 +79,7 @@ impl NumberKey {
         NumberKey::whole(whole << 1 | 1).followed_by(fraction << (8 * bytes - fraction_bits), bytes)
     }
 
-    /// The kind and the bytes of twice the whole part, and one more for a fraction.
+    /// Returns the kind and the bytes for `twice`: twice the whole part, plus 1 if there is a fraction.
     #[inline]
     fn whole(twice: u64) -> NumberKey {
         let n = (u64::BITS - twice.leading_zeros()).div_ceil(8);
@@ -86,7 +87,7 @@ impl NumberKey {
         NumberKey { left: right << (120 - 8 * n), bytes: n + 1 }
     }
 
-    /// The key with `bytes` bytes after it.
+    /// Returns the key with `bytes` further bytes.
     fn followed_by(self, right: u64, bytes: u32) -> NumberKey {
         let all = self.bytes + bytes;
         NumberKey { left: self.left | u128::from(right) << (128 - 8 * all), bytes: all }
@@ -102,10 +103,10 @@ impl NumberKey {
         key.extend_from_slice(&self.left.to_be_bytes()[..self.bytes as usize]);
     }
 
-    /// How many bytes a number takes that begins with the bytes in `left`; more than given, if its end is not among
-    /// them.
+    /// Returns the number of bytes of the number that begins with the bytes in `left`. If the number's end is not among the valid bytes,
+    /// the result exceeds the number of valid bytes.
     pub(super) fn bytes_of(left: u128) -> u32 {
-        // Negative numbers are inverted.
+        // The keys of negative numbers are inverted.
         let left = if left >> 127 == 0 { !left } else { left };
         let kind = (left >> 120) as u8;
         if kind == KIND_HUGE {
@@ -117,7 +118,7 @@ impl NumberKey {
         let fraction_bytes = match twice {
             _ if twice & 1 == 0 => 0,
             1 => 8,
-            // With bytes missing this is anything, and the whole part alone is too long.
+            // If bytes are missing, the result is arbitrary, but the whole part alone is already too long.
             _ => STORED_BITS.saturating_sub((twice >> 1).ilog2()).div_ceil(8),
         };
         1 + n + fraction_bytes
@@ -132,7 +133,7 @@ pub(super) fn compare_int_real(int: i64, real: f64) -> Ordering {
     if real < -TWO_63 {
         return Ordering::Greater;
     }
-    // In range: what the cast cuts off decides only where the integers are equal.
+    // The float is in the range of integers. The fraction that the cast cuts off matters only if the whole parts are equal.
     let whole = real as i64;
     int.cmp(&whole).then_with(|| (whole as f64).partial_cmp(&real).expect("no NaN"))
 }

@@ -1,4 +1,5 @@
-//! Records of two integers or NULLs as one number each: what nearly every entry of an index on an integer is, the rowid being the second.
+//! Records of two integers or NULLs as single numbers. Nearly every entry of an index on an integer has this form, with the rowid as the
+//! second integer.
 //!
 //! ```text
 //!  record        03 02 01 | 03 e8 | 2a
@@ -10,35 +11,35 @@ use super::decodable::DECODED_ROOM;
 use super::{KeyOrder, columns};
 use crate::value::{FIXED_BYTES, SerialType};
 
-/// The half of a pair that NULL is. The smallest integer would be the same and has none.
+/// The half of a pair for NULL. The smallest integer would have the same half, so it has none.
 pub const PAIRED_NULL: u64 = 0;
 
-/// The half of a pair that an integer is, if that is not [`PAIRED_NULL`].
+/// Returns the half of a pair for an integer. The result [`PAIRED_NULL`] means that the integer has no half.
 #[inline]
 pub fn paired_int(int: i64) -> u64 {
     (int ^ i64::MIN) as u64
 }
 
-/// The half of a short pair that a half of a pair is, if that is less than 2^32.
+/// Converts a half of a pair to a half of a short pair. The half has no short form if the result is 2^32 or more.
 #[inline]
 pub fn short_half(half: u64) -> u64 {
-    // Negative integers are far beyond.
+    // Negative integers become far too large.
     if half == PAIRED_NULL { 0 } else { (half ^ 1 << 63).saturating_add(1) }
 }
 
 impl KeyOrder {
-    /// Whether records of integers and NULL are pairs: those of two columns.
+    /// Returns `true` if records of integers and NULL can be pairs: the key must have two columns.
     pub fn has_pairs(&self) -> bool {
         self.columns().len() == 2
     }
 
-    /// Two halves as one number, in the order of the records.
+    /// Combines two halves to a number that sorts like the records.
     #[inline]
     pub fn pair(&self, halves: [u64; 2]) -> u128 {
         self.inverted_pair(u128::from(halves[0]) << 64 | u128::from(halves[1]))
     }
 
-    /// The pair with the halves of descending columns inverted, or back.
+    /// Inverts the halves of descending columns; a second call restores them.
     #[inline]
     fn inverted_pair(&self, pair: u128) -> u128 {
         let [first, second] = self.columns() else { return pair };
@@ -46,13 +47,13 @@ impl KeyOrder {
         pair ^ (u128::from(mask(first.descending)) << 64 | u128::from(mask(second.descending)))
     }
 
-    /// Two halves of a short pair ([`short_half`]) as one number, in the order of the records.
+    /// Combines two halves of a short pair ([`short_half`]) to a number that sorts like the records.
     #[inline]
     pub fn short_pair(&self, halves: [u64; 2]) -> u64 {
         (halves[0] << 32 | halves[1]) ^ self.short_inverted()
     }
 
-    /// The short form of a pair, if it has one.
+    /// Returns the short form of a pair, if the pair has one.
     #[inline]
     pub fn short_of_pair(&self, pair: u128) -> Option<u64> {
         let pair = self.inverted_pair(pair);
@@ -60,7 +61,7 @@ impl KeyOrder {
         ((halves[0] | halves[1]) <= u64::from(u32::MAX)).then(|| self.short_pair(halves))
     }
 
-    /// The pair of which this is the short form.
+    /// Returns the pair for a short pair.
     #[inline]
     pub fn pair_of_short(&self, short: u64) -> u128 {
         let short = short ^ self.short_inverted();
@@ -68,7 +69,7 @@ impl KeyOrder {
         self.pair([half(short >> 32), half(short & u64::from(u32::MAX))])
     }
 
-    /// The bits of a short pair that are inverted.
+    /// Returns a mask of the bits of a short pair that are inverted.
     #[inline]
     fn short_inverted(&self) -> u64 {
         let [first, second] = self.columns() else { return 0 };
@@ -76,7 +77,7 @@ impl KeyOrder {
         mask(first.descending) << 32 | mask(second.descending)
     }
 
-    /// The pair of a record, if it is one of two integers or NULLs, stored as they always are.
+    /// Returns the pair for a record, if the record consists of two integers or NULLs in their usual form.
     #[inline]
     pub fn pair_of(&self, record: &[u8]) -> Option<u128> {
         let [3, first, second, ..] = *record else { return None };
@@ -88,7 +89,7 @@ impl KeyOrder {
         (record.len() == end).then(|| self.pair(halves))
     }
 
-    /// Decodes a pair to its record and returns the length of the record. Bytes after it are arbitrary.
+    /// Decodes a pair to its record and returns the length of the record. The bytes after the record are arbitrary.
     #[inline]
     pub fn decode_pair(&self, pair: u128, record: &mut [u8; DECODED_ROOM]) -> usize {
         let pair = self.inverted_pair(pair);
@@ -101,8 +102,8 @@ impl KeyOrder {
     }
 }
 
-/// The half of a pair that a value of a record is, which has this serial type and begins at `end`, which moves behind it; `None` unless it is
-/// an integer or NULL, stored as these always are.
+/// Returns the half of a pair for a value of a record. The value has this serial type and begins at `end`, which moves to its end. Returns
+/// `None` unless the value is an integer or NULL in its usual form.
 #[inline]
 pub(super) fn half_of(record: &[u8], serial: u8, end: &mut usize) -> Option<u64> {
     if serial > 9 || serial == SerialType::REAL.0 as u8 {
@@ -120,7 +121,7 @@ pub(super) fn half_of(record: &[u8], serial: u8, end: &mut usize) -> Option<u64>
     is_as_always.then(|| paired_int(int))
 }
 
-/// Appends the value of a half to a record that ends at `end`; its serial type.
+/// Appends the value of a half to a record that ends at `end`. Returns the serial type.
 #[inline]
 pub(super) fn push_half(half: u64, record: &mut [u8; DECODED_ROOM], end: &mut usize) -> u8 {
     let int = half as i64 ^ i64::MIN;

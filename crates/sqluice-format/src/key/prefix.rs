@@ -1,4 +1,4 @@
-//! The first 16 bytes of normalized keys, as numbers and without the rest.
+//! The first 16 bytes of normalized keys as numbers, computed without the other bytes.
 
 use super::columns::{self, Column, Columns};
 use super::number::NumberKey;
@@ -11,9 +11,9 @@ const ONES: u128 = u128::MAX / 0xff;
 /// A column's part of the prefix.
 #[derive(Clone, Copy)]
 pub(super) struct KeyPart {
-    /// Its bytes, from the highest on; zeros after them.
+    /// The bytes as a big-endian number, padded with zeros.
     left: u128,
-    /// The number of bytes. With more than 16, some of the last are cut off.
+    /// The number of bytes. Bytes beyond 16 are cut off.
     pub(super) bytes: usize,
 }
 
@@ -25,7 +25,7 @@ impl KeyPart {
         number_part(NumberKey::of_int(int))
     }
 
-    /// Its bytes in a prefix that has that number of bytes before them.
+    /// Returns the part's bytes, shifted to offset `before` of the prefix and inverted if the column is descending.
     #[inline]
     pub(super) fn within(self, column: &KeyColumn, before: usize) -> u128 {
         let inverted = if column.descending { first_bytes(self.bytes) } else { 0 };
@@ -34,12 +34,12 @@ impl KeyPart {
 }
 
 impl KeyOrder {
-    /// The first 16 bytes of the normalized key as a big-endian number, zeros after the end of a shorter key: of two
-    /// records with different prefixes, that with the smaller prefix sorts first. Equal prefixes are equal keys if they are
-    /// [whole](KeyOrder::prefix_is_whole), and do not decide otherwise.
+    /// Returns the first 16 bytes of the normalized key as a big-endian number, padded with zeros. Of two records with different prefixes,
+    /// the record with the smaller prefix sorts first. Records with equal prefixes have equal keys if the prefix is
+    /// [whole](KeyOrder::prefix_is_whole); otherwise the prefix does not decide.
     ///
     /// # Panics
-    /// As [`KeyOrder::compare`].
+    /// Like [`KeyOrder::compare`].
     #[inline]
     pub fn prefix(&self, record: &[u8]) -> u128 {
         let mut columns = Columns::of(record);
@@ -56,11 +56,11 @@ impl KeyOrder {
         prefix
     }
 
-    /// The 16 bytes of the normalized key that begin at `skip_bytes`, as [`KeyOrder::prefix`]. For keys whose beginnings
-    /// are equal; it is slower.
+    /// Returns the 16 bytes of the normalized key from offset `skip_bytes`, in the form of [`KeyOrder::prefix`]. This slower function is
+    /// for keys whose first bytes are equal.
     ///
     /// # Panics
-    /// As [`KeyOrder::compare`].
+    /// Like [`KeyOrder::compare`].
     pub fn prefix_at(&self, record: &[u8], skip_bytes: usize) -> u128 {
         if skip_bytes == 0 {
             return self.prefix(record);
@@ -70,7 +70,7 @@ impl KeyOrder {
         left_of(key.get(skip_bytes..).unwrap_or_default())
     }
 
-    /// Whether a prefix that [`KeyOrder::prefix`] gave is the whole key. Records with the same prefix have equal keys then.
+    /// Returns `true` if a prefix from [`KeyOrder::prefix`] is the whole key. Records with the same whole prefix have equal keys.
     pub fn prefix_is_whole(&self, prefix: u128) -> bool {
         let mut at = 0;
         for column in self.columns() {
@@ -86,7 +86,7 @@ impl KeyOrder {
 }
 
 impl KeyColumn {
-    /// The normalized form of a value, not inverted: the first 16 bytes of it.
+    /// Returns the first 16 bytes of a value's normalized form, not inverted.
     #[inline]
     pub(super) fn part(self, record: &[u8], column: Column) -> KeyPart {
         let Column { serial: SerialType(serial), start, end } = column;
@@ -104,7 +104,7 @@ impl KeyColumn {
         KeyPart::of_int(int)
     }
 
-    /// The part of anything but integers and most text.
+    /// Returns the part for values other than integers and BINARY text.
     #[inline(never)]
     fn other_part(self, record: &[u8], serial: u64, start: usize, end: usize) -> KeyPart {
         match serial {
@@ -115,8 +115,8 @@ impl KeyColumn {
         }
     }
 
-    /// How many bytes a column takes whose normalized form, not inverted, begins with the bytes in `left`; more than
-    /// given, if its end is not among them.
+    /// Returns the number of bytes of a column whose normalized form, not inverted, begins with the bytes in `left`. If the column's end is
+    /// not among the valid bytes, the result exceeds the number of valid bytes.
     fn bytes_of(self, left: u128) -> usize {
         let kind = (left >> 120) as u8;
         match kind {
@@ -126,7 +126,7 @@ impl KeyColumn {
                 let lengths = kind == KIND_TEXT && self.collation == Collation::NoCase;
                 let end_at = |at: usize| match bytes[at..] {
                     [END, ..] => Some(at + 1),
-                    // The length of a text follows.
+                    // The length of the text follows.
                     [ESCAPE, ESCAPED_00, ..] if lengths => Some(at + 2 + 8),
                     _ => None,
                 };
@@ -165,7 +165,7 @@ fn number_part(number: NumberKey) -> KeyPart {
     KeyPart { left: number.left, bytes: number.bytes as usize }
 }
 
-/// The part of a text or blob.
+/// Returns the part for a text or blob.
 #[inline]
 pub(super) fn bytes_part(kind: u8, record: &[u8], start: usize, end: usize) -> KeyPart {
     let bytes = end - start;
@@ -175,7 +175,7 @@ pub(super) fn bytes_part(kind: u8, record: &[u8], start: usize, end: usize) -> K
     first_part(kind, columns::start_of(record, start, end), bytes)
 }
 
-/// The part of a text or blob of up to 8 bytes, in half the bits.
+/// Returns the part for a text or blob of up to 8 bytes, computed in 64 bits.
 #[inline]
 fn short_part(kind: u8, record: &[u8], start: usize, end: usize) -> KeyPart {
     let bytes = end - start;
@@ -187,7 +187,7 @@ fn short_part(kind: u8, record: &[u8], start: usize, end: usize) -> KeyPart {
     KeyPart { left: u128::from(kind) << 120 | u128::from(word & !unused) << 56, bytes: 1 + bytes + 1 }
 }
 
-/// The part of a text or blob of `bytes` bytes, the first of which are in `first`.
+/// Returns the part for a text or blob of `bytes` bytes, whose first 16 bytes are in `first`.
 #[inline]
 fn first_part(kind: u8, first: u128, bytes: usize) -> KeyPart {
     if has_less_than_2(first, bytes) {
@@ -196,7 +196,7 @@ fn first_part(kind: u8, first: u128, bytes: usize) -> KeyPart {
     KeyPart { left: u128::from(kind) << 120 | first >> 8, bytes: 1 + bytes + 1 }
 }
 
-/// The part of a text or blob with bytes to escape.
+/// Returns the part for a text or blob with bytes that must be escaped.
 #[cold]
 #[inline(never)]
 fn escaped(kind: u8, first: u128, bytes: usize) -> KeyPart {
@@ -205,24 +205,25 @@ fn escaped(kind: u8, first: u128, bytes: usize) -> KeyPart {
     KeyPart { left: left_of(&key), bytes: key.len() }
 }
 
-/// Whether one of the first `bytes` bytes is 00 or 01.
+/// Returns `true` if any of the first `bytes` bytes is 00 or 01.
 #[inline]
 pub(super) fn has_less_than_2(first: u128, bytes: usize) -> bool {
     let first = first | !first_bytes(bytes);
     less_than_2((first >> 64) as u64) | less_than_2(first as u64) != 0
 }
 
-/// Not 0 if one of the bytes is 00 or 01.
+/// Returns a number other than 0 if any of the bytes is 00 or 01.
 #[inline]
 fn less_than_2(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 0xff;
     word.wrapping_sub(ONES * 2) & !word & (ONES * 0x80)
 }
 
-/// The bytes, A to Z made a to z.
+/// Converts the bytes A to Z to a to z.
 #[inline]
 fn folded(bytes: u128) -> u128 {
-    // In each byte, the highest bit says whether the other seven are at least `A`, and whether they are beyond `Z`.
+    // In each byte, the highest bit of `from_a` says if the other seven bits are at least `A`; that of `beyond_z` says if they are beyond
+    // `Z`.
     let seven = bytes & (ONES * 0x7f);
     let from_a = seven + ONES * u128::from(0x80 - b'A');
     let beyond_z = seven + ONES * u128::from(0x7f - b'Z');
@@ -230,7 +231,7 @@ fn folded(bytes: u128) -> u128 {
     bytes | letters >> 2
 }
 
-/// The first 16 bytes, zeros after the end of fewer.
+/// Returns the first 16 bytes as a big-endian number, padded with zeros.
 fn left_of(bytes: &[u8]) -> u128 {
     let mut first = [0; 16];
     let n = bytes.len().min(16);
@@ -238,7 +239,7 @@ fn left_of(bytes: &[u8]) -> u128 {
     u128::from_be_bytes(first)
 }
 
-/// All bits of the first bytes.
+/// Returns a mask of the first `bytes` bytes.
 #[inline]
 fn first_bytes(bytes: usize) -> u128 {
     if bytes >= 16 { u128::MAX } else { !(u128::MAX >> (8 * bytes)) }

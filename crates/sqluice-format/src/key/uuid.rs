@@ -1,4 +1,4 @@
-//! Records that begin with a UUID as keys of four numbers, in half of the bytes: the order of such texts is that of their digits.
+//! Records that begin with a UUID, as keys of four numbers. The keys take half of the text's bytes and sort like the texts.
 //!
 //! ```text
 //!  text   550e8400-e29b-41d4-a716-446655440000      36 bytes: hexadecimal digits in lower case, and four hyphens
@@ -9,7 +9,7 @@
 //!  uuid, integer     uuid, integer      550e8400e29b41d4 a716446655440000 half 0            of a pair: see `pair`
 //! ```
 //!
-//! Numbers of descending columns are inverted.
+//! The numbers of descending columns are inverted.
 
 use super::decodable::DECODED_ROOM;
 use super::pair::{half_of, paired_int, push_half};
@@ -17,30 +17,31 @@ use super::{Collation, KIND_TEXT, KeyColumn, KeyOrder, prefix};
 use crate::record;
 use crate::value::{FIXED_BYTES, SerialType};
 
-/// Bytes of the text.
+/// The size of the text of a UUID.
 const TEXT_BYTES: usize = 36;
-/// Its serial type.
+/// The serial type of the text.
 const TEXT_TYPE: u8 = 13 + 2 * TEXT_BYTES as u8;
-/// Where eight or four digits begin that follow each other.
+/// The offsets of the digits: each pair is eight digits, four at each offset.
 const DIGITS: [(usize, usize); 4] = [(0, 4), (9, 14), (19, 24), (28, 32)];
-/// Where the hyphens are.
+/// The offsets of the hyphens.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
-/// The third number of a record that has nothing but a UUID; a serial type is it plus [`FIRST_TYPE`].
+/// The third number for a record that only has a UUID. For other records, it is the serial type of the second value plus [`FIRST_TYPE`].
 const ALONE: u64 = 0;
 const FIRST_TYPE: u64 = 1;
 
-/// A byte of 1 in each place, and the lower half of each byte.
+/// The byte 01 eight times, and a mask of the lower half of each byte.
 const EACH: u64 = u64::MAX / 0xff;
 const HALVES: u64 = EACH * 0x0f;
 
 impl KeyOrder {
-    /// Whether records may be keys that begin with a UUID.
+    /// Returns `true` if records of this order may have UUID keys.
     fn has_uuids(&self) -> bool {
         matches!(self.columns(), [first] | [first, _] if first.collation == Collation::Binary)
     }
 
-    /// The key of a record that begins with a UUID; `None` for all others, and for those that have more than the key holds.
+    /// Returns the key of a record that begins with a UUID. Returns `None` for other records, and for records with values that the key has
+    /// no room for.
     #[inline]
     pub fn uuid_key(&self, record: &[u8]) -> Option<[u64; 4]> {
         if !self.has_uuids() {
@@ -67,8 +68,8 @@ impl KeyOrder {
         (record.len() == end).then(|| self.inverted_uuid([high, low, rest, content]))
     }
 
-    /// [`KeyOrder::uuid_key`] of a record of a text in `data` and an integer, its [prefix](KeyOrder::prefix), and the bytes of the integer in
-    /// the record. `None` also if the integer is no part of the key.
+    /// Returns [`KeyOrder::uuid_key`] for a record of a text in `data` and an integer, followed by the record's [prefix](KeyOrder::prefix)
+    /// and the size of the integer in the record. Also returns `None` if the integer is not part of the key.
     #[inline]
     pub fn uuid_key_of_text(
         &self,
@@ -88,7 +89,7 @@ impl KeyOrder {
         Some((self.inverted_uuid([high, low, paired_int(int), 0]), prefix, int_bytes))
     }
 
-    /// Decodes such a key to its record and returns the length of the record. Bytes after it are arbitrary.
+    /// Decodes a UUID key to its record and returns the length of the record. The bytes after the record are arbitrary.
     #[inline]
     pub fn decode_uuid(&self, key: [u64; 4], record: &mut [u8; DECODED_ROOM]) -> usize {
         let [high, low, rest, content] = self.inverted_uuid(key);
@@ -112,7 +113,7 @@ impl KeyOrder {
         end + usize::from(bytes)
     }
 
-    /// A key with the numbers of descending columns inverted, or back.
+    /// Inverts the numbers of descending columns; a second call restores them.
     #[inline]
     fn inverted_uuid(&self, key: [u64; 4]) -> [u64; 4] {
         let mask = |column: usize| {
@@ -124,7 +125,7 @@ impl KeyOrder {
     }
 }
 
-/// The number that a text is, if it is a UUID.
+/// Parses the text of a UUID.
 #[inline]
 fn uuid(text: &[u8; TEXT_BYTES]) -> Option<[u64; 2]> {
     if HYPHENS.iter().any(|at| text[*at] != b'-') {
@@ -134,7 +135,7 @@ fn uuid(text: &[u8; TEXT_BYTES]) -> Option<[u64; 2]> {
     let eight = DIGITS.map(|(first, second)| {
         let four = |at: usize| u32::from_be_bytes([text[at], text[at + 1], text[at + 2], text[at + 3]]);
         let digits = u64::from(four(first)) << 32 | u64::from(four(second));
-        // Letters have a bit that digits lack, and count from 1.
+        // The ASCII codes of letters have a bit that digits lack, and their lower halves count from 1.
         let values = (digits & HALVES) + (digits >> 6 & EACH) * 9;
         wrong |= values & !HALVES | (as_digits(values & HALVES) ^ digits);
         packed(values)
@@ -143,7 +144,7 @@ fn uuid(text: &[u8; TEXT_BYTES]) -> Option<[u64; 2]> {
     (wrong == 0).then_some([a << 32 | b, c << 32 | d])
 }
 
-/// The text of a UUID.
+/// Formats a UUID as text.
 #[inline]
 fn text([high, low]: [u64; 2]) -> [u8; TEXT_BYTES] {
     let mut text = [b'-'; TEXT_BYTES];
@@ -155,14 +156,14 @@ fn text([high, low]: [u64; 2]) -> [u8; TEXT_BYTES] {
     text
 }
 
-/// Eight bytes below 16 as hexadecimal digits in lower case.
+/// Converts eight bytes below 16 to hexadecimal digits in lower case.
 #[inline]
 fn as_digits(values: u64) -> u64 {
     let letters = (values + EACH * 6) >> 4 & EACH;
     values + EACH * u64::from(b'0') + letters * u64::from(b'a' - b'0' - 10)
 }
 
-/// Eight bytes below 16 as half a byte each.
+/// Packs eight bytes below 16 into half a byte each.
 #[inline]
 fn packed(values: u64) -> u64 {
     let pairs = (values | values >> 4) & 0x00ff_00ff_00ff_00ff;
@@ -170,7 +171,7 @@ fn packed(values: u64) -> u64 {
     (fours | fours >> 16) & u64::from(u32::MAX)
 }
 
-/// The bytes of which [`packed`] makes this.
+/// Reverses [`packed`].
 #[inline]
 fn unpacked(packed: u64) -> u64 {
     let fours = (packed | packed << 16) & 0x0000_ffff_0000_ffff;

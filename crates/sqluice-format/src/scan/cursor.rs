@@ -1,9 +1,9 @@
-//! Through a tree entry by entry, for those who read several trees side by side.
+//! A cursor that moves through a tree entry by entry, for reading several trees side by side.
 //!
 //! ```text
-//!  levels    interior page, child 1        the page that each level is at, and which of its children or cells
+//!  levels    interior page, child 1        the current page of each level, and its current child or cell
 //!            interior page, child 0
-//!            leaf, cell 3            <──   the entry; of an index it may be a cell of an interior page, too
+//!            leaf, cell 3            <──   the entry; in an index, it may also be a cell of an interior page
 //! ```
 
 use super::overflow::Overflowing;
@@ -11,16 +11,16 @@ use super::page::Page;
 use super::{DEPTH_MAX, Damage, Kind, ScanError, Tree};
 use crate::check::ReadPage;
 
-/// A place in a tree. Memory: a page a level, and the longest record that overflows.
+/// A position in a tree. Memory: one page per level, and the longest record that overflows.
 #[derive(Debug)]
 pub struct Cursor {
     tree: Tree,
     levels: Vec<Level>,
-    /// How many of the levels are in use. Without any the cursor is at no entry.
+    /// The number of levels in use. A cursor without levels is at no entry.
     depth: usize,
-    /// Levels of interior pages, once a leaf was seen.
+    /// The number of interior levels, once a leaf has been read.
     leaf_level: Option<usize>,
-    /// Pages that may still be read.
+    /// The number of pages that may still be read.
     pages_left: u32,
     rowid: i64,
     place: RecordPlace,
@@ -32,24 +32,24 @@ pub struct Cursor {
 #[derive(Debug, Default)]
 struct Level {
     page: Page,
-    /// The cell of a leaf, or the child of an interior page.
+    /// The cell of a leaf, or the child of an interior page, as an index.
     at: usize,
 }
 
-/// Where the record at hand is.
+/// The place of the current record.
 #[derive(Clone, Copy, Debug)]
 enum RecordPlace {
-    /// On the page of that level.
+    /// A range of the page of a level.
     OnPage { level: usize, start: usize, end: usize },
-    /// It was put together.
+    /// The buffer in which the record was assembled.
     Assembled,
 }
 
-/// An entry by the page and the cell that it is in.
+/// The position of an entry: its page number and the index of its cell.
 pub type Position = (u32, u32);
 
 impl Cursor {
-    /// A cursor that is at no entry yet.
+    /// Creates a cursor that is at no entry.
     pub fn new(tree: Tree) -> Cursor {
         Cursor {
             tree,
@@ -64,13 +64,13 @@ impl Cursor {
         }
     }
 
-    /// The rowid of the entry; 0 in an index.
+    /// Returns the rowid of the current entry; 0 in an index.
     #[inline]
     pub fn rowid(&self) -> i64 {
         self.rowid
     }
 
-    /// The record of the entry.
+    /// Returns the record of the current entry.
     #[inline]
     pub fn record(&self) -> &[u8] {
         match self.place {
@@ -79,17 +79,17 @@ impl Cursor {
         }
     }
 
-    /// The place of the entry in the file; `None`: at no entry.
+    /// Returns the position of the current entry in the file, or `None` if the cursor is at no entry.
     pub fn position(&self) -> Option<Position> {
         let level = &self.levels[..self.depth].last()?;
         Some((level.page.number(), level.at as u32))
     }
 
-    /// Goes to the first entry that is not `before` what is sought, which is asked of a rowid, 0 in an index, and of a record, empty
-    /// in a table. Returns whether one is left. Entries must be in order.
+    /// Moves to the first entry for which `before` is `false`. In a table, `before` gets a rowid and an empty record; in an index, 0 and a
+    /// record. Returns `false` if no entry is left. The entries must be in order.
     ///
     /// # Errors
-    /// The errors of `pages`, and damage.
+    /// When `pages` returns an error, or the tree is damaged.
     pub fn seek<P: ReadPage>(
         &mut self,
         pages: &mut P,
@@ -105,7 +105,7 @@ impl Cursor {
             while low < high {
                 let middle = low.midpoint(high);
                 let is_before = match self.tree.kind {
-                    // All rowids below the child are at most that.
+                    // No rowid below the child exceeds the rowid of the cell.
                     Kind::Table => before(self.rowid_of(level, middle)?, &[]),
                     Kind::Index => {
                         self.load(pages, level, middle)?;
@@ -122,10 +122,10 @@ impl Cursor {
         }
     }
 
-    /// Goes to the last entry; returns whether the tree has one.
+    /// Moves to the last entry. Returns `false` if the tree is empty.
     ///
     /// # Errors
-    /// As [`Cursor::seek`].
+    /// Like [`Cursor::seek`].
     pub fn last<P: ReadPage>(&mut self, pages: &mut P) -> Result<bool, ScanError<P::Error>> {
         self.depth = 0;
         self.pages_left = self.tree.page_count;
@@ -150,10 +150,10 @@ impl Cursor {
         }
     }
 
-    /// Goes on to the next entry; returns whether one is left.
+    /// Moves to the next entry. Returns `false` if no entry is left.
     ///
     /// # Errors
-    /// As [`Cursor::seek`].
+    /// Like [`Cursor::seek`].
     #[inline]
     pub fn next<P: ReadPage>(&mut self, pages: &mut P) -> Result<bool, ScanError<P::Error>> {
         let Some(level) = self.depth.checked_sub(1) else { return Ok(false) };
@@ -164,14 +164,14 @@ impl Cursor {
                 return Ok(true);
             }
         } else {
-            // From a divider to the child after it.
+            // The next entry after a divider is below the child to its right.
             self.levels[level].at += 1;
             self.descend(pages)?;
         }
         self.settle(pages)
     }
 
-    /// From a place on a leaf to the entry there, or, behind its last cell, to the one after.
+    /// Loads the entry at the current place of the leaf or, behind the leaf's last cell, the next entry.
     fn settle<P: ReadPage>(&mut self, pages: &mut P) -> Result<bool, ScanError<P::Error>> {
         while let Some(level) = self.depth.checked_sub(1) {
             let Level { page, at } = &mut self.levels[level];
@@ -190,7 +190,7 @@ impl Cursor {
         Ok(false)
     }
 
-    /// Goes down to the first cell of the leaf below the child of the last level.
+    /// Descends to the first cell of the leaf below the current child of the last level.
     fn descend<P: ReadPage>(&mut self, pages: &mut P) -> Result<(), ScanError<P::Error>> {
         loop {
             let Level { page, at } = &self.levels[self.depth - 1];
@@ -202,7 +202,7 @@ impl Cursor {
         }
     }
 
-    /// Reads the page of another level.
+    /// Reads a page as an additional level.
     fn enter<P: ReadPage>(&mut self, pages: &mut P, page: u32) -> Result<(), ScanError<P::Error>> {
         self.take_page(page)?;
         if self.depth > DEPTH_MAX as usize {
@@ -227,13 +227,13 @@ impl Cursor {
         Ok(())
     }
 
-    /// The rowid of a cell: of a leaf, or of an interior page.
+    /// Returns the rowid of a cell on a leaf or an interior page.
     fn rowid_of(&self, level: usize, cell: usize) -> Result<i64, Damage> {
         let page = &self.levels[level].page;
         if page.is_leaf() { page.entry(cell).map(|cell| cell.rowid) } else { page.interior_rowid(cell) }
     }
 
-    /// Makes the entry of a cell the one at hand.
+    /// Makes the entry of a cell the current entry.
     #[inline]
     fn load<P: ReadPage>(
         &mut self,
@@ -262,7 +262,7 @@ impl Cursor {
     ) -> Result<(), ScanError<P::Error>> {
         let page = &self.levels[level].page;
         let payload = Overflowing { page: page.number(), local: page.bytes(local), payload_bytes, first };
-        // A chain is no longer than the file; those that were looked at on the way down are looked at again.
+        // A chain is no longer than the file. Chains read on the way down are not counted: they may be read again.
         let mut left = self.tree.page_count;
         let room = (&mut self.record, &mut self.overflow_page);
         payload.assemble(pages, (&self.tree, usize::MAX), room, |page| {

@@ -1,19 +1,19 @@
-//! Leaves as a whole.
+//! Leaves that can be copied unchanged.
 //!
 //! ```text
 //!  | header | pointers      ...      | free | cell n | ... | cell 2 | cell 1 |
 //!                                                                            usable bytes
 //! ```
 //!
-//! This is how leaves look that were written in the order of their keys, or at once: packed. Others have gaps where cells were
-//! deleted, and cells in any order.
+//! The drawing shows a packed leaf: its entries were written in key order, or all at once. Other leaves have gaps where cells were deleted,
+//! and cells in any order.
 
 use crate::cell::{self, CELL_BYTES_MIN};
 use crate::page::{CELL_POINTER_BYTES, Geometry, is_full};
 use crate::varint;
 use crate::view::PageView;
 
-/// A leaf none of whose payloads overflows. Rowids ascend.
+/// A leaf without overflowing payloads. Its rowids ascend.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaf<'a> {
     number: u32,
@@ -26,11 +26,12 @@ pub struct Leaf<'a> {
     is_packed: bool,
 }
 
-/// Bytes of the header of a leaf.
+/// The size of a leaf's header.
 const HEADER_BYTES: usize = 8;
 
 impl<'a> Leaf<'a> {
-    /// A leaf that looks so, has entries and no bytes that belong to nothing, and rowids above `last_rowid` if it has rowids.
+    /// Returns the leaf if it has entries, none of which overflows, and if all bytes of the page are accounted for. Rowids must ascend from
+    /// `last_rowid`.
     pub(super) fn of(
         view: &'a PageView<Vec<u8>>,
         geometry: Geometry,
@@ -72,7 +73,7 @@ impl<'a> Leaf<'a> {
             payload_bytes_max = payload_bytes_max.max(payload);
             end = start;
         }
-        // No free block, and no fragments.
+        // A packed leaf has no free block and no fragments.
         let expected = [0, 0, page[3], page[4], (end >> 8) as u8, end as u8, 0];
         is_packed &= page[1..HEADER_BYTES] == expected;
         if !is_packed && !view.is_filled_by(all_bytes) {
@@ -83,50 +84,50 @@ impl<'a> Leaf<'a> {
         Some(Leaf { number, page, is_index, usable_bytes, entries, last_rowid, payload_bytes_max, is_packed })
     }
 
-    /// Whether its cells lie side by side, in order, from the end of the page on, and it has no free block.
+    /// Returns `true` if the cells are contiguous and in order, from the end of the page, and the leaf has no free block.
     pub fn is_packed(&self) -> bool {
         self.is_packed
     }
 
-    /// The number of its page.
+    /// Returns the page number.
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// Its page, reserved bytes included.
+    /// Returns the bytes of the page, including reserved bytes.
     pub fn page(&self) -> &'a [u8] {
         self.page
     }
 
-    /// The bytes of the page that the format may use.
+    /// Returns the number of usable bytes of the page.
     pub fn usable_bytes(&self) -> usize {
         self.usable_bytes
     }
 
-    /// Whether it belongs to an index, or to a WITHOUT ROWID table.
+    /// Returns `true` if the leaf belongs to an index or a WITHOUT ROWID table.
     pub fn is_index(&self) -> bool {
         self.is_index
     }
 
-    /// The number of its entries: at least one.
+    /// Returns the number of entries: at least one.
     pub fn entries(&self) -> usize {
         self.entries
     }
 
-    /// Its largest rowid; 0 in an index.
+    /// Returns the largest rowid; 0 in an index.
     pub fn last_rowid(&self) -> i64 {
         self.last_rowid
     }
 
-    /// Bytes of the largest payload.
+    /// Returns the size of the largest payload.
     pub fn payload_bytes_max(&self) -> usize {
         self.payload_bytes_max
     }
 
-    /// The rowid, 0 in an index, and the record of an entry.
+    /// Returns the rowid, which is 0 in an index, and the record of an entry.
     ///
     /// # Panics
-    /// When the leaf has no such entry.
+    /// If the leaf has no such entry.
     pub fn entry(&self, entry: usize) -> (i64, &'a [u8]) {
         let cell = &self.page[self.start(entry)..];
         let varint = |at: usize| varint::first(&cell[at..]).expect("the cell was read before");
@@ -139,13 +140,13 @@ impl<'a> Leaf<'a> {
         (rowid, &cell[head..head + payload as usize])
     }
 
-    /// The records, in order.
+    /// Returns the records, in order.
     pub fn records(&self) -> impl Iterator<Item = &'a [u8]> {
         let leaf = *self;
         (0..leaf.entries).map(move |entry| leaf.entry(entry).1)
     }
 
-    /// Whether it is packed, and about no other entry would find room ([`is_full`]).
+    /// Returns `true` if the leaf is packed and has about no room for another entry ([`is_full`]).
     pub fn is_full(&self) -> bool {
         if !self.is_packed {
             return false;
@@ -155,7 +156,7 @@ impl<'a> Leaf<'a> {
         is_full(free, self.usable_bytes - content, self.entries)
     }
 
-    /// Where a cell begins.
+    /// Returns the offset of a cell.
     fn start(&self, cell: usize) -> usize {
         let at = HEADER_BYTES + cell * CELL_POINTER_BYTES;
         usize::from(u16::from_be_bytes([self.page[at], self.page[at + 1]]))

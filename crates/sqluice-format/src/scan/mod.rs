@@ -1,26 +1,26 @@
-//! Reads what a tree of an existing file holds, in order, in parts that may be read at the same time.
+//! A reader of an existing tree. It returns the entries in order, in parts that several threads can read in parallel.
 //!
 //! ```text
 //!                  root                        read once, when the tree is divided
 //!       ┌───────────┼───────────┐
-//!     part d      part d      part             d: the divider after it, which belongs to the part; tables have none
+//!     part d      part d      part             d: the divider after the part, which belongs to it; tables have none
 //!     ┌─┼─┐       ┌─┼─┐       ┌─┼─┐
 //!     leaves      leaves      leaves           table: (rowid, record) of each row
-//!                                              index: each entry, those on interior pages at their places
+//!                                              index: each entry, including those on interior pages, in order
 //! ```
 //!
-//! What takes them may take a leaf as a whole ([`Visit::leaf`]), to copy it. What reads several trees side by side goes through
-//! each with a [`Cursor`].
+//! A [`Visit`] may take a leaf as a whole ([`Visit::leaf`]), to copy it. A [`Cursor`] reads one entry at a time, to read several trees side
+//! by side.
 //!
-//! A part can be read by any thread; its entries follow those of the part before it. A record that lies on its
-//! page is lent from the page, one that overflows is put together first, as far as it is wanted.
+//! Any thread can read any part; the entries of a part follow those of the previous part. A record without overflow pages is borrowed from
+//! its page. Others are assembled first, as far as their fields are wanted.
 //!
-//! The file may be damaged, or made to do harm. Every number is looked at before it is used: the walk ends after as
-//! many pages as the file has, all leaves are as deep as the first, rowids ascend, and the cells, free blocks and lost bytes of a page
-//! fill it, so that no cell is missing. What can't be is a [`Damage`] with its page. Several scans may share [`Claims`]: then no page
-//! is read twice. Whether a payload is a record is not looked at: [`Records`](crate::check::Records) does that.
+//! The file may be damaged or malicious. Every number is checked before use: the walk ends after as many pages as the file has, all leaves
+//! are as deep as the first, rowids ascend, and the cells, free blocks and lost bytes of a page fill it, so that no cell is missing.
+//! Violations are reported as [`Damage`] with a page number. Several scans may share [`Claims`]: then no page is read twice. The scan does
+//! not check that payloads are records: [`Records`](crate::check::Records) does.
 //!
-//! Memory: a page a level, and the longest record as far as it is wanted.
+//! Memory: one page per level, and the longest record as far as its fields are wanted.
 
 mod cursor;
 mod leaf;
@@ -39,19 +39,19 @@ pub use leaf::Leaf;
 use page::Page;
 use walk::Walk;
 
-/// SQLite goes no deeper, and a tree with that number of levels could not be filled.
+/// The maximum number of levels: SQLite allows no more, and a tree of this depth could not be filled.
 const DEPTH_MAX: u32 = 20;
 
-/// The number of parts at which a tree is no longer divided.
+/// The number of parts at which a tree is not divided further.
 const PARTS_WANTED: usize = 64;
 
-/// Leaves are parts of their own when they are so large: a root may have thousands of them.
+/// The page size from which single leaves are parts: a root may have thousands of smaller leaves.
 const LARGE_LEAF_BYTES: usize = 16 << 10;
 
-/// What the entries of a tree are.
+/// The kind of a tree's entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Rows by rowid.
+    /// The rows of a table, by rowid.
     Table,
     /// The entries of an index, or the rows of a WITHOUT ROWID table.
     Index,
@@ -60,22 +60,22 @@ pub enum Kind {
 /// A tree and the file that it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// Its root.
+    /// The root page.
     pub root_page: u32,
-    /// What it holds.
+    /// The kind of the entries.
     pub kind: Kind,
-    /// Page size and reserved bytes of the file.
+    /// The page size and reserved bytes of the file.
     pub geometry: Geometry,
-    /// Pages of the file: none of its trees has a page beyond.
+    /// The number of pages of the file: no tree has a page beyond.
     pub page_count: u32,
 }
 
-/// What can't be in a file that is sound.
+/// A fault that does not occur in an intact file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// The page that it was found on.
+    /// The page on which the fault was found.
     pub page: u32,
-    /// What it is.
+    /// A description of the fault.
     pub what: &'static str,
 }
 
@@ -85,12 +85,12 @@ impl fmt::Display for Damage {
     }
 }
 
-/// Why a tree was not read to its end.
+/// The reason why a tree was not read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanError<E> {
-    /// The pages could not be read, or the receiver of the entries wants no more.
+    /// The error of the pages, or of the receiver of the entries.
     Stopped(E),
-    /// The file is damaged.
+    /// The damage of the file.
     Damaged(Damage),
 }
 
@@ -100,21 +100,22 @@ impl<E> From<Damage> for ScanError<E> {
     }
 }
 
-/// Takes what a tree holds, in order.
+/// A receiver of the entries of a tree, in order.
 pub trait Visit<E> {
-    /// Whether [`Visit::leaf`] is to be called, of leaves that look as [`Leaf`] says.
+    /// `true` if [`Visit::leaf`] is to be called for leaves that [`Leaf`] describes.
     const TAKES_LEAVES: bool;
 
-    /// Takes a leaf as a whole, or says that it wants the entries one by one instead.
+    /// Takes a leaf as a whole and returns `true`, or returns `false` to get its entries one by one instead.
     ///
     /// # Errors
-    /// What ends the reading.
+    /// When the reading should end.
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Result<bool, E>;
 
-    /// Takes an entry: its rowid, 0 in an index, its record, and whether it is one between two leaves of an index.
+    /// Takes an entry: its rowid, which is 0 in an index, and its record. `is_divider` is `true` for an entry between two leaves of an
+    /// index.
     ///
     /// # Errors
-    /// What ends the reading.
+    /// When the reading should end.
     fn entry(&mut self, rowid: i64, record: &[u8], is_divider: bool) -> Result<(), E>;
 }
 
@@ -147,47 +148,47 @@ impl<E, F: FnMut(i64, &[u8]) -> Result<(), E>> Visit<E> for Entries<F> {
     }
 }
 
-/// A tree, divided into parts. Each is to be read once.
+/// A tree that is divided into parts, each of which is to be read once.
 #[derive(Debug)]
 pub struct Scan {
     tree: Tree,
-    /// Levels of interior pages.
+    /// The number of interior levels.
     leaf_level: u32,
     subtrees: Vec<Subtree>,
-    /// Subtrees of a part.
+    /// The number of subtrees in a part.
     of_part: usize,
-    /// Pages that the tree may still have.
+    /// The number of pages that the tree may still have.
     pages_left: AtomicU32,
-    /// Interior pages that were read to divide the tree.
+    /// The interior pages that were read to divide the tree.
     divided: Vec<u32>,
-    /// The pages that this scan and others have read; `None`: that is not looked at.
+    /// The pages that this scan and others have read, or `None` if pages are not claimed.
     claims: Option<Arc<Claims>>,
     fields: usize,
 }
 
-/// The fault of a page that two trees, chains or cells refer to.
+/// The fault of a page that two trees, chains or cells use.
 pub const USED_TWICE: &str = "it is used twice";
 
-/// A subtree, and the divider after it.
+/// A subtree and the divider after it.
 #[derive(Clone, Copy, Debug)]
 struct Subtree {
     place: PagePosition,
-    /// The page and the number of the cell.
+    /// The page of the divider and the index of its cell.
     divider: Option<(u32, usize)>,
 }
 
-/// Where a page is in its tree.
+/// The position of a page in its tree.
 #[derive(Clone, Copy, Debug)]
 struct PagePosition {
     page: u32,
-    /// Levels below the root.
+    /// The number of levels below the root.
     level: u32,
-    /// Rowids below it are greater than this, and at most that.
+    /// The bounds of the rowids below the page: greater than `above`, at most `up_to`.
     above: Option<i64>,
     up_to: Option<i64>,
 }
 
-/// What a reader of parts keeps from one to the next, so that nothing is allocated for a page or an entry.
+/// The buffers of a thread that reads parts. Reusing them avoids allocations for pages and entries.
 #[derive(Debug, Default)]
 pub struct Reader {
     spare: Vec<Page>,
@@ -199,18 +200,17 @@ impl Scan {
     /// Divides a tree.
     ///
     /// # Errors
-    /// When its upper pages can't be read, or are damaged.
+    /// When upper pages of the tree can't be read or are damaged.
     pub fn new<P: ReadPage>(pages: &mut P, tree: Tree) -> Result<Scan, ScanError<P::Error>> {
         let mut scan = Scan::begin(pages, tree)?;
         scan.divide(pages, PARTS_WANTED)?;
         Ok(scan)
     }
 
-    /// Divides a tree into parts of about `bytes` bytes of leaves, where its interior pages allow that. The cuts depend on the tree
-    /// alone.
+    /// Divides a tree into parts of about `bytes` bytes of leaves, as far as its interior pages permit. The cuts depend only on the tree.
     ///
     /// # Errors
-    /// As [`Scan::new`].
+    /// Like [`Scan::new`].
     pub fn in_parts_of<P: ReadPage>(
         pages: &mut P,
         tree: Tree,
@@ -221,14 +221,14 @@ impl Scan {
         if let (true, Some(first)) = (scan.leaf_level > 0, scan.subtrees.first()) {
             let mut page = Page::default();
             page.read(pages, &tree, first.place.page)?;
-            // Those that are leaves already are one page each.
+            // A subtree that is already a leaf is one page.
             let leaves = if page.is_leaf() { 1 } else { page.cells() + 1 };
             scan.of_part = (bytes / tree.geometry.page_bytes() / leaves).max(1);
         }
         Ok(scan)
     }
 
-    /// The tree as a single part.
+    /// Returns the scan of a tree as a single part.
     fn begin<P: ReadPage>(pages: &mut P, tree: Tree) -> Result<Scan, ScanError<P::Error>> {
         let pages_left = AtomicU32::new(tree.page_count);
         let (fields, of_part) = (usize::MAX, 1);
@@ -251,17 +251,17 @@ impl Scan {
         Ok(scan)
     }
 
-    /// Limits a record that overflows to its header and that number of leading fields.
+    /// Limits overflowing records to their header and the given number of leading fields.
     #[must_use]
     pub fn with_fields(self, fields: usize) -> Scan {
         Scan { fields, ..self }
     }
 
-    /// Claims each page that is read from now on, and those that were read to divide the tree: a page that is claimed already is damage.
-    /// Each part must be read once, and no samples.
+    /// Claims all pages that are read from now on, and those that were read to divide the tree. A page that is already claimed counts as
+    /// damaged. Each part must then be read only once, and no samples may be taken.
     ///
     /// # Errors
-    /// When an interior page is claimed already.
+    /// When an interior page is already claimed.
     pub fn claiming(mut self, claims: Arc<Claims>) -> Result<Scan, Damage> {
         let twice = self.divided.iter().find(|page| !claims.claim(**page));
         if let Some(&page) = twice {
@@ -271,10 +271,10 @@ impl Scan {
         Ok(self)
     }
 
-    /// Cuts finer where it takes that to have at least `parts` parts, down to single leaves.
+    /// Makes the parts smaller to get at least `parts` parts, if necessary and possible by dividing the tree at one more level.
     ///
     /// # Errors
-    /// As [`Scan::new`].
+    /// Like [`Scan::new`].
     pub fn with_parts<P: ReadPage>(
         mut self,
         pages: &mut P,
@@ -288,23 +288,23 @@ impl Scan {
         Ok(self)
     }
 
-    /// The number of parts: at least one.
+    /// Returns the number of parts: at least one.
     pub fn parts(&self) -> usize {
         self.subtrees.len().div_ceil(self.of_part)
     }
 
-    /// The tree.
+    /// Returns the tree.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// Reads a part: calls `each` with the rowid, 0 in an index, and the record of each entry, in order.
+    /// Reads a part. Calls `each` with the rowid, which is 0 in an index, and the record of each entry, in order.
     ///
     /// # Errors
-    /// The errors of `pages` and of `each`, and damage.
+    /// When `pages` or `each` returns an error, or the tree is damaged.
     ///
     /// # Panics
-    /// When the part does not exist.
+    /// If the part does not exist.
     pub fn read<P: ReadPage>(
         &self,
         part: usize,
@@ -315,13 +315,13 @@ impl Scan {
         self.visit(part, pages, reader, Entries(each))
     }
 
-    /// Reads a part: calls `visit` with what it holds, in order.
+    /// Reads a part. Calls `visit` with its leaves and entries, in order.
     ///
     /// # Errors
-    /// The errors of `pages` and of `visit`, and damage.
+    /// When `pages` or `visit` returns an error, or the tree is damaged.
     ///
     /// # Panics
-    /// When the part does not exist.
+    /// If the part does not exist.
     pub fn visit<P: ReadPage>(
         &self,
         part: usize,
@@ -341,15 +341,15 @@ impl Scan {
         Ok(())
     }
 
-    /// Calls `each` with an entry of each run of `parts` parts that has one above its leaves: its record in an index; in a table, the largest
-    /// rowid that a leaf may have. The entries lie at that place of the runs, the numerator and denominator of a fraction below 1: those of
-    /// trees that are alike lie evenly between each other if their fractions do.
+    /// Calls `each` with a sample from the interior pages of each run of `parts` parts, if the run has any: in an index, a divider's
+    /// record; in a table, the largest rowid that a leaf may have. `place` is the relative position of the samples in their runs, as the
+    /// numerator and denominator of a fraction below 1. Samples of similar trees interleave evenly if their fractions do.
     ///
     /// # Errors
-    /// The errors of `pages` and of `each`, and damage.
+    /// When `pages` or `each` returns an error, or the tree is damaged.
     ///
     /// # Panics
-    /// When there are no parts in a run, or the fraction is not below 1.
+    /// If `parts` is 0 or the fraction is not below 1.
     pub fn samples<P: ReadPage>(
         &self,
         parts: usize,
@@ -386,7 +386,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Goes down until the parts are enough.
+    /// Divides the tree level by level until it has the wanted number of subtrees.
     fn divide<P: ReadPage>(&mut self, pages: &mut P, wanted: usize) -> Result<(), ScanError<P::Error>> {
         let large_leaves = self.tree.geometry.page_bytes() >= LARGE_LEAF_BYTES;
         for level in 0..self.leaf_level {
@@ -399,7 +399,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Goes down one level.
+    /// Divides the tree at one more level.
     fn divide_once<P: ReadPage>(&mut self, pages: &mut P) -> Result<(), ScanError<P::Error>> {
         let mut page = Page::default();
         let mut below = Vec::new();
@@ -413,13 +413,13 @@ impl Scan {
         Ok(())
     }
 
-    /// Counts a page: a tree with more pages than the file runs in circles.
+    /// Counts and claims a page: a tree with more pages than the file has a cycle.
     fn take_page(&self, page: u32) -> Result<(), Damage> {
         let left =
             self.pages_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         left.map_err(|_| Damage { page, what: "the tree has more pages than the file" })?;
         match &self.claims {
-            // Numbers beyond the file are refused when the page is read.
+            // Reading a page with a number beyond the file fails.
             Some(claims) if self.tree.may_have(page) && !claims.claim(page) => {
                 Err(Damage { page, what: USED_TWICE })
             }
@@ -428,7 +428,7 @@ impl Scan {
     }
 }
 
-/// The parts below an interior page, the divider after its own part handed down to the last.
+/// Appends the subtrees below an interior page to `below`. The last of them gets the divider after the whole page.
 fn children(page: &Page, part: Subtree, kind: Kind, below: &mut Vec<Subtree>) -> Result<(), Damage> {
     if page.is_leaf() {
         return Err(page.damage("a leaf is not as deep as others"));
@@ -446,7 +446,7 @@ fn children(page: &Page, part: Subtree, kind: Kind, below: &mut Vec<Subtree>) ->
 }
 
 impl Tree {
-    /// Whether a page of that number may belong to it.
+    /// Returns `true` if a page with this number may belong to the tree.
     fn may_have(&self, page: u32) -> bool {
         (1..=self.page_count.min(PAGE_NUMBER_MAX)).contains(&page) && page != self.geometry.lock_page()
     }

@@ -1,4 +1,4 @@
-//! Payloads that do not fit on their page ([§1.6](https://www.sqlite.org/fileformat2.html#ovflpgs)).
+//! Payloads with overflow pages ([§1.7](https://www.sqlite.org/fileformat2.html#ovflpgs)).
 
 use super::{Damage, ScanError, Tree};
 use crate::cell::{self, PAGE_NUMBER_BYTES};
@@ -6,19 +6,19 @@ use crate::check::ReadPage;
 use crate::value::SerialType;
 use crate::varint;
 
-/// A payload, the beginning of which is on its page.
+/// A payload that overflows.
 pub(super) struct Overflowing<'a> {
-    /// The page with the beginning.
+    /// The page of the cell.
     pub(super) page: u32,
     pub(super) local: &'a [u8],
-    /// Bytes of the whole payload.
+    /// The size of the whole payload.
     pub(super) payload_bytes: usize,
-    /// The page with what follows.
+    /// The first overflow page.
     pub(super) first: u32,
 }
 
 impl Overflowing<'_> {
-    /// Puts a record together: its header and its first `fields` fields at least. Calls `take_page` with each page before it is read.
+    /// Assembles a record, at least its header and first `fields` fields. Calls `take_page` before each page is read.
     pub(super) fn assemble<P: ReadPage>(
         &self,
         pages: &mut P,
@@ -44,7 +44,7 @@ impl Overflowing<'_> {
             parent = next;
             next = head.first_chunk().copied().map_or(0, u32::from_be_bytes);
         }
-        // The chain of a record that is read in part may end anywhere.
+        // The chain of a record that is read in part is not followed to its end.
         if record.len() == self.payload_bytes && next != 0 {
             return Err(Damage { page: parent, what: "an overflow chain goes on after its end" }.into());
         }
@@ -52,8 +52,8 @@ impl Overflowing<'_> {
     }
 }
 
-/// How many bytes of a record are wanted: its header and its first `fields` fields, as far as its `start` shows where these
-/// end; never more than it has.
+/// Returns the number of bytes of a record's header and its first `fields` fields, as far as its `start` shows. The result is at most
+/// `payload_bytes`.
 fn wanted_bytes(start: &[u8], payload_bytes: usize, fields: usize) -> usize {
     if fields == usize::MAX {
         return payload_bytes;

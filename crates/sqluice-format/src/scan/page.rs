@@ -1,4 +1,4 @@
-//! One page of the tree that is read: a [`PageView`] whose faults are [`Damage`], in a buffer that is used again.
+//! A page of the tree that is read: a [`PageView`] in a reusable buffer, whose faults are [`Damage`].
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Reads page `number`, which must be one that the tree may have.
+    /// Reads page `number`. Fails if the tree can't have such a page.
     pub(super) fn read<P: ReadPage>(
         &mut self,
         pages: &mut P,
@@ -44,7 +44,7 @@ impl Page {
         Ok(())
     }
 
-    /// Verifies that cells of `cell_bytes` bytes in all leave no bytes that belong to nothing.
+    /// Checks that cells of `cell_bytes` bytes in total leave no bytes of the page unaccounted for.
     pub(super) fn verify_filled(&self, cell_bytes: usize) -> Result<(), Damage> {
         match self.view().is_filled_by(cell_bytes) {
             true => Ok(()),
@@ -52,7 +52,7 @@ impl Page {
         }
     }
 
-    /// The view of it.
+    /// Returns the view of the page.
     #[inline]
     pub(super) fn view(&self) -> &PageView<Vec<u8>> {
         self.view.as_ref().expect("a page is read before it is used")
@@ -77,24 +77,24 @@ impl Page {
         Damage { page: self.number(), what }
     }
 
-    /// The child before that cell, or after the last.
+    /// Returns the child before the cell, or, for the number of cells, the right-most child.
     pub(super) fn child(&self, cell: usize) -> Result<u32, Damage> {
         let child = self.view().child(cell).filter(|child| (2..=self.page_count).contains(child));
         child.ok_or_else(|| self.damage("it has a child that is no page of the file"))
     }
 
-    /// The largest rowid below the child before that cell.
+    /// Returns the largest rowid below the child before the cell.
     pub(super) fn interior_rowid(&self, cell: usize) -> Result<i64, Damage> {
         self.view().interior_rowid(cell).ok_or_else(|| self.damage("a cell ends beyond the page"))
     }
 
-    /// An entry: of a leaf, or a divider.
+    /// Returns an entry of a leaf, or a divider.
     #[inline]
     pub(super) fn entry(&self, cell: usize) -> Result<CellView, Damage> {
         self.view().entry(cell).ok_or_else(|| self.damage("a cell ends beyond the page"))
     }
 
-    /// The bytes of the page at that position.
+    /// Returns a range of the page's bytes.
     #[inline]
     pub(super) fn bytes(&self, at: Range<usize>) -> &[u8] {
         self.view().bytes(at)

@@ -1,4 +1,4 @@
-//! Through a part, page by page.
+//! A walk through a part of a tree, page by page.
 
 use super::overflow::Overflowing;
 use super::page::Page;
@@ -6,7 +6,7 @@ use super::{Kind, Leaf, PagePosition, Reader, Scan, ScanError, Visit};
 use crate::check::ReadPage;
 use crate::view::CellView;
 
-/// On the way through a part.
+/// The state of a walk through a part.
 pub(super) struct Walk<'w, P, V> {
     pub(super) scan: &'w Scan,
     pub(super) pages: &'w mut P,
@@ -20,7 +20,7 @@ where
     P: ReadPage,
     V: Visit<P::Error>,
 {
-    /// Reads what is below a page.
+    /// Reads the subtree below a page.
     pub(super) fn subtree(&mut self, place: PagePosition) -> Result<(), ScanError<P::Error>> {
         let mut page = self.reader.spare.pop().unwrap_or_default();
         self.scan.take_page(place.page)?;
@@ -28,7 +28,7 @@ where
         if page.is_leaf() != (place.level == self.scan.leaf_level) {
             return Err(page.damage("a leaf is not as deep as others").into());
         }
-        // Page 1 has 100 bytes less than its only child may need.
+        // An only child of page 1 may not fit page 1, which has 100 bytes less, so the root may be without cells.
         if page.cells() == 0 && place.level > 0 {
             return Err(page.damage("a page other than the root has no cells").into());
         }
@@ -41,11 +41,11 @@ where
         Ok(())
     }
 
-    /// Gives the divider that is that cell of an interior page.
+    /// Gives the divider in a cell of an interior page to the visitor.
     pub(super) fn divider(&mut self, number: u32, cell: usize) -> Result<(), ScanError<P::Error>> {
         let mut page = self.reader.spare.pop().unwrap_or_default();
         page.read(self.pages, &self.scan.tree, number)?;
-        // The file does not change while it is read; yet the pages read before must still exist.
+        // The file should not change during the scan, but the page is checked again in case it did.
         if page.is_leaf() || cell >= page.cells() {
             return Err(page.damage("it has lost a cell").into());
         }
@@ -67,9 +67,10 @@ where
         self.subtree(PagePosition { page: page.child(page.cells())?, level: level + 1, above, up_to })
     }
 
-    /// The rows of a leaf.
+    /// Reads the rows of a leaf.
     fn rows(&mut self, page: &Page, place: PagePosition) -> Result<(), ScanError<P::Error>> {
-        // What the interior pages say holds for all rows: the first shows one end, the last the other.
+        // The bounds from the interior pages hold for all rows: the first row is checked against the lower bound, the last against the
+        // upper.
         if let Some(above) = place.above
             && self.last_rowid.is_none_or(|last| last < above)
         {
@@ -102,7 +103,7 @@ where
         Ok(())
     }
 
-    /// The entries of a leaf.
+    /// Reads the entries of a leaf.
     fn entries(&mut self, page: &Page) -> Result<(), ScanError<P::Error>> {
         if V::TAKES_LEAVES
             && let Some(leaf) = Leaf::of(page.view(), self.scan.tree.geometry, None)
@@ -120,7 +121,7 @@ where
         Ok(())
     }
 
-    /// Gives an entry that stands between two leaves.
+    /// Gives a divider to the visitor.
     #[inline]
     fn held_out(&mut self, page: &Page, number: usize) -> Result<(), ScanError<P::Error>> {
         let cell = page.entry(number)?;
@@ -136,7 +137,7 @@ where
         }
     }
 
-    /// Puts a record together as far as it is wanted.
+    /// Assembles a record, as far as its fields are wanted, and gives it to the visitor.
     #[cold]
     fn overflowing(
         &mut self,

@@ -1,14 +1,14 @@
-//! The interior levels of an index or a WITHOUT ROWID table: keys are dividers, entries that are in no leaf.
+//! The interior levels of an index or a WITHOUT ROWID table, whose keys are dividers: entries that are on no leaf.
 
 use super::{AppendPage, Branch, Levels, write_page};
 use crate::cell::{self, PAGE_NUMBER_BYTES};
 use crate::page::{Geometry, PageKind};
 
-/// A page and the entry that follows all entries below it.
+/// A page and the entry after all entries below the page.
 #[derive(Debug)]
 struct Child {
     page: u32,
-    /// Its cell without the child page; empty after the last page of a level.
+    /// The divider's cell without the child page; empty after the last page of a level.
     divider: Box<[u8]>,
 }
 
@@ -34,42 +34,41 @@ impl Branch for Child {
     }
 }
 
-/// Builds the interior pages above the leaves of an index.
+/// A builder of the interior pages above the leaves of an index.
 #[derive(Debug)]
 pub struct IndexTree {
     levels: Levels<Child>,
 }
 
 impl IndexTree {
-    /// A tree without leaves.
+    /// Creates a tree without leaves.
     pub fn new(geometry: Geometry) -> IndexTree {
         IndexTree { levels: Levels::new(geometry) }
     }
 
-    /// Adds the next leaf, and the divider that follows it, as [`Divider::cell`](crate::chunk::Divider::cell) gives
-    /// it, the overflow page's number in place; `None` after the last leaf only. Writes the interior pages that
-    /// these complete.
+    /// Adds the next leaf and the divider after it, in the form of [`Divider::cell`](crate::chunk::Divider::cell) with the overflow page's
+    /// number written. The divider is `None` only after the last leaf. Writes the interior pages that become complete.
     ///
     /// # Panics
-    /// When a leaf follows the last one. It may be noticed as late as in [`IndexTree::finish`].
+    /// If a leaf follows the last leaf. [`IndexTree::finish`] may be the first to notice.
     pub fn add(&mut self, leaf_page: u32, divider: Option<&[u8]>, pages: &mut impl AppendPage) {
         let child = Child { page: leaf_page, divider: divider.unwrap_or_default().into() };
         self.levels.add(0, child, pages);
     }
 
-    /// Writes what is left, the root last, and returns its page.
+    /// Writes the remaining pages, the root last, and returns the root page.
     ///
     /// # Panics
-    /// When no leaf was added, for an empty index is one empty leaf, or the last one was not the last: a divider is left over.
+    /// If no leaf was added (an empty index is one empty leaf), or if a divider follows the last leaf.
     pub fn finish(self, pages: &mut impl AppendPage) -> u32 {
         self.check_last();
         self.levels.finish(pages)
     }
 
-    /// Writes what is left except the root, and the root to `page`, whose number the caller knows.
+    /// Writes the remaining pages except the root, and the root to `page`, whose number the caller knows.
     ///
     /// # Panics
-    /// As [`IndexTree::finish`], and with a single leaf: that is the root.
+    /// Like [`IndexTree::finish`], and if the tree has a single leaf, which is then the root.
     pub fn finish_root(mut self, page: &mut [u8], pages: &mut impl AppendPage) {
         self.check_last();
         let children = self.levels.reduce(0, pages);

@@ -1,19 +1,18 @@
 //! The interior levels of a B-tree, from the bottom up
 //! ([§1.6](https://www.sqlite.org/fileformat2.html#b_tree_pages)).
 //!
-//! Leaves arrive in order, each with its key: the largest rowid on it, or the divider that follows it. Each level
-//! gathers children until they fill a page; the page is written and becomes a child of the level above. Memory is one
-//! page's worth of children a level.
+//! Leaves arrive in order, each with its key: its largest rowid, or the divider after it. Each level gathers children until they fill a
+//! page. The page is then written and becomes a child of the level above. Memory: one page of children per level.
 //!
 //! ```text
-//!  children  c0 c1 c2 ... cn         the page of these: cells (c0, key of c0) ... (cn-1, key of cn-1), right-most cn
+//!  children  c0 c1 c2 ... cn         their page: cells (c0, key of c0) ... (cn-1, key of cn-1), right-most child cn
 //!                                    and in the level above: a child with the key of cn
 //! ```
 //!
-//! So the key of the right-most child moves up: a rowid is then stored twice, a divider is not.
+//! So the key of the right-most child moves up. A rowid is then stored twice, a divider is not.
 //!
-//! A page other than the root needs at least one cell, that is two children. So a level holds two children back
-//! beyond a full page before it writes that page: whatever follows, two are left for the last page.
+//! A page other than the root needs at least one cell and so two children. A level therefore keeps two children in addition to a full page
+//! before it writes that page: even if nothing follows, two are left for the last page.
 
 mod index;
 mod table;
@@ -23,41 +22,42 @@ pub use table::{Child, TableTree, write_interior};
 
 use crate::page::{self, CELL_POINTER_BYTES, Geometry, PageKind};
 
-/// Takes the pages that are made and says what number each gets.
+/// A receiver of finished pages that numbers them.
 pub trait AppendPage {
-    /// Takes one page of the geometry's page size; returns its number.
+    /// Takes a page of the geometry's page size. Returns its number.
     fn append_page(&mut self, page: &[u8]) -> u32;
 }
 
 /// A page and its key.
 trait Branch: Sized {
-    /// The kind of the pages above.
+    /// The kind of the interior pages that hold this key.
     const KIND: PageKind;
 
-    /// The page's number.
+    /// Returns the page number.
     fn page(&self) -> u32;
 
-    /// Bytes of it as a cell.
+    /// Returns the size of the page's cell in the level above.
     fn cell_bytes(&self) -> usize;
 
-    /// Writes the cell, which is just as long.
+    /// Writes the cell. `cell` has exactly the size of the cell.
     fn write_cell(&self, cell: &mut [u8]);
 
-    /// The child that a page becomes whose right-most child this is.
+    /// Returns the child for interior page `page`, whose right-most child `self` is.
     fn above(self, page: u32) -> Self;
 }
 
-/// Bytes that a child takes as a cell, its cell pointer included.
+/// Returns the size of a child's cell and cell pointer.
 fn taken_bytes(child: &impl Branch) -> usize {
     child.cell_bytes() + CELL_POINTER_BYTES
 }
 
-/// Bytes that children take on a page of their own: the last is the right-most pointer of the header.
+/// Returns the size of the children's cells and cell pointers on a page of their own. The last child is the right-most pointer in the
+/// header.
 fn page_cell_bytes(children: &[impl Branch]) -> usize {
     children[..children.len() - 1].iter().map(taken_bytes).sum()
 }
 
-/// Bytes that an interior page has for cells and cell pointers.
+/// Returns the number of bytes that an interior page has for cells and cell pointers.
 fn interior_budget(geometry: Geometry) -> usize {
     geometry.usable_bytes() - PageKind::InteriorTable.header_bytes()
 }
@@ -89,11 +89,11 @@ struct Levels<B> {
     page: Vec<u8>,
 }
 
-/// Children that have no page yet.
+/// Children whose page has not been written yet.
 #[derive(Debug)]
 struct Level<B> {
     children: Vec<B>,
-    /// What they would all take as cells.
+    /// The size of all children's cells and cell pointers.
     cell_bytes: usize,
 }
 
@@ -102,7 +102,7 @@ impl<B: Branch> Levels<B> {
         Levels { geometry, levels: Vec::new(), page: vec![0; geometry.page_bytes()] }
     }
 
-    /// Adds a child to the level `depth` above the leaves; writes the pages that it completes.
+    /// Adds a child to the level `depth` above the leaves. Writes the pages that become complete.
     fn add(&mut self, depth: usize, child: B, pages: &mut impl AppendPage) {
         if depth == self.levels.len() {
             self.levels.push(Level { children: Vec::new(), cell_bytes: 0 });
@@ -119,7 +119,7 @@ impl<B: Branch> Levels<B> {
         children.pop().expect("a page has children").above(page)
     }
 
-    /// Writes what is left, the root last, and returns its page.
+    /// Writes the remaining pages, the root last, and returns the root page.
     fn finish(mut self, pages: &mut impl AppendPage) -> u32 {
         let children = self.reduce(0, pages);
         match &children[..] {
@@ -128,7 +128,8 @@ impl<B: Branch> Levels<B> {
         }
     }
 
-    /// Writes what the levels hold until one page's worth of children is left, `header_at` bytes less than a page.
+    /// Writes the remaining pages until the children that are left fit the root, which has `header_at` bytes less than other pages. Returns
+    /// these children.
     fn reduce(&mut self, header_at: usize, pages: &mut impl AppendPage) -> Vec<B> {
         assert!(!self.levels.is_empty(), "a tree has at least one leaf");
         let mut depth = 0;
@@ -151,8 +152,7 @@ impl<B: Branch> Levels<B> {
         }
     }
 
-    /// Takes what should go to a second page off the last children of a level: half of them, or if that does not fit,
-    /// because their keys are longer, two.
+    /// Splits off the last children of a level for a second page: half of them, or two if half does not fit because their keys are longer.
     fn split(&self, children: &mut Vec<B>) -> Vec<B> {
         let half = children.len() / 2;
         let fits = page_cell_bytes(&children[half..]) <= interior_budget(self.geometry);
@@ -161,7 +161,7 @@ impl<B: Branch> Levels<B> {
 }
 
 impl<B: Branch> Level<B> {
-    /// Children that stood on one page, with the right-most one or without.
+    /// Creates a level of children that stood on one page, with or without the right-most child.
     fn of(children: Vec<B>, geometry: Geometry) -> Level<B> {
         let cell_bytes = children.iter().map(taken_bytes).sum();
         let right = children.last().map_or(0, taken_bytes);
@@ -169,13 +169,13 @@ impl<B: Branch> Level<B> {
         Level { children, cell_bytes }
     }
 
-    /// Adds a child. When two more have arrived than fit a page, returns those that fill it and keeps the two.
+    /// Adds a child. Once the level has two children more than fit a page, returns those that fill a page and keeps the two.
     fn add(&mut self, child: B, geometry: Geometry) -> Option<Vec<B>> {
         self.cell_bytes += taken_bytes(&child);
         self.children.push(child);
         let kept = self.children.len().checked_sub(2)?;
         let kept_bytes = self.children[kept..].iter().map(taken_bytes).sum::<usize>();
-        // `kept` children as cells and one more as right-most pointer: does not fit, so `kept` is what does.
+        // `kept` children as cells and another as right-most pointer do not fit, so `kept` children fill a page.
         if self.cell_bytes - kept_bytes <= interior_budget(geometry) {
             return None;
         }

@@ -1,16 +1,16 @@
-//! The interior levels of a table: keys are rowids.
+//! The interior levels of a table, whose keys are rowids.
 
 use super::{AppendPage, Branch, Level, Levels, write_page};
 use crate::cell::{self, PAGE_NUMBER_BYTES};
 use crate::page::{Geometry, PageKind};
 use crate::varint;
 
-/// A page and the largest rowid below it.
+/// A page and the largest rowid below the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Child {
-    /// The page's number.
+    /// The page number.
     pub page: u32,
-    /// The largest rowid in its subtree.
+    /// The largest rowid in the page's subtree.
     pub last_rowid: i64,
 }
 
@@ -37,55 +37,55 @@ impl Branch for Child {
 
 /// Writes a table interior page with `children` to `page`, whose B-tree header begins at `header_at` (100 on page 1).
 ///
-/// The root on page 1 may have a single child: a leaf that has room for everything needs 100 bytes more than page 1 has.
+/// The root on page 1 may have a single child: a leaf may need the 100 bytes that page 1 lacks.
 ///
 /// # Panics
-/// With fewer than two children (one on page 1), or when they do not fit.
+/// If `children` has fewer than two elements (one on page 1), or they do not fit.
 pub fn write_interior(page: &mut [u8], header_at: usize, geometry: Geometry, children: &[Child]) {
     write_page(page, header_at, geometry, children);
 }
 
-/// Builds the interior pages above the leaves of a table.
+/// A builder of the interior pages above the leaves of a table.
 #[derive(Debug)]
 pub struct TableTree {
     levels: Levels<Child>,
 }
 
 impl TableTree {
-    /// A tree without leaves.
+    /// Creates a tree without leaves.
     pub fn new(geometry: Geometry) -> TableTree {
         TableTree { levels: Levels::new(geometry) }
     }
 
-    /// A tree that has grown already: `levels` are the children of its right edge, those of the leaves' level first, the root's last.
-    /// The right-most child of each page above the leaves is left out: it will be rebuilt.
+    /// Creates a tree that continues an existing tree. `levels` are the children of the pages on its right edge: first those that are
+    /// leaves, last those of the root. The right-most child of each page above the leaves' parents is left out, because it will be rebuilt.
     ///
     /// # Panics
-    /// When what stood on one page does not fit one.
+    /// If the children of a level do not fit a page.
     pub fn growing(geometry: Geometry, levels: Vec<Vec<Child>>) -> TableTree {
         let mut tree = TableTree::new(geometry);
         tree.levels.levels = levels.into_iter().map(|children| Level::of(children, geometry)).collect();
         tree
     }
 
-    /// Adds the next leaf; writes the interior pages that it completes.
+    /// Adds the next leaf. Writes the interior pages that become complete.
     pub fn add_leaf(&mut self, leaf: Child, pages: &mut impl AppendPage) {
         self.levels.add(0, leaf, pages);
     }
 
-    /// Writes what is left, the root last, and returns its page.
+    /// Writes the remaining pages, the root last, and returns the root page.
     ///
     /// # Panics
-    /// When no leaf was added: an empty table is one empty leaf.
+    /// If no leaf was added: an empty table is one empty leaf.
     pub fn finish(self, pages: &mut impl AppendPage) -> u32 {
         self.levels.finish(pages)
     }
 
-    /// Writes what is left except the root, and returns the children of the root: they fit behind the `header_at`
-    /// bytes that the caller has at the start of its page (100 on page 1). A single child is a leaf.
+    /// Writes the remaining pages except the root, and returns the children of the root. They fit a page whose first `header_at` bytes are
+    /// used otherwise (100 on page 1). A single child is a leaf.
     ///
     /// # Panics
-    /// When no leaf was added.
+    /// If no leaf was added.
     pub fn finish_root(mut self, header_at: usize, pages: &mut impl AppendPage) -> Vec<Child> {
         self.levels.reduce(header_at, pages)
     }

@@ -1,4 +1,4 @@
-//! `fsync`, `fdatasync` and `syncfs`.
+//! Durable writes with `fsync`, `fdatasync` and `syncfs`.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! The machine as `/proc` describes it.
+//! Properties of the machine from `/proc`.
 
 use std::fs;
 use std::path::Path;
@@ -28,14 +28,14 @@ fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
-/// The value in the first line `name : value`.
+/// Returns the value of the first line of the form `name : value`.
 fn field(text: &str, name: &str) -> Option<String> {
     let lines = text.lines().filter_map(|line| line.split_once(':'));
     let value = lines.map(|(key, value)| (key.trim(), value.trim())).find(|(key, _)| *key == name);
     value.map(|(_, value)| value.to_owned())
 }
 
-/// The file system and the device of the mount that `folder` is on: that with the longest path, the last among equals.
+/// Returns the file system and the device of the mount that contains `folder`: the mount with the longest path, the last of several.
 fn mount_in(mountinfo: &str, folder: &Path) -> Option<(String, String)> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mounts = mountinfo.lines().filter_map(|line| {

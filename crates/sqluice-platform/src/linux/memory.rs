@@ -1,4 +1,4 @@
-//! Memory as `/proc` and the control group report it, and advice to the kernel.
+//! Memory figures from `/proc` and the control group, and advice to the kernel.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,24 +12,24 @@ pub(crate) fn available_bytes() -> u64 {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let machine = available_in(&read("/proc/meminfo")).unwrap_or(0);
     let group = group_in(&read("/proc/self/cgroup")).map(|group| format!("/sys/fs/cgroup{group}/memory.max"));
-    // Within a container the group at the root is its own.
+    // Within a container, the root group is the container's own group.
     let limits = group.into_iter().chain(["/sys/fs/cgroup/memory.max".to_owned()]);
     limits.filter_map(|limit| read(&limit).trim().parse().ok()).fold(machine, u64::min)
 }
 
-/// What /proc/meminfo says of the memory that is available.
+/// Returns the available memory according to /proc/meminfo.
 fn available_in(meminfo: &str) -> Option<u64> {
     let kib = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     Some(kib.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? << 10)
 }
 
-/// The control group (version 2) that /proc/self/cgroup names.
+/// Returns the control group (version 2) in /proc/self/cgroup.
 fn group_in(cgroup: &str) -> Option<&str> {
     cgroup.lines().find_map(|line| line.strip_prefix("0::"))
 }
 
 pub(crate) fn advise_large<T>(vec: &mut Vec<T>) {
-    /// Smaller memory has no large page of its own.
+    /// The smallest vector for which large pages pay off.
     const BYTES_MIN: usize = 4 << 20;
     let (start, bytes) = (vec.as_mut_ptr().cast::<u8>(), vec.capacity() * size_of::<T>());
     if bytes < BYTES_MIN {
@@ -40,11 +40,11 @@ pub(crate) fn advise_large<T>(vec: &mut Vec<T>) {
     // SAFETY: the range lies within the memory of the vector, and the advice changes how the kernel backs it, not what it holds.
     #[allow(unsafe_code, reason = "no safe call exists")]
     let advised = unsafe { madvise(start.add(skipped).cast(), bytes - skipped, advice) };
-    // Kernels without large pages refuse.
+    // Kernels without large pages return an error.
     let _ = advised;
 }
 
-/// Bytes of a field in KiB.
+/// Returns the bytes of a status field that is given in KiB.
 fn bytes_of(name: &str) -> Option<u64> {
     let kib: u64 = status(name)?.split(' ').next()?.parse().ok()?;
     Some(kib * 1024)
@@ -76,7 +76,8 @@ mod tests {
         assert_eq!(available_in(meminfo), Some(23_999_488 << 10));
         assert_eq!(available_in("MemTotal: 1 kB\n"), None);
         assert_eq!(group_in("3:cpu:/a\n0::/user.slice/b\n"), Some("/user.slice/b"));
-        // Other tests take and return memory at the same time, and Linux counts per core: the two figures can't be compared with each other.
+        // Other tests allocate and free memory at the same time, and Linux counts per core, so the two figures can't be compared with each
+        // other.
         let held = std::hint::black_box(vec![1u8; 32 << 20]);
         assert!(of_process() >= Some(held.len() as u64));
         assert!(peak_of_process() >= Some(held.len() as u64));

@@ -1,4 +1,4 @@
-//! Linux.
+//! The implementation for Linux.
 
 pub(crate) mod durable;
 pub(crate) mod machine;

@@ -1,20 +1,20 @@
-//! What `/proc` says of this process.
+//! Properties of this process from `/proc`.
 
-/// A field of its status.
+/// Returns a field of the process status.
 pub(super) fn status(name: &str) -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     Some(value.trim().to_owned())
 }
 
-/// Whether the parent process wants `signal` ignored, as nohup does with SIGHUP.
+/// Returns `true` if the parent process set `signal` to be ignored, as nohup does for SIGHUP.
 pub(crate) fn is_ignored(signal: i32) -> bool {
     status("SigIgn")
         .and_then(|mask| u64::from_str_radix(&mask, 16).ok())
         .is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// Bits that new files lack. To ask by `umask` would change it for all threads.
+/// Returns the mode bits that new files lack. The call `umask` is no alternative, because it changes the mask for all threads.
 pub(crate) fn umask() -> Option<u32> {
     u32::from_str_radix(&status("Umask")?, 8).ok()
 }

@@ -1,4 +1,4 @@
-//! Holes.
+//! Freed parts of files with `FALLOC_FL_PUNCH_HOLE`.
 
 use std::fs::File;
 

@@ -1,4 +1,4 @@
-//! `O_TMPFILE`.
+//! Files without names with `O_TMPFILE`.
 
 use std::fs::File;
 use std::io;
@@ -17,7 +17,7 @@ pub(crate) fn unnamed(folder: &Path, unbuffered: bool) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC | direct;
         match rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR) {
             Ok(file) => return Ok(file.into()),
-            // No direct I/O here, or no files without names: what a kernel or file system says that knows none of these.
+            // The kernel or file system has no direct I/O, or no files without names.
             Err(Errno::INVAL | Errno::NOTSUP | Errno::ISDIR | Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! `O_DIRECT`.
+//! Direct I/O with `O_DIRECT`.
 
 use std::fs::File;
 use std::io;

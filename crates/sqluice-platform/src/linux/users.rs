@@ -1,4 +1,4 @@
-//! Processes and their descriptors, as `/proc` lists them.
+//! Processes and their descriptors from `/proc`.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::{fs, io};
 use crate::answers::{Identity, Unseen, User, Users};
 use crate::unix::identity;
 
-/// The namespace of the processes of the whole machine (`PROC_PID_INIT_INO` of the kernel).
+/// The process namespace of the entire machine (`PROC_PID_INIT_INO` of the kernel).
 const WHOLE_MACHINE: &str = "pid:[4026531836]";
 
-/// File systems that other machines, or the host of a virtual machine, may share (`statfs(2)`): NFS, SMB (two versions), CIFS, FUSE, 9P,
-/// Ceph, AFS (two versions), Coda, GFS2, OCFS2, Lustre, GPFS, VirtualBox, VMware.
+/// The numbers of file systems that other machines, or the host of a virtual machine, may share (`statfs(2)`): NFS, SMB (two versions),
+/// CIFS, FUSE, 9P, Ceph, AFS (two versions), Coda, GFS2, OCFS2, Lustre, GPFS, VirtualBox, VMware.
 const SHARED: [u32; 16] = [
     0x6969,
     0x517b,
@@ -46,7 +46,7 @@ pub(crate) fn find(path: &Path, identity: Identity) -> Users {
                 let user = |descriptor| User { process: id, descriptor, name: name.clone() };
                 users.seen.extend(descriptors.into_iter().map(user));
             }
-            // The first process only starts others.
+            // The first process only starts others and has no database open.
             Err(_) if id == 1 => {}
             Err(_) => {
                 let why = "processes of other users cannot be looked at";
@@ -60,7 +60,7 @@ pub(crate) fn find(path: &Path, identity: Identity) -> Users {
 /// Returns the reason why `/proc` may not list all users of a file: some processes are hidden, or other
 /// machines share the file system.
 fn hidden(path: &Path) -> Option<Unseen> {
-    // Constants of the system have other types on other processors.
+    // The constants have different types on different processors.
     #[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast, reason = "the numbers have 32 bits")]
     let shared = rustix::fs::statfs(path).is_ok_and(|about| SHARED.contains(&(about.f_type as u32)));
     match fs::read_link("/proc/self/ns/pid") {
@@ -74,14 +74,14 @@ fn hidden(path: &Path) -> Option<Unseen> {
     }
 }
 
-/// The descriptors of the file that a process has.
+/// Returns the descriptors of the file that a process has open.
 ///
 /// # Errors
-/// When the process can't be looked at.
+/// When the process can't be inspected.
 fn descriptors(process: &Path, name: &OsStr, identity: Identity) -> io::Result<Vec<u32>> {
     let listed = match fs::read_dir(process.join("fd")) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
-        // It has ended.
+        // The process has ended.
         Err(_) => return Ok(Vec::new()),
         Ok(listed) => listed,
     };
@@ -89,7 +89,7 @@ fn descriptors(process: &Path, name: &OsStr, identity: Identity) -> io::Result<V
     for entry in listed.flatten() {
         let link = entry.path();
         match fs::read_link(&link) {
-            // The name first: to look at a file may take for ever when its server is gone.
+            // The name is compared first, because inspecting a file may hang if its server is gone.
             Ok(to) if is_named(&to, name) && identity::of_path(&link).is_ok_and(|file| file == identity) => {
                 found.extend(entry.file_name().to_str().and_then(|number| number.parse::<u32>().ok()));
             }
@@ -100,8 +100,7 @@ fn descriptors(process: &Path, name: &OsStr, identity: Identity) -> io::Result<V
     Ok(found)
 }
 
-/// Returns true if a link of `/proc` leads to a file that has this name, or had the name before the file was
-/// deleted.
+/// Returns `true` if a link of `/proc` leads to a file that has this name, or had the name before the file was deleted.
 fn is_named(link: &Path, name: &OsStr) -> bool {
     let Some(file_name) = link.file_name().map(OsStr::as_encoded_bytes) else { return false };
     let name = name.as_encoded_bytes();

@@ -1,4 +1,4 @@
-//! `F_FULLFSYNC`, which the standard library calls, and `fsync` where a file system has none.
+//! Durable writes with `F_FULLFSYNC`, which the standard library calls, or `fsync` if the file system does not support it.
 
 use std::fs::File;
 use std::io;
@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 pub(crate) fn sync(file: &File) -> io::Result<()> {
     match file.sync_all() {
-        // Network file systems have no such call.
+        // Network file systems do not support `F_FULLFSYNC`.
         Err(error) if has_no_full_sync(&error) => Ok(rustix::fs::fsync(file)?),
         synced => synced,
     }

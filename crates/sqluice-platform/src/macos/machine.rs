@@ -1,4 +1,4 @@
-//! The machine by sysctl.
+//! Properties of the machine from sysctl.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::answers::Machine;
 
 pub(crate) fn here() -> Machine {
     let mut load = [0.0];
-    // SAFETY: the call writes at most as many numbers as it is told.
+    // SAFETY: the call writes at most the given number of values.
     #[allow(unsafe_code, reason = "no safe call exists")]
     let loads = unsafe { libc::getloadavg(load.as_mut_ptr(), 1) };
     let text = |name| sysctl::text(name).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Memory by sysctl.
+//! Memory figures from sysctl and `libproc`.
 
 use std::fs::File;
 use std::io;
@@ -6,17 +6,17 @@ use std::mem::MaybeUninit;
 
 use super::sysctl;
 
-/// Pages that are free, or that hold only what lies in files or may be forgotten.
+/// Returns the size of pages that are free, purgeable or backed by files.
 pub(crate) fn available_bytes() -> u64 {
     let pages = [c"vm.page_free_count", c"vm.page_purgeable_count", c"vm.page_pageable_external_count"];
     let pages: u64 = pages.iter().filter_map(|name| sysctl::integer(name)).sum();
     pages * rustix::param::page_size() as u64
 }
 
-/// The kernel chooses the size of pages by itself.
+/// Does nothing: the kernel chooses the size of pages by itself.
 pub(crate) fn advise_large<T>(_: &mut Vec<T>) {}
 
-/// What the task has in memory.
+/// Returns the resident size of the task.
 pub(crate) fn of_process() -> Option<u64> {
     let mut about = MaybeUninit::<libc::proc_taskinfo>::zeroed();
     let bytes = size_of::<libc::proc_taskinfo>() as i32;
@@ -39,7 +39,7 @@ pub(crate) fn peak_of_process() -> Option<u64> {
     (failed == 0).then(|| u64::try_from(usage.ru_maxrss).ok()).flatten()
 }
 
-/// The kernel keeps the most for as long as the process lives.
+/// Returns `false`: the kernel keeps the peak as long as the process lives.
 pub(crate) fn forget_peak() -> bool {
     false
 }

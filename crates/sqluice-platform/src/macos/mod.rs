@@ -1,4 +1,4 @@
-//! macOS.
+//! The implementation for macOS.
 
 pub(crate) mod durable;
 pub(crate) mod machine;

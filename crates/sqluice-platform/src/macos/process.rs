@@ -1,6 +1,6 @@
-//! What the kernel says of this process.
+//! Properties of this process from the kernel.
 
-/// Whether the parent process wants `signal` ignored, as nohup does with SIGHUP.
+/// Returns `true` if the parent process set `signal` to be ignored, as nohup does for SIGHUP.
 pub(crate) fn is_ignored(signal: i32) -> bool {
     // SAFETY: zeros are a valid action, which the call overwrites; no handler is set, for the new action is null.
     #[allow(unsafe_code, reason = "no safe call exists")]
@@ -11,7 +11,7 @@ pub(crate) fn is_ignored(signal: i32) -> bool {
     asked == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
-/// Bits that new files lack. To ask by `umask` would change it for all threads, and no other call exists.
+/// Returns `None`: the call `umask` would change the mask for all threads, and no other call returns it.
 pub(crate) fn umask() -> Option<u32> {
     None
 }

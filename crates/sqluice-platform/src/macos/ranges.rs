@@ -1,4 +1,4 @@
-//! `F_PUNCHHOLE`, for whole blocks.
+//! Freed parts of files with `F_PUNCHHOLE`, in whole blocks.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -15,6 +15,6 @@ pub(crate) fn free(file: &File, offset: u64, bytes: u64) {
     // SAFETY: the descriptor is open as long as `file`, and the call reads the structure that it is given.
     #[allow(unsafe_code, reason = "no safe call exists")]
     let punched = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_PUNCHHOLE, &raw const hole) };
-    // Where a file system has no holes, the part stays.
+    // If the file system does not support holes, the part keeps its disk space.
     let _ = punched;
 }

@@ -1,9 +1,9 @@
-//! Values of the kernel by their names.
+//! Named values of the kernel.
 
 use std::ffi::CStr;
 use std::ptr;
 
-/// Reads a value into `into`; returns its bytes.
+/// Reads a value into `into`. Returns the size of the value.
 fn read(name: &CStr, into: &mut [u8]) -> Option<usize> {
     let mut bytes = into.len();
     // SAFETY: the call writes at most `bytes` bytes to the buffer, and sets nothing, for the new value is null.
@@ -14,7 +14,7 @@ fn read(name: &CStr, into: &mut [u8]) -> Option<usize> {
     (failed == 0).then_some(bytes)
 }
 
-/// An integer of four or eight bytes.
+/// Returns an integer of four or eight bytes.
 pub(super) fn integer(name: &CStr) -> Option<u64> {
     let mut value = [0; 8];
     match read(name, &mut value)? {
@@ -24,7 +24,7 @@ pub(super) fn integer(name: &CStr) -> Option<u64> {
     }
 }
 
-/// A text.
+/// Returns a text.
 pub(super) fn text(name: &CStr) -> Option<String> {
     let mut value = [0; 256];
     let bytes = read(name, &mut value)?;

@@ -1,4 +1,4 @@
-//! `F_NOCACHE`.
+//! Uncached I/O with `F_NOCACHE`.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ pub(crate) fn switch_off(file: &File) -> bool {
     rustix::fs::fcntl_nocache(file, false).is_ok()
 }
 
-/// Blocks of any size and place are taken.
+/// Returns `false`: the system accepts blocks of any size at any offset.
 pub(crate) fn refuses(_: &io::Error) -> bool {
     false
 }

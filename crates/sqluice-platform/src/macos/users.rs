@@ -1,17 +1,17 @@
-//! Processes and their descriptors, as `libproc` lists them.
+//! Processes and their descriptors from `libproc`.
 
 use std::ffi::CStr;
 use std::path::Path;
 
 use crate::answers::{Identity, Unseen, User, Users};
 
-/// Asks what file a descriptor is of (`PROC_PIDFDVNODEINFO` of `libproc.h`).
+/// The request for the file of a descriptor (`PROC_PIDFDVNODEINFO` of `libproc.h`).
 const FILE_OF_DESCRIPTOR: i32 = 1;
 
-/// What it answers: `struct vnode_fdinfo`.
+/// The answer to [`FILE_OF_DESCRIPTOR`]: `struct vnode_fdinfo`.
 #[repr(C)]
 struct FileOfDescriptor {
-    /// `struct proc_fileinfo`: flags, status, offset, type and guards of the descriptor.
+    /// The `struct proc_fileinfo`: flags, status, offset, type and guards of the descriptor.
     _descriptor: [u64; 3],
     file: libc::vnode_info,
 }
@@ -40,19 +40,19 @@ fn hidden(path: &Path) -> Option<Unseen> {
     }
 }
 
-/// All processes.
+/// Returns the ids of all processes.
 fn processes() -> Vec<i32> {
     list(|buffer, bytes| {
         // SAFETY: the call writes at most `bytes` bytes to the buffer, or returns a number if it is null.
         #[allow(unsafe_code, reason = "no safe call exists")]
         unsafe {
-            // It counts processes, not bytes.
+            // The call returns a number of processes, not of bytes.
             libc::proc_listallpids(buffer, bytes) * size_of::<i32>() as i32
         }
     })
 }
 
-/// The descriptors of a file that a process has.
+/// Returns the descriptors of a file that a process has open.
 fn descriptors(process: i32, identity: Identity) -> Vec<i32> {
     let descriptors: Vec<libc::proc_fdinfo> = list(|buffer, bytes| {
         // SAFETY: the call writes at most `bytes` bytes to the buffer, or returns a number if it is null.
@@ -78,15 +78,16 @@ fn file_of(process: i32, descriptor: i32) -> Option<Identity> {
         (libc::proc_pidfdinfo(process, descriptor, FILE_OF_DESCRIPTOR, into, bytes), about)
     };
     let file = about.file.vi_stat;
-    // As `stat` returns the device, with its sign.
+    // The device has the sign that `stat` gives it.
     let device = file.vst_dev.cast_signed() as u64;
     (read == bytes).then_some(Identity { device, number: file.vst_ino })
 }
 
-/// Items of a list that the system writes to a buffer: it returns the bytes, or those that a null buffer would take.
+/// Returns the items of a list that the system writes to a buffer. `ask` returns the number of bytes written, or the number needed if the
+/// buffer is null.
 fn list<T>(ask: impl Fn(*mut libc::c_void, i32) -> i32) -> Vec<T> {
     let wanted = usize::try_from(ask(std::ptr::null_mut(), 0)).unwrap_or(0) / size_of::<T>();
-    // Some may begin meanwhile.
+    // The list may grow between the calls.
     let mut items = Vec::<T>::with_capacity(wanted + 16);
     let room = i32::try_from(items.capacity() * size_of::<T>()).unwrap_or(0);
     let bytes = usize::try_from(ask(items.as_mut_ptr().cast(), room)).unwrap_or(0);
@@ -99,10 +100,10 @@ fn list<T>(ask: impl Fn(*mut libc::c_void, i32) -> i32) -> Vec<T> {
     items
 }
 
-/// The name of a process.
+/// Returns the name of a process.
 fn name(process: i32) -> String {
     let mut name = [0u8; 64];
-    // SAFETY: the call writes at most as many bytes as it is told.
+    // SAFETY: the call writes at most the given number of bytes.
     #[allow(unsafe_code, reason = "no safe call exists")]
     unsafe {
         libc::proc_name(process, name.as_mut_ptr().cast(), name.len() as u32);

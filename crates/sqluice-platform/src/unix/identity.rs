@@ -1,4 +1,4 @@
-//! Files by device and inode.
+//! Identities of files: device and inode.
 
 use std::fs::{self, File, Metadata};
 use std::io;

@@ -1,4 +1,4 @@
-//! `flock`.
+//! File locks with `flock`.
 
 use std::fs::{File, OpenOptions};
 use std::io;

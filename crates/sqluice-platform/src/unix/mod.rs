@@ -1,4 +1,4 @@
-//! What Linux and macOS share.
+//! The code that Linux and macOS share.
 
 pub(crate) mod errors;
 pub(crate) mod identity;

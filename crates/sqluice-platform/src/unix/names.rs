@@ -27,7 +27,7 @@ pub(crate) const OPEN_FILES_ARE_REPLACED: bool = true;
 pub(crate) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            // A hard link fails when the name is taken, too. Once it exists, the old name does no harm.
+            // Creating a hard link also fails if the name exists. Once the link exists, the old name does no harm.
             fs::hard_link(from, to)?;
             let _ = fs::remove_file(from);
             Ok(())

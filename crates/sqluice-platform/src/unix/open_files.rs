@@ -1,8 +1,8 @@
-//! The soft limit of open files, which a process may raise up to the hard one.
+//! The soft limit of open files, which a process may raise up to the hard limit.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files that macOS allows at most, whatever the hard limit says.
+/// The maximum limit on macOS, even if the hard limit is larger.
 const MACOS_MAX: u64 = 10_240;
 
 pub(crate) fn allow(wanted: u64) -> u64 {

@@ -1,4 +1,4 @@
-//! Paths are bytes.
+//! Paths on Unix, which are bytes.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};

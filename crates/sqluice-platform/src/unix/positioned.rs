@@ -1,4 +1,4 @@
-//! `pread`, `pwritev` and `read`.
+//! Reads and writes with `pread`, `pwritev` and `read`.
 
 use std::fs::File;
 use std::io::{self, IoSlice};

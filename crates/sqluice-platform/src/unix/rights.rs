@@ -1,4 +1,4 @@
-//! Mode, owner and group.
+//! Mode, owner and group of files.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io;
@@ -7,13 +7,13 @@ use std::path::Path;
 
 use rustix::fs::Access;
 
-/// Only the owner may read and write.
+/// The mode of a file that only its owner may read and write.
 const PRIVATE: u32 = 0o600;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Rights {
     mode: u32,
-    /// The owner and the group; `None`: those of the process.
+    /// The owner and the group; `None` for those of the process.
     owner: Option<(u32, u32)>,
 }
 
@@ -29,7 +29,7 @@ impl Rights {
     }
 
     pub(crate) fn give(&self, to: &File) -> io::Result<()> {
-        // In this order: a new owner takes some bits of the mode away.
+        // The order matters: changing the owner clears some bits of the mode.
         if let Some((owner, group)) = self.owner
             && std::os::unix::fs::fchown(to, Some(owner), Some(group)).is_err()
         {
@@ -50,7 +50,7 @@ pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 pub(crate) fn may_others_open(path: &Path) -> io::Result<bool> {
     let path = fs::canonicalize(path)?;
     let me = rustix::process::geteuid().as_raw();
-    // Bits of others: to read or write the file, to enter the folders above it.
+    // The bits of others: reading or writing the file, and entering the folders above the file.
     let steps = path.ancestors().zip(std::iter::once(0o6).chain(std::iter::repeat(0o1)));
     for (path, bits) in steps {
         let about = fs::metadata(path)?;
@@ -65,12 +65,11 @@ pub(crate) fn may_others_open(path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Returns true if a group has no member except this user and root: the group is root's, or has the name of
-/// the user and no other member.
+/// Returns `true` if a group has no member except this user and root: the group is root's, or has the name of the user and no other member.
 fn is_of_one_user(group: u32, user: u32) -> bool {
     let of_system = |file| fs::read_to_string(Path::new("/etc").join(file)).unwrap_or_default();
     let (users, groups) = (of_system("passwd"), of_system("group"));
-    // name:password:number:group:...
+    // The fields are name:password:number:group:...
     let users: Vec<(&str, &str, &str)> = users
         .lines()
         .filter_map(|line| {
@@ -80,7 +79,7 @@ fn is_of_one_user(group: u32, user: u32) -> bool {
         .collect();
     let (user, group) = (user.to_string(), group.to_string());
     let is_ours = |number: &str| number == "0" || number == user;
-    // name:password:number:members
+    // The fields are name:password:number:members.
     let Some((name, members)) = groups.lines().find_map(|line| {
         let mut fields = line.split(':');
         let (name, number) = (fields.next()?, fields.nth(1)?);

@@ -1,4 +1,4 @@
-//! `statvfs`, and blocks of files.
+//! Disk space from `statvfs`, and blocks of files.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -7,7 +7,7 @@ use std::path::Path;
 #[allow(clippy::unnecessary_cast, reason = "these have other types on other systems")]
 pub(crate) fn free_bytes(folder: &Path) -> io::Result<Option<u64>> {
     let said = rustix::fs::statvfs(folder)?;
-    // Some file systems have no numbers, and say zero.
+    // Some file systems do not count blocks and report zero.
     Ok((said.f_blocks > 0).then(|| (said.f_bavail as u64).saturating_mul(said.f_frsize as u64)))
 }
 

@@ -1,4 +1,4 @@
-//! Signals.
+//! Requests to stop from signals.
 
 use std::io;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use crate::system;
 
 pub(crate) fn listen(flag: &Arc<AtomicBool>) -> io::Result<()> {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // As nohup leaves it.
+        // nohup has set SIGHUP to be ignored, and it stays ignored.
         if signal == SIGHUP && system::signals::is_ignored(SIGHUP) {
             continue;
         }
         register(signal, Arc::clone(flag))?;
     }
-    // A file that grows over its limit must be an error of the write, which is explained and cleaned up, not the end.
+    // A file that exceeds its size limit must be an error of the write, which is explained and cleaned up, rather than end the process.
     register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     Ok(())
 }

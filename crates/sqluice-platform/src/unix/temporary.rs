@@ -1,4 +1,4 @@
-//! A file that loses its name as soon as it has one.
+//! Temporary files whose names are removed at once.
 
 use std::fs::{File, OpenOptions};
 use std::io;

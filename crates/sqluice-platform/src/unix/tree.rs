@@ -1,4 +1,4 @@
-//! Calls relative to an open folder.
+//! File operations relative to an open folder.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ pub(crate) use crate::system::tree_of_system::umask;
 const TO_ENTER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// What has become a FIFO since it was looked at must not be waited for.
+/// The flags for reading. Opening a file that has meanwhile become a FIFO must not wait for a writer.
 const TO_READ: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 const TO_MAKE: OFlags =
@@ -26,7 +26,7 @@ pub(crate) struct Folder(OwnedFd);
 
 impl Folder {
     pub(crate) fn open(path: &Path) -> io::Result<Folder> {
-        // What is no folder is not waited for.
+        // The flag `DIRECTORY` keeps the call from waiting for a FIFO's writer.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Folder(rustix::fs::open(path, flags, Mode::empty())?))
     }
@@ -106,7 +106,7 @@ impl Folder {
 
     pub(crate) fn set_link_time(&self, component: &[u8], mtime: i64) -> io::Result<()> {
         match rustix::fs::utimensat(&self.0, component, &times(mtime), AtFlags::SYMLINK_NOFOLLOW) {
-            // Not every file system keeps times of links.
+            // Some file systems do not store the times of links.
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
             Err(error) => Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! `FlushFileBuffers`.
+//! Durable writes with `FlushFileBuffers`.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ pub(crate) fn sync_content(file: &File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// No such call exists for users that are no administrators.
+/// Does nothing: only administrators may flush an entire volume.
 pub(crate) fn sync_file_system(_: &Path) -> io::Result<()> {
     Ok(())
 }

@@ -4,12 +4,12 @@ use std::io;
 
 use windows_sys::Win32::Foundation::{ERROR_FILE_EXISTS, ERROR_WRITE_FAULT};
 
-/// The number of an error as the standard library has it.
+/// Returns `true` if an error has this system error number.
 pub(super) fn is(error: &io::Error, number: u32) -> bool {
     error.raw_os_error() == Some(number.cast_signed())
 }
 
-/// The error for a call that returned 0, when it did.
+/// Returns the last system error if `returned` is 0.
 pub(super) fn unless_zero(returned: i32) -> io::Result<()> {
     if returned == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

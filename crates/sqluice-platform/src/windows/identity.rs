@@ -1,4 +1,4 @@
-//! Files by the volume and the index on it.
+//! Identities of files: volume and file index.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -22,7 +22,7 @@ pub(crate) fn of_link(path: &Path) -> io::Result<Identity> {
     of_file(&opened(path, FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT)?)
 }
 
-/// Opens a file or a folder, neither to be read nor written.
+/// Opens a file or a folder for inspection only, neither for reading nor for writing.
 fn opened(path: &Path, flags: u32) -> io::Result<File> {
     OpenOptions::new().access_mode(0).custom_flags(flags).open(path)
 }

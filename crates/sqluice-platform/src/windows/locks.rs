@@ -1,4 +1,5 @@
-//! `LockFileEx`, of a byte that no file has: locks of Windows keep others from reading and writing what is locked.
+//! File locks with `LockFileEx` on a byte beyond the end of any file, because Windows prevents others from reading and writing locked
+//! bytes.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -16,7 +17,7 @@ use windows_sys::Win32::System::IO::OVERLAPPED;
 use super::errors::{is, unless_zero};
 use crate::answers::Lock;
 
-/// Beyond the largest file.
+/// The byte to lock, beyond the end of the largest file.
 const LOCK_BYTE: Range<u64> = 0x7fff_ffff_ffff_fff0..0x7fff_ffff_ffff_fff1;
 
 pub(crate) fn try_lock(file: &File) -> io::Result<Lock> {
@@ -35,7 +36,7 @@ fn lock(file: &File, exclusive: bool) -> io::Result<Lock> {
     }
 }
 
-/// Locks bytes of a file until it is closed.
+/// Locks a range of a file until the file is closed.
 pub(super) fn lock_range(file: &File, range: Range<u64>, exclusive: bool) -> io::Result<()> {
     let flags = LOCKFILE_FAIL_IMMEDIATELY | if exclusive { LOCKFILE_EXCLUSIVE_LOCK } else { 0 };
     let bytes = range.end - range.start;

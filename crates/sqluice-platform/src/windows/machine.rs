@@ -1,4 +1,4 @@
-//! The machine as Windows describes it.
+//! Properties of the machine from Windows.
 
 use std::path::Path;
 use std::ptr;
@@ -20,7 +20,7 @@ pub(crate) fn here() -> Machine {
 
 pub(crate) fn mount(folder: &Path) -> Option<(String, String)> {
     let (folder, mut volume, mut name) = (wide(folder), [0; 300], [0; 100]);
-    // SAFETY: names end with a NUL, and the calls write at most as many units as they are told.
+    // SAFETY: names end with a NUL, and the calls write at most the given number of units.
     #[allow(unsafe_code, reason = "no safe call exists")]
     let known = unsafe {
         GetVolumePathNameW(folder.as_ptr(), volume.as_mut_ptr(), volume.len() as u32) != 0
@@ -38,7 +38,7 @@ pub(crate) fn mount(folder: &Path) -> Option<(String, String)> {
     known.then(|| (text(&name), text(&volume)))
 }
 
-/// What precedes the NUL.
+/// Returns the text before the first NUL.
 pub(super) fn text(units: &[u16]) -> String {
     String::from_utf16_lossy(units.split(|unit| *unit == 0).next().unwrap_or(&[]))
 }

@@ -7,7 +7,7 @@ use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS
 use windows_sys::Win32::System::SystemInformation::{GlobalMemoryStatusEx, MEMORYSTATUSEX};
 use windows_sys::Win32::System::Threading::GetCurrentProcess;
 
-/// What the system says of the machine's memory.
+/// Returns the system's figures of the machine's memory.
 pub(super) fn of_machine() -> Option<MEMORYSTATUSEX> {
     let bytes = size_of::<MEMORYSTATUSEX>() as u32;
     let mut about = MEMORYSTATUSEX { dwLength: bytes, ..MEMORYSTATUSEX::default() };
@@ -30,7 +30,7 @@ pub(crate) fn available_bytes() -> u64 {
     of_machine().map_or(0, |about| about.ullAvailPhys)
 }
 
-/// Large pages are for users with a right of their own.
+/// Does nothing: large pages require a special privilege.
 pub(crate) fn advise_large<T>(_: &mut Vec<T>) {}
 
 pub(crate) fn of_process() -> Option<u64> {
@@ -41,7 +41,7 @@ pub(crate) fn peak_of_process() -> Option<u64> {
     counters().map(|about| about.PeakWorkingSetSize as u64)
 }
 
-/// The system keeps the most for as long as the process lives.
+/// Returns `false`: the system keeps the peak as long as the process lives.
 pub(crate) fn forget_peak() -> bool {
     false
 }

@@ -1,4 +1,4 @@
-//! Windows.
+//! The implementation for Windows.
 
 pub(crate) mod durable;
 pub(crate) mod errors;

@@ -1,4 +1,4 @@
-//! Renames that wait for the disk, in the place of folders that are synced.
+//! Renames that wait for the disk, so that folders need not be synced.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -44,7 +44,8 @@ pub(crate) fn exchange(_: &Path, _: &Path) -> io::Result<()> {
 
 pub(crate) fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
     match rename(from, to, MOVEFILE_WRITE_THROUGH | MOVEFILE_REPLACE_EXISTING) {
-        // A file that this process still reads is replaced by the renaming of newer systems, which does not wait for the disk.
+        // If this process still reads the file, `MoveFileExW` fails, but the rename of newer systems, which does not wait for the disk,
+        // succeeds.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             fs::rename(from, to)?;
             OpenOptions::new().write(true).open(to)?.sync_all()

@@ -1,4 +1,4 @@
-//! Paths are UTF-16, with drives, and `\` between components.
+//! Paths on Windows: UTF-16, with drives and `\` between components.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -6,10 +6,10 @@ use std::io;
 use std::os::windows::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf, Prefix};
 
-/// Longer paths are only taken with `\\?\` before them.
+/// The longest path that Windows accepts without the prefix `\\?\`.
 const LENGTH_MAX: usize = 247;
 
-/// A path for a call of the system, with its NUL.
+/// Returns a path for system calls, with a NUL at the end.
 pub(super) fn wide(path: &Path) -> Vec<u16> {
     let long = match std::path::absolute(path) {
         Ok(path) if path.as_os_str().len() > LENGTH_MAX => verbatim(&path),
@@ -18,7 +18,7 @@ pub(super) fn wide(path: &Path) -> Vec<u16> {
     long.as_deref().unwrap_or(path).as_os_str().encode_wide().chain([0]).collect()
 }
 
-/// An absolute path of a drive with `\\?\` before it.
+/// Returns the absolute path of a drive with the prefix `\\?\`.
 fn verbatim(path: &Path) -> Option<PathBuf> {
     match path.components().next()? {
         Component::Prefix(prefix) if matches!(prefix.kind(), Prefix::Disk(_)) => {
@@ -47,7 +47,7 @@ pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
     Ok(plain(path.canonicalize()?))
 }
 
-/// A path without `\\?\`, where it means the same without.
+/// Removes the prefix `\\?\` if the path means the same without the prefix.
 fn plain(path: PathBuf) -> PathBuf {
     if path.as_os_str().len() > LENGTH_MAX {
         return path;
@@ -74,7 +74,7 @@ fn plain(path: PathBuf) -> PathBuf {
 pub(crate) fn of_uri(path: &Path) -> Cow<'_, [u8]> {
     let plain = plain(path.to_owned());
     let named = bytes(plain.as_os_str());
-    // After `file:` two slashes begin the name of a host, which is empty here.
+    // After `file:`, two slashes introduce a host name, which is empty here.
     let before: &[u8] = if named.starts_with(b"//") { b"//" } else { b"/" };
     Cow::Owned([before, &named].concat())
 }

@@ -1,7 +1,7 @@
-//! Reads and writes with an offset, which move the cursor, too.
+//! Reads and writes with an offset, which also move the cursor.
 //!
-//! Locks of Windows are mandatory, and SQLite locks bytes of the database itself, at 1 GiB, for which it has no other use. Where another
-//! open file holds them, a read returns zeros in their place, and a write leaves them out.
+//! Locks on Windows are mandatory, and SQLite locks bytes of the database itself, at 1 GiB, in a range that it does not use otherwise. If
+//! another open file holds these locks, a read returns zeros for the range, and a write skips the range.
 
 use std::fs::File;
 use std::io::{self, IoSlice};
@@ -12,27 +12,27 @@ use windows_sys::Win32::Foundation::ERROR_LOCK_VIOLATION;
 
 use super::errors::is;
 
-/// The bytes that SQLite locks: `PENDING_BYTE`, `RESERVED_BYTE` and the shared ones.
+/// The bytes that SQLite locks: `PENDING_BYTE`, `RESERVED_BYTE` and the shared range.
 const LOCK_BYTES: Range<u64> = 0x4000_0000..0x4000_0200;
 
-/// Reads and writes at a place.
+/// A file that can be read and written at an offset.
 pub trait Positioned {
-    /// Reads bytes from `offset` on: fewer than wanted perhaps, none at the end.
+    /// Reads bytes from `offset` on. The result may be less than the buffer, and is 0 at the end of the file.
     ///
     /// # Errors
-    /// What the system says.
+    /// When the read fails.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes bytes from `offset` on: fewer than wanted perhaps.
+    /// Writes bytes from `offset` on. The result may be less than the buffer.
     ///
     /// # Errors
-    /// What the system says.
+    /// When the write fails.
     fn write_at(&self, buffer: &[u8], offset: u64) -> io::Result<usize>;
 
     /// Fills the buffer with the bytes from `offset` on.
     ///
     /// # Errors
-    /// What the system says; `UnexpectedEof` where the file ends before.
+    /// When the read fails; `UnexpectedEof` if the file ends before the buffer is full.
     fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
         while !buffer.is_empty() {
             match self.read_at(buffer, offset) {
@@ -45,10 +45,10 @@ pub trait Positioned {
         Ok(())
     }
 
-    /// Writes all of the buffer from `offset` on.
+    /// Writes the entire buffer from `offset` on.
     ///
     /// # Errors
-    /// What the system says.
+    /// When the write fails.
     fn write_all_at(&self, mut buffer: &[u8], mut offset: u64) -> io::Result<()> {
         while !buffer.is_empty() {
             match self.write_at(buffer, offset) {
@@ -93,13 +93,13 @@ impl Positioned for File {
     }
 }
 
-/// The bytes that are next where a lock is in the way.
+/// The next bytes to read or write if a lock is in the way.
 enum Step {
     Before(usize),
     Within(usize),
 }
 
-/// What to do first of `length` bytes from `offset` on; `error`, if it has another cause than SQLite's locks.
+/// Returns the first step for `length` bytes from `offset` on. Returns `error` if SQLite's locks are not the cause.
 fn around_locks(offset: u64, length: usize, error: io::Error) -> io::Result<Step> {
     let end = offset + length as u64;
     if offset < LOCK_BYTES.start && end > LOCK_BYTES.start {
@@ -111,7 +111,7 @@ fn around_locks(offset: u64, length: usize, error: io::Error) -> io::Result<Step
     }
 }
 
-/// One slice: each call has its own place.
+/// Writes a single slice: a call of Windows has a single buffer.
 pub(crate) fn write_slices_at(file: &File, slices: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
     let first = slices.iter().find(|slice| !slice.is_empty());
     first.map_or(Ok(0), |slice| file.write_at(slice, offset))
@@ -160,7 +160,7 @@ mod tests {
         let mut read = vec![1; 712];
         file.read_exact_at(&mut read, start).unwrap();
         assert!(read[..100] == [7; 100] && read[612..] == [7; 100]);
-        // Under wine, locks keep no process from reading and writing.
+        // Under wine, locks do not prevent reads and writes.
         assert!(read[100..612] == [0; 512] || read[100..612] == [7; 512]);
         assert!(file.read_exact_at(&mut read, start + 1).is_err(), "the file ends there");
     }

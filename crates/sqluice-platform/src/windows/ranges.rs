@@ -1,4 +1,4 @@
-//! `FSCTL_SET_ZERO_DATA`, which frees space of files that are sparse.
+//! Freed parts of files with `FSCTL_SET_ZERO_DATA`, which frees disk space only in sparse files.
 
 use std::fs::File;
 use std::os::windows::io::AsRawHandle;
@@ -10,13 +10,13 @@ use windows_sys::Win32::System::Ioctl::{FILE_ZERO_DATA_INFORMATION, FSCTL_SET_SP
 pub(crate) fn free(file: &File, offset: u64, bytes: u64) {
     let (Ok(first), Ok(end)) = (i64::try_from(offset), i64::try_from(offset + bytes)) else { return };
     let range = FILE_ZERO_DATA_INFORMATION { FileOffset: first, BeyondFinalZero: end };
-    // A file that can't be sparse would be written to, and stay as large.
+    // In a file that can't be sparse, the call would write zeros and free nothing.
     if control::<()>(file, FSCTL_SET_SPARSE, None) {
         control(file, FSCTL_SET_ZERO_DATA, Some(&range));
     }
 }
 
-/// Asks the file system for something; returns whether it does it.
+/// Sends a request to the file system. Returns `true` on success.
 fn control<T>(file: &File, what: u32, with: Option<&T>) -> bool {
     let (start, bytes) = with.map_or((ptr::null(), 0), |with| (ptr::from_ref(with).cast(), size_of::<T>()));
     let mut returned = 0;

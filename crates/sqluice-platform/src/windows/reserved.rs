@@ -1,12 +1,12 @@
-//! Names that Windows does not take, or takes for something else.
+//! Names that Windows refuses or interprets as something else.
 
-/// Names of devices, in any folder, with any extension.
+/// The names of devices, which are reserved in any folder and with any extension.
 const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
 
-/// Those that a digit follows.
+/// The names of devices that are followed by a digit.
 const NUMBERED: [&str; 2] = ["COM", "LPT"];
 
-/// Why a component is no name of a file.
+/// Returns the reason why a component can't be the name of a file, if any.
 pub(super) fn why_refused(component: &[u8]) -> Option<&'static str> {
     let Ok(name) = std::str::from_utf8(component) else {
         return Some("its name is no UTF-8, and Windows has no other names");

@@ -1,4 +1,4 @@
-//! A new file has the rights of its folder; here only a file that is read-only is known.
+//! Rights of files on Windows: a new file inherits the rights of its folder, and only the read-only attribute is checked.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -23,7 +23,7 @@ impl Rights {
 
 pub(crate) fn check_write(path: &Path) -> io::Result<()> {
     let about = path.metadata()?;
-    // A folder that is marked read-only is a special one, not one without writes.
+    // The read-only attribute marks a folder as special, but does not prevent writes.
     match about.is_file() && about.permissions().readonly() {
         true => Err(io::ErrorKind::PermissionDenied.into()),
         false => Ok(()),

@@ -1,4 +1,4 @@
-//! Free space, and what files take of it.
+//! Free disk space, and the disk space of files.
 
 use std::io;
 use std::path::Path;

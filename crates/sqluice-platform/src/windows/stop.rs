@@ -1,4 +1,4 @@
-//! Ctrl-C, Ctrl-Break, and the end of the console.
+//! Requests to stop: Ctrl-C, Ctrl-Break, and the end of the console.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +9,10 @@ use windows_sys::Win32::System::Console::{CTRL_BREAK_EVENT, CTRL_C_EVENT, SetCon
 
 use super::errors::unless_zero;
 
-/// What a request to stop sets.
+/// The flags that a request to stop sets.
 static FLAGS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 
-/// How long the end of the process waits for what is to be removed: the system does not wait longer.
+/// The time that the process has for removing its files: the system does not wait longer.
 const WAIT: Duration = Duration::from_secs(10);
 
 pub(crate) fn listen(flag: &Arc<AtomicBool>) -> io::Result<()> {
@@ -32,7 +32,7 @@ unsafe extern "system" fn handle(event: u32) -> i32 {
         flag.store(true, Ordering::SeqCst);
     }
     if event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT {
-        // When this returns, the process ends: the main thread ends it before, when all is removed.
+        // The process ends when this function returns. The main thread ends it earlier, once all files are removed.
         std::thread::sleep(WAIT);
     }
     1

@@ -1,4 +1,4 @@
-//! A file that the system removes as it is closed.
+//! Temporary files that the system removes when they are closed.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -13,7 +13,7 @@ pub(crate) fn unnamed(folder: &Path, _: bool) -> io::Result<File> {
         let path = folder.join(format!(".sqluice-sort-{process}-{attempt}"));
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).share_mode(0);
-        // What is temporary the system keeps in memory as long as it can.
+        // The system keeps the content of temporary files in memory as long as it can.
         options.attributes(FILE_ATTRIBUTE_TEMPORARY).custom_flags(FILE_FLAG_DELETE_ON_CLOSE);
         match options.open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -1,4 +1,5 @@
-//! Folders that stay open: while one is, neither it nor a folder on its way can be renamed or removed, so that a path leads to it.
+//! File operations below a folder that stays open: neither this folder nor a folder above can then be renamed or removed, so its path stays
+//! valid.
 
 use std::fs::{self, File, FileType, OpenOptions};
 use std::io;
@@ -17,12 +18,12 @@ use super::errors::{self, is};
 use super::{identity, paths, reserved};
 use crate::answers::{About, Fault, Kind};
 
-/// The longest name that a file system of Windows takes, in units of UTF-16.
+/// The longest name that a Windows file system accepts, in UTF-16 units.
 const COMPONENT_MAX: usize = 255;
 
 #[derive(Debug)]
 pub(crate) struct Folder {
-    /// Absolute, with `\\?\`: no part of it is interpreted.
+    /// The absolute path with the prefix `\\?\`, so that no part of it is interpreted.
     path: PathBuf,
     _held: File,
 }
@@ -32,7 +33,7 @@ impl Folder {
         Folder::hold(path.canonicalize()?)
     }
 
-    /// Opens a folder that is no link.
+    /// Opens a folder. Fails if the path is a link.
     fn hold(path: PathBuf) -> io::Result<Folder> {
         let held = OpenOptions::new()
             .access_mode(FILE_LIST_DIRECTORY)
@@ -53,14 +54,14 @@ impl Folder {
         Ok(folder)
     }
 
-    /// The path of something in it.
+    /// Returns the path of an entry.
     fn at(&self, component: &[u8]) -> io::Result<PathBuf> {
         let refused = |number: u32| Err(io::Error::from_raw_os_error(number.cast_signed()));
         if reserved::why_refused(component).is_some() {
             return refused(ERROR_INVALID_NAME);
         }
         let path = paths::from_bytes(component);
-        // The system would call it invalid, and not say why.
+        // The system's own error would only say that the name is invalid.
         match path.as_os_str().encode_wide().count() > COMPONENT_MAX {
             true => refused(ERROR_FILENAME_EXCED_RANGE),
             false => Ok(self.path.join(path)),
@@ -112,7 +113,7 @@ impl Folder {
         fs::create_dir(self.at(component)?)
     }
 
-    /// Links take a right of their own, and lead out of the folder as easily as in it.
+    /// Returns an error: creating links requires a special privilege, and a link may lead out of the folder.
     pub(crate) fn create_link(&self, _: &[u8], _: &[u8]) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -126,7 +127,7 @@ impl Folder {
         fs::remove_file(self.at(component)?)
     }
 
-    /// What is read-only in a folder is each file for itself.
+    /// Does nothing: a folder has no read-only attribute for its files.
     pub(crate) fn set_mode(&self, _: u32) -> io::Result<()> {
         Ok(())
     }
@@ -143,13 +144,13 @@ impl Folder {
     }
 }
 
-/// The system denies access to a folder that is in the way of a file: another error says what it is.
+/// Replaces the error if a folder is in the way of a file: the system only says that access is denied.
 fn if_folder(error: io::Error, path: &Path, other: fn() -> io::Error) -> io::Error {
     let denied = error.kind() == io::ErrorKind::PermissionDenied;
     if denied && path.symlink_metadata().is_ok_and(|about| about.is_dir()) { other() } else { error }
 }
 
-/// A file that its owner may not write is read-only.
+/// Makes the file read-only if `mode` does not let its owner write.
 pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     if mode & 0o200 != 0 {
         return Ok(());
@@ -168,7 +169,7 @@ pub(crate) fn set_time(file: &File, mtime: i64) -> io::Result<()> {
     file.set_modified(time.ok_or(io::ErrorKind::InvalidInput)?)
 }
 
-/// Seconds since 1970, rounded down.
+/// Returns the seconds since 1970, rounded down.
 fn seconds(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(after) => after.as_secs() as i64,

@@ -1,4 +1,4 @@
-//! Not at all: an open file can't be switched. Writes go through the cache, and are on the disk once the file is synced.
+//! Direct I/O is not supported: an open file can't be switched. Writes go through the cache, and are on the disk once the file is synced.
 
 use std::fs::File;
 use std::io;

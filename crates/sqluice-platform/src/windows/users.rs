@@ -1,4 +1,4 @@
-//! Processes that have a file open, as the Restart Manager lists them for installers.
+//! The processes that have a file open, from the Restart Manager, which lists them for installers.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::machine::text;
 use super::paths::wide;
 use crate::answers::{Identity, User, Users};
 
-/// Processes that are asked for.
+/// The maximum number of processes in the list.
 const USERS_MAX: usize = 16;
 
 pub(crate) fn find(path: &Path, _: Identity) -> Users {
@@ -22,7 +22,7 @@ pub(crate) fn find(path: &Path, _: Identity) -> Users {
         descriptor: 0,
         name: format!("process {} ({})", user.Process.dwProcessId, text(&user.strAppName)),
     });
-    // A file that somebody has open can't be replaced: the rename fails.
+    // A file that another process has open can't be replaced, because the rename fails. So overlooked users do no harm.
     Users { seen: others.collect(), unseen: None }
 }
 
@@ -31,7 +31,7 @@ fn users(path: &Path) -> Option<Vec<RM_PROCESS_INFO>> {
     let (mut session, mut key) = (0, [0; CCH_RM_SESSION_KEY as usize + 1]);
     let mut users = vec![RM_PROCESS_INFO::default(); USERS_MAX];
     let (mut needed, mut count, mut reasons) = (0, USERS_MAX as u32, 0);
-    // SAFETY: the key has room for its NUL, the name ends with one, and the list has as many items as it is told.
+    // SAFETY: the key has room for its NUL, the name ends with a NUL, and the list has the given number of items.
     #[allow(unsafe_code, reason = "no safe call exists")]
     let listed = unsafe {
         if RmStartSession(&raw mut session, 0, key.as_mut_ptr()) != ERROR_SUCCESS {

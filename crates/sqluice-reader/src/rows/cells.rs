@@ -1,12 +1,12 @@
-//! Values of a column as they are read, and the column of a batch that they become.
+//! The values of a column while rows are read, and their conversion to a column of a batch.
 //!
 //! ```text
 //!  kinds   1 2 2 4     NULL, integer, real, text, blob
-//!  bits    0 7 9 ..    the integer, the bits of the real, or where the bytes lie in data
+//!  bits    0 7 9 ..    the integer, the bits of the real, or the end of the bytes in data
 //!  data    ab...       text and blobs, one after another
 //! ```
 //!
-//! A column whose values are of one kind becomes a slice of them; a mixed one a slice of values.
+//! A column whose values have a single kind becomes a slice of this kind. A mixed column becomes a slice of values.
 
 use std::ops::Range;
 
@@ -15,23 +15,23 @@ use sqluice_core::batch::{Batch, Bitmap, Bytes, Column, ROWS_MAX, Spans, Value, 
 use sqluice_core::error::Error;
 use sqluice_core::source::{BadRow, BadText, Refused, RefusedRow, Sink};
 
-/// The kinds of values, as bits.
+/// The kinds of values, as bits of a mask.
 pub(super) const NULL: u8 = 1;
 pub(super) const INT: u8 = 2;
 pub(super) const REAL: u8 = 4;
 pub(super) const TEXT: u8 = 8;
 pub(super) const BLOB: u8 = 16;
 
-/// A byte that UTF-8 does not have.
+/// A byte that never occurs in UTF-8.
 const NO_UTF_8: u8 = 0xff;
 
-/// Values of a column.
+/// The values of a column.
 #[derive(Debug, Default)]
 pub(super) struct Cells {
     kinds: Vec<u8>,
     bits: Vec<i64>,
     data: Vec<u8>,
-    /// All kinds.
+    /// The kinds that occur, combined.
     any: u8,
     validity: Vec<u64>,
     reals: Vec<f64>,
@@ -56,7 +56,7 @@ impl Cells {
         self.push(INT, int);
     }
 
-    /// SQLite reads a NaN as NULL.
+    /// Appends a float, or NULL for a NaN as in SQLite.
     #[inline]
     pub(super) fn real(&mut self, real: f64) {
         let kind = if real.is_nan() { NULL } else { REAL };
@@ -68,7 +68,7 @@ impl Cells {
         self.text_at_start(text, text.len());
     }
 
-    /// Text that is the first bytes of `from`.
+    /// Appends the text in the first `bytes` bytes of `from`.
     #[inline]
     pub(super) fn text_at_start(&mut self, from: &[u8], bytes: usize) {
         append_start(&mut self.data, from, bytes);
@@ -81,7 +81,7 @@ impl Cells {
         self.push(BLOB, self.data.len() as i64);
     }
 
-    /// UTF-16 of a byte order as text. What is not well-formed becomes a byte that UTF-8 does not have.
+    /// Appends UTF-16 text in the byte order of `unit`, converted to UTF-8. Invalid units become a byte that never occurs in UTF-8.
     pub(super) fn utf16(&mut self, text: &[u8], unit: fn([u8; 2]) -> u16) {
         let (units, rest) = text.as_chunks::<2>();
         let mut utf8 = [0; 4];
@@ -113,14 +113,14 @@ impl Cells {
         *any = 0;
     }
 
-    /// Where the bytes of a value lie.
+    /// Returns the range in `data` of a row's bytes.
     fn bytes_of(&self, row: usize) -> Range<usize> {
         let is_bytes = |row: &usize| self.kinds[*row] & (TEXT | BLOB) != 0;
         let start = (0..row).rev().find(is_bytes).map_or(0, |before| self.bits[before] as usize);
         start..self.bits[row] as usize
     }
 
-    /// The rows whose text is not UTF-8.
+    /// Returns the rows whose text is not valid UTF-8.
     fn bad_texts(&self) -> Vec<usize> {
         if self.any & TEXT == 0 || self.data.is_ascii() {
             return Vec::new();
@@ -128,7 +128,7 @@ impl Cells {
         let is_bad = |row: &usize| {
             self.kinds[*row] == TEXT && std::str::from_utf8(&self.data[self.bytes_of(*row)]).is_err()
         };
-        // All of the text at once, if no character crosses from one value to the next.
+        // The fast path validates all text at once, and checks that no character crosses from one value to the next.
         if self.any & BLOB == 0
             && let Ok(text) = std::str::from_utf8(&self.data)
             && (0..self.kinds.len())
@@ -139,7 +139,7 @@ impl Cells {
         (0..self.kinds.len()).filter(is_bad).collect()
     }
 
-    /// The value of a row.
+    /// Returns the value of a row.
     fn get(&self, row: usize) -> Value<'_> {
         match self.kinds[row] {
             INT => Value::Int(self.bits[row]),
@@ -150,14 +150,14 @@ impl Cells {
         }
     }
 
-    /// Some of the rows.
+    /// Returns a copy of some of the rows.
     fn rows(&self, rows: Range<usize>) -> Cells {
         let mut some = Cells::default();
         rows.for_each(|row| some.value(&self.get(row)));
         some
     }
 
-    /// Gives the texts of some rows other values.
+    /// Replaces invalid texts as decided for each row.
     fn repair(&mut self, bad: &[(usize, BadText)]) {
         let mut repaired = Cells::default();
         let mut bad = bad.iter().peekable();
@@ -174,7 +174,7 @@ impl Cells {
         *self = repaired;
     }
 
-    /// Fills what a column of a batch borrows.
+    /// Fills the buffers that a column of a batch borrows.
     fn prepare(&mut self) {
         let Cells { kinds, bits, any, validity, reals, offsets, .. } = self;
         validity.clear();
@@ -190,7 +190,7 @@ impl Cells {
                 reals.extend(bits.iter().map(|bits| f64::from_bits(*bits as u64)));
             }
             0 | INT => {}
-            // Where the bytes end; of a number: where those before it do.
+            // Each offset is the end of the row's bytes. A row without bytes repeats the previous end.
             _ => {
                 offsets.clear();
                 offsets.push(0);
@@ -237,29 +237,29 @@ impl Cells {
     }
 }
 
-/// Rows of a batch while they are read.
+/// The rows of a batch while they are read.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     pub(super) columns: Vec<Cells>,
     pub(super) rows: usize,
-    /// Bytes of their records, or of their text and blobs.
+    /// The size of the records, or of the values if SQLite reads the rows.
     pub(super) bytes: usize,
-    /// The rowids of its rows; empty: they are not known.
+    /// The rowids of the rows; empty if they are unknown.
     pub(super) rowids: Vec<i64>,
 }
 
-/// The reason why no further rows are given.
+/// The reason why the sink gets no further rows.
 pub(super) enum Stop {
-    /// A row of the block is at fault, and a column that may be known.
+    /// An error in a row of the block, with the column if it is known.
     Row(usize, Option<usize>, Error),
-    /// The sink wants no more.
+    /// An error of the sink that concerns no row.
     Error(Error),
 }
 
-/// Makes the error for a row of a block, and a column of it.
+/// A function that adds the place, a row and a column of a block, to an error.
 pub(super) type Locate<'l> = dyn FnMut(&Block, usize, usize, Error) -> Error + 'l;
 
-/// A block with that many bytes is a batch, whatever its rows: its text is addressed by 32 bits.
+/// The size at which a block is full, even with few rows: offsets of its text have 32 bits.
 const BLOCK_BYTES_MAX: usize = 16 << 20;
 
 impl Block {
@@ -283,15 +283,15 @@ impl Block {
         self.rowids.clear();
     }
 
-    /// Gives the rows to the sink: at once, or in runs between those that the sink refuses, and those whose text it does not take. With
-    /// `keeps_bytes`, texts have the bytes that are stored.
+    /// Gives the rows to the sink. If the sink refuses rows, or text of rows, the rows between them are given in runs. `keeps_bytes` is
+    /// `true` if texts have the stored bytes.
     pub(super) fn give(
         &mut self,
         sink: &mut dyn Sink,
         keeps_bytes: bool,
         locate: &mut Locate<'_>,
     ) -> Result<(), Stop> {
-        // The refused rows that are not reported yet, in reverse order.
+        // The refused rows that have not been reported yet, in reverse order.
         let mut refused = self.refuse_texts(sink, keeps_bytes);
         let mut from = 0;
         while from < self.rows {
@@ -321,7 +321,7 @@ impl Block {
         Ok(())
     }
 
-    /// Asks the sink about texts that are not UTF-8. Returns the rows that it refuses, in reverse order.
+    /// Asks the sink about each text that is not valid UTF-8. Returns the refused rows, in reverse order.
     fn refuse_texts(&mut self, sink: &mut dyn Sink, keeps_bytes: bool) -> Vec<RefusedRow> {
         let mut refused = Vec::new();
         for (column, cells) in self.columns.iter_mut().enumerate() {
@@ -338,7 +338,7 @@ impl Block {
                 cells.repair(&decided);
             }
         }
-        // The first column of each row.
+        // Of several refused columns of a row, the first is reported.
         refused.sort_by_key(|refused| refused.row);
         refused.dedup_by_key(|refused| refused.row);
         refused.reverse();
@@ -350,7 +350,7 @@ impl Block {
         Block { columns, rows: rows.len(), bytes: 0, rowids: Vec::new() }
     }
 
-    /// A row as text, for the file of bad rows: fields of CSV with the bytes that they have.
+    /// Returns a row as text for the file of bad rows: CSV fields with their original bytes.
     fn raw(&self, row: usize) -> Vec<u8> {
         let mut raw = Vec::new();
         for (index, cells) in self.columns.iter().enumerate() {
@@ -395,7 +395,7 @@ impl Block {
     }
 }
 
-/// The error for text that is not well-formed.
+/// Returns the error for text that is not valid Unicode.
 fn bad_text() -> Error {
     Error::input("text that is not valid Unicode").hint(
         "SQLite keeps any bytes as text: UPDATE the row, or read the column as a blob by a query with CAST(... AS BLOB)",

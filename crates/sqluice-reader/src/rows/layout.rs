@@ -1,9 +1,9 @@
-//! Where the record of a row has the columns that are wanted.
+//! The positions of the wanted columns in the records of a table.
 //!
 //! ```text
 //!  CREATE TABLE t (a, id INTEGER PRIMARY KEY, b REAL, v AS (a + 1), c DEFAULT 7)
 //!
-//!  record    | a | NULL | b |          an old one: c was added since
+//!  record    | a | NULL | b |          an old record: c was added later
 //!  columns     a   id     b   c        id is the rowid, b a float, c its DEFAULT, v is computed by SQLite
 //! ```
 
@@ -18,12 +18,12 @@ use sqluice_format::varint;
 
 use super::cells::Block;
 
-/// How a record becomes a row.
+/// The mapping from a record to a row of a batch.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// What the fields of the record are, up to the last that is wanted.
+    /// The fields of the record, up to the last wanted field.
     fields: Vec<Field>,
-    /// Columns that are the rowid.
+    /// The columns of the batch that are the rowid.
     rowids: Vec<usize>,
     text: Encoding,
 }
@@ -31,26 +31,26 @@ pub(super) struct Layout {
 /// A field of the record.
 #[derive(Debug)]
 struct Field {
-    /// The column of the batch; `None`: it is not wanted.
+    /// The column of the batch; `None` if the field is not wanted.
     column: Option<usize>,
-    /// An integer in it is a float.
+    /// `true` if integers in the field are floats, as in a column with REAL affinity.
     is_real: bool,
-    /// The value of a record that ends before it.
+    /// The value for records that end before the field.
     missing: Owned,
 }
 
-/// How the database encodes text.
+/// The text encoding of the database.
 #[derive(Clone, Copy, Debug)]
 enum Encoding {
     Utf8,
     Utf16(fn([u8; 2]) -> u16),
 }
 
-/// A record is damaged.
+/// The error for a damaged record.
 #[derive(Debug)]
 pub(super) struct BadRecord;
 
-/// What a column of the batch is.
+/// The origin of a column of the batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum From {
     /// A column of the table.
@@ -60,7 +60,8 @@ pub(super) enum From {
 }
 
 impl Layout {
-    /// Of the rows of a table, whose wanted columns are stored: not [`Generated::Virtual`]. `None`: SQLite must read them.
+    /// Creates the layout for a table. Returns `None` if the records do not have all wanted columns, for example [`Generated::Virtual`]
+    /// columns: SQLite must then read the rows.
     pub(super) fn new(
         table: &Table,
         wanted: &[From],
@@ -87,7 +88,7 @@ impl Layout {
             let of_batch = wanted.iter().position(|from| *from == From::Column(column) && !is_rowid(from));
             let declared = &table.columns[column];
             fields.push(Field {
-                // A key may name a column twice, with two collations.
+                // A key may contain a column twice, with different collations.
                 column: of_batch.filter(|_| !order[..at].contains(&column)),
                 is_real: declared.affinity == Affinity::Real,
                 missing: if of_batch.is_some() { missing(declared)? } else { Owned::Null },
@@ -108,7 +109,7 @@ impl Layout {
         Ok(Some(Layout { fields, rowids, text }))
     }
 
-    /// Of some of the columns.
+    /// Returns the layout for some of the columns.
     pub(super) fn with_columns(&self, columns: &[usize]) -> Layout {
         let of = |column: usize| columns.iter().position(|wanted| *wanted == column);
         let mut fields: Vec<Field> = self
@@ -129,17 +130,17 @@ impl Layout {
         }
     }
 
-    /// `true` if texts have the bytes that are stored.
+    /// Returns `true` if texts have the stored bytes.
     pub(super) fn keeps_bytes(&self) -> bool {
         matches!(self.text, Encoding::Utf8)
     }
 
-    /// The number of leading fields that are wanted.
+    /// Returns the number of leading fields that are read.
     pub(super) fn fields(&self) -> usize {
         self.fields.len()
     }
 
-    /// Appends a row.
+    /// Appends a row to the block.
     #[inline]
     pub(super) fn push(&self, rowid: i64, record: &[u8], block: &mut Block) -> Result<(), BadRecord> {
         for &column in &self.rowids {
@@ -199,7 +200,7 @@ impl Layout {
                 },
             }
         }
-        // Of a record that was read to the end of its last field, nothing is left.
+        // After the last field of a record, no bytes may be left.
         if at >= types.len() && !body.is_empty() {
             return Err(damaged);
         }
@@ -209,7 +210,7 @@ impl Layout {
     }
 }
 
-/// The value of a column in records that were written before it was added: what SQLite reads in such a record of its own.
+/// Returns the value of a column in records that are older than the column. A scratch database shows the value that SQLite returns.
 fn missing(column: &Column) -> rusqlite::Result<Owned> {
     let Some(default) = &column.default else { return Ok(Owned::Null) };
     let declared = match column.affinity {
@@ -221,7 +222,7 @@ fn missing(column: &Column) -> rusqlite::Result<Owned> {
     };
     let scratch = Connection::open_in_memory()?;
     scratch.execute_batch("CREATE TABLE old (a); INSERT INTO old VALUES (1)")?;
-    // A DEFAULT that is no constant is NULL in old records; SQLite adds no such column to a table that has rows.
+    // SQLite does not add a column whose DEFAULT is not constant to a table with rows. Its value in old records is NULL.
     match scratch.execute_batch(&format!("ALTER TABLE old ADD COLUMN b {declared} DEFAULT {default}")) {
         Ok(()) => scratch.query_row("SELECT b FROM old", [], |row| row.get(0)),
         Err(_) => Ok(Owned::Null),

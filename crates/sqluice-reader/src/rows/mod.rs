@@ -1,4 +1,4 @@
-//! Rows of tables, views and queries in one committed state of a database, as a source of batches.
+//! The rows of tables, views and queries in one committed state of a database, as a source of batches.
 //!
 //! ```text
 //!  tables                    pages ──> parts of the tree ──> records ──> batches           on all cores, in the order of the table
@@ -7,11 +7,11 @@
 //!  WHERE, queries
 //! ```
 //!
-//! Invariant: every value has the class and bytes that SELECT returns. The sink decides how text that is not valid Unicode is handled: it is a bad
-//! row by default.
+//! Invariant: every value has the class and bytes that SELECT returns. The sink decides about text that is not valid Unicode; by default,
+//! the row is a bad row.
 //!
-//! Modules, from the bottom up: `cells`: values of a column; `layout`: what a record holds; `tree`: tables by their pages;
-//! `statement`: what SQLite reads.
+//! Modules, from the bottom up: `cells`: values of a column; `layout`: the fields of a record; `tree`: tables read page by page;
+//! `statement`: rows read by SQLite.
 
 mod cells;
 mod layout;
@@ -39,20 +39,20 @@ use layout::{From, Layout};
 use statement::{Query, StatementSource};
 use tree::{TreeRows, TreeSource};
 
-/// Bytes of a part that is read on one core, as far as the tree allows.
+/// The approximate size of a part, which one thread reads, as far as the tree permits.
 pub const PART_BYTES: usize = 1 << 20;
 
-/// Which columns and rows of a table are read.
+/// The columns and rows of a table to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Selection {
-    /// The columns, in their order; `None`: all that `SELECT *` returns.
+    /// The columns, in the given order; `None` for all columns that `SELECT *` returns.
     pub columns: Option<Vec<String>>,
     /// A condition in SQL.
     pub filter: Option<String>,
-    /// The number of rows at most.
+    /// The maximum number of rows.
     pub limit: Option<u64>,
-    /// One of several shares of the pages: its number, counted from 0, and how many the table is cut into.
+    /// A share of the pages: its index, counted from 0, and the number of shares.
     pub part: Option<(u32, u32)>,
 }
 
@@ -61,34 +61,34 @@ setters! { Selection:
     columns(columns: impl Into<Option<Vec<String>>>) = columns.into();
     /// Sets a condition in SQL.
     filter(filter: impl Into<Option<String>>) = filter.into();
-    /// Sets the number of rows at most.
+    /// Sets the maximum number of rows.
     limit(limit: impl Into<Option<u64>>) = limit.into();
     /// Sets the share of the pages.
     part(part: impl Into<Option<(u32, u32)>>) = part.into();
 }
 
-/// A column of what is read.
+/// A column of the rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RowColumn {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its declared type; empty of an expression.
+    /// The declared type; empty for an expression.
     pub declared_type: String,
-    /// What the type does to values that are stored.
+    /// The affinity of the declared type.
     pub affinity: Affinity,
 }
 
-/// How rows are read.
+/// The method of reading rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadPath {
-    /// By pages, on all cores.
+    /// Rows are decoded from pages by all threads.
     Pages,
-    /// By SQLite, in one thread.
+    /// Rows are read by SQLite in one thread.
     Sqlite,
 }
 
-/// Rows that can be read; see the module's description.
+/// Readable rows; see the module's description.
 #[derive(Clone, Debug)]
 pub struct Rows {
     name: String,
@@ -105,10 +105,10 @@ enum Reading {
 }
 
 impl Rows {
-    /// Of a table, a view or a virtual table.
+    /// Prepares the rows of a table, a view or a virtual table.
     ///
     /// # Errors
-    /// When it does not exist, or a column that is named does not, or SQLite does not accept the condition.
+    /// When the table or a named column does not exist, or SQLite does not accept the condition.
     pub fn of_table(
         snapshot: &Arc<Snapshot>,
         schema: &Schema,
@@ -166,10 +166,10 @@ impl Rows {
         Ok(Rows { name: name.to_owned(), columns, reading, limit, is_query: false })
     }
 
-    /// Of a query.
+    /// Prepares the rows of a query.
     ///
     /// # Errors
-    /// When it is no query that SQLite accepts, or two of its columns have the same name.
+    /// When SQLite does not accept the query, or two of its columns have the same name.
     pub fn of_query(snapshot: &Arc<Snapshot>, sql: &str, limit: Option<u64>) -> Result<Rows> {
         let columns = prepare(&snapshot.connection(), sql)?;
         refuse_repeated(columns.iter().map(|column| column.name.as_str()))?;
@@ -180,22 +180,22 @@ impl Rows {
         Ok(Rows { name, columns, reading, limit, is_query: true })
     }
 
-    /// The name of the table; `query` of a query.
+    /// Returns the name of the table, or `query` for a query.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its columns.
+    /// Returns the columns.
     pub fn columns(&self) -> &[RowColumn] {
         &self.columns
     }
 
-    /// Whether they are those of a query.
+    /// Returns `true` if the rows are those of a query.
     pub fn is_query(&self) -> bool {
         self.is_query
     }
 
-    /// Some of the columns, by their numbers, of rows that are read by pages.
+    /// Returns the rows with only some of the columns, given by their indexes. Returns `None` if SQLite reads the rows.
     pub fn with_columns(&self, columns: &[usize]) -> Option<Rows> {
         let Reading::Pages(rows) = &self.reading else { return None };
         let rows = TreeRows {
@@ -210,7 +210,7 @@ impl Rows {
         Some(Rows { name: self.name.clone(), columns, reading, limit: self.limit, is_query: false })
     }
 
-    /// The same rows; errors do not say which keys they have.
+    /// Returns the same rows, but with errors that do not show keys.
     #[must_use]
     pub fn with_secret_keys(mut self) -> Rows {
         if let Reading::Pages(rows) = &self.reading {
@@ -227,7 +227,7 @@ impl Rows {
         self
     }
 
-    /// How the rows are read.
+    /// Returns the method by which the rows are read.
     pub fn read_path(&self) -> ReadPath {
         match self.reading {
             Reading::Pages(_) => ReadPath::Pages,
@@ -235,7 +235,7 @@ impl Rows {
         }
     }
 
-    /// The rows, in parts of about that many bytes of their table, cut by the table alone.
+    /// Returns a source of the rows. A part has about `part_bytes` bytes of the table; the cuts depend only on the table.
     ///
     /// # Errors
     /// When the upper pages of the table can't be read.
@@ -248,7 +248,7 @@ impl Rows {
         })
     }
 
-    /// The rows, numbered from `rows.start` on, and none from `rows.end` on.
+    /// Returns a source that numbers the rows from `rows.start` on and ends before number `rows.end`.
     ///
     /// # Errors
     /// When the upper pages of the table can't be read.
@@ -262,7 +262,7 @@ impl Rows {
     }
 }
 
-/// Refuses a part that can't exist, or that can't be cut.
+/// Refuses a part that does not exist, or that other settings exclude.
 fn refuse_part(selection: &Selection) -> Result<()> {
     let Some((part, parts)) = selection.part else { return Ok(()) };
     if part >= parts {
@@ -279,7 +279,7 @@ fn refuse_part(selection: &Selection) -> Result<()> {
         .hint("select among the rows that the parts return"))
 }
 
-/// What makes SQLite read a table in its own order, not that of an index that has all columns.
+/// Returns the end of a statement that reads a table in its own order, rather than in the order of an index that has all columns.
 fn in_order_of(table: &Table) -> String {
     let Some(clustered) = &table.clustered else { return " NOT INDEXED".to_owned() };
     let key = clustered.columns[..clustered.key_columns].iter().filter_map(|column| match column.value {
@@ -294,7 +294,7 @@ fn in_order_of(table: &Table) -> String {
     format!(" ORDER BY {}", key.collect::<Vec<_>>().join(", "))
 }
 
-/// The columns of a table, view or virtual table that are not hidden.
+/// Returns the columns of a table, view or virtual table that are not hidden.
 fn listed_columns(connection: &Connection, name: &str) -> rusqlite::Result<Vec<RowColumn>> {
     let sql = "SELECT name, type FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid";
     let mut statement = connection.prepare_cached(sql)?;
@@ -306,7 +306,7 @@ fn row_column(name: String, declared_type: String) -> RowColumn {
     RowColumn { affinity: Affinity::of_declared_type(&declared_type), name, declared_type }
 }
 
-/// The columns that are read, and where they come from.
+/// Returns the columns to read, and their origins.
 fn wanted_columns(
     name: &str,
     table: Option<&Table>,
@@ -360,7 +360,7 @@ fn refuse_repeated<'n>(names: impl Iterator<Item = &'n str>) -> Result<()> {
     Ok(())
 }
 
-/// The table by its pages, if that can be.
+/// Returns the rows of a table read page by page, if possible.
 fn by_pages(
     snapshot: &Arc<Snapshot>,
     table: &Table,
@@ -387,7 +387,7 @@ fn by_pages(
     }))
 }
 
-/// Prepares a query, to see whether SQLite accepts it. Returns its columns.
+/// Prepares a query to find out if SQLite accepts it. Returns its columns.
 fn prepare(connection: &Connection, sql: &str) -> Result<Vec<RowColumn>> {
     let statement = connection.prepare(sql).map_err(statement::refused)?;
     statement::check(&statement)?;

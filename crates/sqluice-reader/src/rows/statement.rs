@@ -1,6 +1,6 @@
-//! The rows of a statement that SQLite runs in the transaction of the snapshot: views, virtual tables, computed columns, queries.
+//! The rows of a statement that SQLite runs in the snapshot's transaction: views, virtual tables, computed columns, queries.
 //!
-//! One thread steps through them and copies them into blocks; what is made of these is up to the threads that take the parts.
+//! One thread steps through the rows and copies them into blocks. The threads that take the parts convert the blocks to batches.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,25 +21,25 @@ use crate::snapshot::Snapshot;
 /// The text encoding UTF-8 in the header.
 const UTF_8: u32 = 1;
 
-/// Parts that wait for a thread to take them.
+/// The number of parts that may wait for a thread to take them.
 const PARTS_WAITING: usize = 2;
 
-/// What SQLite is asked.
+/// A query for SQLite.
 #[derive(Debug)]
 pub(super) struct Query {
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) sql: String,
-    /// The number of its rows at most.
+    /// The maximum number of rows.
     pub(super) limit: Option<u64>,
-    /// For messages: `table t`, or `the query`.
+    /// A name for messages: `table t`, or `the query`.
     pub(super) what: String,
     pub(super) columns: Vec<String>,
 }
 
-/// Hands out the rows of a query.
+/// A source of the rows of a query.
 pub(super) struct StatementSource {
     query: Arc<Query>,
-    /// `None` when it is dropped.
+    /// The blocks from the thread; `None` only while the source is dropped.
     blocks: Option<Receiver<Result<Vec<Block>>>>,
     thread: Option<JoinHandle<()>>,
     interrupt: InterruptHandle,
@@ -47,7 +47,7 @@ pub(super) struct StatementSource {
 }
 
 impl StatementSource {
-    /// Starts the query. Parts have about `part_bytes` bytes of values; rows are numbered from `rows.start` on, and none reaches
+    /// Starts the query. Parts have about `part_bytes` bytes of values. Rows are numbered from `rows.start` on, and end before number
     /// `rows.end`.
     pub(super) fn start(
         query: &Arc<Query>,
@@ -61,7 +61,7 @@ impl StatementSource {
         let rows_max = query.limit.unwrap_or(u64::MAX).min(rows.end - rows.start);
         let thread = std::thread::spawn(move || {
             if let Err(error) = of_thread.step(part_bytes, rows_max, &sender, &cancel) {
-                // It may be that no one waits any more.
+                // The receiver may be gone already.
                 let _ = sender.send(Err(error));
             }
         });
@@ -76,7 +76,7 @@ impl StatementSource {
 }
 
 impl Query {
-    /// Steps through all rows. Ends early when no one takes them any more.
+    /// Steps through all rows. Ends early if the receiver is gone.
     fn step(
         &self,
         part_bytes: usize,
@@ -137,7 +137,7 @@ impl Query {
     }
 }
 
-/// Refuses a statement that is no query.
+/// Refuses a statement that is not a query.
 pub(super) fn check(statement: &Statement<'_>) -> Result<()> {
     if statement.column_count() == 0 || !statement.readonly() {
         return Err(
@@ -147,7 +147,7 @@ pub(super) fn check(statement: &Statement<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The error for a statement that SQLite does not accept.
+/// Returns the error for a statement that SQLite does not accept.
 pub(super) fn refused(error: rusqlite::Error) -> Error {
     match &error {
         rusqlite::Error::SqlInputError { sql, offset, .. } => {
@@ -161,7 +161,7 @@ pub(super) fn refused(error: rusqlite::Error) -> Error {
         rusqlite::Error::MultipleStatement => {
             Error::usage("these are several statements").hint("write one SELECT")
         }
-        // SQLITE_ERROR, of which no position is known.
+        // The error is SQLITE_ERROR without a known position.
         _ if error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown) => {
             Error::usage("SQLite does not accept the query").because(said(error))
         }
@@ -171,7 +171,7 @@ pub(super) fn refused(error: rusqlite::Error) -> Error {
 
 impl Source for StatementSource {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
-        // The thread ends, and with it the channel, after the last part.
+        // After the last part, the thread ends and closes the channel.
         let Some(Ok(blocks)) = self.blocks.as_ref().map(Receiver::recv) else { return Ok(None) };
         let blocks = blocks?;
         let first_row = self.rows_done;
@@ -222,7 +222,7 @@ impl Part for StatementPart {
             let (row, column) = (first + row as u64 + 1, &columns[column]);
             error.with_words(format!(" ({what}, row {row}, column {column})"))
         };
-        // SQLite converts UTF-16.
+        // SQLite has converted UTF-16 text, so its bytes are not the stored ones.
         let keeps_bytes = snapshot.header().used_text_encoding() == UTF_8;
         for block in &mut self.blocks {
             let mut locate = |_: &Block, row: usize, column: usize, error: Error| {

@@ -1,4 +1,4 @@
-//! The rows of a table from its pages, part by part on any thread.
+//! The rows of a table decoded from its pages, part by part, on any thread.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ use super::layout::{BadRecord, Layout};
 use crate::pages::DAMAGED_HINT;
 use crate::snapshot::Snapshot;
 
-/// A table that is read by its pages.
+/// A table that is read page by page.
 #[derive(Debug)]
 pub(super) struct TreeRows {
     pub(super) snapshot: Arc<Snapshot>,
@@ -24,15 +24,15 @@ pub(super) struct TreeRows {
     pub(super) columns: Vec<String>,
     pub(super) tree: Tree,
     pub(super) layout: Layout,
-    /// Which share of the pages is read, and of how many.
+    /// The share of the pages that is read: its index, and the number of shares.
     pub(super) part: (u32, u32),
-    /// Whether errors say which row they are about.
+    /// `true` if errors show the key of their row.
     pub(super) shows_keys: bool,
-    /// Leading columns of the record that are the PRIMARY KEY of a WITHOUT ROWID table.
+    /// The number of the record's leading columns that are the PRIMARY KEY of a WITHOUT ROWID table.
     pub(super) key_columns: usize,
 }
 
-/// What all parts share.
+/// The state that all parts share.
 struct Shared {
     rows: Arc<TreeRows>,
     scan: Scan,
@@ -41,7 +41,7 @@ struct Shared {
     spare: Mutex<Vec<(Reader, Block)>>,
 }
 
-/// Hands out the parts.
+/// A source of the parts.
 pub(super) struct TreeSource {
     shared: Arc<Shared>,
     next: usize,
@@ -51,7 +51,7 @@ pub(super) struct TreeSource {
     rows_end: u64,
 }
 
-/// Counts the rows of parts before they are read.
+/// A reader that counts the rows of parts before they are decoded.
 struct Counter {
     scan: Scan,
     reader: Reader,
@@ -68,7 +68,7 @@ impl TreeRows {
         Ok(scan.map_err(|error| view.failed_in(self.damaged(), error))?.with_fields(self.layout.fields()))
     }
 
-    /// The error for a row, and a column if it is known.
+    /// Adds a row to an error, and a column if it is known.
     fn located(&self, row: &str, column: Option<usize>, error: Error) -> Error {
         let column = column.map_or(String::new(), |column| format!(", column {}", self.columns[column]));
         error.with_words(format!(" ({row}{column})"))
@@ -79,7 +79,7 @@ impl TreeRows {
         DamagedTree { is_index: false, name, table, is_content: false }
     }
 
-    /// The row of that number within a part, for messages.
+    /// Returns a name for a row of a part, for messages.
     fn describe(&self, part: usize, row: usize, part_bytes: usize) -> String {
         if !self.shows_keys {
             return format!("table {}", self.table);
@@ -96,10 +96,10 @@ impl TreeRows {
         };
         let cancel = Cancel::new();
         if let Ok(scan) = self.scan(part_bytes, &cancel) {
-            // Complete records, of which the key may be read.
+            // The scan reads complete records, since the key may be anywhere in them.
             let scan = scan.with_fields(usize::MAX);
             let mut pages = self.snapshot.view(&Silent, &cancel).pages();
-            // It ends with the error above.
+            // The error above ends the scan.
             let _ = scan.read(part, &mut pages, &mut Reader::default(), each);
         }
         format!("table {}, {found}", self.table)
@@ -118,7 +118,8 @@ impl TreeRows {
 }
 
 impl TreeSource {
-    /// All rows, or as many as `limit`. `counted`: parts know the numbers of their first rows, for which the tree is read once more.
+    /// Creates a source of all rows, or of the first `limit` rows. If `counted`, parts know the numbers of their first rows; the tree is
+    /// then read twice.
     pub(super) fn new(
         rows: &Arc<TreeRows>,
         part_bytes: usize,
@@ -131,7 +132,7 @@ impl TreeSource {
             true => Some(Counter { scan: rows.scan(part_bytes, cancel)?, reader: Reader::default() }),
             false => None,
         };
-        // Neighbours have a cut in common: together the shares are all parts.
+        // Adjacent shares have a cut in common, so all shares together are all parts.
         let (part, parts) = rows.part;
         let cut = |part: u32| (scan.parts() as u64 * u64::from(part) / u64::from(parts)) as usize;
         let (next, end) = (cut(part), cut(part + 1));
@@ -147,7 +148,7 @@ impl TreeSource {
         })
     }
 
-    /// Numbers the rows from `rows.start` on, and ends before `rows.end`.
+    /// Numbers the rows from `rows.start` on, and ends before number `rows.end`.
     pub(super) fn numbered(mut self, rows: std::ops::Range<u64>) -> TreeSource {
         (self.rows_done, self.rows_end) = (rows.start, rows.end);
         self
@@ -184,7 +185,7 @@ impl Counted for TreeSource {
     }
 }
 
-/// Counts entries.
+/// A visitor that counts entries.
 struct Count<'n>(&'n mut u64);
 
 impl Visit<Error> for Count<'_> {
@@ -202,7 +203,7 @@ impl Visit<Error> for Count<'_> {
 }
 
 impl Shared {
-    /// About how many bytes a part has.
+    /// Returns the approximate size of a part.
     fn bytes_of_part(&self) -> u64 {
         (self.part_bytes as u64).min(self.rows.snapshot.bytes() / self.scan.parts() as u64)
     }
@@ -219,26 +220,26 @@ struct TreePart {
     rows_max: u64,
 }
 
-/// Why a part is not read any further.
+/// The reason why a part is not read any further.
 enum Stop {
-    /// As many rows as are wanted were read.
+    /// The wanted number of rows has been read.
     Enough,
-    /// This row of the part has an error, at a column that may be known.
+    /// An error in a row of the part, with the column if it is known.
     Row(usize, Option<usize>, Error),
-    /// The sink wants no more.
+    /// An error of the sink or the pages.
     Error(Error),
 }
 
 /// A part while it is read.
 struct PartRun<'r> {
     rows: &'r TreeRows,
-    /// The number of the part, and about how many bytes parts have.
+    /// The index of the part, and the approximate size of parts.
     part: usize,
     part_bytes: usize,
     layout: &'r Layout,
     block: &'r mut Block,
     sink: &'r mut dyn Sink,
-    /// Rows that the sink has taken.
+    /// The number of rows that the sink has taken.
     taken: usize,
     rows_max: u64,
 }
@@ -271,7 +272,7 @@ impl PartRun<'_> {
                 Some(rowid) if rows.shows_keys => format!("table {}, rowid {rowid}", rows.table),
                 _ => rows.describe(*part, *taken + row, *part_bytes),
             };
-            // The file of bad rows says which database each is of.
+            // The file of bad rows names the database of each row.
             rows.located(&row, Some(column), error).at(Place::file(rows.snapshot.name()))
         };
         block.give(*sink, layout.keeps_bytes(), &mut locate).map_err(|stop| match stop {

@@ -1,14 +1,16 @@
-//! The clock by which readers let go of their locks, so that other processes can write.
+//! The clock at which readers release their locks, so that other processes can write.
 //!
 //! ```text
-//!  reader    ├─ hold ──┤─ hold ──┤─ hold ──┤           all let go at the same moment, ten times a second
-//!  clock               │         │         │           then stands still without readers
+//!  reader    ├─ hold ──┤─ hold ──┤─ hold ──┤           all release their locks at the same moment, ten times a second
+//!  clock               │         │         │           then stops if no reader is in use
 //!  writer of another process   waits ──────┴─ writes
 //! ```
 //!
-//! A waiting writer blocks new readers, so that it gets its turn whatever the number of readers.
-//! All readers must let go at the same moment, also those of a shared store: to SQLite on Unix the connections of a process are one. On
-//! Windows they are not, and a new reader waits for the writer, too: the clock does not wait for it before the others have let go.
+//! A waiting writer blocks new readers, so it gets its turn whatever the number of readers.
+//!
+//! All readers must release their locks at the same moment, even if the store is shared by threads: on Unix, SQLite treats all connections
+//! of a process as one. On Windows, each connection has its own lock, and a new reader waits for the writer, too; so the clock does not
+//! wait for such a reader before the other readers have released their locks.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -18,10 +20,10 @@ use sqluice_core::error::{Error, Result};
 
 use super::pool::Pool;
 
-/// How long readers hold their locks.
+/// The time for which readers hold their locks.
 const TURN: Duration = Duration::from_millis(100);
 
-/// A clock that runs while readers read; dropping it ends it.
+/// A clock that runs while readers read. Dropping the clock ends it.
 pub(super) struct Clock {
     pool: Arc<Pool>,
     thread: Option<JoinHandle<()>>,
@@ -41,7 +43,7 @@ impl Drop for Clock {
         if let Some(thread) = self.thread.take() {
             self.pool.close();
             thread.thread().unpark();
-            // It closes no connection: those are closed where the store is dropped.
+            // The thread closes no connections: they are closed by the thread that drops the store.
             let _ = thread.join();
         }
     }
@@ -52,7 +54,7 @@ fn go(pool: &Pool) {
     while pool.is_open() {
         if pool.in_use() {
             thread::park_timeout(TURN);
-            // What could not be ended is tried again, and reported to the next reader.
+            // If the readers can't be stopped, the next turn tries again, and the next reader gets the error.
             drop(pool.stop());
         } else if pool.may_sleep() {
             thread::park();

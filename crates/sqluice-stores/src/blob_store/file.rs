@@ -1,17 +1,16 @@
-//! The bytes of a database as SQLite's own connection reads them.
+//! Reads of a database file through SQLite's own file handle.
 //!
 //! ```text
-//!  Connection ── FILE_POINTER ──> sqlite3_file ── xRead ──> a buffer of ours     one call for all pages
+//!  Connection ── FILE_POINTER ──> sqlite3_file ── xRead ──> our buffer     one call for all pages
 //!                                             └── xFetch ─> its memory map       no copy
 //! ```
 //!
-//! A descriptor of our own would be simpler, and wrong: when any descriptor of a file is closed, the process loses all the locks
-//! that it has on that file, those of connections of which nothing is known here included. SQLite closes its own only when no connection
-//! holds a lock.
+//! A descriptor of our own would be simpler, but wrong: when a process closes any descriptor of a file, it loses all its locks on the file,
+//! including those of unknown connections. SQLite closes its own descriptor only when no connection holds a lock.
 //!
-//! All that is `unsafe` about a store is in this file. It saves the statement, and all of a blob's overflow pages are read at once; what
-//! that buys beside a SELECT and beside files, `bench/stores --only read` measures. The store asks SQLite the plain way wherever
-//! this way does not know, and both ways run the same tests.
+//! All `unsafe` code of a store is in this file. This way of reading saves the statement, and reads all overflow pages of a blob at once.
+//! `bench/stores --only read` measures the gain over a SELECT and over files. If this way fails, the store uses an ordinary statement, and
+//! both ways run the same tests.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
@@ -31,7 +30,7 @@ pub(super) struct RawFile<'c> {
 }
 
 impl<'c> RawFile<'c> {
-    /// `None` when SQLite has not opened it.
+    /// Returns the file, or `None` if SQLite has not opened it.
     pub(super) fn of(connection: &'c Connection) -> Option<RawFile<'c>> {
         let mut file: *mut sqlite3_file = ptr::null_mut();
         // SAFETY: the handle is that of an open connection, which no other thread uses meanwhile, since it can't be shared; the
@@ -51,7 +50,7 @@ impl<'c> RawFile<'c> {
         (!methods.is_null()).then_some(RawFile { file, methods, connection: PhantomData })
     }
 
-    /// Fills a buffer with the bytes that begin at `at`; `None` if they do not exist, or can't be read.
+    /// Fills a buffer with the bytes from offset `at`. Returns `None` if they do not exist or can't be read.
     pub(super) fn read(self, at: u64, buffer: &mut [u8]) -> Option<()> {
         let (bytes, at) = (c_int::try_from(buffer.len()).ok()?, i64::try_from(at).ok()?);
         // SAFETY: the file is open as long as the connection, which is borrowed; xRead writes at most that number of bytes.
@@ -62,7 +61,7 @@ impl<'c> RawFile<'c> {
         (code == ffi::SQLITE_OK).then_some(())
     }
 
-    /// Bytes of the memory map; `None` without a map.
+    /// Returns bytes of the memory map, or `None` if the file is not mapped.
     pub(super) fn fetch(self, at: u64, bytes: usize) -> Option<Fetched<'c>> {
         let (length, at) = (c_int::try_from(bytes).ok()?, i64::try_from(at).ok()?);
         let mut start = ptr::null_mut();
@@ -74,7 +73,8 @@ impl<'c> RawFile<'c> {
             let fetch = (*self.methods).xFetch?;
             fetch(self.file, at, length, &raw mut start)
         };
-        // Nothing that was not fetched is made, for it would be given back: SQLite takes a null pointer for the end of the whole map.
+        // A null pointer must not become a `Fetched` value: dropping it would pass the null pointer to xUnfetch, which then removes the
+        // whole map.
         (code == ffi::SQLITE_OK && !start.is_null()).then(|| Fetched { file: self, at, start, bytes })
     }
 }

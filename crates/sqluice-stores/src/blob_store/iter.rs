@@ -1,4 +1,4 @@
-//! All blobs in the order of their keys, some at a time.
+//! An iterator over all blobs in the order of their keys.
 
 use std::collections::VecDeque;
 
@@ -9,15 +9,15 @@ use super::pool::Pool;
 use super::reader::{Key, take};
 use crate::deflate::Inflater;
 
-/// Bytes of keys and blobs after which no more are read ahead.
+/// The number of bytes of keys and blobs at which reading ahead stops.
 const AHEAD_BYTES: usize = 1 << 20;
 
-/// Keys and blobs, in the order of the keys' bytes. They are read some at a time, a megabyte or one blob at least: what is written
-/// meanwhile may show up or not, each blob is whole.
+/// Keys and blobs, in the order of the keys' bytes. The iterator reads about a megabyte at a time, or a single larger blob. Changes made
+/// meanwhile may or may not be visible, but each blob is whole.
 pub struct Iter<'s> {
     pool: &'s Pool,
     ahead: VecDeque<(Vec<u8>, Vec<u8>)>,
-    /// The last key that was looked at; `None` before the first.
+    /// The last key that was read; `None` before the first key.
     after: Option<Vec<u8>>,
     done: bool,
     inflater: Option<Inflater>,

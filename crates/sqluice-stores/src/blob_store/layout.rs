@@ -1,12 +1,12 @@
-//! The two tables that a store can be.
+//! The two kinds of table that a store can have.
 //!
 //! ```text
 //!  kv      k TEXT PRIMARY KEY | v BLOB
 //!  sqlar   name TEXT PRIMARY KEY | mode INT | mtime INT | sz INT | data BLOB      the SQLite Archive of `sqlite3 -A`
 //! ```
 //!
-//! Keys are text whose bytes may be anything. In an archive only files are blobs: a folder has no data, a symbolic link the size
-//! -1. Data that is shorter than `sz` is deflated.
+//! Keys are text of arbitrary bytes. In an archive, only files are blobs: a folder has no data, and a symbolic link has the size -1. Data
+//! that is shorter than `sz` is deflated.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use rusqlite::Connection;
 
 use sqluice_core::error::{Error, Result};
 
-/// What a new store gets.
+/// The table of a new store.
 pub(super) const CREATE: &str = "CREATE TABLE kv(k TEXT PRIMARY KEY, v BLOB)";
 
 /// The kind of table that holds the blobs.
@@ -24,7 +24,7 @@ pub(super) enum Layout {
     Sqlar,
 }
 
-/// Name, declared type and place in the primary key.
+/// The name, declared type and position in the primary key of each column.
 type Columns = &'static [(&'static str, &'static str, i64)];
 
 /// The columns of an existing table.
@@ -42,7 +42,7 @@ impl Layout {
         }
     }
 
-    /// The column that has the blob, and that of its size, if any; counted from 0.
+    /// Returns the index of the blob's column, and of the size's column, if any; counted from 0.
     pub(super) fn columns(self) -> (usize, Option<usize>) {
         match self {
             Layout::Kv => (1, None),
@@ -50,7 +50,7 @@ impl Layout {
         }
     }
 
-    /// The name of the column that has the blob.
+    /// Returns the name of the blob's column.
     pub(super) fn blob(self) -> &'static str {
         match self {
             Layout::Kv => "v",
@@ -58,7 +58,7 @@ impl Layout {
         }
     }
 
-    /// Rowid, blob and size by key.
+    /// Returns SQL that selects rowid, blob and size by key.
     pub(super) fn select(self) -> &'static str {
         match self {
             Layout::Kv => "SELECT rowid, v, NULL FROM kv WHERE k = ?1",
@@ -66,7 +66,7 @@ impl Layout {
         }
     }
 
-    /// Rowid, bytes of the blob and size by key: the blob itself is not read.
+    /// Returns SQL that selects rowid, size of the stored blob, and size by key, without reading the blob itself.
     pub(super) fn measure(self) -> &'static str {
         match self {
             Layout::Kv => "SELECT rowid, octet_length(v), NULL FROM kv WHERE k = ?1",
@@ -74,7 +74,7 @@ impl Layout {
         }
     }
 
-    /// Key, blob and size in the order of keys, after one or (the first) from one on.
+    /// Returns SQL that selects key, blob and size in the order of keys: from a key on if `first` is `true`, else after a key.
     pub(super) fn walk(self, first: bool) -> &'static str {
         match (self, first) {
             (Layout::Kv, true) => "SELECT k, v, NULL FROM kv WHERE k >= ?1 AND typeof(k) = 'text' ORDER BY k",
@@ -97,11 +97,11 @@ impl Layout {
         }
     }
 
-    /// An existing row keeps its rowid, so that its entry in the index stays as it is.
+    /// Returns SQL that writes a blob. An existing row keeps its rowid, so that its index entry stays unchanged.
     pub(super) fn put(self) -> &'static str {
         match self {
             Layout::Kv => "INSERT INTO kv(k, v) VALUES (?1, ?2) ON CONFLICT(k) DO UPDATE SET v = excluded.v",
-            // 33188 is 0o100644: a file that everybody reads and its owner writes.
+            // The mode 33188 is 0o100644: a file that everybody may read and only its owner may write.
             Layout::Sqlar => {
                 "INSERT INTO sqlar(name, mode, mtime, sz, data) VALUES (?1, 33188, unixepoch(), octet_length(?2), ?2)
                  ON CONFLICT(name) DO UPDATE SET mode = excluded.mode, mtime = excluded.mtime, sz = excluded.sz,
@@ -117,7 +117,7 @@ impl Layout {
         }
     }
 
-    /// Root pages of the table and of the index of its primary key, which need not be its only one.
+    /// Returns SQL for the root pages of the table and of the index of its primary key. The table may have other indexes.
     pub(super) fn roots(self) -> &'static str {
         match self {
             Layout::Kv => {
@@ -131,7 +131,7 @@ impl Layout {
         }
     }
 
-    /// The layout that a database has: `kv`, or else `sqlar`; `None` when it has no table at all.
+    /// Returns the layout of a database: `kv` if it has this table, else `sqlar`. Returns `None` if the database is empty.
     pub(super) fn of(connection: &Connection, path: &Path) -> Result<Option<Layout>> {
         let failed = |error| super::failed(error, "read", path);
         let encoding: String =
@@ -161,14 +161,14 @@ impl Layout {
         Ok(Some(layout))
     }
 
-    /// Checks that the table is declared as it must be.
+    /// Checks that the table has the required declaration.
     fn verify(self, connection: &Connection, path: &Path) -> Result<()> {
         let declared = || -> rusqlite::Result<(Declared, bool)> {
             let mut columns = connection.prepare("SELECT name, type, pk FROM pragma_table_xinfo(?1)")?;
             let columns =
                 columns.query_map([self.table()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             let columns = columns.collect::<rusqlite::Result<Vec<_>>>()?;
-            // An entry of the index is the key, as its bytes compare, and the rowid.
+            // An entry of the index must consist of the key, compared by its bytes, and the rowid.
             let sql = r#"SELECT count(*) = 2 AND max(x.coll <> 'BINARY') = 0 AND max(x."desc") = 0
                 AND max(x.cid = -1) = 1 FROM pragma_index_list(?1) l, pragma_index_xinfo(l.name) x WHERE l.origin = 'pk'"#;
             let plain = connection.query_row(sql, [self.table()], |row| row.get::<_, Option<bool>>(0))?;

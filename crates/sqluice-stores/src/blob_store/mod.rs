@@ -1,10 +1,10 @@
-//! `BlobStore`: many blobs by key in one database.
+//! `BlobStore`: a store of many blobs by key in a single database.
 //!
 //! ```text
 //!                    ┌─ reader ── connection ── pages ─┐
-//!  get, range, len ──┼─ reader ──     one a thread     ├── store.db:  kv(k TEXT PRIMARY KEY, v BLOB)
+//!  get, range, len ──┼─ reader ──   one per thread     ├── store.db:  kv(k TEXT PRIMARY KEY, v BLOB)
 //!                    └─ reader                         │              or the table sqlar of `sqlite3 -A`
-//!  put, remove ──────── writer ── one transaction a batch
+//!  put, remove ──────── writer ── one transaction per batch
 //! ```
 //!
 //! ```
@@ -22,21 +22,21 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The database is SQLite's: `sqlite3 store.db "SELECT k, length(v) FROM kv"` lists it. A database that has `kv` is opened as that, else
-//! one that has `sqlar` as an archive, whose files are the blobs; what is put into an archive is not compressed, what is deflated
-//! in it is read back inflated. Keys are bytes, and are compared as such. A number in the place of a blob is an error, a NULL in `kv`
-//! is an empty blob.
+//! The store is an ordinary SQLite database: `sqlite3 store.db "SELECT k, length(v) FROM kv"` lists it. If the database has a table `kv`,
+//! this table is the store; otherwise a table `sqlar` is opened as an archive, whose files are the blobs. Blobs put into an archive are not
+//! compressed; deflated blobs are inflated when they are read. Keys are bytes, and are compared as bytes. A number in the place of a blob
+//! is an error; a NULL in `kv` is an empty blob.
 //!
-//! * With a rollback journal, which new stores have, the store **holds a read lock** from read to read, and lets go of it ten times a
-//!   second: other processes can read the database at any time, and write to it when they wait for half a second (`busy_timeout`,
-//!   `.timeout`); a process that does not wait may find it locked ([`Options::shared`] is for those). In return a read needs no lock, and
-//!   takes the pages as they are: the index and the table by binary search, the blob in two reads.
-//! * Batches of this store are seen by its readers as soon as they are committed. Readers wait for a commit, and, where a batch has
-//!   more than 32 MiB (a change being 4 KiB at least), for the rest of the batch. In WAL mode
-//!   ([`Journal::Wal`]) no reader or writer waits for another, but every read goes through SQLite's own statements.
-//! * A store can be used by any number of threads; each reads with a connection of its own, up to [`Options::readers_max`].
+//! * In a database with a rollback journal, the default for new stores, the store **holds a read lock** between reads and releases it ten
+//!   times a second. Other processes can read the database at any time. They can write if they wait for half a second (`busy_timeout`,
+//!   `.timeout`); a process that does not wait may find the database locked ([`Options::shared`] avoids this). In return, a read needs no
+//!   lock and reads the pages directly: a binary search in the index and the table, and two reads for the blob.
+//! * Readers of this store see a batch as soon as it is committed. Readers wait for a commit and, if a batch has more than 32 MiB (counting
+//!   at least 4 KiB per change), for the rest of the batch. In WAL mode ([`Journal::Wal`]), readers and writers do not wait for each other,
+//!   but every read is an SQL statement.
+//! * Any number of threads can use a store. Each thread reads with its own connection, up to [`Options::readers_max`] connections.
 //!
-//! Invariant: SQLite is asked for everything that pages do not answer for sure.
+//! Invariant: whenever the pages do not answer a read with certainty, SQLite does.
 
 mod clock;
 mod file;
@@ -69,33 +69,33 @@ use pool::Pool;
 use reader::{BlobPart, Reader};
 use writer::{Change, Changes, Writer};
 
-/// Blobs by key; see the module's description.
+/// A store of blobs by key; see the module's description.
 pub struct BlobStore {
     path: PathBuf,
     pool: Arc<Pool>,
-    /// `None` in WAL mode, where no process waits.
+    /// The clock; `None` in WAL mode, in which no process waits for readers.
     _clock: Option<Clock>,
-    /// `None` when the store was opened for reading only.
+    /// The writer; `None` if the store was opened for reading only.
     writer: Option<Mutex<Writer>>,
 }
 
 impl BlobStore {
-    /// Opens the store in a file, or makes it where nothing is.
+    /// Opens the store in a file, or creates it if the file does not exist.
     ///
     /// # Errors
-    /// When the file is something else, or can't be read or made.
+    /// When the file is not a store, or can't be read or created.
     pub fn open(path: impl AsRef<Path>) -> Result<BlobStore> {
         BlobStore::options().open(path)
     }
 
-    /// Options to open a store with.
+    /// Returns options for opening a store.
     pub fn options() -> Options {
         Options::default()
     }
 
     fn open_with(path: &Path, mut options: Options) -> Result<BlobStore> {
         refuse_memory(path)?;
-        // A name that begins with `file:` would be a URI to SQLite.
+        // SQLite would take a name that begins with `file:` for a URI.
         let absolute = std::path::absolute(path).map_err(|error| Error::read(path, error))?;
         let read_only = options.read_only;
         let (writer, layout) = Writer::open(&absolute, &mut options)?;
@@ -109,59 +109,59 @@ impl BlobStore {
         })
     }
 
-    /// The file, as it was named.
+    /// Returns the path as given to [`BlobStore::open`].
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A blob; `None` if the key does not exist.
+    /// Returns a blob, or `None` if the key does not exist.
     ///
     /// # Errors
-    /// When it can't be read.
+    /// When the blob can't be read.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         let mut blob = Vec::new();
         Ok(self.get_into(key, &mut blob)?.then_some(blob))
     }
 
-    /// Puts a blob in the place of what `blob` has, and returns whether the key exists; if not, `blob` is empty. Its
-    /// memory is used again: many reads into the same are faster than [`get`](Self::get).
+    /// Replaces the content of `blob` by a blob of the store. Returns `false` if the key does not exist; `blob` is then empty. The memory
+    /// of `blob` is reused, which makes repeated reads into the same vector faster than [`get`](Self::get).
     ///
     /// # Errors
-    /// When it can't be read; `blob` may have anything then.
+    /// When the blob can't be read. The content of `blob` is then arbitrary.
     pub fn get_into(&self, key: impl AsRef<[u8]>, blob: &mut Vec<u8>) -> Result<bool> {
         self.read(key.as_ref(), &BlobPart::Whole, blob).map(|length| length.is_some())
     }
 
-    /// Some bytes of a blob, as far as it has them, without reading the others; `None` if the key does not exist.
+    /// Returns a range of a blob, cut off at its end, without reading other bytes. Returns `None` if the key does not exist.
     ///
     /// # Errors
-    /// When they can't be read.
+    /// When the range can't be read.
     pub fn range(&self, key: impl AsRef<[u8]>, range: Range<u64>) -> Result<Option<Vec<u8>>> {
         let mut bytes = Vec::new();
         let length = self.read(key.as_ref(), &BlobPart::Range(range), &mut bytes)?;
         Ok(length.map(|_| bytes))
     }
 
-    /// The length of a blob in bytes, without reading it; `None` if the key does not exist.
+    /// Returns the length of a blob in bytes, without reading the blob. Returns `None` if the key does not exist.
     ///
     /// # Errors
-    /// When it can't be read.
+    /// When the length can't be read.
     pub fn len(&self, key: impl AsRef<[u8]>) -> Result<Option<u64>> {
         self.read(key.as_ref(), &BlobPart::Nothing, &mut Vec::new())
     }
 
-    /// Whether the key exists.
+    /// Returns `true` if the key exists.
     ///
     /// # Errors
-    /// When that can't be found out.
+    /// When the database can't be read.
     pub fn contains(&self, key: impl AsRef<[u8]>) -> Result<bool> {
         Ok(self.len(key)?.is_some())
     }
 
-    /// The number of blobs. All keys are looked at.
+    /// Returns the number of blobs. This scans all keys.
     ///
     /// # Errors
-    /// When they can't be read.
+    /// When the keys can't be read.
     pub fn count(&self) -> Result<u64> {
         let count = |reader: &mut Reader| {
             let count =
@@ -171,29 +171,29 @@ impl BlobStore {
         self.pool.with(count).map(|count| count as u64)
     }
 
-    /// Keys and blobs in the order of the keys' bytes.
+    /// Returns an iterator over keys and blobs in the order of the keys' bytes.
     pub fn iter(&self) -> Iter<'_> {
         Iter::new(&self.pool, None)
     }
 
-    /// The blobs whose keys follow `key`.
+    /// Returns an iterator over the blobs whose keys follow `key`.
     pub fn iter_after(&self, key: impl Into<Vec<u8>>) -> Iter<'_> {
         Iter::new(&self.pool, Some(key.into()))
     }
 
-    /// Puts a blob under a key, in the place of an existing one.
+    /// Writes a blob, replacing an existing blob with the same key.
     ///
     /// # Errors
-    /// When it can't be written: then all is as it was.
+    /// When the blob can't be written. The store is then unchanged.
     pub fn put(&self, key: impl AsRef<[u8]>, blob: impl AsRef<[u8]>) -> Result<()> {
         self.put_many([(key, blob)]).map(drop)
     }
 
-    /// Puts many blobs in one transaction; returns how many. Of several under the same key the last one stays. They are taken one by
-    /// one while the batch is written, and must not be made by reading or writing this store, which waits for the batch.
+    /// Writes many blobs in one transaction and returns their number. Of several blobs with the same key, the last one stays. The iterator
+    /// is consumed while the batch is written, so it must not read or write this store: such a call may wait forever.
     ///
     /// # Errors
-    /// When one can't be written: then all is as it was.
+    /// When a blob can't be written. The store is then unchanged.
     pub fn put_many<K: AsRef<[u8]>, B: AsRef<[u8]>>(
         &self,
         blobs: impl IntoIterator<Item = (K, B)>,
@@ -204,18 +204,18 @@ impl BlobStore {
         })
     }
 
-    /// Removes a blob; returns whether it existed.
+    /// Removes a blob. Returns `false` if the key did not exist.
     ///
     /// # Errors
-    /// When the database can't be written: then all is as it was.
+    /// When the database can't be written. The store is then unchanged.
     pub fn remove(&self, key: impl AsRef<[u8]>) -> Result<bool> {
         Ok(self.remove_many([key])? > 0)
     }
 
-    /// Removes many blobs in one transaction; returns how many existed.
+    /// Removes many blobs in one transaction. Returns the number of blobs that existed.
     ///
     /// # Errors
-    /// When the database can't be written: then all is as it was.
+    /// When the database can't be written. The store is then unchanged.
     pub fn remove_many<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<u64> {
         let mut keys = keys.into_iter();
         self.batch(&mut |change| keys.try_for_each(|key| change(Change::Remove(key.as_ref()))))
@@ -227,7 +227,7 @@ impl BlobStore {
 
     fn batch(&self, changes: Changes<'_>) -> Result<u64> {
         let writer = self.writer.as_ref().ok_or_else(|| pool::read_only(&self.path))?;
-        // A thread that panicked rolled back.
+        // A panic of another writing thread has rolled its transaction back.
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
         writer.batch(&self.pool, changes)
     }
@@ -239,7 +239,7 @@ impl fmt::Debug for BlobStore {
     }
 }
 
-/// The error for what SQLite could not do to a store.
+/// Returns the error for a failed operation of SQLite on a store.
 fn failed(error: rusqlite::Error, what: &str, path: &Path) -> Error {
     let name = path.display();
     if full_disk::is_it(&error, path) {

@@ -1,16 +1,16 @@
-//! A page that many searches pass through, made ready for them.
+//! A page in a form that is fast to search, for pages that many searches visit.
 //!
 //! ```text
 //!  index    north/bergen  north/oslo  north/tromsø        prefix: "north/"
-//!           heads  62657267 6f736c6f 74726f6d ...         the next 8 bytes as numbers: searched first, without jumping about
-//!           keys   bergen | oslo | tromsø                 whole, for those whose heads are equal
+//!           heads  62657267 6f736c6f 74726f6d ...         the next 8 bytes as numbers: searched first, and contiguous in memory
+//!           keys   bergen | oslo | tromsø                 the rest of each key, for keys with equal heads
 //!           rowids, and the children of an interior page
 //!  table    rowids and children, of an interior page
 //! ```
 //!
-//! A search in the page itself takes a miss of the processor's cache for most of its steps, and a varint for each; a page is made
-//! ready once, for a few hundred searches. Among a hundred thousand blobs most of a search's time would still be misses that wait
-//! for each other, as a binary search has them; so it has two steps ([`Sorted`]), each of which looks at numbers side by side.
+//! A search in the page itself costs a cache miss of the processor and a varint for most of its steps, while preparing a page once serves a
+//! few hundred searches. With a hundred thousand blobs, a binary search would still spend most of its time on cache misses that wait for
+//! each other. So a search has only two steps ([`Sorted`]), each of which compares contiguous numbers.
 
 use std::cmp::Ordering;
 
@@ -21,34 +21,34 @@ use sqluice_format::value::SerialType;
 use sqluice_format::varint;
 use sqluice_format::view::PageView;
 
-/// See the module's description.
+/// A prepared page; see the module's description.
 #[derive(Default)]
 pub(super) struct Node {
-    /// The number of its page; 0 for none.
+    /// The page number; 0 for none.
     pub(super) number: u32,
-    /// What all keys begin with.
+    /// The common prefix of all keys.
     prefix: Vec<u8>,
-    /// The 8 bytes of each key after the prefix, those that it does not have being 0; the rowids of a table.
+    /// The first 8 bytes of each key after the prefix, padded with zeros; or the rowids of a table.
     heads: Sorted,
     entries: Vec<Entry>,
     keys: Vec<u8>,
-    /// One more than keys or rowids; empty in a leaf.
+    /// The child pages, one more than keys or rowids; empty in a leaf.
     children: Vec<u32>,
 }
 
 /// An entry of an index.
 struct Entry {
     rowid: i64,
-    /// Where its key ends in `keys`; the prefix is not stored.
+    /// The end of the key in `keys`, which stores keys without the prefix.
     end: u32,
 }
 
-/// Numbers in order, and every n-th of them once more.
+/// Numbers in ascending order, with every n-th of them repeated in a second list.
 #[derive(Default)]
 struct Sorted {
     all: Vec<u64>,
     firsts: Vec<u64>,
-    /// How many have a first one.
+    /// The number of elements per entry of `firsts`.
     block: usize,
 }
 
@@ -61,37 +61,37 @@ impl Sorted {
         self.all.push(number);
     }
 
-    /// When all are here.
+    /// Builds the second list, once all numbers have been added.
     fn end(&mut self) {
         self.block = self.all.len().isqrt().next_multiple_of(8).max(8);
         self.firsts.clear();
         self.firsts.extend(self.all.iter().step_by(self.block));
     }
 
-    /// How many are smaller.
+    /// Returns the number of elements that are less than `number`.
     fn below(&self, number: u64) -> usize {
         let smaller =
             |numbers: &[u64]| numbers.iter().map(|other| usize::from(*other < number)).sum::<usize>();
-        // All before the last block whose first is smaller are, and none after it.
+        // All numbers before the last block whose first number is less are less themselves, and no number after this block is.
         let start = smaller(&self.firsts).saturating_sub(1) * self.block;
         start + smaller(&self.all[start..self.all.len().min(start + self.block)])
     }
 }
 
-/// Where a search goes on.
+/// The next step of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The key is here; its rowid.
+    /// The key was found, with its rowid.
     Found(i64),
     Child(u32),
     Missing,
 }
 
 impl Node {
-    /// Makes a page ready. `None` when SQLite has to search it: of a leaf of a table, which is read only in a search for its
-    /// rows, and where a key is no text, or goes on in an overflow page.
+    /// Prepares a page. Returns `None` if SQLite has to search the page: a leaf of a table, which is only read when its rows are, and an
+    /// index page with a key that is not text or does not fit its cell.
     pub(super) fn fill(&mut self, page: &[u8], number: u32, geometry: Geometry) -> Option<()> {
-        // Not this page until all of it is here.
+        // The number is set only after the page is complete.
         self.number = 0;
         self.heads.clear();
         self.entries.clear();
@@ -122,7 +122,7 @@ impl Node {
         let entry = |at: usize| entry(page.cell(at)?.get(start..)?, geometry);
         self.prefix.clear();
         if let Some(last) = page.cells().checked_sub(1) {
-            // In order: what the first and the last begin with, all do.
+            // The keys are in order, so all of them share the common prefix of the first and the last key.
             let (first, last) = (entry(0)?.0, entry(last)?.0);
             let same = first.iter().zip(last).take_while(|(one, other)| one == other).count();
             self.prefix.extend_from_slice(&first[..same]);
@@ -137,7 +137,7 @@ impl Node {
         Some(())
     }
 
-    /// Where a key is, of a page of an index.
+    /// Searches an index page for a key.
     pub(super) fn find_key(&self, key: &[u8]) -> Option<Step> {
         let Some(rest) = key.strip_prefix(&self.prefix[..]) else {
             let all_less = self.prefix[..] < *key;
@@ -157,7 +157,7 @@ impl Node {
         self.step(low)
     }
 
-    /// The page below an interior one of a table that has a rowid.
+    /// Returns the child of a table's interior page that contains a rowid.
     pub(super) fn child_of(&self, rowid: i64) -> Option<u32> {
         self.children.get(self.heads.below(ordered(rowid))).copied()
     }
@@ -169,14 +169,14 @@ impl Node {
         self.children.get(at).map(|child| Step::Child(*child))
     }
 
-    /// A key without the prefix.
+    /// Returns a key without the prefix.
     fn key(&self, at: usize) -> Option<&[u8]> {
         let start = if at == 0 { 0 } else { self.entries.get(at - 1)?.end };
         self.keys.get(start as usize..self.entries.get(at)?.end as usize)
     }
 }
 
-/// Its first 8 bytes: of two keys with other heads the one with the smaller is the smaller.
+/// Returns the first 8 bytes of a key as a number. If the heads of two keys differ, they sort like the keys.
 fn head(key: &[u8]) -> u64 {
     match key.first_chunk() {
         Some(bytes) => u64::from_be_bytes(*bytes),
@@ -188,12 +188,12 @@ fn head(key: &[u8]) -> u64 {
     }
 }
 
-/// A rowid as a number without a sign that compares as it does.
+/// Returns an unsigned number that sorts like the rowid.
 fn ordered(rowid: i64) -> u64 {
     rowid as u64 ^ 1 << 63
 }
 
-/// Key and rowid of an entry, if it is text that lies in the page.
+/// Returns the key and rowid of an entry, if the key is text and the entry has no overflow page.
 fn entry(cell: &[u8], geometry: Geometry) -> Option<(&[u8], i64)> {
     let (payload, start) = varint::read(cell)?;
     let payload = usize::try_from(payload).ok().filter(|payload| *payload <= index_local_max(geometry))?;
@@ -251,7 +251,7 @@ mod tests {
             prop_assert_eq!(sorted.below(number), numbers.partition_point(|other| *other < number));
         }
 
-        /// An index of one page, as SQLite writes it: each key is found where it is, and no other.
+        /// Tests an index of a single page, as SQLite writes it: each key is found at its place, and other keys are not found.
         #[test]
         fn keys_are_found(
             keys in proptest::collection::btree_set("(ab|abcdefgh|é|\0)?[a-c]{0,3}", 0..60),

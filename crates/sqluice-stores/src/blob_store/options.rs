@@ -1,4 +1,4 @@
-//! How a store is opened.
+//! The options of a store.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,26 +8,28 @@ use sqluice_format::page::PageSize;
 
 use super::BlobStore;
 
-/// The page size of a new store. Of 100,000 blobs of 8 to 12 kB pages of 4096 bytes take 89% of the space of as many files, 84% when
-/// neighbours are chosen so that they fill their pages; 1024 bytes take 85 and 83.5%, but SQLite itself then reads a third slower.
+/// The page size of a new store. A store of 100,000 blobs of 8 to 12 kB in pages of 4096 bytes takes 89% of the space of as many files, or
+/// 84% if neighbouring blobs are chosen to fill their pages. Pages of 1024 bytes take 85% or 83.5%, but SQLite itself then reads a third
+/// slower.
 pub const PAGE_SIZE: PageSize = PageSize::DEFAULT;
 
-/// When a batch counts as done.
+/// The moment at which a batch counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Durability {
-    /// When it is on the disk: it survives a power failure.
+    /// A batch is done when it is on the disk: it survives a power failure.
     #[default]
     Full,
-    /// A power failure may undo the last batches; in a rollback mode it may, rarely, damage the database
-    /// (`PRAGMA synchronous = NORMAL`).
+    /// A batch is done before it is on the disk. A power failure may undo the last batches and, in a rollback mode, in rare cases damage
+    /// the database (`PRAGMA synchronous = NORMAL`).
     Normal,
-    /// When the system has it: it survives a crash of the program; a power failure may damage the database.
+    /// A batch is done when the operating system has it: it survives a crash of the program, but a power failure may damage the database.
     Off,
 }
 
 impl Durability {
-    /// As SQLite says it. EXTRA syncs the folder as well when the journal is gone: FULL could bring it back after a power failure.
+    /// Returns the value of `PRAGMA synchronous`. EXTRA also syncs the folder after the journal was deleted: with FULL, a power failure
+    /// could bring the journal back.
     pub(super) fn synchronous(self) -> &'static str {
         match self {
             Durability::Full => "EXTRA",
@@ -41,14 +43,14 @@ impl Durability {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Journal {
-    /// A rollback journal, which is deleted: the fastest to read.
+    /// A rollback journal that is deleted after each transaction: the fastest to read.
     #[default]
     Delete,
-    /// A log: readers go on during a write, in other processes, too.
+    /// A write-ahead log: readers continue during a write, also in other processes.
     Wal,
 }
 
-/// Options of [`BlobStore`]; [`open`](Options::open) ends them.
+/// The options of a [`BlobStore`]; [`open`](Options::open) opens the store with them.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub(super) read_only: bool,
@@ -80,82 +82,81 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The default options.
+    /// Creates the default options.
     pub fn new() -> Options {
         Options::default()
     }
 
-    /// Nothing is made or changed: writing is an error. Default: no.
+    /// Opens the store for reading only: nothing is created or changed, and writing is an error. Default: `false`.
     #[must_use]
     pub fn read_only(mut self, yes: bool) -> Options {
         self.read_only = yes;
         self
     }
 
-    /// Nothing is locked between reads: other processes can write to the database at once, also those that do not wait for locks.
-    /// Without this a store with a rollback journal keeps a read lock between its reads, for a tenth of a second at most. With it
-    /// every read takes the lock again, and goes through SQLite, at about half the speed. A database in WAL mode is always shared.
-    /// Default: no.
+    /// Releases all locks between reads, so that other processes can write at once, even if they do not wait for locks. Otherwise, a store
+    /// with a rollback journal keeps a read lock between its reads, for at most a tenth of a second. A shared store takes the lock again
+    /// for every read and reads through SQLite, at about half the speed. A database in WAL mode is always shared. Default: `false`.
     #[must_use]
     pub fn shared(mut self, yes: bool) -> Options {
         self.shared = yes;
         self
     }
 
-    /// Bytes at the start of the file that are mapped into memory, which SQLite limits to 2 GB; reading errors of the disk are
-    /// signals then. Default: 0, none.
+    /// Maps this many bytes at the start of the file into memory, which SQLite limits to 2 GB. Read errors of the disk then become signals.
+    /// Default: 0, no map.
     #[must_use]
     pub fn mmap_bytes(mut self, bytes: u64) -> Options {
         self.mmap_bytes = bytes;
         self
     }
 
-    /// Bytes of pages that each reading thread keeps at most, those of blobs not among them. Default: 16 MiB.
+    /// Sets the maximum size of the pages that each reading thread caches, not counting the pages of blobs. Default: 16 MiB.
     #[must_use]
     pub fn cache_bytes(mut self, bytes: usize) -> Options {
         self.cache_bytes = bytes;
         self
     }
 
-    /// When a batch counts as done. Default: when it is on the disk.
+    /// Sets the moment at which a batch counts as done. Default: when it is on the disk.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Options {
         self.durability = durability;
         self
     }
 
-    /// The journal of a new store; an existing one keeps its own. Default: a rollback journal.
+    /// Sets the journal of a new store; an existing store keeps its own. Default: a rollback journal.
     #[must_use]
     pub fn journal(mut self, journal: Journal) -> Options {
         self.journal = journal;
         self
     }
 
-    /// The page size of a new store. Default: [`PAGE_SIZE`].
+    /// Sets the page size of a new store. Default: [`PAGE_SIZE`].
     #[must_use]
     pub fn page_size(mut self, size: PageSize) -> Options {
         self.page_size = size;
         self
     }
 
-    /// How long to wait for the locks of others. Default: 5 seconds.
+    /// Sets the time to wait for the locks of other processes. Default: 5 seconds.
     #[must_use]
     pub fn busy_timeout(mut self, timeout: Duration) -> Options {
         self.busy_timeout = timeout;
         self
     }
 
-    /// Connections for reading, at most: as many threads read at a time. Default: two for each core, 8 at least.
+    /// Sets the maximum number of reading connections, and so of threads that read at the same time. Default: two per core, at least 8.
     #[must_use]
     pub fn readers_max(mut self, readers: usize) -> Options {
         self.readers_max = readers.max(1);
         self
     }
 
-    /// Opens the store, or makes it where nothing is.
+    /// Opens the store, or creates it if the file does not exist.
     ///
     /// # Errors
-    /// When the database does not exist, or is one without a table `kv` or `sqlar` of the right shape, or it can't be read or made.
+    /// When the database does not exist and may not be created, has no table `kv` or `sqlar` of the right shape, or can't be read.
     pub fn open(self, path: impl AsRef<Path>) -> Result<BlobStore> {
         BlobStore::open_with(path.as_ref(), self)
     }

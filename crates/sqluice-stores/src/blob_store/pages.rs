@@ -1,11 +1,11 @@
-//! Pages for one reader, of a file that does not change meanwhile.
+//! The pages of a file that does not change meanwhile, for a single reader.
 //!
 //! ```text
-//!  interior pages, leaves of the index     kept, ready to be searched ([`super::node`])
-//!  leaves of the table, overflow chains    read again: each belongs to a blob or two; with a memory map, used where they are
+//!  interior pages, leaves of the index     cached in a form that is fast to search ([`super::node`])
+//!  leaves of the table, overflow chains    not cached: each belongs to a blob or two; with a memory map, used in place
 //! ```
 //!
-//! `None` says throughout that the pages do not answer: SQLite is asked, then.
+//! In this module, `None` means that the pages do not give an answer: SQLite must then be asked.
 
 use std::ops::Deref;
 
@@ -14,11 +14,11 @@ use sqluice_format::page::Geometry;
 use super::file::{Fetched, RawFile};
 use super::node::Node;
 
-/// Places that a page may have in the cache.
+/// The number of places in the cache where a page may be.
 const WAYS: usize = 4;
 
-/// What a reader keeps from call to call. A page has [`WAYS`] places, by its number: a table of a hundred thousand blobs has a
-/// thousand such pages, and no list of what was used last has to be kept.
+/// The pages that a reader keeps from call to call. A page number determines [`WAYS`] places, so no list of recently used pages is needed.
+/// A table of a hundred thousand blobs has about a thousand cached pages.
 #[derive(Default)]
 pub(super) struct Cache {
     nodes: Vec<Node>,
@@ -29,7 +29,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Forgets everything, and makes room for that number of bytes of pages.
+    /// Empties the cache and makes room for `bytes` bytes of pages.
     pub(super) fn reset(&mut self, bytes: usize, geometry: Geometry) {
         let sets = (bytes / geometry.page_bytes() / WAYS).max(2);
         self.nodes.clear();
@@ -43,11 +43,11 @@ pub(super) struct Pages<'c, 'k> {
     pub(super) cache: &'k mut Cache,
     pub(super) geometry: Geometry,
     pub(super) page_count: u32,
-    /// Whether it has a memory map, of a part of the file at least.
+    /// `true` if at least a part of the file is mapped into memory.
     pub(super) mapped: bool,
 }
 
-/// Bytes of the file, wherever they are.
+/// Bytes of the file, in the memory map or in a buffer.
 pub(super) enum Bytes<'c, 'k> {
     Mapped(Fetched<'c>),
     Held(&'k [u8]),
@@ -65,7 +65,7 @@ impl Deref for Bytes<'_, '_> {
 }
 
 impl<'c> Pages<'c, '_> {
-    /// A page that many searches pass through, ready for them.
+    /// Returns a page in a form that is fast to search.
     pub(super) fn node(&mut self, number: u32) -> Option<&Node> {
         let set = number as usize % (self.cache.nodes.len() / WAYS) * WAYS;
         let cached = self.cache.nodes[set..set + WAYS].iter().position(|node| node.number == number);
@@ -82,7 +82,7 @@ impl<'c> Pages<'c, '_> {
         Some(node)
     }
 
-    /// A leaf of a table.
+    /// Returns a leaf of a table.
     pub(super) fn leaf(&mut self, number: u32) -> Option<Bytes<'c, '_>> {
         let at = self.offset(number, 1)?;
         if let Some(fetched) = self.fetch(at, 1) {
@@ -93,7 +93,7 @@ impl<'c> Pages<'c, '_> {
         Some(Bytes::Held(&self.cache.page))
     }
 
-    /// Pages that lie one after the other.
+    /// Returns consecutive pages.
     pub(super) fn run(&mut self, first: u32, count: u32) -> Option<Bytes<'c, '_>> {
         let at = self.offset(first, count)?;
         if let Some(fetched) = self.fetch(at, count) {
@@ -108,7 +108,7 @@ impl<'c> Pages<'c, '_> {
         Some(Bytes::Held(run))
     }
 
-    /// The page that an overflow page names.
+    /// Returns the page that an overflow page names as the next.
     pub(super) fn next(&mut self, number: u32) -> Option<u32> {
         let mut next = [0; 4];
         self.file.read(self.offset(number, 1)?, &mut next)?;
@@ -120,7 +120,7 @@ impl<'c> Pages<'c, '_> {
         if self.mapped { self.file.fetch(at, bytes) } else { None }
     }
 
-    /// Where `count` pages begin, if the database has them.
+    /// Returns the offset of `count` pages, if the database has all of them.
     fn offset(&self, first: u32, count: u32) -> Option<u64> {
         let last = first.checked_add(count.checked_sub(1)?)?;
         (first > 0 && last <= self.page_count).then(|| self.geometry.offset(first))

@@ -1,8 +1,8 @@
 //! Readers, each of which serves one thread at a time.
 //!
-//! A thread tries its own slot first, which is that of its number among all threads that ever read: as long as threads are not more
-//! than slots, no thread waits for another. A connection is opened when its slot is first used. What readers hold they let go
-//! of by the clock ([`super::clock`]).
+//! Threads are numbered in the order in which they first read. A thread first tries the slot of its number: as long as there are not more
+//! threads than slots, no thread waits for another. A connection is opened when its slot is first used. The clock makes readers release
+//! their locks ([`super::clock`]).
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -17,36 +17,36 @@ use super::layout::Layout;
 use super::options::Options;
 use super::reader::Reader;
 
-/// How often several readers at work are looked at without a pause, and the pause.
+/// The number of rounds without a pause while waiting for busy readers, and the pause of later rounds.
 const YIELDS: usize = 100;
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// A place for a reader.
+/// A place for a reader, empty until it is first used.
 pub(super) type Slot = Option<Reader>;
 
-/// A slot, and whether it was used since readers were last stopped.
+/// A slot, and a flag that is `true` if the slot was used since the readers were last stopped.
 #[derive(Default)]
 struct ReaderPlace {
     slot: Mutex<Slot>,
     used: AtomicBool,
 }
 
-/// See the module's description.
+/// A pool of readers; see the module's description.
 pub(super) struct Pool {
     places: Vec<ReaderPlace>,
     path: PathBuf,
     layout: Layout,
     options: Options,
-    /// Held by the thread that stops the readers. Readers that find it shut wait for it.
+    /// A lock held by the thread that stops the readers. Readers wait for it while `shut` is `true`.
     gate: Mutex<()>,
     shut: AtomicBool,
     closed: AtomicBool,
-    /// Whether the clock stands still, and its thread.
+    /// `true` while the clock stands still. `clock` is the thread of the clock.
     asleep: AtomicBool,
     clock: OnceLock<Thread>,
 }
 
-/// Readers that hold nothing and do nothing as long as this value lives.
+/// Guards that keep all readers idle and without locks as long as this value lives.
 pub(super) struct Stopped<'p> {
     shut: &'p AtomicBool,
     _gate: MutexGuard<'p, ()>,
@@ -83,7 +83,7 @@ impl Pool {
         self.layout
     }
 
-    /// Lends a reader.
+    /// Calls a function with a reader that no other thread uses.
     pub(super) fn with<R>(&self, use_it: impl FnOnce(&mut Reader) -> Result<R>) -> Result<R> {
         let (place, mut slot) = self.slot();
         let reader = match &mut *slot {
@@ -98,11 +98,11 @@ impl Pool {
         done
     }
 
-    /// Ends what readers hold, and keeps them from beginning again. They have to be stopped all together: on Unix, SQLite lets a
-    /// connection in where another of the same process holds a lock, even if another process waits.
+    /// Makes all readers release their locks, and keeps them from starting again. All of them must be stopped together: on Unix, SQLite
+    /// admits a new connection if another connection of the process holds a lock, even while another process waits.
     ///
-    /// On Windows it does not: a reader that begins waits for the writer of another process, and that waits for the readers that hold a
-    /// lock. So those at work are waited for in no order, and the others let go meanwhile.
+    /// On Windows, a new reader waits for the writer of another process, which in turn waits for the readers that hold a lock. So busy
+    /// readers are waited for in any order, and the others release their locks meanwhile.
     pub(super) fn stop(&self) -> Result<Stopped<'_>> {
         let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         self.shut.store(true, Ordering::Release);
@@ -131,7 +131,7 @@ impl Pool {
             }
             at_work = left;
             rounds += 1;
-            // Most reads take microseconds.
+            // Most reads take only microseconds.
             match at_work.len() {
                 0 | 1 => {}
                 _ if rounds < YIELDS => thread::yield_now(),
@@ -141,7 +141,7 @@ impl Pool {
         Ok(stopped)
     }
 
-    /// The slot of this thread, or any that is free; if none is, its own when it is free.
+    /// Returns the slot of this thread or, if it is in use, any free slot. If no slot is free, waits for the thread's own slot.
     fn slot(&self) -> (&ReaderPlace, MutexGuard<'_, Slot>) {
         if self.shut.load(Ordering::Acquire) {
             drop(self.gate.lock().unwrap_or_else(PoisonError::into_inner));
@@ -151,7 +151,7 @@ impl Pool {
         for place in from.iter().chain(before) {
             match place.slot.try_lock() {
                 Ok(slot) => return (place, slot),
-                // A thread that panicked left the connection as it was.
+                // A panic of another thread leaves the connection usable.
                 Err(TryLockError::Poisoned(slot)) => return (place, slot.into_inner()),
                 Err(TryLockError::WouldBlock) => {}
             }
@@ -161,7 +161,7 @@ impl Pool {
     }
 }
 
-/// What the clock asks and does.
+/// Functions for the clock.
 impl Pool {
     pub(super) fn woken_by(&self, clock: Thread) {
         let _ = self.clock.set(clock);
@@ -175,12 +175,12 @@ impl Pool {
         self.closed.store(true, Ordering::SeqCst);
     }
 
-    /// Whether any reader may hold anything.
+    /// Returns `true` if a reader may hold a lock.
     pub(super) fn in_use(&self) -> bool {
         self.places.iter().any(|place| place.used.load(Ordering::SeqCst))
     }
 
-    /// Says that the clock stands still, unless a reader is at work: the next reader wakes it.
+    /// Marks the clock as asleep. Returns `false` if a reader is in use. The next reader wakes a sleeping clock.
     pub(super) fn may_sleep(&self) -> bool {
         self.asleep.store(true, Ordering::SeqCst);
         !self.in_use()
@@ -195,7 +195,7 @@ impl Pool {
     }
 }
 
-/// The number of this thread among those that asked.
+/// Returns the number of this thread in the order of first calls.
 fn number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
@@ -208,7 +208,7 @@ fn number() -> usize {
     })
 }
 
-/// Writing to a store that was opened for reading.
+/// Returns the error for writing to a store that was opened for reading only.
 pub(super) fn read_only(path: &Path) -> Error {
     Error::usage(format!("the store {} was opened for reading only", path.display()))
         .hint("open it without read_only")

@@ -1,12 +1,12 @@
-//! A connection that reads, for one thread at a time.
+//! A connection for reading, which one thread uses at a time.
 //!
 //! ```text
-//!  held:    BEGIN, SHARED lock ── get, get, get: pages, no lock, no statement ── COMMIT, before a commit of ours or at a turn
-//!  else:    SELECT, SELECT, SELECT: each a transaction
+//!  held:      BEGIN, SHARED lock ── get, get, get: pages, no lock, no statement ── COMMIT, before our own commit or at a turn
+//!  otherwise: SELECT, SELECT, SELECT: each a transaction
 //! ```
 //!
-//! While a connection holds its SHARED lock no process changes the file, so that pages can be read without asking SQLite, which is
-//! asked where pages do not answer ([`super::tree`]). In WAL mode, and of a shared store, nothing is held.
+//! While a connection holds its SHARED lock, no process changes the file. So pages can be read without SQLite, which is asked only if the
+//! pages give no answer ([`super::tree`]). In WAL mode and in a shared store, no lock is held.
 
 use std::mem;
 use std::ops::Range;
@@ -26,10 +26,10 @@ use super::pages::{Cache, Pages};
 use super::tree::{Roots, Row};
 use crate::deflate::{InflateError, Inflater};
 
-/// The version of a header of a database with a rollback journal.
+/// The read version in the header of a database with a rollback journal.
 const ROLLBACK: u8 = 1;
 
-/// See the module's description.
+/// A reader; see the module's description.
 pub(super) struct Reader {
     connection: Connection,
     layout: Layout,
@@ -38,21 +38,21 @@ pub(super) struct Reader {
     mapped: bool,
     cache_bytes: usize,
     held: Option<Held>,
-    /// The state that the cache is of.
+    /// The header of the database state whose pages are cached.
     cached: Option<Header>,
     cache: Cache,
     deflated: Vec<u8>,
     inflater: Option<Inflater>,
 }
 
-/// A transaction that goes on.
+/// A transaction that is held between reads.
 #[derive(Clone, Copy)]
 struct Held {
-    /// What is needed to read pages; `None` when only SQLite can.
+    /// The header and root pages for reading pages; `None` if only SQLite can read the database.
     pages: Option<(Header, Roots)>,
 }
 
-/// A key, as SQLite compares it.
+/// A key as a parameter: text of arbitrary bytes.
 pub(super) struct Key<'k>(pub(super) &'k [u8]);
 
 impl ToSql for Key<'_> {
@@ -61,18 +61,18 @@ impl ToSql for Key<'_> {
     }
 }
 
-/// What is wanted of a blob.
+/// The wanted part of a blob.
 #[derive(Clone, Debug)]
 pub(super) enum BlobPart {
     Whole,
-    /// These bytes, as far as the blob has them.
+    /// A range, cut off at the end of the blob.
     Range(Range<u64>),
-    /// Its length alone.
+    /// Only the length.
     Nothing,
 }
 
 impl BlobPart {
-    /// The bytes of a blob with that number of bytes.
+    /// Returns the wanted range of a blob of `bytes` bytes.
     fn of(&self, bytes: u64) -> Range<u64> {
         match self {
             BlobPart::Whole => 0..bytes,
@@ -82,14 +82,14 @@ impl BlobPart {
     }
 }
 
-/// What a row is as a blob.
+/// The stored form of a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stored {
-    /// A folder or a link: no blob.
+    /// A folder or a link, which is not a blob.
     Other,
-    /// As it is, with that number of bytes.
+    /// An uncompressed blob of this many bytes.
     Plain(u64),
-    /// Deflated: that number of bytes when inflated.
+    /// A deflated blob that inflates to this many bytes.
     Deflated(u64),
 }
 
@@ -110,7 +110,7 @@ impl Stored {
 impl Reader {
     pub(super) fn open(path: &Path, layout: Layout, options: &Options) -> Result<Reader> {
         let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        // A reader may have to roll a journal back.
+        // A reader may have to roll back a journal.
         flags |= match options.read_only {
             true => OpenFlags::SQLITE_OPEN_READ_ONLY,
             false => OpenFlags::SQLITE_OPEN_READ_WRITE,
@@ -137,7 +137,7 @@ impl Reader {
         })
     }
 
-    /// Puts a part of a blob into `out`; returns the length of all of it, `None` if the key does not exist.
+    /// Replaces `out` by the wanted part of a blob. Returns the length of the entire blob, or `None` if the key does not exist.
     pub(super) fn read(&mut self, key: &[u8], part: &BlobPart, out: &mut Vec<u8>) -> Result<Option<u64>> {
         out.clear();
         self.hold()?;
@@ -145,7 +145,7 @@ impl Reader {
             Some(read) => read,
             None => {
                 out.clear();
-                // For as long as the connection is borrowed.
+                // The inflater is taken out while the connection is borrowed.
                 let mut inflater = self.inflater.take();
                 let read = self.by_sql(key, part, &mut inflater, out);
                 self.inflater = inflater;
@@ -154,13 +154,13 @@ impl Reader {
         }
     }
 
-    /// The connection, for statements of any kind.
+    /// Returns the connection, for statements of any kind.
     pub(super) fn connection(&mut self) -> Result<&Connection> {
         self.hold()?;
         Ok(&self.connection)
     }
 
-    /// Ends what is held: a writer of this store is about to commit, or others are to have their turn.
+    /// Ends the held transaction, because a writer of this store is about to commit, or to let other processes write.
     pub(super) fn release(&mut self) -> Result<()> {
         if self.held.take().is_some() {
             let ended = self.connection.execute_batch("COMMIT");
@@ -169,7 +169,7 @@ impl Reader {
         Ok(())
     }
 
-    /// `None` where SQLite must be asked.
+    /// Reads a blob from pages. Returns `None` if SQLite must be asked.
     fn by_pages(&mut self, key: &[u8], part: &BlobPart, out: &mut Vec<u8>) -> Option<Result<Option<u64>>> {
         let (header, roots) = self.held?.pages?;
         let mut pages = Pages {
@@ -215,7 +215,7 @@ impl Reader {
             return self.whole(key, inflater, out);
         }
         let failed = |error| failed(error, "read", &self.path);
-        // So that the row stays what was measured, until its bytes are read.
+        // The transaction keeps the row unchanged between measuring and reading.
         let transaction = match self.held {
             None => Some(self.connection.unchecked_transaction().map_err(failed)?),
             Some(_) => None,
@@ -249,7 +249,7 @@ impl Reader {
         Ok(Some(bytes))
     }
 
-    /// Rowid and length of a blob, which is not read.
+    /// Returns the rowid and length of a blob without reading the blob.
     fn measured(&self, key: &[u8]) -> rusqlite::Result<Option<(i64, Row)>> {
         let mut measure = self.connection.prepare_cached(self.layout.measure())?;
         let found = measure.query_row([Key(key)], |row| {
@@ -259,7 +259,7 @@ impl Reader {
         found.optional()
     }
 
-    /// Puts a whole blob into `out`; returns its length.
+    /// Replaces `out` by an entire blob. Returns its length.
     fn whole(&self, key: &[u8], inflater: &mut Option<Inflater>, out: &mut Vec<u8>) -> Result<Option<u64>> {
         let failed = |error| failed(error, "read", &self.path);
         let mut select = self.connection.prepare_cached(self.layout.select()).map_err(failed)?;
@@ -268,7 +268,7 @@ impl Reader {
         take(row, self.layout, inflater, out).map_err(|error| of_key(error, key, &self.path))
     }
 
-    /// Appends bytes of a blob by a blob handle, which reads no more than it must.
+    /// Appends a range of a blob, read through a blob handle, which reads no more than necessary.
     fn bytes(&self, rowid: i64, range: Range<u64>, out: &mut Vec<u8>) -> Result<()> {
         let (table, blob) = (self.layout.table(), self.layout.blob());
         let start = out.len();
@@ -280,7 +280,7 @@ impl Reader {
         read().map_err(|error| failed(error, "read a part of", &self.path))
     }
 
-    /// Begins a transaction that goes on, unless one does, or none is to.
+    /// Begins a transaction that is held, unless one is held already or the store is shared.
     fn hold(&mut self) -> Result<()> {
         if self.held.is_some() || !self.holds {
             return Ok(());
@@ -292,13 +292,13 @@ impl Reader {
             roots.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()
         };
         let roots = begin().map_err(|error| {
-            // It may not have begun.
+            // The transaction may not have begun.
             let _ = self.connection.execute_batch("ROLLBACK");
             failed(error, "read", path)
         })?;
         let header = RawFile::of(&self.connection).and_then(header);
         if header.is_some_and(|header| header.read_version != ROLLBACK) {
-            // In WAL mode a transaction would keep the log from being emptied.
+            // In WAL mode, a held transaction would prevent the log from being reset.
             self.holds = false;
             return self.connection.execute_batch("COMMIT").map_err(|error| failed(error, "read", path));
         }
@@ -318,7 +318,7 @@ impl Reader {
     }
 }
 
-/// The header of the file, if what it says of its pages holds.
+/// Returns the header of the file if its page count is valid.
 fn header(file: RawFile<'_>) -> Option<Header> {
     let mut bytes = [0; DATABASE_HEADER_BYTES];
     file.read(0, &mut bytes)?;
@@ -326,7 +326,7 @@ fn header(file: RawFile<'_>) -> Option<Header> {
     (header.valid_for == header.change_counter).then_some(header)
 }
 
-/// Puts the blob of a row of [`Layout::select`] or [`Layout::walk`] into `out`; returns its length, `None` if it is no blob.
+/// Replaces `out` by the blob of a row from [`Layout::select`] or [`Layout::walk`]. Returns its length, or `None` if the row is not a blob.
 pub(super) fn take(
     row: &SqlRow<'_>,
     layout: Layout,
@@ -354,7 +354,7 @@ pub(super) fn take(
     }
 }
 
-/// Inflates, and puts a part of the result into `out`.
+/// Inflates data, and replaces `out` by a range of the result.
 fn inflate_part(
     inflater: &mut Option<Inflater>,
     data: &[u8],
@@ -368,7 +368,7 @@ fn inflate_part(
     Ok(())
 }
 
-/// Inflates data into `out`, which must become `size` bytes.
+/// Inflates data into `out`. The result must have `size` bytes.
 fn inflate(inflater: &mut Option<Inflater>, data: &[u8], size: u64, out: &mut Vec<u8>) -> Result<()> {
     out.clear();
     inflater.get_or_insert_with(Inflater::default).inflate(data, size, out).map_err(|error| {
@@ -380,7 +380,7 @@ fn inflate(inflater: &mut Option<Inflater>, data: &[u8], size: u64, out: &mut Ve
     })
 }
 
-/// Says which key an error is about.
+/// Adds the key to an error.
 fn of_key(error: Error, key: &[u8], path: &Path) -> Error {
     error.with_words(format!(", key {:?} of {}", String::from_utf8_lossy(key), path.display()))
 }

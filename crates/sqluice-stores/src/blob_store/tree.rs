@@ -1,17 +1,17 @@
-//! A key looked up in its index, the row in its table, and the bytes of the blob, page by page.
+//! Lookups in pages: a key in its index, the row in its table, and the bytes of the blob.
 //!
 //! ```text
 //!  key ──> index root ─ ... ─ leaf: (key, rowid)           binary search in each page
 //!  rowid ─> table root ─ ... ─ leaf: payload size, rowid, [header | key | ... | start of the blob], first overflow page
 //!                                                                    │
-//!  the blob:  local bytes, then as many overflow pages as it needs, read at once, as if they lay one after the other
+//!  the blob:  local bytes, then as many overflow pages as necessary, read at once as if they were consecutive
 //! ```
 //!
-//! They do lie so where the blob was written in one go. Every page says which is the next; where that is another one, reading goes
-//! on from that one.
+//! Overflow pages are consecutive if the blob was written in one go. Every page names the next. If this is not the following page, reading
+//! continues at the named page.
 //!
-//! The pages can hold anything: a page that does not look as it must is `None`, and SQLite is asked. So is what is rare: a key that
-//! goes on in an overflow page and is equal up to it, or a value that is a number.
+//! The pages are not trusted: an unexpected page gives `None`, and SQLite is asked. The same holds for rare cases: a key that does not fit
+//! its cell, or a value that is a number.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -27,17 +27,17 @@ use super::layout::Layout;
 use super::node::Step;
 use super::pages::Pages;
 
-/// Deeper trees than any database has are loops.
+/// The maximum depth: no database is deeper, so a deeper tree contains a cycle.
 const DEPTH_MAX: usize = 40;
 
-/// Bytes of a chain that are read at once, at most.
+/// The maximum number of bytes of a chain that are read at once.
 const RUN_BYTES_MAX: usize = 1 << 20;
 
-/// Where the tables of a layout begin.
+/// The root pages of a layout's table and index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Roots {
     pub(super) table: u32,
-    /// Levels of the table above its leaves.
+    /// The number of levels of the table above its leaves.
     pub(super) table_levels: usize,
     pub(super) index: u32,
 }
@@ -45,17 +45,17 @@ pub(super) struct Roots {
 /// A row that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    /// Bytes that are stored; `None` for NULL.
+    /// The number of stored bytes; `None` for NULL.
     pub(super) stored: Option<u64>,
     /// The value of the column `sz`, if it exists.
     pub(super) size: Option<i64>,
 }
 
-/// Chooses the bytes of a row that are wanted.
+/// A function that selects the wanted bytes of a row.
 pub(super) type Wanted<'w> = &'w mut dyn FnMut(Row) -> Range<u64>;
 
 impl Pages<'_, '_> {
-    /// Looks a key up, and appends the bytes of its row that are wanted. `Some(None)`: the key does not exist.
+    /// Looks up a key, and appends the wanted bytes of its row. Returns `Some(None)` if the key does not exist.
     pub(super) fn look_up(
         &mut self,
         roots: Roots,
@@ -84,7 +84,7 @@ impl Pages<'_, '_> {
         None
     }
 
-    /// Levels of a table above its leaves, which all have as many.
+    /// Returns the number of levels of a table above its leaves, all of which have the same depth.
     pub(super) fn levels(&mut self, root: u32) -> Option<usize> {
         let (geometry, mut number) = (self.geometry, root);
         for level in 0..DEPTH_MAX {
@@ -98,7 +98,8 @@ impl Pages<'_, '_> {
         None
     }
 
-    /// Finds the leaf and the row in it, and appends what is wanted of its local bytes. `None` also where an index leads nowhere.
+    /// Finds a row in its leaf, and appends the wanted part of its local bytes. Also returns `None` if the row does not exist, although the
+    /// index names it.
     fn row(
         &mut self,
         roots: Roots,
@@ -130,7 +131,7 @@ impl Pages<'_, '_> {
         None
     }
 
-    /// Appends what is wanted of a chain of overflow pages.
+    /// Appends the wanted bytes of a chain of overflow pages.
     fn follow(&mut self, chain: Chain, out: &mut Vec<u8>) -> Option<()> {
         let (page_bytes, each) = (self.geometry.page_bytes(), overflow_page_payload(self.geometry) as u64);
         let (Chain { mut next, mut at, wanted }, page_count) = (chain, self.page_count);
@@ -159,13 +160,13 @@ impl Pages<'_, '_> {
     }
 }
 
-/// Bytes of a payload that lie in overflow pages.
+/// The overflowing part of a payload.
 #[derive(Debug)]
 struct Chain {
     next: u32,
-    /// Where in the payload the page `next` begins.
+    /// The offset in the payload at which page `next` begins.
     at: u64,
-    /// What is wanted of the payload.
+    /// The wanted range of the payload.
     wanted: Range<u64>,
 }
 
@@ -186,7 +187,7 @@ impl<'p> Payload<'p> {
         Some(Payload { bytes, local, next })
     }
 
-    /// Reads the header of the record, and appends what is wanted of the local bytes; what is wanted and not local is returned.
+    /// Parses the header of the record, and appends the wanted local bytes. Returns the chain with other wanted bytes.
     fn read(&self, layout: Layout, wanted: Wanted<'_>, out: &mut Vec<u8>) -> Option<(Row, Option<Chain>)> {
         let (header, mut at) = varint::read(self.local)?;
         let mut start = header;
@@ -213,7 +214,7 @@ impl<'p> Payload<'p> {
         None
     }
 
-    /// An integer of the record; SQLite reads another value as it does.
+    /// Returns an integer of the record. Other values return `None`, since SQLite must convert them.
     fn int(&self, serial: u64, start: u64, bytes: u64) -> Option<i64> {
         match serial {
             8 | 9 => Some(serial as i64 - 8),

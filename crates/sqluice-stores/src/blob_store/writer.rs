@@ -1,11 +1,11 @@
-//! The connection that writes: one batch at a time, each a transaction.
+//! The connection for writing. Each batch is a transaction, and batches are written one at a time.
 //!
 //! ```text
-//!  BEGIN IMMEDIATE, INSERT, INSERT, ...      readers go on: the file is as it was, changes are in memory
-//!  from 32 MiB on, and for COMMIT            readers of this store end what they hold and wait: SQLite writes to the file
+//!  BEGIN IMMEDIATE, INSERT, INSERT, ...      readers continue: the file is unchanged, changes are in memory
+//!  from 32 MiB on, and for COMMIT            readers of this store release their locks and wait: SQLite writes to the file
 //! ```
 //!
-//! With a log (WAL), and in a shared store, no lock is held, and SQLite handles everything.
+//! In WAL mode and in a shared store, readers hold no locks, and SQLite handles all locking.
 
 use std::path::{Path, PathBuf};
 
@@ -19,25 +19,25 @@ use super::options::{Journal, Options, PAGE_SIZE};
 use super::pool::{Pool, Stopped};
 use super::reader::Key;
 
-/// Changes of a batch that stay in memory, about, in bytes.
+/// The approximate size of changes that a batch keeps in memory.
 const IN_MEMORY_BYTES_MAX: u64 = 32 << 20;
 
-/// See the module's description.
+/// A writer; see the module's description.
 pub(super) struct Writer {
     connection: Connection,
     path: PathBuf,
-    /// Whether readers of this store hold anything.
+    /// `true` if readers of this store hold locks between reads.
     held: bool,
 }
 
-/// A change.
+/// A change of a batch.
 pub(super) enum Change<'c> {
     Put(&'c [u8], &'c [u8]),
     Remove(&'c [u8]),
 }
 
 impl Writer {
-    /// Opens the database or makes it, and finds or makes the table. One with a log is always shared.
+    /// Opens or creates the database, and finds or creates the table. Sets `shared` if the database is in WAL mode.
     pub(super) fn open(path: &Path, options: &mut Options) -> Result<(Writer, Layout)> {
         let failed = |error| failed(error, "open", path);
         let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -68,12 +68,12 @@ impl Writer {
         Ok((Writer { connection, path: path.to_owned(), held: !options.shared }, layout))
     }
 
-    /// Makes changes in one transaction: all of them, or none. Returns how many rows they changed.
+    /// Applies all changes in a transaction, or none of them. Returns the number of changed rows.
     pub(super) fn batch(&mut self, pool: &Pool, changes: Changes<'_>) -> Result<u64> {
         let mut stopped = None;
         let done = self.transaction(pool, changes, &mut stopped);
         let spilled = self.held && matches!(stopped, Some(Waiting { spills: true, .. }));
-        // Readers that begin while SQLite writes to the file would find it locked.
+        // The setting is restored before readers start again: they would find the file locked if SQLite wrote to it during a batch.
         let kept = match spilled {
             true => self.connection.execute_batch("PRAGMA cache_spill = OFF"),
             false => Ok(()),
@@ -122,18 +122,18 @@ impl Writer {
     }
 }
 
-/// What makes changes, one after the other.
+/// A function that passes the changes of a batch to a callback, one after another.
 pub(super) type Changes<'c> = &'c mut dyn FnMut(&mut dyn FnMut(Change<'_>) -> Result<()>) -> Result<()>;
 
-/// Readers that wait for the end of a batch.
+/// The readers, which wait for the end of a batch.
 struct Waiting<'p> {
     _readers: Stopped<'p>,
-    /// Whether SQLite may write to the file before the commit.
+    /// `true` if SQLite may write to the file before the commit.
     spills: bool,
 }
 
 impl Change<'_> {
-    /// What it takes in memory: a leaf at least, besides what it has.
+    /// Returns the memory that a change takes: its key and blob, and at least one page.
     fn bytes(&self) -> u64 {
         let bytes = match self {
             Change::Put(key, blob) => key.len() + blob.len(),
@@ -143,7 +143,7 @@ impl Change<'_> {
     }
 }
 
-/// Makes a store of an empty database.
+/// Creates the store's table in an empty database.
 fn make(connection: &Connection, path: &Path, options: &Options) -> Result<Layout> {
     let journal = match options.journal {
         Journal::Delete => "DELETE",
@@ -152,7 +152,7 @@ fn make(connection: &Connection, path: &Path, options: &Options) -> Result<Layou
     let sql = format!("PRAGMA page_size = {}; PRAGMA journal_mode = {journal}", options.page_size.bytes());
     let make = || {
         connection.execute_batch(&sql)?;
-        // Another process may create it at the same time.
+        // Another process may create the table at the same time.
         connection.execute_batch(&CREATE.replace("TABLE", "TABLE IF NOT EXISTS"))
     };
     make().map_err(|error| failed(error, "make", path))?;

@@ -1,4 +1,4 @@
-//! The connections of a store: one that writes, and one for each thread that reads.
+//! The connections of a store: one for writing, and one for each thread that reads.
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use sqluice_core::sqlite_error::{self, full_disk};
 use super::Options;
 use super::layout;
 
-/// Pages of the log from which on COMMIT copies them into the database: 16 MiB, four times what SQLite does by default. Then a page that
-/// several batches change is copied once, and readers still find a page of the log by one look at its index, which has blocks of 4,096.
+/// The number of pages in the log at which COMMIT copies them into the database: 16 MiB, four times SQLite's default. A page that several
+/// batches change is then copied only once. Readers still find a page of the log in a single block of its index, which covers 4,096 pages.
 const LOG_PAGES: usize = 4000;
 
-/// Statements that a connection keeps.
+/// The number of prepared statements that a connection caches.
 const STATEMENTS: usize = 64;
 
-/// Connections that read.
+/// The connections for reading.
 #[derive(Debug)]
 pub(super) struct Readers {
     path: PathBuf,
@@ -29,19 +29,19 @@ pub(super) struct Readers {
     idle: Mutex<Vec<Connection>>,
 }
 
-/// A connection that goes back when it is dropped.
+/// A connection that returns to its [`Readers`] when it is dropped.
 pub(super) struct Reader<'r> {
     readers: &'r Readers,
     connection: Option<Connection>,
 }
 
 impl Readers {
-    /// The file of the store.
+    /// Returns the file of the store.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// An unused connection.
+    /// Returns an idle connection, or opens another.
     ///
     /// # Errors
     /// When the database can't be opened.
@@ -75,15 +75,15 @@ impl Drop for Reader<'_> {
     }
 }
 
-/// A thread that panicked with the lock has left nothing half done: transactions are rolled back, and lists are lists.
+/// Locks a mutex. A panic while the mutex was locked does no harm: transactions are rolled back, and lists stay valid.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Opens or makes a store: the connection that writes, and those that will read.
+/// Opens or creates a store. Returns the connection for writing, and those for reading.
 ///
 /// # Errors
-/// When it can't be opened, or is no store.
+/// When the database can't be opened or is not a store.
 pub(super) fn open_store(path: &Path, options: &Options) -> Result<(Connection, Readers)> {
     refuse_memory(path)?;
     // An absolute path is never taken for a URI.
@@ -134,5 +134,5 @@ fn cannot_open(error: rusqlite::Error, path: &Path) -> Error {
     }
 }
 
-/// How long others are waited for by default.
+/// The default time to wait for other processes.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);

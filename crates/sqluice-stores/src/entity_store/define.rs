@@ -1,4 +1,4 @@
-//! What a type of entities is: its name, its key, and its indexed fields.
+//! Types of entities: name, key, and indexed fields.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use sqluice_core::error::{Error, Result};
 use super::field::{Field, Key};
 use super::path::{self, Node};
 
-/// Names that a table with entities has, besides those of its fields.
+/// The names of a table's columns that fields can't have.
 const TAKEN: [&str; 5] = ["key", "value", "rowid", "oid", "_rowid_"];
 
-/// A type of entities: a name, a key, and fields to find them by.
+/// A type of entities: a name, a key, and indexed fields.
 ///
 /// ```
 /// # use serde::{Serialize, Deserialize};
@@ -45,7 +45,7 @@ type TextOf<T> = Box<dyn Fn(&T) -> &str + Send + Sync>;
 type IntOf<T> = Box<dyn Fn(&T) -> i64 + Send + Sync>;
 type FieldOf<T> = Box<dyn Fn(&T) -> Field<'_> + Send + Sync>;
 
-/// Where an entity has its key.
+/// The function that returns the key of an entity.
 pub(super) enum KeyOf<T> {
     Text(TextOf<T>),
     Int(IntOf<T>),
@@ -59,7 +59,7 @@ impl<T> KeyOf<T> {
         }
     }
 
-    /// Whether a key is of this kind.
+    /// Returns `true` if `key` has the kind of this type's keys.
     pub(super) fn takes(&self, key: &Key<'_>) -> bool {
         matches!((self, key), (KeyOf::Text(_), Key::Text(_)) | (KeyOf::Int(_), Key::Int(_)))
     }
@@ -79,19 +79,19 @@ pub(super) struct Indexed<T> {
     source: Source<T>,
 }
 
-/// Where an entity has a field.
+/// The source of a field: a JSON path or a function.
 enum Source<T> {
     Path(String),
     Accessor(FieldOf<T>),
 }
 
 impl<T> EntityType<T> {
-    /// Entities with keys of text.
+    /// Creates a type of entities with text keys.
     pub fn text(name: impl Into<String>, key: impl Fn(&T) -> &str + Send + Sync + 'static) -> EntityType<T> {
         EntityType { name: name.into(), key: KeyOf::Text(Box::new(key)), fields: Vec::new() }
     }
 
-    /// Entities with keys of integers.
+    /// Creates a type of entities with integer keys.
     pub fn integer(
         name: impl Into<String>,
         key: impl Fn(&T) -> i64 + Send + Sync + 'static,
@@ -99,22 +99,22 @@ impl<T> EntityType<T> {
         EntityType { name: name.into(), key: KeyOf::Int(Box::new(key)), fields: Vec::new() }
     }
 
-    /// Indexes what a JSON path leads to: members and elements, such as `$.home.city`, `$.tags[0]`, `$."odd name"`. The field is
-    /// what SQLite's `json_extract` makes of it: nothing and `null` are NULL, `true` is 1, an integer beyond 64 bits is a real, an
-    /// array or an object is its JSON.
+    /// Indexes the value at a JSON path of members and elements, such as `$.home.city`, `$.tags[0]`, `$."odd name"`. The field has the
+    /// value of SQLite's `json_extract`: a missing value and `null` are NULL, `true` is 1, an integer beyond 64 bits is a real, an array or
+    /// an object is its JSON.
     #[must_use]
     pub fn index(self, name: impl Into<String>, path: impl Into<String>) -> EntityType<T> {
         self.with(name.into(), false, Source::Path(path.into()))
     }
 
-    /// Indexes such a field as unique: no two entities may have the same value. Any number may have NULL.
+    /// Indexes the value at a JSON path as unique: no two entities may have the same value, but any number may have NULL.
     #[must_use]
     pub fn unique(self, name: impl Into<String>, path: impl Into<String>) -> EntityType<T> {
         self.with(name.into(), true, Source::Path(path.into()))
     }
 
-    /// Indexes what a function makes of an entity. The store can't see that a function has changed: give the field another name
-    /// then, or call [`Entities::rebuild`](super::Entities::rebuild).
+    /// Indexes the result of a function of the entity. The store does not notice if the function changes: give the field another name in
+    /// this case, or call [`Entities::rebuild`](super::Entities::rebuild).
     #[must_use]
     pub fn index_by(
         self,
@@ -124,7 +124,7 @@ impl<T> EntityType<T> {
         self.with(name.into(), false, Source::Accessor(Box::new(accessor)))
     }
 
-    /// Indexes such a field as unique: no two entities may have the same value. Any number may have NULL.
+    /// Indexes the result of a function as unique: no two entities may have the same value, but any number may have NULL.
     #[must_use]
     pub fn unique_by(
         self,
@@ -139,7 +139,7 @@ impl<T> EntityType<T> {
         self
     }
 
-    /// The tree of the paths.
+    /// Returns the tree of the fields' paths.
     ///
     /// # Errors
     /// When a name or a path is invalid.
@@ -166,7 +166,7 @@ impl<T> EntityType<T> {
         error.with_words(format!(" (type {:?})", self.name))
     }
 
-    /// Sets the fields that functions make.
+    /// Sets the fields that are results of functions.
     pub(super) fn access(&self, entity: &T, fields: &mut [Field<'static>]) {
         for (indexed, field) in self.fields.iter().zip(fields) {
             if let Source::Accessor(accessor) = &indexed.source {
@@ -175,7 +175,7 @@ impl<T> EntityType<T> {
         }
     }
 
-    /// Whether a field is made by a function.
+    /// Returns `true` if any field is the result of a function.
     pub(super) fn has_accessors(&self) -> bool {
         self.fields.iter().any(|field| matches!(field.source, Source::Accessor(_)))
     }
@@ -202,7 +202,7 @@ impl<T> fmt::Debug for EntityType<T> {
     }
 }
 
-/// Names become those of tables, columns and indexes: `person`, `person.email`.
+/// Checks a name. Names become those of tables, columns and indexes: `person`, `person.email`.
 fn check_name(what: &str, name: &str) -> Result<()> {
     let lower = name.to_ascii_lowercase();
     let is_good = !name.is_empty()
@@ -217,7 +217,7 @@ fn check_name(what: &str, name: &str) -> Result<()> {
     Err(Error::usage(format!("{name:?} can't be the name of {what}")).hint(hint))
 }
 
-/// What keys are.
+/// The kind of a type's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum KeyKind {
@@ -225,18 +225,18 @@ pub(super) enum KeyKind {
     Integer,
 }
 
-/// What the store remembers of a type, as JSON.
+/// The stored definition of a type, as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Definition {
     pub(super) key: KeyKind,
     pub(super) fields: Vec<FieldDefinition>,
 }
 
-/// What the store remembers of a field.
+/// The stored definition of a field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FieldDefinition {
     pub(super) name: String,
-    /// None: a function makes it.
+    /// The path; `None` if the field is the result of a function.
     pub(super) path: Option<String>,
     pub(super) unique: bool,
 }

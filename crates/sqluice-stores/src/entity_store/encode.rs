@@ -1,10 +1,10 @@
-//! Entities become rows: their keys, their fields, their JSON.
+//! The conversion of entities to rows: their keys, fields and JSON.
 //!
 //! ```text
-//!  entities   eve  ann  bob  ann     order   3  2  0     by key, the last of each
+//!  entities   eve  ann  bob  ann     order   3  2  0     by key, the last entity of each key
 //!                                              │
-//!  calling thread   SQLite takes chunk 1       │         each chunk in the order of the keys, and so are the chunks
-//!  another one      makes chunk 2 <────────────┘         in cells that SQLite has done with
+//!  calling thread   SQLite takes chunk 1       │         each chunk is in the order of the keys, and so are the chunks
+//!  second thread    makes chunk 2 <────────────┘         in cells that SQLite no longer needs
 //! ```
 
 use std::sync::mpsc::{channel, sync_channel};
@@ -20,17 +20,17 @@ use super::define::KeyOf;
 use super::extract;
 use super::field::{Field, Key};
 
-/// Entities of a chunk at most. SQLite waits for the first chunk, and a statement costs as much as a few rows.
+/// The maximum number of entities in a chunk. SQLite waits for the first chunk, and a statement costs as much as a few rows.
 const CHUNK_ENTITIES: usize = 1024;
 
-/// Bytes of JSON after which a chunk ends.
+/// The size of JSON at which a chunk ends.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// The number of entities that are worth a thread.
+/// The number of entities from which a second thread pays off.
 const THREAD_ENTITIES: usize = 500;
 
-/// Makes rows of entities, a chunk at a time, and hands them to `take`. Rows are in the order of their keys, across chunks too, so that
-/// SQLite finds the place of a row beside that of the row before. They have each key once: the last entity with a key counts.
+/// Converts entities to rows, chunk by chunk, and passes each chunk to `take`. Rows are in the order of their keys, also across chunks, so
+/// that SQLite finds the place of each row next to the previous row. Each key occurs once: the last entity with the key counts.
 ///
 /// # Errors
 /// When an entity can't become JSON, or `take` fails.
@@ -64,17 +64,16 @@ pub(super) fn each<T: Serialize + Sync>(
         chunks.iter().try_for_each(|rows| {
             let rows = rows?;
             take(&rows)?;
-            // There may be none left to make.
+            // The encoder may have finished already.
             let _ = give_back.send(rows.into_cells());
             Ok(())
         })
     })
 }
 
-/// The numbers of entities in the order of their keys, the last of each key.
+/// Returns the indexes of entities in the order of their keys, only the last entity of each key.
 ///
-/// Keys are compared by their heads first: of text, the eight bytes after those that all keys begin with. So most of them need
-/// not be read again.
+/// Keys are first compared by their heads: for text, the eight bytes after the common prefix of all keys. So most keys are read only once.
 fn by_key<T>(key: &KeyOf<T>, entities: &[T]) -> Vec<usize> {
     if entities.is_sorted_by(|one, next| key.of(one) < key.of(next)) {
         return (0..entities.len()).collect();
@@ -90,7 +89,7 @@ fn by_key<T>(key: &KeyOf<T>, entities: &[T]) -> Vec<usize> {
     heads.into_iter().map(|(_, number)| number).collect()
 }
 
-/// How many bytes are the same at the beginning of all keys.
+/// Returns the length of the common prefix of all keys.
 fn common_bytes<'e>(mut keys: impl Iterator<Item = Key<'e>>) -> usize {
     let Some(Key::Text(first)) = keys.next() else { return 0 };
     let same = |one: &str, other: &str| one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
@@ -100,7 +99,7 @@ fn common_bytes<'e>(mut keys: impl Iterator<Item = Key<'e>>) -> usize {
     })
 }
 
-/// A number that is in order as keys are, or the same.
+/// Returns a number that sorts like the key. Different keys may have the same head.
 fn head(key: &Key<'_>, common: usize) -> u64 {
     match key {
         Key::Int(int) => int.cast_unsigned() ^ 1 << 63,
@@ -117,13 +116,13 @@ fn head(key: &Key<'_>, common: usize) -> u64 {
 struct Encoder<'e, T> {
     kind: &'e Kind<T>,
     entities: &'e [T],
-    /// The numbers of those that are left.
+    /// The indexes of the remaining entities.
     order: &'e [usize],
     fields: Vec<Field<'static>>,
 }
 
 impl<T: Serialize> Encoder<'_, T> {
-    /// The next rows, in old cells; `None` after the last, and after an error.
+    /// Returns the next chunk in reused cells, or `None` after the last chunk or an error.
     fn chunk(&mut self, cells: Vec<Cells>) -> Option<Result<Rows<'static>>> {
         if self.order.is_empty() {
             return None;
@@ -159,7 +158,7 @@ impl<T: Serialize> Encoder<'_, T> {
 }
 
 impl<T> Kind<T> {
-    /// The fields of an entity, in their order.
+    /// Sets the fields of an entity, in order.
     fn fields(&self, entity: &T, json: &[u8], fields: &mut Vec<Field<'static>>) -> serde_json::Result<()> {
         self.by_paths(json, fields)?;
         self.ty.access(entity, fields);
@@ -169,7 +168,7 @@ impl<T> Kind<T> {
     fn by_paths(&self, json: &[u8], fields: &mut Vec<Field<'static>>) -> serde_json::Result<()> {
         fields.clear();
         fields.resize(self.ty.fields.len(), Field::Null);
-        // It costs nothing without paths.
+        // The check for valid UTF-8 is skipped if the type has no paths.
         let json =
             if self.paths.is_empty() { "" } else { str::from_utf8(json).map_err(ser::Error::custom)? };
         if json.is_empty() { Ok(()) } else { extract::fields(&self.paths, json, fields) }
@@ -182,10 +181,10 @@ impl<T> Kind<T> {
 }
 
 impl<T: DeserializeOwned> Kind<T> {
-    /// An entity of its JSON.
+    /// Decodes an entity from its JSON.
     ///
     /// # Errors
-    /// When it is no such entity; `key` names it.
+    /// When the JSON does not fit the type. `key` returns the name of the entity for the message.
     pub(super) fn decode(&self, json: &[u8], key: impl FnOnce() -> String) -> Result<T> {
         serde_json::from_slice(json).map_err(|error| {
             Error::input(format!("{} {} is not what the program takes it for", self.ty.name, key()))
@@ -194,17 +193,17 @@ impl<T: DeserializeOwned> Kind<T> {
         })
     }
 
-    /// The fields of a value that is stored: what paths lead to in its JSON, and what functions make of the entity.
+    /// Sets the fields of a stored value, from the paths in its JSON and the functions of the entity.
     ///
     /// # Errors
-    /// When it is no such entity, and functions need one.
+    /// When a function needs the entity and the JSON does not fit the type.
     pub(super) fn fields_of_stored(
         &self,
         json: &[u8],
         key: impl FnOnce() -> String,
         fields: &mut Vec<Field<'static>>,
     ) -> Result<()> {
-        // What is no JSON has no fields; reading it reports the error.
+        // Invalid JSON has no fields; reading the entity reports the error.
         if self.by_paths(json, fields).is_err() {
             fields.fill(Field::Null);
         }

@@ -1,4 +1,4 @@
-//! Finds the fields of an entity in its JSON: a walk along the paths, which passes over all else.
+//! Extraction of fields from an entity's JSON: a walk along the paths, which skips everything else.
 //!
 //! ```text
 //!  {"name":"Ann","address":{"city":"Oslo","zip":1},"notes":"..."}        paths $.address.city, $.address
@@ -7,8 +7,8 @@
 //!                    └── a path ends here: '{"city":"Oslo","zip":1}'
 //! ```
 //!
-//! A field is what SQLite's `json_extract(value, path)` makes of it: `null` and nothing are NULL, `true` is 1, an integer beyond 64
-//! bits is a real, an array or an object is its JSON, as it stands.
+//! A field has the value of SQLite's `json_extract(value, path)`: `null` and a missing value are NULL, `true` is 1, an integer beyond 64
+//! bits is a real, an array or an object is its JSON, unchanged.
 
 use std::fmt;
 
@@ -20,10 +20,10 @@ use sqluice_core::batch::Value;
 use super::field::Field;
 use super::path::Node;
 
-/// Sets the fields that the paths of `node` lead to. Those of other paths stay as they are.
+/// Sets the fields at the paths of `node`. Other fields stay unchanged.
 ///
 /// # Errors
-/// When it is no JSON.
+/// When the JSON is invalid.
 pub(super) fn fields(node: &Node, json: &str, fields: &mut [Field<'static>]) -> serde_json::Result<()> {
     if !node.fields.is_empty() {
         let found = field(json)?;
@@ -31,14 +31,14 @@ pub(super) fn fields(node: &Node, json: &str, fields: &mut [Field<'static>]) -> 
             fields[*field] = found.clone();
         }
     }
-    // Nothing goes on in a scalar.
+    // Paths do not continue in a scalar.
     if node.goes_on() && json.starts_with(['{', '[']) {
         Walk { node, fields }.deserialize(&mut serde_json::Deserializer::from_str(json))?;
     }
     Ok(())
 }
 
-/// What a value is that a path leads to.
+/// Returns the field for a JSON value.
 fn field(json: &str) -> serde_json::Result<Field<'static>> {
     Ok(match json.as_bytes().first() {
         Some(b'"') => Field::from(serde_json::from_str::<String>(json)?),
@@ -61,7 +61,7 @@ fn number(json: &str) -> Field<'static> {
     }
 }
 
-/// Goes into an array or an object where paths go on.
+/// A visitor that descends into an array or an object in which paths continue.
 struct Walk<'n, 'f> {
     node: &'n Node,
     fields: &'f mut [Field<'static>],
@@ -115,7 +115,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     }
 }
 
-/// The name of a member: where paths go on in its value.
+/// A visitor of a member's name, which returns the node with the paths in the member's value.
 struct Member<'n>(&'n Node);
 
 impl<'n, 'de> DeserializeSeed<'de> for Member<'n> {

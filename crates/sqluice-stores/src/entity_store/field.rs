@@ -1,4 +1,4 @@
-//! What an entity is found by: its key, and the values of its indexed fields.
+//! The values by which an entity is found: its key and its indexed fields.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,7 +17,7 @@ pub enum Key<'a> {
 }
 
 impl Key<'_> {
-    /// The same key, which borrows nothing.
+    /// Returns the key without borrowed text.
     pub fn into_owned(self) -> Key<'static> {
         match self {
             Key::Int(int) => Key::Int(int),
@@ -32,7 +32,7 @@ impl Key<'_> {
         }
     }
 
-    /// As a parameter of a statement.
+    /// Returns the key as a parameter of a statement.
     pub(super) fn bound(&self) -> ToSqlOutput<'_> {
         ToSqlOutput::Borrowed(match self {
             Key::Int(int) => ValueRef::Integer(*int),
@@ -41,7 +41,7 @@ impl Key<'_> {
     }
 }
 
-/// As SQL has it: `7`, `'ann'`.
+/// Formats the key like SQL: `7`, `'ann'`.
 impl fmt::Display for Key<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -75,13 +75,13 @@ impl From<String> for Key<'_> {
     }
 }
 
-/// The value of an indexed field, or one that it is compared with. NULLs sort first, then numbers, by their size
-/// whether they are integers or not, then text, byte by byte.
+/// The value of an indexed field, or a value to compare it with. NULLs sort first, then integers and reals by their numeric values, then
+/// text, byte by byte.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Field<'a> {
-    /// The field is missing, or `null`.
+    /// NULL: the field is missing or `null`.
     Null,
-    /// A whole number; `true` is 1 and `false` is 0.
+    /// An integer; `true` is 1 and `false` is 0.
     Int(i64),
     /// Any other number.
     Real(f64),
@@ -90,7 +90,7 @@ pub enum Field<'a> {
 }
 
 impl Field<'_> {
-    /// The same value, which borrows nothing.
+    /// Returns the value without borrowed text.
     pub fn into_owned(self) -> Field<'static> {
         match self {
             Field::Null => Field::Null,
@@ -109,7 +109,7 @@ impl Field<'_> {
         }
     }
 
-    /// As a parameter of a statement.
+    /// Returns the value as a parameter of a statement.
     pub(super) fn bound(&self) -> ToSqlOutput<'_> {
         ToSqlOutput::Borrowed(match self {
             Field::Null => ValueRef::Null,

@@ -1,4 +1,4 @@
-//! The tables of a store, and the SQL over them.
+//! The tables of a store, and the SQL statements on them.
 //!
 //! ```text
 //!  CREATE TABLE sqluice_entity_type (name TEXT NOT NULL PRIMARY KEY, definition TEXT NOT NULL)
@@ -14,10 +14,10 @@
 //!  CREATE INDEX "person.age" ON "person" ("age")
 //! ```
 //!
-//! Fields have no declared type, so SQLite converts none of them. They stand before the value: to read one, SQLite need not go
+//! Fields have no declared type, so SQLite does not convert them. They precede the value, so that SQLite can read a field without reading
 //! through a long value.
 //!
-//! Rows of a batch are passed by `sqluice_rows(?1)`: c1 is the key, c2 and so on are the fields, the last is the value.
+//! The rows of a batch are passed as `sqluice_rows(?1)`: c1 is the key, c2 and so on are the fields, and the last column is the value.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ use sqluice_core::schema::quoted;
 
 use super::define::{Definition, KeyKind};
 
-/// What the store knows of its types.
+/// The statement that creates the table of types.
 pub(super) const CREATE_TYPES: &str =
     "CREATE TABLE sqluice_entity_type (name TEXT NOT NULL PRIMARY KEY, definition TEXT NOT NULL)";
 
@@ -37,31 +37,32 @@ pub(super) const HAS_OBJECT: &str =
 pub(super) const DEFINITION: &str = "SELECT definition FROM sqluice_entity_type WHERE name = ?1";
 pub(super) const DEFINE: &str = "REPLACE INTO sqluice_entity_type VALUES (?1, ?2)";
 
-/// The name of the table while a type is rebuilt.
+/// The name of a table while it is rebuilt.
 const REBUILT: &str = "sqluice_rebuilt";
 
-/// A field as SQL knows it.
+/// The SQL for a field.
 #[derive(Debug)]
 pub(super) struct FieldSql {
-    /// The column, quoted.
+    /// The quoted name of the column.
     pub(super) column: String,
     pub(super) unique: bool,
     pub(super) create_index: String,
     pub(super) drop_index: String,
 }
 
-/// The SQL of a type.
+/// The SQL for a type.
 #[derive(Debug)]
 pub(super) struct Sql {
-    /// The table, quoted.
+    /// The quoted name of the table.
     pub(super) table: String,
     pub(super) fields: Vec<FieldSql>,
     kind: KeyKind,
     create_key: Option<String>,
     pub(super) is_empty: String,
     pub(super) insert: String,
-    /// Of rows of a batch whose keys exist: the number of the row, the rowid, whether the value is the same, and the stored fields.
-    /// A value may be long, so it is read only where all fields are the same, or were given up ([`give_up_unique`](Self::give_up_unique)).
+    /// A query for the rows of a batch whose keys exist: the row's number, the rowid, a flag that is `true` if the values are equal, and
+    /// the stored fields. A value may be long, so it is read only if all fields are equal, apart from unique fields that were set to NULL
+    /// ([`give_up_unique`](Self::give_up_unique)).
     pub(super) compare: String,
     pub(super) read: String,
     pub(super) read_many: String,
@@ -91,7 +92,7 @@ impl Sql {
         let columns: String = fields.iter().map(|field| format!(", t.{}", field.column)).collect();
         let maybe_same = fields.iter().zip(2..).fold("true".to_owned(), |mut all, (field, number)| {
             let column = &field.column;
-            // Nothing can go wrong in a string.
+            // Writing to a string can't fail.
             let _ = match field.unique {
                 true => write!(all, " AND (t.{column} IS r.c{number} OR t.{column} IS NULL)"),
                 false => write!(all, " AND t.{column} IS r.c{number}"),
@@ -116,7 +117,7 @@ impl Sql {
         }
     }
 
-    /// Makes the table and its indexes.
+    /// Returns SQL that creates the table and its indexes.
     pub(super) fn create(&self) -> String {
         self.create_table(&self.table) + ";" + &self.create_indexes()
     }
@@ -130,13 +131,13 @@ impl Sql {
         format!("CREATE TABLE {table} (key {key}, {columns}value TEXT NOT NULL)")
     }
 
-    /// Makes all indexes.
+    /// Returns SQL that creates all indexes.
     pub(super) fn create_indexes(&self) -> String {
         let fields = self.fields.iter().map(|field| field.create_index.as_str());
         self.create_key.as_deref().into_iter().chain(fields).collect::<Vec<_>>().join(";")
     }
 
-    /// Rebuilds the table, for now under another name.
+    /// Returns SQL that creates the rebuilt table under its temporary name.
     pub(super) fn create_rebuilt(&self) -> String {
         self.create_table(REBUILT)
     }
@@ -145,22 +146,22 @@ impl Sql {
         insert(REBUILT, self.fields.len())
     }
 
-    /// The entities in the order of their rowids, from one on.
+    /// Returns SQL for the entities in the order of their rowids, from a rowid on.
     pub(super) fn scan(&self) -> String {
         format!("SELECT rowid, key, value FROM {} WHERE rowid >= ?1 ORDER BY rowid", self.table)
     }
 
-    /// Puts the table that was rebuilt in the place of the old one.
+    /// Returns SQL that replaces the old table by the rebuilt table.
     pub(super) fn swap_rebuilt(&self) -> String {
         format!("DROP TABLE {0}; ALTER TABLE {REBUILT} RENAME TO {0}", self.table)
     }
 
-    /// The number of rows, up to ?1.
+    /// Returns SQL for the number of rows, counting at most ?1.
     pub(super) fn count_up_to(&self) -> String {
         format!("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT ?1)", self.table)
     }
 
-    /// Changes the row with a rowid, in the value and in these fields: ?1 is the rowid, ?2 the value, then the fields.
+    /// Returns SQL that changes the value and these fields of a row: ?1 is the rowid, ?2 the value, followed by the fields.
     pub(super) fn update(&self, fields: &[usize]) -> String {
         let mut sql = format!("UPDATE OR FAIL {} SET value = ?2", self.table);
         for (field, parameter) in fields.iter().zip(3..) {
@@ -169,20 +170,20 @@ impl Sql {
         sql + " WHERE rowid = ?1"
     }
 
-    /// The columns of unique fields.
+    /// Returns the indexes and columns of unique fields.
     pub(super) fn unique(&self) -> impl Iterator<Item = (usize, &str)> {
         let unique = self.fields.iter().enumerate().filter(|(_, field)| field.unique);
         unique.map(|(number, field)| (number, field.column.as_str()))
     }
 
-    /// Gives up what is unique in the rows of a batch; `None` if nothing is.
+    /// Returns SQL that sets the unique fields of a batch's existing rows to NULL, or `None` if the type has no unique fields.
     pub(super) fn give_up_unique(&self) -> Option<String> {
         let set: Vec<String> = self.unique().map(|(_, column)| format!("{column} = NULL")).collect();
         let keys = "WHERE key IN (SELECT c1 FROM sqluice_rows(?1))";
         (!set.is_empty()).then(|| format!("UPDATE {} SET {} {keys}", self.table, set.join(", ")))
     }
 
-    /// Two keys that have the same value of a unique field: in the table and a batch, or in the batch alone.
+    /// Returns SQL for two keys with the same value of a unique field: first between the table and a batch, second within the batch.
     pub(super) fn same_unique(&self, field: usize) -> [String; 2] {
         let (table, column, number) = (&self.table, &self.fields[field].column, field + 2);
         [
@@ -197,7 +198,7 @@ impl Sql {
         ]
     }
 
-    /// SQL that finds two rows of the table alone that share a unique value, without an index.
+    /// Returns SQL for two keys of the table with the same value of a unique field. It needs no index.
     pub(super) fn same_unique_in_table(&self, field: usize) -> String {
         let (table, column) = (&self.table, &self.fields[field].column);
         format!(

@@ -4,7 +4,7 @@
 //!  struct Person ──serde──> {"id":"ann","email":"ann@example.com","age":41}
 //!                             │ key       │ field                   │ field
 //!                           ┌─┴───┬───────┴─────────┬───────────────┴────┬───────────────────┐
-//!    table "person"         │ key │ "email"         │ "age"              │ value             │      an index on each
+//!    table "person"         │ key │ "email"         │ "age"              │ value             │      each has an index, except value
 //!                           └─────┴─────────────────┴────────────────────┴───────────────────┘
 //! ```
 //!
@@ -48,18 +48,18 @@
 //!
 //! The same query in `sqlite3`: `SELECT value ->> '$.email' FROM person WHERE age >= 18`. `layout.rs` describes the tables.
 //!
-//! * [`Entities::write_many`] takes a batch in a few statements, whatever its size (`write.rs`); an entity that is stored as it is, is not
-//!   written, and the index of a field that is the same is not touched. `bench/stores` says how fast that is.
-//! * A store is in WAL mode: any number of threads read while one writes. A reader sees whole batches and transactions. Stores and
-//!   [`Entities`] can be shared by threads, and cloned.
-//! * A type whose fields have changed is rebuilt when it is defined, in one transaction.
-//! * Other programs may read the tables, and write other tables; a row of a type that they write must have its fields right.
+//! * [`Entities::write_many`] writes a batch in a few statements, whatever its size (`write.rs`). An entity that is already stored in the
+//!   same form is not written, and the index of an unchanged field is not touched. `bench/stores` measures the speed.
+//! * A store is in WAL mode: any number of threads read while one thread writes. A reader sees only whole batches and transactions. Stores
+//!   and [`Entities`] can be shared by threads and cloned.
+//! * If the fields of a type have changed, [`EntityStore::define`] rebuilds its table in one transaction.
+//! * Other programs may read the tables and write other tables. If they write a row of a type, they must set its fields correctly.
 //!
-//! Invariant: a batch, and a transaction, is in the store as a whole or not at all, whenever the program is killed. When it has been
-//! acknowledged, a killed program can't lose it, and with [`Options::durable`], which is the default, nor can a computer that
-//! loses power.
+//! Invariant: a batch or a transaction is in the store entirely or not at all, even if the program is killed at any time. Once
+//! acknowledged, it can't be lost by killing the program, nor by a power failure if the store is [`Options::durable`], which is the
+//! default.
 //!
-//! Invariant: memory is a few chunks of 1,024 entities or 1 MiB of JSON, 16 bytes for each entity of a batch, and the page cache.
+//! Invariant: memory is limited to a few chunks of 1,024 entities or 1 MiB of JSON, 16 bytes per entity of a batch, and the page cache.
 
 mod connection;
 mod define;
@@ -98,16 +98,16 @@ pub use query::{FieldName, Filter, Query, all, field};
 pub use transaction::Transaction;
 pub use write::Written;
 
-/// How a store is opened.
+/// The options of a store.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// Whether what has been acknowledged outlives a loss of power (`PRAGMA synchronous = FULL`). Else the last transactions may be
-    /// lost then, and only then (`NORMAL`).
+    /// `true` if acknowledged transactions survive a power failure (`PRAGMA synchronous = FULL`). Otherwise, a power failure, and nothing
+    /// else, may lose the last transactions (`NORMAL`).
     pub durable: bool,
-    /// How long another process that writes is waited for.
+    /// The time to wait for another process that writes.
     pub busy_timeout: Duration,
-    /// Bytes of pages that each connection keeps in memory.
+    /// The size of the page cache of each connection in bytes.
     pub cache_bytes: usize,
 }
 
@@ -118,16 +118,16 @@ impl Default for Options {
 }
 
 setters! { Options:
-    /// Makes what has been acknowledged survive a loss of power.
+    /// Makes acknowledged transactions survive a power failure.
     durable(durable: bool) = durable;
-    /// Sets how long to wait for another process that writes.
+    /// Sets the time to wait for another process that writes.
     busy_timeout(timeout: Duration) = timeout;
-    /// Sets how many bytes of pages each connection keeps in memory.
+    /// Sets the size of the page cache of each connection in bytes.
     cache_bytes(bytes: usize) = bytes;
 }
 
 impl Options {
-    /// The default options: durable, 16 MiB of cache for each connection.
+    /// Creates the default options: durable, and 16 MiB of cache per connection.
     pub fn new() -> Options {
         Options::default()
     }
@@ -144,14 +144,14 @@ struct Shared {
     writer: Mutex<Connection>,
     /// The thread that writes.
     writing: Mutex<Option<ThreadId>>,
-    /// What has been defined: the names of types, and how.
+    /// The types that have been defined: names and definitions.
     defined: Mutex<BTreeMap<String, String>>,
 }
 
-/// A type, with what is made of it once.
+/// A type with everything that is derived from it once.
 struct Kind<T> {
     ty: EntityType<T>,
-    /// What the store remembers of it.
+    /// The stored definition.
     definition: String,
     paths: Node,
     sql: layout::Sql,
@@ -159,7 +159,7 @@ struct Kind<T> {
     path: PathBuf,
 }
 
-/// The error for what SQLite could not do to the store at `path`.
+/// Returns the error for a failed operation of SQLite on the store at `path`.
 fn failed(error: rusqlite::Error, what: &str, path: &Path) -> Error {
     match full_disk::is_it(&error, path) {
         true => full_disk::error(error, &format!("{what} in"), path).about(path),
@@ -168,31 +168,31 @@ fn failed(error: rusqlite::Error, what: &str, path: &Path) -> Error {
 }
 
 impl EntityStore {
-    /// Opens the store of that name, or makes it.
+    /// Opens the store in a file, or creates it.
     ///
     /// # Errors
-    /// When it is no database, one of another program, or can't be opened.
+    /// When the file is not a database, is the database of another program, or can't be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<EntityStore> {
         EntityStore::open_with(path, &Options::default())
     }
 
-    /// Opens the store of that name, or makes it, with the given options.
+    /// Opens the store in a file, or creates it, with the given options.
     ///
     /// # Errors
-    /// The errors of [`EntityStore::open`].
+    /// Like [`EntityStore::open`].
     pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<EntityStore> {
         let (writer, readers) = connection::open_store(path.as_ref(), options)?;
         let (writing, defined) = Default::default();
         Ok(EntityStore { shared: Arc::new(Shared { readers, writer: Mutex::new(writer), writing, defined }) })
     }
 
-    /// The entities of a type. A type that is new to the store is created; one with other fields is rebuilt.
+    /// Returns the entities of a type. Creates the type if it is new to the store, and rebuilds its table if its fields have changed.
     ///
     /// # Errors
-    /// When a name or a path is invalid, the type was defined otherwise since the store was opened, its keys are of another kind in the
-    /// store, or an existing entity does not fit: a field that is to be unique is not, an entity can't be read.
+    /// When a name or a path is invalid, the type has already been defined differently since the store was opened, its keys have another
+    /// kind in the store, or an existing entity does not fit: it can't be read, or a field that must be unique is not.
     pub fn define<T: DeserializeOwned>(&self, ty: EntityType<T>) -> Result<Entities<T>> {
-        // A thread in a transaction would wait for one that defines, and the other way round.
+        // A thread in a transaction and a thread that defines a type would wait for each other.
         self.shared.refuse_in_transaction("define types before the transaction")?;
         let paths = ty.paths()?;
         let definition = ty.definition();
@@ -201,7 +201,7 @@ impl EntityStore {
             .map_err(|error| Error::usage(format!("type {} can't be defined", ty.name)).because(error))?;
         let kind = Kind { ty, definition, paths, sql, path: self.shared.readers.path().to_owned() };
         let mut defined = lock(&self.shared.defined);
-        // To SQLite such names are the same.
+        // SQLite ignores the case of names.
         let name = kind.ty.name.to_ascii_lowercase();
         if defined.get(&name).is_some_and(|definition| *definition != kind.definition) {
             let message = format!("type {} has been defined otherwise in this store", kind.ty.name);
@@ -219,11 +219,12 @@ impl EntityStore {
         Ok(Entities { shared: Arc::clone(&self.shared), kind: Arc::new(kind) })
     }
 
-    /// Runs a transaction: all that it does is done when it returns `Ok`, and nothing of it otherwise. No other thread or process
-    /// writes meanwhile. In it, read and write by the transaction: what the [`Entities`] read themselves is as it was before.
+    /// Runs a transaction: its changes are committed if `run` returns `Ok`, and discarded otherwise. No other thread or process writes
+    /// meanwhile. Within the transaction, read and write through [`Transaction`]: [`Entities`] themselves still read the state before the
+    /// transaction.
     ///
     /// # Errors
-    /// What `run` returns; when the thread is in a transaction already; what SQLite says.
+    /// When `run` returns an error, the thread is already in a transaction, or SQLite fails.
     pub fn transaction<R>(&self, run: impl FnOnce(&Transaction<'_>) -> Result<R>) -> Result<R> {
         self.shared.transaction(|connection| run(&Transaction::new(connection, self.shared.id())))
     }
@@ -263,7 +264,7 @@ impl Shared {
     }
 }
 
-/// Says which thread writes, until it is dropped.
+/// A guard that marks the current thread as the writing thread.
 struct Writing<'s>(&'s Mutex<Option<ThreadId>>);
 
 impl Writing<'_> {
@@ -279,19 +280,19 @@ impl Drop for Writing<'_> {
     }
 }
 
-/// Takes a transaction back when it is dropped, also by a panic.
+/// A guard that rolls a transaction back when it is dropped, also in a panic.
 struct Rollback<'c>(&'c Connection);
 
 impl Drop for Rollback<'_> {
     fn drop(&mut self) {
-        // SQLite may have rolled back by itself.
+        // SQLite may already have rolled back the transaction.
         if !self.0.is_autocommit() {
             let _ = self.0.execute_batch("ROLLBACK");
         }
     }
 }
 
-/// The entities of a type in a store. Can be cloned, and shared by threads.
+/// The entities of a type in a store. They can be cloned, and shared by threads.
 pub struct Entities<T> {
     shared: Arc<Shared>,
     kind: Arc<Kind<T>>,
@@ -310,7 +311,7 @@ impl<T> fmt::Debug for Entities<T> {
 }
 
 impl<T> Entities<T> {
-    /// The name of the type.
+    /// Returns the name of the type.
     pub fn name(&self) -> &str {
         &self.kind.ty.name
     }
@@ -323,10 +324,10 @@ impl<T> Entities<T> {
         self.shared.id()
     }
 
-    /// Writes an entity; one that has its key is replaced.
+    /// Writes an entity, replacing an existing entity with the same key.
     ///
     /// # Errors
-    /// The errors of [`Entities::write_many`].
+    /// Like [`Entities::write_many`].
     pub fn write(&self, entity: &T) -> Result<Written>
     where
         T: Serialize + Sync,
@@ -334,11 +335,12 @@ impl<T> Entities<T> {
         self.write_many(std::slice::from_ref(entity))
     }
 
-    /// Writes entities, all or none; those that have their keys are replaced. Of several with the same key the last counts.
+    /// Writes all entities or, after an error, none, replacing existing entities with the same keys. Of several entities with the same key,
+    /// the last one counts.
     ///
     /// # Errors
-    /// When an entity can't become JSON, a unique field has a value twice when all are written, the type was defined otherwise by
-    /// another program, or SQLite can't write.
+    /// When an entity can't become JSON, two entities would have the same value of a unique field after the batch, another program has
+    /// redefined the type, or SQLite can't write.
     pub fn write_many(&self, entities: &[T]) -> Result<Written>
     where
         T: Serialize + Sync,
@@ -352,7 +354,7 @@ impl<T> Entities<T> {
     /// Reads an entity.
     ///
     /// # Errors
-    /// When the key is of the wrong kind, the stored value is no such entity, or SQLite can't read.
+    /// When the key is of the wrong kind, the stored value does not fit the type, or SQLite can't read.
     pub fn read<'k>(&self, key: impl Into<Key<'k>>) -> Result<Option<T>>
     where
         T: DeserializeOwned,
@@ -360,10 +362,10 @@ impl<T> Entities<T> {
         self.reading(|on| on.read(&key.into()))
     }
 
-    /// Reads entities by many keys, by one query, in the order of the keys; `None` for a missing one.
+    /// Reads entities by many keys in one query, in the order of the keys, with `None` for a missing entity.
     ///
     /// # Errors
-    /// The errors of [`Entities::read`].
+    /// Like [`Entities::read`].
     pub fn read_many<'k, K: Into<Key<'k>>>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<Option<T>>>
     where
         T: DeserializeOwned,
@@ -374,7 +376,7 @@ impl<T> Entities<T> {
     /// Finds entities.
     ///
     /// # Errors
-    /// When a field is not indexed, the stored value is no such entity, or SQLite can't read.
+    /// When a field is not indexed, a stored value does not fit the type, or SQLite can't read.
     pub fn query(&self, query: impl Into<Query>) -> Result<Vec<T>>
     where
         T: DeserializeOwned,
@@ -382,7 +384,7 @@ impl<T> Entities<T> {
         self.reading(|on| on.query(&query.into()))
     }
 
-    /// How SQLite goes about a query, a line a step: `SEARCH person USING INDEX person.age (age>?)`.
+    /// Returns SQLite's plan for a query, one line per step: `SEARCH person USING INDEX person.age (age>?)`.
     ///
     /// # Errors
     /// When a field is not indexed, or SQLite can't read.
@@ -390,7 +392,7 @@ impl<T> Entities<T> {
         self.reading(|on| on.plan(&query.into()))
     }
 
-    /// The number of entities that a filter finds; [`all`] for all.
+    /// Returns the number of entities that match a filter; use [`all`] to count all.
     ///
     /// # Errors
     /// When a field is not indexed, or SQLite can't read.
@@ -398,7 +400,7 @@ impl<T> Entities<T> {
         self.reading(|on| on.count(filter))
     }
 
-    /// Deletes an entity; returns whether it existed.
+    /// Deletes an entity. Returns `false` if it did not exist.
     ///
     /// # Errors
     /// When the key is of the wrong kind, or SQLite can't write.
@@ -406,15 +408,15 @@ impl<T> Entities<T> {
         self.writing(|on| on.delete(&key.into()))
     }
 
-    /// Deletes entities by many keys; returns how many existed.
+    /// Deletes entities by many keys. Returns the number of entities that existed.
     ///
     /// # Errors
-    /// The errors of [`Entities::delete`].
+    /// Like [`Entities::delete`].
     pub fn delete_many<'k, K: Into<Key<'k>>>(&self, keys: impl IntoIterator<Item = K>) -> Result<u64> {
         self.writing(|on| on.delete_many(keys))
     }
 
-    /// Deletes the entities that a filter finds; returns how many existed.
+    /// Deletes the entities that match a filter. Returns their number.
     ///
     /// # Errors
     /// When a field is not indexed, or SQLite can't write.
@@ -422,7 +424,7 @@ impl<T> Entities<T> {
         self.writing(|on| on.delete_where(filter))
     }
 
-    /// Recomputes the fields and rebuilds their indexes from the stored values: for a function whose results have changed.
+    /// Recomputes the fields from the stored values and rebuilds their indexes, for use after a change of a function.
     ///
     /// # Errors
     /// When an entity can't be read, a field is not unique, or SQLite can't write.

@@ -1,4 +1,4 @@
-//! JSON paths, as far as fields need them: members and elements.
+//! JSON paths of members and elements, which is all that fields need.
 //!
 //! ```text
 //!  $.address.city     $."odd name".x     $.tags[0]     $
@@ -23,10 +23,10 @@ pub(super) enum Step {
     Element(usize),
 }
 
-/// What a path says after its `$`.
+/// Parses a path. Returns the steps after its `$`.
 ///
 /// # Errors
-/// When it is no path, or one that asks for more than members and elements.
+/// When the path is invalid, or uses features other than members and elements.
 pub(super) fn parse(path: &str) -> Result<Vec<Step>> {
     let wrong = |at: usize| {
         Error::usage(format!("{path:?} is not a JSON path: what is at byte {at} can't be read"))
@@ -43,7 +43,7 @@ pub(super) fn parse(path: &str) -> Result<Vec<Step>> {
     Ok(steps)
 }
 
-/// The first step, and what follows it.
+/// Returns the first step and the rest of the path.
 fn step(rest: &str) -> Option<(Step, &str)> {
     if let Some(inner) = rest.strip_prefix('[') {
         let (number, after) = inner.split_once(']')?;
@@ -55,7 +55,8 @@ fn step(rest: &str) -> Option<(Step, &str)> {
         Some(quoted) => quoted.split_once('"')?,
         None => name.split_at(name.find(['.', '[']).unwrap_or(name.len())),
     };
-    // SQLite compares such names as they are escaped in the JSON: no two would agree on what they mean.
+    // SQLite compares names with such characters in the escaped form of the JSON, so SQLite and this parser could disagree on their
+    // meaning.
     let is_plain = !name.is_empty() && !name.contains(['"', '\\']) && !name.contains(char::is_control);
     is_plain.then(|| (Step::Member(name.to_owned()), after))
 }
@@ -83,22 +84,22 @@ impl Node {
         child.add(rest, field);
     }
 
-    /// Whether a path goes on from here.
+    /// Returns `true` if a path continues from this node.
     pub(super) fn goes_on(&self) -> bool {
         !self.members.is_empty() || !self.elements.is_empty()
     }
 
-    /// Whether no path goes through here.
+    /// Returns `true` if no path passes through this node.
     pub(super) fn is_empty(&self) -> bool {
         self.fields.is_empty() && !self.goes_on()
     }
 
-    /// Where paths go on in the member of that name.
+    /// Returns the node of the paths that continue in the member `name`.
     pub(super) fn member(&self, name: &str) -> Option<&Node> {
         self.members.iter().find(|(member, _)| member == name).map(|(_, node)| node)
     }
 
-    /// Where paths go on in an element.
+    /// Returns the node of the paths that continue in the element `at`.
     pub(super) fn element(&self, at: usize) -> Option<&Node> {
         self.elements.iter().find(|(element, _)| *element == at).map(|(_, node)| node)
     }

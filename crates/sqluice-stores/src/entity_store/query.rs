@@ -1,11 +1,11 @@
-//! Entities found by their fields.
+//! Queries for entities by their fields.
 //!
 //! ```text
 //!  field("city").is("Oslo").and(field("age").at_least(18))        order("age")       limit(10)
 //!    WHERE "city" = ?1 AND "age" >= ?2                               ORDER BY "age"     LIMIT 10
 //! ```
 //!
-//! Every comparison is one that an index of SQLite's can serve.
+//! An index of SQLite can serve every comparison.
 
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use sqluice_core::error::{Error, Result};
@@ -15,7 +15,7 @@ use sqluice_core::schema::quoted;
 use super::define::{EntityType, KeyKind};
 use super::field::Field;
 
-/// What entities must be like: comparisons that all hold.
+/// A condition on entities: comparisons, all of which must hold.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     comparisons: Vec<Comparison>,
@@ -33,13 +33,13 @@ struct Comparison {
 
 #[derive(Clone, Debug)]
 enum With {
-    /// An operator, and the other side.
+    /// An operator and its right-hand side.
     Operator(&'static str, Field<'static>),
     OneOf(Vec<Field<'static>>),
     Prefix(String),
 }
 
-/// An indexed field, or the `key`, to be compared.
+/// Names an indexed field, or the `key`, for a comparison.
 ///
 /// ```
 /// # use sqluice_stores::entity_store::field;
@@ -49,49 +49,49 @@ pub fn field(name: impl Into<String>) -> FieldName {
     FieldName(name.into())
 }
 
-/// All entities.
+/// Returns a filter that matches all entities.
 pub fn all() -> Filter {
     Filter::default()
 }
 
 impl FieldName {
-    /// `=`; for [`Field::Null`], whether the field is missing.
+    /// Matches fields that equal `value`. [`Field::Null`] matches missing fields.
     pub fn is<'a>(self, value: impl Into<Field<'a>>) -> Filter {
         self.operator("IS", value)
     }
 
-    /// Anything else, nothing included.
+    /// Matches all other values, including missing fields.
     pub fn is_not<'a>(self, value: impl Into<Field<'a>>) -> Filter {
         self.operator("IS NOT", value)
     }
 
-    /// `<`. What is NULL is not compared; neither here nor below.
+    /// Matches values less than `value`. NULL never matches, neither here nor in the comparisons below.
     pub fn less_than<'a>(self, value: impl Into<Field<'a>>) -> Filter {
         self.operator("<", value)
     }
 
-    /// `<=`
+    /// Matches values less than or equal to `value`.
     pub fn at_most<'a>(self, value: impl Into<Field<'a>>) -> Filter {
         self.operator("<=", value)
     }
 
-    /// `>`. Text is greater than any number.
+    /// Matches values greater than `value`. Text is greater than any number.
     pub fn greater_than<'a>(self, value: impl Into<Field<'a>>) -> Filter {
         self.operator(">", value)
     }
 
-    /// `>=`
+    /// Matches values greater than or equal to `value`.
     pub fn at_least<'a>(self, value: impl Into<Field<'a>>) -> Filter {
         self.operator(">=", value)
     }
 
-    /// `IN`: one of any number of values. NULL is none of them.
+    /// Matches fields that equal any of `values`. NULL never matches.
     pub fn one_of<'a, F: Into<Field<'a>>>(self, values: impl IntoIterator<Item = F>) -> Filter {
         let values = values.into_iter().map(|value| value.into().into_owned()).collect();
         self.compare(With::OneOf(values))
     }
 
-    /// Text that begins with another, byte by byte.
+    /// Matches text that begins with `prefix`, byte by byte.
     pub fn prefix(self, prefix: impl Into<String>) -> Filter {
         self.compare(With::Prefix(prefix.into()))
     }
@@ -106,7 +106,7 @@ impl FieldName {
 }
 
 impl Filter {
-    /// Both must hold.
+    /// Combines two filters, both of which must match.
     #[must_use]
     pub fn and(mut self, other: Filter) -> Filter {
         self.comparisons.extend(other.comparisons);
@@ -114,7 +114,7 @@ impl Filter {
     }
 }
 
-/// A query: which entities, in which order, how many.
+/// A query: a filter, an order and a limit.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     filter: Filter,
@@ -129,54 +129,54 @@ impl From<Filter> for Query {
     }
 }
 
-/// So that a query can be made from its filter: `field("age").at_least(18).order("age")`.
+/// Shortcuts that create a query from its filter: `field("age").at_least(18).order("age")`.
 impl Filter {
-    /// In the order of a field, or of the `key`.
+    /// Sorts by a field or the `key`, in ascending order.
     pub fn order(self, field: impl Into<String>) -> Query {
         Query::from(self).order(field)
     }
 
-    /// In the other order of a field, or of the `key`.
+    /// Sorts by a field or the `key`, in descending order.
     pub fn order_descending(self, field: impl Into<String>) -> Query {
         Query::from(self).order_descending(field)
     }
 
-    /// Limits the result to that number of entities.
+    /// Limits the result to `entities` entities.
     pub fn limit(self, entities: u64) -> Query {
         Query::from(self).limit(entities)
     }
 }
 
 impl Query {
-    /// In the order of a field, or of the `key`; of entities that have the same, in the order of the field that is named next.
+    /// Sorts by a field or the `key`, in ascending order. Further calls sort entities that are equal so far.
     #[must_use]
     pub fn order(mut self, field: impl Into<String>) -> Query {
         self.order.push((field.into(), false));
         self
     }
 
-    /// In the other order of a field, or of the `key`.
+    /// Sorts by a field or the `key`, in descending order.
     #[must_use]
     pub fn order_descending(mut self, field: impl Into<String>) -> Query {
         self.order.push((field.into(), true));
         self
     }
 
-    /// Limits the result to that number of entities.
+    /// Limits the result to `entities` entities.
     #[must_use]
     pub fn limit(mut self, entities: u64) -> Query {
         self.limit = Some(entities);
         self
     }
 
-    /// Without the first.
+    /// Skips the first `entities` entities of the result.
     #[must_use]
     pub fn skip(mut self, entities: u64) -> Query {
         self.offset = entities;
         self
     }
 
-    /// The statement that a query is.
+    /// Returns the SQL statement of the query.
     pub(super) fn statement<T>(&self, ty: &EntityType<T>, select: &str) -> Result<Statement> {
         let mut statement = self.filter.statement(ty, select)?;
         let mut order = Vec::new();
@@ -199,7 +199,7 @@ impl Query {
 }
 
 impl Filter {
-    /// A statement over the entities.
+    /// Returns an SQL statement on the matching entities.
     pub(super) fn statement<T>(&self, ty: &EntityType<T>, select: &str) -> Result<Statement> {
         let mut sql = format!("{select} FROM {}", quoted(&ty.name));
         let mut parameters = Vec::new();
@@ -230,7 +230,7 @@ impl Filter {
 }
 
 impl With {
-    /// Refuses to compare a key with a value of another kind: SQLite would convert it, and find 7 for `'7'`.
+    /// Refuses to compare a key with a value of another kind. SQLite would convert the value, and find 7 for `'7'`.
     fn check_key<T>(&self, ty: &EntityType<T>) -> Result<()> {
         let texts = |values: &[Field<'_>]| values.iter().any(|value| matches!(value, Field::Text(_)));
         let numbers =
@@ -253,7 +253,7 @@ impl With {
     }
 }
 
-/// SQL, and what is bound to it.
+/// An SQL statement and its parameters.
 pub(super) struct Statement {
     pub sql: String,
     pub(super) parameters: Vec<Parameter>,
@@ -262,7 +262,7 @@ pub(super) struct Statement {
 pub(super) enum Parameter {
     Field(Field<'static>),
     Rows(Rows<'static>),
-    /// Sorts after all text.
+    /// A value that sorts after all text.
     Blob,
 }
 
@@ -276,7 +276,7 @@ impl ToSql for Parameter {
     }
 }
 
-/// The column of a field.
+/// Returns the quoted column of a field.
 fn column<T>(ty: &EntityType<T>, field: &str) -> Result<String> {
     let known = ty.fields.iter().map(|field| field.name.as_str());
     if field == "key" || known.clone().any(|known| known == field) {
@@ -292,7 +292,8 @@ fn one_of(values: &[Field<'static>]) -> Rows<'static> {
     Rows::column(values).into_owned()
 }
 
-/// The first text after all text with a prefix: the prefix with the next character in the place of its last, if that exists.
+/// Returns the smallest text that is greater than all text with the prefix: the prefix with its last character replaced by the next. If no
+/// such text exists, returns a value that sorts after all text.
 fn after_prefix(prefix: &str) -> Parameter {
     let mut rest = prefix;
     while let Some(last) = rest.chars().next_back() {

@@ -1,4 +1,4 @@
-//! A type as the program defines it, where the store may know it otherwise: then its table is rebuilt, in one transaction.
+//! The comparison of a type's definition with the stored definition. If they differ, the type's table is rebuilt in one transaction.
 
 use rusqlite::{Connection, OptionalExtension};
 use serde::de::DeserializeOwned;
@@ -11,26 +11,26 @@ use super::field::Field;
 use super::layout;
 use super::write::shown;
 
-/// Entities that are rebuilt at a time, and bytes of their JSON.
+/// The maximum number of entities that are rebuilt at a time, and the maximum size of their JSON.
 const ROWS: usize = 1024;
 const BYTES: usize = 4 << 20;
 
-/// How the store knows a type.
+/// The result of comparing a type with its stored definition.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Known {
-    /// The type is unknown.
+    /// The store does not have the type.
     No,
-    /// As it is.
+    /// The definitions are equal.
     Same,
-    /// With other fields.
+    /// The stored definition has other fields.
     Otherwise,
 }
 
 impl<T> Kind<T> {
-    /// How the store knows this type.
+    /// Compares the type with its stored definition.
     ///
     /// # Errors
-    /// When its keys are of another kind, or SQLite can't read.
+    /// When the stored keys are of another kind, or SQLite can't read.
     pub(super) fn known(&self, connection: &Connection) -> Result<Known> {
         let Some(definition) = self.stored_definition(connection)? else { return Ok(Known::No) };
         if definition == self.definition {
@@ -56,10 +56,10 @@ impl<T> Kind<T> {
         read().map_err(|error| self.cannot_read(error))
     }
 
-    /// Refuses a type that has been defined otherwise since.
+    /// Checks that the stored definition of the type has not changed.
     ///
     /// # Errors
-    /// When it was defined otherwise, or SQLite can't read.
+    /// When another program has redefined the type, or SQLite can't read.
     pub(super) fn must_be_known(&self, connection: &Connection) -> Result<()> {
         if self.stored_definition(connection)?.as_ref() == Some(&self.definition) {
             return Ok(());
@@ -72,10 +72,10 @@ impl<T> Kind<T> {
         connection.execute(layout::DEFINE, [&self.ty.name, &self.definition]).map(drop)
     }
 
-    /// Makes the table of a type that the store does not know.
+    /// Creates the table of a new type.
     ///
     /// # Errors
-    /// When something else has its name, or SQLite can't write.
+    /// When another object has the name of the type, or SQLite can't write.
     pub(super) fn create(&self, connection: &Connection) -> Result<()> {
         let cannot_write = |error| self.cannot_write(error);
         let is_taken = connection
@@ -116,7 +116,7 @@ impl<T: DeserializeOwned> Kind<T> {
         self.remember(connection).map_err(cannot_write)
     }
 
-    /// Rows from a rowid on, and the rowid of the last; `None` if none are left.
+    /// Returns the rows from a rowid on, and the rowid of the last row. Returns `None` if no rows are left.
     fn next_rows(&self, connection: &Connection, from: i64) -> Result<Option<(i64, Rows<'static>)>> {
         let columns = self.ty.fields.len() + 2;
         let mut cells = vec![Cells::default(); columns];

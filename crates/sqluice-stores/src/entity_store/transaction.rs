@@ -1,4 +1,4 @@
-//! What is done to entities on one connection: a transaction that writes, or a reader.
+//! Operations on entities on a connection: in a transaction that writes, or by a reader.
 
 use std::cell::RefCell;
 
@@ -13,13 +13,12 @@ use super::query::{Filter, Query, Statement};
 use super::write::{self, Begin, Written};
 use super::{Entities, Kind};
 
-/// A transaction: whatever is read and written in it is read and written at once. See
-/// [`EntityStore::transaction`](super::EntityStore::transaction).
+/// A transaction, whose reads and writes are atomic. See [`EntityStore::transaction`](super::EntityStore::transaction).
 pub struct Transaction<'c> {
     connection: &'c Connection,
-    /// The store that it is of.
+    /// The id of the store.
     store: usize,
-    /// The types that are known not to be defined otherwise since.
+    /// The types whose stored definitions were checked in this transaction.
     seen: RefCell<Vec<String>>,
 }
 
@@ -28,7 +27,7 @@ impl<'c> Transaction<'c> {
         Transaction { connection, store, seen: RefCell::default() }
     }
 
-    /// The entities as this transaction sees them.
+    /// Returns the entities as this transaction sees them.
     fn of<'t, T>(&'t self, entities: &'t Entities<T>) -> Result<On<'t, T>> {
         if entities.store_id() != self.store {
             return Err(Error::usage(format!("type {} is of another store", entities.name())));
@@ -43,10 +42,10 @@ impl<'c> Transaction<'c> {
     }
 }
 
-/// Each of these is what [`Entities`] has by the same name.
+/// The methods of [`Entities`] with the same names, within this transaction.
 ///
 /// # Errors
-/// The errors of [`Entities`]; also when the entities are of another store.
+/// Like [`Entities`], and when the entities belong to another store.
 impl Transaction<'_> {
     /// Writes an entity.
     #[allow(clippy::missing_errors_doc, reason = "said above, once for all")]
@@ -57,7 +56,7 @@ impl Transaction<'_> {
         self.write_many(entities, std::slice::from_ref(entity))
     }
 
-    /// Writes entities, all or none.
+    /// Writes all entities or, after an error, none.
     pub fn write_many<T>(&self, entities: &Entities<T>, many: &[T]) -> Result<Written>
     where
         T: Serialize + Sync,
@@ -161,7 +160,7 @@ impl<T> On<'_, T> {
         let mut read = self.connection.prepare_cached(&self.kind.sql.read_many).map_err(cannot_read)?;
         let mut values = read.query([rows]).map_err(cannot_read)?;
         while let Some(row) = values.next().map_err(cannot_read)? {
-            // Rows count from 1.
+            // The rows are counted from 1.
             let at = row.get::<_, i64>(0).map_err(cannot_read)? as usize - 1;
             let json = row.get_ref(1).and_then(|json| Ok(json.as_bytes()?)).map_err(cannot_read)?;
             if let Some(found) = found.get_mut(at) {
@@ -187,7 +186,7 @@ impl<T> On<'_, T> {
         Ok(found)
     }
 
-    /// What SQLite plans to do for a query, a line a step.
+    /// Returns SQLite's plan for a query, one line per step.
     pub(super) fn plan(&self, query: &Query) -> Result<Vec<String>> {
         let Statement { sql, parameters } =
             query.statement(&self.kind.ty, "EXPLAIN QUERY PLAN SELECT key, value")?;
@@ -235,7 +234,7 @@ impl<T> On<'_, T> {
         deleted.map(|rows| rows as u64).map_err(|error| self.kind.cannot_write(error))
     }
 
-    /// Keys, and the rows that they are to SQLite.
+    /// Checks keys, and returns them with the rows that pass them to SQLite.
     fn keys<'k, K: Into<Key<'k>>>(
         &self,
         keys: impl IntoIterator<Item = K>,

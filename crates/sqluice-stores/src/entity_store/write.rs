@@ -1,21 +1,21 @@
-//! Many entities at once.
+//! Writing of many entities at once.
 //!
 //! ```text
 //!  chunk of rows, in the order of their keys
 //!     │   one query: which keys exist, and which of their values differ?
 //!     ├── new ───────────────────> INSERT ... SELECT FROM sqluice_rows(?1)
-//!     ├── other fields ──────────> UPDATE ... WHERE rowid = ?1, the fields that differ somewhere
-//!     ├── another value only ────> UPDATE ... WHERE rowid = ?1, no field: no index is touched
+//!     ├── other fields ──────────> UPDATE ... WHERE rowid = ?1, the fields that differ in any row
+//!     ├── only another value ────> UPDATE ... WHERE rowid = ?1, no field: no index is touched
 //!     └── the same ──────────────> nothing
 //! ```
 //!
-//! Statements are OR FAIL: a batch that fails is taken back as a whole, so SQLite need not prepare to undo one of them. When a
-//! batch changes so much of an index that sorting it again is less work, the index is dropped before and made again after: what the
-//! first chunk shows decides.
+//! Statements are OR FAIL: a batch that fails is rolled back as a whole, so SQLite need not be able to undo a single statement. If a batch
+//! changes so much of an index that sorting it again is cheaper, the index is dropped before the batch and created again afterwards. The
+//! first chunk decides this.
 //!
-//! Unique fields need be unique only when the batch is written: entities may exchange theirs. SQLite looks at each row, so when it
-//! finds two with the same value, the batch is taken back, its entities give up all that is unique, and are written once more.
-//! What SQLite refuses then is reported, with the names of both entities.
+//! Unique fields need to be unique only after the batch: entities may exchange their values. SQLite checks each row, however. If SQLite
+//! finds the same value twice, the batch is rolled back, the unique fields of its entities are set to NULL, and the batch is written again.
+//! If SQLite refuses the batch again, the error names both entities.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row};
@@ -30,31 +30,31 @@ use super::encode;
 use super::layout::Sql;
 use super::{Kind, failed};
 
-/// Entities below which no index is rebuilt: a change of the schema costs every reader a look at it.
+/// The minimum number of entities for which indexes are rebuilt: every reader must reread the schema after its change.
 const REMAKE_ENTITIES: usize = 1000;
 
-/// An index is rebuilt when the batch has at least one entity for this number of the table's.
+/// The maximum number of rows in the table, per entity of the batch, for which an index is rebuilt.
 const REMAKE_ROWS: usize = 2;
 
-/// An index is rebuilt when values are this long at most, on average: it is made by a scan of the table, whose pages may have left
-/// the cache.
+/// The maximum average size of values for which an index is rebuilt: creating an index scans the table, whose pages may no longer be in the
+/// cache.
 const REMAKE_VALUE_BYTES: usize = 1000;
 
-/// What writing did.
+/// The result of writing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
-    /// New entities.
+    /// The number of new entities.
     pub new: u64,
-    /// Existing entities that were changed.
+    /// The number of existing entities that were changed.
     pub changed: u64,
-    /// Existing entities that were the same: nothing was written.
+    /// The number of existing entities that were equal: they were not written.
     pub same: u64,
 }
 
-/// Why a batch was not written.
+/// The reason why a batch was not written.
 enum Failure {
-    /// SQLite found a value that is not unique.
+    /// An error of SQLite: a value is not unique.
     NotUnique(Error),
     Other(Error),
 }
@@ -65,17 +65,17 @@ impl From<Error> for Failure {
     }
 }
 
-/// Where a batch begins, and is taken back to when it fails.
+/// The point at which a batch begins, and to which it is rolled back after an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Begin {
-    /// With the transaction, whose owner takes it back: of no page SQLite need keep what it was.
+    /// The start of the transaction, whose owner rolls it back: SQLite need not keep old versions of pages for the batch.
     Transaction,
-    /// In the midst of one.
+    /// A savepoint within a transaction.
     Savepoint,
 }
 
 impl Begin {
-    /// Begins, takes back and begins once more, takes back and ends, or ends.
+    /// Returns the SQL for beginning a batch, rolling back and beginning again, rolling back finally, and ending successfully.
     const fn sql(self) -> [&'static str; 4] {
         match self {
             Begin::Transaction => ["", "ROLLBACK; BEGIN IMMEDIATE", "", ""],
@@ -89,7 +89,8 @@ impl Begin {
     }
 }
 
-/// Writes entities, all or none. A batch that fails is taken back, unless it began with the transaction: then that is to be.
+/// Writes all entities or, after an error, none. A failed batch is rolled back, except if it began with the transaction: then the caller
+/// must roll back.
 ///
 /// # Errors
 /// When an entity can't become JSON, a field is not unique, or SQLite can't write.
@@ -109,7 +110,7 @@ pub(super) fn write_many<T: Serialize + Sync>(
             run(again)?;
             kind.must_be_known(connection)?;
             give_up_unique(connection, kind, entities)?;
-            // Indexes stay: they show which entity has the value.
+            // Indexes are kept, because they show which entity has the value.
             batch = Batch { remade: Some(Vec::new()), written: Written::default(), ..batch };
             batch.write(entities)
         }
@@ -135,32 +136,32 @@ fn give_up_unique<T: Serialize + Sync>(
     })
 }
 
-/// Runs a statement over rows.
+/// Runs a statement with rows as its parameter.
 fn execute(connection: &Connection, sql: &str, rows: &Rows<'_>) -> rusqlite::Result<usize> {
     let mut statement = connection.prepare_cached(sql)?;
     rows.lend(&mut statement, 1, |statement| statement.execute())?
 }
 
-/// A batch on its way.
+/// The state of a batch.
 struct Batch<'a, T> {
     connection: &'a Connection,
     kind: &'a Kind<T>,
     entities: usize,
-    /// The fields whose indexes are rebuilt, once it is known.
+    /// The fields whose indexes are rebuilt; `None` until the first chunk has decided.
     remade: Option<Vec<usize>>,
     written: Written,
 }
 
-/// Rows of a chunk by how they are written.
+/// The rows of a chunk, sorted by the way in which they are written.
 struct Sorted {
     new: Vec<usize>,
-    /// Rows of which some field differs, with their rowids.
+    /// The rows in which a field differs, with their rowids.
     fields: Vec<(usize, i64)>,
-    /// Rows of which only the value differs, with their rowids.
+    /// The rows in which only the value differs, with their rowids.
     value: Vec<(usize, i64)>,
-    /// For each field, how many rows have another one.
+    /// For each field, the number of rows in which it differs.
     differ: Vec<usize>,
-    /// How many have the same value: their fields may differ only because they gave up what is unique.
+    /// The number of rows with equal values. Their fields may still differ if unique fields were set to NULL.
     same: usize,
 }
 
@@ -170,7 +171,7 @@ impl<T: Serialize + Sync> Batch<'_, T> {
         let done = encode::each(self.kind, entities, |chunk| {
             self.chunk(chunk).map_err(|failure| match failure {
                 Failure::Other(error) => error,
-                // It is reported below.
+                // The error is reported below.
                 Failure::NotUnique(error) => {
                     not_unique = Some(error);
                     Error::interrupted()
@@ -216,8 +217,8 @@ impl<T> Batch<'_, T> {
         execute(self.connection, sql, rows).map(drop).map_err(|error| self.refused(error, Some(chunk)))
     }
 
-    /// Changes rows to those of a chunk, in these fields and the value. One by one: SQLite would copy all of an UPDATE ... FROM to a
-    /// table of its own first.
+    /// Changes these fields and the value of existing rows to those of a chunk. Rows are updated one by one, because SQLite would first
+    /// copy all rows of an UPDATE ... FROM to a temporary table.
     fn update(&self, fields: &[usize], rows: &Rows<'_>, numbers: &[(usize, i64)]) -> Result<(), Failure> {
         if numbers.is_empty() {
             return Ok(());
@@ -238,7 +239,7 @@ impl<T> Batch<'_, T> {
         update().map_err(|error| self.refused(error, Some(rows)))
     }
 
-    /// Compares rows with the existing ones.
+    /// Compares rows with the existing rows.
     fn sort(&self, rows: &Rows<'_>) -> rusqlite::Result<Sorted> {
         let sql = &self.kind.sql;
         let fields = sql.fields.len();
@@ -259,7 +260,7 @@ impl<T> Batch<'_, T> {
             let mut next = 0;
             let mut found = compare.query();
             while let Some(row) = found.next()? {
-                // They are in the order of the batch, counted from 1, each key at most once.
+                // The rows are in the order of the batch, counted from 1, and each key occurs at most once.
                 let number = row.get::<_, i64>(0)? as usize - 1;
                 sorted.new.extend(next..number);
                 next = number + 1;
@@ -270,7 +271,7 @@ impl<T> Batch<'_, T> {
         })?
     }
 
-    /// Drops the indexes that are cheaper to rebuild; returns their fields.
+    /// Drops the indexes that are cheaper to rebuild. Returns their fields.
     fn drop_indexes(&self, rows: &Rows<'_>, sorted: &Sorted) -> Result<Vec<usize>> {
         if self.entities < REMAKE_ENTITIES || value_bytes(rows) > REMAKE_VALUE_BYTES * rows.len() {
             return Ok(Vec::new());
@@ -283,7 +284,7 @@ impl<T> Batch<'_, T> {
             .query_row(&sql.count_up_to(), [rows_max + 1], |row| row.get(0))
             .map_err(cannot_write)?;
         let mut remade: Vec<usize> = (0..sql.fields.len()).collect();
-        // An index changes in two places where a field does.
+        // Changing a field changes its index in two places.
         remade.retain(|field| {
             existing <= rows_max && sorted.new.len() + 2 * sorted.differ[*field] >= rows.len()
         });
@@ -301,7 +302,7 @@ impl<T> Batch<'_, T> {
 }
 
 impl Sorted {
-    /// An existing row, as the query has it: the rowid, whether the value is the same, and the fields.
+    /// Sorts in an existing row from the query: the rowid, a flag that is `true` if the values are equal, and the fields.
     fn put(&mut self, number: usize, rows: &Rows<'_>, row: &Row<'_>) -> rusqlite::Result<()> {
         let rowid = row.get(1)?;
         let mut is_other = false;
@@ -322,7 +323,7 @@ impl Sorted {
     }
 }
 
-/// Bytes of the values of a chunk.
+/// Returns the total size of the values of a chunk.
 fn value_bytes(rows: &Rows<'_>) -> usize {
     let value = rows.columns() - 1;
     let bytes = |row| match rows.get(row, value) {
@@ -332,12 +333,12 @@ fn value_bytes(rows: &Rows<'_>) -> usize {
     (0..rows.len()).map(bytes).sum()
 }
 
-/// Some rows of a chunk.
+/// Returns some rows of a chunk.
 fn picked<'r>(rows: &'r Rows<'_>, numbers: &[usize]) -> Rows<'r> {
     columns((0..rows.columns()).map(|column| of(rows, numbers.iter().copied(), column)))
 }
 
-/// Whether a field is stored as it is, down to its type.
+/// Returns `true` if a field is stored with the same value and type.
 fn is_same(stored: ValueRef<'_>, value: Option<Value<'_>>) -> bool {
     match (stored, value) {
         (ValueRef::Integer(stored), Some(Value::Int(int))) => stored == int,
@@ -351,7 +352,7 @@ fn is_same(stored: ValueRef<'_>, value: Option<Value<'_>>) -> bool {
     }
 }
 
-/// A value of a chunk, as a parameter.
+/// Returns a value of a chunk as a parameter.
 fn bound(value: Option<Value<'_>>) -> ToSqlOutput<'_> {
     ToSqlOutput::Borrowed(match value {
         Some(Value::Int(int)) => ValueRef::Integer(int),
@@ -366,12 +367,12 @@ fn of<'r>(rows: &'r Rows<'_>, numbers: impl Iterator<Item = usize>, column: usiz
     numbers.map(|number| rows.get(number, column).unwrap_or(Value::Null)).collect()
 }
 
-/// They are as long, and as many as a chunk has.
+/// Returns rows of these columns, which must have the same length.
 fn columns<'r>(columns: impl Iterator<Item = Column<'r>>) -> Rows<'r> {
     Rows::new(columns).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
-/// A unique field, the keys of two entities that have the same value of it, and the value.
+/// Returns a unique field with the same value in two entities, the keys of these entities, and the value.
 fn same_unique(
     connection: &Connection,
     sql: &Sql,
@@ -396,13 +397,13 @@ fn same_unique(
     Ok(None)
 }
 
-/// The values of the first row, for a message.
+/// Returns the values of the first row, for a message.
 fn first(mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<Option<[String; 3]>> {
     let Some(row) = rows.next()? else { return Ok(None) };
     Ok(Some([shown(row, 0)?, shown(row, 1)?, shown(row, 2)?]))
 }
 
-/// A value for a message, cut short.
+/// Returns a value for a message, truncated if it is long.
 pub(super) fn shown(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
     Ok(describe(&match row.get_ref(column)? {
         ValueRef::Null => Value::Null,
@@ -414,8 +415,8 @@ pub(super) fn shown(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
 }
 
 impl<T> Kind<T> {
-    /// Why SQLite did not take the rows of a chunk, or make the index of a whole table: which two entities have the same value, if it
-    /// is that.
+    /// Returns the error for rows of a chunk, or an index of a whole table, that SQLite refused. If a value is not unique, the error names
+    /// two entities with the same value.
     pub(super) fn not_unique(
         &self,
         connection: &Connection,
@@ -432,7 +433,7 @@ impl<T> Kind<T> {
                 Error::input(message)
                     .hint("a unique field has each value once: nothing of the batch was written")
             }
-            // Another row had the value only while the batch was written.
+            // Another row had the same value only during the batch.
             Ok(None) => self.cannot_write(error),
             Err(other) => self.cannot_write(other),
         }
