@@ -33,6 +33,7 @@ def load(
     quote: str | None = None,
     escape: str | None = None,
     comment: str | None = None,
+    line_end: Literal["any", "crlf"] | None = None,
     header: bool | None = None,
     skip_lines: int | None = None,
     null: str | Sequence[str] = (),
@@ -89,6 +90,7 @@ def load(
     empty field is empty text, not NULL. encoding: that of the files, such as "windows-1252". columns: those to load, in this order. limit: the
     records of each table to read at most.
     delimiter: one character or several, "whitespace" for runs of blanks, "none" for one column. quote, escape, comment: "" for none.
+    line_end: "crlf" if LF and CR by themselves are text.
     skip_lines: 0 keeps lines before the table that are recognised as no part of it. pad: fields that are missing at the end of a
     record are NULL. strict_quotes: a quote inside an unquoted field makes a bad row, as does a quoted field whose lines could be rows, which
     has a warning otherwise. trim: blanks around unquoted values are removed. keep_empty_rows: rows at the end of a file whose

@@ -164,6 +164,10 @@ settings! {
         Quote = "quote": of(Kind::Character, "CHAR", "The character around fields, or none [default: recognised: \" or ']").below(FILE_FORMAT).hidden();
         Escape = "escape": of(Kind::Character, "CHAR", "The character that escapes the next one within quotes, and anywhere in files without quotes, or none [default: recognised: none or \\; a quote is doubled]")
             .below(FILE_FORMAT).hidden();
+        LineEnd = "line_end": choice("WHAT", &[
+            ("any", "LF, CRLF and CR"),
+            ("crlf", "CRLF alone; LF and CR by themselves are text"),
+        ], "What ends a record [default: recognised]").below(FILE_FORMAT).hidden();
         Header = "header": of(Kind::YesOrNo, "", "The first record names the columns [default: recognised]").conflicts(&["no_header"]).below(FILE_FORMAT).hidden();
         NoHeader = "no_header": switch("The first record is a row; the columns are named column1, column2, ... [default: recognised]").below(FILE_FORMAT).hidden();
         SkipLines = "skip_lines": of(Kind::Count, "N", "Skip N lines at the start; 0 keeps all [default: recognised: lines before the table]").below(FILE_FORMAT).hidden();

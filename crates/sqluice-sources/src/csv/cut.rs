@@ -24,7 +24,7 @@ use super::dialect::{Dialect, Marks};
 use super::find::Finder;
 use super::naive::{Limits, Parser, Width};
 use super::repeats::Repeats;
-use super::scan::{Scan, ends_line, is_empty_line};
+use super::scan::{Scan, ends_line, ends_record, is_empty_line};
 use crate::text::{Position, Text};
 
 /// The most bytes that are read at once beyond a part. Surplus bytes are copied to the next part.
@@ -222,7 +222,7 @@ impl Cutter {
                     break;
                 }
                 // The record is too long: read no further.
-                None if scan.record_too_long(&self.delimiter, data.len(), self.text.ended) => {
+                None if scan.record_too_long(self.marks, &self.delimiter, data.len(), self.text.ended) => {
                     data.truncate(scan.record + self.record_bytes_max + 1);
                     (self.text.ended, self.text.failed) = (true, None);
                     break;
@@ -283,6 +283,8 @@ fn empty_from(data: &[u8], delimiter: &Delimiter, marks: Marks, fields: usize) -
         let start = memchr::memrchr2(b'\n', b'\r', &data[..line_end]).map_or(0, |at| at + 1);
         match &data[start..line_end] {
             _ if marks.escapes_unquoted && ends_in_escape(&data[..start], marks.escape) => break,
+            // The line begins with text of the record before it.
+            _ if start > 0 && !ends_record(data, start - 1, marks) => break,
             // Nothing precedes the LF of a CRLF in its line.
             b"" if !is_empty_line(data, line_end) => {}
             line if *line == *empty => begin = start,

@@ -22,6 +22,23 @@ pub struct Dialect {
     pub escapes_unquoted: bool,
     /// The comment character: a line that begins with this character, where a record might begin, is a comment.
     pub comment: Option<u8>,
+    /// The end of a record.
+    pub line_end: LineEnd,
+}
+
+/// The end of a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LineEnd {
+    /// LF, CRLF and CR.
+    #[default]
+    Any,
+    /// CRLF alone: LF and CR by themselves are text.
+    Crlf,
+}
+
+impl LineEnd {
+    /// The words of the setting.
+    pub const WORDS: [(&str, LineEnd); 2] = [("any", LineEnd::Any), ("crlf", LineEnd::Crlf)];
 }
 
 impl Default for Dialect {
@@ -32,6 +49,7 @@ impl Default for Dialect {
             escape: None,
             escapes_unquoted: false,
             comment: None,
+            line_end: LineEnd::Any,
         }
     }
 }
@@ -47,6 +65,8 @@ setters! { Dialect:
     escapes_unquoted(escapes_unquoted: bool) = escapes_unquoted;
     /// Sets the character that starts a comment line.
     comment(comment: impl Into<Option<u8>>) = comment.into();
+    /// Sets the end of a record.
+    line_end(line_end: LineEnd) = line_end;
 }
 
 impl Dialect {
@@ -117,6 +137,7 @@ impl Dialect {
             escape: self.own_escape().unwrap_or(NO_BYTE),
             escapes_unquoted: self.unquoted_escape().is_some(),
             comment: self.comment,
+            only_crlf: self.line_end == LineEnd::Crlf,
         }
     }
 }
@@ -133,6 +154,8 @@ pub(super) struct Marks {
     pub(super) escape: u8,
     pub(super) escapes_unquoted: bool,
     pub(super) comment: Option<u8>,
+    /// `true` if LF and CR by themselves are text.
+    pub(super) only_crlf: bool,
 }
 
 /// Returns the control character that a character behind the escape means, if the escape works outside of quotes. `None`: the character
@@ -152,9 +175,10 @@ pub(super) fn meaning(escaped: u8) -> Option<u8> {
 }
 
 impl Marks {
-    /// Returns `true` if the dialect has neither escape nor comment. Most files are plain, and faster loops read them.
+    /// Returns `true` if the dialect has neither escape nor comment, and any line end ends a record. Most files are plain, and faster loops
+    /// read them.
     pub(super) fn are_plain(&self) -> bool {
-        self.escape == NO_BYTE && self.comment.is_none()
+        self.escape == NO_BYTE && self.comment.is_none() && !self.only_crlf
     }
 
     /// Returns the quote as a needle, or a line end, which is a needle anyway, if there is no quote.

@@ -83,7 +83,7 @@ use sqluice_format::limits;
 use self::cut::Cutter;
 use self::decode::{CsvPart, Shared};
 pub use self::delimiter::{DELIMITER_BYTES_MAX, Delimiter};
-pub use self::dialect::Dialect;
+pub use self::dialect::{Dialect, LineEnd};
 pub use self::doubt::Doubts;
 pub use self::header::Header;
 pub use self::header::Renamed;

@@ -34,7 +34,7 @@ use std::ops::Range;
 use sqluice_format::limits::COLUMNS_MAX;
 
 use super::delimiter::is_blank;
-use super::dialect::{Dialect, meaning};
+use super::dialect::{Dialect, LineEnd, meaning};
 use super::malformed::{Malformed, What};
 use super::repeats::Repeats;
 use crate::text::Position;
@@ -184,13 +184,13 @@ impl<'a> Parser<'a> {
                 self.advance(1);
             }
             match self.peek() {
-                None | Some(b'\n' | b'\r') if self.read > start => {
+                _ if self.read > start && self.is_at_end() => {
                     if let Some(too_long) = self.too_long(at, start) {
                         return Some(too_long);
                     }
                 }
                 None => return None,
-                Some(b'\n' | b'\r') if self.blank_rows && !self.in_line => {
+                Some(b'\n' | b'\r') if self.blank_rows && !self.in_line && self.is_at_end() => {
                     self.in_line = true;
                     let field = Field { value: Vec::new(), quoted: false, escaped: false, at };
                     return Some(Record {
@@ -200,7 +200,7 @@ impl<'a> Parser<'a> {
                         unclosed: false,
                     });
                 }
-                Some(byte @ (b'\n' | b'\r')) => {
+                Some(byte @ (b'\n' | b'\r')) if self.is_at_end() => {
                     self.advance(1);
                     if byte == b'\r' && self.peek() == Some(b'\n') {
                         self.advance(1);
@@ -208,7 +208,7 @@ impl<'a> Parser<'a> {
                     self.in_line = false;
                 }
                 byte if byte == self.dialect.comment => {
-                    while self.peek().is_some_and(|byte| !matches!(byte, b'\n' | b'\r')) {
+                    while !self.is_at_end() {
                         self.advance(1);
                     }
                     if let Some(too_long) = self.too_long(at, start) {
@@ -223,6 +223,18 @@ impl<'a> Parser<'a> {
         let (fields, unclosed) = Reading::new(self, width).fields(start);
         let record = Record { at, bytes: start..self.read, fields, unclosed };
         Some(self.too_long(at, start).unwrap_or(record))
+    }
+
+    /// Returns `true` if a record would end at the current position.
+    fn is_at_end(&self) -> bool {
+        let next = self.input.get(self.read + 1);
+        let is_after_cr = self.read > 0 && self.input[self.read - 1] == b'\r';
+        match (self.peek(), self.dialect.line_end) {
+            (None, _) | (Some(b'\n' | b'\r'), LineEnd::Any) => true,
+            (Some(b'\r'), LineEnd::Crlf) => next == Some(&b'\n'),
+            (Some(b'\n'), LineEnd::Crlf) => is_after_cr,
+            _ => false,
+        }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -325,7 +337,7 @@ impl<'p, 'a> Reading<'p, 'a> {
     fn fields(mut self, start: usize) -> (Result<Vec<Field>, Malformed>, bool) {
         while let Some(byte) = self.parser.peek() {
             let quoted = matches!(self.state, State::Quoted | State::Escaped | State::EscapedUnquoted);
-            if self.is_too_long(start) || !quoted && matches!(byte, b'\n' | b'\r') {
+            if self.is_too_long(start) || !quoted && self.parser.is_at_end() {
                 break;
             }
             let character = self.parser.character();
@@ -365,7 +377,7 @@ impl<'p, 'a> Reading<'p, 'a> {
         let BeforeQuote { read, at, fault } = self.before_quote;
         (self.parser.read, self.parser.at, self.fault) = (read, at, fault);
         self.fault(at, What::Unterminated);
-        while self.parser.peek().is_some_and(|byte| !matches!(byte, b'\n' | b'\r')) {
+        while !self.parser.is_at_end() {
             self.parser.advance(self.parser.character().map_or(1, char::len_utf8));
         }
     }
@@ -493,7 +505,7 @@ impl<'p, 'a> Reading<'p, 'a> {
         };
         // Blanks at the end of a line separate nothing.
         let separates_nothing = delimiter.is_whitespace() || self.parser.trailing_delimiter && is_complete;
-        self.ended = separates_nothing && matches!(self.parser.peek(), None | Some(b'\n' | b'\r'));
+        self.ended = separates_nothing && self.parser.is_at_end();
         match self.ended {
             true => self.state = State::Start,
             false => self.begin_field(),

@@ -19,7 +19,7 @@ use super::dialect::{Marks, meaning};
 use super::find::Finder;
 use super::naive::Limits;
 use super::repeats::Repeats;
-use super::scan::{are_blanks, closes_in_line, is_empty_line, is_escaped, wide_needles};
+use super::scan::{are_blanks, closes_in_line, ends_record, is_empty_line, is_escaped, wide_needles};
 use crate::text::valid_utf8;
 
 /// The most bytes of spans in a batch, unless 64 rows need more.
@@ -231,6 +231,13 @@ impl Records<'_> {
             if B::WIDE && at < start {
                 continue;
             }
+            if N >= 5
+                && at < data.len()
+                && matches!(byte, b'\n' | b'\r')
+                && !ends_record(data, at, self.marks)
+            {
+                continue;
+            }
             let begin = if B::BLANKS { content } else { record };
             let comment = N >= 5 && start == begin && self.marks.comment_at(data, begin);
             if N >= 5 && escapes_unquoted && !comment && at < data.len() {
@@ -294,7 +301,9 @@ impl Records<'_> {
                 at = end + 1;
                 byte = data.get(at).copied().unwrap_or(b'\n');
                 delimiter = between.bytes(data, at, byte);
-                if delimiter == 0 && !matches!(byte, b'\n' | b'\r') {
+                let ends = matches!(byte, b'\n' | b'\r')
+                    && (N < 5 || at >= data.len() || ends_record(data, at, self.marks));
+                if delimiter == 0 && !ends {
                     break Next::Malformed;
                 }
                 finder.next();
@@ -327,7 +336,11 @@ impl Records<'_> {
 
             spans[slot] = span;
             slot += stride;
-            if B::BLANKS && matches!(data.get(at + delimiter), None | Some(b'\n' | b'\r')) {
+            let ends = |at: usize| match data.get(at) {
+                Some(b'\n' | b'\r') => ends_record(data, at, self.marks),
+                byte => byte.is_none(),
+            };
+            if B::BLANKS && ends(at + delimiter) {
                 at += delimiter;
                 delimiter = 0;
             }

@@ -109,7 +109,7 @@ impl Scan {
         ended: bool,
     ) -> Option<usize> {
         self.ended = ended;
-        let end = data.len().saturating_sub(unseen(delimiter, ended));
+        let end = data.len().saturating_sub(unseen(marks, delimiter, ended));
         let quote = marks.quote_needle();
         let ran = if delimiter.is_wide() {
             self.wide(marks, delimiter, data, end)
@@ -140,7 +140,9 @@ impl Scan {
             let byte = data[at];
             let comment = marks.comment_at(data, self.content());
             if matches!(byte, b'\n' | b'\r') {
-                let is_text = self.quoted || marks.escapes_unquoted && is_escaped(data, at, self.escaped);
+                let is_text = self.quoted
+                    || marks.escapes_unquoted && is_escaped(data, at, self.escaped)
+                    || !ends_record(data, at, marks);
                 self.line_end(data, at, is_text, comment || at == self.content())?;
                 if !is_text {
                     (self.content, self.field) = (self.record, self.record);
@@ -151,7 +153,7 @@ impl Scan {
                 if byte == marks.quote {
                     self.quoted = false;
                     self.reopens = at + 1;
-                    let next = data.get(at + 1).is_none_or(|&next| is_quote_or_line_end(next, marks));
+                    let next = may_follow_quote(data, at + 1, marks);
                     self.broken = !next && delimiter.bytes_at(&data[at + 1..]) == 0;
                 } else if byte == marks.escape {
                     self.escaped = at + 2;
@@ -298,8 +300,10 @@ impl Scan {
                 self.escaped = at + 2;
             }
         } else if data[at] != marks.quote {
-            let is_text =
-                self.quoted || N == 4 && marks.escapes_unquoted && is_escaped(data, at, self.escaped);
+            let is_text = self.quoted
+                || N == 4
+                    && (marks.escapes_unquoted && is_escaped(data, at, self.escaped)
+                        || !ends_record(data, at, marks));
             return self.line_end(data, at, is_text, comment);
         } else if !comment && !self.broken && at >= self.escaped {
             // No field begins behind an escaped delimiter.
@@ -387,9 +391,15 @@ impl Scan {
     }
 
     /// Returns `true` if enough of the current record has been read to see that the record is too long.
-    pub(super) fn record_too_long(&self, delimiter: &Delimiter, data_bytes: usize, ended: bool) -> bool {
+    pub(super) fn record_too_long(
+        &self,
+        marks: Marks,
+        delimiter: &Delimiter,
+        data_bytes: usize,
+        ended: bool,
+    ) -> bool {
         // The line end may be among the bytes that are not searched yet.
-        data_bytes - self.record > self.record_bytes_max + unseen(delimiter, ended)
+        data_bytes - self.record > self.record_bytes_max + unseen(marks, delimiter, ended)
     }
 }
 
@@ -439,7 +449,27 @@ pub(super) fn are_blanks(text: &[u8]) -> bool {
 /// Returns `true` if the byte at `at` may follow a closing quote, for a delimiter of one byte.
 #[inline]
 fn may_follow(data: &[u8], at: usize, marks: Marks) -> bool {
-    data.get(at).is_none_or(|&next| next == marks.delimiter || is_quote_or_line_end(next, marks))
+    data.get(at).is_some_and(|&next| next == marks.delimiter) || may_follow_quote(data, at, marks)
+}
+
+/// Returns `true` if a quote, the end of a record or the end of the input is at `at`.
+#[inline]
+fn may_follow_quote(data: &[u8], at: usize, marks: Marks) -> bool {
+    match data.get(at) {
+        Some(b'\n') => !marks.only_crlf,
+        Some(b'\r') => ends_record(data, at, marks),
+        byte => byte.is_none_or(|&byte| byte == marks.quote),
+    }
+}
+
+/// Returns `true` if the line end at `at`, outside of quotes, ends a record: it is no text.
+#[inline]
+pub(super) fn ends_record(data: &[u8], at: usize, marks: Marks) -> bool {
+    !marks.only_crlf
+        || match data[at] {
+            b'\r' => data.get(at + 1) == Some(&b'\n'),
+            _ => at > 0 && data[at - 1] == b'\r',
+        }
 }
 
 /// Returns `true` if the byte at `at`, outside of quotes, is text because an escape precedes the byte. `escaped` is the position one past
@@ -449,14 +479,10 @@ pub(super) fn is_escaped(data: &[u8], at: usize, escaped: usize) -> bool {
     at < escaped || at == escaped && at >= 2 && data[at - 1..=at] == *b"\r\n"
 }
 
-fn is_quote_or_line_end(byte: u8, marks: Marks) -> bool {
-    byte == marks.quote || matches!(byte, b'\n' | b'\r')
-}
-
 /// Returns the number of bytes at the end of the data that are not searched before more is read. The meaning of a CR depends on the next
-/// byte, and the meaning of a closing quote depends on the bytes of a delimiter that may follow.
-fn unseen(delimiter: &Delimiter, ended: bool) -> usize {
-    if ended { 0 } else { delimiter.as_bytes().len() }
+/// byte, and the meaning of a closing quote depends on the delimiter or the CRLF that may follow.
+fn unseen(marks: Marks, delimiter: &Delimiter, ended: bool) -> usize {
+    if ended { 0 } else { delimiter.as_bytes().len() + usize::from(marks.only_crlf) }
 }
 
 /// Returns the needles for a wide delimiter. The first byte of the delimiter, or a space and a tab for a run of blanks, come first.

@@ -30,6 +30,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting::Null,
     Setting::Trim,
     Setting::KeepEmptyRows,
+    Setting::LineEnd,
     Setting::EmptyAsText,
     Setting::Pad,
     Setting::StrictQuotes,
@@ -101,6 +102,7 @@ fn given<'a>(request: &OpenRequest<'a>) -> Given<'a> {
     given.comment = options.comment;
     given.header = options.header;
     given.skip_lines = options.skip_lines.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
+    given.line_end = options.line_end;
     given.pad = options.pad;
     given.columns = request.declared;
     given

@@ -5,7 +5,7 @@ use sqluice_core::given::{TakesSettings, Value};
 use sqluice_core::setters;
 
 use super::FileFormat;
-use crate::csv::Delimiter;
+use crate::csv::{Delimiter, LineEnd};
 use crate::input::Encoding;
 use crate::json::RecordsPath;
 
@@ -31,6 +31,8 @@ pub struct FormatOptions {
     pub escape: Option<Option<u8>>,
     /// The character that begins a comment line, which is skipped; `Some(None)`: no line is a comment.
     pub comment: Option<Option<u8>>,
+    /// The end of a record; `None`: it is recognised.
+    pub line_end: Option<LineEnd>,
     /// `true` if the first record names the columns.
     pub header: Option<bool>,
     /// The number of lines to skip at the start; `Some(0)`: the first line belongs to the table.
@@ -68,6 +70,8 @@ setters! { FormatOptions:
     escape(escape: impl Into<Option<u8>>) = Some(escape.into());
     /// Sets the character that starts a comment line; `None`: no line is a comment.
     comment(comment: impl Into<Option<u8>>) = Some(comment.into());
+    /// Sets the end of a record.
+    line_end(line_end: impl Into<Option<LineEnd>>) = line_end.into();
     /// States whether the first record names the columns; `None`: this is recognised.
     header(header: impl Into<Option<bool>>) = header.into();
     /// Sets the number of lines to skip at the start; `None`: this is recognised.
@@ -101,6 +105,7 @@ impl TakesSettings for FormatOptions {
             Setting::Quote => self.quote = Some(value.to()?),
             Setting::Escape => self.escape = Some(value.to()?),
             Setting::Comment => self.comment = Some(value.to()?),
+            Setting::LineEnd => self.line_end = Some(value.word(setting, &LineEnd::WORDS)?),
             Setting::Header => self.header = Some(value.to()?),
             Setting::NoHeader => self.header = Some(!value.to::<bool>()?),
             Setting::SkipLines => self.skip_lines = Some(value.to()?),
@@ -135,6 +140,7 @@ impl FormatOptions {
             (Setting::Quote, quote.is_some()),
             (Setting::Escape, escape.is_some()),
             (Setting::Comment, comment.is_some()),
+            (Setting::LineEnd, self.line_end.is_some()),
             (Setting::Header, *header == Some(true)),
             (Setting::NoHeader, *header == Some(false)),
             (Setting::SkipLines, skip_lines.is_some()),

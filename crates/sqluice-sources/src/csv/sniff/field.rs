@@ -9,7 +9,7 @@ use std::cell::OnceCell;
 use sqluice_format::limits::COLUMNS_MAX;
 
 use super::super::delimiter::{Delimiter, is_blank};
-use super::super::dialect::Dialect;
+use super::super::dialect::{Dialect, LineEnd};
 use super::super::malformed::What;
 use super::super::naive::{self, Limits, Parser, Width};
 use super::cell::{CellKind, kind};
@@ -95,7 +95,11 @@ impl<'s> Records<'s> {
     /// Takes the rest of a plain line. Returns `false` if the line is not plain, or is cut off.
     fn take_plain_line(&mut self) -> bool {
         let rest = &self.sample[self.read..];
-        let Some(end) = memchr::memchr2(b'\n', b'\r', rest).or(self.whole.then_some(rest.len())) else {
+        let end = match self.dialect.line_end {
+            LineEnd::Any => memchr::memchr2(b'\n', b'\r', rest),
+            LineEnd::Crlf => memchr::memmem::find(rest, b"\r\n"),
+        };
+        let Some(end) = end.or(self.whole.then_some(rest.len())) else {
             return false;
         };
         let text = &rest[..end];
@@ -109,7 +113,7 @@ impl<'s> Records<'s> {
             }
         }
         self.read += end + if rest[end..].starts_with(b"\r\n") { 2 } else { 1 };
-        self.line += 1;
+        self.line += 1 + ends(text).count() as u64;
         true
     }
 

@@ -39,7 +39,7 @@ use self::reading::{Around, Reading};
 pub use self::sniffed::{Preamble, Sniffed};
 use super::TrailingDelimiter;
 use super::delimiter::Delimiter;
-use super::dialect::Dialect;
+use super::dialect::{Dialect, LineEnd};
 use super::padding::padding;
 
 /// The delimiters to try, the likeliest first, with a factor for the score.
@@ -82,6 +82,8 @@ pub struct Given<'a> {
     pub header: Option<bool>,
     /// The number of lines before the first record, whatever they contain.
     pub skip_lines: Option<usize>,
+    /// The end of a record.
+    pub line_end: Option<LineEnd>,
     /// `true` if records with fewer fields than others are not odd.
     pub pad: bool,
     /// The delimiter that the file's name suggests, as `.tsv` does.
@@ -209,6 +211,7 @@ impl<'s> Sniffer<'s> {
             recognised_escape: reading.dialect.unquoted_escape().filter(|_| {
                 self.given.escape.is_none() || reading.dialect.quote.is_some() && self.given.quote.is_some()
             }),
+            recognised_crlf: self.given.line_end.is_none() && reading.dialect.line_end == LineEnd::Crlf,
             stray_quote: if self.given.quote.is_none() && reading.dialect.quote.is_none() {
                 reading.line_of_quote(b'"')
             } else {
@@ -390,7 +393,19 @@ impl<'s> Sniffer<'s> {
     /// Reads the sample with a delimiter, and with the quote and the escape that fit best.
     fn with_delimiter(&self, delimiter: Delimiter) -> Reading<'s> {
         let reading = self.with_quotes(delimiter);
-        self.with_unquoted_escape(&reading).unwrap_or(reading)
+        let reading = self.with_unquoted_escape(&reading).unwrap_or(reading);
+        self.with_crlf(&reading).unwrap_or(reading)
+    }
+
+    /// Reads the sample with LF and CR as text, if the lines end with CRLF. Returns the reading if all records are regular only so.
+    fn with_crlf(&self, plain: &Reading<'s>) -> Option<Reading<'s>> {
+        let bare = |(at, &byte): (usize, &u8)| byte == b'\n' && (at == 0 || self.text[at - 1] != b'\r');
+        let is_certain = plain.is_regular() || self.given.line_end.is_some();
+        if is_certain || !first_line_ends_with_crlf(self.text) || !self.text.iter().enumerate().any(bare) {
+            return None;
+        }
+        let reading = self.read(Dialect { line_end: LineEnd::Crlf, ..plain.dialect });
+        (reading.is_regular() && reading.width >= 2 && reading.rows.len() >= 2).then_some(reading)
     }
 
     /// Reads the sample with an escape that works outside of quotes, too, as in files of MySQL and PostgreSQL. Returns the reading if
@@ -429,8 +444,10 @@ impl<'s> Sniffer<'s> {
     fn with_quotes(&self, delimiter: Delimiter) -> Reading<'s> {
         let given = self.given;
         let comment = given.comment.flatten();
-        let read =
-            |quote, escape| self.read(Dialect { delimiter, quote, escape, comment, ..Dialect::default() });
+        let line_end = given.line_end.unwrap_or_default();
+        let read = |quote, escape| {
+            self.read(Dialect { delimiter, quote, escape, comment, line_end, ..Dialect::default() })
+        };
         let free = |byte: u8| {
             !delimiter.as_bytes().contains(&byte) && (given.is_free(byte) || given.quote == Some(Some(byte)))
         };
@@ -564,6 +581,10 @@ fn lines_bytes(sample: &[u8], lines: usize) -> usize {
         }
     }
     at
+}
+
+fn first_line_ends_with_crlf(text: &[u8]) -> bool {
+    memchr::memchr2(b'\n', b'\r', text).is_some_and(|end| text[end..].starts_with(b"\r\n"))
 }
 
 fn is_line_end(byte: u8) -> bool {

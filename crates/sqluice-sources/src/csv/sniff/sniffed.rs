@@ -43,6 +43,8 @@ pub struct Sniffed {
     pub record_separators: bool,
     /// The escape, if it was recognised to work outside of quotes, too.
     pub recognised_escape: Option<u8>,
+    /// `true` if CRLF alone was recognised as the end of a record.
+    pub recognised_crlf: bool,
     /// The line of the first stray quote, if all quotes were recognised as text.
     pub stray_quote: Option<u64>,
     /// The number of records in the sample.
@@ -136,6 +138,13 @@ impl Sniffed {
                 ),
                 Setting::Escape.to("none"),
                 " reads it as text",
+            ]);
+        }
+        if self.recognised_crlf {
+            notes.push(message![
+                "records end with CRLF, and an LF by itself is text; ",
+                Setting::LineEnd.to("any"),
+                " ends records with it",
             ]);
         }
         if let Some(line) = self.stray_quote {

@@ -9,7 +9,7 @@ use sqluice_core::error::{Error, ErrorKind};
 use sqluice_core::source::{Refused, Source};
 
 use super::super::{
-    ColumnFrom, Constant, CsvOptions, CsvReader, Dialect, Doubts, RepeatedHeaders, TrailingDelimiter,
+    ColumnFrom, Constant, CsvOptions, CsvReader, Dialect, Doubts, LineEnd, RepeatedHeaders, TrailingDelimiter,
 };
 use crate::input::MemberStarts;
 
@@ -79,6 +79,27 @@ fn the_last_line_needs_no_end() {
 #[test]
 fn lf_crlf_and_cr_end_records() {
     says(b"a,b\r\n1,2\r\n3,4\r5,6\n7,8", &["1|2", "3|4", "5|6", "7|8"], None);
+}
+
+#[test]
+fn lf_and_cr_are_text_where_crlf_alone_ends_records() {
+    let options = CsvOptions::new().dialect(Dialect { line_end: LineEnd::Crlf, ..Dialect::default() });
+    says_with(
+        &options,
+        b"a,b\r\n1,x\ny\r\n\r\n\n2,\r\r\n\"3\n\",4\r",
+        &["1|x\ny", "\n2|\r", "3\n|4\r"],
+        None,
+    );
+    says_with(
+        &options,
+        b"a,b\r\n1,\"x\"\n2,y\r\n",
+        &[],
+        Some(
+            "in.csv:2:3: the quoted field that begins here closes in column 6 before '\\n', where a comma or the end of the line should be",
+        ),
+    );
+    let comments = CsvOptions { dialect: Dialect { comment: Some(b'#'), ..options.dialect }, ..options };
+    says_with(&comments, b"a,b\r\n#x\ny\r\n1,2", &["1|2"], None);
 }
 
 #[test]

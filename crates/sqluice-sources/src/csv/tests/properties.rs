@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::super::padding::padding;
-use super::super::{CsvOptions, Dialect, TrailingDelimiter};
+use super::super::{CsvOptions, Dialect, LineEnd, TrailingDelimiter};
 use super::{Setup, Taken, Taste, as_csv_core, csv_core, fast, is_blank, lenient, slow};
 
 /// Makes valid dialects.
@@ -13,12 +13,20 @@ fn dialect(delimiters: impl Strategy<Value = &'static str>) -> impl Strategy<Val
     let escape = prop_oneof![2 => Just(None), 2 => Just(Some(b'\\')), 1 => of(b"\"'")];
     let quote = prop_oneof![3 => Just(Some(b'"')), 1 => Just(Some(b'\'')), 1 => Just(None)];
     let comment = prop_oneof![2 => Just(None), 1 => of(b"#%")];
-    let custom = (delimiters, quote, escape, comment, any::<bool>()).prop_filter_map("no dialect", |all| {
-        let (delimiter, quote, escape, comment, escapes_unquoted) = all;
-        let dialect =
-            Dialect { delimiter: delimiter.parse().unwrap(), quote, escape, comment, escapes_unquoted };
-        dialect.check().is_ok().then_some(dialect)
-    });
+    let line_end = select(vec![LineEnd::Any, LineEnd::Any, LineEnd::Crlf]);
+    let custom =
+        (delimiters, quote, escape, comment, any::<bool>(), line_end).prop_filter_map("no dialect", |all| {
+            let (delimiter, quote, escape, comment, escapes_unquoted, line_end) = all;
+            let dialect = Dialect {
+                delimiter: delimiter.parse().unwrap(),
+                quote,
+                escape,
+                comment,
+                escapes_unquoted,
+                line_end,
+            };
+            dialect.check().is_ok().then_some(dialect)
+        });
     prop_oneof![1 => Just(Dialect::default()), 2 => custom]
 }
 
@@ -26,7 +34,7 @@ fn dialect(delimiters: impl Strategy<Value = &'static str>) -> impl Strategy<Val
 fn narrow() -> impl Strategy<Value = Dialect> {
     any_narrow().prop_map(|dialect| {
         let escape = dialect.escape.filter(|_| dialect.quote.is_some());
-        Dialect { escape, escapes_unquoted: false, ..dialect }
+        Dialect { escape, escapes_unquoted: false, line_end: LineEnd::Any, ..dialect }
     })
 }
 

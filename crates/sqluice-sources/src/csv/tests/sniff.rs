@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use super::super::{Delimiter, Given, Sniffed, TrailingDelimiter, sniff};
+use super::super::{Delimiter, Given, LineEnd, Sniffed, TrailingDelimiter, sniff};
 
 const DELIMITERS: [char; 4] = [',', '\t', ';', '|'];
 
@@ -778,4 +778,29 @@ fn records_that_end_with_the_separator_of_ascii_are_refused_with_what_makes_line
     assert!(hint.to_string().contains(r"tr '\n\036' ' \n'"));
     // The file is recognised after the command of the hint.
     assert_eq!(recognised_as(&file.replace('\u{1e}', "\n")), "delimiter \\x1f, quote \", header");
+}
+
+#[test]
+fn a_line_feed_by_itself_is_text_where_records_end_with_crlf() {
+    let crlf = |file: &str| sniffed(&file.replace('~', "\r\n")).dialect.line_end == LineEnd::Crlf;
+    assert!(crlf("id,note~1,first\nsecond~2,plain~3,a\n\nb\nc~"));
+    assert!(crlf("id;note~1;\"x;y\"~2;a\nb~"));
+    assert!(crlf("id\tnote\tn~\n1\ta\rb\t2~3\t\n\t4"));
+    // The line feed is within quotes, or records end with it, or the records differ anyway.
+    for file in [
+        "id,note~1,\"a\nb\"~2,c~",
+        "id,note\n1,a~2,b\n3,c~",
+        "id,note~1,a\n2,b~3,c,d~4,e\nf~",
+        "note~a\nb~c~",
+        "id,note~1,a~2,b~",
+    ] {
+        assert!(!crlf(file), "{file:?}");
+    }
+    let file = "id,note\r\n1,first\nsecond\r\n2,plain\r\n";
+    let said = ["records end with CRLF, and an LF by itself is text; `line_end = any` ends records with it"];
+    assert_eq!(sniffed(file).notes().iter().map(ToString::to_string).collect::<Vec<_>>(), said);
+    let given = Given { line_end: Some(LineEnd::Any), ..Given::new() };
+    assert_eq!(sniff(file.as_bytes(), true, &given).dialect.line_end, LineEnd::Any);
+    let given = Given { line_end: Some(LineEnd::Crlf), ..Given::new() };
+    assert_eq!(sniff(b"id,note\r\n1,a\r\n", true, &given).dialect.line_end, LineEnd::Crlf);
 }
