@@ -21,6 +21,7 @@
 //! A date or timestamp beyond the years 0 to 9999 makes its row a bad one, also within lists, structs and maps.
 
 mod access;
+mod aligned;
 mod alone;
 mod bound;
 mod column;
