@@ -27,6 +27,7 @@ mod bound;
 mod column;
 mod damaged;
 mod decimal;
+mod fixed;
 pub mod foreign;
 pub mod ipc;
 mod moment;

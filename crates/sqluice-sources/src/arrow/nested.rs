@@ -12,7 +12,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, FieldRef, IntervalUnit, TimeUnit};
 
 use super::access::{key, run, utf8};
-use super::moment;
+use super::{fixed, moment};
 
 /// JSON that grows, and what is wrong with it.
 pub(super) struct Json<'a> {
@@ -52,7 +52,7 @@ pub(super) fn beyond(array: &dyn Array, at: usize) -> String {
 }
 
 /// Writes value `at`, which has the type `kind`: that of the array, or text where the array has bytes that may not be UTF-8, or a map
-/// where it has lists of entries.
+/// where it has lists of entries, or an interval where it has binaries of a fixed length.
 pub(super) fn json(array: &dyn Array, kind: &DataType, at: usize, out: &mut Json<'_>) {
     if array.is_null(at) {
         return out.text.push_str("null");
@@ -82,6 +82,9 @@ pub(super) fn json(array: &dyn Array, kind: &DataType, at: usize, out: &mut Json
         (DataType::Binary, DataType::Binary) => hex(array.as_binary::<i32>().value(at), out.text),
         (_, DataType::LargeBinary) => hex(array.as_binary::<i64>().value(at), out.text),
         (_, DataType::BinaryView) => hex(array.as_binary_view().value(at), out.text),
+        (DataType::Interval(unit), DataType::FixedSizeBinary(_)) => {
+            in_quotes(out.text, |text| fixed::interval(array, *unit, at, text));
+        }
         (DataType::FixedSizeBinary(_), _) => hex(array.as_fixed_size_binary().value(at), out.text),
         (DataType::List(field), _) => list(&array.as_list::<i32>().value(at), field, out),
         (DataType::LargeList(field), _) => list(&array.as_list::<i64>().value(at), field, out),
@@ -287,6 +290,12 @@ fn float(real: f64, out: &mut String) {
 fn hex(bytes: &[u8], out: &mut String) {
     out.push('"');
     bytes.iter().for_each(|byte| _ = write!(out, "{byte:02x}"));
+    out.push('"');
+}
+
+fn in_quotes(out: &mut String, write: impl FnOnce(&mut String)) {
+    out.push('"');
+    write(out);
     out.push('"');
 }
 

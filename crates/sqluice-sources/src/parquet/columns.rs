@@ -1,0 +1,109 @@
+//! The footer of a file: its columns, and the types that their values mean.
+//!
+//! ```text
+//!  in the file                          as it is read          its type
+//!  INTERVAL                             FixedSizeBinary(12)    Interval
+//!  timestamp of 96 bits                 microseconds           Timestamp: nanoseconds of 64 bits end in 2262
+//! ```
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Fields, IntervalUnit, Schema, SchemaRef, TimeUnit};
+use parquet::arrow::ARROW_SCHEMA_META_KEY;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::basic::Type;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::schema::types::Type as Node;
+
+use super::FilePart;
+use super::views::{Texts, type_as_views, with_leaves};
+use crate::arrow::{BoxedError, read_damaged};
+
+/// The footer of a file.
+pub(super) struct Footer {
+    /// The metadata, whose types are those of the reader.
+    pub(super) metadata: ArrowReaderMetadata,
+    /// `true` if the Arrow schema of the file can't be read. The schema is a hint: Parquet's own schema says all that must be known.
+    pub(super) unreadable_hint: bool,
+    /// All columns of the file, with the types that their values mean.
+    pub(super) schema: SchemaRef,
+    /// The types that the fields of the metadata mean.
+    kinds: Vec<DataType>,
+}
+
+impl Footer {
+    /// Reads the end of a file.
+    pub(super) fn read(input: &FilePart) -> Result<Footer, BoxedError> {
+        let parquet = read_damaged(|| ParquetMetaDataReader::new().parse_and_finish(input))?;
+        let parquet = Arc::new(parquet);
+        let (metadata, unreadable_hint) = with_schema(&parquet)?;
+        let is_hinted = !unreadable_hint && has_hint(&parquet);
+        let fields = metadata.schema().fields().iter();
+        let kinds: Vec<_> = fields.clone().map(|field| kind(field.data_type(), is_hinted)).collect();
+        let all: Vec<_> = fields
+            .zip(&kinds)
+            .map(|(field, kind)| Arc::new(field.as_ref().clone().with_data_type(kind.clone())))
+            .collect();
+        let schema = Schema::new_with_metadata(all, metadata.schema().metadata().clone());
+        Ok(Footer { metadata, unreadable_hint, schema: Arc::new(schema), kinds })
+    }
+
+    /// Returns the metadata of Parquet.
+    pub(super) fn parquet(&self) -> &Arc<ParquetMetaData> {
+        self.metadata.metadata()
+    }
+
+    /// Returns the types that the fields `read` of the metadata mean, however their texts are read.
+    pub(super) fn kinds(&self, read: &[usize]) -> Vec<DataType> {
+        read.iter().map(|field| with_leaves(&self.kinds[*field], &mut text_as_view)).collect()
+    }
+}
+
+/// Returns the type that values of Arrow's type mean.
+fn kind(data_type: &DataType, is_hinted: bool) -> DataType {
+    with_leaves(data_type, &mut |leaf| {
+        match leaf {
+            // Only an Arrow schema has the units of an interval.
+            DataType::Interval(_) if !is_hinted => DataType::Interval(IntervalUnit::MonthDayNano),
+            other => other.clone(),
+        }
+    })
+}
+
+/// Returns the type of texts and blobs in memory.
+fn text_as_view(leaf: &DataType) -> DataType {
+    match leaf {
+        DataType::Interval(_) => leaf.clone(),
+        leaf => type_as_views(leaf, Texts::Checked),
+    }
+}
+
+fn has_hint(parquet: &ParquetMetaData) -> bool {
+    let pairs = parquet.file_metadata().key_value_metadata().into_iter().flatten();
+    pairs.into_iter().any(|pair| pair.key == ARROW_SCHEMA_META_KEY)
+}
+
+/// Returns the metadata with the schema of Arrow, and whether the file has one that can't be read. Timestamps of 96 bits, which are
+/// deprecated, are read to the microsecond.
+fn with_schema(parquet: &Arc<ParquetMetaData>) -> Result<(ArrowReaderMetadata, bool), BoxedError> {
+    let with = |options| read_damaged(|| ArrowReaderMetadata::try_new(Arc::clone(parquet), options));
+    let (metadata, unreadable) = match with(ArrowReaderOptions::new()) {
+        Ok(metadata) => (metadata, false),
+        Err(_) => (with(ArrowReaderOptions::new().with_skip_arrow_metadata(true))?, true),
+    };
+    let columns = metadata.parquet_schema().columns();
+    if columns.iter().all(|column| column.physical_type() != Type::INT96) {
+        return Ok((metadata, unreadable));
+    }
+    let roots = metadata.parquet_schema().root_schema().get_fields();
+    let is_int96 = |root: &Node| root.is_primitive() && root.get_physical_type() == Type::INT96;
+    let fields = roots.iter().zip(metadata.schema().fields()).map(|(root, field)| match field.data_type() {
+        DataType::Timestamp(_, zone) if is_int96(root) => {
+            let data_type = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
+            Arc::new(field.as_ref().clone().with_data_type(data_type))
+        }
+        _ => Arc::clone(field),
+    });
+    let schema = Schema::new_with_metadata(fields.collect::<Fields>(), metadata.schema().metadata().clone());
+    Ok((with(ArrowReaderOptions::new().with_schema(Arc::new(schema)))?, unreadable))
+}
