@@ -78,7 +78,7 @@ pub(super) struct Fault {
 pub(super) struct Wanted<'a> {
     /// It has TEXT affinity.
     pub(super) as_text: bool,
-    /// The type that its values mean: that of the array, or text where the array has bytes that may not be UTF-8, or an interval
+    /// The type that its values mean: that of the array, or text where the array has bytes that may not be UTF-8, or a text or an interval
     /// where it has binaries of a fixed length.
     pub(super) kind: &'a DataType,
     pub(super) options: ArrowOptions,
@@ -306,6 +306,14 @@ fn texts<'a>(
         DataType::Binary => checked(spans(array.as_binary::<i32>(), places, room)?)?,
         DataType::LargeBinary => checked(spans(array.as_binary::<i64>(), places, room)?)?,
         DataType::BinaryView => checked_views(array.as_binary_view(), places, room)?,
+        DataType::FixedSizeBinary(_) => {
+            let places: Vec<_> = places.collect();
+            let uuids = written(&places, room, |at, out| {
+                fixed::uuid(array, at, out);
+                Ok(())
+            });
+            return uuids.map(Some);
+        }
         _ => return Ok(None),
     };
     Ok(Some(Owned::text(spanned)))

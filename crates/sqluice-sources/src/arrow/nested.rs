@@ -52,7 +52,7 @@ pub(super) fn beyond(array: &dyn Array, at: usize) -> String {
 }
 
 /// Writes value `at`, which has the type `kind`: that of the array, or text where the array has bytes that may not be UTF-8, or a map
-/// where it has lists of entries, or an interval where it has binaries of a fixed length.
+/// where it has lists of entries, or a text or an interval where it has binaries of a fixed length.
 pub(super) fn json(array: &dyn Array, kind: &DataType, at: usize, out: &mut Json<'_>) {
     if array.is_null(at) {
         return out.text.push_str("null");
@@ -77,6 +77,7 @@ pub(super) fn json(array: &dyn Array, kind: &DataType, at: usize, out: &mut Json
         (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, stored) => match stored {
             DataType::Binary => out.text_of(array.as_binary::<i32>().value(at)),
             DataType::LargeBinary => out.text_of(array.as_binary::<i64>().value(at)),
+            DataType::FixedSizeBinary(_) => in_quotes(out.text, |text| fixed::uuid(array, at, text)),
             _ => out.text_of(array.as_binary_view().value(at)),
         },
         (DataType::Binary, DataType::Binary) => hex(array.as_binary::<i32>().value(at), out.text),

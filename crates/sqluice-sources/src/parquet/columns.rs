@@ -3,21 +3,38 @@
 //! ```text
 //!  in the file                          as it is read          its type
 //!  INTERVAL                             FixedSizeBinary(12)    Interval
+//!  UUID                                 FixedSizeBinary(16)    Utf8; in a BLOB column FixedSizeBinary(16)
+//!  BYTE_ARRAY that is not marked        BinaryView             Binary; in a TEXT column Utf8
 //!  timestamp of 96 bits                 microseconds           Timestamp: nanoseconds of 64 bits end in 2262
 //! ```
 
+use std::slice;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Fields, IntervalUnit, Schema, SchemaRef, TimeUnit};
 use parquet::arrow::ARROW_SCHEMA_META_KEY;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::basic::Type;
+use parquet::basic::{ConvertedType, LogicalType, Repetition, Type};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
-use parquet::schema::types::Type as Node;
+use parquet::schema::types::{ColumnDescPtr, Type as Node};
+use sqluice_core::source::columns::ColumnFrom;
 
 use super::FilePart;
 use super::views::{Texts, type_as_views, with_leaves};
 use crate::arrow::{BoxedError, read_damaged};
+
+/// The length of a UUID.
+const UUID_BYTES: i32 = 16;
+
+/// The columns of a table that are filled.
+pub struct TableColumns<'a> {
+    /// The field or the constant that fills each column.
+    pub from: Vec<ColumnFrom>,
+    /// `true` for each column that has TEXT affinity.
+    pub as_text: &'a [bool],
+    /// `true` for each column that is declared as BLOB.
+    pub as_blob: &'a [bool],
+}
 
 /// The footer of a file.
 pub(super) struct Footer {
@@ -38,8 +55,10 @@ impl Footer {
         let parquet = Arc::new(parquet);
         let (metadata, unreadable_hint) = with_schema(&parquet)?;
         let is_hinted = !unreadable_hint && has_hint(&parquet);
+        let mut leaves = metadata.parquet_schema().columns().iter();
         let fields = metadata.schema().fields().iter();
-        let kinds: Vec<_> = fields.clone().map(|field| kind(field.data_type(), is_hinted)).collect();
+        let kinds: Vec<_> =
+            fields.clone().map(|field| kind(field.data_type(), is_hinted, &mut leaves)).collect();
         let all: Vec<_> = fields
             .zip(&kinds)
             .map(|(field, kind)| Arc::new(field.as_ref().clone().with_data_type(kind.clone())))
@@ -57,12 +76,32 @@ impl Footer {
     pub(super) fn kinds(&self, read: &[usize]) -> Vec<DataType> {
         read.iter().map(|field| with_leaves(&self.kinds[*field], &mut text_as_view)).collect()
     }
+
+    /// Returns the type that the values of a field mean in a column that is declared as TEXT or BLOB, if it is another one than in other
+    /// columns.
+    pub(super) fn declared_kind(&self, field: usize, as_text: bool, as_blob: bool) -> Option<DataType> {
+        let node = &self.metadata.parquet_schema().root_schema().get_fields()[field];
+        let info = node.get_basic_info();
+        if !node.is_primitive() || info.repetition() == Repetition::REPEATED {
+            return None;
+        }
+        let is_unmarked = info.logical_type_ref().is_none() && info.converted_type() == ConvertedType::NONE;
+        match node.get_physical_type() {
+            Type::BYTE_ARRAY if as_text && is_unmarked => Some(DataType::Utf8View),
+            Type::FIXED_LEN_BYTE_ARRAY if as_blob && info.logical_type_ref() == Some(&LogicalType::Uuid) => {
+                Some(DataType::FixedSizeBinary(UUID_BYTES))
+            }
+            _ => None,
+        }
+    }
 }
 
-/// Returns the type that values of Arrow's type mean.
-fn kind(data_type: &DataType, is_hinted: bool) -> DataType {
+/// Returns the type that values of Arrow's type mean, whose leaves follow.
+fn kind(data_type: &DataType, is_hinted: bool, leaves: &mut slice::Iter<'_, ColumnDescPtr>) -> DataType {
     with_leaves(data_type, &mut |leaf| {
+        let logical = leaves.next().and_then(|column| column.logical_type_ref());
         match leaf {
+            DataType::FixedSizeBinary(UUID_BYTES) if logical == Some(&LogicalType::Uuid) => DataType::Utf8,
             // Only an Arrow schema has the units of an interval.
             DataType::Interval(_) if !is_hinted => DataType::Interval(IntervalUnit::MonthDayNano),
             other => other.clone(),

@@ -38,6 +38,7 @@ use sqluice_core::source::{Part, Sink, Source};
 use sqluice_platform::positioned::Positioned;
 
 use self::columns::Footer;
+pub use self::columns::TableColumns;
 use self::pages::{Group, PageMemory};
 use self::views::Texts;
 use super::arrow::{ArrowOptions, ArrowRows, BoxedError, MemoryBound, read_damaged};
@@ -181,7 +182,7 @@ impl ParquetFile {
         Ok(ParquetFile { name: name.to_owned(), input, footer: Arc::new(footer) })
     }
 
-    /// Returns its columns, with the types that their values mean.
+    /// Returns its columns, with the types that their values mean: a UUID is text.
     pub fn schema(&self) -> &SchemaRef {
         &self.footer.schema
     }
@@ -196,18 +197,13 @@ impl ParquetFile {
         u64::try_from(self.footer.parquet().file_metadata().num_rows()).unwrap_or_default()
     }
 
-    /// Returns its rows, which have a column for each of `columns`; `as_text` says which of them have TEXT affinity. The rows are
-    /// numbered from `rows.start` on; at its end reading stops. Only the columns that are named are read.
+    /// Returns its rows for the columns of a table. The rows are numbered from `rows.start` on; at its end reading stops. Only the
+    /// columns that are named are read.
     ///
     /// # Panics
     /// When a field is named that there is not.
-    pub fn source(
-        &self,
-        columns: Vec<ColumnFrom>,
-        as_text: &[bool],
-        options: ArrowOptions,
-        rows: Range<u64>,
-    ) -> ParquetSource {
+    pub fn source(&self, table: TableColumns<'_>, options: ArrowOptions, rows: Range<u64>) -> ParquetSource {
+        let columns = table.from;
         let field = |column: &ColumnFrom| match column {
             ColumnFrom::Field(field) => Some(*field),
             ColumnFrom::Constant(_) => None,
@@ -216,13 +212,19 @@ impl ParquetFile {
         read.sort_unstable();
         read.dedup();
         self.want(&read);
+        let declared = columns.iter().enumerate().map(|(column, from)| {
+            let is = |of: &[bool]| of.get(column) == Some(&true);
+            self.footer.declared_kind(field(from)?, is(table.as_text), is(table.as_blob))
+        });
+        let declared = declared.collect();
         // Columns are read in the order of the file.
         let columns = columns.into_iter().map(|column| match column {
             ColumnFrom::Field(field) => ColumnFrom::Field(read.partition_point(|other| *other < field)),
             constant @ ColumnFrom::Constant(_) => constant,
         });
         let rows_of =
-            ArrowRows::new(Some(self.name.clone()), read.len(), columns.collect(), as_text, options);
+            ArrowRows::new(Some(self.name.clone()), read.len(), columns.collect(), table.as_text, options)
+                .declared_kinds(declared);
         let kinds = self.footer.kinds(&read);
         let texts = views::first_reading(&self.footer.metadata, &read, &kinds);
         let shared = Shared { file: self.clone(), read, kinds, texts, memory: options.memory, rows: rows_of };

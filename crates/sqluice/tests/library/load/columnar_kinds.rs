@@ -1,7 +1,7 @@
-//! Parquet columns whose values need more than their bytes to be understood: intervals.
+//! Parquet columns whose values need more than their bytes to be understood: intervals, UUIDs, and binaries that are texts.
 #![cfg(feature = "parquet")]
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,6 +17,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
+use rusqlite::Connection;
+use sqluice::load::Load;
+use sqluice::options::{IfExists, WriteOptions};
 
 /// The values of a leaf that are there.
 enum Leaf {
@@ -58,6 +61,19 @@ fn interval(months: u32, days: u32, milliseconds: u32) -> Vec<u8> {
     [months, days, milliseconds].map(u32::to_le_bytes).concat()
 }
 
+/// Loads the file into a table that is there.
+fn load_into(home: &Home, table: &str) -> Result<Connection, String> {
+    let _ = fs::remove_file(home.path("x.db"));
+    Connection::open(home.path("x.db")).unwrap().execute_batch(table).unwrap();
+    load(home, |load| load.write(WriteOptions::new().if_exists(IfExists::Append)))
+}
+
+/// Loads the file into a new table whose column has this type.
+fn load_as(home: &Home, column: &str, declared: &str) -> Result<Connection, String> {
+    let _ = fs::remove_file(home.path("x.db"));
+    load(home, |load: Load| load.types([(column, declared)]))
+}
+
 proptest! {
     #![proptest_config(cases(32))]
 
@@ -93,6 +109,45 @@ proptest! {
         let wrong = "SELECT count(*) FROM x WHERE json_extract(l, '$[0]') IS NOT c OR json_array_length(l) > 1";
         prop_assert_eq!(told(&parquet, wrong), ["0"]);
     }
+
+    /// SQLite makes the text of a UUID of its bytes.
+    #[test]
+    fn a_uuid_is_text_unless_its_column_is_declared_as_blob(uuids in prop::collection::vec(any::<[u8; 16]>(), 1..20)) {
+        let home = Home::new();
+        let bytes: Vec<_> = uuids.iter().map(|uuid| uuid.to_vec()).collect();
+        let schema = "message m {
+            required fixed_len_byte_array(16) u (UUID);
+            repeated fixed_len_byte_array(16) l (UUID);
+        }";
+        let (ones, zeros) = (vec![1; bytes.len()], vec![0; bytes.len()]);
+        write(&home.path("x.dat"), schema, &[
+            (Leaf::Fixed(bytes.clone()), &[], &[]),
+            (Leaf::Fixed(bytes.clone()), &ones, &zeros),
+        ]);
+        let blobs = load_as(&home, "u", "BLOB").unwrap();
+        let hex = |bytes: &Vec<u8>| format!("{bytes:02x?}");
+        prop_assert_eq!(told(&blobs, "SELECT u FROM x"), bytes.iter().map(hex).collect::<Vec<_>>());
+        let pieces = [(1, 8), (9, 4), (13, 4), (17, 4), (21, 12)];
+        let pieces = pieces.map(|(start, length)| format!("substr(lower(hex(u)), {start}, {length})"));
+        let expected = told(&blobs, &format!("SELECT {} FROM x", pieces.join(" || '-' || ")));
+        let untyped = load_into(&home, "CREATE TABLE x (u, l)").unwrap();
+        prop_assert_eq!(&told(&untyped, "SELECT u FROM x"), &expected);
+        for declared_as in ["TEXT", "UUID", "VARCHAR(36)", "INTEGER"] {
+            let there = load_into(&home, &format!("CREATE TABLE x (u {declared_as}, l TEXT)")).unwrap();
+            prop_assert_eq!(&told(&there, "SELECT u FROM x"), &expected, "{}", declared_as);
+            drop(there);
+            let new = load_as(&home, "u", declared_as).unwrap();
+            prop_assert_eq!(&told(&new, "SELECT u FROM x"), &expected, "{}", declared_as);
+        }
+        let there = load_into(&home, "CREATE TABLE x (u BLOB, l TEXT)").unwrap();
+        prop_assert_eq!(told(&there, "SELECT u FROM x"), bytes.iter().map(hex).collect::<Vec<_>>());
+        drop(there);
+        fs::remove_file(home.path("x.db")).unwrap();
+        let plain = load(&home, |load| load).unwrap();
+        prop_assert_eq!(declared(&plain), ["'u TEXT'", "'l TEXT'"]);
+        prop_assert_eq!(&told(&plain, "SELECT u FROM x"), &expected);
+        prop_assert_eq!(&told(&plain, "SELECT json_extract(l, '$[0]') FROM x"), &expected);
+    }
 }
 
 #[test]
@@ -104,4 +159,43 @@ fn the_parts_of_an_interval_have_no_sign() {
     let db = load(&home, |load| load).unwrap();
     let expected = ["'P4294967295M4294967295DT4294967.295S'", "'P14M'", "'PT0S'"];
     assert_eq!(told(&db, "SELECT c FROM x"), expected);
+}
+
+#[test]
+fn a_binary_that_is_not_marked_is_text_in_a_column_that_is_declared_as_text() {
+    let home = Home::new();
+    let values = ["a", "", "é", "longer than the twelve bytes that stand in a view"];
+    let values: Vec<_> = values.iter().map(|text| text.as_bytes().to_vec()).collect();
+    let schema = "message m { required binary b; required binary m (BSON); }";
+    let leaves = [(Leaf::Bytes(values.clone()), &[][..], &[][..]), (Leaf::Bytes(values), &[], &[])];
+    write(&home.path("x.dat"), schema, &leaves);
+    let plain = load(&home, |load| load).unwrap();
+    assert_eq!(declared(&plain), ["'b BLOB'", "'m BLOB'"]);
+    let texts = told(&plain, "SELECT CAST(b AS TEXT) FROM x");
+    let blobs = told(&plain, "SELECT b FROM x");
+    drop(plain);
+    for (declared_as, expected) in [("TEXT", &texts), ("VARCHAR(9)", &texts), ("BLOB", &blobs)] {
+        let new = load_as(&home, "b", declared_as).unwrap();
+        assert_eq!(told(&new, "SELECT b FROM x"), *expected, "{declared_as}");
+        assert_eq!(told(&new, "SELECT m FROM x"), blobs);
+        drop(new);
+        let there = load_into(&home, &format!("CREATE TABLE x (m TEXT, b {declared_as})")).unwrap();
+        assert_eq!(told(&there, "SELECT b FROM x"), *expected, "{declared_as}");
+        // What a mark says is no text stays a BLOB.
+        assert_eq!(told(&there, "SELECT m FROM x"), blobs);
+    }
+    let there = load_into(&home, "CREATE TABLE x (m BLOB, b TEXT) STRICT").unwrap();
+    assert_eq!(told(&there, "SELECT b FROM x"), texts);
+}
+
+#[test]
+fn a_binary_that_is_not_utf8_is_a_bad_row_of_a_column_that_is_declared_as_text() {
+    let home = Home::new();
+    let values = vec![b"good".to_vec(), b"caf\xe9".to_vec(), b"last".to_vec()];
+    write(&home.path("x.dat"), "message m { required binary b; }", &[(Leaf::Bytes(values), &[], &[])]);
+    let error = load_as(&home, "b", "TEXT").unwrap_err();
+    assert!(error.starts_with("x.dat: column b: byte 3 of a text, 0xe9"), "{error}");
+    assert!(error.contains("(row 2)"), "{error}");
+    let db = load(&home, |load| load.types([("b", "TEXT")]).reject(home.path("r.csv"))).unwrap();
+    assert_eq!(told(&db, "SELECT rowid, b FROM x"), ["1 'good'", "3 'last'"]);
 }
