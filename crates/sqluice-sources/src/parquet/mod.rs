@@ -203,7 +203,7 @@ impl ParquetFile {
     /// # Panics
     /// When a field is named that there is not.
     pub fn source(&self, table: TableColumns<'_>, options: ArrowOptions, rows: Range<u64>) -> ParquetSource {
-        let columns = table.from;
+        let columns = self.footer.stored(table.from);
         let field = |column: &ColumnFrom| match column {
             ColumnFrom::Field(field) => Some(*field),
             ColumnFrom::Constant(_) => None,

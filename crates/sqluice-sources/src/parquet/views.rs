@@ -127,7 +127,7 @@ fn bare(node: &Node, texts: Texts) -> Result<Node, ParquetError> {
 }
 
 /// Returns a group as `node` with other fields.
-fn group(node: &Node, fields: Vec<TypePtr>) -> Result<Node, ParquetError> {
+pub(super) fn group(node: &Node, fields: Vec<TypePtr>) -> Result<Node, ParquetError> {
     let info = node.get_basic_info();
     let mut group = Node::group_type_builder(node.name())
         .with_fields(fields)

@@ -1,4 +1,5 @@
-//! Parquet columns whose values need more than their bytes to be understood: intervals, UUIDs, and binaries that are texts.
+//! Parquet columns whose values need more than their bytes to be understood: intervals, UUIDs, binaries that are texts, decimals, and
+//! groups without members.
 #![cfg(feature = "parquet")]
 
 use std::fs::{self, File};
@@ -198,4 +199,38 @@ fn a_binary_that_is_not_utf8_is_a_bad_row_of_a_column_that_is_declared_as_text()
     assert!(error.contains("(row 2)"), "{error}");
     let db = load(&home, |load| load.types([("b", "TEXT")]).reject(home.path("r.csv"))).unwrap();
     assert_eq!(told(&db, "SELECT rowid, b FROM x"), ["1 'good'", "3 'last'"]);
+}
+
+#[test]
+fn columns_around_a_group_without_members_are_read() {
+    let schema = "message m {
+        required group e { }
+        required int64 a;
+        optional group f { }
+        required group s { required int64 x; optional group g { } required group h { required group i { } } }
+        required binary t (UTF8);
+    }";
+    let home = Home::new();
+    let texts = ["p", "q", "r"].map(|text| text.as_bytes().to_vec()).to_vec();
+    let leaves = [
+        (Leaf::Ints(vec![1, 2, 3]), &[][..], &[][..]),
+        (Leaf::Ints(vec![4, 5, 6]), &[], &[]),
+        (Leaf::Bytes(texts), &[], &[]),
+    ];
+    write(&home.path("x.dat"), schema, &leaves);
+    let db = load(&home, |load| load).unwrap();
+    assert_eq!(declared(&db), ["'e TEXT'", "'a INTEGER'", "'f TEXT'", "'s TEXT'", "'t TEXT'"]);
+    assert_eq!(
+        told(&db, "SELECT * FROM x"),
+        [r#"'{}' 1 - '{"x":4}' 'p'"#, r#"'{}' 2 - '{"x":5}' 'q'"#, r#"'{}' 3 - '{"x":6}' 'r'"#]
+    );
+    drop(db);
+    for (names, expected) in
+        [(vec!["t", "e"], "'p' '{}'"), (vec!["f"], "-"), (vec!["a"], "1"), (vec!["e", "f"], "'{}' -")]
+    {
+        fs::remove_file(home.path("x.db")).unwrap();
+        let db = load(&home, |load| load.columns(names.clone())).unwrap();
+        let rows = told(&db, &format!("SELECT {} FROM x", names.join(", ")));
+        assert_eq!((rows.len(), &*rows[0]), (3, expected), "{names:?}");
+    }
 }
