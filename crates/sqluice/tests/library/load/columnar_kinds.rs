@@ -234,3 +234,31 @@ fn columns_around_a_group_without_members_are_read() {
         assert_eq!((rows.len(), &*rows[0]), (3, expected), "{names:?}");
     }
 }
+
+#[test]
+fn decimals_of_more_than_18_digits_are_numbers_if_their_values_are_however_they_are_stored() {
+    let of = |value: i128, bytes: usize| value.to_be_bytes()[16 - bytes..].to_vec();
+    for (scale, values, column_type, expected) in [
+        (
+            0,
+            [i128::from(i64::MAX), i128::from(i64::MIN)],
+            "INTEGER",
+            "9223372036854775807 -9223372036854775808",
+        ),
+        (0, [i128::from(i64::MAX) + 1, 7], "TEXT", "'9223372036854775808' '7'"),
+        (2, [1230, -7], "REAL", "12.3 -0.07"),
+        (2, [1_234_567_890_123_456_789_030, -7], "TEXT", "'12345678901234567890.30' '-0.07'"),
+    ] {
+        for (kind, leaf) in [
+            ("binary", Leaf::Bytes(values.map(|value| of(value, 12)).to_vec())),
+            ("fixed_len_byte_array(16)", Leaf::Fixed(values.map(|value| of(value, 16)).to_vec())),
+        ] {
+            let home = Home::new();
+            let schema = format!("message m {{ required {kind} d (DECIMAL(28, {scale})); }}");
+            write(&home.path("x.dat"), &schema, &[(leaf, &[], &[])]);
+            let db = load(&home, |load| load).unwrap();
+            assert_eq!(declared(&db), [format!("'d {column_type}'")], "{kind} {values:?}");
+            assert_eq!(told(&db, "SELECT d FROM x").join(" "), expected, "{kind}");
+        }
+    }
+}
