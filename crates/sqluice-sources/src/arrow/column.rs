@@ -23,6 +23,7 @@ use crate::convert::MomentForm;
 
 use super::access::{key, run, utf8};
 use super::decimal::{Number, has_declared_digits, is_held, is_wide, number};
+use super::fixed;
 use super::nested::{Json, beyond, integer, json, moment, raw};
 use super::{ArrowOptions, DecimalAs, TimestampAs};
 
@@ -77,7 +78,8 @@ pub(super) struct Fault {
 pub(super) struct Wanted<'a> {
     /// `true` if the column has TEXT affinity.
     pub(super) as_text: bool,
-    /// The type that the values mean: the type of the array, or text if the array has bytes that may not be UTF-8.
+    /// The type that the values mean: the type of the array; text if the array has bytes that may not be UTF-8; text or an interval if the
+    /// array has binaries of a fixed length.
     pub(super) kind: &'a DataType,
     pub(super) options: ArrowOptions,
 }
@@ -247,10 +249,16 @@ fn values<'a>(
         DataType::Binary => Owned::blobs(spans(array.as_binary::<i32>(), places.iter().copied(), room)?),
         DataType::LargeBinary => Owned::blobs(spans(array.as_binary::<i64>(), places.iter().copied(), room)?),
         DataType::BinaryView => Owned::blobs(views(array.as_binary_view(), places.iter().copied(), room)?),
-        DataType::FixedSizeBinary(_) => {
-            let binaries = array.as_fixed_size_binary();
-            Owned::blobs(copied(places.iter().copied(), room, |at| binaries.value(at))?)
-        }
+        DataType::FixedSizeBinary(_) => match kind {
+            DataType::Interval(unit) => written(places, room, |at, out| {
+                fixed::interval(array, *unit, at, out);
+                Ok(())
+            })?,
+            _ => {
+                let binaries = array.as_fixed_size_binary();
+                Owned::blobs(copied(places.iter().copied(), room, |at| binaries.value(at))?)
+            }
+        },
         DataType::Decimal32(_, scale)
         | DataType::Decimal64(_, scale)
         | DataType::Decimal128(_, scale)
@@ -297,6 +305,14 @@ fn texts<'a>(
         DataType::Binary => checked(spans(array.as_binary::<i32>(), places, room)?)?,
         DataType::LargeBinary => checked(spans(array.as_binary::<i64>(), places, room)?)?,
         DataType::BinaryView => checked_views(array.as_binary_view(), places, room)?,
+        DataType::FixedSizeBinary(_) => {
+            let places: Vec<_> = places.collect();
+            let uuids = written(&places, room, |at, out| {
+                fixed::uuid(array, at, out);
+                Ok(())
+            });
+            return uuids.map(Some);
+        }
         _ => return Ok(None),
     };
     Ok(Some(Owned::text(spanned)))

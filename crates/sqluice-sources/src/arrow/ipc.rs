@@ -25,6 +25,7 @@ use arrow_ipc::{
 use arrow_schema::SchemaRef;
 use sqluice_core::error::{Error, Place, Result};
 
+use super::aligned::aligned;
 use super::bound::MemoryBound;
 use super::damaged::{BoxedError, read_damaged};
 
@@ -197,7 +198,7 @@ impl<R: Read + Seek> Reader<R> {
         if length == u32::MAX {
             length = self.length()?;
         }
-        Ok(if length == 0 { None } else { Some(self.take(length.into())?) })
+        Ok(if length == 0 { None } else { Some(aligned(self.take(length.into())?)) })
     }
 
     fn length(&mut self) -> Result<u32, BoxedError> {
@@ -213,7 +214,7 @@ impl<R: Read + Seek> Reader<R> {
         if metadata.len() < before {
             return Err("a message is too short".into());
         }
-        Ok(metadata.split_off(before))
+        Ok(aligned(metadata.split_off(before)))
     }
 
     /// Returns the body of the message whose metadata was read last.

@@ -21,11 +21,13 @@
 //! A date or timestamp beyond the years 0 to 9999 makes its row a bad row, also within lists, structs and maps.
 
 mod access;
+mod aligned;
 mod alone;
 mod bound;
 mod column;
 mod damaged;
 mod decimal;
+mod fixed;
 pub mod foreign;
 pub mod ipc;
 mod moment;

@@ -12,7 +12,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, FieldRef, IntervalUnit, TimeUnit};
 
 use super::access::{key, run, utf8};
-use super::moment;
+use super::{fixed, moment};
 
 /// JSON text that grows, and its first fault.
 pub(super) struct Json<'a> {
@@ -51,8 +51,8 @@ pub(super) fn beyond(array: &dyn Array, at: usize) -> String {
     format!("{value} of type {} is beyond the years 0 to 9999", array.data_type())
 }
 
-/// Writes value `at`. `kind` is the type that the value means: the type of the array, or text if the array has bytes that may not be UTF-8,
-/// or a map if the array has lists of entries.
+/// Writes value `at`. `kind` is the type that the value means: the type of the array; text if the array has bytes that may not be UTF-8; a
+/// map if the array has lists of entries; text or an interval if the array has binaries of a fixed length.
 pub(super) fn json(array: &dyn Array, kind: &DataType, at: usize, out: &mut Json<'_>) {
     if array.is_null(at) {
         return out.text.push_str("null");
@@ -77,11 +77,15 @@ pub(super) fn json(array: &dyn Array, kind: &DataType, at: usize, out: &mut Json
         (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, stored) => match stored {
             DataType::Binary => out.text_of(array.as_binary::<i32>().value(at)),
             DataType::LargeBinary => out.text_of(array.as_binary::<i64>().value(at)),
+            DataType::FixedSizeBinary(_) => in_quotes(out.text, |text| fixed::uuid(array, at, text)),
             _ => out.text_of(array.as_binary_view().value(at)),
         },
         (DataType::Binary, DataType::Binary) => hex(array.as_binary::<i32>().value(at), out.text),
         (_, DataType::LargeBinary) => hex(array.as_binary::<i64>().value(at), out.text),
         (_, DataType::BinaryView) => hex(array.as_binary_view().value(at), out.text),
+        (DataType::Interval(unit), DataType::FixedSizeBinary(_)) => {
+            in_quotes(out.text, |text| fixed::interval(array, *unit, at, text));
+        }
         (DataType::FixedSizeBinary(_), _) => hex(array.as_fixed_size_binary().value(at), out.text),
         (DataType::List(field), _) => list(&array.as_list::<i32>().value(at), field, out),
         (DataType::LargeList(field), _) => list(&array.as_list::<i64>().value(at), field, out),
@@ -287,6 +291,12 @@ fn float(real: f64, out: &mut String) {
 fn hex(bytes: &[u8], out: &mut String) {
     out.push('"');
     bytes.iter().for_each(|byte| _ = write!(out, "{byte:02x}"));
+    out.push('"');
+}
+
+fn in_quotes(out: &mut String, write: impl FnOnce(&mut String)) {
+    out.push('"');
+    write(out);
     out.push('"');
 }
 

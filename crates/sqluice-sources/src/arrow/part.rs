@@ -32,6 +32,7 @@ pub struct ArrowRows {
     /// The field or the constant that fills each column of the table.
     pub columns: Vec<Filled>,
     as_text: Vec<bool>,
+    declared_kinds: Vec<Option<DataType>>,
     kinds: Option<Vec<DataType>>,
     options: ArrowOptions,
 }
@@ -50,13 +51,27 @@ impl ArrowRows {
         options: ArrowOptions,
     ) -> ArrowRows {
         let columns = Filled::all(columns, fields);
-        ArrowRows { file, columns, as_text: as_text.to_vec(), kinds: None, options }
+        ArrowRows {
+            file,
+            columns,
+            as_text: as_text.to_vec(),
+            declared_kinds: Vec::new(),
+            kinds: None,
+            options,
+        }
     }
 
     /// Sets the types that the fields of the batches mean, if the batches have text as binary data that may not be UTF-8, as the batches of
     /// [`ForeignBatches`](super::foreign::ForeignBatches) do. A row with a text that is not UTF-8 is a bad row.
     pub fn kinds(mut self, kinds: &[DataType]) -> ArrowRows {
         self.kinds = Some(kinds.to_vec());
+        self
+    }
+
+    /// Sets the types that fields mean in some columns of the table, because these are declared so.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn declared_kinds(mut self, kinds: Vec<Option<DataType>>) -> ArrowRows {
+        self.declared_kinds = kinds;
         self
     }
 
@@ -144,9 +159,10 @@ impl give::GivenRows for Slice<'_> {
                 converted.push(None);
                 continue;
             };
+            let declared = self.rows.declared_kinds.get(column).and_then(Option::as_ref);
             let wanted = Wanted {
                 as_text: as_text.get(column) == Some(&true),
-                kind: self.kind(*field),
+                kind: declared.unwrap_or_else(|| self.kind(*field)),
                 options: *options,
             };
             match convert(&**batch.column(*field), wanted, bytes_max - bytes) {

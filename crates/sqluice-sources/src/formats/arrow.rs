@@ -50,7 +50,7 @@ impl Content for ArrowFile {
         if schema != self.schema {
             return Err(changed());
         }
-        let WantedRows { map, as_text, rows } = wanted;
+        let WantedRows { map, as_text, rows, .. } = wanted;
         let of =
             ArrowRows::new(Some(input.name().to_owned()), schema.fields().len(), map, as_text, self.options);
         Ok(Box::new(ArrowSource::new(batches, of, rows)))

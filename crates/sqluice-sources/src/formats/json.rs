@@ -175,7 +175,7 @@ fn open(
         json.complete = true;
     }
     let map = (0..json.keys.len()).map(ColumnFrom::Field).collect();
-    let wanted = WantedRows { map, as_text: &[], rows: 0..request.rows_max };
+    let wanted = WantedRows { map, as_text: &[], as_blob: &[], rows: 0..request.rows_max };
     let rows = json.sample_source(&mut input, facts.sample_bytes, wanted)?;
     Ok(Opened {
         table: None,
@@ -335,7 +335,7 @@ impl Content for JsonFile {
 
 /// Returns the fields and constants that fill the columns of the table, and the rows that are read.
 fn columns(wanted: WantedRows<'_>) -> (Vec<JsonColumn>, Range<u64>) {
-    let WantedRows { map, as_text, rows } = wanted;
+    let WantedRows { map, as_text, rows, .. } = wanted;
     let columns = map.into_iter().enumerate();
     let columns =
         columns.map(|(index, from)| JsonColumn { from, as_text: as_text.get(index) == Some(&true) });

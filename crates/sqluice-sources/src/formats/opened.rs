@@ -118,6 +118,8 @@ pub struct WantedRows<'a> {
     pub map: Vec<ColumnFrom>,
     /// `true` for each column of the table that has TEXT affinity.
     pub as_text: &'a [bool],
+    /// `true` for each column of the table that is declared as BLOB.
+    pub as_blob: &'a [bool],
     /// The numbers of the rows: the first one has the number `rows.start`.
     pub rows: Range<u64>,
 }
@@ -183,7 +185,7 @@ pub trait Content: Send {
     /// # Errors
     /// As [`Content::source`].
     fn columns_source(&mut self, input: &mut InputFile, rows: Range<u64>) -> Result<Box<dyn Counted>> {
-        self.source(input, WantedRows { map: Vec::new(), as_text: &[], rows })
+        self.source(input, WantedRows { map: Vec::new(), as_text: &[], as_blob: &[], rows })
     }
 
     /// Returns the columns, with those that the last [`Content::columns_source`] has met; `None`: no column is new.

@@ -9,7 +9,7 @@ use super::opened::{Content, OpenRequest, Opened, WantedRows};
 use super::{FileFormat, Format};
 use crate::arrow::ArrowOptions;
 use crate::input::InputFile;
-use crate::parquet::ParquetFile;
+use crate::parquet::{ParquetFile, TableColumns};
 
 /// The reader of Parquet files.
 pub(super) struct Parquet;
@@ -46,8 +46,9 @@ struct ParquetRows {
 
 impl Content for ParquetRows {
     fn source(&mut self, _: &mut InputFile, wanted: WantedRows<'_>) -> Result<Box<dyn Counted>> {
-        let WantedRows { map, as_text, rows } = wanted;
-        Ok(Box::new(self.parquet.source(map, as_text, self.options, rows)))
+        let WantedRows { map, as_text, as_blob, rows } = wanted;
+        let of_table = TableColumns { from: map, as_text, as_blob };
+        Ok(Box::new(self.parquet.source(of_table, self.options, rows)))
     }
 
     fn sample_source(

@@ -9,6 +9,7 @@
 //! A part is some rows of a row group, because whole groups are too long for the queue between workers and writer. A worker skips the pages
 //! before its rows, and reads only their headers.
 
+mod columns;
 mod header;
 mod pages;
 mod prefixes;
@@ -24,16 +25,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::input::RemoteRanges;
-use arrow_schema::{DataType, Fields, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, SchemaRef};
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, RowSelection, RowSelector,
-};
-use parquet::basic::Type;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection, RowSelector};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::reader::{ChunkReader, Length};
-use parquet::schema::types::Type as Node;
 use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::progress::Amount;
 use sqluice_core::source::chain::Counted;
@@ -41,6 +37,8 @@ use sqluice_core::source::columns::ColumnFrom;
 use sqluice_core::source::{Part, Sink, Source};
 use sqluice_platform::positioned::Positioned;
 
+use self::columns::Footer;
+pub use self::columns::TableColumns;
 use self::pages::{Group, PageMemory};
 use self::views::Texts;
 use super::arrow::{ArrowOptions, ArrowRows, BoxedError, MemoryBound, read_damaged};
@@ -160,8 +158,7 @@ impl ChunkReader for FilePart {
 pub struct ParquetFile {
     name: PathBuf,
     input: FilePart,
-    metadata: ArrowReaderMetadata,
-    unreadable_hint: bool,
+    footer: Arc<Footer>,
 }
 
 impl ParquetFile {
@@ -170,7 +167,7 @@ impl ParquetFile {
     /// # Errors
     /// If the file is no Parquet file, is damaged, or can't be read.
     pub fn open(input: FilePart, name: &Path) -> Result<ParquetFile> {
-        let (metadata, unreadable_hint) = footer(&input).map_err(|error| {
+        let footer = Footer::read(&input).map_err(|error| {
             if let Some(failure) = input.take_failure() {
                 return failure;
             }
@@ -182,36 +179,31 @@ impl ParquetFile {
                 .because(error)
                 .hint("is it cut short, or still being written? its end says what is in it")
         })?;
-        Ok(ParquetFile { name: name.to_owned(), input, metadata, unreadable_hint })
+        Ok(ParquetFile { name: name.to_owned(), input, footer: Arc::new(footer) })
     }
 
-    /// Returns the columns.
+    /// Returns the columns of the file, with the types that their values mean: a UUID is text.
     pub fn schema(&self) -> &SchemaRef {
-        self.metadata.schema()
+        &self.footer.schema
     }
 
     /// Returns `true` if the file has an Arrow schema that can't be read. Then the types are from the Parquet schema.
     pub fn has_unreadable_hint(&self) -> bool {
-        self.unreadable_hint
+        self.footer.unreadable_hint
     }
 
     /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
-        u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or_default()
+        u64::try_from(self.footer.parquet().file_metadata().num_rows()).unwrap_or_default()
     }
 
-    /// Opens the rows, which have a column for each of `columns`. `as_text` is `true` for columns with TEXT affinity. Rows are numbered
-    /// from `rows.start` on; reading stops at `rows.end`. Only the named columns are read.
+    /// Opens the rows for the columns of a table. Rows are numbered from `rows.start` on; reading stops at `rows.end`. Only the named columns
+    /// are read.
     ///
     /// # Panics
-    /// If `columns` names a field that does not exist.
-    pub fn source(
-        &self,
-        columns: Vec<ColumnFrom>,
-        as_text: &[bool],
-        options: ArrowOptions,
-        rows: Range<u64>,
-    ) -> ParquetSource {
+    /// If `table` names a field that does not exist.
+    pub fn source(&self, table: TableColumns<'_>, options: ArrowOptions, rows: Range<u64>) -> ParquetSource {
+        let columns = self.footer.stored(table.from);
         let field = |column: &ColumnFrom| match column {
             ColumnFrom::Field(field) => Some(*field),
             ColumnFrom::Constant(_) => None,
@@ -220,15 +212,21 @@ impl ParquetFile {
         read.sort_unstable();
         read.dedup();
         self.want(&read);
+        let declared = columns.iter().enumerate().map(|(column, from)| {
+            let is = |of: &[bool]| of.get(column) == Some(&true);
+            self.footer.declared_kind(field(from)?, is(table.as_text), is(table.as_blob))
+        });
+        let declared = declared.collect();
         // Columns are read in the order of the file.
         let columns = columns.into_iter().map(|column| match column {
             ColumnFrom::Field(field) => ColumnFrom::Field(read.partition_point(|other| *other < field)),
             constant @ ColumnFrom::Constant(_) => constant,
         });
         let rows_of =
-            ArrowRows::new(Some(self.name.clone()), read.len(), columns.collect(), as_text, options);
-        let kinds = views::kinds(&self.metadata, &read);
-        let texts = views::first_reading(&self.metadata, &read, &kinds);
+            ArrowRows::new(Some(self.name.clone()), read.len(), columns.collect(), table.as_text, options)
+                .declared_kinds(declared);
+        let kinds = self.footer.kinds(&read);
+        let texts = views::first_reading(&self.footer.metadata, &read, &kinds);
         let shared = Shared { file: self.clone(), read, kinds, texts, memory: options.memory, rows: rows_of };
         ParquetSource { shared: Arc::new(shared), group: 0, row: 0, rows_done: 0, numbers: rows }
     }
@@ -238,7 +236,7 @@ impl ParquetFile {
     /// Announces the columns that will be read of a file behind a URL, so that no other bytes are fetched.
     fn want(&self, read: &[usize]) {
         let FileOf::Remote(ranges) = &self.input.file else { return };
-        let metadata = self.metadata.metadata();
+        let metadata = self.footer.parquet();
         let roots = metadata.file_metadata().schema_descr();
         let groups = metadata.row_groups().iter();
         ranges.want(groups.flat_map(|group| {
@@ -249,40 +247,12 @@ impl ParquetFile {
     }
 }
 
-/// Reads the footer of a file. Returns `true` if the file has an Arrow schema that can't be read: this schema is only a hint, and Parquet's
-/// own schema has all the types. Timestamps of 96 bits, which are deprecated, are read to the microsecond, because nanoseconds in 64 bits
-/// end in 2262.
-fn footer(input: &FilePart) -> Result<(ArrowReaderMetadata, bool), BoxedError> {
-    let parquet = read_damaged(|| ParquetMetaDataReader::new().parse_and_finish(input))?;
-    let parquet = Arc::new(parquet);
-    let with = |options| read_damaged(|| ArrowReaderMetadata::try_new(Arc::clone(&parquet), options));
-    let (metadata, unreadable) = match with(ArrowReaderOptions::new()) {
-        Ok(metadata) => (metadata, false),
-        Err(_) => (with(ArrowReaderOptions::new().with_skip_arrow_metadata(true))?, true),
-    };
-    let columns = metadata.parquet_schema().columns();
-    if columns.iter().all(|column| column.physical_type() != Type::INT96) {
-        return Ok((metadata, unreadable));
-    }
-    let roots = metadata.parquet_schema().root_schema().get_fields();
-    let is_int96 = |root: &Node| root.is_primitive() && root.get_physical_type() == Type::INT96;
-    let fields = roots.iter().zip(metadata.schema().fields()).map(|(root, field)| match field.data_type() {
-        DataType::Timestamp(_, zone) if is_int96(root) => {
-            let data_type = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
-            Arc::new(field.as_ref().clone().with_data_type(data_type))
-        }
-        _ => Arc::clone(field),
-    });
-    let schema = Schema::new_with_metadata(fields.collect::<Fields>(), metadata.schema().metadata().clone());
-    Ok((with(ArrowReaderOptions::new().with_schema(Arc::new(schema)))?, unreadable))
-}
-
 /// The data that all parts share.
 struct Shared {
     file: ParquetFile,
     /// The columns that are read, in ascending order.
     read: Vec<usize>,
-    /// The types of these columns.
+    /// The types that the values of these columns mean.
     kinds: Vec<DataType>,
     /// The way in which the texts of these columns are read first.
     texts: Texts,
@@ -302,7 +272,7 @@ pub struct ParquetSource {
 
 impl Source for ParquetSource {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
-        let metadata = self.shared.file.metadata.metadata();
+        let metadata = self.shared.file.footer.parquet();
         loop {
             let left = (self.numbers.end - self.numbers.start).saturating_sub(self.rows_done);
             if self.group == metadata.num_row_groups() || left == 0 {
@@ -369,7 +339,7 @@ impl Part for ParquetPart {
     }
 
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
-        let group = self.shared.file.metadata.metadata().row_group(self.group);
+        let group = self.shared.file.footer.parquet().row_group(self.group);
         let [rows, bytes] = [group.num_rows(), group.total_byte_size()]
             .map(|number| u64::try_from(number).unwrap_or_default());
         let row_bytes = (bytes / rows.max(1)).max(1);
@@ -421,12 +391,12 @@ impl ParquetPart {
             [RowSelector::skip((self.rows.start + *done) as usize), RowSelector::select(count as usize)];
         let group = Group {
             file: file.input.clone(),
-            metadata: Arc::clone(file.metadata.metadata()),
+            metadata: Arc::clone(file.footer.parquet()),
             index: self.group,
             held: Arc::clone(&held),
         };
         let reader = read_damaged(|| {
-            let levels = views::levels(&file.metadata, read, texts)?;
+            let levels = views::levels(&file.footer.metadata, read, texts)?;
             let selection = RowSelection::from(wanted.to_vec());
             ParquetRecordBatchReader::try_new_with_row_groups(
                 &levels,
@@ -439,8 +409,7 @@ impl ParquetPart {
         let first_row = self.first_row + *done;
         let mut next = first_row;
         while let Some(batch) = read_damaged(|| reader.next().transpose()).map_err(stopped)? {
-            let kinds = (texts == Texts::AsBlobs).then_some(kinds.as_slice());
-            rows.give_as(kinds, &batch, next, sink).map_err(Stopped::Failed)?;
+            rows.give_as(Some(kinds), &batch, next, sink).map_err(Stopped::Failed)?;
             next += batch.num_rows() as u64;
             *done += batch.num_rows() as u64;
             held.next_batch();

@@ -2,7 +2,9 @@
 //!
 //! Texts and blobs are read as views, which point into the pages that they were read from: a string of a dictionary is stored once, however
 //! many rows have it. The reader refuses a whole page for one text that is not UTF-8. Then the column is read again as blobs, and only the
-//! rows with such texts are bad rows. [`kinds`] returns the true types, which show which blobs are texts.
+//! rows with such texts are bad rows.
+//!
+//! Intervals are read as blobs of 12 bytes: the reader would leave out their months, or all else.
 
 use std::sync::Arc;
 
@@ -11,7 +13,10 @@ use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::basic::{ConvertedType, Type};
 use parquet::errors::ParquetError;
-use parquet::schema::types::{SchemaDescriptor, Type as Node};
+use parquet::schema::types::{SchemaDescriptor, Type as Node, TypePtr};
+
+/// The length of an interval: months, days and milliseconds of 32 bits each.
+const INTERVAL_BYTES: i32 = 12;
 
 /// The way in which texts are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,22 +35,9 @@ pub(super) fn levels(
 ) -> Result<FieldLevels, ParquetError> {
     let fields = metadata.schema().fields().iter().map(|field| as_views(field, texts));
     let fields: Fields = fields.collect();
-    let bare;
-    let schema = match texts {
-        Texts::Checked => metadata.parquet_schema(),
-        Texts::AsBlobs => {
-            bare = SchemaDescriptor::new(Arc::new(without_texts(metadata.parquet_schema().root_schema())?));
-            &bare
-        }
-    };
-    let mask = ProjectionMask::roots(schema, read.iter().copied());
-    parquet_to_arrow_field_levels(schema, mask, Some(&fields))
-}
-
-/// Returns the types that the columns `read` of a file mean, whether texts are read as texts or as blobs.
-pub(super) fn kinds(metadata: &ArrowReaderMetadata, read: &[usize]) -> Vec<DataType> {
-    let fields = metadata.schema().fields();
-    read.iter().map(|field| type_as_views(fields[*field].data_type(), Texts::Checked)).collect()
+    let schema = SchemaDescriptor::new(Arc::new(bare(metadata.parquet_schema().root_schema(), texts)?));
+    let mask = ProjectionMask::roots(&schema, read.iter().copied());
+    parquet_to_arrow_field_levels(&schema, mask, Some(&fields))
 }
 
 /// Returns the way in which the columns `read` with the types `kinds` can be read first. The reader checks only strings that are marked as
@@ -83,15 +75,26 @@ fn as_views(field: &FieldRef, texts: Texts) -> FieldRef {
     Arc::new(field.as_ref().clone().with_data_type(type_as_views(field.data_type(), texts)))
 }
 
-fn type_as_views(data_type: &DataType, texts: Texts) -> DataType {
-    let of = |field: &FieldRef| as_views(field, texts);
-    match data_type {
+/// Returns the type as which the values of a type are read.
+pub(super) fn type_as_views(data_type: &DataType, texts: Texts) -> DataType {
+    with_leaves(data_type, &mut |leaf| match leaf {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => match texts {
             Texts::Checked => DataType::Utf8View,
             Texts::AsBlobs => DataType::BinaryView,
         },
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView => DataType::BinaryView,
-        DataType::Dictionary(_, values) => type_as_views(values, texts),
+        DataType::Interval(_) => DataType::FixedSizeBinary(INTERVAL_BYTES),
+        other => other.clone(),
+    })
+}
+
+/// Returns a type whose leaves are what `leaf` makes of them, in their order. Dictionaries are their values.
+pub(super) fn with_leaves(data_type: &DataType, leaf: &mut dyn FnMut(&DataType) -> DataType) -> DataType {
+    let mut of = |field: &FieldRef| {
+        Arc::new(field.as_ref().clone().with_data_type(with_leaves(field.data_type(), leaf)))
+    };
+    match data_type {
+        DataType::Dictionary(_, values) => with_leaves(values, leaf),
         DataType::List(field) => DataType::List(of(field)),
         DataType::LargeList(field) => DataType::LargeList(of(field)),
         DataType::ListView(field) => DataType::ListView(of(field)),
@@ -99,27 +102,37 @@ fn type_as_views(data_type: &DataType, texts: Texts) -> DataType {
         DataType::FixedSizeList(field, length) => DataType::FixedSizeList(of(field), *length),
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(of).collect()),
         DataType::Map(entries, sorted) => DataType::Map(of(entries), *sorted),
-        other => other.clone(),
+        other => leaf(other),
     }
 }
 
-/// Returns the schema without the marks that make strings of bytes texts.
-fn without_texts(node: &Node) -> Result<Node, ParquetError> {
+/// Returns the schema without the marks that make intervals of binaries, and, for [`Texts::AsBlobs`], without those that make texts of
+/// strings of bytes.
+fn bare(node: &Node, texts: Texts) -> Result<Node, ParquetError> {
     let info = node.get_basic_info();
     let id = info.has_id().then(|| info.id());
     if node.is_primitive() {
-        if node.get_physical_type() != Type::BYTE_ARRAY || !is_text(node) {
-            return Ok(node.clone());
-        }
-        let bare = Node::primitive_type_builder(node.name(), Type::BYTE_ARRAY);
+        let physical = node.get_physical_type();
+        let length = match physical {
+            Type::BYTE_ARRAY if texts == Texts::AsBlobs && is_text(node) => -1,
+            Type::FIXED_LEN_BYTE_ARRAY if info.converted_type() == ConvertedType::INTERVAL => INTERVAL_BYTES,
+            _ => return Ok(node.clone()),
+        };
+        let bare = Node::primitive_type_builder(node.name(), physical).with_length(length);
         return bare.with_repetition(info.repetition()).with_id(id).build();
     }
-    let fields = node.get_fields().iter().map(|field| without_texts(field).map(Arc::new));
+    let fields = node.get_fields().iter().map(|field| bare(field, texts).map(Arc::new));
+    group(node, fields.collect::<Result<_, _>>()?)
+}
+
+/// Returns a group as `node` with other fields.
+pub(super) fn group(node: &Node, fields: Vec<TypePtr>) -> Result<Node, ParquetError> {
+    let info = node.get_basic_info();
     let mut group = Node::group_type_builder(node.name())
-        .with_fields(fields.collect::<Result<_, _>>()?)
+        .with_fields(fields)
         .with_converted_type(info.converted_type())
         .with_logical_type(info.logical_type_ref().cloned())
-        .with_id(id);
+        .with_id(info.has_id().then(|| info.id()));
     if info.has_repetition() {
         group = group.with_repetition(info.repetition());
     }

@@ -15,6 +15,7 @@ use sqluice_core::source::columns::ColumnFrom;
 use sqluice_engine::options::WritePath;
 use sqluice_engine::plan::Plan;
 
+use crate::load::files::file::Classes;
 use crate::load::files::rowid_order::{Ascending, Order};
 use crate::load::request::Request;
 use crate::load::tables::table::LoadTable;
@@ -82,7 +83,8 @@ fn of_samples(table: &mut LoadTable, load: &Request, schema: &Schema) -> Order {
             ascending.append(values);
             continue;
         }
-        let Ok(mut source) = file.sample_source(vec![map.swap_remove(alias)], &[], u64::MAX) else {
+        let Ok(mut source) = file.sample_source(vec![map.swap_remove(alias)], &Classes::default(), u64::MAX)
+        else {
             return Order::AssumedAscending;
         };
         while let Ok(Some(mut part)) = source.next_part() {

@@ -46,7 +46,7 @@ impl Content for AvroFile {
         if schema != self.schema {
             return Err(changed());
         }
-        let WantedRows { map, as_text, rows } = wanted;
+        let WantedRows { map, as_text, rows, .. } = wanted;
         let types: Vec<_> = schema.fields().iter().map(|field| field.data_type().clone()).collect();
         let of = ArrowRows::new(Some(input.name().to_owned()), types.len(), map, as_text, self.options);
         Ok(Box::new(ArrowSource::new(batches, of.kinds(&types), rows)))

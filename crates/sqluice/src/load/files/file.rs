@@ -25,6 +25,21 @@ use super::rowid_order::Ascending;
 use super::tally::Tallied;
 use crate::load::request::Request;
 
+/// The columns of a table whose declared type is TEXT or BLOB.
+#[derive(Default)]
+pub(crate) struct Classes {
+    /// `true` for each column that has TEXT affinity.
+    pub(crate) as_text: Vec<bool>,
+    /// `true` for each column that is declared as BLOB.
+    pub(crate) as_blob: Vec<bool>,
+}
+
+impl Classes {
+    fn wanted(&self, map: Vec<ColumnFrom>, rows: Range<u64>) -> WantedRows<'_> {
+        WantedRows { map, as_text: &self.as_text, as_blob: &self.as_blob, rows }
+    }
+}
+
 /// A file and the facts that its sample shows.
 pub(crate) struct LoadFile {
     /// The name of the table that the file fills.
@@ -275,16 +290,16 @@ impl LoadFile {
         Error::input(message).hint(message![Setting::Columns, " names those to load, without it"])
     }
 
-    /// Opens the file for its rows. The numbers of the rows begin at `rows.start`. `as_text` is `true` for each column with TEXT affinity.
+    /// Opens the file for its rows. The numbers of the rows begin at `rows.start`. `forms` has the form of the timestamps of each column.
     pub(crate) fn source(
         &mut self,
         map: Vec<ColumnFrom>,
-        as_text: &[bool],
+        classes: &Classes,
         forms: &[Option<MomentForm>],
         rows: Range<u64>,
     ) -> Result<Box<dyn Counted>> {
         let (converted, formed) = (self.conversions.converted(&map), self.formed(&map, forms));
-        let source = self.content.source(&mut self.input, WantedRows { map, as_text, rows })?;
+        let source = self.content.source(&mut self.input, classes.wanted(map, rows))?;
         let source = Converting::over(Converting::over(source, converted), formed);
         Ok(Tallied::over(source, &self.tally))
     }
@@ -305,12 +320,12 @@ impl LoadFile {
     pub(crate) fn sample_source(
         &mut self,
         map: Vec<ColumnFrom>,
-        as_text: &[bool],
+        classes: &Classes,
         rows_max: u64,
     ) -> Result<Box<dyn Counted>> {
         let (sample_bytes, rows, converted) =
             (self.sample_bytes, 0..self.sample_rows.min(rows_max), self.conversions.converted(&map));
-        let wanted = WantedRows { map, as_text, rows };
+        let wanted = classes.wanted(map, rows);
         let source = self.content.sample_source(&mut self.input, sample_bytes, wanted)?;
         Ok(Converting::over(source, converted))
     }
@@ -328,8 +343,7 @@ impl LoadFile {
 
     fn find_place(&mut self, field: usize, found: &Found) -> Option<Place> {
         let map = (0..self.names.len()).map(ColumnFrom::Field).collect();
-        let as_text = vec![false; self.names.len()];
-        let mut source = self.sample_source(map, &as_text, u64::MAX).ok()?;
+        let mut source = self.sample_source(map, &Classes::default(), u64::MAX).ok()?;
         refusing::place_in_source(&mut *source, found.row, field)
     }
 

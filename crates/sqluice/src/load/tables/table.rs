@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sqluice_core::affinity::Affinity;
 use sqluice_core::error::{Error, Place, Result, Setting, message};
-use sqluice_core::schema::{Schema, Table, quoted, token};
+use sqluice_core::schema::{Column, Schema, Table, quoted, token};
 use sqluice_core::source::Source;
 use sqluice_core::source::chain::Chain;
 use sqluice_core::source::columns::{ColumnFrom, Constant};
@@ -16,7 +16,7 @@ use sqluice_sources::infer::{Evidence, Found, Inferred, Kinds, Scanned, Watched}
 
 use crate::load::files::bad_files::BadFile;
 use crate::load::files::default_value;
-use crate::load::files::file::LoadFile;
+use crate::load::files::file::{Classes, LoadFile};
 use crate::load::files::rowid_order::Order;
 use crate::load::request::Request;
 use crate::load::request::names::{listed, refuse_nul};
@@ -468,15 +468,21 @@ impl LoadTable {
         Ok(Some(file))
     }
 
-    /// Returns `true` for each column that has TEXT affinity. The entry is `false` for a column that is assumed to be TEXT only because no
-    /// value is known yet.
-    fn as_text(&self, declared: &Table) -> Vec<bool> {
+    /// Returns the columns that are TEXT and those that are BLOB. A column that is assumed to be TEXT only because it has no value yet
+    /// is not TEXT.
+    fn classes(&self, declared: &Table) -> Classes {
         let is_guess = |name: &str| {
             let made = self.made.iter().find(|made| made.name.eq_ignore_ascii_case(name));
             made.is_some_and(|made| made.given.is_none() && !made.evidence.is_final())
         };
-        let columns = declared.columns.iter();
-        columns.map(|column| column.affinity == Affinity::Text && !is_guess(&column.name)).collect()
+        let is_text = |column: &Column| column.affinity == Affinity::Text && !is_guess(&column.name);
+        let is_blob = |column: &Column| {
+            column.affinity == Affinity::Blob && column.declared_type.to_ascii_uppercase().contains("BLOB")
+        };
+        Classes {
+            as_text: declared.columns.iter().map(is_text).collect(),
+            as_blob: declared.columns.iter().map(is_blob).collect(),
+        }
     }
 
     /// Opens the rows of all files. Each file is opened when the file before it has been read.
@@ -512,9 +518,9 @@ impl LoadTable {
             file.find_conversions(load)?;
             file.conversions.store_in(table);
         }
-        let (as_text, forms) = (self.as_text(table), load.moment_forms(&self.name));
+        let (classes, forms) = (self.classes(table), load.moment_forms(&self.name));
         let mut files = self.files.iter_mut().zip(maps);
-        let open = move |rows| files.next().map(|(file, map)| file.source(map, &as_text, &forms, rows));
+        let open = move |rows| files.next().map(|(file, map)| file.source(map, &classes, &forms, rows));
         Ok(Box::new(Chain::new(open, load.limit, None)))
     }
 
@@ -527,9 +533,9 @@ impl LoadTable {
     ) -> Result<Box<dyn Source + 'a>> {
         let table = &schema.tables[self.index_in(schema)];
         let map = self.files[0].map(table, &self.left_out(table, load), load)?;
-        let as_text = self.as_text(table);
+        let classes = self.classes(table);
         let mut opens = Some((&mut self.files[0], map));
-        let open = move |_| opens.take().map(|(file, map)| file.sample_source(map, &as_text, rows_max));
+        let open = move |_| opens.take().map(|(file, map)| file.sample_source(map, &classes, rows_max));
         Ok(Box::new(Chain::new(open, None, None)))
     }
 

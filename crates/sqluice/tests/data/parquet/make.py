@@ -9,6 +9,7 @@ import datetime as dt
 import decimal
 import json
 import math
+import struct
 import sys
 from pathlib import Path
 
@@ -92,6 +93,10 @@ def with_duckdb():
                    f"(FORMAT parquet, CODEC '{codec}', ROW_GROUP_SIZE 2048)")
     duckdb.sql("COPY (SELECT word, [word, NULL] AS words, {'a': i, 'f': f} AS s, map {word: big} AS m, "
                f"big::HUGEINT AS huge FROM rows WHERE word IS NOT NULL) TO '{HERE}/duckdb_nested.parquet' (FORMAT parquet)")
+    duckdb.sql("SELECT setseed(0.5)")
+    duckdb.sql("COPY (SELECT uuid() AS u, [uuid(), NULL] AS us, to_months(i % 30) + to_days(i % 11) + to_milliseconds(i * 1234567) AS span, "
+               "{'span': to_months(i), 'u': uuid()} AS s, encode(i || 'é') AS bytes "
+               f"FROM range(40) AS t(i)) TO '{HERE}/duckdb_kinds.parquet' (FORMAT parquet)")
 
 
 def with_fastparquet():
@@ -130,11 +135,24 @@ def value_of(value, kind):
         return value.isoformat()
     if pa.types.is_timestamp(kind):
         return timestamp(value, kind)
+    if str(kind) == "extension<arrow.uuid>":
+        return str(value)
+    if str(kind) == "fixed_size_binary[12]":
+        return interval(value)
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return {"blob": value.hex()}
     if pa.types.is_nested(kind):
         return {"json": nested(value, kind)}
     return value
+
+
+def interval(value):
+    """The text of an interval, whose bytes are what pyarrow reads."""
+    months, days, millis = struct.unpack("<III", value)
+    text = (f"{months}M" if months else "") + (f"{days}D" if days else "")
+    if millis or not text:
+        text += f"T{millis // 1000}" + (f".{millis % 1000:03}" if millis % 1000 else "") + "S"
+    return "P" + text
 
 
 def timestamp(value, kind):

@@ -166,6 +166,32 @@ fn a_file_whose_columns_are_too_many_for_its_table_is_left_out() {
     assert_eq!(rows(&home, "t").len(), 2);
 }
 
+#[cfg(feature = "parquet")]
+#[test]
+fn a_parquet_file_of_more_columns_than_a_table_has_is_left_out() {
+    use crate::support::columnar::{Container, batch};
+    let home = Home::new();
+    let names: Vec<String> = (0..2001).map(|column| format!("c{column}")).collect();
+    let write = |file: &str, columns: usize| {
+        let value = || std::sync::Arc::new(arrow_array::Int64Array::from(vec![columns as i64]));
+        let columns = names[..columns].iter().map(|name| (name.as_str(), value() as arrow_array::ArrayRef));
+        Container::Parquet.write(&home.path(file), &[batch(columns.collect())], 9);
+        home.path(file)
+    };
+    let files = [write("m.parquet", 2001), write("a.parquet", 2), write("z.parquet", 2000)];
+    let load = Load::new(home.path("x.db"), &files).skip_bad_files(true);
+    let report = run(load.clone()).unwrap();
+    let why = |table: &str| {
+        format!("m.parquet: table {table} would have 2001 columns, and a table of SQLite has at most 2000")
+    };
+    assert_eq!(skipped(&report, &home), [why("m")]);
+    assert_eq!((rows(&home, "a"), rows(&home, "z").len()), (vec!["2|2".to_owned()], 1));
+    fs::remove_file(home.path("x.db")).unwrap();
+    let report = run(load.table("t").add_columns(true)).unwrap();
+    assert_eq!(skipped(&report, &home), [why("t")]);
+    assert_eq!(rows(&home, "t").len(), 2);
+}
+
 #[test]
 fn a_load_of_bad_files_alone_is_an_error_whatever_was_asked_for() {
     let home = Home::new();

@@ -369,6 +369,78 @@ fn old_writers_are_read() {
     assert_eq!(told(&db, "SELECT a FROM x"), ["'[1,2]'", "'[]'", "'[3]'"]);
 }
 
+/// Returns the bytes of a message of Arrow with the counts of its buffers at a place that is no multiple of 8 bytes. The message is
+/// longer by a multiple of 8 bytes.
+fn unaligned(message: &[u8]) -> Vec<u8> {
+    let mut metadata = message[8..].to_vec();
+    let number = |at: usize| u32::from_le_bytes(metadata[at..at + 4].try_into().unwrap()) as usize;
+    let referred = |at: usize| at + number(at);
+    let field = |table: usize, index: usize| {
+        let places = table - number(table);
+        table + usize::from(u16::from_le_bytes(metadata[places + 4 + 2 * index..][..2].try_into().unwrap()))
+    };
+    let counts = field(referred(field(referred(0), 2)), 4);
+    let list = referred(counts);
+    let list = metadata[list..list + 4 + 8 * number(list)].to_vec();
+    while metadata.len() % 8 != 0 {
+        metadata.push(0);
+    }
+    let offset = (metadata.len() - counts) as u32;
+    metadata[counts..counts + 4].copy_from_slice(&offset.to_le_bytes());
+    metadata.extend(list);
+    metadata.extend([0; 4]);
+    [&[0xff; 4], &(metadata.len() as u32).to_le_bytes()[..], &metadata].concat()
+}
+
+/// Returns where the message at `at` of a stream or a file ends, without its body.
+fn end_of_message(bytes: &[u8], at: usize) -> usize {
+    at + 8 + u32::from_le_bytes(bytes[at + 4..at + 8].try_into().unwrap()) as usize
+}
+
+#[test]
+fn counts_of_buffers_that_are_not_aligned_are_read() {
+    let long = "longer than the twelve bytes that stand in a view";
+    for columns in 1..5 {
+        let texts = [Some("é"), None, Some(long), Some("")];
+        let rows = (0..columns).map(|column| {
+            let texts: ArrayRef = match column % 2 {
+                0 => Arc::new(StringViewArray::from(texts.to_vec())),
+                _ => Arc::new(BinaryViewArray::from(
+                    texts.iter().map(|text| text.map(str::as_bytes)).collect::<Vec<_>>(),
+                )),
+            };
+            (format!("c{column}"), texts)
+        });
+        let rows = RecordBatch::try_from_iter_with_nullable(rows.map(|(name, array)| (name, array, true)));
+        let rows = rows.unwrap();
+        for container in [Container::Stream, Container::File] {
+            let home = Home::new();
+            container.write(&home.path("x.dat"), std::slice::from_ref(&rows), 9);
+            let expected = told(&load(&home, |load| load).unwrap(), "SELECT * FROM x");
+            let bytes = fs::read(home.path("x.dat")).unwrap();
+            // The schema comes first.
+            let schema_at = bytes.windows(4).position(|window| window == [0xff; 4]).unwrap();
+            let start = end_of_message(&bytes, schema_at);
+            let end = end_of_message(&bytes, start);
+            let moved = unaligned(&bytes[start..end]);
+            let mut rest = bytes[end..].to_vec();
+            if container == Container::File {
+                // The footer has the place and the length of the message.
+                let block = |length: usize| {
+                    [&(start as u64).to_le_bytes()[..], &(length as u32).to_le_bytes()].concat()
+                };
+                let known = block(end - start);
+                let at = rest.windows(known.len()).position(|window| window == known).unwrap();
+                rest[at..at + known.len()].copy_from_slice(&block(moved.len()));
+            }
+            fs::write(home.path("x.dat"), [&bytes[..start], &moved, &rest].concat()).unwrap();
+            fs::remove_file(home.path("x.db")).unwrap();
+            let db = load(&home, |load| load).unwrap_or_else(|error| panic!("{container:?}: {error}"));
+            assert_eq!(told(&db, "SELECT * FROM x"), expected, "{container:?}");
+        }
+    }
+}
+
 #[test]
 fn what_is_unknown_in_the_schema_is_named() {
     let home = Home::new();

@@ -2,6 +2,7 @@
 
 mod arrow;
 mod bad_files;
+mod columnar_kinds;
 mod columnar_memory;
 mod columnar_refused;
 mod columnar_writers;

@@ -1,0 +1,80 @@
+//! Metadata of messages whose numbers lie where numbers of their size may not.
+//!
+//! ```text
+//!  offset of the root | ... | Message ──> RecordBatch ──> variadicBufferCounts: count | numbers of 64 bits | ...
+//! ```
+//!
+//! The counts of buffers that views have are a list of numbers of 64 bits, which a
+//! [flatbuffer](https://flatbuffers.dev/internals/) has at a multiple of 8 bytes. Old writers, polars before 2.0 among them, put the list
+//! anywhere. Readers that verify a flatbuffer refuse it. A copy of the list at the end, which the record batch then refers to, has the
+//! same meaning.
+//!
+//! Invariant: only metadata that no reader takes are changed.
+
+/// Places of fields in their tables: of a message, of a dictionary, and of a record batch.
+const HEADER_TYPE: usize = 1;
+const HEADER: usize = 2;
+const DATA: usize = 1;
+const COUNTS: usize = 4;
+
+/// Headers of messages, as they are numbered.
+const DICTIONARY_BATCH: u8 = 2;
+const RECORD_BATCH: u8 = 3;
+
+/// Returns metadata that mean the same, and have the counts of buffers at a multiple of 8 bytes.
+pub(super) fn aligned(mut metadata: Vec<u8>) -> Vec<u8> {
+    if let Some((field, list)) = unaligned_counts(&metadata) {
+        let list = list.to_vec();
+        while metadata.len() % 8 != 4 {
+            metadata.push(0);
+        }
+        if let Ok(offset) = u32::try_from(metadata.len() - field) {
+            metadata[field..field + 4].copy_from_slice(&offset.to_le_bytes());
+            metadata.extend(list);
+        }
+    }
+    metadata
+}
+
+/// Returns the place of the reference to the counts of buffers, and the bytes of the list, if its numbers are not aligned.
+fn unaligned_counts(metadata: &[u8]) -> Option<(usize, &[u8])> {
+    let message = referred(metadata, 0)?;
+    let header = referred(metadata, field(metadata, message, HEADER)?)?;
+    let batch = match *metadata.get(field(metadata, message, HEADER_TYPE)?)? {
+        RECORD_BATCH => header,
+        DICTIONARY_BATCH => referred(metadata, field(metadata, header, DATA)?)?,
+        _ => return None,
+    };
+    let field = field(metadata, batch, COUNTS)?;
+    let list = referred(metadata, field)?;
+    let count = usize::try_from(number(metadata, list)?).ok()?;
+    let bytes = metadata.get(list..list.checked_add(count.checked_mul(8)?.checked_add(4)?)?)?;
+    (list % 8 != 4).then_some((field, bytes))
+}
+
+/// Returns the place that the number at `at` refers to.
+fn referred(metadata: &[u8], at: usize) -> Option<usize> {
+    at.checked_add(usize::try_from(number(metadata, at)?).ok()?)
+}
+
+/// Returns the place of a field of a table, if the table has the field.
+fn field(metadata: &[u8], table: usize, index: usize) -> Option<usize> {
+    let back = i64::from(number(metadata, table)?.cast_signed());
+    let places = usize::try_from(i64::try_from(table).ok()?.checked_sub(back)?).ok()?;
+    let of_field = 4 + 2 * index;
+    if usize::from(short(metadata, places)?) < of_field + 2 {
+        return None;
+    }
+    match short(metadata, places.checked_add(of_field)?)? {
+        0 => None,
+        after => table.checked_add(after.into()),
+    }
+}
+
+fn number(metadata: &[u8], at: usize) -> Option<u32> {
+    metadata.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+}
+
+fn short(metadata: &[u8], at: usize) -> Option<u16> {
+    metadata.get(at..)?.first_chunk().map(|bytes| u16::from_le_bytes(*bytes))
+}
