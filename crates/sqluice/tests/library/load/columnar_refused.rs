@@ -382,7 +382,7 @@ fn unaligned(message: &[u8]) -> Vec<u8> {
     let counts = field(referred(field(referred(0), 2)), 4);
     let list = referred(counts);
     let list = metadata[list..list + 4 + 8 * number(list)].to_vec();
-    while metadata.len() % 8 != 0 {
+    while !metadata.len().is_multiple_of(8) {
         metadata.push(0);
     }
     let offset = (metadata.len() - counts) as u32;
