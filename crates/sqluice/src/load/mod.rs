@@ -42,7 +42,7 @@ use tables::table::LoadTable;
 
 use crate::remote;
 
-/// A load that knows its input.
+/// A load whose files were sampled and whose plan is made. [`PreparedLoad::run`] carries it out.
 pub struct PreparedLoad {
     load: Request,
     /// The cancel flag that open files hold. A failed attempt or the flag of the running call sets it, which ends the wait for a pipe.

@@ -41,7 +41,7 @@ impl FieldConversions {
         Some(conversion)
     }
 
-    /// Adapts the conversions of columns that are REAL in `table`.
+    /// Makes the conversions of columns that are REAL in `table` refuse integers that no float holds.
     pub(crate) fn store_in(&mut self, table: &Table) {
         for (name, conversion) in self.0.iter_mut().flatten() {
             let column = table.column(name).map(|index| &table.columns[index]);

@@ -126,7 +126,7 @@ fn named_columns(load: &Request) -> Vec<String> {
     named
 }
 
-/// Returns `true` if the first bytes of a file on a server without ranges are those of a database. Only a file with the extension of a
+/// Returns `true` if a file begins as a SQLite database and its server can't send ranges of the file. Only a file with the extension of a
 /// database is read for this.
 fn begins_as_database(file: &dyn RemoteFile) -> Result<bool> {
     if file.has_ranges() {

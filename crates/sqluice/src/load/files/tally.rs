@@ -1,4 +1,4 @@
-//! A source that counts its rows for the file of bad rows.
+//! A source that counts its rows, so that the `reject` file can state the number of a bad row in its input.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

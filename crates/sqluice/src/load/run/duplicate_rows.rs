@@ -145,7 +145,7 @@ fn find(
     Ok(finder.found)
 }
 
-/// Returns the column that names the rowid, if a file has this column.
+/// Returns the column that holds the rowid, if some file has values for it.
 fn gives_rowids(table: &LoadTable, load: &Request, declared: &Table) -> Result<Option<usize>> {
     let Some(alias) = declared.rowid_alias else { return Ok(None) };
     let gives = |map: &Vec<ColumnFrom>| matches!(map[alias], ColumnFrom::Field(_));
@@ -174,7 +174,7 @@ impl Wanted {
     fn two(rows: DuplicateRows, alias: Option<usize>) -> Wanted {
         match (rows, alias) {
             (DuplicateRows::Records(first, second), _) => Wanted::Records(vec![first, second]),
-            // The message names the databases.
+            // The two rows are in different databases, which the message already names. No file is searched.
             (DuplicateRows::Databases, _) => Wanted::Records(Vec::new()),
             (DuplicateRows::Rowids(first, second), Some(alias)) => {
                 Wanted::Rowids { alias, left: vec![first, second] }

@@ -1,4 +1,4 @@
-//! Types that the samples do not decide. All files are read once, for the names of their columns and for the values of the columns in
+//! Decides the types that the samples leave open: reads all files once, for the names of their columns and for the values of the columns in
 //! doubt.
 
 use std::collections::BTreeMap;

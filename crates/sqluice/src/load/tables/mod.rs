@@ -159,7 +159,8 @@ fn ended(sql: &str) -> String {
     format!("{sql}{}\n;\n", if open { "*/" } else { "" })
 }
 
-/// Returns the tables of `schema`, in order, each with its source. A table without a source gets no rows.
+/// Pairs each table of `schema`, in order, with the source of its rows at the same index of `sources`. A table without a source gets no
+/// rows.
 pub(crate) fn jobs<'a>(
     schema: &'a Schema,
     sources: Vec<Option<Box<dyn Source + 'a>>>,
