@@ -188,7 +188,7 @@ trait Take {
     fn finish(self) -> Result<()>;
 }
 
-/// Reads all parts of the tree `name`. Each thread has a taker of its own.
+/// Reads the entries of the tree `name` in parts, on `threads` threads. `taker` creates the consumer of each thread.
 fn in_parts<T: Take>(
     (view, name): (FileView<'_>, &str),
     scan: &Scan,
@@ -231,7 +231,7 @@ fn in_parts<T: Take>(
     })
 }
 
-/// A taker that builds index entries from rows.
+/// A consumer that builds the entries of the indexes from the rows of their table.
 struct RowsTaker<'a> {
     wanted: usize,
     /// The serial types and offsets of the parsed fields of the current record.
@@ -259,7 +259,7 @@ struct Piece<'a> {
 
 #[derive(Clone, Copy)]
 enum Content<'a> {
-    /// An integer, in its low bytes.
+    /// An integer, whose lowest `bytes` bytes are stored.
     Int(i64),
     /// The offset of the value in the record.
     Record(usize),
@@ -342,8 +342,8 @@ impl<'a> OfIndex<'a> {
     }
 }
 
-/// Pushes the entry of a field and a rowid as a key without a record, if the sorter takes such keys. `start` is the offset of the field in
-/// the record. Returns `true` if the entry was pushed.
+/// Pushes the index entry of a field and a rowid as a sort key alone, if the sorter can make the entry's record from the key. `start` is
+/// the offset of the field in the record. Returns `true` if the entry was pushed.
 #[inline]
 fn push_key(
     (serial, start): (u64, usize),
@@ -416,7 +416,7 @@ fn is_nan(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|bytes| f64::from_be_bytes(*bytes).is_nan())
 }
 
-/// A taker that passes on the entries of an index.
+/// A consumer that pushes the entries of an old index to the sorter of the new one.
 struct EntriesTaker<'a> {
     fields: RangeInclusive<usize>,
     changes: &'a Changes<'a>,

@@ -87,13 +87,13 @@ fn groups<'d>(declared: &'d [Declared<'_>]) -> Vec<Vec<OfTable<'d>>> {
     groups
 }
 
-/// The state of index creation between two tables.
+/// The state that is passed on from the indexes of one table to the indexes of the next.
 struct Making<'m, 'p> {
     transaction: &'m Transaction<'m>,
     settings: &'m Settings,
     phases: &'m mut Phases<'p>,
     appender: Appender,
-    /// The last written page.
+    /// The last written page. SQLite writes this page again, to count all pages.
     last: Option<Vec<u8>>,
 }
 
@@ -142,7 +142,7 @@ fn layout(index: &Index) -> Layout {
     Layout { order: Order::Record(order), rowid: false, number: false }
 }
 
-/// Reads the rows of a table into the sorters of its indexes.
+/// Reads the rows of a table, and pushes the entries of its indexes to their sorters.
 fn read(
     transaction: &Transaction<'_>,
     settings: &Settings,
