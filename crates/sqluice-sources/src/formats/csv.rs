@@ -189,7 +189,7 @@ fn recognised_csv(sniffed: &Sniffed) -> RecognisedCsv {
     csv
 }
 
-/// A sample that has the first record.
+/// A sample that is long enough for the first record, with the dialect that it shows.
 struct Sampled {
     facts: SampleFacts,
     sniffed: Sniffed,
@@ -321,9 +321,9 @@ struct CsvFile {
     options: CsvOptions,
     /// The number of rows that were loaded although fields are missing.
     padded: Arc<AtomicU64>,
-    /// The quoted fields that may be rows.
+    /// The quoted fields whose lines could be rows, for a warning: a stray quote may have begun them.
     doubts: Arc<Doubts>,
-    /// The records that repeat the header.
+    /// The records that repeat the header, for a note.
     repeated: Arc<RepeatedHeaders>,
     /// The number of empty records at the end that were left out.
     left_out: Arc<AtomicU64>,
@@ -343,7 +343,7 @@ impl Content for CsvFile {
         if !same {
             return Err(changed());
         }
-        // An attempt before this one loaded nothing.
+        // The counters start again, because an earlier attempt loaded nothing.
         self.padded.store(0, Ordering::Relaxed);
         self.doubts.clear();
         self.repeated.clear();

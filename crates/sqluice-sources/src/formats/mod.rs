@@ -74,7 +74,7 @@ enum Reader {
     Missing(&'static str),
 }
 
-/// Names the reader of a format that needs a cargo feature.
+/// Returns the code that reads a format or, if the build lacks the cargo feature for it, the name of this feature.
 macro_rules! reader {
     ($feature:literal, $format:expr) => {{
         #[cfg(feature = $feature)]
@@ -152,7 +152,8 @@ pub static PARQUET: FileFormat = FileFormat {
     reader: reader!("parquet", parquet::Parquet),
 };
 
-/// Arrow IPC files and streams. Streams of old versions begin with a length instead of these bytes.
+/// Arrow IPC files and streams. Streams of old versions have no signature, as they begin with a length: only their extension shows the
+/// format.
 pub static ARROW: FileFormat = FileFormat {
     name: "arrow",
     words: "Arrow IPC",

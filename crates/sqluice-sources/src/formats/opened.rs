@@ -46,7 +46,7 @@ pub struct OpenRequest<'a> {
     pub record_bytes_max: usize,
     /// The number of bytes of memory for all buffers.
     pub memory_bytes: u64,
-    /// The number of threads that read a whole file before the load.
+    /// The number of threads that read a whole file before the load, for example to find all keys of a JSON file.
     pub threads: usize,
     /// A function that returns the folder for temporary files.
     pub temp_folder: &'a (dyn Fn() -> Result<PathBuf> + Sync),
@@ -95,7 +95,7 @@ pub struct Columns {
     pub names: Vec<String>,
     /// The place of each name in the file; `None`: the file does not name its columns.
     pub places: Option<Vec<Place>>,
-    /// Notes about readings of the file that a user may not expect.
+    /// Notes about decisions that a user may not expect, such as a skipped first line.
     pub notes: Vec<Message>,
 }
 
@@ -165,20 +165,20 @@ pub trait Content: Send {
         None
     }
 
-    /// Returns `true` if no row can bring a column that is not known.
+    /// Returns `true` if all columns of the file are known. Otherwise any row may have a new one, as in JSON.
     fn knows_all_columns(&self) -> bool {
         true
     }
 
-    /// Forgets that all columns are known.
+    /// Forgets that all columns are known: rows outside the sample may be loaded, and may have new columns.
     fn forget_columns(&mut self) {}
 
-    /// Returns `true` if a row of the last source has brought a column that is not known.
+    /// Returns `true` if a row of the last source had a column that is not known yet.
     fn met_new_column(&self) -> bool {
         false
     }
 
-    /// Opens the file for the names of its columns alone.
+    /// Opens the file to read only the names of its columns.
     ///
     /// # Errors
     /// As [`Content::source`].
@@ -186,7 +186,8 @@ pub trait Content: Send {
         self.source(input, WantedRows { map: Vec::new(), as_text: &[], rows })
     }
 
-    /// Returns the columns, with those that the last [`Content::columns_source`] has met; `None`: no column is new.
+    /// Returns all columns, including those that the last [`Content::columns_source`] has found; `None` if the columns of a file never
+    /// change.
     fn take_new_columns(&mut self) -> Option<Columns> {
         None
     }

@@ -68,9 +68,9 @@ setters! { FormatOptions:
     escape(escape: impl Into<Option<u8>>) = Some(escape.into());
     /// Sets the character that starts a comment line; `None`: no line is a comment.
     comment(comment: impl Into<Option<u8>>) = Some(comment.into());
-    /// States whether the first record names the columns; `None`: this is recognised.
+    /// States whether the first record names the columns; `None` if the first records of each file decide.
     header(header: impl Into<Option<bool>>) = header.into();
-    /// Sets the number of lines to skip at the start; `None`: this is recognised.
+    /// Sets the number of lines to skip at the start; `None` if the first lines of each file decide.
     skip_lines(lines: impl Into<Option<u64>>) = lines.into();
     /// Sets the unquoted texts that are NULL, besides the empty one.
     null(texts: impl IntoIterator<Item = impl Into<String>>) = texts.into_iter().map(Into::into).collect();
@@ -125,7 +125,7 @@ impl FormatOptions {
         FormatOptions::default()
     }
 
-    /// Returns the settings that are given and that not every format understands.
+    /// Returns the settings that the user gives and that only some formats understand.
     pub(super) fn given(&self) -> impl Iterator<Item = Setting> {
         let FormatOptions { delimiter, quote, escape, comment, header, skip_lines, null, .. } = self;
         let given = [

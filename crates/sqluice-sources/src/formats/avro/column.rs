@@ -41,7 +41,7 @@ pub(super) struct Column {
     null_bytes: u64,
 }
 
-/// The kind of union whose branch index precedes each value, if the union is stored as one of its types.
+/// The kind of an Avro union that Arrow stores as a single type. In the file, the index of the union's branch precedes each value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag {
     /// The type is no union.
@@ -122,7 +122,7 @@ impl Bytes {
         Ok(())
     }
 
-    /// Ends a value. The memory of a batch is less than the range of an offset.
+    /// Ends a value. Its end fits an offset of 32 bits, as the values of a batch have less than 2 GiB.
     fn end_value(&mut self) {
         self.offsets.push(self.data.len() as i32);
     }
@@ -168,7 +168,7 @@ impl Column {
         Column { tag, values, validity: NullBufferBuilder::new(0), null_bytes }
     }
 
-    /// Returns the column with a type that is a union of `tag`'s kind.
+    /// Returns the column as a union of the kind `tag`, in which its type is the only one besides null.
     pub(super) fn tagged(self, tag: Tag) -> Column {
         Column { tag, ..self }
     }
