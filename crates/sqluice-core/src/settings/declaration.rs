@@ -1,4 +1,4 @@
-//! The facts about a setting of a verb.
+//! The declaration of a setting for a verb: the kind of its value, its help texts, and its relations to other settings.
 
 use super::kind::Kind;
 
@@ -53,7 +53,7 @@ pub struct Declaration {
     pub conflicts: &'static [&'static str],
     /// The setting that must be given together with this one, if any.
     pub requires: Option<&'static str>,
-    /// The code that acts on the setting.
+    /// The code that acts on the setting: the options of the verb, or the front ends.
     pub taker: Taker,
 }
 

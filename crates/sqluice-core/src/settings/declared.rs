@@ -47,7 +47,7 @@ const WRITING: &str = "Writing";
 const RESOURCES: &str = "Resources";
 const READING: &str = "Reading";
 
-// Settings of several verbs.
+// Declarations that several groups use.
 const THREADS: Declaration =
     of(Kind::Integer(1, 1024), "N", "Number of worker threads [default: one per core]").letter('j');
 const MEMORY: Declaration =

@@ -36,7 +36,7 @@ pub fn look(target: &Target, options: &WriteOptions) -> Result<Option<TargetSnap
 
 fn read(target: &Target, existing: &Existing) -> rusqlite::Result<TargetSnapshot> {
     let connection = existing.connection();
-    // All queries see one state of the database.
+    // All queries are in one transaction, so that they see the same state of the database.
     connection.execute_batch("BEGIN")?;
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
     let schema = Schema::from_catalogue(connection, String::new(), target.name())?;

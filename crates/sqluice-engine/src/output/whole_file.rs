@@ -217,7 +217,7 @@ impl WholeFile {
         Ok(Some(folder))
     }
 
-    /// Makes the names in `folder` durable.
+    /// Makes the names of files in `folder` durable: after a crash, they exist.
     pub(super) fn sync_name(&self, folder: &InFolder) -> Result<()> {
         folder.folder.sync().map_err(|error| cannot("make durable the name of", &self.name, error))
     }

@@ -20,7 +20,7 @@ pub struct WholeFiles {
     overwrite: bool,
     /// The largest number of complete files that stay open.
     open_max: u64,
-    /// The folder of the last file.
+    /// The folder of the last file, which mostly is that of the next file, too.
     folder: Option<Arc<InFolder>>,
     complete: Vec<WholeFile>,
 }

@@ -235,7 +235,7 @@ fn refuse(sniffed: &Sniffed, input: &InputFile) -> Result<()> {
     }
 }
 
-/// Opens a sample.
+/// Opens a sample as CSV.
 fn csv_reader(sample: Sample, name: &Path, options: &CsvOptions) -> Result<CsvReader> {
     let input = sample_reader(sample, Some(options.skip_lines > 0));
     CsvReader::new(input, name, options.clone())
@@ -270,7 +270,7 @@ fn fields(request: &OpenRequest<'_>, sniffed: &Sniffed) -> Option<usize> {
     let named = request.columns.map_or(request.declared.len(), <[String]>::len);
     match sniffed.fields {
         0 => None,
-        // Most records lack these fields.
+        // `pad` fills the fields that most records lack.
         fields if request.options.pad && (fields..=COLUMNS_MAX).contains(&named) => Some(named),
         _ if sniffed.odd_records > 0 && (1..=COLUMNS_MAX).contains(&named) => Some(named),
         fields => Some(fields),
@@ -287,7 +287,7 @@ fn odd_header(
     input: &InputFile,
 ) -> Option<Error> {
     let (names, fields) = (columns.names.len(), sniffed.fields);
-    // The header counts as a record, and as an odd one.
+    // The sniffer counts the header as a record, and as an odd one if its number of fields differs from that of most records.
     let (rows, odd_rows) = (sniffed.records.saturating_sub(1), sniffed.odd_records.saturating_sub(1));
     let alike = rows >= 2 && odd_rows * 10 <= rows;
     if !options.header || !alike || fields == names {

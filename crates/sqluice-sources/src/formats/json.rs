@@ -216,7 +216,7 @@ fn suggest_records(json: &mut JsonFile, input: &InputFile, rows: u64, sample: &S
 /// The rows of a JSON file.
 struct JsonFile {
     options: JsonOptions,
-    /// The keys, as far as they are known.
+    /// The keys of the records that were read so far.
     keys: Vec<Key>,
     /// `true` if all keys of the file are known.
     complete: bool,
@@ -242,7 +242,7 @@ impl JsonFile {
         Ok(source.with_progress(progress, opened.bytes))
     }
 
-    /// Reads a source for its keys, on `threads` threads.
+    /// Reads all records of a source on `threads` threads, and adds their keys to the known ones.
     fn read_keys(&mut self, source: &mut JsonSource, threads: usize) -> Result<()> {
         let met = source.new_keys();
         let (_, read) = infer::scan(source, &[], threads, &Context::default());
@@ -257,7 +257,7 @@ impl JsonFile {
         !self.complete && !named.iter().all(exists)
     }
 
-    /// Returns the columns of the keys that are known.
+    /// Returns the columns of the known keys. Their names are unique.
     fn columns(&self) -> Columns {
         let (names, renamed) = unique_names(self.names());
         let notes = renamed.into_iter().map(|Renamed { from, to, .. }| match from.is_empty() {

@@ -287,7 +287,7 @@ impl fmt::Display for FileFormat {
     }
 }
 
-/// Two formats are equal if messages use the same words for them.
+/// Two formats are equal if they have the same words: layouts of JSON share a name.
 impl PartialEq for FileFormat {
     fn eq(&self, other: &FileFormat) -> bool {
         self.words == other.words

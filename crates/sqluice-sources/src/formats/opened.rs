@@ -65,7 +65,7 @@ pub struct Opened {
     pub input: InputFile,
     /// The name of the table within the file; `None`: the file is a single table without a name.
     pub table: Option<String>,
-    /// The columns, as far as they are known.
+    /// The columns that are known so far.
     pub columns: Columns,
     /// The types that the file declares for its columns; empty if types follow from values.
     pub types: Vec<Option<&'static str>>,
@@ -103,7 +103,7 @@ pub struct Columns {
 pub enum SampledRows {
     /// Rows whose values show the types of their columns.
     Read(Box<dyn Counted>),
-    /// The number of rows with declared types: in the sample, and in the file, if it is known.
+    /// The number of rows, if the file declares the types of its columns, so that no values of the sample are needed.
     Declared {
         /// The number of rows in the sample.
         sample: u64,

@@ -1,4 +1,4 @@
-//! Settings of formats.
+//! The settings about the format of files.
 
 use sqluice_core::error::{Result, Setting};
 use sqluice_core::given::{TakesSettings, Value};

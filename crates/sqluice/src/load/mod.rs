@@ -158,7 +158,7 @@ impl PreparedLoad {
         Ok(())
     }
 
-    /// Estimates the size of the database.
+    /// Estimates the size of the database by encoding the samples.
     fn estimate(&mut self) {
         let PreparedLoad { load, tables, schema, plan, stop, .. } = self;
         plan.estimated_bytes = plan::estimate::bytes(load, tables, schema, plan, stop);

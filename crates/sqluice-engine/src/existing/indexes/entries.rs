@@ -40,7 +40,7 @@ pub(crate) struct Projection {
     fields: Vec<Field>,
 }
 
-/// A column of an entry.
+/// The source of one column of an index entry.
 #[derive(Clone, Debug)]
 enum Field {
     Rowid,
@@ -184,7 +184,7 @@ trait Take {
     /// Takes an entry. Returns `Err(None)` if the entry is no valid record of the tree.
     fn take(&mut self, rowid: i64, record: &[u8]) -> std::result::Result<(), Option<Error>>;
 
-    /// Ends the input.
+    /// Ends the input of this thread: passes on what is still buffered.
     fn finish(self) -> Result<()>;
 }
 
@@ -241,7 +241,7 @@ struct RowsTaker<'a> {
     all_rows: &'a AtomicU64,
 }
 
-/// The entries of one index, on one thread.
+/// The builder of the entries of one index, on one thread.
 struct OfIndex<'a> {
     fields: &'a [Field],
     /// The values of the current row's entry.
@@ -249,7 +249,7 @@ struct OfIndex<'a> {
     buffer: Buffer<'a>,
 }
 
-/// A value of an entry under construction.
+/// A value of the entry that is being built.
 #[derive(Clone, Copy)]
 struct Piece<'a> {
     serial: u64,

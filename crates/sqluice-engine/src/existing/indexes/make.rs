@@ -136,7 +136,7 @@ impl Making<'_, '_> {
     }
 }
 
-/// Returns the layout for sorting the records of an index.
+/// Returns the order and content of the records that the sorter of an index gets.
 fn layout(index: &Index) -> Layout {
     let order = index.order().expect("other orders are SQLite's");
     Layout { order: Order::Record(order), rowid: false, number: false }
@@ -168,7 +168,7 @@ impl Transaction<'_> {
     ) -> FileView<'v> {
         let existing = self.existing();
         let page_bytes = u64::from(page_count) * existing.geometry().page_bytes() as u64;
-        // SQLite may count pages that are not in the file yet.
+        // For SQLite, the database may have pages that are not in the file yet.
         let file_bytes = existing.file().metadata().map_or(page_bytes, |file| file.len().min(page_bytes));
         FileView {
             file: ViewedFile::Open(existing.file()),

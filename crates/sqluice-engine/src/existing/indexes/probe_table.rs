@@ -104,7 +104,7 @@ impl ProbeTable {
     }
 }
 
-/// The pages of a serialized database.
+/// The pages of a database that SQLite has serialized to bytes, for reading.
 struct Serialized<'d>(&'d [u8]);
 
 impl ReadPage for Serialized<'_> {

@@ -106,7 +106,7 @@ fn delete_all(name: &str) -> String {
     format!("DELETE FROM main.\"{name}\"")
 }
 
-/// Drops the temporary declarations.
+/// Makes SQLite forget the temporary declarations of the old trees.
 impl Drop for Clearing<'_> {
     fn drop(&mut self) {
         if !self.tables.is_empty() {

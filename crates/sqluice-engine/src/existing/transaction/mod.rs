@@ -378,7 +378,7 @@ impl Transaction<'_> {
                 return;
             }
         }
-        // After some errors SQLite itself has rolled back and released the lock.
+        // After some errors SQLite itself has rolled back and released the lock. Then the lock is taken again to cut off the tail.
         for _ in 0..2 {
             // The lock is not waited for: if another process writes now, the next run cuts off the tail.
             let settled = self.lock(Instant::now()).and_then(|()| self.settle(true));

@@ -73,7 +73,7 @@ struct Lent<'p> {
     pages: &'p [(u32, &'p [u8])],
     /// The number of pages read so far.
     read: usize,
-    /// The first record that was read from the sub-journal itself.
+    /// The first record that SQLite read from the sub-journal itself, after all lent pages.
     own: Option<(u32, Vec<u8>)>,
 }
 
@@ -196,7 +196,7 @@ unsafe extern "C" fn read(file: *mut sqlite3_file, into: *mut c_void, bytes: c_i
     })
 }
 
-/// Defines functions that call the same method of the inner file.
+/// Defines functions for methods of the sub-journal that only call the same method of the default VFS's file object.
 macro_rules! pass_on {
     ($($ours:ident = $method:ident($($given:ident: $kind:ty),*) or $otherwise:expr;)*) => {$(
         unsafe extern "C" fn $ours(file: *mut sqlite3_file, $($given: $kind),*) -> c_int {

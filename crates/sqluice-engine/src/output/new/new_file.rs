@@ -45,7 +45,7 @@ pub struct NewFile {
     path: TargetPath,
     /// The database that has the name until the new file is complete.
     old: Option<Old>,
-    /// The old database, if this process already has it exclusively.
+    /// The old database, if this process has locked it exclusively because it is the source of the new one.
     exclusive: Option<Arc<Exclusive>>,
     replaced: Option<Replaced>,
     /// The temporary files that killed processes left behind and that were removed.
@@ -150,7 +150,7 @@ impl Output for NewFile {
     }
 
     fn commit(mut self: Box<Self>) -> Result<Option<Replacement>> {
-        // Up to here, only its owner may read the file.
+        // Until now, only the owner of the file may read it. It gets its final permissions here.
         let given = match &self.old {
             Some(old) => old.pass_on_permissions(&self.file),
             None => Rights::of_new_database().give(&self.file),

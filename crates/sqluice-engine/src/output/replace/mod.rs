@@ -299,7 +299,7 @@ impl Old {
         let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
-        // The caller retries, as SQLite does not wait for some locks.
+        // SQLite does not wait for some locks, so this code waits and tries again itself.
         connection.busy_timeout(Duration::ZERO)?;
         Ok(connection)
     }
@@ -369,7 +369,7 @@ impl Locked {
 
     /// Replaces the old database by the new file, and closes the connection to the old one.
     pub(super) fn give_way(&self, new: NewContent<'_>, cancel: &Cancel) -> Result<Replacement> {
-        // Processes that opened the database after the lock may wait for the lock.
+        // Processes that have opened the database since it was locked wait for the lock, and would read the old file after a rename.
         let users = self.old.users().map_or(Users::default(), |(_, users)| users);
         let replacement = self.old.replacement_beside(&users);
         let mut old_file = None;

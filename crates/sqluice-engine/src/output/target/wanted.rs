@@ -31,7 +31,7 @@ impl Wanted {
         Wanted { target, replaces, estimated_bytes: None, continues: None }
     }
 
-    /// Returns the same wanted database, which replaces any other of its name.
+    /// Returns the same request, but a database that already has the name is replaced.
     #[must_use]
     pub fn replacing(&self) -> Wanted {
         Wanted { replaces: true, ..self.clone() }

@@ -37,7 +37,7 @@ pub(super) struct Column {
     tag: Tag,
     values: Values,
     validity: NullBufferBuilder,
-    /// The memory of a NULL, in bytes.
+    /// The memory that a NULL of this column takes, in bytes.
     null_bytes: u64,
 }
 
@@ -90,7 +90,7 @@ pub(super) struct Decimal {
 }
 
 pub(super) enum Values {
-    /// The number of values.
+    /// The number of NULLs: a value of the type null has no content.
     Null(usize),
     Boolean(BooleanBufferBuilder),
     Int(IntAs, Vec<i32>),
@@ -104,7 +104,7 @@ pub(super) enum Values {
     Enum(ArrayRef, Vec<i32>),
     Array(Vec<i32>, Box<Column>),
     Map(Vec<i32>, Bytes, Box<Column>),
-    /// The number of values, and the fields.
+    /// The number of records, and their fields with their values.
     Record(usize, Vec<(Arc<str>, Column)>),
     Union(Vec<i8>, Vec<i32>, Vec<Column>),
 }
@@ -183,7 +183,7 @@ impl Column {
         self.tag != Tag::None || matches!(self.values, Values::Union(..))
     }
 
-    /// Takes the fields of the values, if the values are records.
+    /// Takes the fields out of the column, if its values are records.
     pub(super) fn take_record(&mut self) -> Option<Vec<(Arc<str>, Column)>> {
         match &mut self.values {
             Values::Record(_, fields) if self.tag == Tag::None => Some(mem::take(fields)),

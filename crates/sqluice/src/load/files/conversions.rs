@@ -51,7 +51,7 @@ impl FieldConversions {
         }
     }
 
-    /// Returns the columns of `map` that are converted.
+    /// Returns the columns of the table whose values are converted. `map` has the field or constant that fills each column.
     pub(crate) fn converted(&self, map: &[ColumnFrom]) -> Vec<ConvertedColumn> {
         let columns = map.iter().enumerate().filter_map(|(index, from)| {
             let ColumnFrom::Field(field) = *from else { return None };

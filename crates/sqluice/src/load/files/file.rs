@@ -162,7 +162,7 @@ impl LoadFile {
         format!("{} ({})", self.name(), self.words)
     }
 
-    /// Returns the report about the file. Its rows go to `table`.
+    /// Returns the report about the file, whose rows are loaded into `table`.
     pub(crate) fn report(&self, table: &str) -> InputReport {
         let mut report = InputReport::new(self.name(), table, self.recognised.clone());
         (report.padded, report.notes) = (self.padded(), self.notes.clone());
@@ -352,7 +352,7 @@ impl LoadFile {
         self.content.columns_source(&mut self.input, rows)
     }
 
-    /// Takes over the columns that the last `names_source` has found.
+    /// Replaces the names of the columns by those that the last `names_source` has found, if any is new.
     pub(crate) fn take_new_names(&mut self) {
         if let Some(Columns { names, places, notes }) = self.content.take_new_columns() {
             self.evidence.resize(names.len(), Evidence::new());
@@ -404,7 +404,7 @@ impl LoadFile {
         misplaced.map_or(Ok(()), |conversion| Err(self.typed(conversion)))
     }
 
-    /// Returns the names of the columns that the file's fields fill.
+    /// Returns the names of the table's columns that the file's fields fill, in the order of the fields.
     pub(crate) fn column_names(&self, load: &Request) -> Vec<String> {
         match load.declared(&self.table).filter(|_| self.is_by_position(load)) {
             None => self.names.clone(),

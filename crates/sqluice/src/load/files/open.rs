@@ -40,7 +40,7 @@ pub(crate) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) 
         }
     };
     let mut input = open_input()?;
-    // A URL may have a query after the name of the file.
+    // A URL may have a query after the name of the file, so the name without it decides the table.
     let named = if file.is_some() { input.name().to_owned() } else { path.to_owned() };
     let named_in_messages = input.name().to_owned();
     let table = || {

@@ -46,7 +46,7 @@ pub(crate) struct Request {
     pub(crate) existing: Option<TargetSnapshot>,
     /// The conversions of the text of columns, with the names of the columns.
     pub(crate) conversions: Vec<(String, Arc<Conversion>)>,
-    /// The deepest folder that contains all files.
+    /// The deepest folder that contains all files of the load. Tables may be named after the folders below it.
     pub(crate) shared_folder: PathBuf,
 }
 
@@ -148,7 +148,7 @@ fn shared_folder(files: &[PathBuf]) -> PathBuf {
     })
 }
 
-/// Checks that the request makes sense.
+/// Checks that the settings of the load do not contradict each other, before any file is opened.
 pub(crate) fn check(load: &Load) -> Result<()> {
     if load.files.is_empty() {
         return Err(Error::usage("no file is named").hint("name one, or - for standard input"));

@@ -156,7 +156,7 @@ impl PreparedLoad {
         self.plan_again()
     }
 
-    /// Leaves out the file that an error is about.
+    /// Removes the file that `error` is about from the load, and plans again. With `skip_bad_files`, the report lists the file.
     fn leave_out(&mut self, error: Error, context: &Context<'_>) -> Result<()> {
         context.cancel.check()?;
         let PreparedLoad { load, tables, skipped, .. } = self;
@@ -172,7 +172,7 @@ impl PreparedLoad {
         self.plan_again()
     }
 
-    /// Plans for the database as it is now.
+    /// Plans again, because the schema of the database has changed since the first plan.
     ///
     /// # Errors
     /// Returns `changed` if the tables of this load are declared differently now.

@@ -29,7 +29,7 @@ pub(crate) fn check(load: &Request, tables: &[LoadTable]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses settings for new tables if the load creates no table.
+/// Refuses settings that declare new tables (STRICT, keys, WITHOUT ROWID and others) if the load creates no table.
 fn refuse_declarations(load: &Request, table: &LoadTable) -> Result<()> {
     let said = [
         (Setting::Strict, load.strict, "the table stays as it is".into()),

@@ -9,7 +9,7 @@ use crate::load::request::names::{listed, names_in};
 
 /// Checks that each requested key and index has a new table with all of its columns.
 pub(crate) fn check_columns(load: &Request, tables: &[LoadTable]) -> Result<()> {
-    // Existing tables keep their keys.
+    // Existing tables get no new keys, so only new tables are checked.
     let tables: Vec<&LoadTable> = tables.iter().filter(|table| !table.exists()).collect();
     if tables.is_empty() {
         return Ok(());

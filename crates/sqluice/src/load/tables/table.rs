@@ -1,4 +1,4 @@
-//! A table of a load: its files, the columns made for them, and the mapping from fields to columns.
+//! A table of a load: its files, the columns that the load creates for them, and the field of each file that fills each column.
 
 use std::path::Path;
 
@@ -57,7 +57,7 @@ struct MadeColumn {
     evidence: Evidence,
     /// The counts of numbers, dates, NULL markers and other values in the column; `None` if only samples were read.
     kinds: Option<Kinds>,
-    /// Values that notes may show, with their places.
+    /// Values that notes about the column may show, with their places in the files.
     places: Places,
 }
 
@@ -66,7 +66,7 @@ impl MadeColumn {
         self.given.as_deref().unwrap_or(self.inferred().name())
     }
 
-    /// Returns the type that the values of the column imply.
+    /// Returns the type that the values of the column show so far.
     fn inferred(&self) -> Inferred {
         if self.is_number { self.evidence.conclude_number() } else { self.evidence.conclude() }
     }
@@ -229,7 +229,7 @@ impl LoadTable {
             return self.alter().map(|sql| sql + ";\n").collect();
         }
         let key = self.primary_key(load);
-        // A single INTEGER key column is another name for the rowid.
+        // SQLite takes a key of a single INTEGER column for the rowid itself.
         let integer = |made: &MadeColumn| made.declared_type().eq_ignore_ascii_case("INTEGER");
         let is_rowid = !load.without_rowid && matches!(key[..], [one] if integer(one));
         let in_key = |made: &MadeColumn| key.iter().any(|column| column.name == made.name);
@@ -375,14 +375,14 @@ impl LoadTable {
         schema.tables.iter().position(is_this).expect("the schema declares every table that is loaded")
     }
 
-    /// Returns the columns whose type follows from their values.
+    /// Returns the columns whose type follows from their values, as neither the user nor the files declare it.
     fn inferred<'a>(&'a self, schema: &'a Schema) -> impl Iterator<Item = (usize, &'a MadeColumn)> {
         let table = &schema.tables[self.index_in(schema)];
         let made = self.made.iter().filter(|made| made.given.is_none());
         made.map(|made| (table.column(&made.name).expect("it is declared"), made))
     }
 
-    /// Returns the columns whose values may still change the type.
+    /// Returns the columns whose type may still change with values that were not read yet.
     pub(crate) fn columns_in_doubt(&self, schema: &Schema) -> Vec<usize> {
         self.inferred(schema).filter(|(_, made)| made.is_in_doubt()).map(|(column, _)| column).collect()
     }
@@ -451,7 +451,7 @@ impl LoadTable {
         self.remake_columns(load)
     }
 
-    /// Finds the columns that must be made again, after the files or the columns of the files have changed.
+    /// Finds the columns to create again, after the files or the names of their columns have changed.
     pub(crate) fn remake_columns(&mut self, load: &Request) -> Result<Vec<BadFile>> {
         self.made.clear();
         self.make_columns(load)
@@ -487,7 +487,7 @@ impl LoadTable {
         self.source_of(maps, load, schema)
     }
 
-    /// Opens the rows of all files with NULL in all columns but `columns`, whose types are in doubt.
+    /// Opens the rows of all files with NULL in all columns but `columns`: only the types of these columns are in doubt.
     pub(crate) fn types_source<'a>(
         &'a mut self,
         columns: &[usize],
