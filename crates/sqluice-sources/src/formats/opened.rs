@@ -25,11 +25,11 @@ pub struct OpenRequest<'a> {
     pub table: Option<&'a str>,
     /// The columns that the user selects or, for a file without a header, names.
     pub columns: Option<&'a [String]>,
-    /// The columns of the table that is declared for the file.
+    /// The columns of the table that the user or the database declares for the file; empty if neither does.
     pub declared: &'a [&'a str],
-    /// All columns that any setting names.
+    /// All column names in any setting. A format looks for these columns even after the sample, and leaves blanks in such names.
     pub named: &'a [String],
-    /// `true` if tables are STRICT.
+    /// `true` if the new tables are STRICT, which have no NUMERIC columns.
     pub strict: bool,
     /// `true` if conversions that lose digits are accepted.
     pub lossy: bool,
@@ -61,7 +61,7 @@ pub struct OpenRequest<'a> {
 /// A file, or a table of a file, whose columns are known.
 #[non_exhaustive]
 pub struct Opened {
-    /// The input, which can be read again.
+    /// The input, which is read from its start again, as the sample is kept.
     pub input: InputFile,
     /// The name of the table within the file; `None`: the file is a single table without a name.
     pub table: Option<String>,

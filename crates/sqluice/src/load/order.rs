@@ -1,10 +1,11 @@
 //! Decides if the rows of a table must be sorted by rowid, from the rowids in the samples.
 //!
 //! ```text
-//!  the samples of all files      strictly ascending, and all rows    pages
-//!                                strictly ascending                  pages; where that fails: again, sorted
-//!                                NULL among numbers                  sorted, one row after another
-//!                                anything else                       sorted; where there is NULL: one after another
+//!  rowids in the samples of all files              write path
+//!  strictly ascending, the samples have all rows   pages
+//!  strictly ascending                              pages; if a later rowid does not ascend: again, sorted
+//!  NULL among numbers                              sorted, encoded one row after another
+//!  anything else                                   sorted; if a later rowid is NULL: again, one row after another
 //! ```
 //!
 //! A NULL stands for the next rowid, the largest one plus 1. Among given rowids, this number depends on all rows before. So such rows are

@@ -280,7 +280,8 @@ impl Take for RowsTaker<'_> {
     }
 }
 
-/// Finds the first `wanted` fields of a record. Returns `None` if the record is malformed or has fewer fields.
+/// Finds the serial types and offsets of the first `wanted` fields of a record, or of all fields if it has fewer: the record may be older
+/// than a column. Returns `None` if the record is malformed.
 #[inline]
 fn find_fields(record: &[u8], wanted: usize, found: &mut Vec<(u64, usize)>) -> Option<()> {
     found.clear();

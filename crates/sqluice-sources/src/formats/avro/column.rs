@@ -515,7 +515,8 @@ fn read_items(
     }
 }
 
-/// Ends an array or a map. Each item takes some memory, so the number of items is less than the range of an offset.
+/// Ends an array or a map of `count` items. Offsets have 31 bits, which is enough: each item takes memory or, as a NULL, at least a byte of
+/// its block.
 fn end_items(offsets: &mut Vec<i32>, count: u64, room: &mut Room) -> Result<(), Fault> {
     let end = offsets.last().copied().unwrap_or_default() + count as i32;
     push(offsets, end, room)
